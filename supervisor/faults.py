@@ -9,7 +9,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final, TypeVar
 
-from .storage.errors import BadConfig, LockLost, NewerFormat, SupervisorError, as_supervisor_error
+from .storage.errors import BadConfig, LockLost, NewerFormat, SupervisorError
+from .storage.os_errors import as_supervisor_error
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -117,7 +117,7 @@ PURE_IMPORTS: Final = frozenset(
 PURE_MAY_IMPORT: Final = (
     *PURE,
     "recalld.supervisor.text",
-    "recalld.supervisor.storage.catalogue",
+    "recalld.supervisor.storage.texts",
     "recalld.supervisor.storage.clock",
     "recalld.supervisor.storage.foreign_name",  # its judgement of a name; the disk is asked by `place_below`
     "recalld.supervisor.protocol.paths",

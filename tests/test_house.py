@@ -30,45 +30,44 @@ class Room(NamedTuple):
 #: (`python -m tests.test_house` prints today's sizes); one that wants more lines takes them from another, in the same commit.
 ROOMS: Final = (
     Room("supervisor/text", most=2_880, goal=2_300),
-    Room("supervisor/storage", most=2_570, goal=1_900),
-    Room("supervisor/storage/catalogue", most=3_920, goal=0),
-    Room("supervisor/protocol", most=5_510, goal=4_100),
-    Room("supervisor/archive", most=5_100, goal=3_900),
+    Room("supervisor/storage", most=2_800, goal=1_900),
+    Room("supervisor/protocol", most=5_640, goal=4_100),
+    Room("supervisor/archive", most=5_170, goal=3_900),
     Room("supervisor/extracts", most=1_110, goal=950),
-    Room("supervisor/summaries", most=2_490, goal=1_850),
-    Room("supervisor/query supervisor/index supervisor/recall supervisor/context", most=10_740, goal=8_000),
-    Room("supervisor/longterm", most=1_240, goal=950),
-    Room("supervisor/conversation supervisor/replies", most=3_040, goal=2_300),
-    Room("supervisor/pool worker/pooled.py worker/crew.py", most=2_330, goal=1_400),
+    Room("supervisor/summaries", most=2_500, goal=1_850),
+    Room("supervisor/query supervisor/index supervisor/recall supervisor/context", most=10_800, goal=8_000),
+    Room("supervisor/longterm", most=1_300, goal=950),
+    Room("supervisor/conversation supervisor/replies", most=3_060, goal=2_300),
+    Room("supervisor/pool worker/pooled.py worker/crew.py", most=2_380, goal=1_400),
     Room(
         "supervisor/checks/fleet_unit.py supervisor/interfaces/cli/fleet.py",
-        most=295,
+        most=320,
         goal=0,
     ),
     Room(
         "supervisor/forgetting supervisor/operations/forget.py supervisor/operations/undo.py supervisor/operations/prune.py",
-        most=1_500,
+        most=1_610,
         goal=950,
     ),
-    Room("supervisor/host", most=3_260, goal=2_200),
-    Room("supervisor/checks", most=3_720, goal=2_100),
-    Room("supervisor/importing", most=1_970, goal=1_400),
-    Room("supervisor/operations", most=2_400, goal=1_800),
-    Room("supervisor/interfaces/cli", most=3_870, goal=2_600),
-    Room("supervisor/interfaces/http supervisor/interfaces/page", most=2_920, goal=2_000),
-    Room("supervisor/interfaces/tools supervisor/interfaces/mcp.py supervisor/interfaces/llamaindex", most=2_550, goal=1_900),
-    Room("supervisor/interfaces/connect supervisor/interfaces/hooks supervisor/interfaces/proxy", most=2_600, goal=1_900),
-    Room("supervisor/interfaces", most=1_475, goal=1_500),
+    Room("supervisor/host", most=3_270, goal=2_200),
+    Room("supervisor/checks", most=4_150, goal=2_100),
+    Room("supervisor/importing", most=2_010, goal=1_400),
+    Room("supervisor/operations", most=2_440, goal=1_800),
+    Room("supervisor/interfaces/cli", most=4_340, goal=2_600),
+    Room("supervisor/interfaces/http supervisor/interfaces/page", most=3_020, goal=2_000),
+    Room("supervisor/interfaces/tools supervisor/interfaces/mcp.py supervisor/interfaces/llamaindex", most=2_610, goal=1_900),
+    Room("supervisor/interfaces/connect supervisor/interfaces/hooks supervisor/interfaces/proxy", most=2_680, goal=1_900),
+    Room("supervisor/interfaces", most=1_480, goal=1_500),
     Room(
         "worker prompts recalld supervisor/__init__.py supervisor/events.py supervisor/faults.py supervisor/workspace.py",
-        most=2_950,
+        most=2_960,
         goal=2_000,
     ),
 )
 #: All rooms together, lines and modules, and the lines of the tests.
-ALL: Final = Room("all", most=70_350, goal=48_000)
-MODULES: Final = Room("modules", most=485, goal=270)
-OF_TESTS: Final = Room("tests", most=82_730, goal=48_000)
+ALL: Final = Room("all", most=68_450, goal=48_000)
+MODULES: Final = Room("modules", most=405, goal=270)
+OF_TESTS: Final = Room("tests", most=82_820, goal=48_000)
 
 
 def _lines(path: Path) -> int:

@@ -27,8 +27,9 @@ from recalld.supervisor.archive.intake import unwritten
 from recalld.supervisor.archive.restore import add_missing
 from recalld.supervisor.checks import status
 from recalld.supervisor.checks.check import Look
-from recalld.supervisor.checks.fsck import accept, fsck, repair
+from recalld.supervisor.checks.fsck import fsck
 from recalld.supervisor.checks.nightly import report
+from recalld.supervisor.checks.repair import accept, repair
 from recalld.supervisor.checks.table import verdict
 from recalld.supervisor.context import build as turns
 from recalld.supervisor.context.prepared import PreparedContexts
@@ -71,7 +72,8 @@ if TYPE_CHECKING:
     from datetime import tzinfo
 
     from recalld.supervisor.archive.run import Due
-    from recalld.supervisor.checks.fsck import Ledger, Repairs
+    from recalld.supervisor.checks.ledger import Ledger
+    from recalld.supervisor.checks.repair import Repairs
     from recalld.supervisor.context.build import Injection, Replay
     from recalld.supervisor.context.request import Asked
     from recalld.supervisor.index.commit import Changes

@@ -15,8 +15,8 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, get_args
 
-from recalld.supervisor.storage.catalogue import Text
-from recalld.supervisor.storage.catalogue import render as render_text
+from recalld.supervisor.storage.texts import Text
+from recalld.supervisor.storage.texts import render as render_text
 
 if __name__ == "__main__":
     sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))))
@@ -29,8 +29,9 @@ from recalld.supervisor.protocol.queue import TaskQueue
 from recalld.supervisor.protocol.task import AskedTask, parse_task, render_result
 from recalld.supervisor.storage.clock import clock_from, from_wire, utc_now
 from recalld.supervisor.storage.disk import RealDisk
-from recalld.supervisor.storage.errors import BadRequest, SupervisorError, as_supervisor_error
+from recalld.supervisor.storage.errors import BadRequest, SupervisorError
 from recalld.supervisor.storage.files import Files
+from recalld.supervisor.storage.os_errors import as_supervisor_error
 from recalld.supervisor.storage.output import line_printer
 from recalld.supervisor.text.language import Language
 from recalld.supervisor.text.printable import printable, printable_json
@@ -134,7 +135,7 @@ def do(root: Path) -> bytes:
     files, paths, config, clock = _open(root)
     task = parse_task(sys.stdin.buffer.read())
     if not isinstance(task, AskedTask):
-        raise BadRequest("--task", Text("model.only_queued"))
+        raise BadRequest("--task", Text("it is a day or a month, which has to be in worker/queue; submit it there"))
     log = CallLog(files, paths, config.archive.zone)
     result = answer(task, choose(config, os.environ), config, log, clock, lambda: os.getppid() != asker)
     return render_result(result).rstrip()
@@ -142,7 +143,9 @@ def do(root: Path) -> bytes:
 
 def _open(root: Path) -> tuple[Files, WorkspacePaths, Config, Clock]:
     if not root.is_dir():
-        raise BadRequest("--workspace", Text("argument.no_workspace", root=root, same=root))
+        raise BadRequest(
+            "--workspace", Text("{root} is not there; make it with `recalld init -w {same}`", root=root, same=root)
+        )
     files, paths = Files(RealDisk()), WorkspacePaths(root)
     written = files.read_stable(paths.config)
     config = load(written.data if written else None, os.environ)

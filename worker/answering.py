@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Final
 
 from recalld.supervisor.extracts.extract import extract_of_talk
 from recalld.supervisor.protocol.task import REPLY_KINDS
-from recalld.supervisor.storage.catalogue import Text
 from recalld.supervisor.storage.errors import BadConfig
+from recalld.supervisor.storage.texts import Text
 
 from .calls import Calls
 from .providers import ListingModel, NoCall, ProviderError, Usage
@@ -52,7 +52,7 @@ def answer(
         zone, most = config.archive.zone, config.summarize.char_limit
         return delivered(task, provider, clock, lambda: extract_of_talk(task.messages, zone, most))
     if not isinstance(provider, ListingModel):
-        raise BadConfig("llm.model", Text("model.none_configured"))
+        raise BadConfig("llm.model", Text("no model is configured, so summaries are extracts; give llm.base_url and llm.model"))
     if task.kind == "model-list":
         return delivered(task, provider, clock, lambda: json.dumps(asdict(provider.listed())))
     if task.kind in REPLY_KINDS:

@@ -23,9 +23,9 @@ from recalld.supervisor.pool.pool import PoolAway
 from recalld.supervisor.pool.sealing import Unsealable, refusal
 from recalld.supervisor.protocol.config import Config
 from recalld.supervisor.protocol.config_keys import Llm, Tokens
-from recalld.supervisor.storage.catalogue import Text
 from recalld.supervisor.storage.errors import BadConfig, Busy, NoService
 from recalld.supervisor.storage.signals import on_signals
+from recalld.supervisor.storage.texts import Text
 
 from .loop import do
 from .pooled import PoolClaim, ended_twice, opened, refuse
@@ -148,7 +148,7 @@ class Crew:
         except PoolAway as away:
             why = away.args[0]
         if why:
-            raise NoService(why, Text("pool.mend"))
+            raise NoService(why, Text("`recalld doctor --broker` checks it"))
 
     # ── one task ─────────────────────────────────────────────────────────────
 

@@ -17,7 +17,7 @@ from recalld.supervisor.pool.pool import Answer, PoolAway
 from recalld.supervisor.pool.sealing import Unsealable
 from recalld.supervisor.protocol.prompts import read_template, shipped_template
 from recalld.supervisor.protocol.task import NewerVersion, Result, Task, result_of
-from recalld.supervisor.storage.catalogue import Text
+from recalld.supervisor.storage.texts import Text
 
 from .providers import NoCall
 
@@ -112,12 +112,16 @@ class PoolClaim:
         """Count one call; NoCall where it may not be made now."""
         if self.used >= self.contents.reserve.calls:
             self._why = "short"
-            raise NoCall(Text("pool.short"))
+            raise NoCall(Text("the task needs more calls than were reserved for it"))
         words = sum(len(block.text) for block in self.contents.blocks)
         refused = self.limits.turn(self._workspace, words // 2 + _ANSWER_TOKENS)
         if refused:
             self._why, self._wait_s = refused
-            raise NoCall(Text("pool.spent") if self._why == "spent" else Text("pool.busy"))
+            raise NoCall(
+                Text("the day's budget of the pool is spent")
+                if self._why == "spent"
+                else Text("the model of the pool takes nothing now")
+            )
         self.used += 1
         return True
 
@@ -185,6 +189,6 @@ class PoolClaim:
 def ended_twice(hold: Hold, contents: Contents, seal: Seal, clock: Clock) -> None:
     """Deliver that two workers have ended over this task: it is not begun a third time, and its group waits."""
     now = clock()
-    result = result_of(contents.task, now, now, status="failed", reason="input", error=Text("pool.ended_twice"))
+    result = result_of(contents.task, now, now, status="failed", reason="input", error=Text("its worker ended twice"))
     outcome = Outcome(reserve=contents.reserve, used=contents.reserve.calls, result=result)
     hold.deliver(Answer(hold.uid, seal.seal("answer", hold.uid, rendered(outcome))), contents.host)

@@ -30,12 +30,13 @@ from ..protocol.message import (
 )
 from ..protocol.paths import is_unfinished
 from ..storage.by_content import has_content
-from ..storage.catalogue import Text
 from ..storage.clock import to_wire
-from ..storage.errors import BadFile, BadRequest, Busy, Conflict, from_os_error
+from ..storage.errors import BadFile, BadRequest, Busy, Conflict
 from ..storage.files import digest_of
 from ..storage.instant import read_instant, why_not_said_at
 from ..storage.lenient_json import parse_json, render_json
+from ..storage.os_errors import from_os_error
+from ..storage.texts import Text
 from ..text.lazy_re import lazy_re
 from ..text.printable import printable
 
@@ -258,7 +259,7 @@ def refuse_odd(raws: Iterable[Mapping[str, Any]], zone: tzinfo, latest: datetime
     """Raise BadRequest when a message has an unknown role, or a createdAt that is no time or after *latest*."""
     for raw in raws:
         if raw.get("role") and not is_role(raw["role"]):
-            raise BadRequest("role", Text("message.odd_role", role=raw["role"]))
+            raise BadRequest("role", Text("{role!r} is no role; give user, assistant, system or tool", role=raw["role"]))
         given = raw.get("createdAt")
         if given is not None and (why := why_not_said_at(given, zone, latest)):
             raise BadRequest("createdAt", why)
@@ -287,16 +288,22 @@ def read_lines(
         except ValueError as error:
             why = error.args[0]
             if isinstance(why, Text) and "line" in why.fields:  # it is one line, and has a number of its own
-                why = Text("file.not_json", column=why.fields["column"])
+                why = Text("it is not JSON at column {column}", column=why.fields["column"])
         if why:
-            faults.append(Text("append.line_left_out", number=number, why=why))
+            faults.append(Text("line {number} was left out: {why}.", number=number, why=why))
         else:
             raws.append(raw)
             given = raw.get("createdAt")
             if given is not None and (why := why_not_said_at(given, zone, now + future_limit)):
-                odd_times.append(Text("append.line_dated_now", number=number, why=why))
+                odd_times.append(Text("line {number} was added with the present time: {why}.", number=number, why=why))
             elif given is None and not undated and (key := _misnamed_time(raw, zone, now)):
-                undated = [Text("append.line_undated", number=number, key=key)]
+                undated = [
+                    Text(
+                        "line {number} was added with the present time, as are those like it: the time of a message is read from `createdAt`, not from `{key}`; `recalld forget` takes them back.",
+                        number=number,
+                        key=key,
+                    )
+                ]
     return raws, faults, undated + odd_times
 
 

@@ -16,10 +16,10 @@ from typing import TYPE_CHECKING, Any, Final
 
 from ..protocol.message import Message
 from ..protocol.struck import before_words, read_struck
-from ..storage.catalogue import Text, render
 from ..storage.clock import from_wire, local, to_wire
 from ..storage.lenient_json import parse_json, render_json
 from ..storage.noting import tell_kept
+from ..storage.texts import Text, msgid, render
 from ..text.language import NEWEST, Language, language_of_most
 from ..text.lazy_re import lazy_re
 from ..text.record import record
@@ -51,6 +51,48 @@ _LOCK: Final = "diary.lock"
 _ID: Final = lazy_re(rb"^- [-\d]+ [:\d]+ \xc2\xb7 ([a-z]-[0-9a-f]{8}) ")
 _ID_OF_ACT: Final = lazy_re(rb'"id": ?"([a-z]-[0-9a-f]{8})"')
 LANGUAGES: Final[tuple[Language, ...]] = ("en", "zh")
+#: The sentence of an act, by its kind, with the lines where they are known.
+_ACTS: Final = {
+    "written": msgid("a line was written into {path}{by}"),
+    "written_at": msgid("line {lines} was written into {path}{by}"),
+    "replaced": msgid("a line was written into {path} in the place of an older one, which ended{by}"),
+    "replaced_at": msgid("line {lines} was written into {path} in the place of line {older}, which ended{by}"),
+    "ended": msgid("something was marked as no longer true{by}"),
+    "ended_at": msgid("line {lines} of {path} was marked as no longer true{by}"),
+    "deleted": msgid("lines were deleted from {path}{by}"),
+    "deleted_at": msgid("deleted from {path}: line {lines}{by}"),
+    "text": msgid("the text of {path} was changed{by}"),
+    "text_at": msgid("the text of {path} was changed: line {lines}{by}"),
+    "summary": msgid("the summary of {period} was written{by}"),
+    "edited": msgid("the summary of {period} was edited{by}"),
+    "hand": msgid("a dated file of {day} was edited by hand"),
+    "hand_file": msgid("{path} was edited by hand, or by another program"),
+    "archived": msgid("messages were filed: {messages}{by}"),
+    "forgotten": msgid("forgotten for good: {amounts}{by}"),
+    "pruned": msgid("dated files that a summary covers were moved to trash/: {count}{by}"),
+    "undone": msgid("{of} was undone{by}"),
+}
+#: By whom an act was, by the interface.
+_BY: Final = {
+    "python": msgid(", by a program ({what})"),
+    "command": msgid(", by a command ({what})"),
+    "socket": msgid(", over the socket ({what})"),
+    "tool": msgid(", by a tool ({what})"),
+    "http": msgid(", over HTTP ({what})"),
+}
+#: How much is forgotten: several, and a single one.
+_MANY: Final = {
+    "messages": msgid("{count} messages"),
+    "undone": msgid("{count} lines kept for undo"),
+    "lines": msgid("{count} lines"),
+    "files": msgid("{count} files"),
+}
+_ONE: Final = {
+    "messages": msgid("{count} message"),
+    "undone": msgid("{count} line kept for undo"),
+    "lines": msgid("{count} line"),
+    "files": msgid("{count} file"),
+}
 
 
 @record
@@ -146,7 +188,7 @@ class Diary:
     def _told_in(self, stat: Stat | None) -> Language | None:
         """Return the language of the diary; None where there is none, or somebody else's file."""
         head = self._files.disk.read(self._paths.diary)[:_HEAD_BYTES].decode("utf-8-sig", "replace") if stat else ""
-        return next((one for one in LANGUAGES if head.startswith(render(Text("diary.title"), one))), None)
+        return next((one for one in LANGUAGES if head.startswith(render(Text("# What was done to memory"), one))), None)
 
     def _extend(self, lines: bytes, torn: int, head: tuple[bytes, bytes]) -> None:
         """Append the lines, in the place of the *torn* bytes at the end; of the *head*s the second replaces the first."""
@@ -198,7 +240,15 @@ class Diary:
 
 
 def _head(language: Language) -> bytes:
-    title, about = (render(Text(code), language) for code in ("diary.title", "diary.about"))
+    title, about = (
+        render(text, language)
+        for text in (
+            Text("# What was done to memory"),
+            Text(
+                "A line for each act, written by recalld. `recalld undo ID` takes back what was written, changed, deleted or moved to trash/, as long as nothing was built on it; what was filed or forgotten stays so. Editing this file changes nothing."
+            ),
+        )
+    )
     return f"{title}\n\n{about}\n\n".encode()
 
 
@@ -206,17 +256,17 @@ def sentence_of(act: Act) -> Text:
     """Return the sentence of an act in the diary."""
     fields = {name: value for name, value in act.fields.items() if isinstance(value, (int, str))}
     interface, what, client = (*act.by.split(" ", 2), "", "")[:3]
-    what = Text("diary.with_client", what=what, client=client) if client else what
-    by = Text(f"diary.by.{interface}", what=what) if interface else ""
+    what = Text("{what}, {client}", what=what, client=client) if client else what
+    by = Text(_BY[interface], what=what) if interface else ""
     code, numbers = _numbered(act)
     gone = {name: int(fields.get(name, 0)) for name in ("messages", "lines", "files")} if code == "forgotten" else {}
-    return Text(f"diary.{code}", **{**fields, **numbers, "by": by, "amounts": amounts_of(gone)})
+    return Text(_ACTS[code], **{**fields, **numbers, "by": by, "amounts": amounts_of(gone)})
 
 
 def amounts_of(counts: Mapping[str, int]) -> tuple[Text, ...]:
     """Return in words how much is forgotten, without the counts of 0."""
     given = ((name, count) for name, count in counts.items() if count)
-    return tuple(Text(f"forget.amount.{of}" if n > 1 else f"forget.one.{of}", count=n) for of, n in given)
+    return tuple(Text((_MANY if n > 1 else _ONE)[of], count=n) for of, n in given)
 
 
 def _numbered(act: Act) -> tuple[str, dict[str, str]]:

@@ -12,10 +12,10 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Final
 
 from ..protocol.message import History, parse_history, read_message, render_history
-from ..storage.catalogue import Text
 from ..storage.errors import BadFile, Conflict, SupervisorError
 from ..storage.files import digest_of
 from ..storage.lenient_json import parse_json, render_json
+from ..storage.texts import Text
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -156,7 +156,7 @@ class HistoryStore:
         try:
             data = render_history(after)
         except RecursionError:
-            raise BadFile(self._paths.history, Text("file.nested")) from None
+            raise BadFile(self._paths.history, Text("its nesting is too deep")) from None
         self._files.replace(self._paths.history, data, version, keep=self._paths.history_backup)
         # the next read looks at the bytes, which another program may have put back meanwhile; where they are these, what they
         # say is known: of the entries that were read only the others are read again
@@ -170,7 +170,7 @@ class HistoryStore:
         if version is None:
             self._known = (None, "", ())
             if self._files.disk.stat(self._paths.history_backup):
-                raise self._damage(Text("file.gone_with_backup"))
+                raise self._damage(Text("it is gone, though its backup is there"))
             return ()
         _, digest, history = self._known
         if version.digest != digest:
@@ -184,7 +184,7 @@ class HistoryStore:
         return history
 
     def _damage(self, why: str) -> BadFile:
-        return BadFile(self._paths.history, why, Text("file.restore"))
+        return BadFile(self._paths.history, why, Text("`recalld restore` puts it together again"))
 
 
 def _is_json(data: bytes) -> bool:

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING
 
 from ..protocol.message import Message, read_message
 from ..protocol.tar import is_tar
-from ..storage.catalogue import Text
 from ..storage.errors import BadFile, BadRequest
 from ..storage.lenient_json import not_utf8, recover
+from ..storage.texts import Text
 from .identity import add_messages, assign_ids, renumbered
 from .unread import unread_of
 
@@ -97,12 +97,18 @@ def add_missing(
     """
     version = files.read_stable(source)
     if version is None:
-        raise BadRequest("--from", Text("file.not_there", path=source))
+        raise BadRequest("--from", Text("{path} does not exist; check the path", path=source))
     if is_tar(version.data):
-        raise BadRequest("--from", Text("backup.no_history", path=source))
+        raise BadRequest(
+            "--from",
+            Text(
+                "{path} is a backup of a whole workspace, no copy of history.json; `recalld backup restore FILE --into DIR` unpacks it",
+                path=source,
+            ),
+        )
     found = recover(version.data)
     if not found.elements:
-        raise BadRequest("--from", not_utf8(version.data) or Text("file.no_messages", path=source))
+        raise BadRequest("--from", not_utf8(version.data) or Text("{path} holds no array of messages", path=source))
     journal.refresh()
     before = len(history.read())
     _add_entries(version.data, history, journal, settings, now)

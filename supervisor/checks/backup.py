@@ -22,12 +22,13 @@ from ..events import EventLog
 from ..protocol.backup_file import LIST, BackupFile, Contents, Entry, entry_of, render_end, render_file
 from ..protocol.config import load
 from ..protocol.paths import LOST_AND_FOUND, QUEUE_FOLDERS, WorkspacePaths, day_of_name
-from ..storage.catalogue import Text
 from ..storage.clock import find_zone, machine_zone, to_wire
 from ..storage.disk import RealDisk
-from ..storage.errors import TEMPORARY, BadConfig, BadRequest, Busy, Conflict, from_os_error
+from ..storage.errors import BadConfig, BadRequest, Busy, Conflict
 from ..storage.files import FILE_MODE, Files, FileVersion, is_left_behind
 from ..storage.foreign_name import MOST_FOLDERS, is_below
+from ..storage.os_errors import TEMPORARY, from_os_error
+from ..storage.texts import Text
 from ..text.lazy_re import lazy_re
 from ..text.record import record
 from ..workspace import Workspace
@@ -40,7 +41,7 @@ if TYPE_CHECKING:
 
     from ..storage.clock import Clock
     from ..storage.disk import Stat
-    from .fsck import Ledger
+    from .ledger import Ledger
 
 #: How many times a backup is begun again after a file was written in place, or a dated file has vanished, meanwhile.
 _TRIES: Final = 5
@@ -75,7 +76,7 @@ def create(ws: Workspace, file: Path, now: datetime, made_by: str) -> Backup:
     """
     place = Path(os.path.realpath(file.parent))
     check_folder(ws.paths.root, place, "FILE")
-    taken = BadRequest("FILE", Text("backup.exists", file=file))
+    taken = BadRequest("FILE", Text("{file} exists, and no backup replaces a file; choose another name", file=file))
     if os.path.lexists(file):
         raise taken
     try:
@@ -94,9 +95,9 @@ def check_folder(workspace: Path, folder: Path, field: str) -> None:
     """Raise BadRequest about *field* if the folder does not exist, or is in the workspace."""
     place = os.path.realpath(folder)
     if not os.path.isdir(place):
-        raise BadRequest(field, Text("backup.no_folder", folder=place))
+        raise BadRequest(field, Text("{folder} is not there; make the folder first", folder=place))
     if is_below(folder, workspace):
-        raise BadRequest(field, Text("backup.in_workspace", folder=place))
+        raise BadRequest(field, Text("{folder} is in the workspace; put backups elsewhere, best on another disk", folder=place))
 
 
 def _sweep_temporary(files: Files, place: Path, now: datetime) -> None:
@@ -291,7 +292,7 @@ def restore(file: Path, into: Path, now: datetime, clean: Callable[[Path], objec
     for folder in (place.parent, place):
         _sweep_unpacked(files, folder, now)
     if os.path.lexists(place) and (not place.is_dir() or {*os.listdir(place)} - {LOST_AND_FOUND}):
-        raise BadRequest("--into", Text("backup.folder_filled", folder=into))
+        raise BadRequest("--into", Text("{folder} is not an empty folder; name a new one", folder=into))
     parent = place if place.is_dir() else place.parent
     with _opened(file) as backup:
         try:
@@ -354,7 +355,7 @@ def _sweep_unpacked(files: Files, place: Path, now: datetime) -> None:
 def _opened(file: Path) -> Iterator[BackupFile]:
     """Yield the backup after the whole file was read and found unchanged."""
     if not file.is_file():
-        raise BadRequest("FILE", Text("backup.no_file", file=file))
+        raise BadRequest("FILE", Text("{file} is not a file; check the path", file=file))
     with BackupFile.opened(file) as backup:
         backup.check()
         yield backup

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 from ..archive.intake import unwritten
 from ..storage.clock import local
 from ..storage.errors import BadFile
+from ..storage.texts import Text
 from ..text.lazy_re import lazy_re
 from ..text.record import record
 
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
     from ..archive.deletions import Absences
     from ..protocol.message import History, Message
     from ..workspace import Workspace
-    from .fsck import Ledger
+    from .ledger import Ledger
 
 State: TypeAlias = Literal["good", "odd", "bad"]
 Subject: TypeAlias = Literal["memory", "machine", "caller"]
@@ -43,14 +44,14 @@ class Fault:
     why: str
 
 
-def odd(why: str) -> Fault:
-    """Return a fault that may be intended."""
-    return Fault("odd", why)
+def odd(why: str, /, **fields: object) -> Fault:
+    """Return a fault that may be intended: a Text, or the sentence of one with its fields."""
+    return Fault("odd", why if isinstance(why, Text) else Text(why, **fields))
 
 
-def bad(why: str) -> Fault:
-    """Return a fault that stops recalld, or a part of it."""
-    return Fault("bad", why)
+def bad(why: str, /, **fields: object) -> Fault:
+    """Return a fault that stops recalld, or a part of it: a Text, or the sentence of one with its fields."""
+    return Fault("bad", why if isinstance(why, Text) else Text(why, **fields))
 
 
 @record

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Final
 from ..host.couriers import name_of
 from ..protocol.making import is_made
 from ..protocol.paths import FLEET
-from ..storage.catalogue import Text
 from ..storage.disk import RealDisk
 from ..storage.errors import BadRequest
+from ..storage.texts import Text
 from ..text.record import record
 from .install import remove_program
 from .program_units import is_ours, unit_of
@@ -43,7 +43,13 @@ class FleetUnit:
         """Return the service that each workspace gets; BadRequest if there is no workspace."""
         roots = [self.root / name for name in workspaces_of(self.root)]
         if not roots:
-            raise BadRequest("--root", Text("fleet.none_here", root=self.root))
+            raise BadRequest(
+                "--root",
+                Text(
+                    "there is no workspace in {root} now; mount its disk first, or remove the unit with `recalld service remove fleet`",
+                    root=self.root,
+                ),
+            )
         return [Installation(root, user, name=_service_name(root)) for root in roots]
 
 

@@ -11,8 +11,8 @@ import shutil
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from ..storage.catalogue import Text
 from ..storage.errors import ForeignUnit, NoService, NoUnit
+from ..storage.texts import Text
 from .program_units import is_ours
 from .systemd import why_down
 from .units import SERVICE, TEMPLATES, origin_of, workspace_of
@@ -78,7 +78,7 @@ def _start(systemd: Systemd, names: list[str], python: str, *, enable: bool = Tr
         systemd.call("restart", *names)
     except NoService as error:
         if systemd.show(names[0]).get("ActiveState") in ("failed", "activating"):
-            raise NoService(why_down(systemd, names[0], python), Text("service.see_doctor")) from error
+            raise NoService(why_down(systemd, names[0], python), Text("`recalld doctor` may say more")) from error
         raise
 
 

@@ -18,10 +18,11 @@ from typing import TYPE_CHECKING, Final
 
 from ..events import lasting_states, newest_time
 from ..protocol.paths import LOST_AND_FOUND, check_filesystem, check_inside
-from ..storage.catalogue import Text
 from ..storage.clock import LARGE, SMALL, find_zone, from_wire, machine_zone
-from ..storage.errors import BadConfig, from_os_error
+from ..storage.errors import BadConfig
 from ..storage.foreign_name import is_below
+from ..storage.os_errors import from_os_error
+from ..storage.texts import Text, msgid
 from ..text.lazy_re import lazy_re
 from .check import Look, bad, odd
 
@@ -36,12 +37,8 @@ _FULL_BYTES, SCARCE_BYTES = 16 << 20, 256 << 20
 #: The same limits as shares of the disk; the smaller limit counts, so that a small disk is not full from its first day.
 _FULL_PART, _SCARCE_PART = 1 / 20, 1 / 10
 _FULL_INODES, _SCARCE_INODES = 64, 2_000
-#: The kernel's limits of file events for this user.
-_LIMITS: Final = Path("/proc/sys/user")
 #: The name of a file of a workspace in a sentence.
 _FILE_NAME: Final = lazy_re(r"[\w./-]*\w\.(?:jsonl?|md|toml|bak|lock)(?![\w-])")
-#: The inotify instances that a supervisor uses.
-_OBSERVERS: Final = 4
 _REQUIREMENT: Final = lazy_re(r"[A-Za-z0-9._-]+")
 #: Lasting faults that a running supervisor reports, the worst first, each with the event that ends it.
 _LASTING: Final = {
@@ -51,9 +48,9 @@ _LASTING: Final = {
     "backend_failed": "backend_back",
 }
 _LASTING_TEXTS: Final = {
-    "config_refused": Text("status.config_refused"),
-    "index_stale": Text("status.index_stale"),
-    "backend_failed": Text("status.words_alone"),
+    "config_refused": Text("recalld.toml was changed and is wrong; the supervisor keeps the configuration before it."),
+    "index_stale": Text("new memories are not found for now."),
+    "backend_failed": Text("memories are found by their words alone for now."),
 }
 
 
@@ -65,16 +62,27 @@ def environment(_look: Look) -> Faults:
     try:
         own = metadata.metadata("recalld")
     except metadata.PackageNotFoundError:
-        yield odd(Text("doctor.not_installed"))
+        yield odd("recalld runs from a folder and is not installed; `pipx install .` in its clone installs it.")
         return
     wanted = re.search(r">=\s*((\d+)\.(\d+))", own["Requires-Python"] or "")
     if wanted and sys.version_info[:2] < (int(wanted[2]), int(wanted[3])):
-        yield bad(Text("doctor.old_python", python=python, least=wanted[1]))
+        yield bad(
+            "Python {python} is too old, recalld needs {least}; `pipx reinstall recalld --python python{least}`.",
+            python=python,
+            least=wanted[1],
+        )
     needed = (_REQUIREMENT.match(line) for line in metadata.requires("recalld") or () if "extra ==" not in line)
     if missing := sorted(name[0] for name in needed if name and not _is_installed(name[0])):
-        yield bad(Text("doctor.packages_missing", names=", ".join(missing)))
+        yield bad(
+            "packages that recalld needs are not installed: {names}; `pip install .` in its clone installs them.",
+            names=", ".join(missing),
+        )
     for name in sorted(_others()):
-        yield bad(Text("doctor.packages_shared", name=name, package="recalld"))
+        yield bad(
+            "the program {name} has a package {package} too, and one overwrites the files of the other; `pipx install .` in the clone of recalld gives it an environment of its own.",
+            name=name,
+            package="recalld",
+        )
 
 
 @cache
@@ -117,12 +125,28 @@ def rights(look: Look) -> Faults:
     here, user = quote(str(root)), _user(owner)
     if foreign:
         command = f"sudo chown -R {user} {here}"
-        yield bad(Text("doctor.files_of_others", user=user, count=len(foreign), name=foreign[0], command=command))
+        yield bad(
+            "files belong to another user than the workspace, {user} ({count}), the first is {name}; `{command}` gives them back.",
+            user=user,
+            count=len(foreign),
+            name=foreign[0],
+            command=command,
+        )
     if closed and not any(writable(look)):
-        yield bad(Text("doctor.files_closed", count=len(closed), name=closed[0], command=f"chmod -R u+rwX {here}"))
+        yield bad(
+            "files can't be read or written by this user ({count}), the first is {name}; `{command}` lets their owner.",
+            count=len(closed),
+            name=closed[0],
+            command=f"chmod -R u+rwX {here}",
+        )
     if open_to_all:
         command = f"chmod go-rwx {here}"
-        yield odd(Text("doctor.files_open", count=len(open_to_all), name=open_to_all[0], command=command))
+        yield odd(
+            "all users of this machine can read files of the workspace ({count}), the first is {name}; `{command}` closes it.",
+            count=len(open_to_all),
+            name=open_to_all[0],
+            command=command,
+        )
 
 
 def writable(look: Look) -> Faults:
@@ -134,7 +158,11 @@ def writable(look: Look) -> Faults:
     closed = [path for path in needed if not os.access(path, os.W_OK | os.X_OK)]
     if closed:
         name = "." if closed[0] == paths.root else paths.relative(closed[0])
-        yield bad(Text("doctor.folders_closed", name=name, command=f"chmod -R u+rwX {quote(str(paths.root))}"))
+        yield bad(
+            "nothing can be written into {name} by this user, so no dated file is made; `{command}` lets its owner.",
+            name=name,
+            command=f"chmod -R u+rwX {quote(str(paths.root))}",
+        )
 
 
 def walk(root: Path) -> Iterator[tuple[Path, os.stat_result]]:
@@ -183,7 +211,11 @@ def links(look: Look) -> Faults:
         return
     for path, found in walk(paths.memory):
         if modes.S_ISLNK(found.st_mode) and not is_below(path, paths.root):
-            yield odd(Text("doctor.link_out", name=paths.relative(path), place=os.path.realpath(path)))
+            yield odd(
+                "{name} leads to {place}, outside the workspace, and is not read; `cp -rL` in its place makes it a part of memory.",
+                name=paths.relative(path),
+                place=os.path.realpath(path),
+            )
 
 
 def read_only(look: Look) -> Faults:
@@ -213,7 +245,13 @@ def _room_for_history(ws: Workspace) -> Faults:
     free = found.f_bavail * found.f_frsize
     if stat and free < stat.size:
         command = f"df -h {quote(str(root))}"
-        yield bad(Text("doctor.no_room_for_history", root=root, free=free >> 10, size=stat.size >> 10, command=command))
+        yield bad(
+            "the disk of {root} has only {free} KiB free, and history.json, which is written anew with each message, takes {size}; make room, `{command}` shows the disk.",
+            root=root,
+            free=free >> 10,
+            size=stat.size >> 10,
+            command=command,
+        )
 
 
 def disk_space(root: Path) -> Faults:
@@ -221,10 +259,20 @@ def disk_space(root: Path) -> Faults:
     found = os.statvfs(root)
     free, size = found.f_bavail * found.f_frsize, found.f_blocks * found.f_frsize
     if free < min(SCARCE_BYTES, size * _SCARCE_PART):
-        why = Text("doctor.disk_full", root=root, count=free >> 20, command=f"df -h {quote(str(root))}")
+        why = Text(
+            "the disk of {root} has only {count} MiB free; make room, `{command}` shows the disk.",
+            root=root,
+            count=free >> 20,
+            command=f"df -h {quote(str(root))}",
+        )
         yield bad(why) if free < min(_FULL_BYTES, size * _FULL_PART) else odd(why)
     if found.f_files and found.f_favail < _SCARCE_INODES:
-        why = Text("doctor.disk_full_of_files", root=root, count=found.f_favail, command=f"df -i {quote(str(root))}")
+        why = Text(
+            "the disk of {root} has room for only {count} more files; delete some, `{command}` shows the disk.",
+            root=root,
+            count=found.f_favail,
+            command=f"df -i {quote(str(root))}",
+        )
         yield bad(why) if found.f_favail < _FULL_INODES else odd(why)
 
 
@@ -234,16 +282,23 @@ def clock(look: Look) -> Faults:
     with contextlib.suppress(ValueError):
         ahead = from_wire(newest_time(ws.paths.log)) - now
         if ahead > SMALL:
-            yield bad(Text("doctor.clock_behind", hours=round(ahead / timedelta(hours=1))))
+            yield bad(
+                "the clock is {hours} hours behind the last event of log.jsonl, so it was set back; `timedatectl` shows the clock.",
+                hours=round(ahead / timedelta(hours=1)),
+            )
             return
     with contextlib.suppress(ValueError):
         if abs(now - from_wire(newest_time(ws.paths.log, "clock_jump"))) < LARGE:
-            yield odd(Text("doctor.clock_set"))
+            yield odd("the clock was set by more than an hour since yesterday; `timedatectl` shows the clock.")
     machine = machine_zone(look.environ)
     here, there = (now.astimezone(zone).utcoffset() for zone in (ws.zone, find_zone(machine)))
     # a zone that was chosen is intended; a workspace for which nobody chose one has UTC
     if not here and there:
-        yield odd(Text("doctor.zone_differs", zone=ws.config.archive.timezone, machine=machine))
+        yield odd(
+            "the days of memory are those of {zone}, the machine's are those of {machine}; if they are yours, set archive.timezone in recalld.toml, as `recalld init` does in a new workspace.",
+            zone=ws.config.archive.timezone,
+            machine=machine,
+        )
 
 
 def lasting(look: Look) -> Faults:
@@ -260,64 +315,9 @@ def lasting(look: Look) -> Faults:
 def _logged(event: str, why: str, root: Path) -> Text:
     """Return the sentence of the log, which is English; the Chinese text names the event, and what was refused."""
     if event != "degraded":
-        return Text("status.logged", why=why, event=event)
+        return Text(msgid("{why}.", "log"), why=why, event=event)
     file = _FILE_NAME.search(why.replace(f"{root}/", ""))
-    return Text("status.refused", why=why, what=file[0] if file else Text("status.disk_or_system"))
-
-
-def file_events(look: Look) -> Faults:
-    """Yield a fault if file events are used up: changes are then found by polling, a second later."""
-    if look.is_running:
-        if "watch_lost" in lasting_states(look.ws.paths.log, {"watch_lost": "stopped"}):
-            yield odd(_few_events(look.ws))
-        return
-    watches, instances = _limit("max_inotify_watches"), _limit("max_inotify_instances")
-    if watches is None or instances is None:
-        return  # not Linux: there is no such limit
-    used_watches, used_instances = _used()
-    if watches - used_watches < _watched(look.ws) or instances - used_instances < _OBSERVERS:
-        yield odd(_few_events(look.ws))
-
-
-def _few_events(ws: Workspace) -> str:
-    watches, instances = _used()
-    return Text(
-        "doctor.no_file_events",
-        watches=watches,
-        most=_limit("max_inotify_watches"),
-        instances=instances,
-        limit=_limit("max_inotify_instances"),
-        needed=_watched(ws),
-        others=_OBSERVERS,
-        command="sudo sysctl fs.inotify.max_user_watches=524288 fs.inotify.max_user_instances=512",
-    )
-
-
-def _limit(name: str) -> int | None:
-    try:
-        return int((_LIMITS / name).read_text())
-    except (OSError, ValueError):
-        return None
-
-
-def _watched(ws: Workspace) -> int:
-    """Return how many folders a supervisor watches: the workspace, drop-box, results, and memory with all below it."""
-    return 3 + sum(1 for _ in os.walk(ws.paths.memory))
-
-
-def _used() -> tuple[int, int]:
-    """Return how many watches and instances the programs of this user have, as far as they can be seen."""
-    watches = instances = 0
-    for folder in Path("/proc").glob("[0-9]*"):
-        with contextlib.suppress(OSError):  # the process has ended, or is somebody else's
-            if os.stat(folder).st_uid != os.getuid():
-                continue
-            for handle in os.listdir(folder / "fd"):
-                with contextlib.suppress(OSError):
-                    if os.readlink(folder / "fd" / handle) == "anon_inode:inotify":
-                        instances += 1
-                        watches += (folder / "fdinfo" / handle).read_text().count("inotify wd:")
-    return watches, instances
+    return Text(msgid("{why}.", "refused"), why=why, what=file[0] if file else Text("the disk or the system"))
 
 
 #: Files of earlier versions that nothing writes any more, from the workspace: questions of the search's self-test (until 0.26),
@@ -343,4 +343,7 @@ def left_over(look: Look) -> Faults:
         with contextlib.suppress(OSError):  # the folder above may be another user's
             found += [folder / one for one in fnmatch.filter(look.ws.files.disk.names(folder), name)]
     if found:
-        yield odd(Text("doctor.left_over", files=[quote(str(path)) for path in found]))
+        yield odd(
+            "no version writes or reads these any more, and no memory is in them that is not elsewhere; they may be deleted: {files}.",
+            files=[quote(str(path)) for path in found],
+        )

@@ -5,156 +5,77 @@ from __future__ import annotations
 import stat as modes
 from datetime import UTC, datetime, timedelta
 from heapq import nlargest
-from shlex import quote
 from typing import TYPE_CHECKING, Final
 
 from ..archive.deletions import history_copies, is_other
 from ..longterm.lines import parse_entry
 from ..protocol.attachments import attachments_of
 from ..protocol.dated_file import undated_in
-from ..protocol.inbox import count_unread
 from ..protocol.marks import is_shared
-from ..protocol.message import InvalidEntry, Message, why_undated
+from ..protocol.message import Message, why_undated
 from ..protocol.paths import QUEUE_FOLDERS, is_unfinished
-from ..storage.catalogue import Text
-from ..storage.errors import Busy
+from ..storage.errors import BadFile, Busy
 from ..storage.instant import why_not_said_at
 from ..storage.lenient_json import not_utf8
+from ..storage.texts import Text, msgid
 from ..text.decoding import encoding_of
 from ..text.language import language_of
 from ..text.printable import printable
 from .check import Look, bad, odd
+from .incoming import LONGEST_WAIT
+from .ledger import ENDS_EARLY, IS_GONE, NOT_WHOLE
 from .machine import walk, writable
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
     from pathlib import Path
 
-    from ..archive.unread import Unread
     from ..protocol.message import Entry
     from ..workspace import Workspace
     from .check import Faults
-    from .fsck import Ledger
+    from .ledger import Ledger
 
-#: How long a message may wait when no supervisor runs: some use recalld by a daily `run --until-settled`.
-LONGEST_WAIT: Final = timedelta(days=1)
 #: The time within which a running supervisor has a change in the index.
 _INDEXED_IN: Final = timedelta(minutes=1)
-#: The time within which a program that writes in the drop-box itself gives its file the name that it is to have.
-_WRITTEN_IN: Final = timedelta(minutes=1)
 #: `status` looks at the encoding of so many notes, those that were changed last, of at most so many bytes each.
 _NEWEST_NOTES: Final = 100
 _NEWEST_BYTES: Final = 1 << 20
 #: Why the task of a group failed, by the reason in its result.
 _REASONS: Final = {
-    "timeout": Text("model.reason_timeout"),
-    "empty": Text("model.reason_empty"),
-    "refused": Text("model.reason_refused"),
-    "truncated": Text("model.reason_cut_off"),
-    "vague": Text("model.reason_poor"),
-    "new": Text("model.reason_new"),
-    "copy": Text("model.reason_copy"),
-    "transcript": Text("model.reason_transcript"),
-    "repeats": Text("model.reason_repeats"),
-    "form": Text("model.reason_form"),
-    "example": Text("model.reason_example"),
-    "prompt": Text("model.reason_prompt"),
-    "language": Text("model.reason_language"),
-    "data": Text("model.reason_data"),
-    "error": Text("model.reason_error"),
-    "thought": Text("model.reason_thought"),
-    "order": Text("model.reason_order"),
-    "forged": Text("model.reason_forged"),
-    "long": Text("model.reason_long"),
-    "input": Text("model.reason_input"),
-    "lost": Text("model.reason_unreadable"),
+    "timeout": Text("the model did not answer in time"),
+    "empty": Text("the model's answer was empty"),
+    "refused": Text("the model refused, or its answer was no summary"),
+    "truncated": Text("the model's answer was cut off"),
+    "vague": Text("the model's answer said less than an extract"),
+    "new": Text("the model's answer said what its material does not"),
+    "copy": Text("the model's answer was a copy of its material"),
+    "transcript": Text("the model's answer went on with the conversation, or wrote it down"),
+    "repeats": Text("the model's answer repeated itself"),
+    "form": Text("the model's answer filled in a form"),
+    "example": Text("the model's answer had words of its prompt's example"),
+    "prompt": Text("the model's answer was its prompt"),
+    "language": Text("the model's answer was in another language"),
+    "data": Text("the model's answer was data and no text"),
+    "error": Text("the model's answer was an error message"),
+    "thought": Text("the model's answer was its thinking"),
+    "order": Text("the model's answer ordered its reader about"),
+    "forged": Text("the model's answer had marks of recalld, or characters that can't be written"),
+    "long": Text("the model's answer was too long"),
+    "input": Text("the server did not take the messages"),
+    "lost": Text("its files can't be read"),
 }
 #: The damage in `fsck`'s list that a quick check finds, too.
-_SEEN_QUICKLY: Final = frozenset({"error.bad_file", "fsck.not_whole", "fsck.ends_early"})
+_SEEN_QUICKLY: Final = frozenset({BadFile.english, NOT_WHOLE, ENDS_EARLY})
 
 #: The sentences that say that messages are lost with their files.
-_LOST: Final = ("status.days_lost", "status.redacted_lost")
-
-
-# ── history.json ─────────────────────────────────────────────────────────────
-
-
-def newer_format(look: Look) -> Faults:
-    """Raise NewerFormat if a newer recalld has written to the workspace."""
-    look.ws.journal.refresh()
-    look.ws.memory.summaries()
-    yield from ()
-
-
-def history(look: Look) -> Faults:
-    """Yield why history.json can't be read."""
-    if look.no_history:
-        version = look.ws.files.read_stable(look.ws.paths.history)
-        why = not_utf8(version.data, look.ws.paths.history) if version else None
-        yield bad(Text("status.history_invalid", why=why or look.no_history.why))
-
-
-def unread(look: Look) -> Faults:
-    """Yield the unread parts of damaged histories, until a person has dealt with them."""
-    for one in look.ws.unread.read():
-        yield bad(why_unread(one, look.ws.unread.path_of(one)))
-
-
-def forgetting(look: Look) -> Faults:
-    """Yield how much a forgetting has still to take out, after it was interrupted."""
-    if count := sum(len(act.messages) + len(act.lines) + len(act.files) for act in look.ws.journal.tombstones.unfinished()):
-        yield odd(Text("forget.unfinished", count=count))
-
-
-def inbox(look: Look) -> Faults:
-    """Yield that inbox.json is no JSON, so that nothing in it is read, or what in it is no input."""
-    version = look.ws.files.read_stable(look.ws.paths.inbox)
-    try:
-        count = count_unread(version.data if version else b"[]", look.ws.zone)
-    except ValueError:
-        yield bad(Text("status.inbox_invalid"))
-        return
-    if count:
-        yield bad(Text("status.inbox_unread", count=count))
-
-
-def why_unread(one: Unread, kept: Path) -> Text:
-    """Return how much of a file could not be read, where the file is kept, and the command that mends it."""
-    path = one.name if "/" in one.name else f".recalld/quarantine/{one.name}"
-    code, command = "status.unread", ""
-    if one.encoding:
-        code, command = "status.unread_encoded", f"iconv -f {one.encoding} -t UTF-8 {quote(str(kept))} > mended.json"
-    return Text(code, count=one.messages, bytes=one.bytes, path=path, name=one.name, encoding=one.encoding, command=command)
-
-
-def dropped(look: Look) -> Faults:
-    """Yield the first file of the drop-box whose messages can't be read."""
-    box, why = look.ws.drop_box, {}
-    for path in box.finished():
-        version = box.read(path)
-        try:
-            _ = box.parse(path, version) if version else []
-        except ValueError as error:
-            why[path.name] = (not_utf8(version.data, path) if version else None) or error.args[0]
-    for path, stat in box.misnamed():
-        if look.now - datetime.fromtimestamp(stat.mtime_ns / 1e9, UTC) > _WRITTEN_IN:
-            why[path.name] = Text("status.not_json")
-    for name in sorted(why)[:1]:
-        yield bad(Text("status.dropped_unread", count=len(why), name=printable(name), why=why[name]))
-
-
-def waiting(look: Look) -> Faults:
-    """Yield a fault if messages have waited too long for their dated file."""
-    oldest = min((one.created_at for one in look.waiting if one.created_at), default=look.now)
-    if not look.is_running and look.now - oldest > LONGEST_WAIT:
-        yield bad(Text("status.waits_unsupervised", time=look.local_time(oldest)))
-
-
-def entries(look: Look) -> Faults:
-    """Yield the first entry of history.json that is not a message."""
-    invalid = [(n, entry.why) for n, entry in enumerate(look.history, 1) if isinstance(entry, InvalidEntry)]
-    for number, why in invalid[:1]:
-        yield bad(Text("status.entries_odd", count=len(invalid), number=number, why=why))
+_LOST: Final = (
+    msgid(
+        "messages are lost ({count}), the first was in {name}, which is gone; `recalld fsck` lists them, `recalld fsck --repair`, with the supervisor stopped, looks for copies of them, `recalld fsck --accept {name}` accepts it if you deleted that one."
+    ),
+    msgid(
+        "messages with a mark in the place of a secret are lost ({count}), the first was in {name}, which is gone, and `recalld redact` left no copy of them; put the file back from a backup made since then, or accept it with `recalld fsck --accept {name}`."
+    ),
+)
 
 
 # ── dated files ──────────────────────────────────────────────────────────────
@@ -167,18 +88,23 @@ def gone(look: Look) -> Faults:
         return
     kept = {entry.key for entry in look.history if isinstance(entry, Message)} | look.ws.journal.unwritten.keys()
     marked = look.ws.journal.tombstones.marked_ids()  # a redaction leaves no copy that a repair could find
-    for code, is_marked in zip(_LOST, (False, True), strict=True):
+    for sentence, is_marked in zip(_LOST, (False, True), strict=True):
         if lost := [name for key, name in missing.items() if key not in kept and (key[0] in marked) == is_marked]:
-            yield bad(Text(code, count=len(lost), name=min(lost)))
+            yield bad(Text(sentence, count=len(lost), name=min(lost)))
     if left := {key: name for key, name in missing.items() if key in kept}:
         files = sorted(set(left.values()))
-        yield bad(Text("status.days_gone", files=len(files), name=files[0], count=len(left)))
+        yield bad(
+            "dated files are gone ({files}), the first is {name}, and messages of theirs are in no other ({count}); `recalld fsck --repair`, with the supervisor stopped, has the next run write them again, `recalld fsck --accept {name}` accepts it if you deleted that one.",
+            files=len(files),
+            name=files[0],
+            count=len(left),
+        )
 
 
 def moved(look: Look) -> Faults:
     """Yield the present places of dated files that a person has moved or renamed: they are read there."""
     for name, path in look.absences.moved.items():
-        yield odd(Text("status.day_moved", name=name, path=printable(look.ws.paths.relative(path))))
+        yield odd("{name} is now {path}, and is read there.", name=name, path=printable(look.ws.paths.relative(path)))
 
 
 def taken_out(look: Look) -> Faults:
@@ -188,7 +114,10 @@ def taken_out(look: Look) -> Faults:
     taken = {key: now for key, now in ws.deletions.taken_out(look.absences).items() if key not in ends}
     copies = history_copies(ws.files, ws.paths, ws.zone) if taken else ()
     if left := {one.key for one in copies if one.key in taken and is_other(one, taken[one.key])}:
-        yield odd(Text("forget.offer", count=len(left)))
+        yield odd(
+            "messages that you deleted or changed by hand stand in other places as they were ({count}): `recalld forget --removed` shows them, and takes them out everywhere.",
+            count=len(left),
+        )
 
 
 def undated(look: Look) -> Faults:
@@ -199,10 +128,20 @@ def undated(look: Look) -> Faults:
         version = ws.files.read_stable(ws.memory.path_of(file.name))
         reasons = [why for _, why in undated_in(version.data, ws.memory.path_of(file.name))] if version else []
         if reasons:
-            yield odd(Text("status.times_unread", count=sum(one.undated for one in files), name=file.name, why=reasons[0]))
+            yield odd(
+                "the times of messages can't be read ({count}), and they are filed under the days they came; the first is in {name}: {why}. Correct createdAt there and delete createdAtFound; where the day is right, `recalld fsck --accept-times` says so of all.",
+                count=sum(one.undated for one in files),
+                name=file.name,
+                why=reasons[0],
+            )
     waiting = [(n, why) for n, one in enumerate(look.history, 1) if (why := _why_undated(one, look))]
     for number, why in waiting[:1]:
-        yield odd(Text("status.times_unread_yet", count=len(waiting), number=number, why=why))
+        yield odd(
+            "the times of messages in history.json can't be read ({count}), and they will be filed under the days they came; the first is entry {number}: {why}. Correct createdAt there and delete createdAtFound.",
+            count=len(waiting),
+            number=number,
+            why=why,
+        )
 
 
 def _why_undated(message: Entry, look: Look) -> str:
@@ -218,9 +157,17 @@ def _why_undated(message: Entry, look: Look) -> str:
 def damaged(look: Look) -> Faults:
     """Yield the dated files that have lost their head or their end, and those in which the last messages are missing."""
     if broken := look.absences.damaged:
-        yield bad(Text("status.days_damaged", count=len(broken), name=min(broken)))
+        yield bad(
+            "dated files are damaged ({count}), the first is {name}; `recalld fsck` says how, `recalld fsck --repair`, with the supervisor stopped, mends what can be mended.",
+            count=len(broken),
+            name=min(broken),
+        )
     if cut := look.absences.cut:
-        yield bad(Text("status.days_cut", count=len(cut), name=min(cut)))
+        yield bad(
+            "dated files end before their last messages ({count}), the first is {name}; if you deleted them, `recalld fsck --accept {name}` says so, or `recalld forget --removed` takes them out of every other place, too; if not, `recalld fsck --repair`, with the supervisor stopped, brings them back.",
+            count=len(cut),
+            name=min(cut),
+        )
 
 
 def accounted(look: Look) -> Ledger:
@@ -236,18 +183,27 @@ def accounting(look: Look) -> Faults:
     """Yield losses and damage that only reading every file can find."""
     ledger = accounted(look)
     damage = [why for why in ledger.damage if isinstance(why, Text) and not _is_seen_quickly(why)]
-    is_told = any(fault.why.code in _LOST for fault in gone(look) if isinstance(fault.why, Text))
+    is_told = any(fault.why.msgid in _LOST for fault in gone(look) if isinstance(fault.why, Text))
     lost = [] if is_told else ledger.lost
     if lost or damage:
         yield bad(
-            Text("doctor.damage", lost=len(lost), damaged=len(damage)) if lost else Text("doctor.damaged", damaged=len(damage))
+            Text(
+                "messages are lost ({lost}) or files damaged ({damaged}); `recalld fsck` lists them, `recalld fsck --repair`, with the supervisor stopped, brings back what can be brought back, and `recalld fsck --accept FILE` says of a file that you changed it yourself.",
+                lost=len(lost),
+                damaged=len(damage),
+            )
+            if lost
+            else Text(
+                "files are damaged ({damaged}); `recalld fsck` lists them, `recalld fsck --repair`, with the supervisor stopped, brings back what can be brought back, and `recalld fsck --accept FILE` says of a file that you changed it yourself.",
+                damaged=len(damage),
+            )
         )
 
 
 def _is_seen_quickly(damage: Text) -> bool:
     """Return whether a quick check finds this damage, too."""
-    is_gone = getattr(damage.fields.get("state"), "code", "") == "fsck.is_gone"  # an attachment of a message
-    return damage.code in _SEEN_QUICKLY or is_gone
+    is_gone = getattr(damage.fields.get("state"), "msgid", "") == IS_GONE  # an attachment of a message
+    return damage.msgid in _SEEN_QUICKLY or is_gone
 
 
 # ── other files ──────────────────────────────────────────────────────────────
@@ -262,14 +218,21 @@ def attachments(look: Look) -> Faults:
         if not file.attachments <= kept:
             named.update(name for block in ws.memory.blocks(file.name) for name in attachments_of(block.fields))
     if missing := sorted(named - kept):
-        yield bad(Text("status.attachments_gone", count=len(missing), name=missing[0]))
+        yield bad(
+            "pictures or files of messages are gone ({count}), the first is {name}; `recalld fsck --repair`, with the supervisor stopped, brings back those of which there is a copy, `recalld fsck` lists the others.",
+            count=len(missing),
+            name=missing[0],
+        )
 
 
 def quarantine(look: Look) -> Faults:
     """Yield a fault if the quarantine is full, so that no more damaged files can be kept."""
     kept = len(look.ws.files.disk.names(look.ws.paths.quarantine))
     if kept >= look.ws.config.care.quarantine_limit:
-        yield odd(Text("doctor.quarantine_full", count=kept))
+        yield odd(
+            "quarantine is full (files: {count}), and no more damaged files are kept; look at them and delete what you do not need, `ls .recalld/quarantine` in the workspace lists them.",
+            count=kept,
+        )
 
 
 def encodings(look: Look) -> Faults:
@@ -309,15 +272,22 @@ def _in_other_encodings(look: Look, paths: Iterable[Path]) -> Faults:
         except (OSError, Busy):
             continue  # a link, a folder, a pipe, somebody else's file: whatever reads it reports that; or it is being written
         if version and encoding_of(version.data) != "UTF-8":
-            found[ws.paths.relative(path)] = not_utf8(version.data, path) or Text("file.not_utf8")
+            found[ws.paths.relative(path)] = not_utf8(version.data, path) or Text("it is not UTF-8")
     for name, why in sorted(found.items())[:1]:
-        yield bad(Text("status.not_utf8", count=len(found), name=printable(name), why=why))
+        yield bad(
+            "files are not in UTF-8 and can't be read ({count}), the first is {name}: {why}; save them as UTF-8, or put whole copies in their place.",
+            count=len(found),
+            name=printable(name),
+            why=why,
+        )
 
 
 def long_term(look: Look) -> Faults:
     """Yield a fault if there are two long-term files."""
     if {"memory.md", "MEMORY.md"} <= {*look.ws.files.disk.names(look.ws.paths.root)}:
-        yield odd(Text("doctor.two_long_term_files"))
+        yield odd(
+            "memory.md and MEMORY.md are both there; `cat MEMORY.md >> memory.md && rm MEMORY.md` in the workspace makes one of them."
+        )
 
 
 def marked_by_machine(look: Look) -> Faults:
@@ -326,7 +296,12 @@ def marked_by_machine(look: Look) -> Faults:
     shared = [line for line in ws.long_term.read().lines if is_shared(line.text)]
     found = [str(line.number) for line in shared if (entry := parse_entry(line.text)) and _is_summary(entry.source, ws)]
     if found:
-        yield odd(Text("doctor.marked_by_machine", path=ws.long_term.path, count=len(found), lines=", ".join(found)))
+        yield odd(
+            "{path} has summaries that are marked `#shared` and shown in every group ({count}), at line {lines}; if you did not mark them, an older recalld copied the mark from a conversation: delete it there with an editor.",
+            path=ws.long_term.path,
+            count=len(found),
+            lines=", ".join(found),
+        )
 
 
 def _is_summary(source: str, ws: Workspace) -> bool:
@@ -347,11 +322,14 @@ def index(look: Look) -> Faults:
         return  # the search engine can't open an index there
     found = ws.index.inventory()
     if found.damage:
-        yield bad(Text("doctor.index_unreadable", why=found.damage))
+        yield bad("the index can't be read: {why}; `recalld index rebuild` makes it again.", why=found.damage)
     elif look.is_running and found.differing:
         newest = max((stat.st_mtime for _, stat in walk(ws.paths.memory)), default=0.0)
         if look.now - datetime.fromtimestamp(newest, UTC) > _INDEXED_IN:
-            yield odd(Text("doctor.index_old", count=found.differing))
+            yield odd(
+                "the index is older than memory (files: {count}); `recalld index rebuild` brings it up to date.",
+                count=found.differing,
+            )
 
 
 def tasks(look: Look) -> Faults:
@@ -361,7 +339,13 @@ def tasks(look: Look) -> Faults:
     failing = {group.partition("-")[2]: one for group, one in sorted(ws.failures().items()) if one.attempts < last}
     for label, one in [*failing.items()][:1]:
         times = {"since": look.local_time(one.failed_at), "time": look.local_time(one.next_at)}
-        yield odd(Text("doctor.summaries_wait", count=len(failing), label=label, why=why_failed(one.reason), **times))
+        yield odd(
+            "summaries wait after a failure ({count}), the first is {label}, since {since}: {why}; it is tried again at {time}, `recalld summary redo {label}` tries now.",
+            count=len(failing),
+            label=label,
+            why=why_failed(one.reason),
+            **times,
+        )
     for folder in QUEUE_FOLDERS[:3]:
         stats = ws.files.disk.stats(ws.paths.worker / folder)
         times_ns = [stat.mtime_ns for name, stat in stats.items() if name.endswith(".json")]
@@ -369,9 +353,17 @@ def tasks(look: Look) -> Faults:
         if look.now - since > LONGEST_WAIT:
             newer = len(ws.task_queue.newer()) if folder == QUEUE_FOLDERS[0] else 0
             if newer:
-                yield odd(Text("doctor.tasks_newer", count=newer))
+                yield odd(
+                    "tasks in worker/queue are of a newer recalld ({count}), and wait for it; upgrade recalld, or delete them.",
+                    count=newer,
+                )
             else:
-                yield odd(Text("doctor.tasks_wait", folder=folder, count=len(times_ns), since=look.local_time(since)))
+                yield odd(
+                    "tasks wait in worker/{folder} ({count}) since {since}, and nobody takes them; `recalld run --until-settled` does.",
+                    folder=folder,
+                    count=len(times_ns),
+                    since=look.local_time(since),
+                )
 
 
 def why_failed(reason: str) -> str:

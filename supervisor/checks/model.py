@@ -14,9 +14,9 @@ from ..protocol.inbox import parse_inbox
 from ..protocol.llm import CREDENTIAL, NO_KEY, find_key, is_local, model_of, without_credentials
 from ..protocol.task import AskedTask
 from ..replies.failures import FailedInputs
-from ..storage.catalogue import Text
 from ..storage.disk import read_outside
 from ..storage.errors import BadConfig
+from ..storage.texts import Text
 from ..summaries.llm_state import configured_state, provider_state
 from .check import Look, bad, odd
 from .machine import walk
@@ -43,17 +43,30 @@ def paused(look: Look) -> Faults:
         try:
             model_of(ws.config.llm)
         except BadConfig as error:
-            yield bad(Text("status.no_model", why=error.why))
+            yield bad("no model writes summaries: {why}; `recalld model test` asks it then.", why=error.why)
     provider = configured_state(ws.task_queue, ws.endpoint)
     if not ws.extracting and provider.next_at and provider.next_at > look.now:
-        yield bad(Text("status.no_model_until", time=look.local_time(provider.next_at), why=provider.reason))
+        yield bad(
+            "no model writes summaries until {time}: {why}; `recalld model test` asks it now.",
+            time=look.local_time(provider.next_at),
+            why=provider.reason,
+        )
     account = None if ws.extracting else provider_state(ws.task_queue).answers.get(ws.config.llm.model)
     if account and account.is_worse:
         refused, of = account.recent.count("r"), len(account.recent)
-        yield odd(Text("status.model_worse", model=ws.config.llm.model, refused=refused, of=of))
+        yield odd(
+            "{model} writes worse summaries than extracts: {refused} of its last {of} answers were refused; a larger model, or none, serves you better.",
+            model=ws.config.llm.model,
+            refused=refused,
+            of=of,
+        )
     failing = {g: f for g, f in ws.failures().items() if f.attempts >= ws.config.archive.max_attempts}
     for group, failure in sorted(failing.items(), reverse=True)[:1]:
-        yield bad(Text("status.backlog", label=group.partition("-")[2], why=why_failed(failure.reason)))
+        yield bad(
+            "the summary of {label} fails again and again: {why}; `recalld summary redo {label}` tries once more.",
+            label=group.partition("-")[2],
+            why=why_failed(failure.reason),
+        )
     yield from _unanswered(look)
 
 
@@ -67,9 +80,17 @@ def _unanswered(look: Look) -> Faults:
         times = [one.created_at for one in parse_inbox(version.data if version else b"[]", ws.zone) if one.created_at]
         late = [at for at in times if look.now - at > ws.config.llm.timeout]
         if late:
-            yield bad(Text("status.inputs_wait", count=len(late), time=look.local_time(min(late))))
+            yield bad(
+                "inputs in inbox.json that wait for an answer: {count}, the first since {time}.",
+                count=len(late),
+                time=look.local_time(min(late)),
+            )
     if names := FailedInputs(ws.files, ws.task_queue).set_aside():
-        yield bad(Text("status.inputs_set_aside", count=len(names), file=f"worker/failed/{names[0]}"))
+        yield bad(
+            "inputs that got no answer that can be used: {count}, kept in {file}; ask again with another id, or delete the file and put the input back.",
+            count=len(names),
+            file=f"worker/failed/{names[0]}",
+        )
 
 
 def model(look: Look) -> Faults:
@@ -82,18 +103,33 @@ def model(look: Look) -> Faults:
     is_elsewhere = llm.base_url.startswith("https:") and not is_local(llm.base_url)
     if key == NO_KEY and (is_elsewhere or not llm.base_url):  # not asked: many servers give their list without a key
         where = without_credentials(llm.base_url) if llm.base_url else "OpenAI"
-        why = Text("doctor.no_key", where=where, name=llm.api_key_env)
+        why = Text(
+            "no key for {where} is found, neither in the variable {name} nor in a credential of systemd; `export {name}=KEY` gives it to this shell.",
+            where=where,
+            name=llm.api_key_env,
+        )
         yield odd(why) if is_elsewhere else bad(why)  # a company's own server may need no key
         return
     found = _listed(look)
     if "error" in found:
-        yield bad(Text("doctor.model_unreachable", why=found["error"]))
+        yield bad("the model can't be asked: {why}; `recalld model test` asks it again.", why=found["error"])
     elif found["known"] is None:
-        yield odd(Text("doctor.no_model_list", model=llm.model))
+        yield odd(
+            "the server has no list of models, so {model} was not looked up; `recalld model test` asks it.", model=llm.model
+        )
     elif not found["known"]:
-        yield bad(Text("doctor.model_unknown", model=llm.model, others=found["models"] or Text("tool.none")))
+        yield bad(
+            "the server does not have the model {model}, but {others}; correct llm.model in recalld.toml, `recalld model test` asks it then.",
+            model=llm.model,
+            others=found["models"] or Text("none"),
+        )
     elif found["window"] and found["window"] < llm.context_tokens:
-        yield bad(Text("doctor.window_small", model=llm.model, window=found["window"], wanted=llm.context_tokens))
+        yield bad(
+            "the window of {model} has {window} tokens, fewer than llm.context_tokens ({wanted}); lower that in recalld.toml, or give the model more, `recalld model test` asks it then.",
+            model=llm.model,
+            window=found["window"],
+            wanted=llm.context_tokens,
+        )
 
 
 def _listed(look: Look) -> dict[str, Any]:
@@ -110,14 +146,18 @@ def meaning(look: Look) -> Faults:
     from ..recall.embedders import model_fault  # `status` does not need it
 
     if why := model_fault(look.ws.config, is_loaded=look.is_running):
-        yield bad(Text("doctor.words_alone", why=why))
+        yield bad("{why}.", why=why)
 
 
 def key(look: Look) -> Faults:
     """Yield a fault if a file of the workspace contains the key of the model."""
     name = look.ws.config.llm.api_key_env
     for place in _files_with_the_key(look.ws, name, find_key(name, look.environ)):
-        yield bad(Text("doctor.key_in_files", place=place, name=name))
+        yield bad(
+            "the key of the model is in {place}, where backups and readers of the workspace find it; take it out there, `export {name}=KEY` gives it to this shell.",
+            place=place,
+            name=name,
+        )
         break
 
 
@@ -126,7 +166,11 @@ def credential(look: Look) -> Faults:
     folder, name = look.environ.get("CREDENTIALS_DIRECTORY", ""), look.ws.config.llm.api_key_env
     for path in (Path(folder) / name, Path(folder) / CREDENTIAL) if folder else ():
         if path.is_file() and path.stat().st_mode & modes.S_IROTH:
-            yield bad(Text("doctor.key_open", path=path, command=f"chmod go= {path}"))
+            yield bad(
+                "all users of this machine can read the key in {path}; `{command}` closes it.",
+                path=path,
+                command=f"chmod go= {path}",
+            )
 
 
 def _files_with_the_key(ws: Workspace, name: str, key: str) -> Iterator[str]:

@@ -16,11 +16,12 @@ from typing import TYPE_CHECKING, Final
 
 from ..host.last_night import LastFsck, keep_last, read_last_fsck
 from ..protocol.quiet_hours import quiet_until
-from ..storage.catalogue import Text
-from ..storage.errors import why_refused
+from ..storage.os_errors import why_refused
+from ..storage.texts import Text
 from ..text.lazy_re import lazy_re
 from .check import Look
-from .fsck import bring_pictures_back
+from .ledger import ATTACHMENT, SERVICE_DOWN
+from .repair import bring_pictures_back
 from .table import account, wrong
 
 if TYPE_CHECKING:
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
 
     from ..storage.clock import Clock
     from ..workspace import Workspace
-    from .fsck import Ledger
+    from .ledger import Ledger
 
 #: Seconds after which the user's command is killed.
 _COMMAND_S: Final = 30.0
@@ -55,7 +56,7 @@ def report(
     """
     look = Look(ws, now, os.environ)
     ledger = account(look)
-    is_wrong = any(getattr(why, "code", "") == "fsck.attachment" for why in ledger.damage)
+    is_wrong = any(getattr(why, "msgid", "") == ATTACHMENT for why in ledger.damage)
     # tonight, since history.json may no longer have their bytes tomorrow
     if is_wrong and (pictures := bring_pictures_back(ws)):
         ws.events.emit("repaired", restored=0, saved=0, set_aside=0, doubles=0, pictures=len(pictures))
@@ -65,11 +66,7 @@ def report(
     failed_before = before.failed if (before := read_last_fsck(ws)) else ""
     last = note(ws, ledger, now)
     # the reason why the service is down says more than the fact
-    found = (
-        [service, *(why for why in wrong(look) if getattr(why, "code", "") != "doctor.service_down")]
-        if service
-        else wrong(look)
-    )
+    found = [service, *(why for why in wrong(look) if getattr(why, "msgid", "") != SERVICE_DOWN)] if service else wrong(look)
     kinds = {sentence: _DIGITS.sub("0", sentence) for sentence in found}  # a fault is not new because a time or count changed
     new = [sentence for sentence, kind in kinds.items() if kind not in last.told]
     command, failed = ws.config.care.on_trouble, ""
@@ -113,5 +110,5 @@ def _run(command: str, sentences: str, ws: Workspace, wait_s: float) -> str:
         with suppress(ProcessLookupError):
             os.killpg(child.pid, signal.SIGKILL)
         child.wait()
-        return Text("service.killed_after", seconds=wait_s)
-    return Text("service.exit_code", code=code) if code else ""
+        return Text("it was killed after {seconds:g} s", seconds=wait_s)
+    return Text("it ended with exit code {code}", code=code) if code else ""

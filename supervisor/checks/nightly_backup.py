@@ -16,8 +16,9 @@ from typing import TYPE_CHECKING
 from ..archive.places import place_of
 from ..host.last_night import LastBackup, keep_last, read_last_backup
 from ..protocol.paths import day_of_name
-from ..storage.catalogue import Text
-from ..storage.errors import BadBackup, BadRequest, StorageError, SupervisorError, from_os_error
+from ..storage.errors import BadBackup, BadRequest, StorageError, SupervisorError
+from ..storage.os_errors import from_os_error
+from ..storage.texts import Text
 from ..text.record import record
 from .backup import check, check_folder, create
 from .machine import SCARCE_BYTES, walk
@@ -67,7 +68,12 @@ def _write(ws: Workspace, file: Path, done: LastBackup, made_by: str) -> None:
     if file.exists():
         last = read_last_backup(ws)
         if (last is None or last.file != done.file) and not _is_of(ws, file):
-            raise BadRequest("DIR", Text("backup.unknown_file", file=file))
+            raise BadRequest(
+                "DIR",
+                Text(
+                    "{file} is not known to this workspace; move it away, or give each workspace a folder of its own", file=file
+                ),
+            )
     else:
         check_folder(ws.paths.root, file.parent, "DIR")
         _refuse_little_room(ws, file.parent)
@@ -98,4 +104,4 @@ def _refuse_little_room(ws: Workspace, folder: Path) -> None:
     size = sum(size for place, size in places if place is None or place.in_backup)
     disk = os.statvfs(folder)
     if disk.f_bavail * disk.f_frsize - size < SCARCE_BYTES:
-        raise StorageError(folder, Text("backup.disk_scarce", count=SCARCE_BYTES >> 20))
+        raise StorageError(folder, Text("a backup would leave less than {count} MiB free", count=SCARCE_BYTES >> 20))

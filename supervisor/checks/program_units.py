@@ -7,8 +7,8 @@ from pathlib import Path  # noqa: TC003 - `record` reads the annotations
 from typing import Final
 
 from ..host.workers import crew_command
-from ..storage.catalogue import Text
 from ..storage.errors import BadRequest
+from ..storage.texts import Text
 from ..text.record import record
 from .units import check_user_and_size, fill, has_control_character, in_command, template_text
 
@@ -42,7 +42,9 @@ class PoolWorker:
         """Return the contents of the unit; BadRequest if something can't be written in one."""
         for field, value in (("--pool-file", str(self.pool_file)), ("--env-file", str(self.env_file or ""))):
             if has_control_character(value) or (field == "--env-file" and value != value.strip().rstrip("\\")):
-                raise BadRequest(field, Text("service.bad_character", value=value))
+                raise BadRequest(
+                    field, Text("{value!r} has a line break or another character that no unit can hold; rename it", value=value)
+                )
         check_user_and_size(self.user, self.memory_max)
         command = [self.python, *crew_command(self.pool_file)[1:]]
         # no user's name begins with a plus sign, so that its folders are those of no workspace

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Final
 
 from ..query.parse import Query
 from ..recall.ended import read_ended
-from ..storage.catalogue import Text
 from ..storage.clock import within
 from ..text.tokenizer import tokens
 from ..text.word_frequency import rarity_asked
@@ -51,7 +50,10 @@ def found_again(look: Look) -> Faults:
     for name in (files[first:] + files[:first])[:_MOST_FILES]:
         if chosen := _telling(ws, name):
             if not _is_found(ws, *chosen):
-                yield bad(Text("doctor.not_found_again", file=name))
+                yield bad(
+                    "a message of {file} is not found by its own rarest words; `recalld index rebuild` makes the index again.",
+                    file=name,
+                )
             return
 
 

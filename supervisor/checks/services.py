@@ -18,10 +18,12 @@ from typing import TYPE_CHECKING, Final
 from ..events import lasting_states, newest_events
 from ..host.last_night import read_last_backup, read_last_fsck
 from ..protocol.connections import CLIENTS, HOOK_LATE, HOOK_UNKNOWN, parse_connections
-from ..storage.catalogue import Text
 from ..storage.clock import from_wire, to_wire
-from ..storage.errors import BadConfig, why_refused
+from ..storage.errors import BadConfig
+from ..storage.os_errors import why_refused
+from ..storage.texts import Text, msgid
 from .check import Look, bad, odd
+from .ledger import SERVICE_DOWN
 from .machine import disk_space
 from .units import Installed, installed, origin_of, read_unit
 
@@ -37,10 +39,18 @@ _DAY: Final = timedelta(days=1)
 _OTHERS: Final = modes.S_IRWXG | modes.S_IRWXO
 #: Why there is no HTTP service, by the `reason` of the event `port_refused`.
 _PORT_REFUSED: Final = {
-    "taken": "http.port_taken",
-    "forbidden": "http.port_forbidden",
-    "address": "http.port_address",
-    "remote": "http.port_remote",
+    "taken": msgid(
+        "There is no HTTP service: another program uses port {port}. End that program, or set another `port` in `[serve]` of recalld.toml."
+    ),
+    "forbidden": msgid(
+        "There is no HTTP service: this user may not use port {port}. Set a `port` above 1023 in `[serve]` of recalld.toml."
+    ),
+    "address": msgid(
+        "There is no HTTP service: {host} is no address of this machine. Set `host` in `[serve]` of recalld.toml to one that is, such as 127.0.0.1."
+    ),
+    "remote": msgid(
+        'There is no HTTP service: other machines can reach {host}. Set `host = "127.0.0.1"` in `[serve]` of recalld.toml, or `allow_remote = true` if they may.'
+    ),
 }
 
 
@@ -49,9 +59,14 @@ def check_key(key: Path, option: str = "--key-file") -> None:
     try:
         found = os.stat(key)
     except OSError as error:
-        raise BadConfig(option, Text("service.key_unreadable", path=key, why=why_refused(error))) from error
+        raise BadConfig(
+            option, Text("{path} can't be read ({why}); write the key into it", path=key, why=why_refused(error))
+        ) from error
     if found.st_mode & _OTHERS:
-        raise BadConfig(option, Text("service.key_open", path=key, command=f"chmod 600 {quote(str(key))}"))
+        raise BadConfig(
+            option,
+            Text("others may read {path}; `{command}` takes that from them", path=key, command=f"chmod 600 {quote(str(key))}"),
+        )
 
 
 def refuse_open_keys(root: Path, environ: Mapping[str, str]) -> None:
@@ -74,10 +89,15 @@ def last_night(look: Look) -> Faults:
     """Yield a fault if the last nightly backup failed, or if `care.on_trouble` could not be run."""
     backup, fsck = read_last_backup(look.ws), read_last_fsck(look.ws)
     if fsck and fsck.failed:
-        yield bad(Text("status.on_trouble_failed", why=fsck.failed))
+        yield bad("the command of care.on_trouble failed: {why}; correct it in recalld.toml.", why=fsck.failed)
     if backup and backup.failed:
         again = f"recalld backup nightly {quote(backup.folder)} --keep {backup.keep}"
-        yield bad(Text("status.backup_failed", time=look.local_time(backup.at), why=backup.failed, command=again))
+        yield bad(
+            "the nightly backup failed on {time}: {why}; `{command}` tries again.",
+            time=look.local_time(backup.at),
+            why=backup.failed,
+            command=again,
+        )
 
 
 def units(look: Look) -> Faults:
@@ -86,13 +106,20 @@ def units(look: Look) -> Faults:
     faults = []
     if len(services) > 1:
         places, command = ", ".join(str(one.unit) for one in services), f"recalld service uninstall{services[-1].what.options}"
-        faults.append(bad(Text("doctor.services_many", count=len(services), places=places, command=command)))
+        faults.append(
+            bad(
+                "this workspace has {count} services, and only one can run: {places}; `{command}` removes the last.",
+                count=len(services),
+                places=places,
+                command=command,
+            )
+        )
     for service in services:
         faults += [*_of_the_units(service), *_of_the_key(service)]
     yield from faults
     if services and not look.is_running and not faults:
         again, why = (f"recalld service {verb}{services[0].what.options}" for verb in ("restart", "status"))
-        yield bad(Text("doctor.service_down", again=again, status=why))
+        yield bad(Text(SERVICE_DOWN, again=again, status=why))
 
 
 def service_faults(one: Installed) -> Faults:
@@ -107,18 +134,36 @@ def _of_the_units(one: Installed) -> Faults:
     """Yield the first unit that differs from what this version would install, and why."""
     again = f"recalld service install{one.what.options}"
     if _is_gone(one.what.python):
-        yield bad(Text("doctor.unit_without_python", unit=one.unit, python=one.what.python, command=again))
+        yield bad(
+            "{unit} starts {python}, which is not there; `{command}` makes it for this recalld.",
+            unit=one.unit,
+            python=one.what.python,
+            command=again,
+        )
         return
     for path, wanted in ((one.folder / name, data) for name, data in one.what.units().items()):
         data = read_unit(path)
         origin, ours = origin_of(data), origin_of(wanted)
         if not data:
-            yield odd(Text("doctor.unit_missing", unit=path, command=again))
+            yield odd(
+                "{unit} is not there, which belongs to the service; `{command}` makes it again.", unit=path, command=again
+            )
         elif origin.edited:
             aside = f"mv {quote(str(path))} {quote(f'{path}.aside')}"
-            yield odd(Text("doctor.unit_edited", unit=path, aside=aside, command=again))
+            yield odd(
+                "{unit} was edited; `{aside}` moves it away and `{command}` makes it again. What you add with `systemctl edit` stays in use.",
+                unit=path,
+                aside=aside,
+                command=again,
+            )
         elif origin.body != ours.body:
-            yield odd(Text("doctor.unit_old", unit=path, old=origin.version, new=ours.version, command=again))
+            yield odd(
+                "{unit} is as recalld {old} made it, and not as {new} does; `{command}` makes it again.",
+                unit=path,
+                old=origin.version,
+                new=ours.version,
+                command=again,
+            )
         else:
             continue
         return
@@ -142,7 +187,7 @@ def _of_the_key(one: Installed) -> Faults:
             check_key(one.what.key)
     except BadConfig as error:
         if not isinstance(error.__cause__, PermissionError):
-            yield bad(Text("doctor.key_file", unit=one.unit.name, why=error.why))
+            yield bad("the key file of {unit}: {why}.", unit=one.unit.name, why=error.why)
 
 
 def clients(look: Look) -> Faults:
@@ -151,7 +196,7 @@ def clients(look: Look) -> Faults:
     try:
         connections = parse_connections(version.data) if version else ()
     except ValueError as error:
-        yield odd(Text("doctor.connections_unread", why=str(error)))
+        yield odd(".recalld/connections.json can't be read ({why}); connect the clients again.", why=str(error))
         return
     left: dict[str, str] = {}
     for one in connections:
@@ -163,12 +208,21 @@ def clients(look: Look) -> Faults:
         try:
             text = Path(one.path).read_text(encoding="utf-8", errors="replace")
         except OSError:
-            yield odd(Text("doctor.client_gone", client=one.client, path=one.path, command=again))
+            yield odd(
+                "{path} no longer has what connects {client}; `{command}` puts it in again, `recalld disconnect {client} --yes` forgets it.",
+                client=one.client,
+                path=one.path,
+                command=again,
+            )
             continue
         if one.command:
             yield from _of_a_hook(look, one, text, again)
     for client, command in left.items():
-        yield odd(Text("doctor.client_left", client=client, command=command))
+        yield odd(
+            "an earlier version connected {client}, whose hooks are no longer answered: nothing that is said there is kept. Its MCP server goes on; `{command}` shows what is taken out.",
+            client=client,
+            command=command,
+        )
 
 
 def hooks(look: Look) -> Faults:
@@ -183,23 +237,48 @@ def hooks(look: Look) -> Faults:
         elif name == "hook_failed" and why == HOOK_UNKNOWN:
             unknown.add(client)
     if unknown:
-        yield odd(Text("doctor.hook_unknown", clients=", ".join(sorted(unknown))))
+        yield odd(
+            "{clients} asked for a hook that recalld does not have: nothing that is said there is kept. Take the plugin or the hooks out of its settings.",
+            clients=", ".join(sorted(unknown)),
+        )
     if late:
         clients, time = ", ".join(sorted({client for _, client in late})), look.local_time(from_wire(late[0][0]))
-        code = "status.hooks_late" if look.is_running else "status.hooks_late_unsupervised"
-        yield bad(Text(code, clients=clients, count=len(late), time=time))
+        late_hooks = (
+            msgid(
+                "the hook of {clients} was out of time in the last day ({count}), last at {time}, so these questions had no memory; the machine was busy, or the disk slow."
+            )
+            if look.is_running
+            else msgid(
+                "the hook of {clients} was out of time in the last day ({count}), last at {time}, so these questions had no memory; `recalld service install` has a supervisor answer it in time."
+            )
+        )
+        yield bad(Text(late_hooks, clients=clients, count=len(late), time=time))
 
 
 def _of_a_hook(look: Look, one: Connection, text: str, again: str) -> Faults:
     program, *rest = split(one.command)
     if json.dumps(one.command, ensure_ascii=False)[1:-1] not in text:
-        yield odd(Text("doctor.client_gone", client=one.client, path=one.path, command=again))
+        yield odd(
+            "{path} no longer has what connects {client}; `{command}` puts it in again, `recalld disconnect {client} --yes` forgets it.",
+            client=one.client,
+            path=one.path,
+            command=again,
+        )
     elif _is_gone(program):
-        yield bad(Text("doctor.client_program", client=one.client, program=program, command=again))
+        yield bad(
+            "the hook of {client} starts {program}, which does not exist; `{command}`.",
+            client=one.client,
+            program=program,
+            command=again,
+        )
     elif rest[1:2] != [str(look.ws.paths.root)]:
-        yield bad(Text("doctor.client_elsewhere", client=one.client, root=rest[1], command=again))
+        yield bad(
+            "the hook of {client} has another workspace, {root}; `{command}`.", client=one.client, root=rest[1], command=again
+        )
     elif one.client == "codex" and not _is_trusted(Path(one.path)):
-        yield odd(Text("doctor.client_untrusted"))
+        yield odd(
+            "Codex does not run recalld's hook until you have trusted it: start codex, enter /hooks and trust those of recalld."
+        )
 
 
 def _is_trusted(hooks: Path) -> bool:
@@ -220,23 +299,27 @@ def supervisor(look: Look) -> Faults:
     try:
         runs = look.ask()
     except TimeoutError:
-        yield bad(Text("doctor.mute", mend=_restart(look)))
+        yield bad(
+            "the supervisor does not respond at its socket, and commands are slower without it; {mend}.", mend=_restart(look)
+        )
         return
     if runs is not None and runs != look.version():
-        old = runs or Text("doctor.an_older_recalld")
-        yield bad(Text("doctor.old_supervisor", old=old, new=look.version(), mend=_restart(look)))
+        old = runs or Text("an older recalld")
+        yield bad(
+            "the supervisor runs as {old}, and {new} is installed; {mend}.", old=old, new=look.version(), mend=_restart(look)
+        )
 
 
 def port(look: Look) -> Faults:
     """Yield a fault if the running supervisor can't use the port of `[serve]`."""
     states = lasting_states(look.ws.paths.log, {"port_refused": "port_open"}) if look.is_running else {}
     for fields in states.values():
-        code = _PORT_REFUSED.get(str(fields.get("reason")), "http.port_address")
-        yield bad(Text(code, host=fields.get("host"), port=fields.get("port")))
+        refusal = _PORT_REFUSED.get(str(fields.get("reason")), _PORT_REFUSED["address"])
+        yield bad(Text(refusal, host=fields.get("host"), port=fields.get("port")))
 
 
 def _restart(look: Look) -> str:
     """Return the command that restarts the supervisor: as the service of the workspace, or by hand."""
     if services := installed(look.ws.paths.root, look.environ):
-        return Text("doctor.restart_service", command=f"recalld service restart{services[0].what.options}")
-    return Text("doctor.restart_by_hand")
+        return Text("`{command}` starts it again", command=f"recalld service restart{services[0].what.options}")
+    return Text("stop it, and start it again with `recalld run`")

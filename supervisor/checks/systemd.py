@@ -9,9 +9,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from ..host.alarm import python_gone
-from ..storage.catalogue import Text
 from ..storage.disk import MOST_OUTSIDE
-from ..storage.errors import BadFile, ForeignUnit, NoService, NoUnit, ServiceForbidden, from_os_error
+from ..storage.errors import BadFile, ForeignUnit, NoService, NoUnit, ServiceForbidden
+from ..storage.os_errors import from_os_error
+from ..storage.texts import Text
 from ..text.record import record
 from .units import (
     AGAIN,
@@ -43,12 +44,12 @@ _PROPERTIES: Final = (
 )
 #: Why a service is down, by its property Result.
 _RESULTS: Final = {
-    "watchdog": Text("service.result_watchdog"),
-    "timeout": Text("service.result_timeout"),
-    "start-limit-hit": Text("service.result_start_limit"),
-    "oom-kill": Text("service.result_oom"),
-    "signal": Text("service.result_signal"),
-    "core-dump": Text("service.result_signal"),
+    "watchdog": Text("it hung, and the watchdog killed it"),
+    "timeout": Text("it did not start or stop in time"),
+    "start-limit-hit": Text("it failed again and again"),
+    "oom-kill": Text("it needed more memory than the machine, or `--memory-max`, gives it"),
+    "signal": Text("a signal killed it"),
+    "core-dump": Text("a signal killed it"),
 }
 #: The states of a unit that runs, starts or ends.
 RUNNING: Final = ("active", "activating", "deactivating", "reloading")
@@ -109,24 +110,28 @@ class Systemd:
     def check(self) -> None:
         """Raise NoService or ServiceForbidden if units can't be managed; the error says what to do."""
         if not self._booted.is_dir():
-            raise NoService(Text("service.no_systemd"), Text("service.run_elsewhere"))
+            raise NoService(
+                Text("systemd does not run here"), Text("keep it running another way, such as in a container of its own")
+            )
         if self.user and os.geteuid() != 0:
-            raise ServiceForbidden(Text("service.roots_units"), Text("service.use_sudo"))
+            raise ServiceForbidden(Text("units of the system are root's"), Text("give the same command with `sudo`"))
         done = self._run(self.command("show", "--property=Version"))
         if done.code and not self.user and not os.path.isdir(os.environ.get("XDG_RUNTIME_DIR") or f"/run/user/{os.getuid()}"):
             raise NoService(
-                Text("service.no_session"),
-                Text("service.log_in_again"),
+                Text("this user has no session of systemd"),
+                Text("log in again, not by su or sudo, or have root give `recalld service install --system USER`"),
             )
         if done.code:
-            raise NoService(Text("service.no_dbus"), Text("service.install_dbus"))
+            raise NoService(Text("systemd can't be reached over D-Bus"), Text("install dbus-user-session, and log in again"))
 
     def call(self, *words: str) -> None:
         """Run systemctl; NoService with its message if it fails."""
         done = self._run(self.command(*words))
         if done.code:
             said = (done.err.strip() or f"exit code {done.code}").splitlines()[0].rstrip(".")
-            raise NoService(Text("service.systemctl_reports", verb=words[0], said=said), Text("service.see_logs"))
+            raise NoService(
+                Text("`systemctl {verb}` says: {said}", verb=words[0], said=said), Text("`recalld service logs` may say more")
+            )
 
     def try_call(self, *words: str) -> None:
         """Run systemctl and ignore a failure: systemd may not know a unit yet, or any more."""
@@ -247,8 +252,13 @@ def failed_unit(environ: Mapping[str, str]) -> str:
     instance = unit.partition("@")[2].removesuffix(".service")
     # only a user's own service manager sets MANAGERPID
     user, name = ("", instance) if "MANAGERPID" in environ else instance.partition(":")[::2]
-    why = _RESULTS.get(result) or Text("service.exit_code", code=environ.get("MONITOR_EXIT_STATUS", "1"))
-    return Text("service.down", unit=unit, why=why, command=f"recalld service logs{of_unit(user, name)}")
+    why = _RESULTS.get(result) or Text("it ended with exit code {code}", code=environ.get("MONITOR_EXIT_STATUS", "1"))
+    return Text(
+        "{unit} does not run: {why}; `{command}` shows its output.",
+        unit=unit,
+        why=why,
+        command=f"recalld service logs{of_unit(user, name)}",
+    )
 
 
 def why_down(systemd: Systemd, unit: str, python: str) -> str:
@@ -256,9 +266,9 @@ def why_down(systemd: Systemd, unit: str, python: str) -> str:
     found = systemd.show(unit)
     result, code = found.get("Result", ""), found.get("ExecMainStatus", "")
     if result == "exit-code" and code == _NO_CREDENTIAL:
-        return Text("service.result_key_file")
+        return Text("its key file is not there, or can't be read")
     if result == "exit-code" and code == _NO_NAMESPACE:
-        return Text("service.result_namespace")
+        return Text("systemd could not make its folders visible to it (226/NAMESPACE); a disk may not be mounted")
     if result == "exit-code" and (code == _NO_PROGRAM or not systemd.has_recalld(python)):
         return python_gone(python)
     said = systemd.last_error(unit, found.get("InvocationID", ""))
@@ -266,4 +276,4 @@ def why_down(systemd: Systemd, unit: str, python: str) -> str:
         return said
     if result in _RESULTS:
         return _RESULTS[result]
-    return Text("service.exit_code", code=code) if result == "exit-code" else Text("service.stopped")
+    return Text("it ended with exit code {code}", code=code) if result == "exit-code" else Text("it was stopped")

@@ -12,15 +12,16 @@ import os
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final
 
-from ..checks import machine, memory, model, recall, services
+from ..checks import file_events, incoming, machine, memory, model, recall, services
 from ..events import EventLog
 from ..protocol.config import load, render_default
 from ..protocol.paths import WorkspacePaths
-from ..storage.catalogue import Text
 from ..storage.clock import fixed_clock, from_wire, machine_zone, to_wire
 from ..storage.disk import RealDisk
-from ..storage.errors import BadConfig, NoPermission, SupervisorError, as_supervisor_error
+from ..storage.errors import BadConfig, NoPermission, SupervisorError
 from ..storage.files import Files
+from ..storage.os_errors import as_supervisor_error
+from ..storage.texts import Text, msgid, restored, stored
 from ..text.chinese import has_rjieba
 from ..workspace import Workspace
 from .check import Check, Fault, Finding, Look, bad
@@ -30,7 +31,7 @@ if TYPE_CHECKING:
     from datetime import datetime
     from pathlib import Path
 
-    from .fsck import Ledger
+    from .ledger import Ledger
 
 #: In the order in which `doctor` lists them: first the machine's checks, since the rest depends on the machine.
 TABLE: Final = (
@@ -43,15 +44,15 @@ TABLE: Final = (
     Check("links", "machine", machine.links, slow=True),
     Check("disk", "machine", machine.disk),
     Check("clock", "machine", machine.clock),
-    Check("file events", "machine", machine.file_events, slow=True),
-    Check("format", "memory", memory.newer_format),
+    Check("file events", "machine", file_events.file_events, slow=True),
+    Check("format", "memory", incoming.newer_format),
     Check("status", "machine", machine.read_only),
-    Check("status", "memory", memory.history, in_ledger=True),
-    Check("status", "memory", memory.unread),
-    Check("status", "memory", memory.forgetting),
-    Check("status", "memory", memory.dropped),
-    Check("status", "machine", memory.inbox),
-    Check("status", "machine", memory.waiting),
+    Check("status", "memory", incoming.history, in_ledger=True),
+    Check("status", "memory", incoming.unread),
+    Check("status", "memory", incoming.forgetting),
+    Check("status", "memory", incoming.dropped),
+    Check("status", "machine", incoming.inbox),
+    Check("status", "machine", incoming.waiting),
     Check("status", "machine", machine.lasting),
     Check("files", "memory", memory.gone),
     Check("files", "memory", memory.moved),
@@ -60,7 +61,7 @@ TABLE: Final = (
     Check("files", "memory", memory.damaged, in_ledger=True),
     Check("files", "memory", memory.accounting, slow=True, in_ledger=True),
     Check("status", "memory", memory.attachments, in_ledger=True),
-    Check("status", "memory", memory.entries),
+    Check("status", "memory", incoming.entries),
     Check("status", "machine", services.last_night),
     Check("status", "machine", model.paused),
     Check("files", "memory", memory.quarantine),
@@ -102,7 +103,7 @@ def _found_quickly(look: Look) -> tuple[list[str], list[str]]:
     for number, check in enumerate(TABLE):
         if check.slow:
             at, found = before.get(_key(number), ("", ()))
-            sentences += [Text("status.found_on", time=look.local_time(from_wire(at)), why=why) for why in found]
+            sentences += [Text("found on {time}: {why}.", time=look.local_time(from_wire(at)), why=why) for why in found]
         elif check.of != "caller":
             faults = [*check.find(look)]
             sentences += [fault.why for fault in faults if fault.state == "bad"]
@@ -113,10 +114,18 @@ def _found_quickly(look: Look) -> tuple[list[str], list[str]]:
 def verdict(look: Look) -> tuple[list[str], bool]:
     """Return the first lines of `status`, and whether all is well."""
     found, known = _found_quickly(look)
-    well = Text("status.well") if look.is_running else Text("status.well_unsupervised")
+    well = (
+        Text("all is well; the supervisor runs.")
+        if look.is_running
+        else Text("all is well; no supervisor runs, `recalld run` starts one.")
+    )
     advice: list[str] = [fault.why for fault in machine.disk_space(look.ws.paths.root) if fault.state == "odd"]
     advice += known
-    advice += [] if has_rjieba() or not memory.uses_chinese(look) else [Text("status.rjieba")]
+    advice += (
+        []
+        if has_rjieba() or not memory.uses_chinese(look)
+        else [Text("Chinese is searched sooner with rjieba, which is not installed: `pip install rjieba`.")]
+    )
     return [*(found or [well]), *advice], not found
 
 
@@ -157,17 +166,40 @@ def look_over(look: Look) -> list[Finding]:
         faults = found.setdefault(check.name, [])
         if check.slow:
             at, kept = before.get(_key(number), ("", ()))
-            faults += [bad(Text("status.found_on", time=look.local_time(from_wire(at)), why=why)) for why in kept]
+            faults += [bad("found on {time}: {why}.", time=look.local_time(from_wire(at)), why=why) for why in kept]
         else:
             faults += [fault for fault in _faults(check, look) if fault not in faults]
     return _as_findings(found)
+
+
+#: What a check that finds nothing says.
+_GOOD: Final = {
+    "environment": msgid("Python and the packages are those that recalld needs."),
+    "configuration": msgid("recalld.toml and the variables are right."),
+    "rights": msgid("all files are this user's, and closed to others."),
+    "links": msgid("no link leads out of the workspace."),
+    "disk": msgid("the workspace is on a disk of this machine, which has room."),
+    "clock": msgid("the clock was not set, and the time zone is chosen."),
+    "file events": msgid("there are enough file events."),
+    "format": msgid("this version reads every file."),
+    "status": msgid("the conversation can be read, and nothing that should happen waits."),
+    "files": msgid("no message is lost, and no file damaged."),
+    "long-term file": msgid("there is at most one long-term file, and no summary in it is marked for groups."),
+    "index": msgid("the index can be read, and is up to date."),
+    "tasks": msgid("no task and no summary waits."),
+    "model": msgid("the model can be asked, or none is configured."),
+    "key": msgid("the key of the model is in no file of the workspace."),
+    "service": msgid("the service is as this version installs it, or there is none."),
+    "clients": msgid("each connected client starts this recalld with this workspace, or none is connected."),
+    "supervisor": msgid("the supervisor responds and is of this version, or none runs."),
+}
 
 
 def _as_findings(found: Mapping[str, list[Fault]]) -> list[Finding]:
     return [
         Finding(name, fault.state, fault.why)
         for name, faults in found.items()
-        for fault in faults or [Fault("good", Text(f"doctor.good.{name.replace(' ', '_').replace('-', '_')}"))]
+        for fault in faults or [Fault("good", Text(_GOOD[name]))]
     ]
 
 
@@ -238,7 +270,7 @@ def _read_found(ws: Workspace) -> dict[str, tuple[str, list[str]]]:
     try:
         version = ws.files.read_stable(ws.paths.found)
         found = json.loads(version.data) if version else {}
-        return {key: (one["at"], [_text(why) for why in one["faults"]]) for key, one in found.items()}
+        return {key: (to_wire(from_wire(one["at"])), [_text(why) for why in one["faults"]]) for key, one in found.items()}
     except (ValueError, LookupError, TypeError, AttributeError, OSError, SupervisorError):
         return {}
 
@@ -257,17 +289,12 @@ def _keep_found(look: Look, found: Mapping[str, list[str]]) -> None:
             ws.files.replace(ws.paths.found, json.dumps(data, ensure_ascii=False).encode() + b"\n", seen)
 
 
-def _json(value: object) -> Any:
-    """Return a text as JSON: its code and its fields."""
-    if isinstance(value, Text):
-        return {"code": value.code, "fields": {name: _json(one) for name, one in value.fields.items()}}
-    if isinstance(value, (list, tuple)):
-        return [_json(one) for one in value]
-    return value if isinstance(value, (int, float)) else str(value)
+def _json(why: str) -> dict[str, Any]:
+    return {"english": why, **(stored(why) or {})}
 
 
-def _text(value: Any) -> Any:
-    """Return the text from its JSON (`_json`)."""
-    if isinstance(value, dict):
-        return Text(value["code"], **{name: _text(one) for name, one in value["fields"].items()})
-    return [_text(one) for one in value] if isinstance(value, (list, tuple)) else value
+def _text(why: Mapping[str, Any]) -> str:
+    """Return the text from its JSON; versions before 0.30 stored it by a code that this one does not have."""
+    if "code" in why:
+        return Text("an earlier version of recalld found it; `recalld doctor` says what it is")
+    return restored(str(why["english"]), why)

@@ -18,10 +18,10 @@ from typing import TYPE_CHECKING, Final
 
 from ..host.alarm import SCRIPT, VARIABLE
 from ..protocol.llm import CREDENTIAL
-from ..storage.catalogue import Text
 from ..storage.disk import read_outside
 from ..storage.errors import BadRequest
 from ..storage.lenient_json import parse_json
+from ..storage.texts import Text, msgid
 from ..text.lazy_re import lazy_re
 from ..text.record import record
 
@@ -49,6 +49,7 @@ _KEY: Final = lazy_re(rf"^LoadCredential={CREDENTIAL}:(.+)$", re.MULTILINE)
 _WORD: Final = lazy_re(r"@(\w+)@")
 #: Characters that no value in a unit may have: they would end its line, or would not be shown.
 _CONTROL: Final = lazy_re(r"[\x00-\x1f\x7f\x85\u2028\u2029\ud800-\udfff]")
+_NO_UNIT_HOLDS: Final = msgid("{value!r} has a line break or another character that no unit can hold; rename it")
 #: A system unit has private folders in place of these (PrivateTmp).
 _PRIVATE: Final = (Path("/tmp"), Path("/var/tmp"))  # noqa: S108 - nothing is written there
 #: Names of users and services that can be used unchanged in a unit's name.
@@ -114,14 +115,16 @@ class Installation:
         folder = self.backups.folder if self.backups else ""
         paths = (("--workspace", self.workspace), ("--key-file", self.key or ""), ("--backup-to", folder))
         if _CONTROL.search(self.python):
-            raise BadRequest("python", Text("service.bad_character", value=self.python))
+            raise BadRequest("python", Text(_NO_UNIT_HOLDS, value=self.python))
         for field, value in ((field, str(path)) for field, path in paths):
             # the path of a key is the rest of its line; a backslash at its end would join the line with the next
             if _CONTROL.search(value) or (field == "--key-file" and value != value.strip().rstrip("\\")):
-                raise BadRequest(field, Text("service.bad_character", value=value))
+                raise BadRequest(field, Text(_NO_UNIT_HOLDS, value=value))
         check_user_and_size(self.user, self.memory_max)
         if self.name and not NAME.fullmatch(self.name):
-            raise BadRequest("--name", Text("service.bad_name", value=self.name))
+            raise BadRequest(
+                "--name", Text("{value!r} can't be a part of a unit's name; use letters, digits, . _ and -", value=self.name)
+            )
         return {self.unit(template): self._with_head(self._filled(template_text(template))) for template in self.templates}
 
     def check_places(self) -> None:
@@ -189,15 +192,24 @@ class Installation:
 def check_user_and_size(user: str, memory_max: str) -> None:
     """Raise BadRequest for a user that can't be part of a unit's name, or what is no size of memory."""
     if user and not _USER.fullmatch(user):
-        raise BadRequest("--system", Text("service.bad_user_name", value=user))
+        raise BadRequest(
+            "--system", Text("{value!r} can't be a part of a unit's name; give a user of this machine", value=user)
+        )
     if memory_max and not _MEMORY.fullmatch(memory_max):
-        raise BadRequest("--memory-max", Text("service.bad_memory", value=memory_max))
+        raise BadRequest("--memory-max", Text("{value!r} is no size; give one such as 400M, 1G or 20%", value=memory_max))
 
 
 def check_seen(field: str, folder: Path) -> None:
     """Raise BadRequest if a unit of the system has a private folder in place of this one."""
     if hidden := [place for place in _PRIVATE if folder.is_relative_to(place)]:
-        raise BadRequest(field, Text("service.folder_hidden", folder=folder, place=hidden[0]))
+        raise BadRequest(
+            field,
+            Text(
+                "{folder} is in {place}, which a unit of the system does not see; put it elsewhere",
+                folder=folder,
+                place=hidden[0],
+            ),
+        )
 
 
 def has_control_character(value: str) -> bool:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from ..protocol.turn import newest_turn_id, parse_receipt, render_receipt, turn_ids
 from ..storage.errors import BadFile, NewerFormat, NotFound
+from ..storage.texts import msgid
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -30,6 +31,7 @@ class NothingAsked(NotFound):
     """No turn was given memory yet, or none of those is kept: there is nothing to explain."""
 
     code = "error.nothing_asked"
+    english = msgid("no question to memory is kept, so there is none to explain; `recalld inject --query` asks one.")
 
 
 @dataclass(eq=False, repr=False)
@@ -37,6 +39,9 @@ class NoTurn(NotFound):
     """No turn that is kept has this id; *newest* is one that is."""
 
     code = "error.no_turn"
+    english = msgid(
+        "{path} is no turn that is kept: an id is like {newest}, which is the newest; `recalld why` without one explains that, and turns/ has a file for each."
+    )
     newest: str
 
 

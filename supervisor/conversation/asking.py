@@ -15,8 +15,8 @@ from ..extracts.extract import extract
 from ..protocol.dated_file import Block
 from ..protocol.prompts import LENGTH_ASKED, text_of
 from ..protocol.task import NO_ANSWER
-from ..storage.catalogue import Text
 from ..storage.errors import NoSummary
+from ..storage.texts import Text
 from ..summaries.llm_state import prompt_examples, prompt_marks
 from ..summaries.material import Material
 from ..summaries.quality import judge
@@ -138,7 +138,7 @@ class SummaryWriter:
             prompt = self.template("recursive-summary", language).turns(**past)
             text = self._judged(await self.model.complete(prompt, self.limits), [Entry("", text)], "")
         if self.size(text) > self.most:
-            raise NoSummary(Text("model.text_longer", most=self.max_chars))
+            raise NoSummary(Text("the model's text is longer than {most} characters", most=self.max_chars))
         return text
 
     def room(self, name: str, language: Language, values: Mapping[str, str], context_tokens: int, answer_tokens: int) -> int:
@@ -150,7 +150,7 @@ class SummaryWriter:
         prompt = text_of(self.template(name, language).turns(**values))
         room = context_tokens * _PLANNED // 10 - estimate_tokens(prompt, self.cjk_weight) - answer_tokens
         if room < MIN_PIECE:
-            raise NoSummary(Text("model.prompt_full"), "input")
+            raise NoSummary(Text("prompt and summary so far fill the model's context"), "input")
         return room
 
     def _judged(self, answer: str, entries: Sequence[Entry], previous: str) -> str:
@@ -162,7 +162,12 @@ class SummaryWriter:
         reason = judge(text, self._material(entries, previous), self.max_chars * _TOO_LONG)
         self.model.note_judged(reason)
         if reason:
-            raise NoSummary(Text("model.vague" if reason == "vague" else "model.no_summary"), reason)
+            raise NoSummary(
+                Text("the model's text is vague, and names hardly anything of the conversation")
+                if reason == "vague"
+                else Text("the model's text can't become a summary"),
+                reason,
+            )
         return text
 
     def _material(self, entries: Sequence[Entry], previous: str) -> Material:

@@ -12,8 +12,8 @@ import json
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar
 
-from ..storage.errors import from_os_error
 from ..storage.lenient_json import render_json
+from ..storage.os_errors import from_os_error
 from ..text.lazy_re import lazy_re
 from .sessions import session_digest
 

@@ -15,8 +15,8 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final, Protocol, TypeVar
 
 from ..protocol.prompts import turns_of
-from ..storage.catalogue import Text
 from ..storage.errors import NoSummary
+from ..storage.texts import Text
 from ..summaries.model import CallLimits, Model
 
 if TYPE_CHECKING:
@@ -52,12 +52,12 @@ class OwnModel(Model):
         try:
             return await asyncio.wait_for(_read(self._llm, prompt, limits.temperature), seconds)
         except TimeoutError:
-            raise NoSummary(Text("model.no_answer_within", seconds=seconds), "timeout") from None
+            raise NoSummary(Text("the model did not answer within {seconds:g} s", seconds=seconds), "timeout") from None
         except NoSummary:
             raise
         except Exception as error:
             # the model is the user's, and may raise anything; its text may quote the prompt
-            raise NoSummary(Text("model.raised", kind=type(error).__name__), "provider") from error
+            raise NoSummary(Text("the model raised {kind}", kind=type(error).__name__), "provider") from error
 
     def note_judged(self, reason: str | None) -> None:
         """Do nothing: the account is of the configured model."""
@@ -105,7 +105,7 @@ def _until_limit(pieces: Iterator[str]) -> Iterator[str]:
 
 def _limited(text: str) -> str:
     if len(text) > _MOST_CHARS:
-        raise NoSummary(Text("model.text_has_more", most=_MOST_CHARS))
+        raise NoSummary(Text("the model's text has more than {most} characters", most=_MOST_CHARS))
     return text
 
 

@@ -14,7 +14,7 @@ from dataclasses import field
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Final, Literal
 
-from ..storage.catalogue import Text, render
+from ..storage.texts import Text, render
 from ..summaries.retry import Backoff
 from ..text.language import language_of
 from ..text.quoting import quote
@@ -153,13 +153,16 @@ def why_nothing(conversation: Conversation, limits: Limits, *, has_model: bool) 
     """Return why there is nothing to sum up, in the language of the conversation."""
     starts = turn_starts(conversation.said)
     if not has_model:
-        why = Text("summary.nothing_without_model")
+        why = Text("nothing was summed up: the conversation has no model that could")
     elif not conversation.said:
-        why = Text("summary.nothing_said")
+        why = Text("nothing was summed up: nothing is new since the last summary")
     elif len(starts) == 1 and is_open(conversation.said):
-        why = Text("summary.nothing_answered")
+        why = Text("nothing was summed up: the question still waits for its answer")
     else:
-        why = Text("summary.nothing_left", turns=limits.keep_turns)
+        why = Text(
+            "nothing was summed up: the last turns are kept word for word, {turns} at most (conversation.keep_turns)",
+            turns=limits.keep_turns,
+        )
     return render(why, language_of("\n".join(one.text for one in conversation.said)))
 
 

@@ -15,10 +15,11 @@ from typing import TYPE_CHECKING, Final
 from ..archive.identity import assign_ids
 from ..protocol.dated_file import block_of
 from ..protocol.message import Message, fingerprint_of, is_in_whole_seconds
-from ..storage.catalogue import Text
 from ..storage.clock import local_day, to_wire, truncate_to_ms
-from ..storage.errors import BadFile, from_os_error
+from ..storage.errors import BadFile
 from ..storage.lenient_json import parse_json, render_json
+from ..storage.os_errors import from_os_error
+from ..storage.texts import Text
 from .sessions import (
     Marker,
     Progress,
@@ -179,8 +180,8 @@ class SessionFiles:
             is_old = self._files.shown(path, version.data) is None  # a forgotten summary, put back
             return replace(progress, running=RunningSummary(), intent=None) if is_old else progress
         except (ValueError, TypeError, LookupError, AttributeError) as error:
-            why = Text("file.no_progress", kind=type(error).__name__)
-            raise BadFile(path, why, Text("file.delete_session")) from None
+            why = Text("it does not say how far the session is summed up ({kind})", kind=type(error).__name__)
+            raise BadFile(path, why, Text("delete it, and all of the session is summed up again")) from None
 
     def keep(self, session: str, progress: Progress) -> None:
         """Write how far the session is summed up, durably and in one write."""

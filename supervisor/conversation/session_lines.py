@@ -15,8 +15,8 @@ from ..longterm.lines import one_line
 from ..protocol.marks import without_marks
 from ..protocol.parts import said_as
 from ..protocol.prompts import without_secrets
-from ..storage.catalogue import Text
 from ..storage.errors import BadRequest, Busy, NoSummary
+from ..storage.texts import Text
 from ..summaries.llm_state import waits_of
 from ..summaries.phrases import is_greeting
 from ..text.language import language_of
@@ -39,7 +39,8 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from ..events import Events
-    from ..longterm.long_term_file import LongTermFile, Written
+    from ..longterm.changes import Written
+    from ..longterm.long_term_file import LongTermFile
     from ..protocol.config import Config
     from ..protocol.dated_file import Block
     from .session_files import SessionFiles, SessionTalk
@@ -116,7 +117,7 @@ class SessionLines:
         process sums it up now.
         """
         if not self._talk.messages(session, now, newest=1):  # asked first: a session that is not there gets no lock file
-            raise BadRequest("session", Text("longterm.no_session", session=session))
+            raise BadRequest("session", Text("no message names {session!r}; give it as the messages have it", session=session))
         with self._files.locked(session):
             progress = self._settled(session, now)
             part = self._talk.read(session, now, None if again else progress.markers.get("summary"))

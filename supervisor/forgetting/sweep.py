@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Final
 from zlib import crc32
 
 from ..protocol.paths import day_of_name
-from ..storage.catalogue import Text
 from ..storage.noting import note, noting
+from ..storage.texts import Text, msgid
 from .aim import Aim
 from .derived import forget_made, forget_tables
 from .sources import forget_sources
@@ -51,6 +51,31 @@ ORDER: Final = (
 )
 #: Those of files that are deleted whole.
 _MADE: Final = ("summaries", "turns", "previous", "quarantine", "replaced", "sessions")
+#: What happens in each place, in a sentence.
+_PLACES: Final = {
+    "dated": msgid("dated files, made anew without the messages under names of what is left: {count}"),
+    "history": msgid("the messages leave history.json"),
+    "backup_version": msgid("they leave the version before it, history.json.bak"),
+    "inbox": msgid("the input leaves inbox.json"),
+    "drop_box": msgid("files of the drop-box that they leave: {count}"),
+    "long_term": msgid("the lines leave the long-term file"),
+    "notes": msgid("notes, deleted: {count}"),
+    "trash": msgid("pruned dated files, taken out of trash/ and made anew without the messages: {count}"),
+    "attachments": msgid("pictures and files that no other message names, deleted: {count}"),
+    "summaries": msgid("summaries, deleted with what you wrote into them, and made anew from what is left: {count}"),
+    "sessions": msgid("sessions whose running summary begins again: {count}"),
+    "chats": msgid("chats of LlamaIndex that they leave: {count}"),
+    "tasks": msgid("tasks and results of the worker, dropped: {count}"),
+    "pieces": msgid("pieces of unfinished summaries, deleted: {count}"),
+    "turns": msgid("receipts and prepared contexts of turns that showed them, deleted: {count}"),
+    "previous": msgid("earlier versions of summaries and notes, deleted: {count}"),
+    "quarantine": msgid("copies of damaged files, deleted: {count}"),
+    "replaced": msgid("damaged histories that were replaced, deleted: {count}"),
+    "index": msgid("the index is deleted and made anew"),
+    "vectors": msgid("the vectors are deleted and made anew"),
+    "log": msgid("logs that get the new names of the files: {count}"),
+    "nightly": msgid("reports that get the new names of the files: {count}"),
+}
 #: How often a sweep is done over at most, while programs write the words again.
 _TIMES: Final = 3
 
@@ -65,7 +90,7 @@ def preview(ws: Workspace, wanted: Wanted, now: datetime) -> tuple[Spot, ...]:
 def spots(touched: Mapping[str, Sequence[str]]) -> tuple[Spot, ...]:
     """Return the places of these files, each with its sentence."""
     return tuple(
-        Spot(place, Text(f"forget.place.{place}", count=len(touched[place]), files=touched[place][:3]), tuple(touched[place]))
+        Spot(place, Text(_PLACES[place], count=len(touched[place]), files=touched[place][:3]), tuple(touched[place]))
         for place in ORDER
         if touched.get(place)
     )

@@ -18,9 +18,9 @@ from ..archive.deletions import history_copies, is_other
 from ..longterm.lines import Line, cut, filled, parse_entry, parse_refs, refuse_stale
 from ..protocol.dated_file import Block, parse_dated
 from ..protocol.paths import LONG_TERM
-from ..storage.catalogue import Text
 from ..storage.clock import local_day
 from ..storage.errors import BadRequest, SupervisorError
+from ..storage.texts import Text
 from ..text.lazy_re import lazy_re
 from ..text.record import record
 from ..text.tokenizer import CHINESE, ENGLISH
@@ -129,7 +129,14 @@ def wanted(ws: Workspace, by: By, value: str, now: datetime) -> Wanted:
         sought = plain(value)
         chosen = {key: one for key, one in found.items() if sought in plain(one.said.text)}
         if len(chosen) > _MANY and len(chosen) * 3 > len(found):
-            raise BadRequest("--match", Text("forget.too_many", count=len(chosen), total=len(found)))
+            raise BadRequest(
+                "--match",
+                Text(
+                    "it stands in {count} of {total} messages; give words that say more exactly which ones are meant",
+                    count=len(chosen),
+                    total=len(found),
+                ),
+            )
         there = standing_lines(ws)
         also = [line for line in (*there, *undoable_lines(ws, there)) if sought in plain(line.text)]
         return Wanted(chosen, _with_made_lines(ws, chosen, also), _copies_with(ws, sought, chosen))
@@ -144,7 +151,13 @@ def wanted(ws: Workspace, by: By, value: str, now: datetime) -> Wanted:
 def refuse_vague(text: str) -> None:
     """Refuse a text that is no words: "", one letter, a word that says nothing alone."""
     if not _ONE_SIGN.search(text.strip()) or plain(text) in ENGLISH | CHINESE:
-        raise BadRequest("--match", Text("forget.vague", value=text))
+        raise BadRequest(
+            "--match",
+            Text(
+                "{value!r} is too little to look for: give words that stand in what is to be forgotten and nowhere else",
+                value=text,
+            ),
+        )
 
 
 def plain(text: str) -> str:
@@ -224,7 +237,13 @@ def _file(ws: Workspace, name: str, found: Mapping[Key, Standing]) -> Wanted:
         return Wanted({key: found[key] for key in keys if key in found})
     place = ws.paths.root / name
     if name in LONG_TERM or ".." in place.parts or place.parent == ws.paths.summaries:
-        raise BadRequest("--file", Text("forget.no_file", name=name))
+        raise BadRequest(
+            "--file",
+            Text(
+                "{name} can't be forgotten as a whole: give a dated file, a note of memory/ or a file of attachments/",
+                name=name,
+            ),
+        )
     others = [ws.paths.root / folder / name for folder in ("", "memory", "attachments")]
     inside = (ws.paths.memory, ws.paths.attachments)
     there = [one for one in (*paths, *others) if ws.files.disk.stat(one) and any(top in one.parents for top in inside)]

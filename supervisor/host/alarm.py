@@ -14,10 +14,11 @@ from pathlib import Path
 from shlex import quote
 from typing import TYPE_CHECKING, Final
 
-from ..storage.catalogue import Text
 from ..storage.disk import RealDisk
-from ..storage.errors import SupervisorError, as_supervisor_error
+from ..storage.errors import SupervisorError
 from ..storage.files import Files
+from ..storage.os_errors import as_supervisor_error
+from ..storage.texts import Text
 from ..text.lazy_re import lazy_re
 from .jobs import NEVER_S
 
@@ -38,15 +39,15 @@ _TEMPLATE: Final = Path(__file__).resolve().parent / SCRIPT
 _WORD: Final = lazy_re(r"@(\w+)@")
 #: The texts of the script that have no fields, by their placeholders in the template.
 _REASONS: Final = {
-    "unknown": Text("service.result_unknown"),
-    "dependency": Text("service.result_dependency"),
-    "namespace": Text("service.result_namespace"),
-    "key_file": Text("service.result_key_file"),
-    "watchdog": Text("service.result_watchdog"),
-    "timeout": Text("service.result_timeout"),
-    "oom": Text("service.result_oom"),
-    "start_limit": Text("service.result_start_limit"),
-    "signal": Text("service.result_signal"),
+    "unknown": Text("it failed"),
+    "dependency": Text("something that it needs could not be started, such as the mount of its disk"),
+    "namespace": Text("systemd could not make its folders visible to it (226/NAMESPACE); a disk may not be mounted"),
+    "key_file": Text("its key file is not there, or can't be read"),
+    "watchdog": Text("it hung, and the watchdog killed it"),
+    "timeout": Text("it did not start or stop in time"),
+    "oom": Text("it needed more memory than the machine, or `--memory-max`, gives it"),
+    "start_limit": Text("it failed again and again"),
+    "signal": Text("a signal killed it"),
 }
 
 
@@ -80,7 +81,7 @@ class Alarm:
         try:
             yield
         except (SupervisorError, OSError) as error:
-            refused = as_supervisor_error(error, "run", Text("file.workspace"))
+            refused = as_supervisor_error(error, "run", Text("the workspace"))
             self._write(SAID, f"{render(refused).rstrip('.。')}\n".encode("utf-8", "replace"))
             raise
 
@@ -103,8 +104,10 @@ def script(ws: Workspace) -> bytes:
     texts = {
         **_REASONS,
         "python": python_gone(sys.executable),
-        "exit_code": Text("service.exit_code", code="%s"),
-        "down": Text("service.down", unit="%s", why="%s", command="recalld service logs%s"),
+        "exit_code": Text("it ended with exit code {code}", code="%s"),
+        "down": Text(
+            "{unit} does not run: {why}; `{command}` shows its output.", unit="%s", why="%s", command="recalld service logs%s"
+        ),
     }
     words = {name: text.in_language(language) for name, text in texts.items()}
     words |= {"command": ws.config.care.on_trouble, "workspace": str(ws.paths.root), "interpreter": sys.executable}
@@ -121,4 +124,8 @@ def python_gone(python: str) -> Text:
         command = f"uv tool upgrade --reinstall {folder.name}"
     else:
         command = f"python3 -m venv --clear {quote(str(folder))}"
-    return Text("service.result_python", python=python, command=command)
+    return Text(
+        "its Python, {python}, is gone or has no recalld any more, as after an upgrade of the system; `{command}` makes its environment again, then install recalld in it",
+        python=python,
+        command=command,
+    )

@@ -32,10 +32,10 @@ from ..replies.waiting import (
     is_standing,
     read_inputs,
 )
-from ..storage.catalogue import Text
 from ..storage.clock import from_wire, local_day, to_wire
 from ..storage.control import UNLIMITED, Control
 from ..storage.errors import BadFile
+from ..storage.texts import Text
 from ..summaries.llm_state import configured_state
 from .jobs import NEVER_S
 from .reply_turn import note_reply, reply_language, reply_turn
@@ -285,7 +285,7 @@ class FileTurns:
         if result.request and self._looks:
             own = self._looks.begin(asked, result, language)
             return result.text or own.in_language(language)
-        return result.text or Text("reply.looking").in_language(language)
+        return result.text or Text("Let me look that up.").in_language(language)
 
     def _write(self, asked: Conversation, text: str, at: datetime, messages: Sequence[Message]) -> None:
         """Write questions and answer in one, then take the inputs out of the inbox."""

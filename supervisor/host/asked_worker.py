@@ -12,9 +12,9 @@ import subprocess
 from typing import TYPE_CHECKING, Final
 
 from ..protocol.task import parse_result, render_task
-from ..storage.catalogue import Text
 from ..storage.clock import within
 from ..storage.errors import NoProcess, NoSummary
+from ..storage.texts import Text
 from ..text.record import record
 from .lock import any_worker, reclaim
 from .workers import worker_command
@@ -52,7 +52,10 @@ class AskedWorker:
             self._patience, self._deaths = within(_CLAIM_S), 0
         if self._ws.config.pool.url:  # its courier sees to it, in the supervisor
             if self._patience.is_over and not is_claimed:
-                raise NoSummary(Text("pool.nobody"), "provider")
+                raise NoSummary(
+                    Text("no supervisor brings tasks to the pool, or the pool takes none; `recalld pool status` shows it"),
+                    "provider",
+                )
             return
         if self._child and self._child.poll() is not None:
             self._bury(self._child)
@@ -89,7 +92,7 @@ class AskedWorker:
         if child.returncode > 0 and sentence:
             raise NoSummary(sentence.rstrip("."), "provider")
         if self._deaths >= _MAX_DEATHS:
-            raise NoSummary(Text("model.worker_ended"), "provider")
+            raise NoSummary(Text("the worker ended without a result; `recalld worker` shows why"), "provider")
 
 
 @record
@@ -111,7 +114,7 @@ def ask_worker(
             command, input=render_task(task), env=dict(environ), capture_output=True, check=False, timeout=wait_s
         )
     except subprocess.TimeoutExpired:
-        return WorkerAnswer(None, Text("server.timeout"), 69)
+        return WorkerAnswer(None, Text("the server did not answer in time"), 69)
     if made.returncode:
         return WorkerAnswer(None, _sentence(made.stderr), made.returncode)
     return WorkerAnswer(parse_result(made.stdout))

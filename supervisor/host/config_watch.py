@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 from ..protocol.config import FILE, Config
 from ..protocol.settings import dotted, keys
-from ..storage.catalogue import Text
 from ..storage.errors import BadConfig
+from ..storage.texts import Text
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -53,7 +53,7 @@ class ConfigWatch:
             reopened = self._reopen()
             names = [dotted(place) for place in keys(Config()) if _value(reopened, place) != _value(self._ws, place)]
             if names and stat is None:  # a program that synchronizes files may put the file back soon
-                raise BadConfig(FILE, Text("config.gone"))
+                raise BadConfig(FILE, Text("it is gone; put it back, or start the supervisor again to use the defaults"))
         except BadConfig as error:
             self._taken = stat
             self._refuse(str(error))

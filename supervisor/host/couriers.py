@@ -13,8 +13,8 @@ import threading
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Final
 
-from ..storage.catalogue import Text
 from ..storage.errors import BadConfig
+from ..storage.texts import Text
 from .workers import Workers
 
 if TYPE_CHECKING:
@@ -43,7 +43,7 @@ def check_installed() -> None:
     from importlib.util import find_spec
 
     if any(find_spec(name) is None for name in _NEEDED):
-        raise BadConfig("pool.url", Text("pool.not_installed"))
+        raise BadConfig("pool.url", Text("a pool needs recalld[pool], which is not installed: `pip install 'recalld[pool]'`"))
 
 
 def name_of(root: Path) -> str:

@@ -16,8 +16,8 @@ from ..protocol.task import AskedTask
 from ..replies.remember import asked_to_remember
 from ..replies.talk import MOST_CALLS, after_looking
 from ..replies.waiting import answer_id, second_message
-from ..storage.catalogue import Text
 from ..storage.clock import to_wire
+from ..storage.texts import Text
 from ..summaries.llm_state import note_result
 from ..text.language import language_of
 
@@ -61,9 +61,9 @@ class FurtherLooks:
             if wanted:
                 source = raw.get("channel")
                 self._operations.remember(wanted, source if isinstance(source, str) else "", chat)
-            return Text("reply.remembered" if wanted else "reply.not_remembered")
+            return Text("Remembered.") if wanted else Text("There is nothing in your message that I was asked to remember.")
         self._submit(asked.last.digest, result, 0, chat, language)
-        return Text("reply.looking")
+        return Text("Let me look that up.")
 
     def go_on(self, identity: str, digest: str, messages: Sequence[Message], is_known: Callable[[str], bool]) -> None:
         """

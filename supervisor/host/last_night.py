@@ -12,8 +12,8 @@ import os
 from dataclasses import asdict, fields, replace
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
-from ..storage.catalogue import restored, stored
 from ..storage.clock import from_wire, to_wire
+from ..storage.texts import restored, stored
 from ..text.record import record
 
 if TYPE_CHECKING:

@@ -16,7 +16,8 @@ from typing import TYPE_CHECKING, Final
 
 from ..storage.clock import to_wire
 from ..storage.error_collector import ErrorCollector
-from ..storage.errors import NoProcess, why_refused
+from ..storage.errors import NoProcess
+from ..storage.os_errors import why_refused
 from .lock import reclaim
 
 if TYPE_CHECKING:

@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from ..importing import chat_exports, coding_logs, messengers
-from ..storage.catalogue import Text
 from ..storage.errors import SupervisorError
+from ..storage.texts import Text
 from ..text.record import record
 from .messages import is_json_lines, is_workspace, json_lines, message_of, workspace
 from .source import NotImported
@@ -135,5 +135,10 @@ def _blamed(entry: metadata.EntryPoint, source: Source) -> Iterator[None]:
         raise
     except Exception as error:  # noqa: BLE001 - a package of somebody else's
         package = entry.dist.name if entry.dist else entry.value
-        why = Text("importing.reader_failed", name=entry.name, package=package, kind=type(error).__name__)
-        raise NotImported(source.path, why, Text("importing.mend_reader")) from None
+        why = Text(
+            "the reader {name} of the package {package} failed with {kind}",
+            name=entry.name,
+            package=package,
+            kind=type(error).__name__,
+        )
+        raise NotImported(source.path, why, Text("update that package or uninstall it; nothing was added")) from None

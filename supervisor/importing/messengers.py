@@ -14,7 +14,7 @@ from functools import cache
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any, Final
 
-from ..storage.catalogue import Text
+from ..storage.texts import Text
 from ..text.lazy_re import lazy_re
 from .source import NotImported
 from .talk import Conversation, Said, when
@@ -285,7 +285,11 @@ def _order(source: Source, name: str, given: str) -> str:
     if len(left) > 1:  # years of two digits come last, but where they can't
         left = [order for order in left if order != "ymd"]
     if len(left) != 1:
-        raise NotImported(source.path, Text("importing.two_dates", name=name), Text("importing.give_dates"))
+        raise NotImported(
+            source.path,
+            Text("the dates in {name} may have the day or the month first", name=name),
+            Text("say which one with --dates: dmy, mdy or ymd; nothing was added"),
+        )
     return left[0]
 
 

@@ -18,8 +18,8 @@ from ..archive.append import append
 from ..host.round import archive_now
 from ..protocol.message import Message, digest_of_text, read_message
 from ..protocol.period import summary_period
-from ..storage.catalogue import Text
 from ..storage.clock import from_wire, local_day
+from ..storage.texts import Text
 from ..text.record import record
 from .kinds import kinds_of, labels
 from .notes import copy_notes, notes_of
@@ -79,6 +79,14 @@ class Imported:
     no_talk: dict[str, int] = field(default_factory=dict)
 
 
+def _of_no_kind(source: Source, path: Path) -> NotImported:
+    if encoded := next(filter(source.encoded, source.named("*.json*")), ""):
+        return source.no_utf8(encoded)
+    has_bytes = any(map(source.has_bytes, source.names))
+    why = Text("it is no log and no export that recalld knows") if has_bytes else Text("there is nothing in it")
+    return NotImported(path, why, Text("these are read: {kinds}, Markdown notes; nothing was added", kinds=labels()))
+
+
 def bring_in(
     ws: Workspace,
     path: Path,
@@ -102,10 +110,7 @@ def bring_in(
         if not kinds and (notes_of(source) or (source.left_out and not source.names)):
             return copy_notes(ws, source, dry_run=dry_run)
         if not kinds:
-            if encoded := next(filter(source.encoded, source.named("*.json*")), ""):
-                raise source.no_utf8(encoded)
-            why = Text("importing.unknown" if any(map(source.has_bytes, source.names)) else "importing.empty")
-            raise NotImported(path, why, Text("importing.kinds", kinds=labels()))
+            raise _of_no_kind(source, path)
         named = [*dict.fromkeys(kind.label for kind in kinds)]
         ws.files.make_folder(ws.paths.state)
         ws.journal.refresh()
@@ -123,7 +128,11 @@ def bring_in(
             for kind in kinds:
                 staged.add(kind.read(reading))
             if not staged.count():
-                raise NotImported(path, Text("importing.nothing", kinds=named), Text("importing.export_again"))
+                raise NotImported(
+                    path,
+                    Text("{kinds} was recognised, but there is no message in it", kinds=named),
+                    Text("export it again, or give another file; nothing was added"),
+                )
             people = dict(staged.names.most_common()) if any(kind.is_of_people for kind in kinds) else {}
             staged.me = who(people)
             has_client = any(kind.homes for kind in kinds)

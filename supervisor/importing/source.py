@@ -16,10 +16,11 @@ from io import TextIOWrapper
 from pathlib import Path, PurePosixPath
 from typing import IO, TYPE_CHECKING, Any, Final
 
-from ..storage.catalogue import Text
-from ..storage.errors import BadFile, BadRequest, from_os_error
+from ..storage.errors import BadFile, BadRequest
 from ..storage.foreign_name import is_below, parts_of
 from ..storage.lenient_json import not_utf8, parse_json
+from ..storage.os_errors import from_os_error
+from ..storage.texts import Text, msgid
 from ..text.decoding import encoding_of
 
 if TYPE_CHECKING:
@@ -49,6 +50,7 @@ class NotImported(BadFile):
 
     http_status = 422
     code = "error.not_imported"
+    english = msgid("{path} can't be imported: {why}; {mend}.")
 
 
 class Source:
@@ -83,7 +85,12 @@ class Source:
         elif path.exists():
             self._add(path)
         else:
-            raise BadRequest("import", Text("importing.no_path", path=path))
+            raise BadRequest(
+                "import",
+                Text(
+                    "{path} does not exist; give a file, a folder, or one of the clients that `recalld import` lists", path=path
+                ),
+            )
 
     def _add(self, path: Path) -> None:
         relative = path.relative_to(self.path).as_posix() if path != self.path else path.name
@@ -93,12 +100,14 @@ class Source:
             return
         if not path.is_file():
             if path == self.path:
-                raise BadRequest("import", Text("importing.no_file", path=path))
+                raise BadRequest("import", Text("{path} is neither a file nor a folder", path=path))
             return
         if zipfile.is_zipfile(path):
             self._open_archive(path, f"{relative}/" if path != self.path else "", deep=True)
         elif path.suffix.lower() == ".zip":
-            raise NotImported(path, Text("importing.no_archive"), Text("importing.download_again"))
+            raise NotImported(
+                path, Text("it is no ZIP archive, or not a whole one"), Text("export or copy it again; nothing was added")
+            )
         elif len(self._members) < _MOST_MEMBERS:
             self._members[relative] = (None, str(path))
 
@@ -106,7 +115,9 @@ class Source:
         try:
             archive = zipfile.ZipFile(place)
         except (zipfile.BadZipFile, OSError, ValueError):
-            raise NotImported(self.path, Text("importing.no_archive"), Text("importing.download_again")) from None
+            raise NotImported(
+                self.path, Text("it is no ZIP archive, or not a whole one"), Text("export or copy it again; nothing was added")
+            ) from None
         self._archives.append(archive)
         for info in archive.infolist():
             parts = parts_of(info.orig_filename)
@@ -117,9 +128,15 @@ class Source:
                 self.left_out.append(prefix + info.filename)
                 continue
             if info.flag_bits & 1:
-                raise NotImported(self.path, Text("importing.encrypted"), Text("importing.decrypt"))
+                raise NotImported(
+                    self.path, Text("it is encrypted"), Text("unpack it with its password, and import the folder")
+                )
             if info.file_size > _BOMB_BYTES and info.file_size > _BOMB_RATIO * max(info.compress_size, 1):
-                raise NotImported(self.path, Text("importing.bomb", name=info.filename), Text("importing.unpack_yourself"))
+                raise NotImported(
+                    self.path,
+                    Text("{name} in it grows more than two hundred times when it is unpacked", name=info.filename),
+                    Text("unpack it yourself, look at it, and import the folder; nothing was added"),
+                )
             if deep and info.filename.lower().endswith(".zip"):
                 self._open_archive(archive.open(info), f"{name}/", deep=False)
             else:
@@ -167,7 +184,7 @@ class Source:
         with self.reading(name), closing(self.open(name)) as file:
             data = file.read(_MOST_AT_ONCE + 1)
         if len(data) > _MOST_AT_ONCE:
-            raise self._damaged(name, Text("importing.too_large"))
+            raise self._damaged(name, Text("it is larger than 100 MB"))
         return data
 
     def items(self, name: str, prefix: str) -> Iterator[Any]:
@@ -272,15 +289,19 @@ class Source:
         except UnicodeDecodeError:
             raise self.no_utf8(name) from None
         except (zipfile.BadZipFile, zlib.error, EOFError):
-            raise self._damaged(name, Text("importing.cut_off")) from None
+            raise self._damaged(name, Text("it is cut off or damaged")) from None
         except Exception as error:
             if not type(error).__module__.startswith("ijson"):  # imported only where a large file is read
                 raise
-            raise self._damaged(name, self.encoded(name) or Text("importing.cut_off")) from None
+            raise self._damaged(name, self.encoded(name) or Text("it is cut off or damaged")) from None
 
     def no_utf8(self, name: str) -> NotImported:
         """Return that a text is in another encoding, with the command that converts it where that is known."""
-        return NotImported(self._place(name), self.encoded(name) or Text("importing.no_text"), Text("importing.save_utf8"))
+        return NotImported(
+            self._place(name),
+            self.encoded(name) or Text("it is no text in UTF-8"),
+            Text("save it as UTF-8, or take it out; nothing was added"),
+        )
 
     def encoded(self, name: str) -> Text | None:
         """Return which other encoding than UTF-8 a member seems to have, with what converts it; None if that is not known."""
@@ -288,7 +309,7 @@ class Source:
             return not_utf8(file.read(_MOST_AT_ONCE), self.file(name))
 
     def _damaged(self, name: str, why: Any) -> NotImported:
-        return NotImported(self._place(name), why, Text("importing.download_again"))
+        return NotImported(self._place(name), why, Text("export or copy it again; nothing was added"))
 
     def _place(self, name: str) -> Path:
         return self.path if name == self.path.name else self.path / name

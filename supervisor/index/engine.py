@@ -16,9 +16,9 @@ import struct
 import zlib
 from typing import TYPE_CHECKING, Any, Final
 
-from ..storage.catalogue import Text
 from ..storage.errors import BadFile, SupervisorError
 from ..storage.lenient_json import parse_json
+from ..storage.texts import Text
 from ..text.lazy_re import lazy_re
 from .bm25 import CONTEXT_WIDTHS
 from .documents import Document, candidate
@@ -175,7 +175,9 @@ class Engine:
                 try:
                     kept[place] = one = candidate(stored)
                 except (ValueError, IndexError, struct.error) as error:
-                    raise BadFile(self._folder, Text("file.document_invalid", kind=type(error).__name__)) from None
+                    raise BadFile(
+                        self._folder, Text("a stored document is invalid ({kind})", kind=type(error).__name__)
+                    ) from None
             candidates.append(one)
         return candidates
 
@@ -235,7 +237,7 @@ class Engine:
             if number:
                 code = int(number[1] or number[2])
                 raise OSError(code, os.strerror(code), self._folder) from None
-            raise BadFile(self._folder, Text("file.index_fault", kind=type(error).__name__)) from None
+            raise BadFile(self._folder, Text("{kind} in the index's library", kind=type(error).__name__)) from None
 
     @property
     def _must(self) -> Any:
@@ -317,7 +319,7 @@ def segment_files(disk: Disk, commits: Path) -> dict[Path, Stat] | None:
         named = [(one["segment_id"].replace("-", ""), one["deletes"]) for one in parse_json(disk.read(commits))["segments"]]
         deleted = {stem: f"{stem}.{deletes['opstamp']}.del" if deletes else "" for stem, deletes in named}
     except (ValueError, TypeError, KeyError, AttributeError, FileNotFoundError):
-        raise BadFile(commits, Text("file.no_commit_list")) from None
+        raise BadFile(commits, Text("it is no list of a commit")) from None
 
     def belongs(name: str) -> bool:
         stem = name.partition(".")[0]
@@ -334,9 +336,9 @@ def refuse_damaged(disk: Disk, parts: Mapping[Path, Stat], committed: Stat) -> N
             try:
                 data = disk.read(path)
             except FileNotFoundError:
-                raise BadFile(path, Text("file.gone")) from None
+                raise BadFile(path, Text("it is gone")) from None
             if not _is_whole(data):
-                raise BadFile(path, Text("file.bytes_differ"))
+                raise BadFile(path, Text("its bytes are not those that were written"))
 
 
 def _is_whole(data: bytes) -> bool:

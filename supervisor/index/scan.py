@@ -17,11 +17,11 @@ from ..archive.copies import contents, copies
 from ..archive.coverage import MemoryFile, covered, covered_days
 from ..protocol.frontmatter import head_in
 from ..protocol.paths import LONG_TERM, day_of_name, is_foreign, period_of_name
-from ..storage.catalogue import Text
 from ..storage.clock import within
 from ..storage.control import UNENDING
 from ..storage.errors import SupervisorError
 from ..storage.files import digest_of
+from ..storage.texts import Text
 from .manifest import Record
 
 if TYPE_CHECKING:
@@ -183,14 +183,14 @@ def _new(
         return None
     if stat is None or not modes.S_ISREG(stat.mode):
         if stat and kind == "long_term":  # other links are left out on purpose; a link here hides the lines
-            found.unread[name] = Text("file.not_regular")
+            found.unread[name] = Text("it is a link, a folder or another thing that is not a regular file")
         return None
     if here and here.is_as(stat) and (here.kind == kind or (here.kind == "dated" and kind == "note")):
         found.files[name] = here
         return None
     path = paths.root / name
     if stat.size > MOST_BYTES and not _day_of(path, kind):
-        found.unread[name] = Text("search.too_large", bytes=MOST_BYTES)
+        found.unread[name] = Text("it is larger than {bytes:,} bytes", bytes=MOST_BYTES)
         return None
     return _File(name, path, kind, stat, here)
 

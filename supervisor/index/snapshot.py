@@ -21,8 +21,8 @@ from ..query.parse import weighed
 from ..query.recurring import FEW
 from ..query.related_words import other_spellings, with_related_words
 from ..query.unknown_words import known_words
-from ..storage.catalogue import Text
 from ..storage.errors import BadFile, SupervisorError
+from ..storage.texts import Text
 from .bm25 import CONTEXT_WIDTHS, KNOWN, Corpus, respelled
 from .commit import differing
 from .documents import decode_passage
@@ -333,7 +333,7 @@ def open_commit(disk: Disk, commits: Path, stat: Stat, before: View) -> View | N
     try:
         manifest = parse_manifest(engine.note())
     except ValueError:
-        raise BadFile(commits.parent, Text("file.no_manifest")) from None
+        raise BadFile(commits.parent, Text("it has no valid manifest")) from None
     # the stats are from before the opening, so that the next check sees a change during it
     return _view_of(engine, manifest, parts, stat, before)
 
@@ -354,7 +354,7 @@ def refuse_truncated(disk: Disk, view: View) -> None:
         stat = disk.stat(path)
         # a deleted file was merged into another; this process still has it open
         if stat and stat.inode == opened.inode and stat != opened:
-            raise BadFile(path, Text("file.cut_off"))
+            raise BadFile(path, Text("it was cut off or written over"))
 
 
 def has_changed(disk: Disk, root: Path, view: View, path: str) -> bool:

@@ -24,10 +24,10 @@ from ..operations import prune as pruning
 from ..operations import undo as undoing
 from ..operations.operation import A, Caller, Q, perform
 from ..protocol.making import check_folder
-from ..storage.catalogue import Text
 from ..storage.clock import utc_now
 from ..storage.control import UNLIMITED
 from ..storage.errors import BadRequest, listed, refuse_no_text
+from ..storage.texts import Text
 from ..workspace import Workspace, open_workspace
 
 if TYPE_CHECKING:
@@ -38,7 +38,8 @@ if TYPE_CHECKING:
     from ..conversation.own_model import ChatStream
     from ..index.commit import Changes
     from ..index.hit import Hit, SearchResult
-    from ..longterm.long_term_file import Deleted, Ended, LongTermFile, LongTermLines, Written
+    from ..longterm.changes import Deleted, Ended, Written
+    from ..longterm.long_term_file import LongTermFile, LongTermLines
     from ..operations.days import DayAnswer, DaysAnswer, SummaryAnswer
     from ..operations.forget import Forgotten
     from ..operations.health import CheckAnswer, EventAnswer, WeekCount
@@ -91,7 +92,7 @@ class Memory:
         "channel"; "": the kind in the key of the *session*); in a group only the group's own memories are shown. A receipt is
         written to turns/. `turns.overflow` works as for `context`.
         """
-        ids = listed("known", known, Text("argument.ids"))
+        ids = listed("known", known, Text("ids"))
         request = recall.InjectRequest(question=question, known=ids, project=project)
         return self._perform(recall.inject, request, session, chat)
 
@@ -251,7 +252,7 @@ class Memory:
 
         StaleLine, and nothing is deleted, if one is no longer the line that was seen, or is a line that *chat* may not see.
         """
-        refs = [lines] if isinstance(lines, str) else listed("lines", lines, Text("argument.ids"))
+        refs = [lines] if isinstance(lines, str) else listed("lines", lines, Text("ids"))
         return self._perform(long_term.delete, long_term.DeleteRequest(lines=refs), session, chat)
 
     def invalidate(self, target: str, reason: str = "") -> Ended:
@@ -343,11 +344,11 @@ class Memory:
 
 def _open(root: str | os.PathLike[str], environ: Mapping[str, str], clock: Clock) -> Workspace:
     if not isinstance(root, (str, os.PathLike)):
-        raise BadRequest("root", Text("argument.not_folder_path", kind=type(root).__name__))
+        raise BadRequest("root", Text("it must be the path of a folder, not {kind}", kind=type(root).__name__))
     if not isinstance(environ, Mapping):
-        raise BadRequest("environ", Text("argument.not_mapping", kind=type(environ).__name__))
+        raise BadRequest("environ", Text("it must be a mapping of variables, not {kind}", kind=type(environ).__name__))
     if not callable(clock):
-        raise BadRequest("clock", Text("argument.not_clock", kind=type(clock).__name__))
+        raise BadRequest("clock", Text("it must be a function that returns the present, not {kind}", kind=type(clock).__name__))
     # subtle: Path.expanduser raises where there is no such user
     folder = Path(os.path.expanduser(os.fsdecode(root))).absolute()
     check_folder(folder, "root")

@@ -33,9 +33,9 @@ from mcp_types import (
 )
 from pydantic import ValidationError
 
-from ..storage.catalogue import Text, render
 from ..storage.errors import NotFound, SupervisorError
 from ..storage.noting import acting
+from ..storage.texts import Text, render
 from ..text.lazy_re import lazy_re
 from .locate import TOOL, version
 from .tools.answers import ANSWERS, output_schema
@@ -83,10 +83,15 @@ class MemoryServer(MCPServer[None]):
         self._tools = tools
         self._supervisor = supervisor
         self._limiter = anyio.CapacityLimiter(at_once)
-        self.resource(_TEMPLATE, name="memory", description=self._render("mcp.file"), mime_type=_MARKDOWN)(self._file)
-        self.prompt("recall", description=self._render("mcp.recall"))(self._recall)
+        self.resource(
+            _TEMPLATE,
+            name="memory",
+            description=self._render(Text("A file of memory: memory.md, the conversation of a day, or a summary")),
+            mime_type=_MARKDOWN,
+        )(self._file)
+        self.prompt("recall", description=self._render(Text("What memory has on a subject")))(self._recall)
         if "memory_write" in registry.names:
-            self.prompt("remember", description=self._render("mcp.remember"))(self._remember)
+            self.prompt("remember", description=self._render(Text("Remember something")))(self._remember)
 
     # ── tools ────────────────────────────────────────────────────────────────
 
@@ -137,13 +142,19 @@ class MemoryServer(MCPServer[None]):
 
     async def _recall(self, question: str) -> str:
         block = await self._run(lambda: self._block(question))
-        return f"{block or self._render('mcp.nothing')}\n\n{question}"
+        block = block or self._render(Text("Nothing in memory matches."))
+        return f"{block}\n\n{question}"
 
     async def _remember(self, words: str) -> str:
-        return self._render("mcp.write", words=words)
+        return self._render(
+            Text(
+                "Write this to long-term memory with memory_write, as one line, several items separated by ；: {words}",
+                words=words,
+            )
+        )
 
-    def _render(self, code: str, **fields: object) -> str:
-        return render(Text(code, **fields), self._registry.language)
+    def _render(self, text: Text) -> str:
+        return render(text, self._registry.language)
 
     # ── by the supervisor, else here ─────────────────────────────────────────
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from ..storage.catalogue import Text
+from ..storage.texts import Text
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from ..index.hit import Hit, SearchResult
     from ..longterm.lines import Line
 
-NOT_ASKED: Final = Text("search.no_words")
+NOT_ASKED: Final = Text("nothing was asked; give the words to search for.")
 
 
 def refs_of(hits: Sequence[Hit], lines: Callable[[], Iterable[Line]]) -> list[str]:
@@ -29,7 +29,7 @@ def refs_of(hits: Sequence[Hit], lines: Callable[[], Iterable[Line]]) -> list[st
 def why_not_whole(found: SearchResult) -> str:
     """Return why not all of memory was searched, as a sentence; "" if it was, or if nothing was asked."""
     is_asked = found.terms or found.dates or found.how == "failed"
-    return Text("search.not_whole", why=found.unsearched) if found.unsearched and is_asked else ""
+    return Text("not all of memory could be searched: {why}.", why=found.unsearched) if found.unsearched and is_asked else ""
 
 
 def why_no_hits(found: SearchResult) -> str:
@@ -37,19 +37,27 @@ def why_no_hits(found: SearchResult) -> str:
     if not_whole := why_not_whole(found):
         return not_whole
     if not found.terms and not found.dates:
-        return Text("search.small_talk")
+        return Text("this is only small talk, there is nothing to search for.")
     subject = found.subject if found.miss else ()  # a group is told of nothing that came near
     if subject and found.miss and found.miss.nearest and found.miss.has:
         near, place = found.miss.has, found.miss.nearest.unit.citation
         if set(found.subject) <= set(found.miss.has):
-            return Text("search.too_common", subject=subject, place=place)
-        return Text("search.nothing_near", subject=subject, near=near, place=place)
+            return Text(
+                "{subject} alone is too common to search for, add another word; {place} has it.", subject=subject, place=place
+            )
+        return Text(
+            "nothing in memory about {subject}; the nearest is {place}, about {near}.", subject=subject, near=near, place=place
+        )
     if subject and found.files and not found.unfiled:
-        return Text("search.nothing_about", subject=subject)
+        return Text("nothing in memory about {subject}.", subject=subject)
     match found.unfiled:
         case 0:
-            return Text("search.nothing" if found.files or found.skipped else "search.memory_empty")
+            return (
+                Text("nothing in memory matches.")
+                if found.files or found.skipped
+                else Text("nothing in memory matches: it is empty.")
+            )
         case 1:
-            return Text("search.nothing_of_one")
+            return Text("nothing in memory matches; 1 message not filed yet is among what was searched.")
         case count:
-            return Text("search.nothing_of_many", count=count)
+            return Text("nothing in memory matches; {count} messages not filed yet are among what was searched.", count=count)

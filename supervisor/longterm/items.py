@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from ..extracts.sentences import ITEM_END, split
 from ..protocol.marks import marks_of, without_marks
 from ..protocol.struck import before_words, read_struck
-from ..storage.catalogue import Text
 from ..storage.errors import BadRequest
+from ..storage.texts import Text
 from ..text.same_words import same_words
 from ..text.tokenizer import tokens
 
@@ -65,12 +65,27 @@ def parted(line: Line, content: str, item: int | None = None) -> Parted:
     said = {same_words(one) for one in items_in(content)}
     left = [n for n, one in enumerate(items) if same_words(one) not in said and not read_struck(one.strip(_BETWEEN))]
     if item is not None and not 0 < item <= len(items):
-        raise BadRequest("item", Text("longterm.no_item", line=line.ref, count=len(items), items=_listed(items)))
+        raise BadRequest(
+            "item",
+            Text(
+                "line {line} has {count} items, and none with this number; nothing was written; give one of these: {items}",
+                line=line.ref,
+                count=len(items),
+                items=_listed(items),
+            ),
+        )
     if item is None and (len(items) == 1 or not left):
         return Parted(line.text)
     about = item - 1 if item else _about(items, left, content)
     if about is None:
-        raise BadRequest("replaces", Text("longterm.which_item", line=line.ref, items=_listed(items)))
+        raise BadRequest(
+            "replaces",
+            Text(
+                "line {line} says several things, and which of them ends can't be told; nothing was written; give its number, as in --item 2 (item): {items}",
+                line=line.ref,
+                items=_listed(items),
+            ),
+        )
     others = [one for n, one in enumerate(items) if n != about and same_words(one) not in said]
     marks = marks_of(words)
     if not others:

@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from ..protocol.marks import without_marks, without_pin
 from ..protocol.struck import Dated, before_words, in_place_of, read_struck, struck_line
-from ..storage.catalogue import Text, render
 from ..storage.errors import BadRequest, StaleLine
+from ..storage.texts import Text, msgid, render
 from ..text.lazy_re import lazy_re
 
 if TYPE_CHECKING:
@@ -144,9 +144,14 @@ def entry_content(content: str) -> str:
     """Return the content as it is written; BadRequest if there is none, or more than MOST_CHARS."""
     line = one_line(content)
     if not line:
-        raise BadRequest("content", Text("longterm.nothing_written"))
+        raise BadRequest("content", Text("it is empty, and nothing was written; give what is to last"))
     if len(line) > MOST_CHARS:
-        raise BadRequest("content", Text("longterm.too_long", count=len(line), most=MOST_CHARS))
+        raise BadRequest(
+            "content",
+            Text(
+                "it has {count:,} characters, and nothing was written; give at most {most:,}", count=len(line), most=MOST_CHARS
+            ),
+        )
     return line
 
 
@@ -242,7 +247,9 @@ def standing_line(text: str, ref: str, field: str, shown: Sequence[int] | None =
     refuse_stale(visible, named)
     line = next(line for line in lines if line.number in named)
     if _words(line).startswith(("#", "```", "<!--", "---", "|")):
-        raise BadRequest(field, Text("longterm.no_fact", line=line.ref))
+        raise BadRequest(
+            field, Text("line {line} is a heading, code or a table, which can't be replaced; edit it by hand", line=line.ref)
+        )
     return line
 
 
@@ -285,8 +292,12 @@ def _refuse_ended(lines: Sequence[Line], line: Line, field: str) -> None:
     """Raise BadRequest, which names the line that stands, for a line that has ended already."""
     if found := read_struck(_words(line)):
         stands = what_stands(lines, line)
-        now = Text("longterm.line_is", line=stands.ref, text=_quoted(stands.text)) if stands else Text("longterm.none_stands")
-        raise BadRequest(field, Text("longterm.ended_already", line=line.ref, until=found.until or "", found=now))
+        now = Text("no line stands in its place")
+        if stands:
+            now = Text("it is {line}, {text}", line=stands.ref, text=_quoted(stands.text))
+        raise BadRequest(
+            field, Text("line {line} ended already ({until}); now {found}", line=line.ref, until=found.until or "", found=now)
+        )
 
 
 def _quoted(text: str) -> str:
@@ -305,11 +316,17 @@ def parse_refs(refs: Iterable[str], field: str = "lines") -> dict[int, str]:
     for ref in refs:
         match = _REF.fullmatch(ref.strip().casefold()) if isinstance(ref, str) else None
         if match is None:
-            raise BadRequest(field, Text("longterm.no_ref", ref=ref))
+            raise BadRequest(
+                field,
+                Text("{ref!r} names no line, and nothing was changed; give number and digest, as in 42@1f3a9c0d", ref=ref),
+            )
         if found.setdefault(int(match[1]), match[2] or "") != (match[2] or ""):
-            raise BadRequest(field, Text("longterm.two_digests", number=match[1]))
+            raise BadRequest(
+                field,
+                Text("line {number} is named with two digests, and nothing was changed; give the right one", number=match[1]),
+            )
     if not found:
-        raise BadRequest(field, Text("longterm.no_lines"))
+        raise BadRequest(field, Text("none is named, and nothing was changed; give number and digest, as in 42@1f3a9c0d"))
     return found
 
 
@@ -341,23 +358,24 @@ def search_text(lines: Sequence[Line], keywords: Sequence[str], max_results: int
     BadRequest if *match_mode* is neither "or" nor "and".
     """
     if match_mode not in {"or", "and"}:
-        raise BadRequest(
-            "match_mode",
-            Text("argument.not_allowed", value=repr(match_mode), allowed=Text("allowed.one_of", most='"or"', last='"and"')),
-        )
+        allowed = Text("{most} or {last}", most='"or"', last='"and"')
+        raise BadRequest("match_mode", Text("{value} is not allowed, give {allowed}", value=repr(match_mode), allowed=allowed))
     words = [word for word in (one_line(one) for one in keywords) if word]
     if not lines:
-        return render(Text("tool.memory_empty"), language)
+        return render(Text("memory is empty"), language)
     if not words:
-        return render(Text("tool.no_valid_keywords" if keywords else "tool.no_keywords"), language)
+        return render(Text("give valid keywords to search for") if keywords else Text("give keywords to search for"), language)
     found = matching(lines, words, every=match_mode == "and")
     if not found:
-        joined = reduce(lambda before, after: render(Text(f"tool.{match_mode}", before=before, after=after), language), words)
-        return render(Text("tool.nothing_with", keywords=joined), language)
+        both = msgid("{before} and {after}") if match_mode == "and" else msgid("{before} or {after}")
+        joined = reduce(lambda before, after: render(Text(both, before=before, after=after), language), words)
+        return render(Text("no entry contains {keywords}", keywords=joined), language)
     shown = found[max(0, len(found) - max(0, max_results)) :]
     rows = [str(line) for line in shown]
     if len(shown) < len(found):
-        rows.append(render(Text("tool.left_out", count=len(found), shown=len(shown)), language))
+        rows.append(
+            render(Text("{count} matches, only {shown} of them are shown", count=len(found), shown=len(shown)), language)
+        )
     return "\n".join(rows)
 
 

@@ -12,23 +12,25 @@ import contextlib
 from bisect import bisect
 from codecs import BOM_UTF8
 from dataclasses import dataclass, replace
-from datetime import date, datetime, tzinfo  # noqa: TC003 - the types of an answer's fields, and of arguments
+from datetime import datetime, tzinfo  # noqa: TC003 - the types of an answer's fields, and of arguments
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from ..index.scan import MOST_BYTES, long_term_name
 from ..protocol.paths import LONG_TERM
 from ..protocol.prompts import PLACEHOLDERS, load_template
-from ..storage.catalogue import Text, render
 from ..storage.clock import local_day
-from ..storage.errors import BadConfig, BadRequest, Conflict, NoPermission, Unchangeable, from_os_error
+from ..storage.errors import BadConfig, BadRequest, Conflict, NoPermission, Unchangeable
 from ..storage.lenient_json import not_utf8
 from ..storage.noting import note
+from ..storage.os_errors import from_os_error
 from ..storage.replaced_texts import ReplacedTexts, kept_name
+from ..storage.texts import Text, render
 from ..text.decoding import decoded
 from ..text.hunks import hunks
 from ..text.language import language_of
 from ..text.record import record
+from .changes import Deleted, Ended, Written
 from .known_text import KnownText
 from .lines import (
     Entry,
@@ -121,53 +123,7 @@ class LongTermLines:
 
     def __str__(self) -> str:
         """Return the lines as 000 shows them, or its sentence for an empty memory."""
-        return text_of(self.lines) if self.total else render(Text("tool.memory_empty"), "zh")
-
-
-@record
-class Written:
-    """
-    The line that has the words now, of *total*; not *is_new* where the file had them before.
-
-    Written in a group, *line* and *total* count what may be seen there; not *is_shown*, and *line* 0, where it may not.
-    *replaced* is the line that it replaces, as it is now: "42@1f3a9c0d"; *others* the line in which its other items go on.
-    """
-
-    path: str
-    line: int
-    total: int
-    digest: str
-    text: str
-    is_new: bool
-    is_shown: bool = True
-    replaced: str = ""
-    others: str = ""
-
-    def told(self, code: str = "longterm.written") -> Text:
-        """Return where the words are, as a sentence: that of *code* if they are new."""
-        return Text(code if self.is_new else "longterm.known", line=self.line, total=self.total)
-
-    def told_replaced(self) -> list[Text]:
-        """Return what became of the line that it replaces, in sentences."""
-        return [Text(f"longterm.{name}", line=ref) for name in ("replaced", "others") if (ref := getattr(self, name))]
-
-
-@record
-class Deleted:
-    """*count* lines were deleted, *total* are left."""
-
-    path: str
-    count: int
-    total: int
-
-
-@record
-class Ended:
-    """What is no longer true: *place* and *text* as they are now, and the day *until*."""
-
-    place: str
-    text: str
-    until: date
+        return text_of(self.lines) if self.total else render(Text("memory is empty"), "zh")
 
 
 class LongTermFile:
@@ -232,7 +188,7 @@ class LongTermFile:
                 shown = seen(text) if seen else None
                 old = standing_line(text, replaces, "replaces", shown)
                 if old == find(text):
-                    raise BadRequest("replaces", Text("longterm.says_it", line=old.ref))
+                    raise BadRequest("replaces", Text("line {line} says this already; give what is true now", line=old.ref))
                 text, *ended = struck_at(text, old, entry.day, shown=shown, parted=parted(old, entry.content, item))
             place[:] = filter(None, [find(text)])
             return text if place else with_line(text, made_of)
@@ -322,7 +278,12 @@ class LongTermFile:
         content = content_in(line, entry)
         # subtle: a line whose content has the day once more would be another line tomorrow, and be written twice
         if not content or any(template.text.count(f"{{{name}}}") > 1 for name in PLACEHOLDERS[_TEMPLATE]):
-            raise BadConfig(f"prompts/{template.name}", Text("prompt.no_entry"))
+            raise BadConfig(
+                f"prompts/{template.name}",
+                Text(
+                    "no line made by it is an entry; let it be one line that begins with {{date}}|{{source}}| and has {{content}} once"
+                ),
+            )
         return line, content
 
     def _delete(self, numbers: Callable[[str], Collection[int]], seen: Seen | None = None) -> Deleted:
@@ -345,7 +306,7 @@ class LongTermFile:
         if version and version.data.startswith(BOM_UTF8):
             data = BOM_UTF8 + data
         if len(data) > (len(version.data) if version else 0):
-            refuse_too_large(path, data, Text("longterm.delete_first"))
+            refuse_too_large(path, data, Text("delete lines first"))
         if version is None:
             self._files.make_folder(place.parent)
             self._files.create(place, data)
@@ -364,7 +325,11 @@ class LongTermFile:
 def refuse_too_large(path: str, data: bytes, repair: str = "") -> None:
     """Raise Unchangeable for a text that no search would read; *repair* says what to do, "" for writing several files."""
     if len(data) > MOST_BYTES:
-        raise Unchangeable(path, Text("longterm.too_large", bytes=MOST_BYTES), repair or Text("longterm.several_files"))
+        raise Unchangeable(
+            path,
+            Text("it would have more than {bytes:,} bytes, and is not searched then", bytes=MOST_BYTES),
+            repair or Text("write it as several files"),
+        )
 
 
 @contextlib.contextmanager
@@ -392,9 +357,9 @@ def _encoded(text: str) -> tuple[str, bytes]:
 def _changeable_text(path: str, version: FileVersion | None) -> str:
     """Return the text of a version; an error if it can't be changed without harm, or its owner does not want it."""
     if version and not version.stat.mode & _WRITABLE:
-        raise NoPermission(path, Text("file.read_only"), Text("file.make_writable"))
+        raise NoPermission(path, Text("it is read-only"), Text("make it writable (`chmod u+w`)"))
     try:
         return _text_in(version)
     except UnicodeDecodeError:
         why = not_utf8(version.data) if version else None
-        raise Unchangeable(path, why or Text("file.not_utf8"), Text("file.save_utf8")) from None
+        raise Unchangeable(path, why or Text("it is not UTF-8"), Text("save it as UTF-8")) from None

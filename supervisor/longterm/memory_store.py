@@ -20,10 +20,10 @@ from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from ..protocol.marks import without_marks
 from ..protocol.paths import LONG_TERM
-from ..storage.catalogue import Text
 from ..storage.clock import utc_now
 from ..storage.errors import BadRequest, SupervisorError, listed, refuse_no_number, refuse_no_text
 from ..storage.noting import author, noting
+from ..storage.texts import Text
 from .lines import search_text
 from .long_term_file import LongTermFile
 
@@ -86,7 +86,7 @@ class MemoryStore:
 
     def delete_lines(self, line_numbers: Collection[int]) -> int:
         """Delete the lines of these numbers and return how many there were; others are ignored."""
-        numbers = listed("line_numbers", line_numbers, Text("argument.line_numbers"))
+        numbers = listed("line_numbers", line_numbers, Text("line numbers"))
         for number in numbers:
             refuse_no_number("line_numbers", number)
         with self._acting("delete_lines"):
@@ -117,7 +117,7 @@ class MemoryStore:
 
     def search(self, keywords: Sequence[str], max_results: int = 15, match_mode: str = "or") -> str:
         """Return the newest lines with any ("or") or all ("and") of the keywords, in the order of the file, or why none."""
-        words = keywords.split() if isinstance(keywords, str) else listed("keywords", keywords, Text("argument.texts"))
+        words = keywords.split() if isinstance(keywords, str) else listed("keywords", keywords, Text("texts"))
         for word in words:
             refuse_no_text("keywords", word)
         refuse_no_number("max_results", max_results)
@@ -148,7 +148,7 @@ def _long_term_of(place: object) -> LongTermFile:
         return _opened(Path(place))
     found = getattr(place, "long_term", None)
     if not isinstance(found, LongTermFile):
-        raise BadRequest("place", Text("argument.not_folder_path", kind=type(place).__name__))
+        raise BadRequest("place", Text("it must be the path of a folder, not {kind}", kind=type(place).__name__))
     return found
 
 
@@ -162,7 +162,7 @@ def _opened(folder: Path) -> LongTermFile:
 
     folder = Path(os.path.expanduser(folder)).absolute()
     if folder.exists() and not folder.is_dir():
-        raise BadRequest("place", Text("argument.file_for_folder", root=folder))
+        raise BadRequest("place", Text("{root} is a file, not a folder", root=folder))
     is_inner = folder.name == _FOLDER
     files, paths = Files(RealDisk()), WorkspacePaths(folder.parent if is_inner else folder)
     version = files.read_stable(paths.config)

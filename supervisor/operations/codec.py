@@ -13,9 +13,9 @@ from datetime import date, datetime
 from functools import cache
 from typing import TYPE_CHECKING, Any, Final
 
-from ..storage.catalogue import Text
 from ..storage.clock import to_wire
 from ..storage.errors import BadRequest
+from ..storage.texts import Text, msgid
 from ..text.lazy_re import lazy_re
 
 if TYPE_CHECKING:
@@ -31,9 +31,9 @@ _HALF: Final = lazy_re("[\ud800-\udfff]")
 _MOST_SHOWN: Final = 40
 #: The texts of the faults that pydantic finds, by pydantic's names.
 _FAULTS: Final = {
-    "string_type": "argument.not_text",
-    "int_type": "argument.not_whole_number",
-    "float_type": "argument.not_number",
+    "string_type": msgid("it must be text, not {kind}"),
+    "int_type": msgid("it must be a whole number, not {kind}"),
+    "float_type": msgid("it must be a number, not {kind}"),
 }
 
 
@@ -70,7 +70,7 @@ def from_json(operation: Operation[Any, Any], given: object) -> Any:
     from pydantic import ValidationError
 
     if not isinstance(given, dict):
-        raise BadRequest("request", Text("argument.no_json_object"))
+        raise BadRequest("request", Text("they are no JSON object"))
     names = _names(operation.request)
     refuse_unknown(given, names)
     try:
@@ -86,19 +86,25 @@ def refuse_unknown(given: Iterable[object], names: Collection[str]) -> None:
     """Raise BadRequest for the first of the arguments *given* that is not among *names*."""
     for name in given:
         if name not in names:
-            raise BadRequest(str(name)[:40], Text("argument.unknown", names=", ".join(names) or "-"))
+            raise BadRequest(
+                str(name)[:40], Text("there is no such argument; there are {names}", names=", ".join(names) or "-")
+            )
 
 
 def _text_of(fault: Mapping[str, Any]) -> Text:
     if fault["type"] == "missing":
-        return Text("argument.missing")
+        return Text("it is missing")
     kind = type(fault["input"]).__name__
     if fault["type"] == "literal_error":
-        allowed = Text("argument.one_of", names=fault["ctx"]["expected"].replace(" or ", ", "))
-        return Text("argument.not_allowed", value=repr(fault["input"])[:_MOST_SHOWN], allowed=allowed)
+        allowed = Text("one of {names}", names=fault["ctx"]["expected"].replace(" or ", ", "))
+        return Text("{value} is not allowed, give {allowed}", value=repr(fault["input"])[:_MOST_SHOWN], allowed=allowed)
     if fault["type"] == "bool_type":
-        return Text("argument.must_be", kind=Text("argument.truth"), given=kind)
-    return Text(_FAULTS.get(fault["type"], "argument.wrong_type"), kind=kind)
+        return Text("it must be {kind}, not {given}", kind=Text(msgid("true or false", "argument")), given=kind)
+    return (
+        Text(_FAULTS[fault["type"]], kind=kind)
+        if fault["type"] in _FAULTS
+        else Text("it is of the wrong type ({kind})", kind=kind)
+    )
 
 
 def schema(kind: type) -> dict[str, Any]:

@@ -7,8 +7,8 @@ from datetime import date, datetime
 from typing import TYPE_CHECKING, Final
 
 from ..protocol.period import Period, read_period
-from ..storage.catalogue import Text
 from ..storage.errors import BadRequest, NotFound, StaleText, refuse_no_number, refuse_no_text
+from ..storage.texts import Text
 from ..text.record import record
 from .operation import Visible, operation, refuse_outside, within
 
@@ -262,7 +262,7 @@ def edit_summary(memory: Visible, request: EditSummaryRequest) -> SummaryAnswer 
     if request.etag not in (None, version.digest[:ETAG]):
         raise StaleText(path, version.digest[:ETAG], plain_text(version.data, ws.paths.summary(period)))
     if not request.text.strip():
-        raise BadRequest("text", Text("summary.no_text"))
+        raise BadRequest("text", Text("the text is empty; a summary that is not wanted is deleted, not emptied"))
     ws.memory.edit_summary(period, request.text, version)
     return summary.run(memory, SummaryRequest(period=request.period))
 
@@ -272,7 +272,7 @@ def period_in(field: str, label: object, kind: str = "") -> Period:
     refuse_no_text(field, label)
     found = read_period(str(label))
     if found is None or (kind and found.kind != kind):
-        raise BadRequest(field, Text("summary.no_period", label=str(label)[:40]))
+        raise BadRequest(field, Text("{label!r} is no day (2026-01-28) and no month (2026-01)", label=str(label)[:40]))
     return found
 
 

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Final, cast
 
 from ..archive.diary import amounts_of
 from ..forgetting.trace import Spot  # noqa: TC001 - the type of an answer's field
-from ..storage.catalogue import Text
 from ..storage.clock import local_day, to_wire, within
 from ..storage.errors import AlreadyRuns, BadRequest, SupervisorError, refuse_no_text
 from ..storage.noting import author
+from ..storage.texts import Text
 from ..text.printable import shortened
 from ..text.record import record
 from .days import period_in
@@ -50,7 +50,7 @@ class ForgetRequest:
         for name in ("by", "value", "shown"):
             refuse_no_text(name, getattr(self, name))
         if self.by not in KINDS:
-            raise BadRequest("by", Text("argument.not_allowed", value=self.by, allowed=", ".join(KINDS)))
+            raise BadRequest("by", Text("{value} is not allowed, give {allowed}", value=self.by, allowed=", ".join(KINDS)))
         if self.by == "day":
             period_in("--day", self.value, "day")
         if self.by == "match":
@@ -119,7 +119,9 @@ def forget(memory: Visible, request: ForgetRequest) -> Forgotten:
     ws.journal.refresh()
     meant = wanted(ws, cast("By", request.by), request.value, now)
     if request.shown and meant.digest != request.shown:
-        raise BadRequest("shown", Text("forget.changed"))
+        raise BadRequest(
+            "shown", Text("other messages are meant by now than those that were shown, and nothing was forgotten; look again")
+        )
     shown = _shown(ws, meant, request, now)
     if not request.yes or not meant:
         return shown
@@ -197,13 +199,21 @@ def _left(ws: Workspace, meant: Wanted, text: str, gone: Collection[str]) -> tup
 
 def _outside(ws: Workspace) -> tuple[str, ...]:
     """Return what lies outside: other words for it, git, backups by name, the model's server, exports, disk."""
-    found: list[str] = [Text("forget.outside_words")]
+    found: list[str] = [
+        Text(
+            "what other messages say of it in other words, such as the answer to it: look with `recalld search`, and forget it, too"
+        )
+    ]
     if ws.files.disk.stat(ws.paths.root / ".git"):
-        found.append(Text("forget.outside_git"))
+        found.append(Text("the history of git in this folder: `git filter-repo` takes words out of it"))
     found += _backups(ws)
     if not ws.extracting:
-        found.append(Text("forget.outside_model", url=ws.config.llm.base_url or ws.config.llm.provider))
-    return (*found, Text("forget.outside_exports"), Text("forget.outside_disk"))
+        found.append(Text("what the server of the model has kept, {url}", url=ws.config.llm.base_url or ws.config.llm.provider))
+    return (
+        *found,
+        Text("exports, copies of the folder and of its backups, and logs of the clients that recalld was given"),
+        Text("the free blocks of the disk, until they are written over"),
+    )
 
 
 def _backups(ws: Workspace) -> list[str]:
@@ -217,5 +227,24 @@ def _backups(ws: Workspace) -> list[str]:
     with suppress(OSError):  # the folder may be another user's
         nightly = len(nightly_backups(ws, Path(last.folder))) if last.keep else 0
     single = [last.file, *last.left] if last.keep and last.file and nightly < 2 else last.left
-    several = [Text("forget.outside_backups", folder=last.folder, count=nightly)] if nightly > 1 else []
-    return [*several, *(Text("forget.outside_backup", path=path) for path in single)]
+    several = (
+        [
+            Text(
+                "the {count} nightly backups in {folder}, made before: delete them. What is restored from one is cleaned by the list of this workspace, where that is still there",
+                folder=last.folder,
+                count=nightly,
+            )
+        ]
+        if nightly > 1
+        else []
+    )
+    return [
+        *several,
+        *(
+            Text(
+                "the backup {path}, made before: delete it. What is restored from it is cleaned by the list of this workspace, where that is still there",
+                path=path,
+            )
+            for path in single
+        ),
+    ]

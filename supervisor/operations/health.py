@@ -8,8 +8,8 @@ from collections.abc import Mapping  # noqa: TC003 - the type of an answer's fie
 from datetime import date, timedelta
 from typing import TYPE_CHECKING, Any, Final
 
-from ..storage.catalogue import Text
 from ..storage.errors import BadRequest
+from ..storage.texts import Text
 from ..text.record import record
 from .operation import Visible, operation, refuse_outside, within
 
@@ -52,7 +52,9 @@ class EventsRequest:
     def __post_init__(self) -> None:
         refuse_outside(self)
         if self.level not in _LEVELS:
-            raise BadRequest("level", Text("argument.not_allowed", value=str(self.level)[:40], allowed=", ".join(_LEVELS)))
+            raise BadRequest(
+                "level", Text("{value} is not allowed, give {allowed}", value=str(self.level)[:40], allowed=", ".join(_LEVELS))
+            )
 
 
 @record(kw_only=True)

@@ -6,9 +6,9 @@ import os
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from ..storage.catalogue import Text
 from ..storage.errors import BadRequest, refuse_no_text
 from ..storage.lenient_json import parse_json, render_json
+from ..storage.texts import Text
 from ..text.record import record
 from .operation import Visible, operation
 
@@ -91,14 +91,16 @@ def as_messages(messages: object) -> list[dict[str, Any]]:
     if isinstance(messages, Mapping):
         messages = [messages]
     if isinstance(messages, (str, bytes)) or not isinstance(messages, Iterable):
-        raise BadRequest("messages", Text("argument.not_messages", kind=type(messages).__name__))
+        raise BadRequest(
+            "messages", Text("it must be a message, or a list of messages, not {kind}", kind=type(messages).__name__)
+        )
     raws = []
     for one in messages:
         if not isinstance(one, Mapping):
-            raise BadRequest("message", Text("argument.not_message", kind=type(one).__name__))
+            raise BadRequest("message", Text("it must be an object with role and text, not {kind}", kind=type(one).__name__))
         try:
             raws.append(parse_json(render_json(dict(one))))
         except (TypeError, ValueError, RecursionError):
-            why = Text("message.no_json")
+            why = Text("it has a value that JSON can't hold; give text, numbers, truth values, lists and objects")
             raise BadRequest("message", why) from None
     return raws

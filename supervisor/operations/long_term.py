@@ -9,14 +9,15 @@ from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import unquote
 
 from ..longterm.lines import DEFAULT_SOURCE, one_line
-from ..storage.catalogue import Text
 from ..storage.errors import BadRequest, refuse_no_number, refuse_no_text
+from ..storage.texts import Text, msgid
 from ..text.lazy_re import lazy_re
 from ..text.record import record
 from .operation import Visible, operation
 
 if TYPE_CHECKING:
-    from ..longterm.long_term_file import Deleted, Ended, LongTermLines, Written
+    from ..longterm.changes import Deleted, Ended, Written
+    from ..longterm.long_term_file import LongTermLines
 
 #: The most characters of a reason.
 _MOST_REASON: Final = 500
@@ -42,7 +43,7 @@ class WriteRequest:
         refuse_no_text("replaces", self.replaces)
         refuse_no_number("item", 0 if self.item is None else self.item)
         if self.item is not None and not self.replaces.strip():
-            raise BadRequest("item", Text("longterm.item_alone"))
+            raise BadRequest("item", Text("it is the number of an item in the line of `replaces`; name that line, too"))
         refuse_no_text("content", self.content)
         refuse_no_text("source", self.source)
 
@@ -88,7 +89,14 @@ class InvalidateRequest:
         for name in ("target", "reason"):
             refuse_no_text(name, getattr(self, name))
         if len(self.reason) > _MOST_REASON:
-            raise BadRequest("reason", Text("longterm.long_reason", count=len(self.reason), most=_MOST_REASON))
+            raise BadRequest(
+                "reason",
+                Text(
+                    msgid("it has {count:,} characters; give at most {most:,}", "reason"),
+                    count=len(self.reason),
+                    most=_MOST_REASON,
+                ),
+            )
 
 
 @record(kw_only=True)
@@ -153,7 +161,7 @@ def invalidate(memory: Visible, request: InvalidateRequest) -> Ended:
     The words stay where they are. StaleLine if the line is another one by now, NotFound if there is no such message.
     """
     from ..index.hit import BY_ID
-    from ..longterm.long_term_file import Ended
+    from ..longterm.changes import Ended
     from ..protocol.struck import Struck
     from ..recall.ended import name_of, read_ended, write_ended
 
@@ -163,16 +171,26 @@ def invalidate(memory: Visible, request: InvalidateRequest) -> Ended:
     if _LINE.fullmatch(target):
         return ws.long_term.end(target, now, request.reason)
     if not target or (is_summary and not cited) or (not is_summary and ".md" in bare):
-        raise BadRequest("target", Text("longterm.nothing_to_end"))
+        raise BadRequest(
+            "target",
+            Text(
+                "it names no line, message or line of a summary; give 42@1f3a9c0d, the id of a message, or memory/summary/2026-01-15.md#L7"
+            ),
+        )
     place = target if is_summary or target.startswith(BY_ID) else f"{BY_ID}{target}"
     found = ws.line_reader.read(place, now)
     if is_summary and (found.start != found.end or not found.text.strip()):
-        raise BadRequest("target", Text("longterm.nothing_to_end"))
+        raise BadRequest(
+            "target",
+            Text(
+                "it names no line, message or line of a summary; give 42@1f3a9c0d, the id of a message, or memory/summary/2026-01-15.md#L7"
+            ),
+        )
     until = ws.today(now)
     kind, name = ("line", name_of(found.text)) if is_summary else ("message", unquote(place.removeprefix(BY_ID)))
     before = read_ended(ws.files, ws.paths)
     if there := (before.lines if is_summary else before.messages).get(name):
-        raise BadRequest(place, Text("longterm.ended_before", until=there.until))
+        raise BadRequest(place, Text("it has counted as no longer true since {until}, and nothing changes", until=there.until))
     write_ended(ws.files, ws.paths, kind, name, Struck("", until, one_line(request.reason)))
     return Ended(place, found.text, until)
 

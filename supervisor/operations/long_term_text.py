@@ -6,9 +6,9 @@ from dataclasses import field
 from typing import TYPE_CHECKING, Final, Literal
 
 from ..longterm.lines import search_text
-from ..storage.catalogue import Text
 from ..storage.errors import BadRequest, StaleText, refuse_no_text
 from ..storage.files import digest_of
+from ..storage.texts import Text
 from ..text.record import record
 from .operation import Visible, operation, refuse_outside, within
 
@@ -40,7 +40,7 @@ class ReplaceRequest:
         refuse_no_text("content", self.content)
         refuse_no_text("etag", "" if self.etag is None else self.etag)
         if "\0" in self.content:
-            raise BadRequest("content", Text("http.unwritable"))
+            raise BadRequest("content", Text("a text must not have the character NUL or half an emoji; leave it out."))
 
 
 @record(kw_only=True)
@@ -55,7 +55,10 @@ class LinesRequest:
         refuse_no_text("keywords", self.keywords)
         refuse_no_text("match_mode", self.match_mode)
         if len(self.keywords) > _MOST_KEYWORDS:
-            raise BadRequest("keywords", Text("argument.long", count=len(self.keywords), most=_MOST_KEYWORDS))
+            raise BadRequest(
+                "keywords",
+                Text("it has {count:,} characters; give at most {most:,}", count=len(self.keywords), most=_MOST_KEYWORDS),
+            )
         refuse_outside(self)
 
 

@@ -16,10 +16,10 @@ from ..protocol.lookup_request import LOOKUPS, read_request
 from ..protocol.message import UNSAID, Message
 from ..protocol.prompts import without_secrets
 from ..recall.audience import nameless
-from ..storage.catalogue import Text
 from ..storage.control import UNLIMITED
 from ..storage.errors import BadRequest, SupervisorError
 from ..storage.noting import acting
+from ..storage.texts import Text
 from ..text.record import record
 from .operation import Caller, Visible, perform
 
@@ -54,12 +54,14 @@ class LookingUp:
         name, given = read_request(request)
         found = _OPERATIONS.get(name)
         if found is None:
-            return Text("reply.no_operation", name=shown(name, 40), names=", ".join(LOOKUPS)).in_language(language)
+            return Text("There is no {name}; there are {names}.", name=shown(name, 40), names=", ".join(LOOKUPS)).in_language(
+                language
+            )
         try:
             text = "\n".join(found(memory, given))[:_MOST_CHARS]
         except SupervisorError as error:
             return error.in_language(language)
-        return without_secrets(text, language, ws.config.privacy) or Text("reply.nothing_found").in_language(language)
+        return without_secrets(text, language, ws.config.privacy) or Text("nothing was found").in_language(language)
 
     def remember(self, content: str, source: str, chat: Chat) -> None:
         """Write one line of the long-term file, with the channel as its source."""
@@ -93,7 +95,7 @@ def _get_history_by_time(memory: Visible, given: str) -> Iterator[str]:
     except ValueError:
         days = []
     if not days:
-        raise BadRequest("get_history_by_time", Text("reply.odd_days"))
+        raise BadRequest("get_history_by_time", Text("The days are written as 2026-01-15, one or two of them."))
     lines = [*_filed(memory, days[0], days[-1]), *_unfiled(memory, days[0], days[-1])]
     yield from lines[:_MOST_MESSAGES]
 

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Final, Literal, TypeAlias, cast
 
 from ..protocol.inbox import chat_of
 from ..protocol.message import UNSAID, Message
-from ..storage.catalogue import Text
 from ..storage.errors import BadRequest, refuse_no_number, refuse_no_text
+from ..storage.texts import Text
 from ..text.record import record
 from ..text.small_talk import is_small_talk
 from .operation import Visible, operation
@@ -64,7 +64,9 @@ class OpeningRequest:
             refuse_no_text(name, one)
         refuse_no_number("tokens", self.tokens)
         if self.start not in STARTS:
-            raise BadRequest("start", Text("argument.not_allowed", value=self.start, allowed=", ".join(STARTS)))
+            raise BadRequest(
+                "start", Text("{value} is not allowed, give {allowed}", value=self.start, allowed=", ".join(STARTS))
+            )
 
 
 @operation("opening", OpeningRequest, reads=True, owner=True)

@@ -11,11 +11,11 @@ from __future__ import annotations
 from dataclasses import field, fields, replace
 from typing import TYPE_CHECKING, Any, Final, Generic, Literal, TypeAlias, TypeVar
 
-from ..storage.catalogue import Text
 from ..storage.clock import utc_now
 from ..storage.control import UNLIMITED, Control
 from ..storage.errors import BadRequest, OwnersAlone, refuse_no_number, refuse_no_text
 from ..storage.noting import author, noting
+from ..storage.texts import Text
 from ..text.record import record
 
 if TYPE_CHECKING:
@@ -60,7 +60,7 @@ class Caller:
         refuse_no_text("session", self.session)
         refuse_no_text("chat", self.chat)
         if self.chat not in CHATS:
-            raise BadRequest("chat", Text("argument.no_chat", value=self.chat))
+            raise BadRequest("chat", Text("{value!r} is not direct, group or channel", value=self.chat))
 
     def audience(self, ws: Workspace) -> Audience:
         """Return who reads the answer, and what they may see."""
@@ -175,8 +175,8 @@ def refuse_outside(request: Any) -> None:
         if "minimum" in bounds:
             refuse_no_number(one.name, value)
             if not bounds["minimum"] <= value <= bounds["maximum"]:
-                allowed = Text("allowed.whole_between", least=bounds["minimum"], most=bounds["maximum"])
-                raise BadRequest(one.name, Text("argument.not_allowed", value=value, allowed=allowed))
+                allowed = Text("a whole number from {least} to {most}", least=bounds["minimum"], most=bounds["maximum"])
+                raise BadRequest(one.name, Text("{value} is not allowed, give {allowed}", value=value, allowed=allowed))
 
 
 def perform(operation: Operation[Q, A], ws: Workspace, request: Q, caller: Caller, control: Control = UNLIMITED) -> A:
@@ -184,7 +184,7 @@ def perform(operation: Operation[Q, A], ws: Workspace, request: Q, caller: Calle
     memory = Visible(ws, caller, control)
     # a caller that names no conversation is the owner; `append` loads nothing to find that out
     if operation.owner and (caller.session or caller.chat) and not memory.audience.sees_all:
-        raise OwnersAlone(operation.name, Text("argument.owner_alone"))
+        raise OwnersAlone(operation.name, Text("it is the owner's alone, and it was asked for in a group"))
     with noting() as noted:
         try:
             return operation.run(memory, request)

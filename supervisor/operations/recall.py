@@ -8,8 +8,8 @@ from datetime import date  # noqa: TC003 - the type of a request's field
 from functools import partial
 from typing import TYPE_CHECKING, Any, Literal
 
-from ..storage.catalogue import Text
 from ..storage.errors import BadRequest, refuse_no_number, refuse_no_text
+from ..storage.texts import Text
 from ..text.record import record
 from .operation import Visible, operation
 
@@ -83,7 +83,10 @@ class SearchRequest:
             refuse_no_text(name, getattr(self, name))
         refuse_no_number("limit", self.limit)
         if self.limit < 1:
-            raise BadRequest("limit", Text("argument.not_allowed", value=self.limit, allowed=Text("argument.or_more", least=1)))
+            raise BadRequest(
+                "limit",
+                Text("{value} is not allowed, give {allowed}", value=self.limit, allowed=Text("{least} or more", least=1)),
+            )
 
 
 @record(kw_only=True)

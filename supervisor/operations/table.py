@@ -5,8 +5,8 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final
 
-from ..storage.catalogue import Text
 from ..storage.errors import BadRequest
+from ..storage.texts import Text
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -49,6 +49,6 @@ NAMES: Final = tuple(_HOMES)
 def find(name: str) -> Operation[Any, Any]:
     """Return the operation of that name; BadRequest if there is none."""
     if name not in _HOMES:
-        raise BadRequest("op", Text("argument.no_operation", name=name, names=[*NAMES]))
+        raise BadRequest("op", Text("there is no operation {name!r}; give one of {names}", name=name, names=[*NAMES]))
     found: Operation[Any, Any] = getattr(import_module(f"recalld.supervisor.operations.{_HOMES[name]}"), name)
     return found

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from ..storage.catalogue import Text
 from ..storage.errors import BadRequest, refuse_no_text
+from ..storage.texts import Text, msgid
 from ..text.record import record
 from .operation import Visible, operation
 
@@ -14,7 +14,15 @@ if TYPE_CHECKING:
     from ..workspace import Workspace
 
 #: Kinds of acts that are never taken back; those of the supervisor alone, "archived" and "summary", are of 0.28 and older.
-_LASTING: Final = ("archived", "summary", "forgotten", "hand", "undone")
+_LASTING: Final = {
+    "archived": msgid("filing can't be undone: the words are where they belong; `recalld forget` takes words back"),
+    "summary": msgid(
+        "the supervisor writes summaries by itself; edit it in memory/summary/, or have it written again with `recalld summary redo`"
+    ),
+    "forgotten": msgid("what was forgotten is gone for good; that is what forgetting is for"),
+    "hand": msgid("this was done by hand, or by another program; an editor can take it back"),
+    "undone": msgid("this took an act back; an undoing is not undone, do the act again"),
+}
 
 
 @record(kw_only=True)
@@ -53,9 +61,17 @@ def undo(memory: Visible, request: UndoRequest) -> Undone:
     acts, wanted = ws.diary.acts(), request.id.strip()
     act = acts.get(wanted)
     if act is None:
-        raise BadRequest("id", Text("diary.no_act", id=wanted[:40]) if wanted else _which(acts))
+        raise BadRequest(
+            "id",
+            Text(
+                "CHANGES.md has no act {id!r}, or what it needs is no longer kept; the id is in the line of the act",
+                id=wanted[:40],
+            )
+            if wanted
+            else _which(acts),
+        )
     if act.kind in _LASTING:
-        raise BadRequest(act.id, Text(f"diary.not_undone.{act.kind}"))
+        raise BadRequest(act.id, Text(_LASTING[act.kind]))
     if act.undone:
         return Undone(act.id, act.kind, sentence_of(act), done=False)
     with noting():  # what is done for it is no act of its own
@@ -71,7 +87,15 @@ def _which(acts: dict[str, Act]) -> Text:
     from ..archive.diary import sentence_of
 
     newest = next((one for one in reversed(acts.values()) if one.kind not in _LASTING and not one.undone), None)
-    return Text("diary.which", id=newest.id, what=sentence_of(newest)) if newest else Text("diary.none")
+    return (
+        Text(
+            "say which act; the newest that can be taken back is: {what}; `recalld undo {id}` does that",
+            id=newest.id,
+            what=sentence_of(newest),
+        )
+        if newest
+        else Text("nothing that is in CHANGES.md can be taken back")
+    )
 
 
 def _take_back(ws: Workspace, act: Act) -> None:
@@ -79,14 +103,14 @@ def _take_back(ws: Workspace, act: Act) -> None:
         _take_summary_back(ws, act)
     elif act.kind == "pruned":
         if not ws.trash.bring_back([str(name) for name in act.fields["files"]]):
-            raise BadRequest(act.id, Text("diary.not_kept"))
+            raise BadRequest(act.id, Text("what was there before is no longer kept"))
     elif "hunks" in act.fields:
         _take_lines_back(ws, act)
     else:
         from ..recall.ended import take_ended_back
 
         if not take_ended_back(ws.files, ws.paths, str(act.fields["of"]), str(act.fields["name"])):
-            raise BadRequest(act.id, Text("diary.built_on"))
+            raise BadRequest(act.id, Text("what it wrote was changed since, and would be lost"))
 
 
 def _take_lines_back(ws: Workspace, act: Act) -> None:
@@ -97,7 +121,7 @@ def _take_lines_back(ws: Workspace, act: Act) -> None:
     def rule(text: str) -> str:
         left = without(text, changed)
         if left is None:
-            raise BadRequest(act.id, Text("diary.built_on"))
+            raise BadRequest(act.id, Text("what it wrote was changed since, and would be lost"))
         return left
 
     after = ws.long_term.change(rule)
@@ -113,11 +137,11 @@ def _take_summary_back(ws: Workspace, act: Act) -> None:
     period, previous = Period(str(act.fields["period"])), str(act.fields["previous"])
     version = ws.files.read_stable(ws.paths.summary(period))
     if version is None or version.digest[:DIGEST] != act.fields["digest"]:
-        raise BadRequest(act.id, Text("diary.built_on"))
+        raise BadRequest(act.id, Text("what it wrote was changed since, and would be lost"))
     _refuse_built_on(ws, act)
     before = ws.files.read_shown(ws.paths.previous / previous)
     if before is None:
-        raise BadRequest(act.id, Text("diary.not_kept"))
+        raise BadRequest(act.id, Text("what was there before is no longer kept"))
     ws.files.replace(ws.paths.summary(period), before.data, version)
 
 
@@ -129,4 +153,10 @@ def _refuse_built_on(ws: Workspace, act: Act) -> None:
     month = summaries.get(Period(label[:7])) if len(label) > len("2026-01") else None
     of_day = summaries.get(Period(label))
     if month and of_day and month.sources & of_day.sources and not month.extract:
-        raise BadRequest(act.id, Text("diary.month_built_on", month=label[:7]))
+        raise BadRequest(
+            act.id,
+            Text(
+                "the summary of {month} was made from it since; undo that first, or `recalld summary redo {month}`",
+                month=label[:7],
+            ),
+        )

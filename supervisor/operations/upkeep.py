@@ -13,13 +13,14 @@ from pathlib import Path  # noqa: TC003 - the type of a request's field
 from typing import TYPE_CHECKING, Any
 
 from ..archive.unread import Unread  # noqa: TC001 - the type of an answer's field
-from ..storage.catalogue import Text
 from ..storage.errors import BadFile, BadRequest
+from ..storage.texts import Text
 from ..text.record import record
 from .operation import Visible, operation
 
 if TYPE_CHECKING:
-    from ..checks.fsck import Ledger, Repairs
+    from ..checks.ledger import Ledger
+    from ..checks.repair import Repairs
     from ..index.commit import Changes, Inventory
     from ..workspace import Workspace
 
@@ -105,7 +106,7 @@ class RebuildRequest:
 
     def __post_init__(self) -> None:
         if not isinstance(self.wait_s, (int, float)):
-            raise BadRequest("wait_s", Text("argument.not_number", kind=type(self.wait_s).__name__))
+            raise BadRequest("wait_s", Text("it must be a number, not {kind}", kind=type(self.wait_s).__name__))
 
 
 @operation("status", StatusRequest, reads=True, owner=True)
@@ -143,7 +144,7 @@ def fsck(memory: Visible, _request: StateRequest) -> Ledger:
 @operation("repair", StateRequest, owner=True, within_s=600.0)
 def repair(memory: Visible, _request: StateRequest) -> Repairs:
     """Repair what fsck finds, as far as possible; AlreadyRuns while a supervisor runs."""
-    from ..checks.fsck import repair as mend
+    from ..checks.repair import repair as mend
     from ..host.lock import supervisor_lock
 
     with supervisor_lock(memory.ws):
@@ -153,7 +154,7 @@ def repair(memory: Visible, _request: StateRequest) -> Repairs:
 @operation("accept", AcceptRequest, owner=True)
 def accept(memory: Visible, request: AcceptRequest) -> int:
     """Accept that messages of a dated file are missing; return how many."""
-    from ..checks.fsck import accept as accept_missing
+    from ..checks.repair import accept as accept_missing
 
     return accept_missing(memory.ws, request.file.name)
 
@@ -161,7 +162,7 @@ def accept(memory: Visible, request: AcceptRequest) -> int:
 @operation("accept_times", StateRequest, owner=True)
 def accept_times(memory: Visible, _request: StateRequest) -> int:
     """Accept the days under which messages whose time can't be read were filed; return how many messages."""
-    from ..checks.fsck import accept_times as accept_the_times
+    from ..checks.repair import accept_times as accept_the_times
 
     return accept_the_times(memory.ws)
 
@@ -176,7 +177,7 @@ def restore(memory: Visible, request: RestoreRequest) -> RestoreAnswer:
     ws.prepare()
     mended = request.give_up.name if request.give_up else ""
     if mended and mended not in {one.name for one in ws.unread.read()}:
-        raise BadRequest("--give-up", Text("file.not_recorded", name=mended))
+        raise BadRequest("--give-up", Text("nothing of {name} is unread; `recalld status` names what is", name=mended))
     restored = restore_history(ws, now)
     if not restored:
         _refuse_unreadable(ws)
@@ -205,7 +206,7 @@ def _refuse_unreadable(ws: Workspace) -> None:
     except BadFile as error:
         version = ws.history.version()
         why = not_utf8(version.data, ws.paths.history) if version else None
-        raise BadFile(error.path, why or error.why, Text("file.correct")) from None
+        raise BadFile(error.path, why or error.why, Text("nothing was restored; correct it, or move it away")) from None
 
 
 @operation("archive", StateRequest, owner=True, within_s=600.0)

@@ -16,7 +16,7 @@ from redis.backoff import NoBackoff
 from redis.retry import Retry
 
 from ..protocol.llm import is_local, without_credentials
-from ..storage.catalogue import Text
+from ..storage.texts import Text
 from .pool import PoolAway
 
 if TYPE_CHECKING:
@@ -48,7 +48,7 @@ class Broker:
                 url, socket_timeout=_TIMEOUT_S, socket_connect_timeout=_TIMEOUT_S, retry=Retry(NoBackoff(), 1)
             )
         except ValueError:
-            raise PoolAway(Text("pool.bad_address")) from None
+            raise PoolAway(Text("the address of the pool is no redis:// or rediss:// one")) from None
         self._scripts: dict[str, Any] = {}
         self._mutex = threading.Lock()
 
@@ -84,17 +84,40 @@ class Broker:
     def _away(self, error: Exception) -> PoolAway:
         words = str(error)
         if isinstance(error, redis.AuthenticationError) or "NOAUTH" in words or "WRONGPASS" in words:
-            return PoolAway(Text("pool.wrong_password", server=self.name))
+            return PoolAway(
+                Text("Redis at {server} refuses the user or the password; mend them in its address", server=self.name)
+            )
         if isinstance(error, redis.exceptions.NoPermissionError):
-            return PoolAway(Text("pool.no_rights", server=self.name))
+            return PoolAway(
+                Text(
+                    "the user of Redis at {server} may not do what a pool needs; docs/how-to/a-pool-of-workers.md has its rights",
+                    server=self.name,
+                )
+            )
         if isinstance(error, redis.exceptions.OutOfMemoryError) or "OOM" in words:
-            return PoolAway(Text("pool.full", server=self.name))
+            return PoolAway(Text("Redis at {server} has no memory left; give it more with maxmemory", server=self.name))
         is_refused = "refused" in words or "resolve" in words
         if "SSL" in words or "certificate" in words or (self.url.startswith("rediss:") and not is_refused):
-            return PoolAway(Text("pool.tls_fails", server=self.name))
+            return PoolAway(
+                Text(
+                    "TLS with {server} fails: a rediss:// address needs a server with TLS and a certificate that this machine trusts; one of your own is named with ?ssl_ca_certs=PATH",
+                    server=self.name,
+                )
+            )
         if "closed" in words or "reset" in words:
-            return PoolAway(Text("pool.closes", server=self.name))
-        return PoolAway(Text("pool.unreachable", server=self.name, kind=type(error).__name__))
+            return PoolAway(
+                Text(
+                    "Redis at {server} closes the connection; if it speaks TLS alone, the address begins with rediss://",
+                    server=self.name,
+                )
+            )
+        return PoolAway(
+            Text(
+                "Redis at {server} can't be reached ({kind}); start it, or mend its address",
+                server=self.name,
+                kind=type(error).__name__,
+            )
+        )
 
     def is_full(self) -> bool:
         """Return whether Redis holds so much that nothing more should be offered."""
@@ -107,13 +130,15 @@ class Broker:
         server, memory = self.call("info", "server"), self.call("info", "memory")
         version = str(server.get("redis_version", "0"))
         if tuple(int(part) for part in version.split(".")[:2] if part.isdigit()) < _LEAST:
-            yield Text("pool.too_old", version=version)
+            yield Text("it is Redis {version}, and a pool needs 6.2 or newer, or Valkey", version=version)
         if (policy := str(memory.get("maxmemory_policy", "noeviction"))) != "noeviction":
-            yield Text("pool.evicts", policy=policy)
+            yield Text("its maxmemory-policy is {policy}, which drops tasks; set it to noeviction", policy=policy)
         if urlsplit(self.url).scheme == "redis" and not is_local(self.url):
-            yield Text("pool.no_tls", server=self.name)
+            yield Text("{server} is another machine and the address has no TLS; use rediss://", server=self.name)
         if foreign := self._foreign():
-            yield Text("pool.foreign", prefix=self.prefix, key=foreign)
+            yield Text(
+                "{key} behind the prefix {prefix} is not of a pool; give another pool.prefix", prefix=self.prefix, key=foreign
+            )
 
     def _foreign(self) -> str:
         """Return the name of a key behind the prefix that is not of a pool, "" where none was seen."""

@@ -12,9 +12,10 @@ from typing import TYPE_CHECKING
 from ..protocol.config import PREFIX, tables
 from ..protocol.pool_keys import Crew, OneProvider, PoolFile
 from ..protocol.settings import applied, gather
-from ..storage.catalogue import Text
 from ..storage.disk import read_outside
-from ..storage.errors import BadConfig, from_os_error
+from ..storage.errors import BadConfig
+from ..storage.os_errors import from_os_error
+from ..storage.texts import Text
 from ..text.record import record
 
 if TYPE_CHECKING:
@@ -45,19 +46,27 @@ def read_profiles(path: Path, environ: Mapping[str, str]) -> tuple[Crew, dict[st
     try:
         data = read_outside(path)
     except FileNotFoundError:
-        raise BadConfig(path.name, Text("pool.no_file", path=path)) from None
+        raise BadConfig(
+            path.name,
+            Text(
+                "{path} is not there; it names the models of the pool, a section [providers.NAME] each, as docs/how-to/a-pool-of-workers.md shows",
+                path=path,
+            ),
+        ) from None
     except OSError as error:
         raise from_os_error(error, path) from error
     given = tables(data, path.name)
     providers = given.pop("providers", {})
     crew = applied(PoolFile(), gather(PoolFile(), given, environ, PREFIX)).pool
     if not isinstance(providers, dict) or not providers or not all(isinstance(one, dict) for one in providers.values()):
-        raise BadConfig(path.name, Text("pool.no_providers"))
+        raise BadConfig(path.name, Text("it names no model: give a section [providers.default] with base_url and model"))
     found = {}
     for name, table in providers.items():
         one = applied(OneProvider(), gather(OneProvider(), {"provider": table}, {}, PREFIX)).provider
         if not one.model:
-            raise BadConfig(f"providers.{name}.model", Text("model.unnamed"))
+            raise BadConfig(
+                f"providers.{name}.model", Text('no model is named; give the name that the server knows, such as "qwen3:8b"')
+            )
         values = {key.name: getattr(one, key.name) for key in fields(Profile) if hasattr(one, key.name)}
         found[name] = Profile(name=name, rate_wait=crew.rate_wait, **values)
     return crew, found

@@ -17,8 +17,8 @@ from cryptography.exceptions import InvalidTag
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
 from ..protocol.llm import NO_KEY, find_key
-from ..storage.catalogue import Text
 from ..storage.errors import BadConfig
+from ..storage.texts import Text, msgid
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -52,13 +52,22 @@ class Seal:
         """Return the seal of the key in the variable *name*, or of two with a comma between; BadConfig if it has none."""
         found = find_key(name, environ, "pool.key_env")
         if found == NO_KEY:
-            raise BadConfig("pool.key_env", Text("pool.no_key", name=name))
+            raise BadConfig(
+                "pool.key_env",
+                Text(
+                    "the variable {name} has no key; `recalld pool key` prints a new one, which hosts and workers of the pool need",
+                    name=name,
+                ),
+            )
         try:
             keys = [base64.b64decode(one, validate=True) for one in found.split(",")]
         except binascii.Error:
             keys = []
         if not 1 <= len(keys) <= _MOST_KEYS or any(len(key) != _KEY_BYTES for key in keys):
-            raise BadConfig("pool.key_env", Text("pool.bad_key", name=name))
+            raise BadConfig(
+                "pool.key_env",
+                Text("the variable {name} has no key of 32 bytes in base64; `recalld pool key` prints one", name=name),
+            )
         return cls(keys)
 
     def seal(self, kind: Sealed, uid: str, data: bytes) -> bytes:
@@ -85,8 +94,12 @@ class Seal:
 
 def refusal(why: str) -> Text:
     """Return the sentence of what a worker could not read, or could not do."""
-    known = {"key": "pool.refused_key", "newer": "pool.refused_newer", "profile": "pool.refused_profile"}
-    return Text(known.get(why, "pool.refused_changed"))
+    known = {
+        "key": msgid("a task is sealed with another key; hosts and workers of a pool need the same in RECALLD_POOL_KEY"),
+        "newer": msgid("a task is of a newer recalld; update this worker"),
+        "profile": msgid("a task wants a profile that pool.toml does not have; see pool.profile"),
+    }
+    return Text(known[why]) if why in known else Text("a task was changed or cut on its way; it is not done")
 
 
 def new_key() -> str:

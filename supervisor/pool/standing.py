@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 from ..pool import scripts
 from ..protocol.task import AskedTask
-from ..storage.catalogue import Text
 from ..storage.clock import steady_s, to_wire, utc_now
+from ..storage.texts import Text
 from ..text.record import record
 from .cargo import Contents, Reserve, packed, read
 from .dramatiq_pool import DramatiqPool
@@ -110,12 +110,16 @@ def echo(broker: Broker, seal: Seal) -> int | Text:
         for answer in pool.take():
             pool.taken([answer])
             if answer.refused:
-                return Text("pool.echo_refused", why=refusal(answer.refused))
+                return Text("a worker could not open a task: {why}", why=refusal(answer.refused))
             read(seal.unseal("answer", uid, answer.sealed))
             return round((steady_s() - began_s) * 1000)
         time.sleep(_POLL_S)
     pool.withdraw([uid])
-    return Text("pool.echo_none", seconds=round(ECHO_S), server=broker.name)
+    return Text(
+        "no worker answered within {seconds} s; start one with `recalld worker --broker URL`, the whole address of {server}",
+        seconds=round(ECHO_S),
+        server=broker.name,
+    )
 
 
 def _said() -> dict[str, Any]:

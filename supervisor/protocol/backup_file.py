@@ -16,14 +16,14 @@ import tarfile
 from dataclasses import asdict
 from typing import IO, TYPE_CHECKING, Any, Final, Self
 
-from ..storage.catalogue import Text
 from ..storage.clock import from_wire
 from ..storage.disk import open_outside
 from ..storage.errors import BadBackup, NewerFormat
 from ..storage.foreign_name import LONGEST_NAME, parts_of
 from ..storage.lenient_json import parse_json
+from ..storage.texts import Text
 from ..text.record import record
-from .tar import Member, members
+from .tar import NOT_A_FILE, Member, members
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -129,7 +129,7 @@ class BackupFile:
             digest.update(part)
             yield part
         if digest.hexdigest() != entry.sha256:
-            raise BadBackup(self._path, Text("backup.file_differs", name=entry.path))
+            raise BadBackup(self._path, Text("{name} in it is not what was put in", name=entry.path))
 
     def _parts(self, member: Member) -> Iterator[bytes]:
         offset, end = member.offset, member.offset + member.size
@@ -146,8 +146,8 @@ class BackupFile:
         try:
             yield
         except ValueError as error:
-            why = next((one for one in error.args if isinstance(one, Text) and one.code.startswith("backup.")), None)
-            raise BadBackup(self._path, why or Text("backup.foreign")) from None
+            why = next((one for one in error.args if isinstance(one, Text) and one.msgid == NOT_A_FILE), None)
+            raise BadBackup(self._path, why or Text("it was not made by recalld, or a part of it is missing")) from None
 
     def _parse(self, members: Sequence[Member]) -> Contents:
         """Return what the list says; ValueError when there is none."""
@@ -168,7 +168,10 @@ class BackupFile:
         """Raise BadBackup unless the files are those of the list, each once and inside the folder."""
         for member in members:
             if "/".join(parts_of(member.name, from_here=True)) != member.name:
-                raise BadBackup(self._path, Text("backup.bad_name", name=member.name[:LONGEST_NAME]))
+                raise BadBackup(
+                    self._path,
+                    Text("{name} in it leads out of the folder, or is not the name of a file", name=member.name[:LONGEST_NAME]),
+                )
         listed = {entry.path: entry.size for entry in self.contents.files} | {LIST: members[-1].size}
         there = {member.name: member.size for member in members}
         if (
@@ -177,7 +180,7 @@ class BackupFile:
             or listed != there
             or any(name[:n] in there for name in there for n, letter in enumerate(name) if letter == "/")
         ):
-            raise BadBackup(self._path, Text("backup.list_differs"))
+            raise BadBackup(self._path, Text("its files are not those of its list"))
 
 
 def _entry(raw: dict[str, Any]) -> Entry:

@@ -12,10 +12,10 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Literal
 
-from ..storage.catalogue import Text, render
 from ..storage.clock import find_zone
 from ..storage.errors import BadConfig
 from ..storage.lenient_json import not_utf8
+from ..storage.texts import Text, msgid, render
 from ..text.lazy_re import lazy_re
 from ..text.record import record
 from .config_keys import (
@@ -59,20 +59,22 @@ PREFIX: Final = "RECALLD_"
 OTHER_VARIABLES: Final = frozenset({"RECALLD_WORKSPACE", "RECALLD_NOW", "RECALLD_TROUBLE", "RECALLD_ALARM"})
 #: How the variables of a fleet begin, which are no workspace's.
 OF_A_FLEET: Final = "RECALLD_FLEET_"
-#: What tomllib says, and the code of it.
-_TOML_FAULTS: Final = {
-    "Cannot overwrite a value": "toml.overwrite",
-    "Expected '=' after a key in a key/value pair": "toml.equals",
-    "Expected ']' at the end of a table declaration": "toml.table_end",
-    "Expected newline or end of document after a statement": "toml.after_value",
-    "Invalid date or datetime": "toml.date",
-    "Invalid initial character for a key part": "toml.key_character",
-    "Invalid statement": "toml.statement",
-    "Invalid value": "toml.value",
-    "Unclosed array": "toml.array_open",
-    "Unescaped '\\' in a string": "toml.backslash",
-    "Unterminated string": "toml.string_open",
-}
+#: What tomllib says.
+_TOML_FAULTS: Final = frozenset(
+    (
+        msgid("Cannot overwrite a value"),
+        msgid("Expected '=' after a key in a key/value pair"),
+        msgid("Expected ']' at the end of a table declaration"),
+        msgid("Expected newline or end of document after a statement"),
+        msgid("Invalid date or datetime"),
+        msgid("Invalid initial character for a key part"),
+        msgid("Invalid statement"),
+        msgid("Invalid value"),
+        msgid("Unclosed array"),
+        msgid("Unescaped '\\' in a string"),
+        msgid("Unterminated string"),
+    )
+)
 #: A fault of tomllib, as in "Invalid value (at line 3, column 9)" or "Unclosed array (at end of document)".
 _FAULT: Final = lazy_re(r"(?P<what>.+) \(at (?:line (?P<line>\d+), column (?P<column>\d+)|end of document)\)", re.DOTALL)
 _FAULT_CHARS: Final = 120
@@ -155,20 +157,30 @@ def load(toml: bytes | None, environ: Mapping[str, str]) -> Config:
     """
     given_tables = tables(toml)
     for section in filter(_planned_sections().__contains__, given_tables):
-        raise BadConfig(f"[{section}]", Text("config.section_planned"))
+        raise BadConfig(
+            f"[{section}]", Text("this section is planned and not there yet; take it out, since nothing comes of it")
+        )
     given = gather(Config(), given_tables, environ, PREFIX, PLANNED)
     for place in filter(PLANNED.__contains__, given):
-        raise BadConfig(dotted(place), Text("config.key_planned"))
+        raise BadConfig(dotted(place), Text("this key is planned and not there yet; take it out, since nothing comes of it"))
     for smaller, larger in ORDER:
         less, more = _value(given, smaller), _value(given, larger)
         if less > more and smaller in given:
-            why = Text("config.order", smaller=_written(less), larger=dotted(larger), value=_written(more))
+            why = Text(
+                "{smaller} is more than {larger}, which is {value}; lower it or raise that",
+                smaller=_written(less),
+                larger=dotted(larger),
+                value=_written(more),
+            )
             raise BadConfig(dotted(smaller), why)
         if less > more:
             given[smaller] = more
     config = applied(Config(), given)
     if _is_ours(config.serve):
-        raise BadConfig("serve.upstream", Text("config.upstream_is_ours"))
+        raise BadConfig(
+            "serve.upstream",
+            Text("this is the address of recalld itself (`serve.host`, `serve.port`); give that of the model server"),
+        )
     # The variable with a model's key may begin with the prefix too; its value is never read here.
     others = OTHER_VARIABLES | {config.llm.api_key_env, config.embeddings.api_key_env, config.pool.key_env}
     others |= {name for name in environ if name.startswith(OF_A_FLEET)}
@@ -220,9 +232,13 @@ def tables(toml: bytes | None, file: str = FILE) -> dict[str, object]:
         text = toml.decode("utf-8-sig")  # editors on Windows write a BOM
         return tomllib.loads(text)
     except UnicodeDecodeError as error:
-        raise BadConfig(file, not_utf8(toml, Path(file)) or Text("config.not_utf8", at=error.start)) from error
+        raise BadConfig(
+            file, not_utf8(toml, Path(file)) or Text("it is not UTF-8, from byte {at} on; save it as UTF-8", at=error.start)
+        ) from error
     except RecursionError as error:
-        raise BadConfig(file, Text("config.nested")) from error
+        raise BadConfig(
+            file, Text("it is nested too deeply; docs/reference/configuration.md lists the sections and keys")
+        ) from error
     except ValueError as error:
         raise _not_toml(file, str(error), text.split("\n")) from error
 
@@ -231,23 +247,42 @@ def _not_toml(file: str, fault: str, lines: Sequence[str]) -> BadConfig:
     """Return the error for a *fault* of tomllib, which says what is wrong and where, in the file of these *lines*."""
     found = _FAULT.fullmatch(fault)
     if not found:
-        return BadConfig(file, Text("config.not_toml", what=fault[:_FAULT_CHARS]))
+        return BadConfig(file, Text("it is not valid TOML ({what}); correct it", what=fault[:_FAULT_CHARS]))
     what, line, column = _toml_fault(found["what"][:_FAULT_CHARS]), found["line"], found["column"]
     place = lines[int(line) - 1] if line else next(filter(str.strip, reversed(lines)), "")
     if what.startswith("Cannot declare ") and (section := _SECTION.match(place)):
-        return BadConfig(file, Text("config.section_twice", section=section[1], line=line))
+        return BadConfig(
+            file,
+            Text(
+                "{section} in line {line} is there for the second time; put the keys of both below the first",
+                section=section[1],
+                line=line,
+            ),
+        )
     if what == "Cannot overwrite a value" and (key := _KEY.match(place)):
-        return BadConfig(file, Text("config.key_twice", key=key[1], line=line or len(lines)))
+        return BadConfig(
+            file,
+            Text("{key} in line {line} is set for the second time; keep one of the two", key=key[1], line=line or len(lines)),
+        )
     if not line:
-        return BadConfig(file, Text("config.not_toml_at_end", what=what))
-    return BadConfig(file, Text("config.not_toml_at", line=line, column=column, what=what))
+        return BadConfig(file, Text("it is not valid TOML at its end ({what}); correct it there", what=what))
+    return BadConfig(
+        file,
+        Text(
+            "it is not valid TOML at line {line}, column {column} ({what}); correct it there",
+            line=line,
+            column=column,
+            what=what,
+        ),
+    )
 
 
 def _toml_fault(what: str) -> str:
-    """Return what tomllib found as a text of the catalogue, or as it is if it has none."""
+    """Return what tomllib found as a text, or as it is if it has none."""
     found, _, rest = what.partition("Illegal character ")
-    code = "toml.character" if not found and rest else _TOML_FAULTS.get(what)
-    return Text(code, character=rest) if code == "toml.character" else Text(code) if code else what
+    if not found and rest:
+        return Text("Illegal character {character}", character=rest)
+    return Text(what) if what in _TOML_FAULTS else what
 
 
 def _value(given: Mapping[Place, object], place: Place) -> Any:
@@ -263,8 +298,14 @@ def render_default(zone: str, language: Language = "en") -> str:
     """The recalld.toml that `init` writes, with comments in *language*: the time zone, and some keys; `load` accepts it."""
     known = keys(Config())
     lines = [
-        f"# {render(Text('meaning.file'), language)}",
-        f"# {render(Text('meaning.variables'), language)}",
+        "# "
+        + render(
+            Text(
+                "The configuration of this workspace. Every key, its default and its meaning: docs/reference/configuration.md."
+            ),
+            language,
+        ),
+        "# " + render(Text("A key can also be set by a variable, which wins: RECALLD_RECALL_MAX_HITS=0."), language),
         "",
         "[archive]",
         f"# {render(known['archive', 'timezone'].meaning, language)}",

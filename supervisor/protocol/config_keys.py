@@ -7,67 +7,25 @@ read and checked is in settings.py. Source: docs/reference/protocol.md, 3, 5, 6 
 
 from __future__ import annotations
 
-from dataclasses import FrozenInstanceError, dataclass, fields
-from typing import TYPE_CHECKING, Final, Literal, TypeVar, dataclass_transform
+from typing import TYPE_CHECKING, Final, Literal
 
-from ..storage.catalogue import Text
 from ..storage.clock import find_zone
+from ..storage.texts import Text
 from ..text.personal import PERSONAL
 from .quiet_hours import QUIET_HOURS
+from .section import Section, section
 from .settings import choice, duration, durations, flag, many, patterns, real, size, text, url, whole
 
 if TYPE_CHECKING:
     from datetime import timedelta
     from zoneinfo import ZoneInfo
 
-S = TypeVar("S", bound="Section")
 #: The name of an environment variable.
 VARIABLE: Final = r"[A-Za-z_][A-Za-z0-9_]{0,99}"
 #: A text of one line: the name of a model, a prefix.
 ONE_LINE: Final = r"[^\x00-\x1f\x7f\ud800-\udfff]{0,200}"
 #: A command of the user's.
 _COMMAND: Final = r"[^\x00-\x1f\x7f\ud800-\udfff]{0,1000}"
-
-
-class Section:
-    """
-    A section: immutable, equal to another with the same values, and shown with them.
-
-    Its dataclass makes no such methods, nor `__init__`: to compile them for each section would more than double the time that
-    each command needs for this module.
-    """
-
-    __slots__ = ()
-
-    def __init__(self, **values: object) -> None:
-        for key in fields(self):  # type: ignore[arg-type]
-            object.__setattr__(self, key.name, values.pop(key.name, key.default))
-        if values:
-            raise TypeError(f"{type(self).__name__} has no {', '.join(values)}")
-
-    def __setattr__(self, name: str, value: object) -> None:
-        raise FrozenInstanceError(f"cannot assign to field {name!r}")
-
-    def __delattr__(self, name: str) -> None:
-        raise FrozenInstanceError(f"cannot delete field {name!r}")
-
-    def __eq__(self, other: object) -> bool:
-        return type(self) is type(other) and self._values() == other._values()
-
-    def __hash__(self) -> int:
-        return hash(tuple(self._values().values()))
-
-    def __repr__(self) -> str:
-        return f"{type(self).__name__}({', '.join(f'{name}={value!r}' for name, value in self._values().items())})"
-
-    def _values(self) -> dict[str, object]:
-        return {key.name: getattr(self, key.name) for key in fields(self)}  # type: ignore[arg-type]
-
-
-@dataclass_transform(frozen_default=True)
-def section(cls: type[S]) -> type[S]:
-    """Return the class as a dataclass of keys; its methods are those of `Section`."""
-    return dataclass(init=False, slots=True, repr=False, eq=False)(cls)
 
 
 @section
@@ -85,9 +43,9 @@ class Archive(Section):
 
     timezone: str = text(
         "UTC",
-        Text("meaning.timezone"),
+        Text("The time zone of calendar days; `init` sets it to the machine's. A change moves no existing file."),
         pattern=r"[A-Za-z0-9_+/-]{1,60}",
-        allowed=Text("allowed.zone"),
+        allowed=Text('an IANA name such as "Asia/Shanghai"'),
     )
     recent_days: int = whole(5, "Days up to this age stay verbatim; older days are summarised.", most=3650)
     unarchived_limit: int = whole(100, "An archive run starts when more messages than this are not written yet.")
@@ -127,7 +85,7 @@ def name_of_the_key() -> str:
         "OPENAI_API_KEY",
         "The name of the variable that holds the key; the key itself is never in a file.",
         pattern=VARIABLE,
-        allowed=Text("allowed.variable"),
+        allowed=Text("the name of an environment variable, never the key itself"),
         secret=True,
     )
 
@@ -142,14 +100,14 @@ class Llm(Section):
         "openai",
         "extractive",
     )
-    base_url: str = url(Text("meaning.base_url"))
-    model: str = text("", Text("meaning.model"), pattern=ONE_LINE, allowed=Text("allowed.name"))
+    base_url: str = url(Text("The address of an OpenAI-compatible server (Ollama listens on port 11434)."))
+    model: str = text("", Text("The model's name on that server."), pattern=ONE_LINE, allowed=Text("a name on one line"))
     api_key_env: str = name_of_the_key()
     temperature: float = real(0.3, "The sampling temperature of the model.", most=2)
     context_tokens: int = whole(8192, "The context window in tokens of the model that summarises.", least=512)
     material_share: float = real(0.8, "Material beyond this share of the context is summarised in pieces.", least=0.1, most=1)
     timeout: timedelta = duration("10m", "The time limit of one completion.", least="1s")
-    max_calls_per_day: int = whole(200, Text("meaning.max_calls_per_day"))
+    max_calls_per_day: int = whole(200, Text("The most calls for summaries a day; 0 allows none."))
 
 
 @section
@@ -173,9 +131,23 @@ class Tokens(Section):
 class Privacy(Section):
     """Which secrets are hidden, and where."""
 
-    redact: Literal["llm", "store", "off"] = choice("llm", Text("meaning.redact"), "store", "off")
-    reveal: bool = flag(True, Text("meaning.reveal"))
-    direct: tuple[str, ...] = many(Text("meaning.direct"))
+    redact: Literal["llm", "store", "off"] = choice(
+        "llm",
+        Text(
+            "Where secrets are hidden. llm: in what a model gets for summaries and embeddings; store: there, and a mark stands in their place in messages, lines and turns before these are stored; off: nowhere. With llm and off memory and its index keep them. Names of files and log.jsonl have none; for what a turn shows see reveal."
+        ),
+        "store",
+        "off",
+    )
+    reveal: bool = flag(
+        True,
+        Text(
+            "Show in the memory block of a direct chat the secrets that its question asks for (with redact = off all of them). false: show none, nor in the history block. In a group none is shown in any case."
+        ),
+    )
+    direct: tuple[str, ...] = many(
+        Text("Sessions that only the user reads, though a message or their name says that they are a group's.")
+    )
     patterns: tuple[str, ...] = patterns([], "Further patterns of what counts as a secret. Names of files do not regard them.")
     personal: bool = flag(False, "Mail addresses, phone numbers and postal addresses count as secrets, but not in file names.")
 
@@ -212,14 +184,14 @@ class Care(Section):
         "Hours of the workspace's time zone in which nothing begins that is not urgent: summaries, the nightly fsck "
         "and backup. Messages are archived and found at all times.",
         pattern=QUIET_HOURS,
-        allowed=Text("allowed.hours"),
+        allowed=Text('hours such as "22:00-07:00", or ""'),
     )
     on_trouble: str = text(
         "",
         "A command for the shell, run by the nightly fsck for what is newly wrong. RECALLD_TROUBLE has the sentences, a line "
         "each, RECALLD_WORKSPACE the workspace; after 30 s it is killed.",
         pattern=_COMMAND,
-        allowed=Text("allowed.command"),
+        allowed=Text("a command on one line"),
     )
 
 
@@ -227,22 +199,33 @@ class Care(Section):
 class Recall(Section):
     """Which memories are found for a turn, and how they are shown."""
 
-    backend: str = text("auto", Text("meaning.backend"), pattern=r"[a-z][a-z0-9_-]{0,63}", allowed=Text("allowed.backend"))
+    backend: str = text(
+        "auto",
+        Text(
+            "What finds passages: `auto` (words, and meaning in a supervisor), `bm25` (words), `use` or `e5` (words, and meaning by this model), `hybrid` (words, and meaning by the server of [embeddings]), or an installed model."
+        ),
+        pattern=r"[a-z][a-z0-9_-]{0,63}",
+        allowed=Text('"auto", "bm25", "use", "e5", "hybrid" or the name of an installed model'),
+    )
     timeout_ms: int = whole(
         250, "After this many milliseconds a turn goes on with what was found so far. The index has as many.", least=10
     )
     k1: float = real(1.2, "BM25: how fast the weight of a repeated word saturates.", most=10)
     b: float = real(0.75, "BM25: how much the length of a passage counts.", most=1)
-    meaning: float = real(0.7, Text("meaning.meaning"), most=10)
+    meaning: float = real(
+        0.7,
+        Text("What the passage that is nearest by meaning gains, as a share of the best score by words; 0: words alone."),
+        most=10,
+    )
     min_score: float = real(0.2, "Hits with a lower score are dropped.")
     max_keywords: int = whole(0, "How many words of the input are searched for; 0: all.", seed="6")
     recent_messages: int = whole(5, "How many earlier messages add their words when the input refers back to them.")
-    max_hits: int = whole(15, Text("meaning.max_hits"), seed="5")
+    max_hits: int = whole(15, Text("The most hits in the memory block; 0: no limit."), seed="5")
     hit: Literal["file", "line"] = choice(
         "file", "What a hit is: a file with the lines that matter, or one line.", "line", seed="line"
     )
     line_chars: int = whole(300, "A line of more characters is cut around the words that matched.", least=20)
-    memory_tokens: int = whole(2048, Text("meaning.memory_tokens"))
+    memory_tokens: int = whole(2048, Text("The token budget of the memory block, and of what a tool answers."))
     pinned_tokens: int = whole(
         512,
         "The token budget, added to memory_tokens and at most a quarter of it, of the lines of memory.md below `# Always` "
@@ -281,7 +264,7 @@ class Context(Section):
     window_tokens: int = whole(
         0, "The context window in tokens of the model that answers: a small one shrinks both budgets. 0: they hold."
     )
-    history_tokens: int = whole(4096, Text("meaning.history_tokens"))
+    history_tokens: int = whole(4096, Text("The token budget of the history block."))
     min_messages: int = whole(5, "The least messages in the block; they are shortened before they are left out.")
     max_messages: int = whole(20, "The most messages in the block; its oldest leave in steps of a half.", least=1)
     message_chars: int = whole(500, "A message of more characters is cut, the assistant's messages first.", least=20)
@@ -339,7 +322,12 @@ class Conversation(Section):
 class Summarize(Section):
     """How a session is summarised into one long-term line, and from how many words on a day is worth a call."""
 
-    least: int = whole(80, Text("meaning.least"))
+    least: int = whole(
+        80,
+        Text(
+            "A day of fewer words has its extract, without a call, and so has what the extract quotes whole; 0: all is asked for."
+        ),
+    )
     message_threshold: int = whole(20, "More new messages than this in a session are summed up (`turns.overflow`).")
     char_threshold: int = whole(10000, "More new characters than this in a session are summed up (`turns.overflow`).")
     keep_recent: int = whole(10, "How many of its newest messages stay out of that.")
@@ -365,20 +353,20 @@ class Embeddings(Section):
 
     base_url: str = url("The address of a server with `/v1/embeddings`.")
     model: str = text(
-        "", "The model's name on that server; empty: no embeddings.", pattern=ONE_LINE, allowed=Text("allowed.name")
+        "", "The model's name on that server; empty: no embeddings.", pattern=ONE_LINE, allowed=Text("a name on one line")
     )
     api_key_env: str = name_of_the_key()
     question_prefix: str = text(
         "",
         'What the model wants before a question: "query: " for E5, "search_query: " for Nomic.',
         pattern=ONE_LINE,
-        allowed=Text("allowed.text"),
+        allowed=Text("a text on one line"),
     )
     text_prefix: str = text(
         "",
         'What the model wants before a text that is searched: "passage: " for E5, "search_document: " for Nomic.',
         pattern=ONE_LINE,
-        allowed=Text("allowed.text"),
+        allowed=Text("a text on one line"),
     )
     cache_bytes: int = size("500MB", "The most bytes of vectors; the newest memories get theirs first.", least="1MB")
 
@@ -391,9 +379,15 @@ class Serve(Section):
         "127.0.0.1",
         "The address that the service listens on.",
         pattern=r"[A-Za-z0-9.:_-]{1,253}",
-        allowed=Text("allowed.host"),
+        allowed=Text("a host name or address"),
     )
-    port: int = whole(0, Text("meaning.port"), most=65535)
+    port: int = whole(0, Text("The port that the service listens on, such as 8377; 0: there is no service."), most=65535)
     allow_remote: bool = flag(False, "Allow a host that other machines can reach; whoever has the token reads all of memory.")
-    upstream: str = url(Text("meaning.upstream"))
-    skip: tuple[str, ...] = patterns([], Text("meaning.skip"))
+    upstream: str = url(
+        Text(
+            "The model server behind the proxy at `/v1`, such as http://127.0.0.1:11434/v1; its key is that of `llm.api_key_env`."
+        )
+    )
+    skip: tuple[str, ...] = patterns(
+        [], Text("Further patterns of prompts that a client sends for itself, such as for a title: no memory, not recorded.")
+    )

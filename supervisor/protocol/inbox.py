@@ -13,8 +13,8 @@ from contextlib import suppress
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
 
-from ..storage.catalogue import Text
 from ..storage.lenient_json import parse_json, render_json
+from ..storage.texts import Text
 from ..text.lazy_re import lazy_re
 from ..text.record import record
 from .message import InvalidEntry, Message, read_message
@@ -136,7 +136,7 @@ def _elements(found: object) -> list[object]:
         lists = [value for value in found.values() if isinstance(value, list)]
         return lists[0] if len(lists) == 1 else [found]
     if not isinstance(found, list):
-        raise ValueError(Text("file.no_array"))  # noqa: TRY004 - every fault of the bytes is one kind
+        raise ValueError(Text("it holds no array"))  # noqa: TRY004 - every fault of the bytes is one kind
     return found
 
 

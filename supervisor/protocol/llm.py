@@ -15,11 +15,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 from urllib.parse import urlsplit
 
-from ..storage.catalogue import Text
 from ..storage.clock import from_wire, local, local_day, to_wire
 from ..storage.disk import read_outside
 from ..storage.errors import BadConfig
 from ..storage.lenient_json import parse_json, render_json
+from ..storage.texts import Text
 from ..text.record import record
 
 if TYPE_CHECKING:
@@ -123,7 +123,7 @@ class Endpoint:
 def model_of(llm: Llm) -> str:
     """Return the name of the configured model; BadConfig where none is named."""
     if not llm.model:
-        raise BadConfig("llm.model", Text("model.unnamed"))
+        raise BadConfig("llm.model", Text('no model is named; give the name that the server knows, such as "qwen3:8b"'))
     return llm.model
 
 
@@ -140,7 +140,7 @@ def find_key(name: str, environ: Mapping[str, str], option: str = "llm.api_key_e
     """
     key = _stored_key(name, environ)
     if key and not (key.isascii() and key.isprintable() and " " not in key):
-        raise BadConfig(option, Text("config.bad_key"))
+        raise BadConfig(option, Text("the key found there has characters that no key has; check what was pasted"))
     return key or NO_KEY
 
 

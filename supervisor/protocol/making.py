@@ -7,10 +7,10 @@ from pathlib import Path
 from shlex import quote
 from typing import TYPE_CHECKING
 
-from ..storage.catalogue import Text
 from ..storage.disk import RealDisk
 from ..storage.errors import BadRequest, NoWorkspace
 from ..storage.files import Files
+from ..storage.texts import Text, msgid
 from .config import load, render_default
 from .paths import FLEET, WorkspacePaths, check_filesystem
 
@@ -36,11 +36,14 @@ def check_folder(root: Path, field: str = "--workspace") -> None:
     if root.is_dir():
         return
     if root.exists():
-        raise BadRequest(field, Text("argument.file_for_folder", root=root))
-    code = "no_workspace"
+        raise BadRequest(field, Text("{root} is a file, not a folder", root=root))
+    no_workspace = msgid("{root} is not there; make it with `recalld init -w {same}`")
     with suppress(OSError):  # the current folder may be gone
-        code = "no_workspace_but_here" if field == "--workspace" and is_made(Path.cwd()) else code
-    raise BadRequest(field, Text(f"argument.{code}", root=root, same=quote(str(root))))
+        if field == "--workspace" and is_made(Path.cwd()):
+            no_workspace = msgid(
+                "{root} is not there; name the workspace of the current folder with `-w .`, or make one with `recalld init -w {same}`"
+            )
+    raise BadRequest(field, Text(no_workspace, root=root, same=quote(str(root))))
 
 
 def make_workspace(root: Path, environ: Mapping[str, str], language: Language = "en") -> bool:
@@ -56,7 +59,14 @@ def make_workspace(root: Path, environ: Mapping[str, str], language: Language = 
     if root.exists():
         check_folder(root)
     if files.disk.stat(root / FLEET) and not is_made(root):
-        raise BadRequest("--workspace", Text("fleet.is_root", root=root, below=quote(f"{root}/NAME")))
+        raise BadRequest(
+            "--workspace",
+            Text(
+                "{root} is the root of a fleet; make a workspace below it, such as `recalld init -w {below}`",
+                root=root,
+                below=quote(f"{root}/NAME"),
+            ),
+        )
     written = files.read_stable(paths.config)
     config = load(written.data if written else None, environ)
     check_filesystem(paths, allow_network_fs=config.care.allow_network_fs)

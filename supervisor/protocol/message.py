@@ -14,10 +14,10 @@ from datetime import timedelta
 from enum import Enum
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
-from ..storage.catalogue import Text
 from ..storage.clock import to_wire, truncate_to_ms, wire_time
 from ..storage.instant import instants_of, quoted, read_instant, why_not_said_at
 from ..storage.lenient_json import DEEPEST, is_deeper, is_same_object, parse_json, render_json
+from ..storage.texts import Text
 from ..text.record import record
 
 if TYPE_CHECKING:
@@ -56,11 +56,11 @@ OUR_FIELDS: Final = ("archived", "archiveAttempts", "archiveFailedAt", "archiveN
 ATTEMPTS_END: Final = 1_000_000
 #: How an error names what the file holds in place of the array.
 _KINDS: Final = {
-    dict: Text("file.an_object"),
-    str: Text("file.a_string"),
-    int: Text("file.a_number"),
-    float: Text("file.a_number"),
-    bool: Text("file.a_truth_value"),
+    dict: Text("an object"),
+    str: Text("a string"),
+    int: Text("a number"),
+    float: Text("a number"),
+    bool: Text("a truth value"),
     type(None): "null",
 }
 #: Fields that hold the words of a message, in this order; a model that refuses has none in `content`.
@@ -230,7 +230,7 @@ def why_undated(fields: Mapping[str, Any], created_at: datetime, zone: tzinfo) -
     if found is None or any(truncate_to_ms(t) == created_at for t in instants_of(found, zone)):
         return ""
     # one that was too far ahead, or that an older recalld could not read
-    return why_not_said_at(found, zone, created_at) or Text("time.read_since", value=quoted(found))
+    return why_not_said_at(found, zone, created_at) or Text("{value} could not be read when it came", value=quoted(found))
 
 
 def parse_history(data: bytes, zone: tzinfo, before: History = ()) -> History:
@@ -241,13 +241,13 @@ def parse_history(data: bytes, zone: tzinfo, before: History = ()) -> History:
     """
     array = parse_json(data)
     if not isinstance(array, list):
-        raise ValueError(Text("file.not_array", kind=_KINDS[type(array)]))  # noqa: TRY004 - every fault of the bytes is one kind
+        raise ValueError(Text("it holds {kind}, not an array", kind=_KINDS[type(array)]))  # noqa: TRY004 - every fault of the bytes is one kind
     known = {entry.raw["id"]: entry for entry in before if isinstance(entry, Message) and entry.id == entry.raw.get("id")}
     found = (known.get(raw.get("id")) if isinstance(raw, dict) and type(raw.get("id")) is str else None for raw in array)
     pairs = zip(array, found, strict=True)
     history = tuple(one if one and is_same_object(raw, one.raw) else read_message(raw, zone) for raw, one in pairs)
     if any(isinstance(entry, InvalidEntry) and is_deeper(entry.raw, DEEPEST) for entry in history):
-        raise ValueError(Text("file.nested"))
+        raise ValueError(Text("its nesting is too deep"))
     return history
 
 
@@ -266,21 +266,21 @@ def is_thought(part: Mapping[str, Any]) -> bool:
 def read_message(raw: object, zone: tzinfo) -> Entry:
     """Return *raw* as a message, or as an InvalidEntry; *zone* is the zone of times without an offset. Never raises."""
     if not isinstance(raw, dict):
-        return InvalidEntry(raw, Text("message.no_object"))
+        return InvalidEntry(raw, Text("it is not an object"))
     if is_deeper(raw, _MOST_LEVELS):
-        return InvalidEntry(raw, Text("file.nested"))
+        return InvalidEntry(raw, Text("its nesting is too deep"))
     role = raw.get("role")
     if not isinstance(role, str) or not role.strip():
-        return InvalidEntry(raw, Text("message.no_role"))
+        return InvalidEntry(raw, Text("it has no role"))
     text = text_of(raw)
     if text is None:
-        return InvalidEntry(raw, Text("message.no_text"))
+        return InvalidEntry(raw, Text("it has no text"))
     identity = raw.get("id")
     if identity is None:
         identity = ""
     elif not isinstance(identity, str):
         if isinstance(identity, bool) or not isinstance(identity, int):
-            return InvalidEntry(raw, Text("message.bad_id"))
+            return InvalidEntry(raw, Text("its id is not a string"))
         identity = str(identity)
     return Message(
         raw=raw,

@@ -13,9 +13,9 @@ from datetime import date
 from pathlib import Path  # noqa: TC003 - a dataclass field
 from typing import Final
 
-from ..storage.catalogue import Text
 from ..storage.errors import BadConfig, BadRequest
 from ..storage.foreign_name import LONGEST_NAME, is_below
+from ..storage.texts import Text
 from ..text.lazy_re import lazy_re
 from ..text.record import record
 from .period import Period, read_period
@@ -186,7 +186,7 @@ def dated_name(day: date, slug: str) -> str:
     """
     name = f"{day.isoformat()}-{slug}.md"
     if not _DATED.fullmatch(name):
-        raise BadRequest("slug", Text("argument.bad_slug", slug=slug))
+        raise BadRequest("slug", Text("{slug!r} may hold only a-z, 0-9 and -", slug=slug))
     return name
 
 
@@ -201,7 +201,11 @@ def check_filesystem(paths: WorkspacePaths, *, allow_network_fs: bool) -> None:
     root = os.path.realpath(paths.root)
     kind = "" if allow_network_fs else filesystem_kind(root, _mounts())
     if kind in NETWORK or kind.startswith("fuse."):
-        why = Text("config.network_disk", path=paths.root, kind=kind)
+        why = Text(
+            "{path} is on {kind}, where locks may not work; move it to a disk of this machine, or set this to true",
+            path=paths.root,
+            kind=kind,
+        )
         raise BadConfig("care.allow_network_fs", why)
 
 
@@ -214,7 +218,13 @@ def check_inside(paths: WorkspacePaths) -> None:
     """Raise BadConfig where a folder that recalld writes to leads outside the workspace now."""
     for folder in (*paths.folders, *_entries(paths.originals)):
         if not is_below(folder, paths.root):
-            raise BadConfig(paths.relative(folder), Text("config.leads_out", path=os.path.realpath(folder)))
+            raise BadConfig(
+                paths.relative(folder),
+                Text(
+                    "it leads to {path}, outside the workspace; make it a folder in the workspace, or move the whole workspace",
+                    path=os.path.realpath(folder),
+                ),
+            )
 
 
 def filesystem_kind(path: Path | str, mounts: str) -> str:

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from ..storage.catalogue import Text
+from ..storage.texts import Text
 from ..text.record import record
-from .config_keys import ONE_LINE, VARIABLE, Section, name_of_the_key, section
+from .config_keys import ONE_LINE, VARIABLE, name_of_the_key
+from .section import Section, section
 from .settings import duration, real, text, url, whole
 
 if TYPE_CHECKING:
@@ -24,7 +25,7 @@ def _prefix() -> str:
         "recalld",
         "What the names of its keys in Redis begin with; workers and hosts of one pool have the same.",
         pattern=_NAME,
-        allowed=Text("allowed.prefix"),
+        allowed=Text("a short name of small letters, digits, - and _"),
     )
 
 
@@ -34,7 +35,7 @@ def _key_env() -> str:
         "The name of the variable with the key that seals what leaves this host, 32 bytes in base64; two with a comma between "
         "while it is changed.",
         pattern=VARIABLE,
-        allowed=Text("allowed.variable"),
+        allowed=Text("the name of an environment variable, never the key itself"),
         secret=True,
     )
 
@@ -45,9 +46,11 @@ class Pool(Section):
 
     url: str = text(
         "",
-        Text("meaning.pool_url"),
+        Text(
+            "The Redis or Valkey of a pool of workers, which then do every task, such as rediss://redis.example:6379/0; a password belongs in the variable RECALLD_POOL_URL. Empty: workers are started here."
+        ),
         pattern=r"|rediss?://[^\s\x00-\x1f\x7f\ud800-\udfff]+",
-        allowed=Text("allowed.broker"),
+        allowed=Text('an address such as "rediss://redis.example:6379/0", or ""'),
         secret=True,
     )
     prefix: str = _prefix()
@@ -56,7 +59,7 @@ class Pool(Section):
         "default",
         "Which model of the pool writes: the name of a section of the workers' pool.toml.",
         pattern=_NAME,
-        allowed=Text("allowed.prefix"),
+        allowed=Text("a short name of small letters, digits, - and _"),
     )
     window: int = whole(0, "The most tasks of this host in the pool at once; 0: twice its share of the workers' threads.")
     patience: timedelta = duration("10m", "A task of which the pool shows no sign for this long is offered again.", least="30s")
@@ -80,8 +83,8 @@ class Crew(Section):
 class Provider(Section):
     """A model that the pool asks, and how often."""
 
-    base_url: str = url(Text("meaning.base_url"))
-    model: str = text("", Text("meaning.model"), pattern=ONE_LINE, allowed=Text("allowed.name"))
+    base_url: str = url(Text("The address of an OpenAI-compatible server (Ollama listens on port 11434)."))
+    model: str = text("", Text("The model's name on that server."), pattern=ONE_LINE, allowed=Text("a name on one line"))
     api_key_env: str = name_of_the_key()
     requests_per_minute: int = whole(0, "The most calls a minute of the whole pool; 0: no limit.")
     tokens_per_minute: int = whole(0, "The most tokens a minute, as estimated before a call; 0: no limit.")

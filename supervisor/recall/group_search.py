@@ -24,7 +24,7 @@ from ..index.literal import hits_of, newest_and_fullest
 from ..index.overlay import NOTHING, Overlay, overlay_group
 from ..protocol.dated_file import block_of
 from ..protocol.inbox import chat_of
-from ..storage.catalogue import Text
+from ..storage.texts import Text
 from .audience import nameless
 from .search import LIMIT, LITERAL_LIMIT, TIERS, Search
 from .unfiled import UnfiledPassages, is_asked_by, path_by_id
@@ -245,7 +245,9 @@ class GroupSearch(Search):
     def told(self, result: SearchResult) -> SearchResult:
         """Return the result as they may see it: days in place of files, no time, and no reason where something failed."""
         hits = tuple(replace(hit, unit=_named_by_day(hit.unit)) for hit in result.hits)
-        unsearched = result.unsearched and Text("search.part_unread")  # the reasons name files of other conversations
+        unsearched = result.unsearched and Text(
+            "a part of it could not be read"
+        )  # the reasons name files of other conversations
         files = self.attempt(lambda: len(self._seen.view.overlay.groups), 0)
         return replace(result, hits=hits, files=files, pinned=(), unsearched=unsearched, ms=0.0)
 

@@ -18,9 +18,9 @@ from urllib.parse import quote, unquote
 from ..index.hit import BY_ID
 from ..protocol.attachments import attachments_of, digest_in_name, kind_of
 from ..protocol.paths import LONG_TERM, day_of_name, is_foreign
-from ..storage.catalogue import Text
 from ..storage.errors import BadFile, BadRequest, NotFound
 from ..storage.foreign_name import parts_of
+from ..storage.texts import Text
 from ..text.decoding import decoded
 from ..text.record import record
 from .audience import ALONE
@@ -80,16 +80,18 @@ class LineReader:
         does not exist, or has nothing that *audience* may see.
         """
         if start < 1:
-            raise BadRequest("--from", Text("lines.from_one"))
+            raise BadRequest("--from", Text("lines count from 1"))
         if count is not None and count < 1:
-            raise BadRequest("--lines", Text("argument.not_allowed", value=count, allowed=Text("argument.or_more", least=1)))
+            raise BadRequest(
+                "--lines", Text("{value} is not allowed, give {allowed}", value=count, allowed=Text("{least} or more", least=1))
+            )
         spans = [(start, None if count is None else start + count - 1)]
         if path.startswith(BY_ID):
             return _lines(path, self._text_by_id(path, now, audience), spans)
         bare, _, cited = path.partition("#")
         if cited:
             if (start, count) != (1, None):
-                raise BadRequest("--from", Text("lines.cited_already", cited=cited))
+                raise BadRequest("--from", Text("#{cited} says already which lines", cited=cited))
             spans = _cited(cited)
         place = self._resolve(bare) if audience.sees_all else self._resolve_seen(bare, now, audience)
         if digest_in_name(bare):
@@ -113,7 +115,7 @@ class LineReader:
         data = Attachments(self.files, self.paths).read(name)
         if data is None:
             is_told = audience.sees_all and self.files.disk.stat(place)
-            raise BadFile(name, Text("fsck.other_bytes")) if is_told else NotFound(name)
+            raise BadFile(name, Text("its bytes are not those of its name")) if is_told else NotFound(name)
         return Lines(name, 1, 1, 1, f"{kind_of(name)}, {len(data):,} bytes: {name}")
 
     def visible(self, path: str, lines: Sequence[str], audience: Audience) -> list[int]:
@@ -165,7 +167,7 @@ class LineReader:
         elif parts[0] == "memory" or "/".join(parts) in LONG_TERM:
             is_seen = "/".join(parts) in self.parts().seen_by(audience, now).notes
         else:
-            raise BadRequest("path", Text("lines.no_memory_file", path=path))
+            raise BadRequest("path", Text("{path!r} is no memory file; it looks like memory/2026-01-28-deploy.md", path=path))
         with contextlib.suppress(BadRequest):  # a link or a folder has just come in its place
             if is_seen:
                 return self._resolve(path)
@@ -176,13 +178,15 @@ class LineReader:
         parts = _parts_of(path)
         place = self.paths.root.joinpath(*parts)
         if not digest_in_name(path) and parts[0] != "memory" and parts not in {("memory.md",), ("MEMORY.md",)}:
-            not_memory = BadRequest("path", Text("lines.no_memory_file", path=path))
+            not_memory = BadRequest(
+                "path", Text("{path!r} is no memory file; it looks like memory/2026-01-28-deploy.md", path=path)
+            )
             raise NotFound(path) if self.files.disk.stat(place) is None else not_memory
         if any(_is_link(self.files, self.paths.root.joinpath(*parts[:n])) for n in range(1, len(parts) + 1)):
-            raise BadRequest("path", Text("lines.through_link", path=path))
+            raise BadRequest("path", Text("{path!r} leads through a link", path=path))
         found = self.files.disk.stat(place)
         if found and stat.S_ISDIR(found.mode):
-            raise BadRequest("path", Text("lines.is_folder", path=path))
+            raise BadRequest("path", Text("{path!r} is a folder; give the name of a file in it", path=path))
         if found is None and day_of_name(parts[-1]):
             return self.memory().path_of(parts[-1])  # memory/ is read only for a file that has moved
         return place
@@ -193,14 +197,14 @@ def _parts_of(path: str) -> tuple[str, ...]:
     parts = parts_of(path, from_here=True)
     stays = parts_of(path.lower().replace("%2e", ".").replace("%2f", "/"), from_here=True)  # also as in a URI
     if not stays or parts != PurePosixPath(path).parts or not (path.endswith(".md") or digest_in_name(path)):
-        raise BadRequest("path", Text("lines.no_memory_file", path=path))
+        raise BadRequest("path", Text("{path!r} is no memory file; it looks like memory/2026-01-28-deploy.md", path=path))
     return parts
 
 
 def _lines(path: str, lines: Sequence[str], spans: Sequence[tuple[int, int | None]]) -> Lines:
     """Return the lines of these spans; the last one may end after the file, or (None) with it."""
     if spans[-1][0] > max(1, len(lines)):
-        raise BadRequest("--from", Text("lines.beyond", path=path, count=len(lines)))
+        raise BadRequest("--from", Text("{path} has {count} lines", path=path, count=len(lines)))
     chosen = [lines[start - 1 : end] for start, end in spans]
     return Lines(path, spans[0][0], spans[-1][0] - 1 + len(chosen[-1]), len(lines), "\n".join(itertools.chain(*chosen)))
 
@@ -214,11 +218,11 @@ def _cited(text: str) -> list[tuple[int, int | None]]:
         try:
             start, end = int(first), int(last or first)
         except ValueError:
-            raise BadRequest("path", Text("lines.no_citation", cited=text)) from None
+            raise BadRequest("path", Text("#{cited} is no citation; it looks like #L4-L6,L9", cited=text)) from None
         if end < start:
-            raise BadRequest("path", Text("lines.ends_early", cited=text))
+            raise BadRequest("path", Text("#{cited} ends before it begins; it looks like #L4-L6,L9", cited=text))
         if start <= before:
-            raise BadRequest("path", Text("lines.goes_back", cited=text))
+            raise BadRequest("path", Text("#{cited} goes back; it looks like #L4-L6,L9", cited=text))
         spans.append((start, end))
         before = end
     return spans

@@ -21,10 +21,10 @@ from ..index.chunking import Chunk, neighbours
 from ..index.documents import meant_by, meant_in
 from ..index.hit import BOTH
 from ..index.manifest import Manifest
-from ..storage.catalogue import Text
 from ..storage.clock import NEVER, within
 from ..storage.control import UNLIMITED
 from ..storage.errors import BadConfig, SupervisorError
+from ..storage.texts import Text
 from .embedders import AUTO, IDLE_S, InProcess, Refused, embedder_of
 from .vectors import VectorStore
 

@@ -25,10 +25,11 @@ from ..index.scan import MOST_BYTES, PATIENCE_S, long_term_name
 from ..protocol.marks import only_pinned
 from ..protocol.paths import day_of_name
 from ..query.parse import REQUEST_WEIGHT, Query, as_typed, parse_query, subject_of
-from ..storage.catalogue import Text
 from ..storage.clock import local_day, within
 from ..storage.control import UNENDING, UNLIMITED
-from ..storage.errors import BadFile, as_supervisor_error
+from ..storage.errors import BadFile
+from ..storage.os_errors import as_supervisor_error
+from ..storage.texts import Text
 from ..text.decoding import decoded
 from ..text.record import record
 from ..text.tokenizer import tokens
@@ -233,7 +234,9 @@ class Search:
         """Return the messages that no file holds yet, except those that are the *question* or a line of it."""
         found = self.of.unfiled.passages(now, deadline, is_asked_by(question, now))
         if found.left:
-            self.faults.append(Text("search.unfiled_unsearched", count=found.left))
+            self.faults.append(
+                Text("messages that are not filed yet ({count}) could not be searched: time was up", count=found.left)
+            )
         return found
 
     def asked(self, query: Query, deadline: Deadline) -> Asked | None:
@@ -252,7 +255,7 @@ class Search:
             self.of.report_damage(error)
             answer = self.indexed(query, deadline, unfiled, asked)
         if self.of.index.left and self.of.index.made_percent == _ALL:
-            self.faults.append(Text("search.changed_unsearched"))
+            self.faults.append(Text("not all changed files could be searched: time was up, or there are too many"))
         return answer
 
     def indexed(self, query: Query, deadline: Deadline, unfiled: UnfiledPassages, asked: Asked | None) -> Answer:
@@ -316,7 +319,7 @@ class Search:
         records = self.of.index.records()
         hits = search_files(self.of.files, self.of.paths, records, wanted, LITERAL_LIMIT, self.of.zone, deadline)
         if deadline.is_over:
-            self.faults.append(Text("search.time_up"))
+            self.faults.append(Text("time was up before all files were searched"))
         return hits + hits_of(unfiled.passages, wanted)[-LITERAL_LIMIT:]
 
     def first_day(self) -> date | None:
@@ -341,23 +344,26 @@ def _as_typed(miss: Miss | None, text: str) -> Miss | None:
 
 def _reasons(faults: Iterable[str]) -> str:
     """Return the different faults as the clauses of one sentence, "" for none."""
-    found = [Text("search.reason", reason=fault) for fault in dict.fromkeys(faults)]
-    return reduce(lambda before, after: Text("search.reasons", before=before, after=after), found) if found else ""
+    found = [Text("{reason}", reason=fault) for fault in dict.fromkeys(faults)]
+    return reduce(lambda before, after: Text("{before}; {after}", before=before, after=after), found) if found else ""
 
 
 def _unmade(percent: int) -> Iterator[str]:
     """Yield how much of the index is made, while it is not whole."""
     if percent < _ALL:
-        yield Text("search.index_unfinished", percent=percent)
+        yield Text(
+            "the index is being made and has {percent} % of memory so far; each question goes on with it, and `recalld index rebuild` finishes it",
+            percent=percent,
+        )
 
 
 def _unread(files: Mapping[str, str]) -> Iterator[str]:
     """Yield why the first file is not searched, and how many others are not."""
     if files:
         first = min(files)
-        yield Text("search.file_unsearched", path=first, why=files[first])
+        yield Text("{path} is not searched: {why}", path=first, why=files[first])
     if len(files) > 1:
-        yield Text("search.others_unsearched", count=len(files) - 1)
+        yield Text("{count} more are not searched", count=len(files) - 1)
 
 
 def _before(first: list[Hit], others: Sequence[Hit]) -> list[Hit]:

@@ -26,7 +26,8 @@ from ..index.overlay import NOTHING, Overlay, overlay_group
 from ..protocol.dated_file import block_of
 from ..protocol.message import Archived, Message
 from ..storage.clock import NEVER
-from ..storage.errors import SupervisorError, as_supervisor_error
+from ..storage.errors import SupervisorError
+from ..storage.os_errors import as_supervisor_error
 from ..text.chinese import load_to_cut
 from ..text.lazy_re import lazy_re
 from ..text.printable import printable

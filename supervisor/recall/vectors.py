@@ -22,8 +22,8 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 import numpy as np
 
-from ..storage.catalogue import Text
 from ..storage.errors import Busy
+from ..storage.texts import Text
 from ..text.lazy_re import lazy_re
 
 if TYPE_CHECKING:
@@ -219,7 +219,7 @@ def _open(path: Path, stat: Stat) -> Segment:
     words = -(-size // _BITS)
     ends = np.cumsum([_HEAD.size, 8 * rows, 4 * size, 8 * words * rows, size * rows]).tolist()
     if mark != _MARK or not rows or not size or len(data) != ends[-1] or zlib.crc32(data[_HEAD.size :].data) != checksum:
-        raise ValueError(Text("file.bytes_differ"))
+        raise ValueError(Text("its bytes are not those that were written"))
     units, middle, codes, numbers = (data[first:last] for first, last in itertools.pairwise(ends))
     return Segment(
         path.name,

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final, get_args
 from ..protocol.lookup_request import mark_line
 from ..protocol.prompts import load_template
 from ..recall.neighbours import only_neighbours
-from ..storage.catalogue import Text
+from ..storage.texts import Text
 from ..text.language import Language
 from .remember import asked_to_remember
 
@@ -60,13 +60,25 @@ def from_memory(made: Injection, language: Language) -> str:
     found = [hit.unit for hit in made.shown if hit not in aside and not hit.unit.asks]
     units = [one for one in found if one.role != "assistant" or not one.text.startswith(own)][:_MOST_SHOWN]
     passages = "\n".join(f"- {' '.join(one.text.split())} [{one.citation}]" for one in units)
-    told = [Text("reply.from_memory", passages=passages) if passages else Text("reply.nothing_in_memory")]
+    told = [
+        Text("No model is set (`llm.base_url`, `llm.model`), so this is what memory holds:\n{passages}", passages=passages)
+        if passages
+        else Text("No model is set (`llm.base_url`, `llm.model`), and memory holds nothing that fits.")
+    ]
     if wanted := asked_to_remember([made.receipt.question]):
-        told.append(Text("reply.how_to_remember", line=" ".join(wanted.split())))
+        told.append(
+            Text(
+                "`/remember {line}` in the chat, or `recalld write`, writes that to long-term memory.",
+                line=" ".join(wanted.split()),
+            )
+        )
     return "\n".join(one.in_language(language) for one in told)
 
 
 def _beginnings() -> tuple[str, ...]:
     """Return how the answers of `from_memory` begin, in each language."""
-    told = Text("reply.from_memory", passages=""), Text("reply.nothing_in_memory")
+    told = (
+        Text("No model is set (`llm.base_url`, `llm.model`), so this is what memory holds:\n{passages}", passages=""),
+        Text("No model is set (`llm.base_url`, `llm.model`), and memory holds nothing that fits."),
+    )
     return tuple(one.in_language(language).strip() for one in told for language in get_args(Language))

@@ -18,9 +18,9 @@ from zoneinfo import ZoneInfo, available_timezones
 
 from ..text.lazy_re import lazy_re
 from ..text.record import record
-from .catalogue import Text
 from .disk import read_outside
 from .errors import BadConfig
+from .texts import Text
 
 Clock: TypeAlias = Callable[[], datetime]  # aware, UTC
 
@@ -147,10 +147,12 @@ def find_zone(name: str) -> ZoneInfo:
     except (KeyError, ValueError, OSError):  # an unknown name; an absolute path or NUL; a folder such as "Asia"
         known = available_timezones()
     if not known:
-        raise BadConfig("archive.timezone", Text("time.no_zone_data"))
+        raise BadConfig("archive.timezone", Text("this machine has no time zone data; install the Python package tzdata"))
     *most, last = map(repr, _near_zones(name, known))
-    near = Text("allowed.one_of", most=most, last=last) if most else last
-    raise BadConfig("archive.timezone", Text("time.no_zone", name=name[:60], near=near))
+    near = Text("{most} or {last}", most=most, last=last) if most else last
+    raise BadConfig(
+        "archive.timezone", Text("{name!r} is no known time zone; use an IANA name such as {near}", name=name[:60], near=near)
+    )
 
 
 def _near_zones(name: str, known: Collection[str]) -> list[str]:

@@ -7,27 +7,17 @@ interface translates it, the worker makes a failed result of it. Source of the e
 
 from __future__ import annotations
 
-import contextlib
-import errno
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar, Final, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
-from ..text.lazy_re import lazy_re
-from .catalogue import Text
+from .texts import Text, msgid
 
 if TYPE_CHECKING:
     from datetime import timedelta
     from pathlib import PurePath
 
     from ..text.language import Language
-
-#: The name of a temporary file, which will replace the file *name*; errors name that file.
-TEMPORARY: Final = lazy_re(r"\.(?P<name>.+)\.[0-9a-z]+-[0-9]+\.tmp")
-#: Error numbers for missing permission; any other one is a fault of the disk.
-_FORBIDDEN: Final = frozenset({errno.EACCES, errno.EPERM})
-#: Error numbers of the kernel, and of RealDisk.read, for a link, folder or pipe in place of a file, or a file too large.
-_NO_FILE: Final = frozenset({errno.ELOOP, errno.EISDIR, errno.EINVAL, errno.ENXIO})
 
 
 class SupervisorError(Exception):
@@ -40,8 +30,9 @@ class SupervisorError(Exception):
 
     exit_code: ClassVar[int]
     http_status: ClassVar[int] = 500
-    #: The code of its sentence in the catalogue.
+    #: Its name for programs, and its sentence.
     code: ClassVar[str]
+    english: ClassVar[str]
 
     def __new__(cls, *_fields: object, **_named: object) -> Self:
         """Refuse to create the base class itself."""
@@ -58,7 +49,7 @@ class SupervisorError(Exception):
     @property
     def sentence(self) -> Text:
         """What was wrong, and what to do."""
-        return Text(self.code, **self._fields())
+        return Text(self.english, **self._fields())
 
     def in_language(self, language: Language) -> str:
         """Return the sentence in *language*."""
@@ -75,6 +66,7 @@ class BadConfig(SupervisorError):
 
     exit_code = 78
     code = "error.bad_config"
+    english = msgid("{key}: {why}.")
     key: str
     why: str
 
@@ -86,6 +78,7 @@ class BadRequest(SupervisorError):
     exit_code = 64
     http_status = 400
     code = "error.bad_request"
+    english = msgid("{field}: {why}.")
     field: str
     why: str
 
@@ -104,6 +97,7 @@ class NotFound(SupervisorError):
     exit_code = 64
     http_status = 404
     code = "error.not_found"
+    english = msgid("{path} does not exist; check the path, relative to the workspace.")
     path: PurePath | str
 
 
@@ -114,12 +108,13 @@ class StaleLine(SupervisorError):
     exit_code = 64
     http_status = 409
     code = "error.stale_line"
+    english = msgid("{ref} is not the name of the line that is there now: {found}; nothing was changed.")
     ref: str
     now: str
     text: str
 
     def _fields(self) -> dict[str, Any]:
-        found = Text("longterm.line_is", line=self.now, text=self.text) if self.now else Text("longterm.no_line")
+        found = Text("it is {line}, {text}", line=self.now, text=self.text) if self.now else Text("there is none")
         return {"ref": self.ref, "found": found}
 
 
@@ -130,6 +125,7 @@ class StaleText(SupervisorError):
     exit_code = 64
     http_status = 412
     code = "error.stale_text"
+    english = msgid("{path} was changed after it was read, and nothing was written; bring both texts together, and save again.")
     path: PurePath | str
     etag: str
     text: str
@@ -142,9 +138,10 @@ class BadFile(SupervisorError):
     exit_code = 65
     http_status = 422
     code = "error.bad_file"
+    english = msgid("{path} can't be read: {why}; {mend}; it was not overwritten.")
     path: PurePath | str
     why: str
-    mend: str = Text("file.repair")
+    mend: str = Text("repair it or move it away")
 
 
 @dataclass(eq=False, repr=False)
@@ -153,6 +150,7 @@ class Unchangeable(SupervisorError):
 
     exit_code = 74
     code = "error.unchangeable"
+    english = msgid("{path} can't be changed: {why}; {mend}; it was left as it is.")
     path: PurePath | str
     why: str
     mend: str
@@ -165,6 +163,7 @@ class BadBackup(SupervisorError):
     exit_code = 65
     http_status = 422
     code = "error.bad_backup"
+    english = msgid("{path} is no sound backup: {why}; nothing was unpacked, use another one.")
     path: PurePath | str
     why: str
 
@@ -176,6 +175,7 @@ class Busy(SupervisorError):
     exit_code = 75
     http_status = 503
     code = "error.busy"
+    english = msgid("{path} is in use by another program and was not free within {waited_s:g} s; try again.")
     path: PurePath | str
     waited: timedelta
 
@@ -190,9 +190,10 @@ class AlreadyRuns(SupervisorError):
     exit_code = 75
     http_status = 409
     code = "error.already_runs"
+    english = msgid("{who} already runs in {root}; {mend}.")
     root: PurePath | str
-    who: str = Text("error.a_supervisor")
-    mend: str = Text("error.use_that")
+    who: str = Text("a supervisor")
+    mend: str = Text("use that one, or stop it first: Ctrl-C where it runs, a service with `systemctl --user stop recalld`")
 
 
 @dataclass(eq=False, repr=False)
@@ -202,6 +203,9 @@ class LockLost(SupervisorError):
     exit_code = 75
     http_status = 503
     code = "error.lock_lost"
+    english = msgid(
+        "{root}/.recalld was deleted or moved away while the supervisor ran, or a disk was mounted over it; the supervisor stops, start it again."
+    )
     root: PurePath | str
 
 
@@ -212,6 +216,9 @@ class NoWorkspace(SupervisorError):
     exit_code = 74
     http_status = 503
     code = "error.no_workspace"
+    english = msgid(
+        "{root} has no workspace, and none was made there; mount its disk or move it back, `recalld init` makes a new one."
+    )
     root: PurePath | str
 
 
@@ -222,6 +229,7 @@ class Conflict(SupervisorError):
     exit_code = 75
     http_status = 409
     code = "error.conflict"
+    english = msgid("{path} was changed by another program in the meantime; try again.")
     path: PurePath | str
 
 
@@ -231,6 +239,7 @@ class NewerFormat(SupervisorError):
 
     exit_code = 78
     code = "error.newer_format"
+    english = msgid("{path} has format {found} of a newer recalld; upgrade recalld to open it.")
     path: PurePath | str
     found: str | int
 
@@ -242,6 +251,7 @@ class StorageError(SupervisorError):
     exit_code = 74
     http_status = 507
     code = "error.storage_error"
+    english = msgid("{path} could not be read or written: {why}; check the disk and its free space.")
     path: PurePath | str
     why: str
 
@@ -253,6 +263,9 @@ class NoProcess(SupervisorError):
     exit_code = 71
     http_status = 503
     code = "error.no_process"
+    english = msgid(
+        "the system starts no more processes and threads: {why}; end other programs, or raise the limit of processes (ulimit -u) or memory."
+    )
     why: str
 
 
@@ -263,9 +276,10 @@ class NoPermission(SupervisorError):
     exit_code = 77
     http_status = 403
     code = "error.no_permission"
+    english = msgid("{path} can't be accessed: {why}; {mend}.")
     path: PurePath | str
     why: str
-    mend: str = Text("file.check_rights")
+    mend: str = Text("check its owner and mode")
 
 
 @dataclass(eq=False, repr=False)
@@ -275,6 +289,7 @@ class NoService(SupervisorError):
     exit_code = 69
     http_status = 503
     code = "error.no_service"
+    english = msgid("the service can't run: {why}; {mend}.")
     why: str
     mend: str
 
@@ -286,6 +301,7 @@ class ServiceForbidden(SupervisorError):
     exit_code = 77
     http_status = 403
     code = "error.service_forbidden"
+    english = msgid("the service may not be managed: {why}; {mend}.")
     why: str
     mend: str
 
@@ -301,6 +317,7 @@ class NoSummary(SupervisorError):
     exit_code = 69
     http_status = 503
     code = "error.no_summary"
+    english = msgid("no summary was written: {why}; what was there stays, try again later.")
     why: str
     reason: str = "refused"
     is_too_long: bool = False
@@ -313,6 +330,7 @@ class NoUnit(SupervisorError):
     exit_code = 64
     http_status = 404
     code = "error.no_unit"
+    english = msgid("no service is installed, {path} is not there; `recalld service install` installs one.")
     path: PurePath | str
 
 
@@ -323,6 +341,9 @@ class ForeignUnit(SupervisorError):
     exit_code = 65
     http_status = 409
     code = "error.foreign_unit"
+    english = msgid(
+        "{path} is not as `recalld service install` made it for this workspace; move it away, and what you change in a unit goes into `systemctl edit`."
+    )
     path: PurePath | str
 
 
@@ -332,6 +353,7 @@ class InternalError(SupervisorError):
 
     exit_code = 1
     code = "error.internal_error"
+    english = msgid("{step} failed with an unexpected error ({kind} at {where}); please report it.")
     step: str
     kind: str
     where: str
@@ -346,55 +368,20 @@ class InternalError(SupervisorError):
         return cls(step, type(error).__name__, where)
 
 
-def as_supervisor_error(error: Exception, step: str, path: PurePath | str) -> SupervisorError:
-    """Return what *step* raised as a SupervisorError; *path* is used where an OSError names none."""
-    if isinstance(error, SupervisorError):
-        return error
-    if isinstance(error, RuntimeError) and str(error) == "can't start new thread":  # Python has no class for it
-        return NoProcess(Text("system.eagain"))
-    return from_os_error(error, error.filename or path) if isinstance(error, OSError) else InternalError.of(step, error)
-
-
-def from_os_error(error: OSError, path: PurePath | str) -> SupervisorError:
-    """Return an OSError about *path* as a SupervisorError; for `raise … from error`."""
-    why = why_refused(error)
-    folder, slash, name = str(path).rpartition("/")
-    if temporary := TEMPORARY.fullmatch(name):
-        path = f"{folder}{slash}{temporary['name']}"
-    if error.errno in _NO_FILE:
-        return BadFile(path, Text("file.not_regular"))
-    if error.errno == errno.ENOMEM:
-        return BadConfig("ulimit -v", Text("config.little_memory", path=path))
-    if error.errno == errno.ENOTDIR:
-        return BadFile(path, Text("file.no_folder"))
-    if error.errno == errno.EROFS:
-        return NoPermission(path, why, Text("file.remount"))
-    return NoPermission(path, why) if error.errno in _FORBIDDEN else StorageError(path, why)
-
-
-def why_refused(error: OSError) -> str:
-    """Return the clause of the system for *error*."""
-    if error.errno == errno.EINVAL:  # of RealDisk; the system's own words for it say nothing
-        return Text("file.not_regular")
-    with contextlib.suppress(KeyError):  # an error without a number, or one that the catalogue does not have
-        return Text(f"system.{errno.errorcode[error.errno or 0].lower()}")
-    return error.strerror or str(error) or type(error).__name__
-
-
 def refuse_no_text(field: str, value: object) -> None:
     """Raise BadRequest if the value of the argument *field* is no text."""
     if not isinstance(value, str):
-        raise BadRequest(field, Text("argument.not_text", kind=type(value).__name__))
+        raise BadRequest(field, Text("it must be text, not {kind}", kind=type(value).__name__))
 
 
 def refuse_no_number(field: str, value: object) -> None:
     """Raise BadRequest if the value of the argument *field* is no whole number."""
     if not isinstance(value, int) or isinstance(value, bool):
-        raise BadRequest(field, Text("argument.not_whole_number", kind=type(value).__name__))
+        raise BadRequest(field, Text("it must be a whole number, not {kind}", kind=type(value).__name__))
 
 
 def listed(field: str, values: object, of: str) -> list[Any]:
     """Return the values of the argument *field* as a list; BadRequest where they are no list *of* them; a text is no list."""
     if isinstance(values, (str, bytes)) or not isinstance(values, Iterable):
-        raise BadRequest(field, Text("argument.not_list", of=of, kind=type(values).__name__))
+        raise BadRequest(field, Text("it must be a list of {of}, not {kind}", of=of, kind=type(values).__name__))
     return list(values)

@@ -24,8 +24,9 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, Final
 
 from ..text.record import record
-from .errors import TEMPORARY, Busy, Conflict
+from .errors import Busy, Conflict
 from .foreign_name import LONGEST_GIVEN, shortened
+from .os_errors import TEMPORARY
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable

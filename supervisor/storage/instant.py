@@ -13,7 +13,7 @@ from datetime import UTC, date, datetime, timedelta, timezone, tzinfo
 from typing import Final
 
 from ..text.lazy_re import lazy_re
-from .catalogue import Text
+from .texts import Text, msgid
 
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _EARLIEST: Final = datetime(2000, 1, 1, tzinfo=UTC)  # docs/reference/protocol.md, 2: an earlier time is impossible
@@ -104,8 +104,18 @@ def why_no_instant(value: object, zone: tzinfo) -> str:
     found = _instants(value, zone)
     if len(found) > 1:
         first, second = (f"{t.astimezone(zone):%Y-%m-%d}" for t in found)
-        return Text("time.two_days", value=quoted(value), first=first, second=second)
-    return Text("time.before_2000" if found else "time.no_time", value=quoted(value))
+        return Text(
+            "{value} may be {first} or {second}; write it like 2026-01-28T09:02:00+08:00",
+            value=quoted(value),
+            first=first,
+            second=second,
+        )
+    return Text(
+        msgid("{value} is before 2000, and no message is that old")
+        if found
+        else msgid("{value} is no time; write it like 2026-01-28T09:02:00+08:00"),
+        value=quoted(value),
+    )
 
 
 def why_not_said_at(value: object, zone: tzinfo, latest: datetime) -> str:
@@ -113,7 +123,7 @@ def why_not_said_at(value: object, zone: tzinfo, latest: datetime) -> str:
     t = read_instant(value, zone)
     if t is None:
         return why_no_instant(value, zone)
-    return Text("time.too_far", value=quoted(value)) if t > latest else ""
+    return Text("{value} is too far ahead, see archive.future_limit", value=quoted(value)) if t > latest else ""
 
 
 def quoted(value: object) -> str:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from ..text.decoding import encoding_of
 from ..text.lazy_re import lazy_re
-from .catalogue import Text
+from .texts import Text
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -51,13 +51,13 @@ def parse_json(data: bytes) -> Any:
     are spelt, and of a key that occurs twice the earlier value is kept as ``key~1``.
     """
     if not data.strip(b" \t\r\n\0"):
-        raise ValueError(Text("file.empty") if not data else Text("file.blank"))
+        raise ValueError(Text("it is empty") if not data else Text("it contains only blanks"))
     try:
         return _DECODER.decode(data.decode("utf-8-sig"))
     except RecursionError:
-        raise ValueError(Text("file.nested")) from None
+        raise ValueError(Text("its nesting is too deep")) from None
     except UnicodeDecodeError as error:
-        raise ValueError(not_utf8(data) or Text("file.not_utf8_at", at=error.start)) from None
+        raise ValueError(not_utf8(data) or Text("it is not UTF-8 at byte {at}", at=error.start)) from None
     except json.JSONDecodeError as error:
         raise ValueError(not_utf8(data) or _why_not_json(error)) from None
 
@@ -72,9 +72,13 @@ def not_utf8(data: bytes, path: Path | None = None) -> Text | None:
     if encoding in {"UTF-8", ""}:
         return None
     if path is None:
-        return Text("file.encoded", encoding=encoding)
+        return Text("it is {encoding}, not UTF-8 (`iconv -f {encoding} -t UTF-8` converts it)", encoding=encoding)
     old, new = quote(str(path)), quote(f"{path}.utf8")
-    return Text("file.encoded_at", encoding=encoding, command=f"iconv -f {encoding} -t UTF-8 {old} > {new} && mv {new} {old}")
+    return Text(
+        "it is {encoding}, not UTF-8 (`{command}` converts it)",
+        encoding=encoding,
+        command=f"iconv -f {encoding} -t UTF-8 {old} > {new} && mv {new} {old}",
+    )
 
 
 def _why_not_json(error: json.JSONDecodeError) -> Text:
@@ -83,12 +87,14 @@ def _why_not_json(error: json.JSONDecodeError) -> Text:
     sign, rest = error.doc[error.pos : error.pos + 1], error.doc[_next(error.doc, error.pos + 1) :][:1]
     before = error.doc[max(0, error.pos - _TOKEN) : error.pos].rstrip()
     if sign in _FULL_WIDTH:
-        return Text("file.full_width", found=sign, meant=_FULL_WIDTH[sign], **place)
+        return Text(
+            "it has {found} in place of {meant} at line {line}, column {column}", found=sign, meant=_FULL_WIDTH[sign], **place
+        )
     if (sign in {"]", "}"} and before.endswith(",")) or (sign == "," and rest in {"]", "}"}):
-        return Text("file.trailing_comma", **place)
+        return Text("it has a comma too many at line {line}, column {column}", **place)
     if sign == "[" and error.msg.startswith("Extra data"):
-        return Text("file.two_arrays", **place)
-    return Text("file.not_json_in_line", **place)
+        return Text("a second array begins at line {line}, column {column}", **place)
+    return Text("it is not JSON at line {line}, column {column}", **place)
 
 
 def render_json(value: object) -> bytes:

@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, Any, Final
 
 from ..protocol.prompts import LENGTH_ASKED, parts_of_prompt, version_of_summaries
 from ..protocol.task import NO_ANSWER
-from ..storage.catalogue import Text, restored, stored
 from ..storage.clock import from_wire, local, local_day, to_wire, truncate_to_ms
 from ..storage.errors import NoSummary
+from ..storage.texts import Text, restored, stored
 from ..text.lazy_re import lazy_re
 from ..text.record import record
 from .retry import (
@@ -137,10 +137,10 @@ def refusal(now: datetime, use: ModelUse) -> NoSummary | None:
     state, most = configured_state(use.task_queue, use.endpoint), use.config.llm.max_calls_per_day
     spent = calls_today(now, use)
     if spent >= most:
-        return NoSummary(Text("model.calls_spent", most=most), "spent")
+        return NoSummary(Text("the day's {most} calls are used up", most=most), "spent")
     if not calls_allowed(state, now, spent, most, in_flight=0) and state.next_at:
         until = local(state.next_at, use.config.archive.zone)
-        return NoSummary(Text("model.paused_until", time=until, why=state.reason), "paused")
+        return NoSummary(Text("the model is paused until {time:%Y-%m-%d %H:%M}, {why}", time=until, why=state.reason), "paused")
     return None
 
 

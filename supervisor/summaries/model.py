@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING, Final, Protocol
 
 from ..protocol.prompts import text_of
 from ..protocol.task import NO_ANSWER, AskedTask, asked_id
-from ..storage.catalogue import Text
 from ..storage.clock import NEVER, to_wire, within
 from ..storage.errors import NoSummary
+from ..storage.texts import Text
 from ..text.record import record
 from .llm_state import note_answer, note_result, refusal
 
@@ -119,7 +119,7 @@ class QueuedModel(Model):
         deadline = within(wait_s)
         while (result := self._answer(task)) is None:
             if deadline.is_over:
-                raise NoSummary(Text("model.no_answer_within", seconds=wait_s), "timeout")
+                raise NoSummary(Text("the model did not answer within {seconds:g} s", seconds=wait_s), "timeout")
             if not task_queue.is_active(task):  # taken back, as all are when the provider fails
                 self._refuse()
                 task_queue.submit(task)
@@ -131,7 +131,7 @@ class QueuedModel(Model):
         try:
             return self._use.task_queue.answer(task)
         except ValueError as error:
-            raise NoSummary(Text("model.result_unread", why=str(error)), "input") from None
+            raise NoSummary(Text("the worker's result can't be read: {why}", why=str(error)), "input") from None
 
     def _refuse(self) -> None:
         """Raise NoSummary if the model may not be asked now."""

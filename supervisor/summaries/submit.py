@@ -15,10 +15,10 @@ from ..archive.flags import Failure, mark_pending
 from ..protocol.message import Message
 from ..protocol.period import day, month, read_period, summary_period
 from ..protocol.task import Task, task_id
-from ..storage.catalogue import Text
 from ..storage.clock import local_day, to_wire
 from ..storage.error_collector import ErrorCollector
 from ..storage.errors import BadRequest
+from ..storage.texts import Text
 from .llm_state import bytes_by_group, calls_left, calls_needed, summary_writer, writes_extracts
 from .meanwhile import stands_alone
 from .retry import is_due, refused_mark
@@ -98,14 +98,20 @@ def submit_again(
     """
     period = read_period(label)
     if period is None:
-        raise BadRequest("period", Text("summary.no_period", label=label))
+        raise BadRequest("period", Text("{label!r} is no day (2026-01-28) and no month (2026-01)", label=label))
     members = [file for file in memory.dated() if period.holds(file.day)]
     if not members:
-        raise BadRequest("period", Text("summary.no_dated_file", label=label))
+        raise BadRequest("period", Text("memory has no dated file of {label}, so there is nothing to summarise", label=label))
     journal.refresh()
     standing = memory.summaries().get(period)
     if standing and any(source.name in journal.pruned for source in standing.sources):
-        raise BadRequest("period", Text("summary.pruned", label=label))
+        raise BadRequest(
+            "period",
+            Text(
+                "dated files of {label} were pruned, and its summary has what they said: take them back from trash/ first, with `recalld undo`",
+                label=label,
+            ),
+        )
     prepare()
     if period.group not in task_queue.active_groups():
         failure = Failure.by_group(task_queue.failures()).get(period.group)

@@ -10,8 +10,8 @@ import pytest
 
 from recalld.supervisor.checks.table import account
 from recalld.supervisor.protocol.message import digest_of_text
-from recalld.supervisor.storage.catalogue import Text
 from recalld.supervisor.storage.errors import BadFile
+from recalld.supervisor.storage.texts import Text, msgid
 from tests.world import FaultyDisk, message, talk, without
 
 if TYPE_CHECKING:
@@ -115,7 +115,20 @@ def spoilt(world: World, count: int, before: str, after: str) -> None:
 def wrong(world: World) -> list[str]:
     """What `status` and `fsck` say of it, both the same."""
     ledger = account(world.look())
-    found = [why for why in ledger.faults if isinstance(why, Text) and why.code.startswith("status.unread")]
+    found = [
+        why
+        for why in ledger.faults
+        if isinstance(why, Text)
+        and why.msgid
+        in {
+            msgid(
+                "messages of a damaged history.json could not be read (about {count}, {bytes} bytes); they are kept in {path}: mend a copy of it and `recalld restore --give-up {name} --from` that copy, or leave `--from` out if nothing in it is wanted."
+            ),
+            msgid(
+                "messages of a damaged history.json could not be read (about {count}, {bytes} bytes), since it is {encoding}, not UTF-8; they are kept in {path}: `{command}`, then `recalld restore --give-up {name} --from mended.json`, or leave `--from` out if nothing in it is wanted."
+            ),
+        }
+    ]
     assert [why for why in world.verdict()[0] if why in found] == found
     return found
 

@@ -10,7 +10,8 @@ import subprocess
 
 import pytest
 
-from recalld.supervisor.checks.memory import dropped, encodings, history, older_encodings
+from recalld.supervisor.checks.incoming import dropped, history
+from recalld.supervisor.checks.memory import encodings, older_encodings
 from tests.world import message, talk
 
 GBK = "it is GBK, not UTF-8 (`iconv -f GBK -t UTF-8 "

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from recalld.supervisor.checks.fsck import Ledger
+from recalld.supervisor.checks.ledger import Ledger
 from tests.world import World, message, talk
 
 

@@ -16,7 +16,7 @@ from recalld.supervisor.operations.operation import Caller, perform
 from recalld.supervisor.operations.upkeep import RebuildRequest, index_rebuild
 from recalld.supervisor.protocol.struck import Struck
 from recalld.supervisor.recall.ended import write_ended
-from recalld.supervisor.storage.catalogue import render
+from recalld.supervisor.storage.texts import render
 from tests.world import WITHOUT_MODEL, World, message
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from recalld.supervisor.checks import machine, memory, model, recall, services
+from recalld.supervisor.checks import file_events, incoming, machine, memory, model, recall, services
 from recalld.supervisor.checks.check import Look
 from recalld.supervisor.checks.table import TABLE, account, examine, verdict
 from recalld.supervisor.checks.units import Installation
@@ -22,9 +22,9 @@ from recalld.supervisor.operations.upkeep import RebuildRequest, index_rebuild
 from recalld.supervisor.protocol.config import load
 from recalld.supervisor.protocol.config_keys import Log
 from recalld.supervisor.protocol.connections import HOOK_LATE, HOOK_UNKNOWN, Connection, render_connections
-from recalld.supervisor.storage.catalogue import Text, render
 from recalld.supervisor.storage.disk import RealDisk
 from recalld.supervisor.storage.errors import BadConfig, NewerFormat
+from recalld.supervisor.storage.texts import Text, render
 from tests.checks.test_recall import made_of_other_words
 from tests.world import WITHOUT_MODEL, World, message_on, talk
 
@@ -253,16 +253,16 @@ def a_credential_that_all_may_read(it: Broken) -> None:
 
 #: Each fault, and the check that finds it.
 FAULTS: dict[Callable[[Broken], None], Any] = {
-    a_history_that_is_cut_off: memory.history,
-    an_entry_that_is_no_message: memory.entries,
+    a_history_that_is_cut_off: incoming.history,
+    an_entry_that_is_no_message: incoming.entries,
     a_day_that_is_gone_and_still_in_history: memory.gone,
     a_day_that_is_lost: memory.gone,
     a_file_without_its_end: memory.damaged,
     a_file_without_its_head: memory.damaged,
     a_file_that_is_cut_off_between_two_messages: memory.damaged,
     a_message_that_is_in_two_files: memory.accounting,
-    a_history_of_which_a_part_is_unread: memory.unread,
-    a_dropped_file_with_a_typing_error: memory.dropped,
+    a_history_of_which_a_part_is_unread: incoming.unread,
+    a_dropped_file_with_a_typing_error: incoming.dropped,
     a_note_in_gbk: memory.encodings,
     a_note_in_gbk_in_a_folder_of_a_folder: memory.older_encodings,
     a_picture_that_is_gone: memory.attachments,
@@ -271,12 +271,12 @@ FAULTS: dict[Callable[[Broken], None], Any] = {
     a_disk_that_is_read_only: machine.read_only,
     a_disk_that_is_full: machine.disk,
     a_clock_that_was_set_back: machine.clock,
-    a_message_that_nobody_writes: memory.waiting,
+    a_message_that_nobody_writes: incoming.waiting,
     an_index_that_is_not_brought_up_to_date: machine.lasting,
     a_port_that_another_program_uses: services.port,
     a_backup_that_failed: services.last_night,
     a_model_without_a_name: model.paused,
-    an_inbox_that_is_no_json: memory.inbox,
+    an_inbox_that_is_no_json: incoming.inbox,
     a_hook_that_was_out_of_time: services.hooks,
     an_index_that_is_damaged: memory.index,
     an_index_of_other_words: recall.found_again,
@@ -292,7 +292,7 @@ ELSEWHERE = {
     *(
         machine.writable,
         machine.links,
-        machine.file_events,
+        file_events.file_events,
         memory.moved,
         memory.undated,
         memory.quarantine,
@@ -300,10 +300,10 @@ ELSEWHERE = {
         memory.tasks,
     ),
     *(
-        memory.forgetting,
+        incoming.forgetting,
         memory.taken_out,
         memory.marked_by_machine,
-        memory.newer_format,
+        incoming.newer_format,
         machine.environment,
         machine.left_over,
         model.model,
@@ -379,7 +379,10 @@ def test_doctor_says_once_why_the_configuration_is_refused(broken: Broken):
     log.emit("config_refused", why=str(refused.value))
     broken.run_supervisor()
     told = [(one.check, one.why) for one in examine(broken.look(), refused.value) if one.state == "bad"]
-    assert told == [("configuration", str(refused.value)), ("status", Text("status.config_refused"))]
+    assert told == [
+        ("configuration", str(refused.value)),
+        ("status", Text("recalld.toml was changed and is wrong; the supervisor keeps the configuration before it.")),
+    ]
 
 
 def test_status_counts_what_in_the_inbox_is_no_input(broken: Broken):

@@ -12,8 +12,8 @@ import pytest
 
 from recalld.supervisor.events import EventLog
 from recalld.supervisor.protocol.config_keys import Log
-from recalld.supervisor.storage.catalogue import render
 from recalld.supervisor.storage.disk import RealDisk
+from recalld.supervisor.storage.texts import render
 from tests.world import World, message_on, talk, unreachable
 
 if TYPE_CHECKING:

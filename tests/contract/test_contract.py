@@ -23,7 +23,7 @@ from recalld.supervisor.interfaces.socket_client import SupervisorClient
 from recalld.supervisor.operations.codec import from_json, schema, to_json
 from recalld.supervisor.operations.operation import Caller, perform
 from recalld.supervisor.operations.table import NAMES, find
-from recalld.supervisor.storage.catalogue import render
+from recalld.supervisor.storage.texts import render
 from tests.patience import PATIENCE_S
 from tests.process.command import Command
 from tests.world import message

@@ -11,7 +11,7 @@ import pytest
 from recalld.supervisor.archive.places import CANARIES
 from recalld.supervisor.checks import backup
 from recalld.supervisor.checks.check import Look
-from recalld.supervisor.checks.memory import forgetting
+from recalld.supervisor.checks.incoming import forgetting
 from recalld.supervisor.checks.table import account
 from recalld.supervisor.forgetting import sweep
 from recalld.supervisor.forgetting.restored import forget_in
@@ -22,6 +22,7 @@ from recalld.supervisor.operations.operation import Caller, perform
 from recalld.supervisor.protocol.task import AskedTask
 from recalld.supervisor.storage.disk import RealDisk
 from recalld.supervisor.storage.errors import BadRequest
+from recalld.supervisor.storage.texts import msgid
 from tests.process.command import Command
 from tests.world import WITHOUT_MODEL, World, at, message
 
@@ -332,20 +333,26 @@ def test_forget_names_the_backups_that_were_made_by_hand(world: World, tmp_path:
         remember_backup(world.ws, tmp_path / name, world.clock())
     (tmp_path / "gone.tar").unlink()
     told = forget(world, "match", "山茶花", yes=False).outside
-    assert told[0].code == "forget.outside_words", "an answer may say the same"
-    assert [one.fields["path"] for one in told if one.code == "forget.outside_backup"] == [str(tmp_path / "there.tar")]
+    assert told[0].msgid == msgid(
+        "what other messages say of it in other words, such as the answer to it: look with `recalld search`, and forget it, too"
+    ), "an answer may say the same"
+    assert [
+        one.fields["path"]
+        for one in told
+        if one.msgid
+        == msgid(
+            "the backup {path}, made before: delete it. What is restored from it is cleaned by the list of this workspace, where that is still there"
+        )
+    ] == [str(tmp_path / "there.tar")]
 
 
 def test_forget_takes_back_that_files_are_damaged_which_it_mends(world: World) -> None:
     file = next(path for path in world.root.rglob("*2026-01-10*.md") if "summary" not in path.parts)
     file.with_name("2026-01-11-twice.md").write_text(file.read_text("utf-8") + "\n这句是后来写的\n", "utf-8")
     account(Look(world.ws, world.clock(), {}))
-    assert "doctor.damage" in world.read(".recalld/found.json").decode()
+    assert "damaged" in world.read(".recalld/found.json").decode()
     forget(world, "day", "2026-01-10")
-    assert (
-        world.ws.files.disk.stat(world.ws.paths.found) is None
-        or "doctor.damage" not in world.read(".recalld/found.json").decode()
-    )
+    assert world.ws.files.disk.stat(world.ws.paths.found) is None or "damaged" not in world.read(".recalld/found.json").decode()
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,7 @@ from recalld.supervisor.operations.forget import finish
 from recalld.supervisor.operations.long_term import WriteRequest
 from recalld.supervisor.operations.long_term import write as long_term_write
 from recalld.supervisor.operations.operation import Caller, perform
-from recalld.supervisor.storage.catalogue import render
+from recalld.supervisor.storage.texts import render
 from recalld.supervisor.text.marks import has_secret, marked
 from recalld.supervisor.text.redact import find_secrets
 from tests.world import Diarist, World, at, message

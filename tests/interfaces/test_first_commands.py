@@ -11,8 +11,8 @@ from recalld.supervisor.archive.diary import amounts_of
 from recalld.supervisor.interfaces.cli.app import LEFT, run_command
 from recalld.supervisor.interfaces.cli.call import Call, ServedCall
 from recalld.supervisor.interfaces.cli.main import commands
-from recalld.supervisor.storage.catalogue import render
 from recalld.supervisor.storage.errors import BadRequest
+from recalld.supervisor.storage.texts import render
 from tests.world import World, at
 
 if TYPE_CHECKING:

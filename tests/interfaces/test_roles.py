@@ -10,8 +10,8 @@ from recalld import Memory
 from recalld.supervisor.protocol.dated_file import parse_dated
 from recalld.supervisor.protocol.message import role_of
 from recalld.supervisor.protocol.parts import said_as
-from recalld.supervisor.storage.catalogue import render
 from recalld.supervisor.storage.errors import BadRequest
+from recalld.supervisor.storage.texts import render
 from tests.world import WITHOUT_MODEL, World, message, parsed
 
 MEANT = {

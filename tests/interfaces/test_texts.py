@@ -16,8 +16,8 @@ from recalld.supervisor.protocol.config import Config, load, render_default
 from recalld.supervisor.protocol.message import InvalidEntry, read_message
 from recalld.supervisor.protocol.settings import keys
 from recalld.supervisor.storage import errors
-from recalld.supervisor.storage.catalogue import Text, render
 from recalld.supervisor.storage.instant import why_no_instant, why_not_said_at
+from recalld.supervisor.storage.texts import Text, render
 
 ROOT = Path(__file__).parents[2]
 HAN = re.compile("[\u4e00-\u9fff]")
@@ -27,7 +27,7 @@ chinese = partial(render, language="zh")
 
 @pytest.mark.parametrize("allowed", sorted({key.kind.allowed for key in keys(Config()).values() if " " in key.kind.allowed}))
 def test_a_refused_key_says_in_chinese_what_it_may_be(allowed):
-    refused = errors.BadConfig("recall.k1", Text("argument.not_allowed", value="'x'", allowed=allowed))
+    refused = errors.BadConfig("recall.k1", Text("{value} is not allowed, give {allowed}", value="'x'", allowed=allowed))
     assert chinese(refused).startswith("recall.k1：不能是 'x'，请给")
     assert not re.search("[a-z]{2,} [a-z]", chinese(refused))
     assert not BLANK_IN_CHINESE.search(chinese(refused))
@@ -68,7 +68,7 @@ def test_an_unknown_zone_names_in_chinese_each_that_may_be_meant(zone):
 def test_a_line_that_is_no_message_says_why_in_chinese(raw):
     entry = read_message(raw, UTC)
     assert isinstance(entry, InvalidEntry)
-    said = chinese(Text("append.line_left_out", number=3, why=entry.why))
+    said = chinese(Text("line {number} was left out: {why}.", number=3, why=entry.why))
     assert said.startswith("第 3 行没有存入：它")
     assert not re.search(r"[a-z]{3,} [a-z]", said)
 
@@ -76,7 +76,7 @@ def test_a_line_that_is_no_message_says_why_in_chinese(raw):
 @pytest.mark.parametrize("time", ["昨天", "1999-01-01", "2099-01-01"])
 def test_a_time_that_is_not_believed_says_why_in_chinese(time):
     why = why_not_said_at(time, UTC, datetime(2026, 1, 28, tzinfo=UTC))
-    said = chinese(Text("append.line_dated_now", number=3, why=why))
+    said = chinese(Text("line {number} was added with the present time: {why}.", number=3, why=why))
     assert said.startswith(f"第 3 行已存入，时间记作现在：'{time}' ")
     assert not re.search(r"[a-z]{3,} [a-z]", said)
 
@@ -201,5 +201,13 @@ def test_as_text_names_what_a_row_has_beside_its_first_word():
 
 
 def test_sentences_of_a_list_are_in_the_language_of_who_asked():
-    found = {"faults": [Text("doctor.tasks_newer", count=1)], "damage": [{"why": Text("model.worker_ended"), "lines": 3}]}
+    found = {
+        "faults": [
+            Text(
+                "tasks in worker/queue are of a newer recalld ({count}), and wait for it; upgrade recalld, or delete them.",
+                count=1,
+            )
+        ],
+        "damage": [{"why": Text("the worker ended without a result; `recalld worker` shows why"), "lines": 3}],
+    }
     assert not re.search("[a-z]{3,} [a-z]{3,} [a-z]{3,}", as_text(found, chinese))

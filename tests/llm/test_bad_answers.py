@@ -6,7 +6,7 @@ import pytest
 
 from recalld.supervisor.checks.check import Look
 from recalld.supervisor.checks.table import look_over, verdict
-from recalld.supervisor.storage.catalogue import render
+from recalld.supervisor.storage.texts import render
 from tests.llm.server import Act
 from tests.llm.shop import ServedWorld
 from tests.world import message

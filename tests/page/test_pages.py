@@ -8,15 +8,11 @@ import json
 import re
 from html.parser import HTMLParser
 from pathlib import Path
-from string import Formatter
 from typing import TYPE_CHECKING
 
 import pytest
 
-from recalld.supervisor.events import EVENTS
 from recalld.supervisor.interfaces.page.views import HERE, HTMX, HTMX_SHA256, PAGES, STATIC
-from recalld.supervisor.storage.catalogue.chinese.event import TEXTS as CHINESE_EVENTS
-from recalld.supervisor.storage.catalogue.english.page import TEXTS
 from recalld.supervisor.summaries.llm_state import note_answer
 from tests.http.service import Service
 from tests.page.workspaces import ATTACKS, hostile
@@ -337,22 +333,6 @@ def test_static_files_are_the_released_bytes_and_kept_by_their_digest(site):
             assert (answer.status_code, answer.headers["cache-control"]) == (200, "no-cache")
         assert client.get("/static/nothing.js").status_code == 404
         assert client.get("/static/..%2fviews.py").status_code in (400, 404)
-
-
-def test_texts_of_the_page_are_all_used_and_all_there():
-    # t('code'), t('beginning.' ~ name), and "page.code" in a module
-    used = {code for text in TEMPLATES.values() for code in re.findall(r"\bt\('([a-z_.]+)'\s*[,)]", text)}
-    used |= {code for text in TEMPLATES.values() for code in re.findall(r"\belse t\('([a-z_.]+)'\)", text)}
-    used |= set(re.findall(r'Text\("page\.([a-z_.]+)"', MODULES))
-    begun = {code for text in TEMPLATES.values() for code in re.findall(r"\bt\('([a-z_]+\.[a-z_]*)' ~", text)}
-    assert used <= TEXTS.keys()
-    assert [code for code in TEXTS if code not in used and not code.startswith(tuple(begun))] == []
-    assert all("`" not in name for text in TEXTS.values() for _, name, _, _ in Formatter().parse(text) if name)
-
-
-def test_every_event_has_its_meaning_in_chinese():
-    assert CHINESE_EVENTS.keys() == EVENTS.keys()
-    assert all(re.search("[\u4e00-\u9fff]", text) for text in CHINESE_EVENTS.values())
 
 
 def test_templates_escape_and_nothing_in_them_switches_that_off():

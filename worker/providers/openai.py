@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any, Final
 import openai
 
 from recalld.supervisor.protocol.llm import NO_KEY, find_key, is_local, model_of, without_credentials
-from recalld.supervisor.storage.catalogue import Text
+from recalld.supervisor.storage.texts import Text
 
 from ..providers import Cancelled, Completion, NoCall, ProviderError, Usage, http_errors
 from .answer import Answer
@@ -270,10 +270,10 @@ class OpenAi:
                 problem = http_errors.BROKEN if answer.began else http_errors.STRANGE
                 about = type(error).__name__
         model, server = (" ".join(one.split()) for one in (self.model, without_credentials(self.base_url)))
-        fault = Text("model.fault", why=problem.why, model=model, server=server)
+        fault = Text("{why}: {model} at {server}", why=problem.why, model=model, server=server)
         return ProviderError(
             problem.reason,
-            Text("model.fault_as", fault=fault, about=about) if about else fault,
+            Text("{fault} ({about})", fault=fault, about=about) if about else fault,
             usage=usage + answer.usage,
             overflow=problem.overflow,
             retry_after_s=http_errors.retry_after(headers),

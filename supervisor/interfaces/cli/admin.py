@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ...operations import upkeep
-from ...storage.catalogue import Text
 from ...storage.clock import utc_now
 from ...storage.errors import BadFile
+from ...storage.texts import Text
 from ...text.printable import printable_line
 from ..cli import state
 from .app import Context, Folder, Json, Now  # noqa: TC001 - typer reads the annotations
@@ -93,7 +93,7 @@ def fsck(
     if json or not report:
         call.show(as_json(found) if json else as_text(found, call.renderer()))
     elif not wrong:
-        call.show(call.renderer()(Text("fsck.all_accounted", count=ledger.seen)))
+        call.show(call.renderer()(Text("every message is accounted for ({count}), and nothing is wrong.", count=ledger.seen)))
     if wrong or not ledger.is_well:
         raise typer.Exit(BadFile.exit_code)
 
@@ -138,8 +138,8 @@ def doctor(
 
 def _total(count: dict[str, int]) -> str:
     if count["odd"] or count["bad"]:
-        return Text("doctor.count_faults", count=sum(count.values()), bad=count["bad"], odd=count["odd"])
-    return Text("doctor.count_well", count=count["good"])
+        return Text("{count} checks: {bad} bad, {odd} odd.", count=sum(count.values()), bad=count["bad"], odd=count["odd"])
+    return Text("{count} checks, all well.", count=count["good"])
 
 
 def restore(
@@ -158,7 +158,7 @@ def restore(
     Ends with 65 while there is something that could not be read. `recalld backup restore` restores a backup of the whole
     workspace.
     """
-    from ...checks.memory import why_unread
+    from ...checks.incoming import why_unread
 
     call: Call = ctx.obj
     done = call.perform(upkeep.restore, upkeep.RestoreRequest(source=source, give_up=give_up), workspace, now)

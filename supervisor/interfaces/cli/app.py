@@ -9,8 +9,8 @@ from typing import Annotated, Any, Final
 
 import typer
 
-from ...storage.catalogue import Text
 from ...storage.errors import BadRequest
+from ...storage.texts import Text, msgid
 from ..locate import named_workspace, without_workspace
 from .call import Call, exit_code_of, typed
 
@@ -74,19 +74,45 @@ _WANTED_OF_TAR: Final = "backup restore {} --into DIR"
 
 #: Commands and options of earlier versions, and what does their work now.
 LEFT: Final = {
-    "chat": Text("left.chat"),
-    "demo": Text("left.demo"),
-    "redact": Text("left.redact"),
-    "status --metrics": Text("left.metrics"),
-    "gateway": Text("left.gateway"),
-    "fleet status": Text("left.fleet_status"),
-    "fleet drain": Text("left.fleet_drain"),
-    "fleet adopt": Text("left.fleet_drain"),
-    "service add gateway": Text("left.gateway"),
-    "service add fleet": Text("left.service_fleet"),
-    "service install --linger": Text("left.linger"),
-    "service install --no-linger": Text("left.linger"),
-    "service install --force": Text("left.force"),
+    "chat": Text(
+        'there is no chat any more: any program asks by inbox.json and finds the answer in history.json where `[turns] reply = "worker"` is set, `recalld connect` gives this memory to an assistant, and `recalld inject --query TEXT` shows what it holds.'
+    ),
+    "demo": Text(
+        "there is no demo among the commands any more: `script/demo` in a clone of the repository shows recalld at work on a sample conversation."
+    ),
+    "redact": Text(
+        'there is no `redact` any more: `recalld forget --match TEXT` takes back a secret that is stored, and `[privacy] redact = "store"` in recalld.toml stores a mark in the place of the next one.'
+    ),
+    "status --metrics": Text(
+        "there are no figures for Prometheus any more: `recalld status --json` has them, and ends with 65 when something is wrong."
+    ),
+    "gateway": Text(
+        "there is no gateway any more: each workspace answers over HTTP at the `[serve] port` of its own recalld.toml, and a web server in front of them can pass /w/NAME/ on to that port."
+    ),
+    "fleet status": Text(
+        "a fleet has no status of its own any more: `recalld -w DIR status` shows how a workspace is, `systemctl status 'recalld*'` how the services are."
+    ),
+    "fleet drain": Text(
+        "nothing is drained or adopted any more: `systemctl stop recalld@NAME` ends the service of a workspace, and `recalld fleet` leaves one alone while there is a file of its name in .fleet/drained."
+    ),
+    "fleet adopt": Text(
+        "nothing is drained or adopted any more: `systemctl stop recalld@NAME` ends the service of a workspace, and `recalld fleet` leaves one alone while there is a file of its name in .fleet/drained."
+    ),
+    "service add gateway": Text(
+        "there is no gateway any more: each workspace answers over HTTP at the `[serve] port` of its own recalld.toml, and a web server in front of them can pass /w/NAME/ on to that port."
+    ),
+    "service add fleet": Text(
+        "a fleet gets no unit any more: `recalld -w DIR/NAME service install --name NAME` makes a service for each workspace."
+    ),
+    "service install --linger": Text(
+        "recalld no longer changes how a login ends: give `loginctl enable-linger` to let your services go on while you are not logged in, and `service install` without this option."
+    ),
+    "service install --no-linger": Text(
+        "recalld no longer changes how a login ends: give `loginctl enable-linger` to let your services go on while you are not logged in, and `service install` without this option."
+    ),
+    "service install --force": Text(
+        "`service install` no longer moves a unit away: move it with `mv`, or remove that of a workspace that has moved with `recalld service uninstall`, and give the command without `--force`."
+    ),
 }
 
 #: The error that typer raises for wrong arguments: click's class in older versions, a copy of it in newer ones.
@@ -130,13 +156,15 @@ def _parsed(commands: Any, call: Call) -> int:
         said = getattr(error, "format_message", error.__str__)()
         command = getattr(getattr(error, "ctx", None), "command_path", "recalld")
         if instead := _with_option(call.argv, command, said):
-            return call.say(Text("usage.fault", fault=instead, command=command), BadRequest.exit_code)
+            return call.say(Text("{fault}. See `{command} --help`.", fault=instead, command=command), BadRequest.exit_code)
         if call.language == "zh":
             from .help import usage_fault
 
-            return call.say(Text("usage.fault", fault=usage_fault(said), command=command), BadRequest.exit_code)
-        code = "usage.question" if said.endswith("?") else "usage.fault"
-        return call.say(Text(code, fault=said.rstrip(".?"), command=command), BadRequest.exit_code)
+            return call.say(
+                Text("{fault}. See `{command} --help`.", fault=usage_fault(said), command=command), BadRequest.exit_code
+            )
+        fault = msgid("{fault}? See `{command} --help`.") if said.endswith("?") else msgid("{fault}. See `{command} --help`.")
+        return call.say(Text(fault, fault=said.rstrip(".?"), command=command), BadRequest.exit_code)
     except SystemExit as ended:
         # fish asks by this exit code whether anything completes; typer also exits so if the reader of the output has gone
         return 1 if COMPLETE in os.environ and ended.code else 0
@@ -154,4 +182,6 @@ def _with_option(argv: list[str], command: str, said: str) -> Text | None:
     if command == "recalld restore" and words[-1].endswith(".tar"):
         form = _WANTED_OF_TAR
     given = form.format(shlex.quote(shortened(" ".join(words[1:]))))
-    return Text("usage.words_alone", command=f"recalld -w {typed(Path(place))} {given}" if place else f"recalld {given}")
+    return Text(
+        "Give the words as in `{command}`", command=f"recalld -w {typed(Path(place))} {given}" if place else f"recalld {given}"
+    )

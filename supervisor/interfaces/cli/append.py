@@ -14,10 +14,10 @@ from ...operations.history import AppendRequest
 from ...operations.history import append as append_operation
 from ...operations.operation import perform
 from ...protocol.message import is_role
-from ...storage.catalogue import Text
 from ...storage.clock import fixed_clock, utc_now
 from ...storage.errors import BadConfig, BadFile, BadRequest, StorageError
 from ...storage.instant import why_not_said_at
+from ...storage.texts import Text
 from .call import refuse_other_chats, refuse_plain_folder, unprinted
 from .output import as_json
 
@@ -54,7 +54,7 @@ def append(
         if jsonl:
             raise ValueError("its input is at its client")
     elif sys.stdin is None and (jsonl or text == "-"):  # descriptor 0 may be some other file then
-        raise BadRequest("--jsonl" if jsonl else "--text", Text("append.input_closed"))
+        raise BadRequest("--jsonl" if jsonl else "--text", Text("standard input is closed"))
     try:
         ws, began = call.opened_made(workspace, now)
         add: Callable[..., list[str]] = partial(_append, call, ws)
@@ -64,16 +64,16 @@ def append(
     if jsonl:
         return _append_lines(call, ws, began, add, json=json)
     if not role or text is None:
-        raise BadRequest("append", Text("append.needs"))
+        raise BadRequest("append", Text("it needs --role and --text, or --jsonl"))
     if not is_role(role):
-        raise BadRequest("--role", Text("message.odd_role", role=role))
+        raise BadRequest("--role", Text("{role!r} is no role; give user, assistant, system or tool", role=role))
     if chat is not None:
         refuse_other_chats(chat)
     if at is not None and (why := why_not_said_at(at, ws.zone, began + ws.config.archive.future_limit)):
         raise BadRequest("--at", why)
     words = call.read_words() if text == "-" else text
     if not words.strip():
-        raise BadRequest("--text", Text("append.empty"))
+        raise BadRequest("--text", Text("it is empty, and nothing was added; give the words of the message"))
     fields = {"role": role, "text": words, "createdAt": at, "channel": channel, "session": session, "chat": chat}
     raw = {key: value for key, value in fields.items() if value is not None}
     code = _acknowledge(call, add([raw], began, as_found=False), json=json)
@@ -88,7 +88,14 @@ def _tell_secret(call: Call, ws: Workspace, words: str) -> None:
 
     privacy = ws.config.privacy
     if privacy.redact != "off" and has_secret(words, privacy.forms):
-        call.say(Text(f"append.secret.{privacy.redact}"), 0)
+        call.say(
+            Text("it looks as if a secret were in it: a mark was stored in its place.")
+            if privacy.redact == "store"
+            else Text(
+                'it looks as if a secret were in it. It is kept in your files as you gave it, and hidden from models; `recalld forget` takes it back, `[privacy] redact = "store"` stores a mark in the place of the next one.'
+            ),
+            0,
+        )
 
 
 def _acknowledge(call: Call, ids: list[str], *, json: bool) -> int:
@@ -96,7 +103,7 @@ def _acknowledge(call: Call, ids: list[str], *, json: bool) -> int:
     if not ids:
         return 0
     if sys.stdout is None:
-        return call.say(Text("append.output_closed"), StorageError.exit_code)
+        return call.say(Text("standard output is closed: the ids of what was added can't be printed."), StorageError.exit_code)
     try:
         for identity in ids:
             call.show(as_json({"id": identity}) if json else identity)
@@ -142,7 +149,13 @@ def _leaving(call: Call, ws: Workspace, refused: BadConfig) -> Callable[..., lis
         ids = leave(raws, now, entropy, drop_box=ws.drop_box, settings=ws.config.archive)
         if ids and not is_told:
             is_told = True
-            call.say(Text("append.left", why=refused.sentence), 0)
+            call.say(
+                Text(
+                    "the configuration is wrong, so what you gave waits in inbox.d/new for a supervisor whose configuration is right: {why}.",
+                    why=refused.sentence,
+                ),
+                0,
+            )
         return ids
 
     return leave_them

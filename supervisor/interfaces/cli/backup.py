@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ...storage.catalogue import Text
 from ...storage.clock import fixed_clock, utc_now
 from ...storage.errors import BadFile, BadRequest, NoWorkspace, SupervisorError
+from ...storage.texts import Text
 from ..locate import version
 from .app import Context, Folder, Json, Now  # noqa: TC001 - typer reads the annotations
 from .output import as_json, as_text, in_local_times, wire
@@ -129,8 +129,20 @@ def backup_restore(
     _show(call, found, None if json else zone)
     if not all(known):
         if call.named:
-            call.say(Text("backup.other_memory", root=call.root_of(None)), 0)
-        call.say(Text("backup.as_of", time=in_local_times(contents.created_at, zone), into=typed(_absolute(into))), 0)
+            call.say(
+                Text(
+                    "-w: {root} is not the workspace that this backup was made from, and was not used.", root=call.root_of(None)
+                ),
+                0,
+            )
+        call.say(
+            Text(
+                "the memory is as it was on {time}; anything that was forgotten after that is in it again. `recalld -w {into} forget --help` says how to forget it again; or, where you still have the workspace that forgot it, restore once more with `-w` and that one.",
+                time=in_local_times(contents.created_at, zone),
+                into=typed(_absolute(into)),
+            ),
+            0,
+        )
 
 
 def _forget_in(call: Call, folder: Path) -> bool:

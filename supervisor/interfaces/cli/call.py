@@ -15,11 +15,12 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NoReturn
 
-from ...storage.catalogue import Text, render
 from ...storage.clock import Clock, fixed_clock, to_wire, utc_now
-from ...storage.errors import BadRequest, InternalError, SupervisorError, as_supervisor_error, from_os_error
+from ...storage.errors import BadRequest, InternalError, SupervisorError
 from ...storage.instant import read_instant, why_no_instant
+from ...storage.os_errors import as_supervisor_error, from_os_error
 from ...storage.output import is_journal
+from ...storage.texts import Text, render
 from ...text.lazy_re import lazy_re
 from ...text.printable import printable, printable_line
 from ...text.record import record
@@ -112,7 +113,7 @@ class Call:
         try:
             print(printable(text))
         except OSError as error:
-            raise OSError(error.errno, error.strerror, Text("file.standard_output")) from error
+            raise OSError(error.errno, error.strerror, Text("standard output")) from error
 
     def say(self, sentence: object, code: int) -> int:
         """Print the sentence on standard error, in the language of the reader, and return the exit code."""
@@ -163,7 +164,9 @@ class Call:
         if found is None:
             raise BadRequest(option, why_no_instant(text, UTC))
         if found.year > _LAST_YEAR:
-            raise BadRequest(option, Text("time.calendar_end", value=text, year=_LAST_YEAR))
+            raise BadRequest(
+                option, Text("{value!r} is at the end of the calendar; give a year up to {year}", value=text, year=_LAST_YEAR)
+            )
         self._keep_moment(found)
         return found
 
@@ -241,7 +244,7 @@ class Call:
     def tell_undo(self) -> None:
         """Say on standard error how what was done is taken back, to a person at a terminal."""
         if self.acts and self.is_watched:
-            self.say(Text("diary.take_back", id=self.acts[0]), 0)
+            self.say(Text("`recalld undo {id}` takes this back", id=self.acts[0]), 0)
 
     @contextlib.contextmanager
     def control(self) -> Iterator[Control]:
@@ -302,13 +305,13 @@ class ServedCall(Call):
 def refuse_plain_folder(root: Path) -> None:
     """Raise BadRequest if no `init`, supervisor, CountBot or OpenClaw has made the folder."""
     if not any((root / name).exists() for name in _MADE_WITH):
-        raise BadRequest("--workspace", Text("argument.plain_folder", root=root))
+        raise BadRequest("--workspace", Text("{root} is no workspace; `recalld init -w {root}` makes it one", root=root))
 
 
 def refuse_other_chats(chat: str) -> None:
     """Raise BadRequest if *chat*, what `--chat` gives, is none of the three kinds."""
     if chat not in ("direct", "group", "channel"):
-        raise BadRequest("--chat", Text("argument.no_chat", value=chat))
+        raise BadRequest("--chat", Text("{value!r} is not direct, group or channel", value=chat))
 
 
 def exit_code_of(call: Call, command: Callable[[], int]) -> int:
@@ -318,13 +321,13 @@ def exit_code_of(call: Call, command: Callable[[], int]) -> int:
     except SupervisorError as error:
         return call.say(error, error.exit_code)
     except KeyboardInterrupt:
-        return call.say(Text("usage.interrupted"), 130)
+        return call.say(Text("interrupted."), 130)
     except BrokenPipeError:
         return 0  # the reader of the output has closed it
     except (OSError, RuntimeError, ExceptionGroup) as error:
         while isinstance(error, ExceptionGroup):  # of a server's tasks: the first says it
             error = error.exceptions[0]
-        refused = as_supervisor_error(error, "the command", Text("file.workspace"))
+        refused = as_supervisor_error(error, "the command", Text("the workspace"))
         if isinstance(refused, InternalError):
             raise
         return call.say(refused, refused.exit_code)
@@ -355,7 +358,7 @@ def unprinted(call: Call, error: OSError) -> int:
     os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # buffered output goes there at the end of the process
     if isinstance(error, BrokenPipeError):
         return 0
-    refused = from_os_error(error, Text("file.standard_output"))
+    refused = from_os_error(error, Text("standard output"))
     return call.say(refused, refused.exit_code)
 
 

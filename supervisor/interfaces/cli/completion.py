@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Annotated, Final
 import typer
 from typer.completion import completion_init, get_completion_script  # type: ignore[attr-defined]
 
-from ...storage.catalogue import Text
 from ...storage.errors import BadRequest
+from ...storage.texts import Text
 from .app import COMPLETE, Context
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ def completion(
     """Print a script for the shell, which completes commands and options by their help."""
     call: Call = ctx.obj
     if shell not in _SHELLS:
-        raise BadRequest("shell", Text("argument.no_shell", value=shell))
+        raise BadRequest("shell", Text("{value!r} is not bash, zsh or fish", value=shell))
     call.show(get_completion_script(prog_name="recalld", complete_var=COMPLETE, shell=shell))
 
 

@@ -23,11 +23,12 @@ from ...host.notify import ServiceManager
 from ...protocol.config import OF_A_FLEET
 from ...protocol.making import is_made
 from ...protocol.paths import FLEET, WorkspacePaths
-from ...storage.catalogue import Text
 from ...storage.disk import RealDisk
-from ...storage.errors import AlreadyRuns, BadRequest, Busy, why_refused
+from ...storage.errors import AlreadyRuns, BadRequest, Busy
 from ...storage.files import Files
+from ...storage.os_errors import why_refused
 from ...storage.signals import on_signals
+from ...storage.texts import Text
 from .app import Context, Json  # noqa: TC001 - typer reads the annotations
 
 if TYPE_CHECKING:
@@ -84,7 +85,14 @@ class Fleet:
         left, now_s = _STARTED_AT_ONCE, time.monotonic()
         for name, child in list(self.children.items()):
             if code := child.take_end(now_s):
-                self._say(Text("fleet.ended", name=name, code=code, seconds=round(child.not_before_s - now_s)))
+                self._say(
+                    Text(
+                        "{name}: its process has ended with exit code {code}; it is started again in {seconds} s.",
+                        name=name,
+                        code=code,
+                        seconds=round(child.not_before_s - now_s),
+                    )
+                )
             if name not in names:
                 if child.process:
                     child.process.terminate()
@@ -106,7 +114,13 @@ class Fleet:
             )
         except OSError as error:
             child.not_before_s = child.started_s + _LONGEST_S
-            self._say(Text("fleet.not_started", name=name, why=why_refused(error)))
+            self._say(
+                Text(
+                    "{name}: the system starts no process for it: {why}; it is tried again in ten minutes.",
+                    name=name,
+                    why=why_refused(error),
+                )
+            )
 
     def restart(self) -> None:
         """Have every process end; the next looks start them again, with the installed code."""
@@ -145,9 +159,15 @@ def fleet(
         with files.lock_for_life(folder / FLEET / "lock", wait_s=1.0):
             on_signals(stopping.set)
             signal.signal(signal.SIGHUP, lambda *_: parent.restart())
-            call.say(Text("fleet.leaves", root=folder), 0)
+            call.say(
+                Text(
+                    "each workspace in {root} runs in a process of its own now, and `recalld fleet` leaves in the next version; `recalld service install` puts a service for each workspace, recalld@NAME.service, in the place of the unit of a fleet (docs/how-to/many-workspaces.md).",
+                    root=folder,
+                ),
+                0,
+            )
             if (file := folder / "fleet.toml").exists():
-                call.say(Text("fleet.no_longer_read", file=file), 0)
+                call.say(Text("{file} is no longer read; you may delete it.", file=file), 0)
             while not stopping.is_set():
                 parent.look()
                 manager.round_done(f"{len(parent.children)} workspaces", has_index=True)
@@ -155,19 +175,19 @@ def fleet(
             manager.stopping()
             parent.end()
     except Busy:
-        raise AlreadyRuns(folder, Text("fleet.a_fleet")) from None
+        raise AlreadyRuns(folder, Text("a fleet")) from None
 
 
 def _root(given: Path | None) -> Path:
     """Return the folder of the workspaces; BadRequest if none is named, or what is none."""
     named = given or os.environ.get(f"{OF_A_FLEET}ROOT")
     if not named:
-        raise BadRequest("--root", Text("fleet.name_root"))
+        raise BadRequest("--root", Text("no folder is named; give `--root DIR`, or set RECALLD_FLEET_ROOT"))
     folder = Path(os.path.realpath(Path(named).expanduser()))
     if not folder.is_dir():
-        raise BadRequest("--root", Text("fleet.no_root", root=folder))
+        raise BadRequest("--root", Text("{root} is no folder; make it first", root=folder))
     if is_made(folder) and not (folder / FLEET).exists():
-        raise BadRequest("--root", Text("fleet.is_workspace", root=folder))
+        raise BadRequest("--root", Text("{root} is a workspace itself; give the folder above it", root=folder))
     return folder
 
 

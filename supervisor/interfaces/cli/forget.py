@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import sys
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
-from ...storage.catalogue import Text, find
 from ...storage.errors import BadRequest
+from ...storage.texts import Text, msgid
 from ...text.printable import shortened
 from .app import Context, Folder, Json, Now  # noqa: TC001 - typer reads the annotations
 from .output import as_json, wire
@@ -19,6 +19,23 @@ if TYPE_CHECKING:
     from .call import Call
 
 Yes = Annotated[bool, typer.Option("--yes", help="without asking")]
+
+#: That there is nothing to forget, by what was asked for.
+_NONE: Final = {
+    "message": msgid(
+        "nothing to forget: no message has the id {value!r}; `recalld forget --match WORDS` shows the ids, and asks."
+    ),
+    "session": msgid("nothing to forget: no message names the session {value!r}."),
+    "day": msgid("nothing to forget: no message is of {value}."),
+    "file": msgid("nothing to forget: there is no file {value!r} in memory/ and attachments/."),
+}
+#: Who speaks.
+_ROLES: Final = {
+    "user": msgid("user"),
+    "assistant": msgid("assistant"),
+    "system": msgid("system"),
+    "tool": msgid("tool"),
+}
 
 
 def forget(
@@ -44,7 +61,9 @@ def forget(
     named = {"message": message, "line": line, "match": match, "session": session, "day": day, "file": file}
     given = {by: value for by, value in named.items() if value is not None} | ({"removed": ""} if removed else {})
     if len(given) != 1:
-        raise BadRequest("forget", Text("forget.one_way"))
+        raise BadRequest(
+            "forget", Text("give exactly one of --message, --line, --match, --session, --day, --file and --removed")
+        )
     by, value = next(iter(given.items()))
 
     def ask(**more: Any) -> Forgotten:
@@ -52,13 +71,12 @@ def forget(
 
     shown = ask()
     if not json:
-        missing = f"forget.none.{by}" if by in ("message", "session", "day", "file") else "forget.nothing"
-        show_forgetting(call, shown, Text(missing, value=value))
+        show_forgetting(call, shown, Text(_NONE.get(by, msgid("nothing to forget.")), value=value))
     if shown.is_empty or not (yes or _wants(call, json=json)):
         if json:
             call.show(as_json(asdict(shown)))
         elif not shown.is_empty:
-            call.say(Text("forget.kept"), 0)
+            call.say(Text("nothing was forgotten; --yes forgets it without a question."), 0)
         return
     done = ask(yes=True, shown=shown.digest)
     if json:
@@ -71,38 +89,46 @@ def _wants(call: Call, *, json: bool) -> bool:
     """Return whether the person wants it; nobody is asked who can't answer."""
     if json or not (sys.stdin and sys.stdin.isatty()):
         return False
-    return typer.confirm(call.render(Text("forget.ask")), default=False, err=True)
+    return typer.confirm(call.render(Text("Forget this for good? It can't be undone.")), default=False, err=True)
 
 
 def show_forgotten(call: Call, done: Forgotten) -> None:
     """Print how much was forgotten, or that the supervisor goes on with it."""
-    call.show(call.render(Text("forget.done", amounts=done.amounts) if done.done else Text("forget.goes_on")))
+    call.show(
+        call.render(
+            Text("forgotten: {amounts}", amounts=done.amounts)
+            if done.done
+            else Text("it is written down, and the supervisor goes on with it; `recalld status` says when it is done.")
+        )
+    )
 
 
 def show_forgetting(call: Call, shown: Forgotten, nothing: Text) -> None:
     """Print what would be forgotten, place by place, or that nothing would; and which files of one's own have the words."""
-    left = [call.render(Text("forget.left", path=path)) for path in shown.left]
+    left = [
+        call.render(Text("the same words stand in {path}, which is yours: take them out there.", path=path))
+        for path in shown.left
+    ]
     if shown.is_empty:
         call.show("\n".join([call.render(nothing), *left]))
         return
-    lines = [call.render(Text("forget.head", amounts=shown.amounts))]
+    lines = [call.render(Text("to be forgotten: {amounts}", amounts=shown.amounts))]
     lines += [_line(call, one) for one in (*shown.messages, *shown.lines)]
     lines += [f"  {name}" for name in shown.files]
     lines += ["", *(f"- {call.render(spot.sentence)}" for spot in shown.places)]
     lines += ["", *left] if left else []
-    lines += ["", call.render(Text("forget.outside")), *(f"- {call.render(one)}" for one in shown.outside)]
+    lines += ["", call.render(Text("What recalld can't reach:")), *(f"- {call.render(one)}" for one in shown.outside)]
     call.show("\n".join(lines))
 
 
 def _line(call: Call, one: ToForget) -> str:
-    ref = call.render(Text("forget.undone")) if one.is_undone else one.ref
+    ref = call.render(Text("kept for undo")) if one.is_undone else one.ref
     return "  " + "  ".join(filter(None, (ref, one.day, _role(call, one.role), one.text)))
 
 
 def _role(call: Call, role: str) -> str:
     """Return the word for who speaks; a role of a program's own as it is."""
-    word = find(f"forget.role.{role}")
-    return call.render(word) if word else role
+    return call.render(Text(_ROLES[role])) if role in _ROLES else role
 
 
 def undo(
@@ -117,9 +143,9 @@ def undo(
 
     call: Call = ctx.obj
     done = call.perform(operations.undo, operations.UndoRequest(id=act), workspace, now)
-    lines = [Text("diary.did", what=done.what) if done.done else Text("diary.was_undone")]
-    lines += [Text("diary.taken", text=shortened(one)) for one in done.taken]
-    lines += [Text("diary.back", text=shortened(one)) for one in done.back]
+    lines = [Text("undone: {what}", what=done.what) if done.done else Text("it was undone already; nothing changes.")]
+    lines += [Text("  taken away: {text}", text=shortened(one)) for one in done.taken]
+    lines += [Text("  there again: {text}", text=shortened(one)) for one in done.back]
     call.show(as_json(asdict(done)) if json else "\n".join(map(call.render, lines)))
 
 
@@ -148,9 +174,33 @@ def prune(
     if json:
         call.show(as_json(wire(asdict(done))))
         return
-    code = "diary.would_prune" if dry_run else "diary.pruned_now" if done.files else "diary.pruned_none"
-    lines = [call.render(Text(code, count=len(done.files), bytes=done.bytes)), *(f"  {name}" for name in done.files)]
-    lines += [call.render(Text("diary.uncovered", count=done.uncovered))] if done.uncovered else []
+    moved = (
+        msgid("files that went to trash/: {count} ({bytes} bytes); `recalld undo` with the id in CHANGES.md brings them back")
+        if done.files
+        else msgid("no file went to trash/.")
+    )
+    lines = [
+        call.render(
+            Text(
+                msgid("files that would go to trash/: {count} ({bytes} bytes)") if dry_run else moved,
+                count=len(done.files),
+                bytes=done.bytes,
+            )
+        ),
+        *(f"  {name}" for name in done.files),
+    ]
+    lines += (
+        [
+            call.render(
+                Text(
+                    "files as old as these that stay, since no summary of a model covers them as they are: {count}",
+                    count=done.uncovered,
+                )
+            )
+        ]
+        if done.uncovered
+        else []
+    )
     call.show("\n".join(lines))
     call.tell_undo()
 

@@ -1,16 +1,14 @@
 """
 The help of commands, and the errors about arguments, in Chinese; in English the list of commands in whole sentences.
 
-The English help of a command is its docstring; that of an option is at its definition. The Chinese help is in the catalogue,
-under the names of the command and the option.
+The English help of a command is its docstring; that of an option is at its definition. Its Chinese is that of this English.
 """
 
 from __future__ import annotations
 
-from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final
 
-from ...storage.catalogue import Text, render, template
+from ...storage.texts import Text, msgid, render, template
 from ...text.lazy_re import lazy_re
 from .output import columns
 
@@ -21,41 +19,53 @@ if TYPE_CHECKING:
 _EXTRA: Final = lazy_re(r"\[(?:(?P<range>[^\[\];]+); )?(?P<required>required)\]$|\[default: (?P<default>[^\]]+)\]$")
 #: A word that must stay whole, with the blanks before it; or one character, after which a Chinese line may be broken.
 _PIECE: Final = lazy_re(r" *(?:[!-~]+|[^!-~\s][，。；：、）」？]*)")
-#: The parser's messages about wrong arguments, each with the code of its text; groups are the fields.
+#: The parser's messages about wrong arguments, each with its text; groups are the fields.
 _FAULTS: Final = tuple(
-    (lazy_re(pattern), code)
-    for pattern, code in (
-        (r"No such command (?P<name>.+?)\. Did you mean (?P<near>.+)", "usage.no_command_near"),
-        (r"No such command (?P<name>.+)", "usage.no_command"),
-        (r"No such option: (?P<name>\S+) Did you mean (?P<near>.+)", "usage.no_option_near"),
-        (r"No such option: (?P<name>\S+) \(Possible options: (?P<near>.+)\)", "usage.no_option_near"),
-        (r"No such option: (?P<name>.+)", "usage.no_option"),
-        (r"Missing argument (?P<name>.+)", "usage.missing_argument"),
-        (r"Missing option (?P<name>.+)", "usage.missing_option"),
-        (r"Missing command", "usage.missing_command"),
-        (r"Option (?P<name>.+) requires an argument", "usage.needs_value"),
-        (r"Option (?P<name>.+) does not take a value", "usage.takes_no_value"),
-        (r"Got unexpected extra arguments?(?:\(s\))? \((?P<name>.+)\)", "usage.too_many"),
-        (r"Invalid value for (?P<name>.+?): (?P<why>.+)", "usage.bad_value"),
-        (r"(?P<value>.+) is not in the range x>=(?P<least>.+)", "usage.too_small"),
-        (r"(?P<value>.+) is not in the range (?P<least>.+)<=x<=(?P<most>.+)", "usage.out_of_range"),
-        (r"(?P<value>.+) is not a valid int(?:eger)?(?: range)?", "usage.no_integer"),
-        (r"(?P<value>.+) is not a valid float(?: range)?", "usage.no_number"),
+    (lazy_re(pattern), text)
+    for pattern, text in (
+        (r"No such command (?P<name>.+?)\. Did you mean (?P<near>.+)", msgid("No such command {name}. Did you mean {near}")),
+        (r"No such command (?P<name>.+)", msgid("No such command {name}")),
+        (r"No such option: (?P<name>\S+) Did you mean (?P<near>.+)", msgid("No such option: {name} Did you mean {near}")),
+        (
+            r"No such option: (?P<name>\S+) \(Possible options: (?P<near>.+)\)",
+            msgid("No such option: {name} Did you mean {near}"),
+        ),
+        (r"No such option: (?P<name>.+)", msgid("No such option: {name}")),
+        (r"Missing argument (?P<name>.+)", msgid("Missing argument {name}")),
+        (r"Missing option (?P<name>.+)", msgid("Missing option {name}")),
+        (r"Missing command", msgid("Missing command")),
+        (r"Option (?P<name>.+) requires an argument", msgid("Option {name} requires an argument")),
+        (r"Option (?P<name>.+) does not take a value", msgid("Option {name} does not take a value")),
+        (r"Got unexpected extra arguments?(?:\(s\))? \((?P<name>.+)\)", msgid("Got unexpected extra arguments ({name})")),
+        (r"Invalid value for (?P<name>.+?): (?P<why>.+)", msgid("Invalid value for {name}: {why}")),
+        (r"(?P<value>.+) is not in the range x>=(?P<least>.+)", msgid("{value} is not in the range x>={least}")),
+        (
+            r"(?P<value>.+) is not in the range (?P<least>.+)<=x<=(?P<most>.+)",
+            msgid("{value} is not in the range {least}<=x<={most}"),
+        ),
+        (r"(?P<value>.+) is not a valid int(?:eger)?(?: range)?", msgid("{value} is not a valid integer")),
+        (r"(?P<value>.+) is not a valid float(?: range)?", msgid("{value} is not a valid float")),
     )
 )
+#: The headings of a page of help.
+_HEADINGS: Final = {
+    "Options": msgid("Options"),
+    "Arguments": msgid("Arguments"),
+    "Commands": msgid("Commands"),
+}
 
 
 def usage_fault(message: str) -> str:
-    """Return the parser's *message* about wrong arguments as a text of the catalogue; unchanged if it is not known here."""
+    """Return the parser's *message* about wrong arguments as a text of ours; unchanged if it is not known here."""
     message = message.rstrip(".?")
-    for pattern, code in _FAULTS:
+    for pattern, text in _FAULTS:
         if found := pattern.fullmatch(message):
             fields: dict[str, Any] = found.groupdict()
             if "why" in fields:
                 fields["why"] = usage_fault(fields["why"])
             if "near" in fields:
                 fields["near"] = fields["near"].split(", ")
-            return Text(code, **fields)
+            return Text(text, **fields)
     return message
 
 
@@ -67,34 +77,26 @@ def in_english(command: Any) -> Any:
     return command
 
 
-def in_chinese(command: Any, words: tuple[str, ...] = ()) -> Any:
-    """Return the *command*, whose name is *words*, with Chinese help, also for its subcommands and options."""
+def in_chinese(command: Any) -> Any:
+    """Return the *command* with Chinese help, also for its subcommands and options."""
     context: Any = type(command).context_class
     command.context_class = type("ChineseContext", (context,), {"formatter_class": _formatter(context.formatter_class)})
-    command.help = _help_of(".".join(words) or "recalld")
+    command.help = template(command.help, "zh")
     command.short_help = command.help.partition("\n")[0].rstrip("。")
-    command.options_metavar = _render("usage.options_metavar")
+    command.options_metavar = _render(Text("[OPTIONS]"))
     if below := getattr(command, "commands", None):
-        command.subcommand_metavar = _render("usage.command_metavar")
-        for name, inner in below.items():
-            in_chinese(inner, (*words, name))
-    for one in command.params:
-        one.help = _help_of(".".join((*words, one.name)), one.name)
+        command.subcommand_metavar = _render(Text("COMMAND [ARGS]..."))
+        for inner in below.values():
+            in_chinese(inner)
+    for parameter in command.params:
+        parameter.help = template(parameter.help, "zh")
     if shown := command.get_help_option(context(command)):
-        shown.help = _render("usage.show_help")
+        shown.help = _render(Text("Show this message and exit."))
     return command
 
 
-def _help_of(name: str, option: str = "") -> str:
-    """Return the help of a command or an option: its own, that of the command that it is another name of, or that of all."""
-    for code in (name, name.removeprefix("memory.")):
-        with suppress(KeyError):
-            return template(f"help.{code}", "zh")
-    return template(f"help.option.{option}", "zh")
-
-
-def _render(code: str) -> str:
-    return render(Text(code), "zh")
+def _render(text: Text) -> str:
+    return render(text, "zh")
 
 
 def _formatter(base: Any) -> Any:
@@ -105,11 +107,11 @@ def _formatter(base: Any) -> Any:
 
         def write_usage(self, prog: str, args: str = "", _prefix: str | None = None) -> None:
             """Write the line that shows how the command is typed."""
-            super().write_usage(prog, args, _render("usage.prefix"))
+            super().write_usage(prog, args, _render(Text("Usage: ")))
 
         def write_heading(self, heading: str) -> None:
             """Write the heading of a section."""
-            self.write(f"{_render(f'usage.heading_{heading.lower()}')}：\n")
+            self.write(f"{_render(Text(_HEADINGS[heading]))}：\n")
 
         def write_text(self, text: str) -> None:
             """Write paragraphs."""
@@ -133,8 +135,8 @@ def _formatter(base: Any) -> Any:
 
 def _extra(found: re.Match[str]) -> str:
     if found["default"]:
-        return f"[{render(Text('usage.default', value=found['default']), 'zh')}]"
-    return f"[{'；'.join(filter(None, [found['range'], _render('usage.required')]))}]"
+        return "[" + _render(Text("default: {value}", value=found["default"])) + "]"
+    return "[" + "；".join(filter(None, [found["range"], _render(Text("required"))])) + "]"
 
 
 def broken(text: str, width: int) -> list[str]:

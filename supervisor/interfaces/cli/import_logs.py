@@ -11,12 +11,12 @@ from contextlib import contextmanager
 from dataclasses import asdict
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
-from ...storage.catalogue import Text
 from ...storage.errors import BadFile, BadRequest
+from ...storage.texts import Text, msgid
 from ...text.printable import printable_line
 from .app import Context, Folder, Json, Now  # noqa: TC001 - typer reads the annotations
 from .output import as_json, progress, wire
@@ -37,6 +37,18 @@ _ORDERS = ("dmy", "mdy", "ymd")
 #: People of a group, and files that were left out, that are named one by one.
 _MOST_NAMED = 12
 
+#: How many there are: a single one, and several.
+_ONE: Final = {
+    "messages": msgid("{count} message"),
+    "conversations": msgid("{count} conversation"),
+    "days": msgid("{count} day"),
+}
+_MANY: Final = {
+    "messages": msgid("{count} messages"),
+    "conversations": msgid("{count} conversations"),
+    "days": msgid("{count} days"),
+}
+
 
 def import_logs(
     ctx: Context,
@@ -51,22 +63,14 @@ def import_logs(
 ) -> None:
     """Add conversations that other programs have kept; what is there already is not added twice."""
     call: Call = ctx.obj
-    from ...importing.kinds import CLIENTS, LEFT, logs_of
     from ...importing.run import bring_in
 
     if not what:
         _show_clients(call, json=json)
         return
     if dates and dates not in _ORDERS:
-        raise BadRequest("--dates", Text("argument.not_allowed", value=dates, allowed=", ".join(_ORDERS)))
-    client = next((kind for kind in CLIENTS if kind.name == what), None)
-    paths = [Path(what).expanduser()]
-    if what in LEFT and not paths[0].exists():
-        raise BadRequest("import", Text("importing.left_client", client=LEFT[what]))
-    if client and not paths[0].exists():
-        paths = logs_of(client, os.environ)
-        if not paths:
-            raise BadRequest("import", Text("importing.no_logs", client=client.label))
+        raise BadRequest("--dates", Text("{value} is not allowed, give {allowed}", value=dates, allowed=", ".join(_ORDERS)))
+    paths = _paths(what)
     ws, at = call.opened(workspace, now)
     is_whole, is_stopped = True, False
     who = partial(_who, call, me, asks=not (dry_run or json))
@@ -77,8 +81,7 @@ def import_logs(
             )
         call.show(as_json(wire(asdict(done))) if json else _told(call, done, ws.zone, dry_run=dry_run))
         if left := getattr(done, "unread", None):
-            file, count = getattr(done, "unread_file", None), sum(left.values())
-            call.say(Text("importing.unread_in", count=count, file=file) if file else Text("importing.unread", count=count), 0)
+            _tell_unread(call, sum(left.values()), getattr(done, "unread_file", None))
         is_stopped |= bool(getattr(done, "left", 0))
         if is_stopped:
             break
@@ -94,7 +97,9 @@ def _who(call: Call, me: str, people: Mapping[str, int], *, asks: bool) -> str:
     if not me and asks and people and sys.stdin.isatty() and sys.stderr.isatty():
         before = signal.signal(signal.SIGINT, signal.default_int_handler)  # Ctrl-C ends the question, too
         try:
-            asked = printable_line(call.render(Text("importing.who", people=_people(people))))
+            asked = printable_line(
+                call.render(Text("Who of them are you? {people}. Your name, or Enter for none of them", people=_people(people)))
+            )
             me = typer.prompt(asked, "", show_default=False, err=True)
         finally:
             signal.signal(signal.SIGINT, before)
@@ -102,8 +107,12 @@ def _who(call: Call, me: str, people: Mapping[str, int], *, asks: bool) -> str:
         return ""
     found = min((name for name in people if _folded(name) == _folded(me)), key=lambda name: name != me.strip(), default=None)
     if found is None:
-        code = "importing.nobody" if people else "importing.no_people"
-        raise BadRequest("--me", Text(code, name=me, **({"people": _people(people)} if people else {})))
+        nobody = (
+            Text("{name} is none of the people in it: {people}; nothing was added", name=me, people=_people(people))
+            if people
+            else Text("{name} can't be told from others, since nobody in it has a name; nothing was added", name=me)
+        )
+        raise BadRequest("--me", nobody)
     return found
 
 
@@ -113,9 +122,9 @@ def _folded(name: str) -> str:
 
 def _people(people: Mapping[str, int]) -> tuple[Text, ...]:
     """Return who said how much, the first of many."""
-    shown = (Text("importing.person", name=name, count=count) for name, count in [*people.items()][:_MOST_NAMED])
+    shown = (Text("{name} ({count})", name=name, count=count) for name, count in [*people.items()][:_MOST_NAMED])
     rest = len(people) - _MOST_NAMED
-    return (*shown, *([Text("importing.other_people", count=rest)] if rest > 0 else []))
+    return (*shown, *([Text("{count} more", count=rest)] if rest > 0 else []))
 
 
 @contextmanager
@@ -139,12 +148,28 @@ def _show_clients(call: Call, *, json: bool) -> None:
         call.show(as_json(found))
         return
     lines = [
-        call.render(Text("importing.client", label=kind.label, folder=folder, name=kind.name))
+        call.render(
+            Text(
+                "{label}: logs in {folder}; `recalld import {name}` adds them.", label=kind.label, folder=folder, name=kind.name
+            )
+        )
         for kind in CLIENTS
         for folder in found[kind.name]
     ]
-    lines = lines or [call.render(Text("importing.no_client"))]
-    call.show("\n".join([*lines, call.render(Text("importing.what", kinds=labels()))]))
+    lines = lines or [call.render(Text("No client of this machine has kept logs."))]
+    call.show(
+        "\n".join(
+            [
+                *lines,
+                call.render(
+                    Text(
+                        "`recalld import PATH` reads a file, a folder or a ZIP archive of: {kinds}; and copies Markdown notes.",
+                        kinds=labels(),
+                    )
+                ),
+            ]
+        )
+    )
 
 
 def _told(call: Call, done: Imported | Copied, zone: ZoneInfo, *, dry_run: bool) -> str:
@@ -154,50 +179,138 @@ def _told(call: Call, done: Imported | Copied, zone: ZoneInfo, *, dry_run: bool)
     told = _told_notes(done, dry_run=dry_run) if isinstance(done, Copied) else _told_talk(done, zone, dry_run=dry_run)
     if done.left_out:
         names = [*done.left_out[:_MOST_NAMED], *("…" for _ in done.left_out[_MOST_NAMED:][:1])]
-        told.append(Text("importing.left_out", count=len(done.left_out), names=names))
+        told.append(
+            Text(
+                "Left out: {count}. These are links, or their names lead elsewhere or can't be those of files: {names}",
+                count=len(done.left_out),
+                names=names,
+            )
+        )
     return "\n".join(map(call.render, told))
 
 
 def _told_notes(done: Copied, *, dry_run: bool) -> list[Text]:
-    code = "importing.notes_would" if dry_run else "importing.notes"
     known = done.notes - done.copied - len(done.different) - len(done.too_large) - len(done.left_out)
-    told = [Text(code, notes=done.notes, copied=done.copied, known=known, folder=done.folder)]
-    told += [Text("importing.note_differs", name=name) for name in done.different]
-    return told + [Text("importing.note_too_large", name=name) for name in done.too_large]
+    notes = (
+        msgid("Notes {notes}: would be copied to {folder} {copied}, there already {known}.")
+        if dry_run
+        else msgid("Notes {notes}: copied to {folder} {copied}, there already {known}.")
+    )
+    told = [Text(notes, notes=done.notes, copied=done.copied, known=known, folder=done.folder)]
+    told += [
+        Text("{name} was not copied: another note has its name; rename one of them.", name=name) for name in done.different
+    ]
+    return told + [
+        Text("{name} was not copied: notes of more than 20 MB are not searched.", name=name) for name in done.too_large
+    ]
+
+
+def _paths(what: str) -> list[Path]:
+    """Return the logs of a client, or the path that was given; BadRequest where a client has none."""
+    from ...importing.kinds import CLIENTS, LEFT, logs_of
+
+    path = Path(what).expanduser()
+    client = next((kind for kind in CLIENTS if kind.name == what), None)
+    if path.exists() or (client is None and what not in LEFT):
+        return [path]
+    if client is None:
+        raise BadRequest(
+            "import",
+            Text(
+                "recalld no longer reads the logs of {client}, and what was imported stays; a package can bring a reader for them, docs/how-to/import-what-you-have.md",
+                client=LEFT[what],
+            ),
+        )
+    if paths := logs_of(client, os.environ):
+        return paths
+    no_logs = Text("{client} has kept no logs on this machine; give the path of a file or folder", client=client.label)
+    raise BadRequest("import", no_logs)
+
+
+def _tell_unread(call: Call, count: int, file: str | None) -> None:
+    """Say how many entries could not be read, and which *file* names them."""
+    if file:
+        call.say(Text("Entries that could not be read: {count}; {file} names them.", count=count, file=file), 0)
+    else:
+        call.say(Text("Entries that could not be read: {count}.", count=count), 0)
+
+
+def _told_people(done: Imported, *, dry_run: bool) -> Text:
+    """Return whose words are the owner's, or that this was not said."""
+    people = _people(done.people)
+    if done.me and (done.added == done.messages or done.left):
+        return Text("The words of {name} are kept as yours.", name=done.me)
+    if done.me:
+        return Text(
+            "What was in memory already stays under the name that it has there; of what is new, the words of {name} are kept as yours.",
+            name=done.me,
+        )
+    if dry_run:
+        return Text(
+            "All would be kept by their names: {people}. With `--me NAME` the words of that one are kept as yours.",
+            people=people,
+        )
+    return Text(
+        "All are kept by their names: {people}. Whose words are yours was not said: with `--me NAME` they are, from the next import on.",
+        people=people,
+    )
+
+
+def _told_summaries(done: Imported) -> Text:
+    """Return when the days of what was added are summarised."""
+    if not done.calls:
+        return Text("A running supervisor summarises them; without one, `recalld run --until-settled` does.")
+    return Text(
+        "The model will be asked for summaries: {calls}; days that takes by `llm.max_calls_per_day`: {days}.",
+        calls=done.calls,
+        days=done.days_of_calls,
+    )
 
 
 def _told_talk(done: Imported, zone: ZoneInfo, *, dry_run: bool) -> list[Text]:
     first, last = (f"{t.astimezone(zone):%Y-%m-%d}" if t else "-" for t in (done.first, done.last))
-    counts = {
-        "messages": _counted("messages", done.messages),
-        "conversations": _counted("conversations", done.conversations),
-    }
-    told = [Text("importing.found", kinds=done.kinds, **counts, first=first, last=last)]
-    code = "importing.known" if not done.added and not done.left else "importing.would_add" if dry_run else "importing.added"
-    told.append(Text(code, added=_counted("messages", done.added), days=_counted("days", done.days)))
+    counts = {name: _counted(name, getattr(done, name)) for name in ("messages", "conversations")}
+    told = [
+        Text("{kinds}: {messages} in {conversations}, {first} to {last}.", kinds=done.kinds, **counts, first=first, last=last)
+    ]
+    counts = {"added": _counted("messages", done.added), "days": _counted("days", done.days)}
+    added = (
+        msgid("New: {added}, on {days}. Without --dry-run they are added.")
+        if dry_run
+        else msgid("New, and in memory now: {added}, on {days}.")
+    )
+    told.append(Text(added if done.added or done.left else msgid("All of them are in memory already."), **counts))
     if done.left:
-        told.append(Text("importing.stopped", count=done.left))
+        told.append(
+            Text(
+                "Stopped before the end; not looked at yet: {count}. The same command goes on there, and adds nothing twice.",
+                count=done.left,
+            )
+        )
     if done.people:
-        is_all_new = done.added == done.messages or done.left
-        named = "importing.me" if is_all_new else "importing.me_from_now"
-        code = named if done.me else "importing.me_would" if dry_run else "importing.me_unknown"
-        told.append(Text(code, **({"name": done.me} if done.me else {"people": _people(done.people)})))
+        told.append(_told_people(done, dry_run=dry_run))
     if done.undated:
-        told.append(Text("importing.undated", count=done.undated))
+        told.append(
+            Text("Messages without a time of their own: {count}; they got that of their neighbours.", count=done.undated)
+        )
     if done.no_talk:
         kinds = [f"{kind} ({count})" for kind, count in [*done.no_talk.items()][:_MOST_NAMED]]
-        told.append(Text("importing.no_talk", count=sum(done.no_talk.values()), kinds=kinds))
+        told.append(
+            Text(
+                "Entries that are no talk, and were left out: {count}; {kinds}.", count=sum(done.no_talk.values()), kinds=kinds
+            )
+        )
     if done.notes:
-        told.append(Text("importing.notes_left", count=done.notes))
-    if done.calls:
-        told.append(Text("importing.calls", calls=done.calls, days=done.days_of_calls))
-    elif done.added and not done.left and not dry_run:
-        told.append(Text("importing.next"))
+        told.append(
+            Text("Markdown notes in it that were not copied: {count}; import their folder by itself.", count=done.notes)
+        )
+    if done.calls or (done.added and not done.left and not dry_run):
+        told.append(_told_summaries(done))
     return told
 
 
 def _counted(what: str, count: int) -> Text:
-    return Text(f"importing.one.{what}" if count == 1 else f"importing.many.{what}", count=count)
+    return Text((_ONE if count == 1 else _MANY)[what], count=count)
 
 
 def register(app: typer.Typer) -> None:

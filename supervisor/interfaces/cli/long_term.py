@@ -8,8 +8,8 @@ import typer
 
 from ...longterm.lines import DEFAULT_SOURCE
 from ...operations import long_term
-from ...storage.catalogue import Text
 from ...storage.errors import BadRequest
+from ...storage.texts import Text, msgid
 from .app import Context, Folder, Json, Kind, Now, Session  # noqa: TC001 - typer reads the annotations
 from .output import as_json, as_text, wire
 
@@ -39,7 +39,10 @@ def write(
     """Add a line to the long-term memory; it is safe when the command returns."""
     call: Call = ctx.obj
     if replaces is not None and not replaces.strip():  # a variable of a shell that is empty
-        raise BadRequest("--replaces", Text("longterm.no_ref", ref=replaces))
+        raise BadRequest(
+            "--replaces",
+            Text("{ref!r} names no line, and nothing was changed; give number and digest, as in 42@1f3a9c0d", ref=replaces),
+        )
     call.opened_made(workspace, now)
     request = long_term.WriteRequest(content=text, source=source, replaces=replaces or "", item=item)
     made = call.perform(long_term.write, request, workspace, now, session, chat)
@@ -49,7 +52,7 @@ def write(
         ws, at = call.opened(workspace, now)
         note = not_shown(call.caller(at, session, chat).audience(ws))
         fields = {"path": made.path, "total": made.total, "new": made.is_new, "note": note}
-        call.show(as_json(fields) if json else f"{call.render(Text('longterm.written_plain'))}\n{call.render(note)}")
+        call.show(as_json(fields) if json else "\n".join(map(call.render, (Text("written to memory."), note))))
     elif json:
         fields = {"path": made.path, "line": made.line, "total": made.total, "digest": made.digest, "new": made.is_new}
         fields |= {name: ref for name in ("replaced", "others") if (ref := getattr(made, name))}
@@ -76,7 +79,7 @@ def read(
     """Print lines of the long-term memory, numbered as `delete` takes them; without any option the last ten."""
     call: Call = ctx.obj
     if sum((line is not None, (start, end) != (None, None), recent is not None)) > 1:
-        raise BadRequest("read", Text("longterm.one_of"))
+        raise BadRequest("read", Text("it takes a line, or --start and --end, or --recent"))
     first = line if line is not None else start
     request = long_term.ReadRequest(start=first, end=end, recent=10 if recent is None else recent)
     found = call.perform(long_term.read, request, workspace, now, session, chat)
@@ -86,7 +89,7 @@ def read(
     elif found.lines:
         call.show("\n".join(f"[{one.number}@{one.digest}] {one.text}" for one in found.lines))
     elif not found.total:
-        call.say(Text("longterm.empty"), 0)
+        call.say(Text("the long-term memory is empty."), 0)
 
 
 def delete(
@@ -124,7 +127,15 @@ def invalidate(
     if json:
         call.show(as_json({"place": done.place, "text": done.text, "until": str(done.until)}))
     else:
-        call.show(call.render(Text("longterm.ended", place=done.place, until=str(done.until))))
+        call.show(
+            call.render(
+                Text(
+                    "{place} is no longer true from {until} on; it is shown only where the past is asked for.",
+                    place=done.place,
+                    until=str(done.until),
+                )
+            )
+        )
         call.tell_undo()
 
 
@@ -162,9 +173,9 @@ def summarize(
             fields |= {"total": made.total, "digest": made.digest, "text": made.text}
         call.show(as_json(fields))
     elif made is None:
-        call.say(Text("longterm.nothing_new"), 0)
+        call.say(Text("nothing in this session is new and worth a line; `--again` takes all of it."), 0)
     else:
-        call.show(call.render(made.told("longterm.saved")))
+        call.show(call.render(made.told(msgid("saved to memory, line {line} ({total} in all)"))))
 
 
 def register(app: typer.Typer) -> None:

@@ -9,7 +9,7 @@ import typer
 
 from ...host.asked_worker import ask_worker
 from ...protocol.task import AskedTask
-from ...storage.catalogue import Text
+from ...storage.texts import Text
 from ...summaries.llm_state import end_pause
 from .app import Context, Folder, Json, Now  # noqa: TC001 - typer reads the annotations
 from .output import as_json
@@ -50,11 +50,20 @@ def model_test(
         call.show(as_json(found))
     elif "answer" in found:
         answer = " ".join(found["answer"].split())[:_SHOWN]
-        call.show(call.render(Text("model.answered", model=found["model"], seconds=found["seconds"], answer=answer)))
+        call.show(
+            call.render(
+                Text(
+                    "{model} answered after {seconds} s: {answer}",
+                    model=found["model"],
+                    seconds=found["seconds"],
+                    answer=answer,
+                )
+            )
+        )
     if was_paused and not json:
-        call.show(call.render(Text("model.pause_over")))
+        call.show(call.render(Text("its pause is over; a running supervisor asks it for summaries again.")))
     if "error" in found:
-        raise typer.Exit(call.say(Text("model.no_answer", why=result.error), 69))
+        raise typer.Exit(call.say(Text("no answer came: {why}.", why=result.error), 69))
 
 
 def register(app: typer.Typer) -> None:

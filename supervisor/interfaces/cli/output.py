@@ -13,16 +13,17 @@ import os
 import sys
 from datetime import datetime
 from functools import reduce
-from typing import TYPE_CHECKING, Any, Final, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, Self, TypeAlias
 from unicodedata import east_asian_width
 
 from ...events import priority
 from ...operations.codec import camel
-from ...storage.catalogue import Text, find
 from ...storage.clock import from_wire, local, to_wire
 from ...storage.output import is_journal, line_printer
+from ...storage.texts import Text, msgid, template
 from ...text.lazy_re import lazy_re
 from ...text.printable import printable_json, printable_line
+from .reasons import REASONS, WEEKLY
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -34,10 +35,10 @@ if TYPE_CHECKING:
     from ...context.build import Replay
     from ...protocol.turn import Receipt
     from ...storage.clock import Clock
+    from ...text.language import Language
 
-#: Renders a text of the catalogue in the language of the reader, with the commands in it as they must be typed.
+#: Renders a text in the language of the reader, with the commands in it as they must be typed.
 Render: TypeAlias = "Callable[[object], str]"
-#: How a search ended, for people; the other values are names of `recall.backend`.
 #: The labels of keys that say little to people: the values of the flag `archived`, and words of the code. JSON has the keys.
 _LABELS: Final = {
     "false": "to do",
@@ -52,7 +53,6 @@ _LABELS: Final = {
 }
 #: The same for fields of events; log.jsonl and JSON have the fields.
 _FIELDS: Final = {"written_elsewhere": "already_filed"}
-_BLANKS: Final = lazy_re("[ -]")
 _WIRE_TIME: Final = lazy_re(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z")
 #: If a folder has more entries, only the first and the last are shown, with the number of the others.
 _MANY: Final = 8
@@ -144,7 +144,7 @@ def as_text(found: Mapping[str, Any], render: Render = str, indent: str = "") ->
 
 def _line(key: str, value: object, render: Render, indent: str, width: int) -> str:
     label = indent + render(_label(key))
-    nothing = render(Text("label.none"))
+    nothing = render(Word("none"))
     padded = _padded(label, len(indent) + width)
     if isinstance(value, dict):
         return f"{label}\n{as_text(value, render, indent + '  ')}" if value else f"{padded}  {nothing}"
@@ -169,10 +169,23 @@ def _label(key: str) -> str:
     return word(_LABELS.get(key) or "".join(f" {c.lower()}" if c.isupper() else c for c in key))
 
 
+class Word(Text):
+    """A word of recalld in a row, such as "not running"; one that the translation does not have stays as it is."""
+
+    def __new__(cls, word: str) -> Self:
+        """Return the *word*, which has no fields."""
+        made = str.__new__(cls, word)
+        made.msgid, made.fields = msgid(word, "label"), {}
+        return made
+
+    def in_language(self, language: Language) -> str:
+        """Return the word in *language*."""
+        return template(self.msgid, language)
+
+
 def word(value: str) -> str:
-    """Return the catalogue's text of one of recalld's words, such as "not running"; any other value unchanged."""
-    found = None if isinstance(value, Text) else find(f"label.{_BLANKS.sub('_', value)}")
-    return found if found and found == value else value
+    """Return a value in a row as a word of recalld; a Text unchanged."""
+    return value if isinstance(value, Text) else Word(value)
 
 
 def _padded(text: str, width: int) -> str:
@@ -192,10 +205,10 @@ def receipt_text(receipt: Receipt, render: Render = str, words_alone: Text | Non
     """
     from ...context.render import tag
 
-    words = render([*receipt.terms, *receipt.dates]) or render(Text("label.nothing"))
-    cost = render(Text("search.took", how=because(receipt.how), files=receipt.files, ms=receipt.ms))
+    words = render([*receipt.terms, *receipt.dates]) or render(Word("nothing"))
+    cost = render(Text("({how}, {files} files, {ms:.1f} ms)", how=because(receipt.how), files=receipt.files, ms=receipt.ms))
     spent = (
-        f"{render(word(name))} {render(Text('receipt.spent_of', count=n, most=receipt.budgets.get(name, 0)))}"
+        render(word(name)) + " " + render(Text("{count} of {most} tokens", count=n, most=receipt.budgets.get(name, 0)))
         for name, n in receipt.tokens.items()
     )
     head = {"asked": receipt.question, "searched": f"{words} {cost}", "spent": "  ".join(spent)}
@@ -210,31 +223,39 @@ def receipt_text(receipt: Receipt, render: Render = str, words_alone: Text | Non
         f"{receipt.id}  {to_wire(receipt.at)}  {receipt.chat} {receipt.session}".rstrip(),
         *(f"{_padded(render(word(name)), width)}  {text}" for name, text in head.items()),
     ]
-    for heading, rows in (
-        (
-            "receipt.shown",
-            [(one, render([because(why) for why in one.because])) for one in receipt.candidates if one.shown],
-        ),
-        ("receipt.not_shown", [(one, render(because(one.why))) for one in receipt.candidates if not one.shown]),
+    shown = [(one, render([because(why) for why in one.because])) for one in receipt.candidates if one.shown]
+    others = [(one, render(because(one.why))) for one in receipt.candidates if not one.shown]
+    for heading, nothing, rows in (
+        (Text("shown"), Text("shown: nothing"), shown),
+        (Text("not shown"), Text("not shown: nothing"), others),
     ):
-        lines += ["", render(Text(heading if rows else f"{heading}_nothing"))]
+        lines += ["", render(heading if rows else nothing)]
         for one, why in rows:
             lines.append(f"{one.score:8.2f}  {tag(one.path, [(one.start, one.end)], lines=True)}  {why}".rstrip())
             if one.parts:
                 figures = {part: f"{share:.2f}" for part, share in one.parts.items()}
-                lines.append(f"{'':8}  {render(Text('receipt.parts', **figures))}")
-    return "\n".join([*lines, "", receipt.memory.rstrip() or render(Text("receipt.no_memory"))])
+                lines.append(
+                    " " * 10
+                    + render(
+                        Text("= {words} for words, {meaning} for meaning, {days} for days, {who} for who speaks", **figures)
+                    )
+                )
+    return "\n".join([*lines, "", receipt.memory.rstrip() or render(Text("(no memory was put before it)"))])
 
 
 def because(reason: str) -> str:
     """Return the text of a reason of a receipt: "window", or one with a value, as in "words: tea" and "day 2026-01-28"."""
     kind, _, value = reason.partition(" ")
     match kind:
-        case "words:" | "related:":
-            return Text(f"receipt.{kind[:-1]}", words=[*map(_day_or_word, value.split(", "))])
-        case "day" | "role":
-            return Text(f"receipt.{kind}", label=value)
-    return find(f"receipt.{reason.replace(' ', '_')}") or word(reason)
+        case "words:":
+            return Text("words: {words}", words=[*map(_day_or_word, value.split(", "))])
+        case "related:":
+            return Text("related: {words}", words=[*map(_day_or_word, value.split(", "))])
+        case "day":
+            return Text("day {label}", label=value)
+        case "role":
+            return Text("asked for what the {label} said", label=value)
+    return Text(REASONS[reason]) if reason in REASONS else word(reason)
 
 
 def _day_or_word(word: str) -> str:
@@ -242,9 +263,9 @@ def _day_or_word(word: str) -> str:
     kind, _, day = word.partition("-")
     match kind:
         case "weekly":
-            return find(f"receipt.{word}") or word
+            return Text(WEEKLY[word]) if word in WEEKLY else word
         case "monthly":
-            return Text("receipt.monthly", day=day)
+            return Text("day {day} of every month", day=day)
         case "within":
             return day
     return word
@@ -253,19 +274,21 @@ def _day_or_word(word: str) -> str:
 def miss_text(miss: Mapping[str, Any], render: Render) -> str:
     """Return in one line what came nearest, what it lacks, and which words are nowhere; "" where none of it is known."""
     near = miss["nearest"] if miss["share"] else ""
-    parts = [Text("search.nearest", place=near, share=miss["share"])] if near else []
-    parts += [
-        Text(f"search.{of}", words=miss[words]) for of, words in (("elsewhere", "lacks"), ("nowhere", "nowhere")) if miss[words]
-    ]
-    return render(reduce(lambda one, two: Text("search.both", one=one, two=two), parts)) if parts else ""
+    parts = [Text("nearest is {place}, with {share:.0%} of what it needs", place=near, share=miss["share"])] if near else []
+    parts += [Text("elsewhere in memory: {words}", words=miss["lacks"])] if miss["lacks"] else []
+    parts += (
+        [Text("nowhere in memory: {words} (words of one language do not find those of another)", words=miss["nowhere"])]
+        if miss["nowhere"]
+        else []
+    )
+    return render(reduce(lambda one, two: Text("{one}; {two}", one=one, two=two), parts)) if parts else ""
 
 
 def replay_text(replay: Replay, render: Render = str) -> str:
     """Return a replay as text: the receipt, and the lines in which the memory block would differ now."""
-    names, lines = replay.difference[:2], replay.difference[2:]
-    difference = [*(render(find(f"receipt.{name[4:]}") or name) for name in names), *lines] or [
-        render(Text("receipt.same_now"))
-    ]
+    lines = replay.difference[2:]  # the first two are "--- then" and "+++ now"
+    heads = [render(Text("--- then")), render(Text("+++ now"))] if replay.difference else []
+    difference = [*heads, *lines] or [render(Text("Asked now, it would get the same."))]
     return "\n".join([receipt_text(replay.receipt, render), "", *difference])
 
 
@@ -285,7 +308,7 @@ def _branches(folder: Path, indent: str, render: Render) -> list[str]:
         last = n == len(shown) - 1
         mark = "└── " if last else "├── "
         if path is None:
-            lines.append(indent + mark + render(Text("output.more", count=len(entries) - len(shown) + 1)))
+            lines.append(indent + mark + render(Text("… {count} more", count=len(entries) - len(shown) + 1)))
             continue
         lines.append(f"{indent}{mark}{path.name}{'/' if _is_folder(path) else ''}")
         if _is_folder(path):

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ...storage.catalogue import Text
 from ...storage.errors import BadConfig, BadRequest, NoService
+from ...storage.texts import Text
 from .app import Context, Folder, Json  # noqa: TC001 - typer reads the annotations
-from .output import as_json, as_text, word
+from .output import Word, as_json, as_text, word
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -62,9 +62,11 @@ def _rows(found: dict[str, Any]) -> dict[str, object]:
     refused = found.pop("refused")
     return {
         **found,
-        "paused": [Text("pool.paused_row", name=name, seconds=left) for name, left in found["paused"].items()],
-        "spent": [Text("pool.spent_row", name=name, **spent) for name, spent in found["spent"].items()],
-        "refusedTasks": [Text("pool.refused_row", count=count, why=refusal(why)) for why, count in refused.items()],
+        "paused": [Text("{name}: {seconds} s more", name=name, seconds=left) for name, left in found["paused"].items()],
+        "spent": [
+            Text("{name}: {calls} calls, {money} of money", name=name, **spent) for name, spent in found["spent"].items()
+        ],
+        "refusedTasks": [Text("{why} ({count} today)", count=count, why=refusal(why)) for why, count in refused.items()],
     }
 
 
@@ -83,11 +85,18 @@ def pool_pause(
         from ...pool.standing import pause, profiles_of
 
         if profile not in (known := profiles_of(at)):
-            raise BadRequest("PROFILE", Text("pool.no_profile", name=profile, names=known or Text("label.none")))
+            raise BadRequest(
+                "PROFILE",
+                Text("no worker of the pool has a model {name}; there are: {names}", name=profile, names=known or Word("none")),
+            )
         pause(at, profile, seconds)
 
     _at(call, broker, workspace, act)
-    said = Text("pool.paused", name=profile, seconds=seconds) if seconds > 0 else Text("pool.goes_on", name=profile)
+    said = (
+        Text("the model of {name} is left alone for {seconds} s", name=profile, seconds=seconds)
+        if seconds > 0
+        else Text("the model of {name} is asked again", name=profile)
+    )
     call.show(call.renderer()(said))
 
 
@@ -102,7 +111,7 @@ def pool_flush(ctx: Context, broker: Address = "", workspace: Folder = None) -> 
         return flush(at)
 
     count = _at(call, broker, workspace, act)
-    call.show(call.renderer()(Text("pool.flushed", count=count)))
+    call.show(call.renderer()(Text("{count} keys deleted; what was out is offered again", count=count)))
 
 
 def show_pool(call: Call, root: Path, *, json: bool) -> bool:
@@ -115,9 +124,21 @@ def show_pool(call: Call, root: Path, *, json: bool) -> bool:
         seal = Seal.of(_keys(call, root).key_env, os.environ)
         bad = [("bad", why) for why in at.unfit()]
         stands = standing_of(at)
-        good = Text("pool.good", server=stands.server, version=stands.version, slots=stands.slots)
-        said = echo(at, seal) if stands.slots and not bad else Text("pool.no_worker", server=stands.server)
-        back = ("bad", said) if isinstance(said, Text) else ("good", Text("pool.echo_good", ms=said))
+        facts = {"server": stands.server, "version": stands.version, "slots": stands.slots}
+        good = Text("{server}: Redis {version}, noeviction, {slots} threads of workers", **facts)
+        said = (
+            echo(at, seal)
+            if stands.slots and not bad
+            else Text(
+                "no worker is there; start one with `recalld worker --broker URL`, the whole address of {server}",
+                server=stands.server,
+            )
+        )
+        back = (
+            ("bad", said)
+            if isinstance(said, Text)
+            else ("good", Text("a sealed task came back from a worker in {ms} ms", ms=said))
+        )
         return bad or [("good", good), back]
 
     from ...pool.pool import PoolAway
@@ -142,7 +163,7 @@ def _at(call: Call, address: str, workspace: Path | None, act: Callable[[Broker]
     try:
         return _of_pool(call, address, workspace, act)
     except PoolAway as away:
-        raise typer.Exit(call.say(Text("pool.away", why=away.args[0]), NoService.exit_code)) from None
+        raise typer.Exit(call.say(Text("{why}.", why=away.args[0]), NoService.exit_code)) from None
 
 
 def _of_pool(call: Call, address: str, workspace: Path | None, act: Callable[[Broker], T]) -> T:
@@ -157,7 +178,7 @@ def _of_pool(call: Call, address: str, workspace: Path | None, act: Callable[[Br
         keys = _keys(call, workspace)
         url, prefix = keys.url, keys.prefix
     if not url:
-        raise BadConfig("pool.url", Text("pool.no_url"))
+        raise BadConfig("pool.url", Text("no pool is configured; set pool.url, or give --broker"))
     return act(Broker(url, prefix))
 
 

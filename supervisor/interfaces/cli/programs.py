@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ...storage.catalogue import Text
 from ...storage.disk import RealDisk
 from ...storage.errors import BadRequest
 from ...storage.files import Files
+from ...storage.texts import Text, msgid
 from .app import Context, Json  # noqa: TC001 - typer reads the annotations
 from .output import as_json
 from .unit import System, real, service
@@ -42,7 +42,7 @@ def service_add(
 
     _check_kind(kind, ("worker",))
     if pool_file is None:
-        raise BadRequest("--pool-file", Text("service.worker_needs"))
+        raise BadRequest("--pool-file", Text("it is missing; name the file that names the models of the worker"))
     systemd = Systemd(system)
     wanted = PoolWorker(real(pool_file), real(env_file) if env_file else None, system, memory_max)
     wanted.text()
@@ -55,13 +55,21 @@ def service_add(
     install_program(wanted, systemd, Files(RealDisk()))
     command = " ".join(systemd.command("status", wanted.unit))
     call.show(
-        as_json({"unit": wanted.unit}) if json else call.render(Text("service.program_runs", unit=wanted.unit, command=command))
+        as_json({"unit": wanted.unit})
+        if json
+        else call.render(
+            Text(
+                msgid("{unit} runs now, and whenever the machine starts; `{command}` says how it is.", "program"),
+                unit=wanted.unit,
+                command=command,
+            )
+        )
     )
 
 
 def service_remove(
     ctx: Context,
-    kind: Annotated[str, typer.Argument(metavar="worker|fleet|gateway", help="what runs")],
+    kind: Annotated[str, typer.Argument(metavar="worker|fleet|gateway", help="what is stopped")],
     system: System = "",
     json: Json = False,
 ) -> None:
@@ -75,12 +83,16 @@ def service_remove(
     unit, systemd = unit_of(kind), Systemd(system)
     systemd.check()
     remove_program(unit, systemd, Files(RealDisk()))
-    call.show(as_json({"unit": unit}) if json else call.render(Text("service.program_gone", unit=unit)))
+    call.show(
+        as_json({"unit": unit}) if json else call.render(Text("{unit} is gone; the workspaces are as they were.", unit=unit))
+    )
 
 
 def _check_kind(kind: str, kinds: tuple[str, ...]) -> None:
     if kind not in kinds:
-        raise BadRequest("|".join(kinds), Text("argument.not_allowed", value=repr(kind[:40]), allowed=", ".join(kinds)))
+        raise BadRequest(
+            "|".join(kinds), Text("{value} is not allowed, give {allowed}", value=repr(kind[:40]), allowed=", ".join(kinds))
+        )
 
 
 def _show(call: Call, wanted: PoolWorker, systemd: Systemd, *, json: bool) -> None:

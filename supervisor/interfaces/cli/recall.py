@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from ...operations import recall
-from ...storage.catalogue import Text
+from ...storage.texts import Text
 from ..search_notes import NOT_ASKED, refs_of, why_no_hits, why_not_whole
 from .output import as_json
 
@@ -19,11 +19,11 @@ if TYPE_CHECKING:
 
 #: The reasons for which hits are left out that the reader has anyway.
 _SHOWN_ELSEWHERE: Final = frozenset({"in the history", "the question"})
-_NOT_ASKED: Final = Text("search.no_question")
+_NOT_ASKED: Final = Text("nothing was asked; give the question with `--query`, or put it into inbox.json.")
 _LEFT_OUT: Final = {
-    "group": Text("search.nothing_to_show"),
-    "known": Text("search.in_conversation"),
-    "size": Text("search.does_not_fit"),
+    "group": Text("nothing in memory matches that may be shown in this chat."),
+    "known": Text("what matches in memory is in the conversation already."),
+    "size": Text("what matches in memory does not fit; see the budgets [recall] memory_tokens and max_injected_chars."),
 }
 
 _EVERY: Final = 1_000_000_000  # more lines than any file has

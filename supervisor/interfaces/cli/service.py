@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ...operations import upkeep
-from ...storage.catalogue import Text
 from ...storage.clock import clock_from, fixed_clock, to_wire, utc_now
 from ...storage.errors import BadRequest, Busy, SupervisorError
+from ...storage.texts import Text
 from .app import Context, Folder, Json, Now  # noqa: TC001 - typer reads the annotations
 from .call import Call, refuse_other_chats
 from .output import as_json, as_text, in_local_times, tree
@@ -41,7 +41,7 @@ def init(
     call.moment(now)
     named = workspace or call.given_workspace
     if path and named and path.expanduser().resolve() != named.expanduser().resolve():
-        raise BadRequest("init", Text("service.two_folders"))
+        raise BadRequest("init", Text("PATH and -w name two folders; give one"))
     root = call.root_of(path or workspace)
     is_new = make_workspace(root, os.environ, call.language)
     ws = open_workspace(root, os.environ, utc_now)
@@ -108,13 +108,18 @@ def _make(call: Call, root: Path) -> None:
     is_new = not is_made(root)
     make_workspace(root, os.environ, call.language)
     if is_new:
-        call.say(Text("service.made_workspace", root=root), 0)
+        call.say(Text("there was no workspace at {root}; a new one was made.", root=root), 0)
     from ...workspace import open_workspace
     from ..language import keep_language
 
     with suppress(SupervisorError, OSError):  # it is said when it is opened for good
         if keep_language(open_workspace(root, os.environ, utc_now), os.environ):
-            call.say(Text("service.language_kept"), 0)
+            call.say(
+                Text(
+                    'wrote `language = "zh"` into recalld.toml: this memory is Chinese, and no locale names a language. For English, set "en".'
+                ),
+                0,
+            )
 
 
 def _print_total(call: Call, ws: Workspace, total: Round, *, json: bool, has_worker: bool) -> None:
@@ -138,12 +143,22 @@ def _print_total(call: Call, ws: Workspace, total: Round, *, json: bool, has_wor
     provider = configured_state(ws.task_queue, ws.endpoint)
     if provider.is_failing and provider.next_at and not total.summaries:
         until = in_local_times(to_wire(provider.next_at), ws.zone)
-        sentence = Text("status.model_paused", reason=provider.reason, time=until)
+        sentence = Text(
+            "no summary was written: {reason}; the model is not asked again before {time}.", reason=provider.reason, time=until
+        )
         raise typer.Exit(call.say(sentence, 69))
     if total.unfinished and has_worker:
         newer = ws.task_queue.newer()
         sentence = (
-            Text("doctor.tasks_newer", count=len(newer)) if newer else Text("status.worker_ended", count=total.unfinished)
+            Text(
+                "tasks in worker/queue are of a newer recalld ({count}), and wait for it; upgrade recalld, or delete them.",
+                count=len(newer),
+            )
+            if newer
+            else Text(
+                "summaries are unfinished ({count}): the worker ended without a result; `recalld worker` shows why.",
+                count=total.unfinished,
+            )
         )
         raise typer.Exit(call.say(sentence, 69))
 
@@ -185,7 +200,7 @@ def archive(
     found = {"archived": len(done.files), "files": sorted(set(done.files.values()))}
     call.show(as_json(found) if json else as_text(found, call.renderer()))
     if done.left:
-        sentence = Text("search.unfiled", count=done.left)
+        sentence = Text("messages are not filed yet ({count}); `recalld status` says why.", count=done.left)
         raise typer.Exit(call.say(sentence, Busy.exit_code))
 
 
@@ -200,7 +215,11 @@ def summary_redo(
     """Have a summary written again; the old one is kept until the new one is there."""
     call: Call = ctx.obj
     group = call.perform(upkeep.redo, upkeep.RedoRequest(period=period), workspace, now)
-    call.show(as_json({"group": group, "queued": True}) if json else call.renderer()(Text("summary.queued", group=group)))
+    call.show(
+        as_json({"group": group, "queued": True})
+        if json
+        else call.renderer()(Text("{group} is queued; a supervisor takes it in.", group=group))
+    )
 
 
 def mcp(
@@ -260,12 +279,14 @@ def open_page(
     ws, _ = call.opened_made(workspace, now)
     serve = ws.config.serve
     if not serve.port:
-        raise NoService(Text("http.off"), Text("http.switch_on"))
+        raise NoService(Text("`serve.port` is 0"), Text("set `port = 8377` below `[serve]` in recalld.toml"))
     if not ws.files.disk.is_locked(ws.paths.supervisor_lock):
-        raise NoService(Text("http.no_supervisor"), Text("http.start_supervisor"))
+        raise NoService(
+            Text("no supervisor runs in this workspace"), Text("start it with `recalld run`, or `recalld service install`")
+        )
     version = ws.files.read_stable(ws.paths.token)
     if version is None:
-        raise NoService(Text("http.no_token"), Text("http.look_at_status"))
+        raise NoService(Text("the supervisor has no HTTP service yet"), Text("`recalld status` says why"))
     found = f"{page_address(serve.host, serve.port)}/#token={version.data.decode('ascii', 'replace').strip()}"
     call.show(as_json({"address": found}) if json else found)
     if not (json or no_browser):

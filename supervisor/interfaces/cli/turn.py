@@ -10,10 +10,10 @@ import typer
 
 from ...operations import recall, upkeep
 from ...protocol.attachments import digest_in_name
-from ...storage.catalogue import Text
+from ...storage.texts import Text
 from ..cli import recall as asked
 from .app import Context, Folder, Json, Kind, Now, Session, new_app
-from .output import as_json, as_text, receipt_text, replay_text
+from .output import Word, as_json, as_text, receipt_text, replay_text
 
 if TYPE_CHECKING:
     from ...index.commit import Inventory
@@ -149,7 +149,14 @@ def index_status(
     if json:
         call.show(as_json({**_held(found), "differing": found.differing}))
     else:
-        state = Text("rebuild.differing", count=found.differing) if found.differing else Text("label.up_to_date")
+        state = (
+            Text(
+                "files of memory that are not in it as they are now: {count}; the next question takes them in, or `recalld index rebuild`",
+                count=found.differing,
+            )
+            if found.differing
+            else Word("up to date")
+        )
         call.show(as_text({**_held(found), "state": state}, call.renderer()))
 
 
@@ -172,7 +179,7 @@ def index_rebuild(
     odd = {name: changes[name] for name in ("shared", "unread") if changes[name]}
     call.show(as_json({**changes, **held}) if json else as_text({**held, **odd}, call.renderer()))
     if fault:
-        raise typer.Exit(call.say(Text("search.no_vectors", why=fault), 69))
+        raise typer.Exit(call.say(Text("no vectors were made: {why}.", why=fault), 69))
 
 
 def _held(found: Inventory) -> dict[str, int]:

@@ -30,10 +30,10 @@ from ...checks.units import (
 )
 from ...protocol.making import check_made
 from ...protocol.paths import WorkspacePaths, check_inside
-from ...storage.catalogue import Text
 from ...storage.disk import RealDisk
 from ...storage.errors import AlreadyRuns, BadConfig, BadFile, BadRequest, ForeignUnit, NoPermission, NoService
 from ...storage.files import Files
+from ...storage.texts import Text
 from .app import Context, Folder, Json, Now  # noqa: TC001 - typer reads the annotations
 from .output import as_json, as_text, wire
 
@@ -74,7 +74,7 @@ def service_install(
     """Run the supervisor of the workspace as a service, now and whenever the machine starts."""
     call: Call = ctx.obj
     if no_backup and backup_to:
-        raise BadRequest("--no-backup", Text("service.backup_and_not"))
+        raise BadRequest("--no-backup", Text("--backup-to asks for backups; give one of the two"))
     systemd, files = Systemd(system, name=name), Files(RealDisk())
     if not (name or workspace) and _replaces_fleet(call, systemd, files, dry_run=dry_run):
         return
@@ -93,7 +93,7 @@ def service_install(
     if no_backup:
         wanted = replace(wanted, backups=None)
     elif keep and not wanted.backups:
-        raise BadRequest("--keep", Text("backup.none"))
+        raise BadRequest("--keep", Text("there are no backups; name their folder with --backup-to"))
     wanted.check_places()
     if dry_run:
         _show_units(call, wanted, systemd, json=json)
@@ -106,10 +106,11 @@ def service_install(
     if json:
         call.show(as_json({"unit": unit, "workspace": str(root), "lingers": goes_on}))
         return
-    command = f"recalld service status{wanted.options}"
-    call.show(call.render(Text("service.runs_now", unit=unit, command=command)))
+    status = f"recalld service status{wanted.options}"
+    runs = Text("{unit} runs now, and whenever the machine starts; `{command}` says how it is.", unit=unit, command=status)
+    call.show(call.render(runs))
     if not (system or goes_on):
-        call.show(call.render(Text("service.ends_at_logout")))
+        call.show(call.render(Text("It ends when you log out; `loginctl enable-linger` lets it go on.")))
 
 
 @service.command("restart")
@@ -127,7 +128,7 @@ def service_restart(
     _check(found, files, systemd)
     unit = found.unit(SERVICE)
     restart(systemd, found)
-    call.show(as_json({"unit": unit}) if json else call.render(Text("service.started_again", unit=unit)))
+    call.show(as_json({"unit": unit}) if json else call.render(Text("{unit} was started again, and is ready.", unit=unit)))
 
 
 @service.command("uninstall")
@@ -151,9 +152,16 @@ def service_uninstall(
     if json:
         call.show(as_json({"workspace": workspace, "left": left}))
         return
-    call.show(call.render(Text("service.gone", path=workspace)))
+    call.show(call.render(Text("the service is gone; the memory is still in {path}.", path=workspace)))
     if left:
-        call.show(call.render(Text("service.remains", places=left)))
+        call.show(
+            call.render(
+                Text(
+                    "caches and stamps of timers are left: {places}; `recalld service uninstall --purge` would have deleted them.",
+                    places=left,
+                )
+            )
+        )
 
 
 @service.command("status")
@@ -188,17 +196,25 @@ def service_status(
 def _down(found: ServiceState, options: str) -> Iterator[str]:
     """Yield why the service is down, and that systemd starts it again."""
     if found.down:
-        yield Text("service.down", unit=found.unit, why=found.down, command=f"recalld service logs{options}")
+        yield Text(
+            "{unit} does not run: {why}; `{command}` shows its output.",
+            unit=found.unit,
+            why=found.down,
+            command=f"recalld service logs{options}",
+        )
     if found.retries:
-        yield Text("service.retries", command=f"recalld service restart{options}")
+        yield Text(
+            "systemd tries it again by itself, in ten minutes at the latest; `{command}` does now.",
+            command=f"recalld service restart{options}",
+        )
 
 
 def _of_the_night(found: ServiceState) -> Iterator[str]:
     """Yield what failed in the last night."""
     if found.nightly_fsck == "failed":
-        yield Text("service.check_found")
+        yield Text("the nightly check found something; `recalld status` says what.")
     if found.nightly_backup == "failed":
-        yield Text("service.backup_failed")
+        yield Text("the nightly backup failed; `recalld status` says why.")
 
 
 @service.command("logs")
@@ -218,7 +234,9 @@ def service_logs(
     try:
         os.execvp("journalctl", ["journalctl", "--no-pager", "--quiet", *words])  # noqa: S606 - a program of systemd
     except FileNotFoundError:
-        raise NoService(Text("service.no_journal"), Text("service.see_log")) from None
+        raise NoService(
+            Text("there is no journal of systemd here"), Text("its events are in log.jsonl of the workspace")
+        ) from None
 
 
 def _replaces_fleet(call: Call, systemd: Systemd, files: Files, *, dry_run: bool) -> bool:
@@ -243,8 +261,19 @@ def _replaces_fleet(call: Call, systemd: Systemd, files: Files, *, dry_run: bool
         return True
     systemd.check()
     if left := replace_fleet(fleet, systemd, files, install_one):
-        raise NoService(Text("fleet.not_turned", unit=UNIT, names=left), Text("fleet.give_again"))
-    call.say(Text("fleet.turned", root=fleet.root, count=len(services), unit=UNIT), 0)
+        raise NoService(
+            Text("{unit} goes on with these workspaces, which got no service: {names}", unit=UNIT, names=left),
+            Text("mend what is said above, and give the command again"),
+        )
+    call.say(
+        Text(
+            "each workspace in {root} has a service of its own, recalld@NAME.service ({count}); {unit} is gone.",
+            root=fleet.root,
+            count=len(services),
+            unit=UNIT,
+        ),
+        0,
+    )
     return True
 
 
@@ -288,7 +317,7 @@ def _account(user: str) -> pwd.struct_passwd:
     try:
         return pwd.getpwnam(user)
     except (KeyError, ValueError):
-        raise BadRequest("--system", Text("service.no_user", value=user)) from None
+        raise BadRequest("--system", Text("{value!r} is no user of this machine", value=user)) from None
 
 
 def _me() -> str:
@@ -302,7 +331,11 @@ def _check(wanted: Installation, files: Files, systemd: Systemd) -> None:
 
     root = wanted.workspace
     if wanted.user and os.stat(root).st_uid != _account(wanted.user).pw_uid:
-        raise NoPermission(root, Text("service.not_owner", user=wanted.user), Text("service.give_to", user=wanted.user))
+        raise NoPermission(
+            root,
+            Text("it does not belong to {user}", user=wanted.user),
+            Text("give it to them, `chown -R {user} FOLDER`", user=wanted.user),
+        )
     if wanted.key:
         check_key(wanted.key)
     if wanted.backups:

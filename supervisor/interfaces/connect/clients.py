@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
+from ...storage.texts import msgid
 from ...text.record import record
 
 if TYPE_CHECKING:
@@ -49,12 +50,17 @@ class Client:
     title: str
     folder: str
     command: str
-    note: str = ""  # the code of a sentence about what the user has to do
+    note: str = ""  # a sentence about what the user has to do
 
 
 CLIENTS: Final[Mapping[str, Client]] = {
     "claude-code": Client("Claude Code", ".claude", "claude"),
-    "codex": Client("Codex", ".codex", "codex", "connect.note_codex"),
+    "codex": Client(
+        "Codex",
+        ".codex",
+        "codex",
+        msgid("Codex runs a hook only after you have trusted it: start codex, enter /hooks and trust those of recalld."),
+    ),
 }
 
 

@@ -12,7 +12,7 @@ import re
 import tomllib
 from typing import TYPE_CHECKING, Any, Final
 
-from ...storage.catalogue import Text
+from ...storage.texts import Text, msgid
 from ...text.lazy_re import lazy_re
 from ...text.record import record
 from ..proxy.places import items, members
@@ -36,7 +36,7 @@ _ENTRY: Final = lazy_re(r"(?m)^[^#\s][^\n]*\n?|^[ \t]+[^#\s][^\n]*\n?")
 class Refused(ValueError):
     """A settings file that can't be changed: why, and what mends it."""
 
-    def __init__(self, why: Text, mend: str = "connect.mend_file") -> None:
+    def __init__(self, why: Text, mend: str = msgid("correct it, or add the entry by hand")) -> None:
         super().__init__(why, Text(mend))
 
 
@@ -133,7 +133,10 @@ def _in_json(text: str, wanted: Wanted) -> Edited:
     if text.strip():
         servers = [at(text, *keys) for keys in wanted.properties or ()] if _root(text) else []
         if any(one and workspace_of(_argv(one.value)) is None for one in servers):
-            raise Refused(Text("connect.foreign_server", name=NAME), "connect.mend_server")
+            raise Refused(
+                Text("the MCP server `{name}` in it is not one that recalld wrote", name=NAME),
+                msgid("give it another name, or take it out"),
+            )
         edited = Edited.of(_out_of_json(text, wanted, (), lambda _, is_wanted: not is_wanted))  # of another environment
     else:
         edited = Edited.of(text).put(len(text), "{}\n")
@@ -164,7 +167,7 @@ def _deepest(text: str, keys: Sequence[str], kind: type) -> tuple[Place, list[st
         if found is None:
             return place, list(keys[n:])
         if not isinstance(found.value, kind if n == len(keys) - 1 else dict):
-            raise Refused(Text("connect.other_kind", key=".".join(keys[: n + 1])))
+            raise Refused(Text("`{key}` in it is of another kind than the client's", key=".".join(keys[: n + 1])))
         place = found
     return place, []
 
@@ -173,9 +176,9 @@ def _root(text: str) -> Place:
     try:
         root = parse(text)
     except NoJson as error:
-        raise Refused(Text("connect.no_json", line=error.line)) from None
+        raise Refused(Text("it is not JSON at line {line}", line=error.line)) from None
     if not isinstance(root.value, dict):
-        raise Refused(Text("connect.no_object"))
+        raise Refused(Text("it is JSON, but no object"))
     return root
 
 
@@ -259,7 +262,7 @@ def _toml(text: str) -> dict[str, Any]:
     try:
         found = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
-        raise Refused(Text("connect.no_toml", why=str(error))) from None
+        raise Refused(Text("it is not TOML that a table can be added to ({why})", why=str(error))) from None
     return found if isinstance(found.get("mcp_servers", {}), dict) else {}
 
 
@@ -281,7 +284,10 @@ def _in_toml(text: str, wanted: Wanted) -> Edited:
             return edited
         edited = Edited.of(_out_of_toml(text))
         if workspace_of(_argv(found)) is None or edited.text == text:
-            raise Refused(Text("connect.foreign_server", name=NAME), "connect.mend_server")
+            raise Refused(
+                Text("the MCP server `{name}` in it is not one that recalld wrote", name=NAME),
+                msgid("give it another name, or take it out"),
+            )
     edited = edited.put(len(edited.text), _gap(edited.text, line) + table.replace("\n", line))
     _toml(edited.text)  # Refused where mcp_servers is an inline table, which ends where it is written
     return edited

@@ -19,9 +19,10 @@ from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
 from ...protocol.connections import Connection, parse_connections, render_connections
 from ...protocol.paths import WorkspacePaths
-from ...storage.catalogue import Text
-from ...storage.errors import BadFile, BadRequest, NoPermission, SupervisorError, from_os_error
+from ...storage.errors import BadFile, BadRequest, NoPermission, SupervisorError
 from ...storage.foreign_name import is_below
+from ...storage.os_errors import from_os_error
+from ...storage.texts import Text, msgid
 from ...text.record import record
 from .clients import CLIENTS, LEFT, NAME, Place, Wanted, wanted
 from .plan import (
@@ -56,6 +57,7 @@ class BadSettings(BadFile):
     """A client's settings are in a form in which they can't be changed; the file was left as it is."""
 
     code = "error.unchangeable"
+    english = msgid("{path} can't be changed: {why}; {mend}; it was left as it is.")
 
 
 @record
@@ -119,20 +121,37 @@ class Machine:
         """Return what disconnects a client that left; BadRequest where it is not known what was put in."""
         if known := self._left(client):
             return [self._removal_of_left(one) for one in known]
-        raise BadRequest("CLIENT", Text("connect.left_unknown", client=LEFT[client].title, path=LEFT[client].file))
+        raise BadRequest(
+            "CLIENT",
+            Text(
+                "recalld does not know what it put into the settings of {client}; take out by hand what starts recalld, in {path} and in the files beside it",
+                client=LEFT[client].title,
+                path=LEFT[client].file,
+            ),
+        )
 
     def changes(self, client: str) -> list[Change]:
         """Return what would connect the client; BadSettings or NoPermission for a file that can't be changed."""
         if left := LEFT.get(client):
             entry = json.dumps({NAME: self.place.server_of(client)}, ensure_ascii=False)[1:-1]
             fields = {"client": left.title, "path": left.file, "keys": left.keys, "entry": entry}
-            raise BadRequest("CLIENT", Text("connect.left", **fields))
+            raise BadRequest(
+                "CLIENT",
+                Text(
+                    "recalld no longer writes the settings of {client}; for its tools add below `{keys}` in {path}: {entry}",
+                    **fields,
+                ),
+            )
         read, others = self._all_read(client)
         roots = dict.fromkeys(root for found in others.values() for root in found)
         found = []
         for one, file, before, text in read:
             if self.project and not is_below(file, self.project):
-                raise BadSettings(one.path, Text("connect.leads_out", file=file), Text("connect.mend_leads_out"))
+                raise BadSettings(
+                    one.path,
+                    Text("it leads to {file}, outside the project", file=file),
+                    Text("make it a file of the project, or connect without --project"),
+                )
             known, base = self._known(one.path, roots), text
             keys = known.keys if known else ()
             with _told_of(one.path):
@@ -175,7 +194,11 @@ class Machine:
             left = without_texts(left, [piece for _, piece in known.pieces], one)
         if (root := str(self.paths.root)) in left:
             numbers = [str(n) for n, line in enumerate(left.splitlines(), 1) if "recalld" in line or root in line]
-            raise BadSettings(one.path, Text("connect.changed_since"), Text("connect.mend_left", lines=", ".join(numbers)))
+            raise BadSettings(
+                one.path,
+                Text("it was changed since recalld wrote into it"),
+                Text("take recalld's entries out by hand, lines {lines}", lines=", ".join(numbers)),
+            )
         is_empty = known.made and is_blank(left, one)
         kind: Literal["absent", "delete", "remove"] = (
             "absent" if left == text or not before else "delete" if is_empty else "remove"
@@ -248,19 +271,27 @@ class Machine:
             stat = self.files.disk.stat(file)
             if stat is None:
                 if one.path.is_symlink():
-                    raise BadSettings(one.path, Text("connect.dead_link"), Text("connect.mend_link"))
+                    raise BadSettings(
+                        one.path,
+                        Text("it is a link to a file that does not exist"),
+                        Text("restore that file, or delete the link"),
+                    )
                 return file, None, None
             if not modes.S_ISREG(stat.mode) or stat.size > _MOST_BYTES:
-                raise BadSettings(one.path, Text("connect.no_file"), Text("connect.mend_file"))
+                raise BadSettings(
+                    one.path,
+                    Text("it is no plain file, or larger than settings are"),
+                    Text("correct it, or add the entry by hand"),
+                )
             if not stat.mode & modes.S_IWUSR:
-                raise NoPermission(one.path, Text("connect.read_only"), Text("connect.mend_rights"))
+                raise NoPermission(one.path, Text("it is read-only"), Text("make it writable for you"))
             before = self.files.read_stable(file)
         except OSError as error:
             raise from_os_error(error, one.path) from error
         try:
             return file, before, before.data.decode("utf-8") if before else None
         except UnicodeDecodeError:
-            raise BadSettings(one.path, Text("connect.no_utf8"), Text("connect.mend_file")) from None
+            raise BadSettings(one.path, Text("it is not in UTF-8"), Text("correct it, or add the entry by hand")) from None
 
 
 @contextlib.contextmanager
@@ -277,7 +308,7 @@ def client_names(given: Sequence[str], found: Collection[str]) -> list[str]:
     names = [_ALIASES.get(one.lower(), one.lower()) for one in given]
     for name in names:
         if name not in CLIENTS and name not in LEFT:
-            raise BadRequest("CLIENT", Text("connect.no_client", name=name, names=[*CLIENTS, MCP]))
+            raise BadRequest("CLIENT", Text("there is no client {name}; there are {names}", name=name, names=[*CLIENTS, MCP]))
     return list(dict.fromkeys(names or found))
 
 

@@ -69,12 +69,19 @@ def _tell_of_no_hook(root: str, client: str) -> None:
     """Say on standard error that the client has no hook, such as one that an earlier version has connected."""
     from pathlib import Path
 
-    from ...storage.catalogue import Text, render
+    from ...storage.texts import Text, render
     from ...text.printable import printable_line
     from ..language import setting_at, spoken_language
 
     language = spoken_language(setting_at(Path(root), os.environ), os.environ)
-    sentence = render(Text("connect.no_hook", client=client, names=list(_CLIENTS)), language)
+    sentence = render(
+        Text(
+            "recalld has no hook for {client}, it has those of {names}; `recalld disconnect {client} --yes` takes out what an earlier version put in.",
+            client=client,
+            names=list(_CLIENTS),
+        ),
+        language,
+    )
     if sys.stderr:
         sys.stderr.write(f"recalld: {printable_line(sentence)}\n")
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 from ...context.render import framed
 from ...operations.operation import Caller, perform
 from ...storage.clock import to_wire
-from ...storage.errors import as_supervisor_error
+from ...storage.os_errors import as_supervisor_error
 from .dialects import OddEvent, fits, messages_of, read_event, written
 
 if TYPE_CHECKING:

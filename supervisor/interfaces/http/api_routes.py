@@ -29,8 +29,8 @@ from ...operations.long_term_text import (
     search_lines,
 )
 from ...operations.table import NAMES, find
-from ...storage.catalogue import Text, render
 from ...storage.errors import StaleText, refuse_no_text
+from ...storage.texts import Text, msgid, render
 from ...text.record import record
 from .problem import problem
 from .reading import body_of, json_object, query, whole_number
@@ -129,9 +129,9 @@ async def _sum_up(site: Site, request: Request) -> Response:
     body_of(request, await request.body())
     written = await site.perform(request, summarize, SummarizeRequest(session=request.path_params["session_id"]))
     if written is None:
-        return JSONResponse(to_json(Summed(True, "", render(Text("longterm.nothing_to_record"), _ITS_LANGUAGE))))
+        return JSONResponse(to_json(Summed(True, "", render(Text("nothing in this session is worth a line."), _ITS_LANGUAGE))))
     entry = parse_entry(written.text)
-    message = render(written.told("longterm.saved"), _ITS_LANGUAGE)
+    message = render(written.told(msgid("saved to memory, line {line} ({total} in all)")), _ITS_LANGUAGE)
     return JSONResponse(to_json(Summed(True, entry.content if entry else written.text, message)))
 
 

@@ -14,11 +14,11 @@ from starlette.exceptions import HTTPException
 from starlette.responses import JSONResponse, PlainTextResponse, RedirectResponse, Response, StreamingResponse
 from starlette.routing import Route
 
-from ...storage.catalogue import Text
 from ...storage.errors import SupervisorError
+from ...storage.texts import Text
 from ..proxy.endpoint import Proxy, protocol_error
 from .api_routes import memory_routes, operation_routes
-from .gate import PROXY, Gate
+from .gate import NO_TOKEN, PROXY, Gate
 from .mcp_endpoint import McpEndpoint
 from .problem import Refused, problem
 from .reading import form_fields, json_object, query
@@ -74,13 +74,18 @@ def make_app(site: Site, *, is_remote: bool) -> ASGIApp:
 
 
 #: What the router itself refuses.
-_SENTENCES: Final = {404: Text("http.no_path"), 405: Text("http.no_method")}
+_SENTENCES: Final = {
+    404: Text("there is nothing at this address; `/openapi.json` has the addresses for programs, `/` is the page."),
+    405: Text("this address does not take that method; the header Allow names those that it takes."),
+}
 
 
 def _response(site: Site, page: Any, request: Request, error: Exception) -> Response:
     """Return the answer to an error: for a browser the page's, else a problem in JSON; a bug becomes an event."""
     if isinstance(error, HTTPException):  # the router's
-        error = Refused(error.status_code, _SENTENCES.get(error.status_code, Text("http.no_http")), error.headers)
+        error = Refused(
+            error.status_code, _SENTENCES.get(error.status_code, Text("this is no valid HTTP request.")), error.headers
+        )
     status, sentence, headers, more = site.told(error, site.language(request))
     if request.url.path.startswith(PROXY):
         return protocol_error(request.url.path, status, sentence, headers)
@@ -102,7 +107,7 @@ def _own_routes(site: Site) -> list[BaseRoute]:
         body = await request.body()
         given = form_fields(body) if is_form else json_object(request, body)
         if not await site.run(site.access.is_token, str(given.get("token", "")).strip()):
-            raise Refused(401, Text("http.token"), {"WWW-Authenticate": "Bearer"})
+            raise Refused(401, Text(NO_TOKEN), {"WWW-Authenticate": "Bearer"})
         found: Response = RedirectResponse("/", 303) if is_form else Response(status_code=204)
         is_kept = given.get("keeps") is True
         cookie = await site.run(partial(site.access.new_cookie, site.clock(), is_kept=is_kept))

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Final
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.requests import ClientDisconnect, Request
 
-from ...storage.catalogue import Text
+from ...storage.texts import Text, msgid
 from .problem import RETRY_AFTER, Refused
 
 if TYPE_CHECKING:
@@ -49,6 +49,10 @@ PROXY: Final = "/v1/"
 #: Where programs ask: these want a header.
 FOR_PROGRAMS: Final = ("/api/", "/mcp", PROXY, "/openapi.json")
 _JSON: Final = "application/json"
+#: What a request without the token is told.
+NO_TOKEN: Final = msgid(
+    "this needs the token of the workspace: run `recalld open`, or send the header Authorization: Bearer TOKEN."
+)
 #: What a browser may load into a page and send from it: from this service alone, and no script within a page.
 _POLICY: Final = "default-src 'self'; object-src 'none'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
 _HEADERS: Final = {
@@ -105,11 +109,11 @@ class Gate:
         self._check_place(request)
         path = request.url.path
         if self._running[is_proxied := path.startswith(PROXY)] > (MOST_PROXIED if is_proxied else MOST_AT_ONCE):
-            raise Refused(503, Text("http.many"), {"Retry-After": str(RETRY_AFTER)})
+            raise Refused(503, Text("too many requests are being answered; try again soon."), {"Retry-After": str(RETRY_AFTER)})
         if path not in OPEN_PATHS and not path.startswith(STATIC) and not self._is_known(request):
-            raise Refused(401, Text("http.token"), {"WWW-Authenticate": "Bearer"})
+            raise Refused(401, Text(NO_TOKEN), {"WWW-Authenticate": "Bearer"})
         if _has_body(request.headers) and _kind(request.headers) != _JSON and path.startswith(("/api/", "/mcp")):
-            raise Refused(415, Text("http.no_json_body"))
+            raise Refused(415, Text("the body must have the type application/json."))
         if int(request.headers.get("content-length") or 0) > (most := _most_body(request.url.path)):
             raise _too_large(most)
 
@@ -128,16 +132,19 @@ class Gate:
         hosts, origins = headers.getlist("host"), headers.getlist("origin")
         is_odd = request.scope["http_version"] not in ("1.0", "1.1") or len(hosts) != 1
         if is_odd or ("transfer-encoding" in headers and "content-length" in headers):
-            raise Refused(400, Text("http.no_http"))
+            raise Refused(400, Text("this is no valid HTTP request."))
         if sum(len(name) + len(value) for name, value in headers.raw) > MOST_HEAD:
-            raise Refused(431, Text("http.head_too_large", bytes=MOST_HEAD))
+            raise Refused(431, Text("the headers are too large; the most are {bytes} bytes.", bytes=MOST_HEAD))
         if not self.is_own(hosts[0]):
-            raise Refused(421 if request.url.path.startswith("/mcp") else 403, Text("http.host"))
+            raise Refused(
+                421 if request.url.path.startswith("/mcp") else 403,
+                Text("the Host of this request is no address of this service; use the one that `recalld open` prints."),
+            )
         own = {f"{scheme}://{hosts[0].lower()}" for scheme in ("http", "https")}
         is_opened = headers.get("sec-fetch-mode") == "navigate" and request.method in ("GET", "HEAD")
         is_foreign = headers.get("sec-fetch-site") in ("cross-site", "same-site") and not is_opened
         if any(one.lower() not in own for one in origins) or is_foreign:
-            raise Refused(403, Text("http.origin"))
+            raise Refused(403, Text("this request comes from a page of another site, which may not ask for anything here."))
 
     def is_own(self, host: str) -> bool:
         """
@@ -159,7 +166,7 @@ def _most_body(path: str) -> int:
 
 def _too_large(most: int) -> Refused:
     """Return the refusal of a body that is too large; the rest of it is not read."""
-    return Refused(413, Text("http.too_large", bytes=most), {"Connection": "close"})
+    return Refused(413, Text("the body is too large; the most are {bytes} bytes.", bytes=most), {"Connection": "close"})
 
 
 def _limited(most: int, receive: Receive) -> Receive:

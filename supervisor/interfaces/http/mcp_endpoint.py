@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from starlette.requests import Request
 
 from ...longterm.lines import DEFAULT_SOURCE
-from ...storage.catalogue import Text
 from ...storage.errors import BadRequest
+from ...storage.texts import Text
 from .reading import query
 
 if TYPE_CHECKING:
@@ -61,7 +61,9 @@ class Client(NamedTuple):
 def _flag(given: Mapping[str, str], name: str) -> bool:
     value = given.get(name, "")
     if value not in _FLAGS:
-        raise BadRequest(name, Text("argument.not_allowed", value=repr(value[:40]), allowed=Text("allowed.truth")))
+        raise BadRequest(
+            name, Text("{value} is not allowed, give {allowed}", value=repr(value[:40]), allowed=Text("true or false"))
+        )
     return _FLAGS[value]
 
 

@@ -14,11 +14,13 @@ from typing import Any, Final, get_type_hints
 from pydantic import TypeAdapter
 from pydantic.json_schema import GenerateJsonSchema
 
-from ...checks.fsck import Ledger, Repairs
+from ...checks.ledger import Ledger
+from ...checks.repair import Repairs
 from ...context.build import Injection, Replay
 from ...index.commit import Changes, Inventory
 from ...index.hit import SearchResult
-from ...longterm.long_term_file import Deleted, Ended, LongTermLines, Written
+from ...longterm.changes import Deleted, Ended, Written
+from ...longterm.long_term_file import LongTermLines
 from ...operations.codec import camel, schema
 from ...operations.long_term_text import LinesFound, LinesRequest
 from ...operations.table import NAMES, find

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any, Final
 from starlette.responses import Response
 
 from ...operations.codec import to_json
-from ...storage.catalogue import Text, render
-from ...storage.errors import InternalError, as_supervisor_error
+from ...storage.errors import InternalError
+from ...storage.os_errors import as_supervisor_error
+from ...storage.texts import Text, render
 from ...text.record import record
 
 if TYPE_CHECKING:
@@ -67,7 +68,7 @@ def of_error(error: Exception, language: Language, root: str) -> tuple[int, str,
         return error.status, render(error.sentence, language), error.headers, {"field": error.field or None}
     error = as_supervisor_error(error, "a request", root)
     if isinstance(error, InternalError):
-        return 500, render(Text("http.failed"), language), {}, {}
+        return 500, render(Text("this failed; the event `error` in log.jsonl says where."), language), {}, {}
     sentence = error.in_language(language).replace(f"{root}/", "").replace(root, ".")
     headers = {"Retry-After": str(RETRY_AFTER)} if error.http_status == HTTPStatus.SERVICE_UNAVAILABLE else {}
     more: dict[str, Any] = {"code": error.code, "field": getattr(error, "field", None)}

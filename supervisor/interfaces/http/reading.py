@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import parse_qsl
 
 from ...operations.codec import refuse_unknown
-from ...storage.catalogue import Text
 from ...storage.errors import BadRequest
+from ...storage.texts import Text
 from ...text.lazy_re import lazy_re
 from .problem import Refused
 
@@ -28,7 +28,7 @@ def query(request: Request, *names: str) -> dict[str, str]:
     for name, value in request.query_params.multi_items():
         refuse_unknown([name], names)
         if name in found:
-            raise BadRequest(name, Text("http.field_twice"))
+            raise BadRequest(name, Text("this field is there twice; give it once."))
         found[name] = value
     return found
 
@@ -44,8 +44,8 @@ def whole_number(name: str, value: str, most: int) -> int:
     """Return the number that a parameter has; BadRequest if it is none from 1 to *most*."""
     number = int(value) if value.isascii() and value.isdigit() and len(value) < len(str(most)) + 1 else 0
     if not 1 <= number <= most:
-        allowed = Text("allowed.whole_between", least=1, most=most)
-        raise BadRequest(name, Text("argument.not_allowed", value=repr(value[:40]), allowed=allowed))
+        allowed = Text("a whole number from {least} to {most}", least=1, most=most)
+        raise BadRequest(name, Text("{value} is not allowed, give {allowed}", value=repr(value[:40]), allowed=allowed))
     return number
 
 
@@ -59,13 +59,13 @@ def form_fields(body: bytes) -> dict[str, str]:
     try:
         pairs = parse_qsl(body.decode("ascii"), keep_blank_values=True, errors="strict", max_num_fields=_MOST_FIELDS)
     except ValueError:
-        raise BadRequest("form", Text("http.no_form")) from None
+        raise BadRequest("form", Text("this is no form.")) from None
     fields: dict[str, str] = {}
     for name, value in pairs:
         if name in fields:
-            raise BadRequest(name[:40], Text("http.field_twice"))
+            raise BadRequest(name[:40], Text("this field is there twice; give it once."))
         if _UNWRITABLE.search(value):
-            raise BadRequest(name[:40], Text("http.unwritable"))
+            raise BadRequest(name[:40], Text("a text must not have the character NUL or half an emoji; leave it out."))
         fields[name] = value
     return fields
 
@@ -79,16 +79,19 @@ def json_object(request: Request, body: bytes) -> dict[str, Any]:
     if not body:
         return {}
     if request.headers.get("content-type", "").partition(";")[0].strip().lower() != "application/json":
-        raise Refused(415, Text("http.no_json_body"))
+        raise Refused(415, Text("the body must have the type application/json."))
     try:
         found = json.loads(body.decode("utf-8"), object_pairs_hook=_once, parse_constant=_no_number)
     except (ValueError, RecursionError):
-        raise BadRequest("body", Text("http.no_json")) from None
+        raise BadRequest("body", Text("this is no JSON.")) from None
     if not isinstance(found, dict):
-        raise BadRequest("body", Text("argument.no_json_object"))
+        raise BadRequest("body", Text("they are no JSON object"))
     for name, value in found.items():
         if _UNWRITABLE.search(name) or _is_unwritable(value):
-            raise BadRequest(name[:40].encode("utf-8", "replace").decode(), Text("http.unwritable"))
+            raise BadRequest(
+                name[:40].encode("utf-8", "replace").decode(),
+                Text("a text must not have the character NUL or half an emoji; leave it out."),
+            )
     return {name: _whole(value) for name, value in found.items()}
 
 
@@ -96,7 +99,7 @@ def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     found: dict[str, Any] = {}
     for name, value in pairs:
         if name in found:
-            raise BadRequest(name[:40].encode("utf-8", "replace").decode(), Text("http.field_twice"))
+            raise BadRequest(name[:40].encode("utf-8", "replace").decode(), Text("this field is there twice; give it once."))
         found[name] = value
     return found
 

@@ -19,8 +19,8 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 import uvicorn
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
-from ...storage.catalogue import Text
 from ...storage.errors import InternalError, SupervisorError
+from ...storage.texts import Text
 from .access import Access
 from .app import make_app
 from .gate import MOST_AT_ONCE, MOST_HEAD, MOST_PROXIED
@@ -223,7 +223,7 @@ class _Connection(H11Protocol):
         super().connection_lost(exc)
 
     def send_400_response(self, _msg: str) -> None:
-        body = bytes(problem(400, Text("http.no_http")).body)
+        body = bytes(problem(400, Text("this is no valid HTTP request.")).body)
         head = (
             f"HTTP/1.1 400 Bad Request\r\nContent-Type: {PROBLEM}\r\nContent-Length: {len(body)}\r\nConnection: close\r\n\r\n"
         )

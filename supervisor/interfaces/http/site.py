@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any, Final, Protocol, TypeVar
 from starlette.concurrency import run_in_threadpool
 
 from ...operations.operation import Caller
-from ...storage.catalogue import Text
 from ...storage.errors import InternalError, SupervisorError
 from ...storage.noting import acting
+from ...storage.texts import Text
 from ..language import spoken_language
 from ..locate import page_address
 from .problem import Refused, of_error
@@ -127,5 +127,5 @@ class Site:
         fields = form_fields(await request.body())
         given = request.headers.get(FORM_HEADER) or fields.pop(FORM_FIELD, "")
         if not await self.run(self.access.is_form_token, given, self.cookie(request)):
-            raise Refused(403, Text("http.form_token"))
+            raise Refused(403, Text("this form is no longer valid; load the page again, and send it once more."))
         return fields

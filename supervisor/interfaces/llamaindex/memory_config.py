@@ -7,9 +7,10 @@ from typing import Any, Final
 
 import yaml
 
-from ...storage.catalogue import Text
 from ...storage.disk import read_outside
-from ...storage.errors import BadConfig, why_refused
+from ...storage.errors import BadConfig
+from ...storage.os_errors import why_refused
+from ...storage.texts import Text
 
 #: The defaults (docs/features.md, 002).
 DEFAULTS: Final = {"token_limit": 64000, "summarize_prompt": None}
@@ -29,33 +30,33 @@ def load_memory_config(config_path: str | os.PathLike[str] = "configs/memory.yam
     except FileNotFoundError:
         return dict(DEFAULTS)
     except OSError as error:
-        raise BadConfig(name, Text("file.unreadable", why=why_refused(error))) from error
+        raise BadConfig(name, Text("it can't be read: {why}", why=why_refused(error))) from error
     except (yaml.YAMLError, RecursionError, ValueError, OverflowError):
-        raise BadConfig(name, Text("config.not_yaml")) from None
+        raise BadConfig(name, Text("it is not plain YAML in UTF-8; correct it, or delete it for the defaults")) from None
     memory = found.get("memory") if isinstance(found, dict) else None
     if not isinstance(memory, dict):
-        raise BadConfig(name, Text("config.no_memory_section"))
+        raise BadConfig(name, Text("it has no section `memory`; add it, or delete the file for the defaults"))
     return _checked(name, memory)
 
 
 def why_no_token_limit(limit: object) -> str:
     """Return why this is not a valid limit, "" if it is."""
     if isinstance(limit, bool) or not isinstance(limit, int) or limit < 1:
-        return Text("config.token_limit", limit=limit)
+        return Text("token_limit is {limit!r}, and must be a whole number of 1 or more", limit=limit)
     return ""
 
 
 def _checked(name: str, memory: dict[Any, Any]) -> dict[str, Any]:
     for key in memory:
         if key not in (*DEFAULTS, _RESERVED):
-            raise BadConfig(name, Text("config.unknown_memory_key", key=key))
+            raise BadConfig(name, Text("memory.{key} is not known; it has token_limit and summarize_prompt", key=key))
     reserved = memory.get(_RESERVED)
     if reserved and (not isinstance(reserved, dict) or reserved.get("enabled")):
-        raise BadConfig(name, Text("config.persistence"))
+        raise BadConfig(name, Text("memory.persistence is reserved; delete it, and give build_chat_memory a chat_store"))
     config = {key: default if memory.get(key) is None else memory[key] for key, default in DEFAULTS.items()}
     if why := why_no_token_limit(config["token_limit"]):
         raise BadConfig(name, why)
     prompt = config["summarize_prompt"]
     if prompt is not None and not isinstance(prompt, str):
-        raise BadConfig(name, Text("config.prompt_no_text"))
+        raise BadConfig(name, Text("memory.summarize_prompt is no text; put it in quotes, or delete it for the default"))
     return config

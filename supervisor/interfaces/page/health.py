@@ -7,14 +7,13 @@ queue, failures with their next try, events, and growth by weeks.
 
 from __future__ import annotations
 
-from contextlib import suppress
 from datetime import timedelta
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from ...operations import days, upkeep
 from ...operations import health as asked
-from ...storage.catalogue import template
+from ...storage.texts import template
 from ...text.lazy_re import lazy_re
 from ...text.printable import printable
 from ..cli.output import field_name
@@ -162,11 +161,8 @@ def _when(at: str, zone: tzinfo, language: Language) -> str:
 
 
 def _meaning(event: EventAnswer, language: Language) -> str:
-    """Return what an event means, in English where the catalogue lacks it; "" for one of another version."""
-    if language == "zh" and event.means:
-        with suppress(KeyError):
-            return template(f"event.{event.event}", language)
-    return event.means
+    """Return what an event means; "" for one of another version."""
+    return template(event.means, language) if event.means else ""
 
 
 def plot(name: str, weeks: Sequence[WeekCount]) -> Plot:

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import urlencode
 
 from ...operations import recall, sessions
-from ...storage.catalogue import Text
 from ...storage.errors import BadRequest
+from ...storage.texts import Text
 from ..search_notes import NOT_ASKED, why_no_hits, why_not_whole
 
 if TYPE_CHECKING:
@@ -61,7 +61,9 @@ def filters(view: View) -> dict[str, str]:
 def asked(query: str, wanted: dict[str, str]) -> SearchRequest:
     """Return the request of a search; BadRequest for a filter that is wrong."""
     if wanted["kind"] not in ("", *KINDS):
-        raise BadRequest("kind", Text("argument.not_allowed", value=wanted["kind"][:40], allowed=", ".join(KINDS)))
+        raise BadRequest(
+            "kind", Text("{value} is not allowed, give {allowed}", value=wanted["kind"][:40], allowed=", ".join(KINDS))
+        )
     session = {"": None, _NO_SESSION: ""}.get(wanted["session"], wanted["session"])
     kind: Any = wanted["kind"]
     return recall.SearchRequest(
@@ -79,7 +81,7 @@ def _date(name: str, text: str) -> date | None:
     try:
         return date.fromisoformat(text) if text else None
     except ValueError:
-        raise BadRequest(name, Text("summary.no_period", label=text[:40])) from None
+        raise BadRequest(name, Text("{label!r} is no day (2026-01-28) and no month (2026-01)", label=text[:40])) from None
 
 
 def place(hit: Hit) -> str:
@@ -100,4 +102,4 @@ def _note(query: str, found: Any, *, filtered: bool) -> str:
         return why_not_whole(found)
     if not query.strip():
         return NOT_ASKED
-    return Text("page.search.none_left") if filtered else why_no_hits(found)
+    return Text("nothing in memory matches with these filters; take one off.") if filtered else why_no_hits(found)

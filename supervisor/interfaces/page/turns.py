@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from ...operations import recall
 from ...operations import turns as asked
 from ...protocol.paths import day_of_name
-from ...storage.catalogue import Text
+from ...storage.texts import Text
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -116,9 +116,14 @@ def _miss(made: TurnAnswer) -> list[str]:
         return []
     found: list[str] = []
     if miss.get("nearest") and miss.get("share"):
-        found.append(Text("search.nearest", place=miss["nearest"], share=miss["share"]))
+        found.append(Text("nearest is {place}, with {share:.0%} of what it needs", place=miss["nearest"], share=miss["share"]))
     if miss.get("lacks"):
-        found.append(Text("search.elsewhere", words=", ".join(miss["lacks"])))
+        found.append(Text("elsewhere in memory: {words}", words=", ".join(miss["lacks"])))
     if miss.get("nowhere"):
-        found.append(Text("search.nowhere", words=", ".join(miss["nowhere"])))
+        found.append(
+            Text(
+                "nowhere in memory: {words} (words of one language do not find those of another)",
+                words=", ".join(miss["nowhere"]),
+            )
+        )
     return found

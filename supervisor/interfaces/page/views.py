@@ -1,7 +1,7 @@
 """
 A page as it is made for one request: its template, the texts in the language of its reader, and what operations answer.
 
-Templates escape everything. A text of the catalogue is markup of ours; its fields are escaped like any other value.
+Templates escape everything. A text of the page is markup of ours; its fields are escaped like any other value.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup, escape
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
-from ...storage.catalogue import render, template
+from ...storage.texts import msgid, render, template
 from ...text.printable import printable
 from ..cli.output import because, word
 from ..page import wording
@@ -91,14 +91,14 @@ def _environment() -> Environment:
         cited=wording.cited_html,
         excerpt=wording.excerpt_html,
     )
-    made.globals.update(static_url=static_url, HTMX=HTMX, PAGES=PAGES)
+    made.globals.update(static_url=static_url, HTMX=HTMX, PAGES=PAGES, names=wording.NAMES, msgid=msgid)
     return made
 
 
-def texts(language: Language, code: str, /, **fields: object) -> Markup:
+def texts(language: Language, msgid: str, /, **fields: object) -> Markup:
     """Return a text of the page in a language; its fields are escaped unless they are markup."""
     counted = {name: wording.Counted(value) if type(value) is int else value for name, value in fields.items()}
-    return Markup(escape(template(f"page.{code}", language))).format(**counted)  # noqa: S704 - it is escaped, so are its fields
+    return Markup(escape(template(msgid, language))).format(**counted)  # noqa: S704 - it is escaped, so are its fields
 
 
 class View:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final
 from markupsafe import Markup, escape
 
 from ...storage.clock import from_wire, local
+from ...storage.texts import msgid
 from ...text.lazy_re import lazy_re
 from ...text.printable import printable
 from ...text.snippet import snippet_span
@@ -30,6 +31,84 @@ _MONTHS: Final = [
     *("January", "February", "March", "April", "May", "June"),
     *("July", "August", "September", "October", "November", "December"),
 ]
+#: The words of the page for the values of the product: by what they say, and the value.
+NAMES: Final = {
+    "nav": {
+        "today": msgid("Today"),
+        "days": msgid("Days"),
+        "search": msgid("Search"),
+        "turns": msgid("Turns"),
+        "memory": msgid("Long-term"),
+        "sessions": msgid("Sessions"),
+        "health": msgid("Health"),
+    },
+    "prefs": {
+        "light": msgid("Light"),
+        "auto": msgid("As the system"),
+        "dark": msgid("Dark"),
+    },
+    "live": {
+        "gone": msgid("recalld does not answer; what you see may be old."),
+        "ended": msgid("Enter again with `recalld open`; what you see may be old."),
+        "on": msgid("Live"),
+        "off": msgid("Connecting…"),
+        "copied": msgid("Copied."),
+        "changed": msgid("The file has changed meanwhile."),
+        "nothing_new": msgid("There was nothing to record."),
+        "failed": msgid("That did not work."),
+        "kept": msgid("Kept:"),
+    },
+    "role": {
+        "user": msgid("You"),
+        "assistant": msgid("Assistant"),
+        "system": msgid("System"),
+        "tool": msgid("Tool"),
+    },
+    "chat": {
+        "group": msgid("group"),
+        "channel": msgid("channel"),
+    },
+    "kind": {
+        "long_term": msgid("long-term"),
+        "dated": msgid("words"),
+        "summary": msgid("summary"),
+        "unfiled": msgid("not filed yet"),
+        "original": msgid("original"),
+    },
+    "part": {
+        "system": msgid("System prompt"),
+        "pinned": msgid("Pinned"),
+        "memory": msgid("Memory"),
+        "summary": msgid("Running summary"),
+        "history": msgid("History"),
+        "question": msgid("Question"),
+    },
+    "plot": {
+        "messages": msgid("Messages"),
+        "summaries": msgid("Summaries"),
+        "calls": msgid("Calls of the model"),
+        "bytes": msgid("Size of the words"),
+    },
+    "queue": {
+        "queue": msgid("waiting"),
+        "running": msgid("running"),
+        "results": msgid("to be taken in"),
+    },
+    "level": {
+        "all": msgid("All"),
+        "warning": msgid("Warnings"),
+        "error": msgid("Errors"),
+    },
+    "event": {
+        "bad": msgid("error"),
+        "odd": msgid("warning"),
+    },
+    "amount": {
+        "messages": msgid("{count:message|messages}"),
+        "lines": msgid("{count:line|lines}"),
+        "files": msgid("{count:file|files}"),
+    },
+}
 _COMMAND: Final = lazy_re(r"`([^`\n]+)`")
 #: A day or a month whose words or summary an answer cites, or a line of the long-term file.
 _CITATION: Final = lazy_re(

@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
 from starlette.requests import Request
 from starlette.responses import Response
 
-from ...storage.catalogue import Text, render
-from ...storage.errors import as_supervisor_error
+from ...storage.os_errors import as_supervisor_error
+from ...storage.texts import Text, render
 from ...text.language import language_of
 from ..http.gate import MOST_MODEL, PROXY
 from ..http.problem import Refused
@@ -97,9 +97,13 @@ class Proxy:
         """Pass a request on, and its answer back, until either side goes away."""
         request = Request(scope, receive)
         if not self._site.workspace.config.serve.upstream:
-            raise Refused(404, Text("proxy.none"))
+            raise Refused(
+                404, Text("there is no model server behind this proxy: set `upstream` below `[serve]` in recalld.toml.")
+            )
         if ".." in request.url.path.split("/"):
-            raise Refused(404, Text("http.no_path"))  # it would leave what `upstream` names
+            raise Refused(
+                404, Text("there is nothing at this address; `/openapi.json` has the addresses for programs, `/` is the page.")
+            )  # it would leave what `upstream` names
         body = await request.body()
         answering = asyncio.create_task(self._answer(request, body, send))
         leaving = asyncio.create_task(_until_gone(receive))

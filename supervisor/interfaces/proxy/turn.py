@@ -16,9 +16,9 @@ from ...operations.history import AppendRequest, append
 from ...operations.operation import Caller
 from ...operations.recall import InjectRequest, inject
 from ...protocol.message import Message
-from ...storage.catalogue import Text
 from ...storage.clock import to_wire
 from ...storage.errors import BadRequest, SupervisorError
+from ...storage.texts import Text
 from ...text.record import record
 from .talk import MOST_SESSION, digest, first_session, named_session
 
@@ -55,7 +55,10 @@ def session_given(value: str) -> str:
     with contextlib.suppress(UnicodeError):  # else it is Latin 1, as the standard once said
         value = value.encode("latin-1").decode("utf-8")
     if len(value) > MOST_SESSION or not value.isprintable():
-        raise BadRequest("X-Recalld-Session", Text("proxy.session", most=MOST_SESSION))
+        raise BadRequest(
+            "X-Recalld-Session",
+            Text("this is no name of a session: give at most {most} characters, on one line.", most=MOST_SESSION),
+        )
     return value.strip()
 
 

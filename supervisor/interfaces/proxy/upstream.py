@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from ...protocol.llm import NO_KEY, find_key, is_local, without_credentials
-from ...storage.catalogue import Text
+from ...storage.texts import Text
 from ..http.problem import Refused
 
 if TYPE_CHECKING:
@@ -53,15 +53,8 @@ class Upstream:
         request = httpx2.Request(method, address, headers=headers, content=body, extensions={"timeout": timeout})
         try:
             return await self._client(where).send(request, stream=True)
-        except httpx2.ConnectTimeout:
-            raise Refused(504, Text("proxy.silent", where=without_credentials(where))) from None
-        except (httpx2.ReadTimeout, httpx2.WriteTimeout):
-            raise Refused(504, Text("proxy.slow", where=without_credentials(where), seconds=int(within))) from None
-        except (httpx2.RemoteProtocolError, httpx2.ReadError, httpx2.WriteError):
-            raise Refused(502, Text("proxy.dropped", where=without_credentials(where))) from None
         except (httpx2.HTTPError, httpx2.InvalidURL, OSError) as error:
-            why = type(error).__name__
-            raise Refused(502, Text("proxy.away", where=without_credentials(where), kind=why)) from None
+            raise _refusal(error, without_credentials(where), int(within)) from None
 
     def load(self, where: str) -> None:
         """Load the library, and the certificates that it trusts: half a second that the first request would wait."""
@@ -120,3 +113,35 @@ def _passed(headers: list[tuple[bytes, bytes]], stay: frozenset[str]) -> list[tu
     named = b",".join(value for name, value in headers if name == b"connection").decode("latin-1").lower()
     left_out = stay | {name.strip() for name in named.split(",")}
     return [(name, value) for name, value in headers if name.decode("latin-1") not in left_out]
+
+
+def _refusal(error: Exception, where: str, seconds: int) -> Refused:
+    """Return what the client is told when the server did not answer."""
+    import httpx2
+
+    match error:
+        case httpx2.ConnectTimeout():
+            why = Text(
+                "the model server at {where} does not take the connection; start it, or set `upstream` below `[serve]` in recalld.toml.",
+                where=where,
+            )
+            return Refused(504, why)
+        case httpx2.ReadTimeout() | httpx2.WriteTimeout():
+            why = Text(
+                "the model server at {where} has not answered within {seconds} s; try again, or raise `llm.timeout` in recalld.toml.",
+                where=where,
+                seconds=seconds,
+            )
+            return Refused(504, why)
+        case httpx2.RemoteProtocolError() | httpx2.ReadError() | httpx2.WriteError():
+            why = Text(
+                "the model server at {where} has closed the connection without an answer; it may not take this request, or it was started again: ask again, and look into its log.",
+                where=where,
+            )
+            return Refused(502, why)
+    why = Text(
+        "the model server at {where} can't be reached ({kind}); start it, or set `upstream` below `[serve]` in recalld.toml.",
+        where=where,
+        kind=type(error).__name__,
+    )
+    return Refused(502, why)

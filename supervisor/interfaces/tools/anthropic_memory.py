@@ -26,13 +26,15 @@ from ...longterm.lines import without_surrogates
 from ...longterm.long_term_file import LongTermFile, refuse_too_large
 from ...protocol.marks import pins_more, with_marks_of
 from ...protocol.paths import day_of_name, is_foreign
-from ...storage.catalogue import Text
-from ...storage.errors import BadRequest, SupervisorError, as_supervisor_error
+from ...storage.errors import BadRequest, SupervisorError
 from ...storage.move_across import move_across
 from ...storage.noting import acting, author, noting
+from ...storage.os_errors import as_supervisor_error
 from ...storage.replaced_texts import kept_name
+from ...storage.texts import Text, msgid
 from ...text.record import record
 from .anthropic_paths import LONG_TERM, ROOT, Refused, check_name, is_long_term, parts_of
+from .definitions import MARK_TAKEN
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -70,7 +72,13 @@ class _Place:
     def changeable(self) -> _Place:
         """Return the place; BadRequest if recalld writes it, so that nobody else may."""
         if self.parts[:1] in {("summary",), ("originals",)} or any(day_of_name(part) for part in self.parts):
-            raise BadRequest("path", Text("memory_tool.kept", path=self.shown))
+            raise BadRequest(
+                "path",
+                Text(
+                    "{path!r} is kept by recalld, so it can be viewed, not changed; write to memory.md or a note",
+                    path=self.shown,
+                ),
+            )
         return self
 
 
@@ -92,7 +100,9 @@ class AnthropicMemory:
 
     def _refuse_others(self) -> None:
         if not self._audience().sees_all:
-            raise BadRequest("chat", Text("memory_tool.for_user"))
+            raise BadRequest(
+                "chat", Text("this tool shows whole files, so it is for the user alone; give a group the other tools")
+            )
 
     def __call__(self, command: object) -> Answer:
         """Carry out the command and return its documented answer; a wrong command is an answer, too, and never raises."""
@@ -113,19 +123,21 @@ class AnthropicMemory:
     def _performed(self, raw: object) -> str:
         """Return the answer to the command; BadRequest names the argument that is wrong."""
         if not isinstance(raw, Mapping):
-            raise BadRequest("command", Text("argument.not_command", kind=type(raw).__name__))
+            raise BadRequest("command", Text("it must be an object with command and path, not {kind}", kind=type(raw).__name__))
         name, given = raw.get("command"), {key: value for key, value in raw.items() if key != "command"}
         if name not in _COMMANDS:
-            raise BadRequest("command", Text("argument.not_allowed", value=repr(name), allowed=[*_COMMANDS]))
+            raise BadRequest("command", Text("{value} is not allowed, give {allowed}", value=repr(name), allowed=[*_COMMANDS]))
         method: Callable[..., str] = getattr(self, f"_{name}")
         parameters = signature(method).parameters
         for key in (*given, *parameters):
             if key not in parameters:
-                raise BadRequest(str(key), Text("memory_tool.lacks", command=name, names=[*parameters]))
+                raise BadRequest(
+                    str(key), Text("{command} has no such argument; give {names}", command=name, names=[*parameters])
+                )
             if key in given:
                 _check(key, given[key])
             elif parameters[key].default is Parameter.empty:
-                raise BadRequest(key, Text("memory_tool.needs", command=name))
+                raise BadRequest(key, Text("{command} needs it; nothing was done", command=name))
         return method(**given)
 
     # ── the commands ─────────────────────────────────────────────────────────
@@ -241,7 +253,7 @@ class AnthropicMemory:
             self._refuse_kept_inside(old, stat)
             check_name((*new.parts, LONG_TERM) if modes.S_ISDIR(stat.mode) else new.parts)
             if new.parts[: len(old.parts)] == old.parts:
-                raise BadRequest("new_path", Text("memory_tool.inside_itself", path=new_path))
+                raise BadRequest("new_path", Text("{path!r} is inside the old path; give another one", path=new_path))
             self._files.make_folder(new.path.parent)
             self._files.ensure_durable(old.path)
             move_across(self._files, old.path, new.path)
@@ -257,7 +269,7 @@ class AnthropicMemory:
         for n in range(len(parts) + 1):
             stat = self._files.disk.stat(self._paths.memory.joinpath(*parts[:n]))
             if stat and modes.S_ISLNK(stat.mode):
-                raise BadRequest("path", Text("lines.through_link", path=path))
+                raise BadRequest("path", Text("{path!r} leads through a link", path=path))
         return _Place(path, parts, self._paths.memory.joinpath(*parts))
 
     def _text_file(self, place: _Place) -> LongTermFile:
@@ -267,7 +279,7 @@ class AnthropicMemory:
         """Return the stat of the file or folder, None if there is none; BadRequest if it is not memory, such as a picture."""
         stat = self._files.disk.stat(place.path)
         if stat and not (modes.S_ISDIR(stat.mode) or (modes.S_ISREG(stat.mode) and place.path.name.endswith(".md"))):
-            raise BadRequest("path", Text("memory_tool.no_memory", path=place.shown))
+            raise BadRequest("path", Text("{path!r} is no memory; give a file that ends in .md", path=place.shown))
         return stat
 
     def _refuse_no_file(self, place: _Place) -> None:
@@ -321,10 +333,10 @@ def _check(key: str, value: Any) -> None:
     if key == "view_range":
         is_range = isinstance(value, Sequence) and len(value) == 2 and all(type(number) is int for number in value)
         if value is not None and not is_range:
-            raise BadRequest(key, Text("memory_tool.no_range"))
+            raise BadRequest(key, Text("it must be two whole numbers, the first and the last line"))
     elif type(value) is not (kind := int if key == "insert_line" else str):
-        code = "argument.not_whole_number" if kind is int else "argument.not_text"
-        raise BadRequest(key, Text(code, kind=type(value).__name__))
+        wrong = msgid("it must be a whole number, not {kind}") if kind is int else msgid("it must be text, not {kind}")
+        raise BadRequest(key, Text(wrong, kind=type(value).__name__))
 
 
 def size_shown(size: int) -> str:
@@ -364,8 +376,13 @@ def _unmarked(before: str, after: str, place: _Place) -> tuple[str, str]:
     """
     text = with_marks_of(before, after)
     if is_long_term(place.parts) and pins_more(before, text):
-        raise BadRequest("path", Text("longterm.pinned_by_owner"))
-    return text, "" if text == after else f"\n{Text('longterm.mark_taken')}"
+        raise BadRequest(
+            "path",
+            Text(
+                "lines below `# Always` are shown in every turn, and only the owner puts them there; write the line below another heading."
+            ),
+        )
+    return text, "" if text == after else "\n" + Text(MARK_TAKEN)
 
 
 def _writable(text: str) -> str:

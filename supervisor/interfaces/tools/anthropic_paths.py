@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Final
 
 from ...longterm.lines import without_surrogates
 from ...protocol.paths import is_foreign
-from ...storage.catalogue import Text
 from ...storage.errors import BadRequest
 from ...storage.foreign_name import LONGEST_GIVEN, LONGEST_NAME
+from ...storage.texts import Text
 from ...text.lazy_re import lazy_re
 
 if TYPE_CHECKING:
@@ -43,19 +43,27 @@ def parts_of(path: str) -> tuple[str, ...]:
     for part in parts:
         is_plain = part == without_surrogates(part) and not is_foreign(part) and not _ODD.search(part)
         if not is_plain or len(part.encode()) > LONGEST_NAME:
-            raise BadRequest("path", Text("memory_tool.never_read", name=part))
+            raise BadRequest("path", Text("{name!r} is a name that memory never reads; give a plain one", name=part))
     return parts
 
 
 def check_name(parts: Sequence[str]) -> None:
     """Raise BadRequest if no file may be made here: no search would find it, or no copy of its old text could be kept."""
     if long := next((part for part in parts if len(part.encode()) > LONGEST_GIVEN), ""):
-        raise BadRequest("path", Text("memory_tool.long_name", name=long, count=len(long.encode()), most=LONGEST_GIVEN))
+        raise BadRequest(
+            "path",
+            Text(
+                "{name!r} has {count} bytes, and no copy could be kept of what it says when it changes; give a name of at most {most}",
+                name=long,
+                count=len(long.encode()),
+                most=LONGEST_GIVEN,
+            ),
+        )
     for part in parts[:-1]:
         if part.endswith(".md"):
-            raise BadRequest("path", Text("memory_tool.file_name", name=part))
+            raise BadRequest("path", Text("{name!r} is a name for a file; give the folder another one", name=part))
     if not parts[-1].endswith(".md"):
-        raise BadRequest("path", Text("memory_tool.not_found", name=parts[-1]))
+        raise BadRequest("path", Text("{name!r} would not be found by a search; give a name that ends in .md", name=parts[-1]))
 
 
 def is_long_term(parts: Sequence[str]) -> bool:

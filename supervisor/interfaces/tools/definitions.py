@@ -10,8 +10,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
 
-from ...storage.catalogue import Text, render
 from ...storage.errors import BadRequest
+from ...storage.texts import Text, msgid, render
 from ...text.record import record
 
 if TYPE_CHECKING:
@@ -27,23 +27,27 @@ Kind: TypeAlias = Literal["string", "integer", "number", "array"]
 
 #: The Python type of each kind of JSON, and its name in the sentence that refuses another kind.
 _KINDS: Final[Mapping[Kind, tuple[tuple[type, ...], str]]] = {
-    "string": ((str,), "argument.text"),
-    "integer": ((int,), "argument.whole_number"),
-    "number": ((int, float), "argument.number"),
-    "array": ((list, tuple), "argument.texts_list"),
+    "string": ((str,), msgid("text")),
+    "integer": ((int,), msgid("a whole number")),
+    "number": ((int, float), msgid("a number")),
+    "array": ((list, tuple), msgid("a list of texts")),
 }
 #: The name of a JSON value in a sentence.
 _NAMES: Final[Mapping[type, str]] = {
-    str: "argument.text",
-    bool: "argument.truth",
-    int: "argument.number",
-    float: "argument.number",
-    dict: "argument.object",
-    list: "argument.list",
-    tuple: "argument.list",
+    str: msgid("text"),
+    bool: msgid("true or false", "argument"),
+    int: msgid("a number"),
+    float: msgid("a number"),
+    dict: msgid("an object"),
+    list: msgid("a list"),
+    tuple: msgid("a list"),
 }
 #: Arguments that the program fixes: a model that could choose them would read other conversations, or write in another's name.
 _FIXED: Final = frozenset({"session", "chat", "channel", "source", "workspace"})
+#: What is said to a model that marks a line.
+MARK_TAKEN: Final = msgid(
+    "the mark was taken off: `#shared` shows a line in groups, `#pin` in every turn, and only the owner sets them."
+)
 
 
 @record
@@ -66,17 +70,18 @@ class Parameter:
         kinds, kind = _KINDS[self.kind]
         value = _number(value) if self.kind in ("integer", "number") else value
         if not isinstance(value, kinds) or isinstance(value, bool):
-            raise BadRequest(self.name, Text("argument.must_be", kind=Text(kind), given=_named(value)))
+            raise BadRequest(self.name, Text("it must be {kind}, not {given}", kind=Text(kind), given=_named(value)))
         if self.kind == "array" and isinstance(value, (list, tuple)) and not all(isinstance(one, str) for one in value):
-            raise BadRequest(self.name, Text("argument.must_be_texts", kind=Text(kind)))
+            raise BadRequest(self.name, Text("it must be {kind}, and each of them text", kind=Text(kind)))
         if self.least is not None and isinstance(value, (int, float)) and not value >= self.least:  # NaN is not
             raise BadRequest(
-                self.name, Text("argument.not_allowed", value=value, allowed=Text("argument.or_more", least=self.least))
+                self.name,
+                Text("{value} is not allowed, give {allowed}", value=value, allowed=Text("{least} or more", least=self.least)),
             )
         if self.choices and value not in self.choices:
             *most, last = self.choices
-            allowed = Text("allowed.one_of", most=most, last=last)
-            raise BadRequest(self.name, Text("argument.not_allowed", value=repr(value), allowed=allowed))
+            allowed = Text("{most} or {last}", most=most, last=last)
+            raise BadRequest(self.name, Text("{value} is not allowed, give {allowed}", value=repr(value), allowed=allowed))
         return value
 
     def schema(self, language: Language) -> dict[str, Any]:
@@ -137,14 +142,18 @@ class Definition:
         known = {one.name: one for one in self.parameters}
         for name in given:
             if name not in known and name in _FIXED:
-                raise BadRequest(name, Text("argument.tool_refuses", tool=self.name))
+                raise BadRequest(
+                    name, Text("{tool} does not take it: whoever starts recalld sets it, never the model", tool=self.name)
+                )
             if name not in known:
-                raise BadRequest(str(name)[:40], Text("argument.tool_lacks", tool=self.name, names=[*known]))
+                raise BadRequest(
+                    str(name)[:40], Text("{tool} has no such argument, it has {names}", tool=self.name, names=[*known])
+                )
         found = {name: known[name].checked(value) for name, value in given.items() if value is not None}
         is_other = any(one.is_required and one.name in found for one in self.parameters if one.dialect not in ("", dialect))
         for one in self._shown(dialect):
             if one.is_required and one.name not in found and not (one.dialect and is_other):
-                raise BadRequest(one.name, Text("argument.tool_needs", tool=self.name))
+                raise BadRequest(one.name, Text("{tool} needs it", tool=self.name))
         return found
 
     def _shown(self, dialect: Dialect) -> tuple[Parameter, ...]:
@@ -161,8 +170,8 @@ def _number(value: object) -> object:
 
 
 def _named(value: object) -> str:
-    code = _NAMES.get(type(value))
-    return Text(code) if code else type(value).__name__
+    name = _NAMES.get(type(value))
+    return Text(name) if name else type(value).__name__
 
 
 WRITE: Final = Definition(
@@ -335,7 +344,11 @@ DEFINITIONS: Final[Mapping[str, Definition]] = {one.name: one for one in (SEARCH
 
 def not_shown(audience: Audience) -> Text:
     """Return why *audience*, a group, will not be shown what is written there, as a sentence."""
-    return Text("longterm.unseen_closed" if audience.in_groups == "none" else "longterm.unseen_unshared")
+    return (
+        Text("what is written here is not shown in this conversation, which is shown nothing of memory (`recall.in_groups`).")
+        if audience.in_groups == "none"
+        else Text("what is written here is not shown in this conversation unless the owner marks the line `#shared`.")
+    )
 
 
 def for_audience(audience: Audience, definition: Definition) -> Definition:

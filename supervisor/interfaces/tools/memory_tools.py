@@ -17,15 +17,9 @@ from typing import TYPE_CHECKING, Final
 from ...longterm.lines import matching, one_line, parse_entry, recent_lines, search_text, text_of
 from ...protocol.marks import without_marks
 from ...protocol.paths import LONG_TERM
-from ...storage.catalogue import Text, render
-from ...storage.errors import (
-    BadRequest,
-    Conflict,
-    NotFound,
-    SupervisorError,
-    as_supervisor_error,
-    refuse_no_text,
-)
+from ...storage.errors import BadRequest, Conflict, NotFound, SupervisorError, refuse_no_text
+from ...storage.os_errors import as_supervisor_error
+from ...storage.texts import Text, msgid, render
 from ...text.lazy_re import lazy_re
 from ..search_notes import NOT_ASKED, refs_of, why_no_hits, why_not_whole
 from .answers import (
@@ -42,7 +36,7 @@ from .answers import (
     cut,
     share,
 )
-from .definitions import SEARCH, not_shown
+from .definitions import MARK_TAKEN, SEARCH, not_shown
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -61,6 +55,10 @@ RECENT: Final = 10
 _EVERY: Final = 1_000_000_000  # more lines than any file has
 _FORGOTTEN: Final = lazy_re(r"(.+)@[0-9a-f]{8}")
 _CITED: Final = lazy_re(r"L?(\d+)(?:-L?(\d+))?")
+#: What a reference must be.
+_NO_REF: Final = msgid(
+    "it must be an id or a number and a digest, such as 42@1f3a9c0d, as a search, a reading or a writing gave it"
+)
 
 
 class MemoryTools:
@@ -74,7 +72,7 @@ class MemoryTools:
         self, memory: Memory, *, session: str = "", chat: str = "", channel: str = "web-chat", language: Language = "en"
     ) -> None:
         if chat not in {"", "direct", "group", "channel"}:
-            raise BadRequest("chat", Text("argument.no_chat", value=chat))
+            raise BadRequest("chat", Text("{value!r} is not direct, group or channel", value=chat))
         self.memory = memory
         self._session = session
         self._chat = chat
@@ -113,7 +111,7 @@ class MemoryTools:
         answer is `disabled` if memory can't be searched; BadRequest only for wrong arguments.
         """
         if query is None and keywords is None:
-            raise BadRequest("query", Text("argument.tool_needs", tool=SEARCH.name))
+            raise BadRequest("query", Text("{tool} needs it", tool=SEARCH.name))
         try:
             self._refuse_no_workspace()
             if query is not None:
@@ -123,7 +121,9 @@ class MemoryTools:
             raise
         except (SupervisorError, OSError) as error:
             fault = as_supervisor_error(error, "memory_search", self.memory.workspace.paths.root)
-            return SearchAnswer(disabled=True, error=self._render(fault), action=self._render(Text("tool.see_doctor")))
+            return SearchAnswer(
+                disabled=True, error=self._render(fault), action=self._render(Text("`recalld doctor` says what mends it"))
+            )
 
     def memory_get(self, path: str, start: int | None = None, lines: int | None = None) -> GetAnswer:
         """
@@ -150,7 +150,7 @@ class MemoryTools:
         if start_line is None and end_line is None:
             newest = self._newest(len(found.lines), lambda count: text_of(recent_lines(found.lines, count)))
             found = replace(found, lines=recent_lines(found.lines, newest))
-        text = self._fitting(text_of(found.lines) if found.total else self._render(Text("tool.memory_empty")))
+        text = self._fitting(text_of(found.lines) if found.total else self._render(Text("memory is empty")))
         texts = text.split("\n") if text else []
         shown = found.lines[: len(texts)]
         plain = f"{self._counted(found.total)}\n\n{text}{self._refs(shown)}"
@@ -173,7 +173,7 @@ class MemoryTools:
         if not made.is_shown:
             if not any(one.text == made.text for one in self.memory.workspace.long_term.read().lines):
                 raise Conflict(made.path)
-            note, saved = self._render(not_shown(self.audience)), self._render(Text("tool.written"))
+            note, saved = self._render(not_shown(self.audience)), self._render(Text("written to memory"))
             return WriteAnswer(path=made.path, total=made.total, new=True, note=note, said=f"{saved}\n\n{note}")
         path, lines = self._long_term()
         same = [one for one in lines if one.text == made.text]
@@ -181,7 +181,7 @@ class MemoryTools:
         if line is None:  # an editor has just saved an older text
             raise Conflict(made.path)
         total = len(lines)
-        note = self._render(Text("longterm.mark_taken")) if unmarked != content else ""
+        note = self._render(Text(MARK_TAKEN)) if unmarked != content else ""
         saved = self._render(replace(made, line=line.number, total=total).told())
         plain = "\n\n".join(filter(None, (saved, *map(self._render, made.told_replaced()), note))) + self._refs([line])
         return WriteAnswer(
@@ -200,7 +200,7 @@ class MemoryTools:
     def memory_delete(self, lines: Sequence[str]) -> DeleteAnswer:
         """Delete lines of the long-term file, each named as in "42@1f3a9c0d"; none if one has changed."""
         gone = self.memory.delete(lines, session=self._session, chat=self._chat)
-        plain = self._render(Text("tool.deleted", count=gone.count, total=gone.total))
+        plain = self._render(Text("deleted from memory: {count} ({total} left)", count=gone.count, total=gone.total))
         return DeleteAnswer(path=gone.path, deleted=gone.count, total=gone.total, said=plain)
 
     def memory_forget(self, ref: str) -> ForgetAnswer:
@@ -212,11 +212,12 @@ class MemoryTools:
         refuse_no_text("ref", ref)
         found = _FORGOTTEN.fullmatch(ref.strip())
         if found is None:
-            raise BadRequest("ref", Text("tool.by_digest"))
+            raise BadRequest("ref", Text(_NO_REF))
         by = "line" if found[1].isdigit() else "message"
         done = self.memory.forget(by, found[0], yes=True, session=self._session, chat=self._chat)
-        text = Text("forget.nothing") if done.is_empty else Text("forget.done", amounts=done.amounts)
-        text = Text("forget.goes_on") if done.waits else text
+        text = Text("nothing to forget.") if done.is_empty else Text("forgotten: {amounts}", amounts=done.amounts)
+        if done.waits:
+            text = Text("it is written down, and the supervisor goes on with it; `recalld status` says when it is done.")
         return ForgetAnswer(messages=len(done.messages), lines=len(done.lines), done=done.done, said=self._render(text))
 
     # ── for an interface that shows memory to people, too ────────────────────
@@ -246,7 +247,15 @@ class MemoryTools:
         not_whole = self._render(why_not_whole(found))
         hits = [hit for hit in found.hits if hit.score is None or share(hit.score) >= least]
         if not hits and not_whole:
-            return SearchAnswer(disabled=True, error=not_whole, action=self._render(Text("tool.see_log")))
+            return SearchAnswer(
+                disabled=True,
+                error=not_whole,
+                action=self._render(
+                    Text(
+                        "search again, or look at recall_failed and file_unread in log.jsonl; `recalld doctor` says what mends it"
+                    )
+                ),
+            )
         if not hits:
             return SearchAnswer(files=found.files, note=self._render(why_no_hits(found) if query.strip() else NOT_ASKED))
         refs = refs_of(hits, lambda: self._long_term()[1])
@@ -367,10 +376,10 @@ class MemoryTools:
         """Return the names of the lines for a model that may delete lines and gets only text."""
         if not (self.shows_refs and lines):
             return ""
-        return f"\n\n{self._render(Text('tool.refs', refs=' '.join(line.ref for line in lines)))}"
+        return "\n\n" + self._render(Text("number@digest: {refs}", refs=" ".join(line.ref for line in lines)))
 
     def _counted(self, total: int) -> str:
-        return self._render(Text("tool.counted", total=total))
+        return self._render(Text("entries in memory: {total}", total=total))
 
     def _render(self, text: object) -> str:
         """Return the text in the language of the answers."""

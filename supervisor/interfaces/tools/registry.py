@@ -17,9 +17,10 @@ from functools import wraps
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 from ...longterm.guidance import guidance
-from ...storage.catalogue import Text, render
-from ...storage.errors import BadRequest, as_supervisor_error
+from ...storage.errors import BadRequest
 from ...storage.noting import acting
+from ...storage.os_errors import as_supervisor_error
+from ...storage.texts import Text, render
 from ...text.record import record
 from ..language import spoken_language
 from .answers import as_text, as_wire
@@ -188,8 +189,8 @@ class ToolRegistry:
 
     def _answer(self, tool: Tool | None, name: str, arguments: str | Mapping[str, Any] | None) -> Answer:
         if tool is None:
-            there = self.names or Text("tool.none")
-            raise BadRequest(str(name)[:40], Text("argument.no_tool", names=there))
+            there = self.names or Text("none")
+            raise BadRequest(str(name)[:40], Text("there is no such tool; there are {names}", names=there))
         return tool.function()(**tool.definition.arguments(_parsed(arguments), self.dialect))
 
 
@@ -202,7 +203,7 @@ def _parsed(arguments: str | Mapping[str, Any] | None) -> Mapping[str, Any]:
         except (ValueError, RecursionError):
             found = None
     if not isinstance(found, Mapping):
-        raise BadRequest("arguments", Text("argument.no_json_object"))
+        raise BadRequest("arguments", Text("they are no JSON object"))
     return found
 
 

@@ -1,0 +1,133 @@
+"""The checks of what comes in: history.json, inbox.json, and the drop-box."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from shlex import quote
+from typing import TYPE_CHECKING, Final
+
+from ..protocol.inbox import count_unread
+from ..protocol.message import InvalidEntry
+from ..storage.lenient_json import not_utf8
+from ..storage.texts import Text
+from ..text.printable import printable
+from .check import Look, bad, odd
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from ..archive.unread import Unread
+    from .check import Faults
+
+#: How long a message may wait when no supervisor runs: some use recalld by a daily `run --until-settled`.
+LONGEST_WAIT: Final = timedelta(days=1)
+#: The time within which a program that writes in the drop-box itself gives its file the name that it is to have.
+_WRITTEN_IN: Final = timedelta(minutes=1)
+
+
+def newer_format(look: Look) -> Faults:
+    """Raise NewerFormat if a newer recalld has written to the workspace."""
+    look.ws.journal.refresh()
+    look.ws.memory.summaries()
+    yield from ()
+
+
+def history(look: Look) -> Faults:
+    """Yield why history.json can't be read."""
+    if look.no_history:
+        version = look.ws.files.read_stable(look.ws.paths.history)
+        why = not_utf8(version.data, look.ws.paths.history) if version else None
+        yield bad(
+            "history.json can't be read: {why}; `recalld restore` puts it together again.", why=why or look.no_history.why
+        )
+
+
+def unread(look: Look) -> Faults:
+    """Yield the unread parts of damaged histories, until a person has dealt with them."""
+    for one in look.ws.unread.read():
+        yield bad(why_unread(one, look.ws.unread.path_of(one)))
+
+
+def forgetting(look: Look) -> Faults:
+    """Yield how much a forgetting has still to take out, after it was interrupted."""
+    if count := sum(len(act.messages) + len(act.lines) + len(act.files) for act in look.ws.journal.tombstones.unfinished()):
+        yield odd(
+            "something is still to be forgotten ({count}): the next round goes on with it, or `recalld run --until-settled`",
+            count=count,
+        )
+
+
+def inbox(look: Look) -> Faults:
+    """Yield that inbox.json is no JSON, so that nothing in it is read, or what in it is no input."""
+    version = look.ws.files.read_stable(look.ws.paths.inbox)
+    try:
+        count = count_unread(version.data if version else b"[]", look.ws.zone)
+    except ValueError:
+        yield bad("inbox.json is no JSON, so what waits in it is not read; mend the file, or delete it.")
+        return
+    if count:
+        yield bad(
+            "entries of inbox.json without words are answered by nobody ({count}); give them a `text`, or delete them.",
+            count=count,
+        )
+
+
+def why_unread(one: Unread, kept: Path) -> Text:
+    """Return how much of a file could not be read, where the file is kept, and the command that mends it."""
+    path = one.name if "/" in one.name else f".recalld/quarantine/{one.name}"
+    fields = {"count": one.messages, "bytes": one.bytes, "path": path, "name": one.name}
+    if not one.encoding:
+        return Text(
+            "messages of a damaged history.json could not be read (about {count}, {bytes} bytes); they are kept in {path}: mend a copy of it and `recalld restore --give-up {name} --from` that copy, or leave `--from` out if nothing in it is wanted.",
+            **fields,
+        )
+    command = f"iconv -f {one.encoding} -t UTF-8 {quote(str(kept))} > mended.json"
+    return Text(
+        "messages of a damaged history.json could not be read (about {count}, {bytes} bytes), since it is {encoding}, not UTF-8; they are kept in {path}: `{command}`, then `recalld restore --give-up {name} --from mended.json`, or leave `--from` out if nothing in it is wanted.",
+        **fields,
+        encoding=one.encoding,
+        command=command,
+    )
+
+
+def dropped(look: Look) -> Faults:
+    """Yield the first file of the drop-box whose messages can't be read."""
+    box, why = look.ws.drop_box, {}
+    for path in box.finished():
+        version = box.read(path)
+        try:
+            _ = box.parse(path, version) if version else []
+        except ValueError as error:
+            why[path.name] = (not_utf8(version.data, path) if version else None) or error.args[0]
+    for path, stat in box.misnamed():
+        if look.now - datetime.fromtimestamp(stat.mtime_ns / 1e9, UTC) > _WRITTEN_IN:
+            why[path.name] = Text("its name does not end in .json")
+    for name in sorted(why)[:1]:
+        yield bad(
+            "files of inbox.d/new are not understood and are not taken in ({count}), the first is {name}: {why}; correct it, or delete it.",
+            count=len(why),
+            name=printable(name),
+            why=why[name],
+        )
+
+
+def waiting(look: Look) -> Faults:
+    """Yield a fault if messages have waited too long for their dated file."""
+    oldest = min((one.created_at for one in look.waiting if one.created_at), default=look.now)
+    if not look.is_running and look.now - oldest > LONGEST_WAIT:
+        yield bad(
+            "messages wait to be written since {time}, and no supervisor runs; start one with `recalld run`.",
+            time=look.local_time(oldest),
+        )
+
+
+def entries(look: Look) -> Faults:
+    """Yield the first entry of history.json that is not a message."""
+    invalid = [(n, entry.why) for n, entry in enumerate(look.history, 1) if isinstance(entry, InvalidEntry)]
+    for number, why in invalid[:1]:
+        yield bad(
+            "entries of history.json can't be filed ({count}), the first is entry {number}: {why}; correct or delete them, `recalld fsck` counts what is left.",
+            count=len(invalid),
+            number=number,
+            why=why,
+        )

@@ -1,1 +1,0 @@
-"""The texts of recalld in Chinese, a module a subject."""

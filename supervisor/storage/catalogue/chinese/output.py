@@ -1,9 +1,0 @@
-"""Texts of several commands, in Chinese."""
-
-from __future__ import annotations
-
-from typing import Final
-
-TEXTS: Final = {
-    "more": "… 还有 {count} 项",
-}

@@ -1,1 +1,0 @@
-"""The texts of recalld in English, a module a subject."""

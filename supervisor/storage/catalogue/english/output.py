@@ -1,9 +1,0 @@
-"""Texts of several commands."""
-
-from __future__ import annotations
-
-from typing import Final
-
-TEXTS: Final = {
-    "more": "… {count} more",
-}

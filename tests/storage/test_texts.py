@@ -1,0 +1,183 @@
+"""Texts: complete in both languages, and made in the language of who asks."""
+
+from __future__ import annotations
+
+import ast
+import copy
+import json
+import pickle
+import re
+import string
+import subprocess
+import sys
+from datetime import timedelta
+
+import pytest
+
+from recalld.supervisor.storage import errors
+from recalld.supervisor.storage.texts import Text, msgid, render, restored, stored, template
+from tests.texts import LABEL, ROOT, extracted, translations
+
+SOURCES = [path for name in ("supervisor", "worker", "prompts", "recalld") for path in (ROOT / name).rglob("*.py")]
+SOURCES = sorted(path for path in SOURCES if ".venv" not in path.parts)
+#: The Chinese by context and English.
+CHINESE = {(entry.context, entry.id): entry for entry in translations() if entry.id}
+#: Texts that are the same in both languages: names, and a unit that Chinese has from English.
+ALIKE = {
+    (LABEL, "pinned"),
+    (LABEL, "tokens"),
+    (None, "user, assistant, system or tool"),
+    (None, "direct, group or channel"),
+    (None, "bash, zsh or fish"),
+}
+#: The words of the log, which are English; the Chinese text names the event instead, and the file.
+OF_THE_LOG = {("log", "{why}."), ("refused", "{why}.")}
+
+
+def fields(text: str) -> set[str]:
+    return {name for _, name, _, _ in string.Formatter().parse(text) if name}
+
+
+def test_every_text_of_the_source_has_its_chinese():
+    used = {(entry.context, entry.id) for entry in extracted() if entry.id}
+    assert used - CHINESE.keys() == set()
+    assert [entry.id for entry in CHINESE.values() if not entry.string or entry.fuzzy] == []
+
+
+def test_no_translation_is_of_a_text_that_nothing_uses():
+    used = {(entry.context, entry.id) for entry in extracted() if entry.id}
+    assert CHINESE.keys() - used == set()
+
+
+def test_the_chinese_of_a_text_has_its_fields():
+    differing = {key for key, entry in CHINESE.items() if fields(entry.id) != fields(entry.string)}
+    assert differing == OF_THE_LOG
+
+
+def test_a_text_is_a_literal_or_a_constant_not_put_together():
+    together = []
+    for path in SOURCES:
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            is_text = isinstance(node, ast.Call) and ast.unparse(node.func) in {"Text", "msgid"}
+            if is_text and isinstance(node.args[0], (ast.JoinedStr, ast.BinOp)):
+                together.append(f"{path.relative_to(ROOT)}:{node.lineno}")
+    assert together == []
+
+
+def test_advice_to_repair_says_that_the_supervisor_has_to_be_stopped():
+    advice = [entry for entry in CHINESE.values() if "`recalld fsck --repair`" in entry.id and "{" in entry.id]
+    assert advice
+    assert [entry.id for entry in advice if "with the supervisor stopped" not in entry.id] == []
+    assert [entry.string for entry in advice if "停下 supervisor" not in entry.string] == []
+
+
+def test_a_chinese_text_has_no_english_words():
+    left = [
+        entry.string
+        for key, entry in CHINESE.items()
+        if key not in ALIKE
+        and (
+            re.search(r"[a-z]{3,} [a-z]{2,}", re.sub(r"`[^`]+`|\{[^}]*\}", "", entry.string))
+            or not re.search("[\u4e00-\u9fff{]", entry.string)
+        )
+    ]
+    assert left == []
+
+
+def literals(node: ast.expr) -> list[str]:
+    """The sentences that an expression spells out, not as a Text."""
+    match node:
+        case ast.Constant(value=str(text)):
+            return [text] if " " in text.strip() else []
+        case ast.JoinedStr(values=values):
+            return [part.value for part in values if isinstance(part, ast.Constant) and " " in part.value.strip()]
+        case ast.IfExp(body=body, orelse=orelse):
+            return [*literals(body), *literals(orelse)]
+        case ast.BinOp(left=left, right=right):
+            return [*literals(left), *literals(right)]
+    return []
+
+
+def test_errors_and_printed_sentences_are_texts():
+    kinds = {kind.__name__ for kind in errors.SupervisorError.__subclasses__()} - {"InternalError"}
+    spelt = []
+    for path in SOURCES:
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if not isinstance(node, ast.Call):
+                continue
+            name = ast.unparse(node.func).rpartition(".")[2]
+            if name in kinds or name in {"say", "tell"}:
+                named = {
+                    "NoSummary",
+                    "NoService",
+                    "ServiceForbidden",
+                    "NoProcess",
+                    "say",
+                    "tell",
+                }  # whose first is no name
+                said = node.args[0 if name in named else 1 :]
+                spelt += [f"{path.relative_to(ROOT)}:{node.lineno} {text}" for one in said for text in literals(one)]
+    assert spelt == []
+
+
+@pytest.mark.parametrize("kind", errors.SupervisorError.__subclasses__(), ids=lambda kind: kind.__name__)
+def test_an_error_has_a_sentence_in_both_languages(kind):
+    assert template(kind.english, "en").endswith(".")
+    assert template(kind.english, "zh").endswith("。")
+    assert 400 <= kind.http_status < 600
+
+
+def test_a_text_is_its_english_string_and_renders_in_both_languages():
+    why = Text("{value} is not allowed, give {allowed}", value="'all'", allowed=Text("{least} or more", least=1))
+    assert json.dumps({"why": why}) == '{"why": "\'all\' is not allowed, give 1 or more"}'
+    assert render(why, "en") == why
+    assert render(why, "zh") == "不能是 'all'，请给 1 或更大的数"
+    assert render([why, why], "zh") == f"{render(why, 'zh')}、{render(why, 'zh')}"
+    assert render(7, "zh") == "7"
+
+
+def test_an_error_renders_the_texts_in_its_fields():
+    refused = errors.BadRequest(
+        "limit", Text("{value} is not allowed, give {allowed}", value=0, allowed=Text("{least} or more", least=1))
+    )
+    assert str(refused) == "limit: 0 is not allowed, give 1 or more."
+    assert render(refused, "zh") == "limit：不能是 0，请给 1 或更大的数。"
+    assert render(errors.Busy("history.json", timedelta(seconds=2)), "zh").startswith(
+        "history.json 正被另一个程序占用，等了 2 秒"
+    )
+    assert "现在是 3@1f3a9c0d，" in render(errors.StaleLine("3@00000000", "3@1f3a9c0d", "喝茶"), "zh")
+
+
+def test_a_text_survives_copy_and_pickle():
+    why = Text("{least} or more", least=1)
+    for again in (copy.deepcopy(why), pickle.loads(pickle.dumps(why))):  # noqa: S301 - our own
+        assert (again, again.msgid, again.in_language("zh")) == (why, msgid("{least} or more"), "1 或更大的数")
+
+
+def test_a_stored_text_is_made_again_unless_somebody_changed_it():
+    why = Text(
+        "{why}: {model} at {server}", why=Text("the server can't be reached"), model="qwen3:8b", server="127.0.0.1:11434"
+    )
+    kept = json.loads(json.dumps(stored(why)))
+    assert render(restored(str(why), kept), "zh") == "连不上服务器：127.0.0.1:11434 上的 qwen3:8b"
+    assert restored(str(why), kept) == why
+    assert stored(restored(str(why), kept))["text"] == why.msgid
+    for odd in (None, {}, {"text": "nothing", "fields": {}}, {"text": why.msgid, "fields": {}}, [1], {"text": 7, "fields": 7}):
+        assert render(restored("it broke", odd), "zh") == "it broke"
+    assert render(restored("it broke", kept), "zh") == "it broke"
+    assert stored("it broke") is None
+
+
+def test_a_text_that_an_older_version_stored_by_a_code_stays_english():
+    kept = {"code": "model.fault", "fields": {"why": "gone", "model": "m", "server": "s"}}
+    assert render(restored("gone: m at s", kept), "zh") == "gone: m at s"
+
+
+def test_a_text_in_english_reads_no_translation():
+    program = (
+        "from recalld.supervisor.storage import errors, texts; print(str(errors.NotFound('a.md')));"
+        "print(texts._translations.cache_info().currsize)"
+    )
+    told = subprocess.run([sys.executable, "-c", program], check=True, capture_output=True, text=True).stdout
+    assert told.startswith("a.md does not exist")
+    assert told.endswith("\n0\n")
