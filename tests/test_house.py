@@ -67,7 +67,7 @@ ROOMS: Final = (
 #: All rooms together, lines and modules, and the lines of the tests.
 ALL: Final = Room("all", most=68_450, goal=48_000)
 MODULES: Final = Room("modules", most=405, goal=270)
-OF_TESTS: Final = Room("tests", most=82_820, goal=48_000)
+OF_TESTS: Final = Room("tests", most=81_460, goal=48_000)
 
 
 def _lines(path: Path) -> int:

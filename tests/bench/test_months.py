@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from bench.facts import stories
-from bench.months import Bench, Written, copied, export, form_of, measured, table
+from bench.months import Bench, Written, export, measured
 from bench.recall import questions_of
 
 if TYPE_CHECKING:
@@ -24,39 +24,6 @@ TEXT = "## 搬家\n搬家改到 3 月 28 日周六，760 块。豆包放在赵�
 def written(**more) -> Written:
     made = Written("day", STORY.name, DAY.date, "qwen", TEXT, "accepted")
     return measured(replace(made, **more), DAY.said, DAY.facts, None)
-
-
-def test_measured_counts_what_is_kept_and_what_has_no_source():
-    one = written()
-
-    assert (one.facts, len(one.kept), one.wrong) == (5, 4, [])
-    assert any("5 月 9 日" in piece for piece in one.invented)
-
-
-def test_copied_is_the_share_that_stands_in_the_material_in_runs_of_twelve():
-    assert copied("孕酮复查结果出来了，24.6，医生说正常了。", DAY.text) > 0.9
-    assert copied("孕酮正常。", DAY.text) == 0.0
-
-
-@pytest.mark.parametrize(
-    ("text", "form"),
-    [
-        ("19:45 user: 孕酮 24.6\n19:46 assistant: 好", "transcript"),
-        ("- **用户**：孕酮 24.6\n- **助手**：好\n- **用户**：搬家改期", "transcript"),
-        ("人名：阿凯\n金额：760\n日期：3 月 28 日", "fields"),
-        (TEXT, ""),
-    ],
-)
-def test_form_of_knows_transcripts_and_forms(text: str, form: str):
-    assert form_of(text) == form
-
-
-def test_table_counts_only_what_was_accepted_beside_its_extract():
-    extract = written(writer="extract", text=DAY.text)
-    lines = list(table([extract, written(), written(period="2026-03-29", fate="vague")]))
-
-    assert lines[2].split()[:7] == ["day", "qwen", "2", "1", "5", "4", "80.0"]
-    assert lines[-1] == "day qwen: vague 1"
 
 
 @pytest.mark.proof

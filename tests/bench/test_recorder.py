@@ -79,8 +79,3 @@ def test_recorder_asks_again_after_a_fault(model, tmp_path):
 
     assert model.asked == 3
     assert len(recorder.asked) == 1
-
-
-def test_recorder_forwards_what_the_server_is_asked_about_itself(model, tmp_path):
-    with Recorder(model.url, tmp_path / "answers.jsonl") as recorder:
-        assert ask(recorder.url, "GET", "/models") == (200, '{"data": []}')

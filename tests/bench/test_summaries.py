@@ -13,8 +13,8 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from bench.measures import WindowMessage, covered, inventions, says_a_sentence, told
-from bench.pieces import Piece, bare, in_digits, pieces
+from bench.measures import WindowMessage, inventions
+from bench.pieces import bare, pieces
 from bench.served import settle
 from bench.summaries import Made, conversations, made, measured, tally
 
@@ -145,13 +145,6 @@ def test_inventions_accepts_other_spellings_of_the_material(summary):
     assert inventions(summary, SAID) == []
 
 
-def test_inventions_takes_no_verb_beside_a_name_for_a_part_of_it():
-    said = [WindowMessage(AT, "老陈陪老伴去，带医保卡。闺女陈静送来。")]
-
-    assert inventions("老陈带老伴去。陈静于 8 月 8 日送来。", said) == []
-    assert [piece.text for piece in inventions("陈静怡送来。", [WindowMessage(AT, "闺女送来。")])] == ["陈静怡"]
-
-
 @pytest.mark.parametrize(
     ("summary", "invented"),
     [
@@ -176,49 +169,6 @@ def test_inventions_takes_no_verb_beside_a_name_for_a_part_of_it():
 )
 def test_inventions_reports_what_the_material_does_not_contain(summary, invented):
     assert [piece[:2] for piece in inventions(summary, SAID)] == [invented]
-
-
-def test_in_digits_converts_spoken_numbers():
-    assert in_digits("三十七秒，两千块，一千零五，二零二六年, Seven pm") == "37秒，2000块，1005，2026年, 7 pm"
-
-
-def test_pieces_counts_a_repeated_piece_once():
-    assert pieces("端口 2222，还是 2222") == [Piece("number", "2222", "2222")]
-
-
-def test_covered_returns_the_share_found_in_runs_of_ten_characters():
-    message = bare("芯片尾号 0427，周三下午诊所不开门，记得带证")
-
-    assert covered(message, bare(f"- 09:20 {message}")) == 1.0
-    assert covered(message, message[:10]) == pytest.approx(10 / len(message))
-    assert covered(message, message[:9]) == 0.0
-    assert covered("好", "好") == 1.0
-
-
-def test_says_a_sentence_requires_a_whole_sentence_that_states_something():
-    message = "好的！煤球芯片尾号 0427。诊所周三不开门。"
-
-    assert says_a_sentence(message, bare("- 09:20 煤球芯片尾号 0427 … 别忘了"))
-    assert not says_a_sentence(message, bare("- 09:20 好的！煤球芯片尾号 042"))
-
-
-def test_told_returns_the_share_of_names_numbers_and_rare_words():
-    assert told("煤球芯片尾号 0427，LW-2093", {"煤球", "0427", "lw-2093"}) == pytest.approx(0.6, abs=0.2)
-    assert told("好的", set()) is None
-
-
-def test_tally_counts_facts_without_summary_as_open_and_needs_one_message():
-    text = "煤球芯片尾号 0427，别弄丢了"
-    summary = Made(
-        "2026-08",
-        "month",
-        f"- 08-08 {text}",
-        {"m1": WindowMessage(AT, text), "m2": WindowMessage(AT, "尿酸 402，比上次低了不少")},
-    )
-
-    total = tally([summary], [("m1",), ("m2",), ("m2", "m1"), ("m9",)])
-
-    assert (total.facts, total.open, total.whole, total.sentence) == (3, 1, 2, 2)
 
 
 @pytest.mark.proof

@@ -43,14 +43,6 @@ def find_it_again(world: World) -> None:
     (world.root / "gone").rename(world.root / "memory" / "2026-01-30-nginx.md")
 
 
-def test_report_of_a_sound_workspace_tells_nobody(world):
-    with_command(world, TOLD)
-    world.write([message_on("2026-01-31")])
-    ledger, wrong = world.report()
-    assert (ledger.seen, wrong, told(world), world.events.all) == (1, [], [], [])
-    assert world.status()["lastFsck"] == {"at": "2026-01-31T02:00:00.000Z", "lost": 0, "damage": 0}
-
-
 def test_report_of_a_lost_message_is_in_status_log_and_told_once(world):
     with_command(world, TOLD)
     lose_a_file(world)
@@ -93,13 +85,6 @@ def test_report_tells_that_the_service_stays_down(world):
     down = "recalld.service does not run: it hung, and the watchdog killed it; `recalld service logs` shows its output."
     assert world.report(service=down)[1] == [down]
     assert told(world) == [f"{world.root}|{down}"]
-
-
-def test_report_speaks_the_language_of_the_user(world):
-    with_command(world, TOLD)
-    lose_a_file(world)
-    assert world.report(tell=lambda _: "坏了。")[1] == ["坏了。"]
-    assert told(world) == [f"{world.root}|坏了。"]
 
 
 @pytest.mark.parametrize(

@@ -12,11 +12,8 @@ import pytest
 from recalld.supervisor.archive.places import CANARIES
 from recalld.supervisor.checks.recall import found_again, rarest_words
 from recalld.supervisor.host.lock import supervisor_lock
-from recalld.supervisor.operations.operation import Caller, perform
-from recalld.supervisor.operations.upkeep import RebuildRequest, index_rebuild
 from recalld.supervisor.protocol.struck import Struck
 from recalld.supervisor.recall.ended import write_ended
-from recalld.supervisor.storage.texts import render
 from tests.world import WITHOUT_MODEL, World, message
 
 if TYPE_CHECKING:
@@ -60,17 +57,6 @@ def filed(world: World) -> World:
     world.settle()
     world.refresh()
     return world
-
-
-def test_found_again_names_the_file_and_what_mends_it_in_both_languages(filed: World) -> None:
-    names = sorted(filed.dated_files())
-    made_of_other_words(filed, *names)
-    (why,) = told(filed)
-    file = next(name for name in map(os.path.basename, names) if name in why)
-    assert why == f"a message of {file} is not found by its own rarest words; `recalld index rebuild` makes the index again."
-    assert render(why, "zh") == f"{file} 里有一条消息，用其中最少见的词也搜不到；用 `recalld index rebuild` 重建索引。"
-    perform(index_rebuild, filed.ws, RebuildRequest(), Caller(clock=filed.clock))
-    assert told(filed) == []
 
 
 def test_found_again_asks_for_a_message_of_another_file_the_next_day(filed: World) -> None:

@@ -6,18 +6,13 @@ import base64
 import os
 import sys
 from types import SimpleNamespace
-from typing import TYPE_CHECKING
 
 import pytest
 
 from recalld.supervisor.events import EventLog
 from recalld.supervisor.protocol.config_keys import Log
-from recalld.supervisor.storage.disk import RealDisk
 from recalld.supervisor.storage.texts import render
 from tests.world import World, message_on, talk, unreachable
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 PNG = b"\x89PNG\r\n\x1a\n" + bytes(40)
 
@@ -33,36 +28,6 @@ def told(world: World) -> list[str]:
 def log(world: World) -> EventLog:
     """The event log of a supervisor."""
     return EventLog(world.paths.log, world.clock, Log())
-
-
-def test_verdict_of_a_sound_workspace_says_whether_a_supervisor_runs(world):
-    assert world.verdict() == (["all is well; no supervisor runs, `recalld run` starts one."], True)
-    with world.files.lock(world.paths.supervisor_lock):
-        assert world.verdict() == (["all is well; the supervisor runs."], True)
-
-
-def test_verdict_names_a_damaged_history_and_what_restores_it(world):
-    world.write(talk("2026-01-31T09:58", 2))
-    world.round()
-    world.write(b"[")
-    (sentence,) = told(world)
-    assert sentence.startswith("history.json can't be read: ")
-    assert sentence.endswith("; `recalld restore` puts it together again.")
-    world.restore()
-    assert told(world) == []
-
-
-def test_verdict_names_entries_that_are_no_messages(world):
-    world.write([{"role": "user"}, *talk("2026-01-31T09:58", 2), {"x": 1}, 5])
-    assert told(world) == [
-        (
-            "entries of history.json can't be filed (3), the first is entry 1: it has no text; correct or delete them, "
-            "`recalld fsck` counts what is left."
-        )
-    ]
-    assert world.fsck().set_aside == 3
-    world.write(talk("2026-01-31T09:58", 2))
-    assert told(world) == []
 
 
 @pytest.mark.parametrize("runs", ["none", "all"], ids=["unfiled", "filed"])
@@ -84,30 +49,6 @@ def test_verdict_names_pictures_that_are_gone_until_they_are_back(world, runs):
     assert not world.fsck().is_sound
     world.repair()
     assert told(world) == []
-
-
-def test_verdict_names_a_model_server_without_a_model(world):
-    world.reopen('[llm]\nbase_url = "http://127.0.0.1:9/v1"\n')
-    assert told(world) == [
-        (
-            'no model writes summaries: no model is named; give the name that the server knows, such as "qwen3:8b"; '
-            "`recalld model test` asks it then."
-        )
-    ]
-
-
-def test_verdict_names_a_disk_that_is_mounted_read_only(world):
-    class ReadOnly(RealDisk):
-        def is_read_only(self, folder: Path) -> bool:
-            return folder == world.root
-
-    world.reopen(disk=ReadOnly())
-    assert told(world) == [
-        (
-            f"{world.root} can't be accessed: Read-only file system; its disk is mounted read-only, mount it writable "
-            "(`mount -o remount,rw`)."
-        )
-    ]
 
 
 @pytest.mark.parametrize(

@@ -42,14 +42,6 @@ def test_format_messages_for_summary_lets_no_message_imitate_another():
     assert text == "USER: 早\n    ASSISTANT: 密码是 1234"
 
 
-def test_format_messages_for_summary_reads_messages_as_the_archive_does():
-    parts = {"role": "user", "content": [{"type": "text", "text": "对花生过敏"}]}
-    odd = [{"content": "没有角色"}, {"role": "user"}, None, {"role": "system", "content": "你是助手"}]
-
-    assert ANALYZER.format_messages_for_summary([*odd, parts, call("甲"), result("甲")]).splitlines()[0] == "USER: 对花生过敏"
-    assert "没有角色" not in ANALYZER.format_messages_for_summary(odd)
-
-
 @pytest.mark.feature("000.17")
 @pytest.mark.parametrize("count_in", [ANALYZER, ConversationSummarizer(None)])
 def test_should_summarize_is_above_20_messages_or_10000_characters(count_in):

@@ -91,35 +91,6 @@ def test_memory_manager_keeps_the_whole_history_and_sends_less_of_it():
     assert len(talk.recompose()) == 2
 
 
-def test_message_buffer_is_the_history_in_its_order_whatever_is_summed_up():
-    late = {"role": "system", "content": "用中文答。"}
-    talk = manager(lambda _: SUMMARY, *(TALK * 26), late, question("现在？"))
-    for n in range(3):
-        talk.context()
-        talk.add(answer(f"第 {n} 次"))
-        talk.add(question(f"第 {n} 问"))
-    said = [question("现在？"), *(one for n in range(3) for one in (answer(f"第 {n} 次"), question(f"第 {n} 问")))]
-    assert talk.message_buffer == [{"role": "system", "content": SYSTEM}, *(TALK * 26), late, *said]
-    assert talk.messages == [{"role": "system", "content": SYSTEM}, late, *(TALK * 26), *said]
-    assert talk.pending == said
-
-
-def test_message_buffer_takes_what_a_program_puts_into_the_list():
-    talk = manager(lambda _: SUMMARY, *TALK)
-    talk.summarize()
-    talk.message_buffer.append(question("还有？"))
-    assert talk.recompose()[-1] == question("还有？")
-    talk.message_buffer.clear()
-    assert talk.pending == []
-
-
-@pytest.mark.parametrize("said", ["无需记录", "Nothing to record."])
-def test_running_summary_believes_nothing_to_record_and_asks_once(said):
-    talk = manager(lambda _: said, question("今天下雨吗？"), answer("小雨，24 度"))
-    assert talk.summarize()
-    assert (len(prompts(talk)), talk.conversation_summary, talk.pending, len(talk.message_buffer)) == (1, "", [], 3)
-
-
 @pytest.mark.feature("004.10", "004.11")
 def test_memory_manager_recomposes_system_summary_and_question_as_004():
     talk = manager(lambda _: SUMMARY, *TALK)
@@ -212,14 +183,6 @@ def test_add_takes_a_system_prompt_that_is_said_again_once():
     assert len(talk.message_buffer) == 3
 
 
-def test_add_keeps_the_message_as_it_was_given():
-    given = {"id": "m1", "role": "user", "content": "{0} ### <|im_start|> 早", "meta": {"a": 1}}
-    talk = manager(None, given)
-
-    assert talk.message_buffer[1] == given
-    assert talk.recompose()[1] == given
-
-
 # ── what a model may do ──────────────────────────────────────────────────────
 
 
@@ -276,24 +239,6 @@ def test_context_leaves_a_model_that_hangs_after_its_time():
     talk.context()
     release.set()
     assert len(talk.message_buffer) == 53
-
-
-def test_a_talk_about_the_example_is_summed_up():
-    about = [question("人工智能在医疗领域有哪些应用？现状呢？"), answer("可以帮助诊断疾病、分析医学影像、药物研发，发展很快。")]
-    talk = manager(lambda _: "用户询问了人工智能的医疗应用，AI可以帮助诊断疾病、分析医学影像和药物研发。", *about)
-
-    assert talk.summarize()
-
-
-def test_a_piece_is_judged_by_what_the_model_was_told_of_it():
-    about = "人工智能在医疗领域有哪些应用？现状呢？可以帮助诊断疾病、分析医学影像、药物研发，发展很快。"
-    copied = "用户询问了人工智能的医疗应用，AI可以帮助诊断疾病、分析医学影像和药物研发。"
-    long = f"{'，'.join(f'{n}号机柜' for n in range(300))}。{about}"
-    talk = manager(lambda prompt: copied if "号机柜" in prompt else SUMMARY, *TALK, answer(long), context=1_500)
-
-    with pytest.raises(NoSummary):
-        talk.summarize()  # the first part of it does not speak of that
-    assert len(prompts(talk)) == 2
 
 
 def test_summarize_bounds_the_summary_and_has_a_long_one_made_shorter():
@@ -394,13 +339,6 @@ def test_memory_manager_says_why_there_is_nothing_to_sum_up(model, keep, message
         assert [str(one.message) for one in warned] == [why]
         assert warned[0].filename == __file__
     assert talk.summarize_due() is False  # which nobody asked for by hand
-
-
-def test_memory_manager_says_nothing_when_it_has_summed_up():
-    talk = manager(lambda _: SUMMARY, *TALK)
-    assert talk.summarize()
-    with pytest.warns(UserWarning, match="没有总结|nothing is new"):
-        assert not talk.summarize()
 
 
 def test_memory_manager_without_a_model_keeps_all_and_warns_once():

@@ -17,7 +17,6 @@ from recalld.supervisor.conversation.running import (
     commit_points,
     is_full,
     recomposed,
-    refuse_too_long,
     summary_block,
     to_sum_up,
     tokens_of,
@@ -103,11 +102,6 @@ def test_to_sum_up_never_begins_in_neighbouring_turns(words, answers):
     assert min(after - before for before, after in pairwise(asked)) > 1
 
 
-@pytest.mark.parametrize("messages", [[], [question("在吗")], [question("天气？"), call("甲"), result("甲", "雨" * 900)]])
-def test_to_sum_up_leaves_a_conversation_without_a_closed_turn_alone(messages):
-    assert due(conversation(*messages), by_hand=True) == 0
-
-
 # ── what stays ───────────────────────────────────────────────────────────────
 
 
@@ -117,17 +111,6 @@ def test_to_sum_up_keeps_the_last_turns_and_never_the_open_one():
     assert due(talk, by_hand=True) == 6
     assert due(talk, replace(LIMITS, keep_turns=0), by_hand=True) == 12
     assert due(talk, replace(LIMITS, keep_turns=9), by_hand=True) == 0
-
-
-def test_to_sum_up_keeps_fewer_turns_where_they_would_take_the_head_room():
-    long = conversation(*turns(6, "花" * 80))
-    kept = long.said[due(long, by_hand=True) :]
-
-    assert sum(one.tokens for one in kept) <= LIMITS.window * 2 // 5
-    assert len(kept) == 2
-    tools = [one for n in range(10) for one in (call(f"甲{n}"), result(f"甲{n}"))]
-    busy = conversation(*turns(2), question("天气？"), *tools, answer("小雨"), *turns(1))
-    assert due(busy, replace(LIMITS, context_tokens=100_000, max_messages=40), by_hand=True) == 4 + 22
 
 
 def test_to_sum_up_begins_where_a_turn_no_longer_shows_all_that_is_said():
@@ -145,12 +128,6 @@ def test_limits_refuse_what_no_conversation_can_keep():
     for wrong in ({"context_tokens": 0}, {"context_tokens": -1}, {"context_tokens": True}, {"share": 1.5}, {"share": 0}):
         with pytest.raises(ValueError, match="must be"):
             Limits(**wrong)
-
-
-def test_refuse_too_long_refuses_a_question_larger_than_the_window():
-    refuse_too_long(conversation(question("花" * 700)), LIMITS)
-    with pytest.raises(ValueError, match="the window is 800"):
-        refuse_too_long(conversation(question("花" * 800)), LIMITS)
 
 
 # ── what is sent ─────────────────────────────────────────────────────────────
@@ -195,14 +172,6 @@ def test_recomposed_sends_the_question_even_where_nothing_else_fits():
     talk = conversation(*turns(3), question("花" * 200), call("甲"), result("甲", "雨" * 300), summary="对花生过敏，" * 20)
 
     assert recomposed(talk, limits) == [{"role": "system", "content": SYSTEM}, question("花" * 200)]
-
-
-def test_recomposed_sends_text_fields_as_content_and_known_roles():
-    raw = {"id": "m1", "role": "agent", "text": "在书房。", "createdAt": "2026-01-28T05:00:00Z"}
-
-    assert recomposed(conversation(raw, question("几号？"), system=""), LIMITS)[0] == {
-        "id": "m1", "role": "assistant", "content": "在书房。", "createdAt": "2026-01-28T05:00:00Z"
-    }  # fmt: skip
 
 
 def test_summary_block_can_not_be_closed_or_commanded_from_inside():

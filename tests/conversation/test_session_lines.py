@@ -9,7 +9,6 @@ import pytest
 from recalld import Memory
 from recalld.supervisor.conversation.session_lines import extract_line
 from recalld.supervisor.conversation.sessions import session_digest
-from recalld.supervisor.host.asked_worker import AskedWorker
 from recalld.supervisor.protocol.marks import is_shared
 from recalld.supervisor.storage.errors import BadFile, BadRequest, NoSummary
 from tests.conversation.talk import Scripted, fenced
@@ -50,23 +49,6 @@ def test_lines_about_a_talk_never_carry_the_mark_for_groups(world: World, memory
         assert "青霉素" in line.text
         assert not is_shared(line.text)
     assert memory.read(recent=9, chat="group").lines == ()
-
-
-def test_mark_is_that_of_a_template_of_the_owner(world: World, memory: Memory) -> None:
-    world.put("prompts/memory-entry.zh.md", "{date}|{source}|{content} #shared\n")
-    world.write(said(2))
-    written = memory.summarize(SESSION, llm=Scripted(lambda _: LINE))
-    assert written is not None
-    assert is_shared(written.text)
-
-
-def test_overflow_without_a_model_is_an_extract_and_starts_no_worker(world: World, memory: Memory, monkeypatch) -> None:
-    world.write([{**one, "text": f"阳台的灯泡是 {n} 瓦的"} for n, one in enumerate(said(130))])
-    world.reopen(WITHOUT_MODEL)
-    monkeypatch.setattr(AskedWorker, "ensure", lambda *_, **__: pytest.fail("a worker is started"))
-    written = Memory(world.ws, clock=world.clock).summarize_overflow(SESSION)
-    assert written is not None
-    assert "阳台的灯泡" in written.text
 
 
 @pytest.mark.feature("000.34")
@@ -116,13 +98,6 @@ def test_summarize_of_messages_without_a_session_has_their_channel(world: World,
     written = memory.summarize("", llm=Scripted(lambda _: LINE))
     assert written
     assert written.text == f"2026-01-31|telegram|{LINE}"
-
-
-def test_summarize_of_courtesies_asks_nothing_and_writes_nothing(world: World, memory: Memory) -> None:
-    world.write([message("m1", "2026-01-30T09:00", "谢谢", session=SESSION)])
-    model = Scripted(lambda _: LINE)
-    assert memory.summarize(SESSION, llm=model) is None
-    assert (model.prompts, lines(world)) == ([], [])
 
 
 def test_summarize_after_a_failed_call_finds_everything_as_it_was(world: World, memory: Memory) -> None:
@@ -308,14 +283,6 @@ def killed(*_: object) -> None:
     raise KeyboardInterrupt
 
 
-def test_turn_sums_up_the_session_that_the_inbox_names(world: World) -> None:
-    world.reopen(f'{WITHOUT_MODEL}[turns]\noverflow = "memory"\n[summarize]\nmessage_threshold = 1000\n')
-    world.write(said(103))
-    world.ask({"id": "q1", "role": "user", "text": "备份在哪里？", "session": SESSION})
-    Memory(world.ws, clock=world.clock).inject()
-    assert marker(world).endswith("002")
-
-
 def test_turn_goes_on_where_overflow_can_not_and_an_event_says_why(world: World) -> None:
     world.reopen(f'{WITHOUT_MODEL}[turns]\noverflow = "memory"\n')
     world.write(said(103))
@@ -370,24 +337,6 @@ def test_turn_sums_up_a_session_past_its_characters(world: World) -> None:
     assert marker(world) == messages[1]["id"]
 
 
-def test_what_a_turn_summed_up_is_not_told_again_when_it_overflows(world: World) -> None:
-    world.reopen(f'{WITHOUT_MODEL}[turns]\noverflow = "memory"\n')
-    memory = Memory(world.ws, clock=world.clock)
-    world.write(said(120))
-    memory.inject("备份在哪里？", session=SESSION)
-    assert len(lines(world)) == 1
-    assert memory.summarize_overflow(SESSION, llm=Scripted(lambda _: LINE)) is None
-    assert memory.summarize(SESSION, llm=Scripted(lambda _: LINE)) is not None  # who asks for it gets all
-
-
-@pytest.mark.parametrize("mode", ["off", "summary"])
-def test_turn_writes_no_line_of_a_long_session_unless_it_is_told_to(world: World, mode: str) -> None:
-    world.reopen(f'{WITHOUT_MODEL}[turns]\noverflow = "{mode}"\n')
-    world.write(said(60))
-    Memory(world.ws, clock=world.clock).inject("备份在哪里？", session=SESSION)
-    assert lines(world) == []
-
-
 def test_talk_of_jokes_is_believed_to_have_nothing_and_not_paid_for_again(world: World, memory: Memory) -> None:
     jokes = [
         ("user", "讲个笑话吧"),
@@ -401,18 +350,6 @@ def test_talk_of_jokes_is_believed_to_have_nothing_and_not_paid_for_again(world:
     assert (len(model.prompts), lines(world)) == (1, [])
 
 
-def test_line_whose_answers_are_refused_is_the_extract(world: World, memory: Memory) -> None:
-    facts = [f"第 {n} 箱放在 {n} 号仓库的{word}架上，编号 K{n}97" for n, word in enumerate("东西南北上下左右前后里外")]
-    world.write([message(f"v{n}", f"2026-01-30T09:{n:02}", text, session=SESSION) for n, text in enumerate(facts)])
-    model = Scripted(lambda _: "用户聊了聊日常安排")
-    written = memory.summarize(SESSION, llm=model)
-    assert written
-    assert "编号 K397" in written.text
-    assert len(model.prompts) == 3  # the whole, and its two exchanges
-    assert [one["reason"] for one in world.events.of("summary_failed")] == ["vague"]
-    assert memory.summarize(SESSION, llm=model) is None  # it is not asked a third time
-
-
 def test_greeting_makes_no_line_without_a_model(world: World) -> None:
     world.reopen(WITHOUT_MODEL)
     world.write(
@@ -423,23 +360,3 @@ def test_greeting_makes_no_line_without_a_model(world: World) -> None:
     )
     assert Memory(world.ws, clock=world.clock).summarize(SESSION) is None
     assert lines(world) == []
-
-
-def test_line_without_a_model_has_every_fact_of_a_short_talk(world: World) -> None:
-    facts = {
-        "peanuts": "I'm allergic to peanuts",
-        "Miso": "The cat is called Miso and is three",
-        "8022": "Backups are on nas2, port 8022",
-        "1430": "Rent is 1430 a month",
-        "Dentist": "Dentist on 3 November at two",
-        "14 March": "Nora's birthday is 14 March",
-        "rsync": "We decided on rsync, not scp",
-        "insurance": "Car insurance ends 1 December",
-        "Starline": "I changed jobs, backend at Starline",
-        "Kyoto": "Booked flights to Kyoto for 12 June",
-    }
-    world.reopen(WITHOUT_MODEL)
-    world.write([message(f"f{n}", f"2026-01-30T09:{n:02}", text, session=SESSION) for n, text in enumerate(facts.values())])
-    written = Memory(world.ws, clock=world.clock).summarize(SESSION)
-    assert written is not None
-    assert [word for word in facts if word not in written.text] == []

@@ -8,9 +8,7 @@ import re
 import pytest
 
 from recalld import Memory
-from recalld.supervisor.conversation.running import Limits
 from recalld.supervisor.conversation.sessions import session_digest
-from recalld.supervisor.host.conversations import open_session
 from recalld.supervisor.storage.errors import BadFile, BadRequest, Busy, NoSummary
 from tests.conversation.talk import Scripted, answer, call, fenced, question, result
 from tests.world import WITH_MODEL, World, message
@@ -117,27 +115,6 @@ def test_session_memory_keeps_a_call_and_its_results_together(world: World, memo
     assert (talk.pending, talk.message_buffer) == (raws[10:], raws)
 
 
-def test_session_memory_begins_a_long_session_with_its_last_hundred(world: World, memory: Memory) -> None:
-    world.write(said(120))
-    assert places(memory) == ([], list(range(20, 120)))
-    model = Scripted(lambda _: fact(20))
-    memory.conversation(model, session=SESSION).summarize()
-    assert facts(fenced(model.prompts[0])[0])[0] == 20
-    assert places(memory) == ([20], list(range(114, 120)))
-
-
-def test_session_memory_passes_by_the_same_where_all_are_of_one_moment(world: World, memory: Memory) -> None:
-    world.write([{**one, "createdAt": "2026-01-30T09:00:00+08:00"} for one in said(120)])
-    assert memory.conversation(Scripted(lambda _: fact(20)), session=SESSION).summarize()
-    summary, buffer = places(memory)
-    assert (summary, len(buffer)) == ([20], 6)
-
-
-def test_session_memory_leaves_out_what_the_server_can_not_take(world: World, memory: Memory) -> None:
-    world.write([{**one, "channel": "web", "meta": {"a": 1}, "attachments": []} for one in said(2)])
-    assert memory.conversation(session=SESSION).recompose() == [question(fact(0)), answer(fact(1))]
-
-
 @pytest.mark.parametrize("session", ["../../etc|passwd", "一\n二", "长" * 500])
 def test_session_memory_takes_any_name_as_text_and_never_as_a_path(world: World, memory: Memory, session: str) -> None:
     world.write(said(10, session=session))
@@ -158,17 +135,6 @@ def test_session_memory_refuses_what_is_no_message_and_adds_nothing(world: World
 
 
 # ── the file of the session ──────────────────────────────────────────────────
-
-
-def test_session_memory_shares_the_file_with_the_markers_of_lines(world: World, memory: Memory) -> None:
-    world.write(said(10))
-    line = Scripted(lambda _: "备份放在 /srv/backup1，端口 8001")
-    memory.summarize(SESSION, llm=line)
-    memory.conversation(telling(), session=SESSION).summarize()
-    assert memory.summarize(SESSION, llm=line) is None
-    world.add(*said(2, 10))
-    assert memory.summarize(SESSION, llm=line)
-    assert places(memory) == ([0, 1, 2, 3], list(range(4, 12)))
 
 
 def test_session_file_of_before_opens_and_has_no_running_summary(world: World, memory: Memory) -> None:
@@ -225,12 +191,3 @@ def test_session_memory_is_continued_by_one_process_at_a_time(world: World, memo
     assert memory.conversation(Scripted(script), session=SESSION).summarize()
     assert (seen, mine.prompts) == ([60], [])
     assert places(memory) == (list(range(54)), list(range(54, 61)))
-
-
-def test_session_memory_sums_up_what_a_turn_no_longer_shows(world: World, memory: Memory) -> None:
-    world.write(said(21))
-    limits = Limits(shown_messages=20, shown_tokens=4096)
-    talk = open_session(world.ws, SESSION, memory.append, telling(), "", None, world.clock, limits)
-    assert talk.summarize_due()
-    assert places(memory)[1] == [14, 15, 16, 17, 18, 19, 20]
-    assert not talk.summarize_due()

@@ -109,13 +109,6 @@ def test_session_reads_as_many_files_after_3000_messages_as_after_600(
     assert counts[0] == counts[1] < 25
 
 
-def test_session_reads_no_dated_file_where_history_has_its_newest_messages(world: World) -> None:
-    file_days(world, 1_000)
-    Memory(world.ws, clock=world.clock).get_history_with_summary(OTHER)
-    world.write([message(f"n{n}", "2026-01-31T09:00", f"新的第 {n} 件事", session=SESSION) for n in range(100)])
-    assert not [name for name in reads(world, ACTS["history"]) if name.startswith("memory/")]
-
-
 def test_session_reads_the_files_that_hold_it_and_no_others(world: World) -> None:
     days = [f"2026-01-{day:02}" for day in range(1, 21)]
     world.write([message(f"m{day}", f"{day}T09:00", f"{day} 的备份", session=OTHER) for day in days])

@@ -6,7 +6,6 @@ import asyncio
 import inspect
 import re
 import threading
-from dataclasses import replace
 from datetime import timedelta
 from types import SimpleNamespace
 
@@ -54,73 +53,6 @@ def test_summarize_conversation_continues_a_previous_summary():
     assert "不超过 2000 个字" in model.prompts[0]
 
 
-@pytest.mark.parametrize(
-    ("said", "zone", "shown"),
-    [
-        (
-            ("我后天搬家", "好", "搬完了"),
-            "Asia/Shanghai",
-            ["USER（2026-03-28 周六）: ", "ASSISTANT: ", "USER（2026-03-29 周日）: "],
-        ),
-        (
-            ("I move house the day after tomorrow.", "Noted.", "We moved."),
-            "Europe/London",
-            ["USER (2026-03-27, Fri): ", "ASSISTANT: ", "USER (2026-03-28, Sat): "],
-        ),
-    ],
-)
-def test_summarize_conversation_has_the_day_of_the_words_where_it_changes(said, zone, shown):
-    times = ("2026-03-27T20:00:00+00:00", "2026-03-27T20:01:00+00:00", "2026-03-28T20:00:00+00:00")
-    roles = ("user", "assistant", "user")
-    talk = [
-        {"role": role, "content": f"{text} {n}", "createdAt": at}
-        for n, (role, text, at) in enumerate(zip(roles, said, times, strict=True))
-    ]
-    model = Scripted(lambda _: " ".join(said))
-    config = Config(archive=replace(Config().archive, timezone=zone))
-
-    summarize(model, talk, config=config)
-    assert fenced(model.prompts[0])[-1].splitlines() == [
-        f"{head}{one['content']}" for head, one in zip(shown, talk, strict=True)
-    ]
-
-
-@pytest.mark.parametrize(
-    ("said", "line"),
-    [
-        ("我后天搬家，搬到锦华苑 3 栋，找小蚂蚁，760 块。", "用户 3 月 29 日搬家到锦华苑 3 栋，小蚂蚁搬，760 块"),
-        (
-            "I move house tomorrow, to 14 Linden Road, with Bennett for 760 pounds.",
-            "The user moves house on 28 March, to 14 Linden Road, with Bennett for 760 pounds",
-        ),
-    ],
-)
-def test_summarize_conversation_accepts_the_date_that_tomorrow_is(said, line):
-    talk = [{"role": "user", "content": said, "createdAt": "2026-03-27T10:00:00+00:00"}]
-    model = Scripted(lambda _: line)
-
-    assert summarize(model, talk, config=Config(archive=replace(Config().archive, timezone="UTC"))) == line
-
-
-def test_summarize_conversation_asks_in_turns_that_stay_but_for_the_last():
-    asked = []
-    for text in ("对花生过敏，聚餐别点宫保鸡丁", "海蛎煎要加蛋"):
-        model = Scripted(lambda _: text)  # noqa: B023 - called at once
-        summarize(model, [question(text)])
-        asked += model.asked
-    first, second = asked
-    assert [turn["role"] for turn in first] == ["system", "user", "assistant", "user"]
-    assert (first[:-1], first[-1] == second[-1]) == (second[:-1], False)
-    assert "USER: 对花生过敏" in first[-1]["content"]
-    assert "You keep the memory" in english_system([question("The flat is let to Amit Rao from May for 1,250.")])
-
-
-def english_system(messages):
-    model = Scripted(lambda _: messages[0]["content"])
-    summarize(model, messages)
-    return model.asked[0][0]["content"]
-
-
 BACKUP = "备份脚本改到凌晨 4:15，端口 8443，磁盘 sda3 剩 120 GB。"
 FLAT = "The flat in Keswick is let to Amit Rao from 1 May for 1,250 a month, deposit 1,400."
 TWO = [
@@ -142,14 +74,6 @@ def test_summarize_conversation_that_is_refused_is_asked_by_exchange():
     assert summarize(model, TWO) == f"{said[1]}；{FLAT} The agent is Ruth Okafor"
     assert ["Ruth" in prompt for prompt in model.prompts] == [True, False, True]
     assert [turns[0]["content"][:1] for turns in model.asked[1:]] == ["你", "Y"]
-
-
-@pytest.mark.parametrize("fault", [RuntimeError("502"), "用户聊了聊日常安排"])
-def test_summarize_conversation_asks_no_third_time(fault):
-    model = Scripted(lambda _: fault)
-    with pytest.raises(NoSummary):
-        summarize(model, TWO)
-    assert len(model.prompts) == (1 if isinstance(fault, Exception) else 3)  # the whole, then its two exchanges
 
 
 class Chunks:
@@ -207,14 +131,6 @@ def test_summarize_conversation_leaves_room_in_the_models_context(tokens):
 
     assert all(estimate_tokens(prompt) <= tokens * 3 // 4 for prompt in model.prompts)
     assert all(fact in "".join(fenced(prompt)[-1] for prompt in model.prompts) for fact in facts[::50])
-
-
-@pytest.mark.parametrize("messages", [[], [question("好的"), answer("收到"), question("👍")], [{"role": "user"}]])
-def test_summarize_conversation_asks_nothing_where_there_is_nothing(messages):
-    model = Scripted(lambda _: LINE)
-
-    assert summarize(model, messages, "旧的") == "旧的"
-    assert model.prompts == []
 
 
 @pytest.mark.feature("000.20")

@@ -24,15 +24,6 @@ def test_turn_starts_begins_a_turn_with_each_question_after_an_answer():
     assert is_open(talk[:5])
 
 
-def test_turn_starts_does_not_begin_a_turn_with_the_result_of_a_tool():
-    results = {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "甲", "content": "小雨"}]}
-    calls = {"role": "assistant", "content": [{"type": "tool_use", "id": "甲", "name": "weather", "input": {}}]}
-    talk = said(question("天气？"), answer("我看看。"), calls, results, answer("小雨"))
-
-    assert turn_starts(talk) == [0]
-    assert whole_pairs(talk).may_divide == (True, True, True, False, True)
-
-
 def test_turn_starts_never_separates_a_call_from_its_result():
     talk = said(question("天气？"), call("甲"), answer("稍等"), question("快点"), result("甲"), answer("小雨"))
 
@@ -65,32 +56,6 @@ def test_dialogue_names_who_speaks_as_004_does_and_tells_what_tools_found():
         "助手：有小雨。",
     ]
     assert told(question("rain?"), answer("Light rain."), language="en") == ["User: rain?", "Assistant: Light rain."]
-
-
-def test_dialogue_leaves_out_what_a_model_only_thought():
-    assert told(answer("<think>用户要天气</think>有小雨。"), answer("<think>嗯</think>")) == ["助手：有小雨。"]
-
-
-def test_dialogue_keeps_a_courtesy_only_where_it_answers_a_question():
-    talk = [
-        question("你好，看下磁盘"),
-        answer("满了，要我删掉旧备份吗？"),
-        question("好的"),
-        answer("删了。"),
-        question("好的"),
-    ]
-
-    assert told(*talk)[2:] == ["用户：好的", "助手：删了。"]
-    assert told(question("谢谢"), answer("收到"), question("👍")) == []
-
-
-@pytest.mark.parametrize(
-    ("raw", "why"),
-    [("早", "it is not an object"), ({"content": "早"}, "it has no role"), ({"role": "user"}, "it has no text")],
-)
-def test_read_said_refuses_what_is_no_message(raw, why):
-    with pytest.raises(ValueError, match=why):
-        read_said(raw)
 
 
 def test_read_said_reads_parts_pictures_and_a_call_without_words():

@@ -5,14 +5,12 @@ from __future__ import annotations
 import ssl
 import traceback
 from dataclasses import replace
-from types import SimpleNamespace
 
 import pytest
 
 from recalld.supervisor.protocol.config import load
 from recalld.supervisor.storage.errors import BadConfig
 from recalld.worker.providers import Cancelled, ProviderError, choose
-from recalld.worker.providers.answer import Answer
 from recalld.worker.providers.extractive import Extractive
 from recalld.worker.providers.openai import MOST_BYTES, OpenAi
 from recalld.worker.providers.server_pages import Capacity
@@ -146,21 +144,6 @@ def test_openai_sends_nothing_when_cancelled_beforehand(server):
     assert server.seen.calls == 0
 
 
-def test_openai_drops_the_thinking(server):
-    server.play("thinks")
-
-    assert ask(provider(server)).text == TEXT
-
-
-def test_openai_estimates_tokens_when_the_server_reports_none(server):
-    server.play("no usage")
-
-    usage = ask(provider(server)).usage
-
-    assert 20 < usage.prompt_tokens < 80
-    assert 20 < usage.completion_tokens < 120
-
-
 def test_openai_omits_unsupported_parameters_and_remembers_them(server):
     server.play("old")
     found = provider(server)
@@ -222,19 +205,6 @@ def test_openai_quotes_no_text_of_the_server_in_an_error(server, status):
     assert f"({status})" in error.why
     for quoted in ("花生", "nginx", "sk-test", "overloaded"):
         assert quoted not in error.why
-
-
-@pytest.mark.parametrize(
-    ("act", "sentence"),
-    [
-        (Act(status=503, message="Loading model"), "the server is still loading the model"),
-        (Act(status=429, message="You exceeded your current quota"), "the account has no credit left"),
-        (Act(status=404, message="model 'qwen-test' not found"), "the server does not know the model"),
-    ],
-)
-def test_openai_says_in_a_sentence_of_its_own_what_the_server_means(server, act, sentence):
-    server.play(act)
-    assert refused(provider(server)).why == f"{sentence}: qwen-test at {server.url.removesuffix('/v1')} ({act.status})"
 
 
 # ── answers without end ──────────────────────────────────────────────────────
@@ -335,15 +305,6 @@ def test_openai_counts_the_time_in_which_the_server_writes_for_the_call(server):
     assert server.seen.calls == 1
 
 
-@pytest.mark.parametrize(
-    ("told", "named"), [("qwen-test", "qwen-test"), ("org/q-8b", "org/q-8b"), ("/srv/m/q-8b.gguf", "q-8b.gguf")]
-)
-def test_openai_says_which_model_has_answered_without_its_folder(told, named):
-    answer = Answer("?", 1.0)
-    answer.take(SimpleNamespace(choices=[], model=told))
-    assert answer.model == named
-
-
 # ── which provider, and its key ──────────────────────────────────────────────
 
 
@@ -356,16 +317,6 @@ def test_choose_returns_extractive_without_a_model_or_when_configured():
     assert isinstance(chosen('provider = "extractive"\nmodel = "qwen3:8b"'), Extractive)
 
 
-def test_choose_returns_openai_with_its_key_for_a_model_alone():
-    found = chosen('model = "gpt-test"', OPENAI_API_KEY=KEY)
-
-    assert (found.base_url, found.model, found.key, found.temperature) == ("https://api.openai.com/v1", "gpt-test", KEY, 0.3)
-
-
-def test_choose_needs_no_key_for_a_local_server():
-    assert chosen('base_url = "http://127.0.0.1:11434/v1"\nmodel = "qwen3:8b"').key == "none"
-
-
 def test_choose_refuses_a_server_without_a_model():
     with pytest.raises(BadConfig, match=r"llm\.model: no model is named"):
         chosen('base_url = "http://127.0.0.1:11434/v1"')
@@ -376,12 +327,6 @@ def test_choose_reads_the_key_from_a_systemd_credential(tmp_path, name):
     (tmp_path / name).write_text(f"{KEY}\n")
 
     assert chosen('model = "qwen3:8b"', CREDENTIALS_DIRECTORY=str(tmp_path)).key == KEY
-
-
-def test_choose_prefers_the_variable_to_the_credential(tmp_path):
-    (tmp_path / "recalld-api-key").write_text("other")
-
-    assert chosen('model = "m"\napi_key_env = "MY_KEY"', MY_KEY=KEY, CREDENTIALS_DIRECTORY=str(tmp_path)).key == KEY
 
 
 def test_choose_refuses_a_malformed_key_without_showing_it():

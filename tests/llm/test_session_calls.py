@@ -99,14 +99,6 @@ def test_session_call_ends_with_the_command_that_is_interrupted(world, server):
     until(lambda: server.seen.gone)
 
 
-def test_session_call_is_not_made_while_tasks_have_paused_the_provider(world, server):
-    server.play(AWAY)
-    world.settle()
-    with pytest.raises(NoSummary, match=r"paused until 2026-01-31 10:\d\d, the server is still loading") as refused:
-        summed_up(world)
-    assert (refused.value.reason, server.seen.calls, today(world)["calls"]) == ("paused", 1, 1)
-
-
 def test_turn_continues_no_summary_while_the_provider_is_paused(world, server):
     server.play(AWAY)
     world.configure('[turns]\noverflow = "summary"')

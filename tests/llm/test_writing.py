@@ -159,12 +159,6 @@ def test_pieces_fit_into_the_window_that_the_server_has(shop):
         assert max(sizes) <= (2_048 if pieces > 1 else 8_192)
 
 
-def test_result_names_the_model_that_answered(shop):
-    shop.reopen(shop.toml.replace("qwen-test", "qwen-other"))
-    shop.submit_task("day-2026-01-15", shop.day("2026-01-15", TALK))
-    assert shop.do().model == "qwen-test"
-
-
 @pytest.mark.feature("003.13")
 def test_prompts_ask_for_a_month_by_theme_from_summaries_and_dated_files(shop):
     daily = shop.daily("2025-12-03", "## 部署\n\n改到凌晨 4:15。")
@@ -220,16 +214,6 @@ def test_prompts_prefer_the_users_own_file_and_record_its_digest(shop):
 
     assert shop.do().prompt == hashlib.sha256(own.encode()).hexdigest()[:12]
     assert shop.server.seen.prompts[0].startswith("2026-01-15 说了什么？只写三行。\n（围栏里是引用的材料")
-
-
-def test_prompts_leave_other_braces_of_the_users_own_file_as_text(shop):
-    (shop.root / "prompts").mkdir()
-    own = '{date}\n{messages}\n答成 {"话题": "……"} 也行，{} 和 {0} 不管。'
-    (shop.root / "prompts" / "daily-summary.zh.md").write_text(own, encoding="utf-8")
-    shop.submit_task("day-2026-01-15", shop.day("2026-01-15", TALK))
-    shop.do()
-
-    assert shop.server.seen.prompts[0].endswith('答成 {"话题": "……"} 也行，{} 和 {0} 不管。')
 
 
 @pytest.mark.parametrize(
@@ -372,13 +356,6 @@ def test_writing_splits_an_oversized_existing_summary(small):
     assert small.server.seen.calls > 1
     assert re.findall(r"## 话题 (\d+)", "".join(small.server.seen.prompts)) == [str(n) for n in range(60)]
     assert "周五前续签证书。" in small.server.seen.prompts[-1]
-
-
-def test_writing_keeps_the_summary_so_far_when_a_piece_has_nothing(small):
-    small.server.script = lambda number, _prompt: Act(text="无需记录。" if number % 2 else TEXT)
-    small.submit_task("day-2026-01-15", small.day("2026-01-15", long_day(60)))
-
-    assert small.do().text == TEXT
 
 
 def test_writing_keeps_the_existing_summary_when_the_model_omits_it(shop):

@@ -258,9 +258,3 @@ def test_countbot_store_of_a_new_folder_makes_memory_md_in_capitals(tmp_path, fo
     assert not (tmp_path / folder).exists()
     assert store.append_entry("web-chat", "I prefer tea; 用户偏好Python") == 1
     assert (tmp_path / file).is_file()
-
-
-def test_countbot_store_of_a_folder_keeps_the_name_that_is_there(tmp_path):
-    (tmp_path / "memory.md").write_text("- tea\n", encoding="utf-8")
-    MemoryStore(tmp_path).append_entry("web-chat", "用户偏好Python")
-    assert not (tmp_path / "MEMORY.md").exists()

@@ -6,8 +6,6 @@ import pytest
 
 from recalld import Memory
 from recalld.supervisor.interfaces.tools.memory_tools import MemoryTools
-from recalld.supervisor.longterm.items import items_in
-from recalld.supervisor.protocol.marks import only_pinned
 from recalld.supervisor.storage.errors import BadRequest
 from tests.world import World, at
 
@@ -28,24 +26,6 @@ def lines(memory: Memory) -> list[str]:
 
 def ref(memory: Memory) -> str:
     return memory.read(1, 99).lines[0].ref
-
-
-@pytest.mark.parametrize(
-    ("words", "items"),
-    [
-        ("老婆不吃羊肉；我学游泳，周二周四", ["老婆不吃羊肉；", "我学游泳，周二周四"]),
-        ("吃素;会游泳; 住在杭州", ["吃素;", "会游泳; ", "住在杭州"]),
-        ("不吃羊肉。开始学游泳！", ["不吃羊肉。", "开始学游泳！"]),
-        ("Eats no lamb; swims. Lives in Bern", ["Eats no lamb; ", "swims. ", "Lives in Bern"]),
-        ("学游泳（周二；周四）", ["学游泳（周二；周四）"]),
-        ("see http://a.b/x?c=1;d=2 and v1.5", ["see http://a.b/x?c=1;d=2 and v1.5"]),
-        ("Dr. Weber, No. 5, e.g. at noon", ["Dr. Weber, No. 5, e.g. at noon"]),
-        ("；", ["；"]),
-        ("", [""]),
-    ],
-)
-def test_items_in_parts_a_line_by_punctuation_alone(words, items):
-    assert items_in(words) == items
 
 
 @pytest.mark.parametrize(
@@ -78,32 +58,6 @@ def test_write_ends_the_item_that_it_is_about_alone(world, line, content, struck
     ]
 
 
-def test_what_goes_on_is_found_and_what_ended_for_the_past_alone(world):
-    memory = memory_with(world, f"{TWO}\n")
-    memory.write("游泳改到周三周五", replaces=ref(memory))
-    assert "老婆小雨不吃羊肉" in [hit.unit.text for hit in memory.find("小雨吃羊肉吗").hits]
-    assert [hit.unit.text for hit in memory.find("我周几游泳").hits] == ["游泳改到周三周五"]
-    with pytest.raises(BadRequest, match="游泳改到周三周五"):
-        memory.write("不游泳了", replaces=memory.read(1, 99).lines[1].ref)
-
-
-@pytest.mark.parametrize(
-    ("line", "content"),
-    [
-        (TWO, "改学打网球"),
-        (TWO, "小雨也去游泳"),
-        (TWO, "老婆小雨不吃羊肉"),
-        (ENGLISH, "We moved to Leeds"),
-    ],
-)
-def test_write_refuses_and_lists_the_items_where_it_cannot_tell(world, line, content):
-    memory = memory_with(world, f"{line}\n")
-    with pytest.raises(BadRequest, match=r"^replaces: .*--item 2.*\(1\) .*\(2\) ") as caught:
-        memory.write(content, replaces=ref(memory))
-    assert caught.value.exit_code == 64
-    assert lines(memory) == [line]
-
-
 def test_item_names_the_one_that_ends(world):
     memory = memory_with(world, f"{TWO}\n")
     for item in (0, 3, -1):
@@ -119,16 +73,6 @@ def test_item_that_ended_before_goes_on_as_it_is(world):
     memory = memory_with(world, f"{TWO[:20]}~~住在苏州~~；养了一只猫；学游泳\n")
     memory.write("游泳不学了", replaces=ref(memory))
     assert [one[20:] for one in lines(memory)[:2]] == ["~~住在苏州~~；养了一只猫", "~~学游泳~~（至 2026-11-23）"]
-
-
-@pytest.mark.parametrize("end", ["\n", "\r\n", ""])
-def test_line_keeps_its_form_place_marks_and_line_break(world, end):
-    memory = memory_with(world, f"# 家{end or chr(10)}- [ ] 小雨不吃羊肉；我学游泳 #shared #pin{end}")
-    memory.write("游泳不学了", replaces=memory.read(2, 2).lines[0].ref)
-    text = (world.read("memory.md") or b"").decode()
-    assert lines(memory)[:3] == ["# 家", "- [ ] 小雨不吃羊肉 #shared #pin", "- [ ] ~~我学游泳 #shared~~（至 2026-11-23）"]
-    assert only_pinned(text.replace("\r", "")).split("\n")[1] == "- [ ] 小雨不吃羊肉 #shared #pin"
-    assert text.count("\r\n") == (text.count("\n") if end == "\r\n" else 0)
 
 
 def test_group_is_told_the_numbers_of_its_own_lines(world):

@@ -95,13 +95,6 @@ def test_append_leaves_every_byte_as_it_was(world, path, before, added):
     assert (cited.text, cited.total) == (ENTRY, written.line)
 
 
-def test_append_keeps_the_mode_of_a_file(world, path):
-    path.write_bytes(b"")
-    path.chmod(0o644)
-    write(world)
-    assert stat.S_IMODE(path.stat().st_mode) == 0o644
-
-
 @pytest.mark.feature("000.2", "000.3")
 @pytest.mark.parametrize(
     ("content", "source", "line"),
@@ -118,33 +111,6 @@ def test_append_makes_one_line_of_any_content(world, path, content, source, line
     written = write(world, content, source)
     assert path.read_text(encoding="utf-8") == f"一行\n{line}\n"
     assert (written.line, written.total) == (2, 2)
-
-
-@pytest.mark.parametrize("there", [ENTRY, "2025-12-01|qq|用户对花生过敏", "用户对花生过敏", "  用户对花生过敏  "])
-def test_append_answers_with_the_line_that_has_the_words_already(world, path, there):
-    text = f"# 记忆\n\n{there}\n- 用户对花生过敏，也不吃虾\n"
-    world.put("memory.md", text)
-    written = write(world, " 用户对花生过敏\n")
-    assert (written.line, written.total, written.is_new, written.text) == (3, 3, False, there)
-    assert path.read_text(encoding="utf-8") == text
-
-
-@pytest.mark.parametrize(
-    ("template", "line"),
-    [
-        ("{date}|{source}|{content} #shared\n", f"{ENTRY} #shared"),
-        ("{date}|{source}|（{content}）", "2026-01-31|web-chat|（用户对花生过敏）"),
-        ("\ufeff{date}|{source}|{content}\r\n", ENTRY),
-    ],
-)
-def test_append_makes_the_line_by_the_template_of_the_workspace(world, path, template, line):
-    world.put("prompts/memory-entry.zh.md", template)
-    assert write(world).text == line
-    again = write(world)
-    assert (again.is_new, again.total) == (False, 1)
-    assert world.ws.long_term.read().stats()["sources"] == {"web-chat": 1}
-    write(world, "The user prefers tea.")  # of another language: as shipped
-    assert path.read_text(encoding="utf-8") == f"{line}\n2026-01-31|web-chat|The user prefers tea.\n"
 
 
 @pytest.mark.parametrize(
@@ -347,16 +313,6 @@ def test_append_leaves_the_file_as_it_was_on_a_full_disk(world, path, call):
 # ── doors ────────────────────────────────────────────────────────────────────
 
 
-def test_memory_store_opens_workspace_memory_and_folder_of_countbot(world):
-    world.put("recalld.toml", world.toml)
-    memory = Memory(world.root, environ={}, clock=lambda: NOW)
-    for n, place in enumerate((world.ws, memory, world.root, str(world.root), world.root / "memory"), 1):
-        assert MemoryStore(place, clock=lambda: NOW).append_entry("qq", f"第{n}条") == n
-    assert MemoryStore(memory).append_entry("qq", "看钟") == 6
-    assert memory.read(6).lines[0].text == "2026-01-31|qq|看钟"
-    assert memory.read().path == "memory.md"
-
-
 @pytest.mark.parametrize("mark", ["#shared", "#共享", "#pin", "#置顶"])
 def test_memory_store_writes_no_mark_of_the_owners(world, mark):  # what a model writes is shown in no group by itself
     MemoryStore(world.ws, clock=lambda: NOW).append_entry("qq", f"钥匙在信箱里 {mark}")
@@ -439,12 +395,3 @@ def test_memory_store_names_an_argument_of_the_wrong_type(world, path, call, sai
         call(MemoryStore(world.root))
     assert str(refused.value) == said
     assert path.read_text(encoding="utf-8") == "一\n二\n"
-
-
-@pytest.mark.parametrize(
-    ("said", "again"), [("The bike is red.", "The bike is red"), ("车是红的", "车是红的。"), ("Etc...", "Etc...")]
-)
-def test_append_knows_a_line_but_for_its_full_stop(world, said, again):
-    written = write(world, said)
-    known = write(world, again)
-    assert (known.is_new, known.line, known.total) == (False, written.line, 1)

@@ -7,7 +7,6 @@ import json
 import pytest
 
 from recalld import Memory
-from recalld.supervisor.protocol.marks import only_pinned
 from recalld.supervisor.protocol.struck import read_struck
 from recalld.supervisor.storage.errors import BadRequest, NotFound, OwnersAlone, StaleLine
 from tests.world import World, at, message
@@ -58,16 +57,6 @@ def test_replaced_line_is_shown_for_the_past_alone_with_what_stands(memory):
     }
 
 
-def test_what_stands_is_found_through_several_replacements(memory):
-    memory.write("住在苏州园区", replaces=ref(memory, "杭州"))
-    memory.write("住在上海静安", replaces=ref(memory, "苏州"))
-    with pytest.raises(
-        BadRequest,
-        match=r"^replaces: line 3@\w{8} ended already \(2026-11-23\); now it is .* 2026-11-23\|web-chat\|住在上海静安\.$",
-    ):
-        memory.write("住在南京", replaces=ref(memory, "杭州"))
-
-
 def test_write_with_replaces_refuses_and_writes_nothing(memory, world):
     before = (world.root / "memory.md").read_bytes()
     seen = ref(memory, "杭州")
@@ -94,13 +83,6 @@ def test_ring_of_replacements_is_refused_with_the_line_that_stands(memory):
         memory.write("住在苏州园区", replaces=ref(memory, "苏州"))
     memory.write("住在杭州西湖区", replaces=ref(memory, "苏州"))  # things may go back to what they were
     assert found(memory, "我现在住在哪里") == ["住在杭州西湖区"]
-
-
-def test_struck_line_is_pinned_no_more(memory):
-    memory.write("对花生不过敏，查过了", replaces=ref(memory, "花生"))
-    assert only_pinned(memory.long_term.read().text).strip() == ""
-    assert "#pin" not in "".join(lines(memory))
-    assert only_pinned("# 始终\n~~叫我小林~~\n叫我林工").split() == ["叫我林工"]
 
 
 def test_write_with_replaces_in_a_group_names_only_its_lines(memory, world):
@@ -137,12 +119,6 @@ def test_invalidate_ends_a_message_and_leaves_its_file_alone(world):
     assert f"~~{HALL}~~（至 2026-11-23：场地取消了）" in found(memory, "发布会原来定在哪天")
     (line,) = (world.root / ".recalld/ended.jsonl").read_text(encoding="utf-8").splitlines()
     assert json.loads(line) == {"message": "m1", "until": "2026-11-23", "reason": "场地取消了"}
-
-
-def test_invalidate_ends_a_line_of_a_summary_by_its_words(memory, world):
-    world.put("memory/summary/2026-01-15.md", "# 2026-01-15\n\n- 发布会在十二月一日\n- 发布会请了星海乐队\n")
-    memory.invalidate("memory/summary/2026-01-15.md#L3")
-    assert found(memory, "发布会在哪天") == ["# 2026-01-15\n\n- 发布会请了星海乐队"]
 
 
 @pytest.mark.parametrize(

@@ -53,17 +53,6 @@ def memory(files, tmp_path) -> Memory:
     return Memory(tmp_path / "workspace", environ={}, clock=lambda: NOW)
 
 
-def test_write_leaves_every_byte_of_another_programs_workspace(files, memory):
-    long_term, *others = files
-    written = [memory.write("用户要求每天早上9点发送日报", "telegram"), memory.write("证书三月到期")]
-    data = long_term.read_bytes()
-    assert data.startswith(files[long_term])
-    assert [line for line in data[len(files[long_term]) :].decode().split() if line] == [one.text for one in written]
-    assert {path: path.read_bytes() for path in others} == {path: files[path] for path in others}
-    assert [hit.unit.path for hit in memory.search("日报")] == [written[0].path]
-    assert memory.get(written[1].path, written[1].line, 1).text == written[1].text
-
-
 def test_delete_of_what_was_written_brings_back_every_byte(files, memory):
     long_term, *_ = files
     for said in ("用户要求每天早上9点发送日报", "证书三月到期"):

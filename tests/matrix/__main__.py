@@ -191,11 +191,8 @@ def inside(options: argparse.Namespace) -> int:
     write_back(options.cache / "replaced.json")
     rounds = Rounds(options.cache / "faults.jsonl")
     if not options.table:
-        is_measured = (
-            measure(options.cache, until, [f"tests/{name}" for name in options.suites] or suites())
-            if not options.unmeasured
-            else False
-        )
+        wanted = [f"tests/{name}" for name in options.suites] or suites()
+        is_measured = not options.unmeasured and measure(options.cache, until, wanted)
         covered = Covered(options.cache)
         faults = every_fault()
         random.Random(options.seed).shuffle(faults)

@@ -35,26 +35,6 @@ def test_backups_taken_while_everything_writes_hold_what_was_acknowledged():
     assert re.search(r"^3 backups, [1-9][0-9]* acknowledged .* 0 violations", said, re.MULTILINE), said
 
 
-def test_backup_commands_answer_in_one_sentence(recalld, tmp_path):
-    file = str(tmp_path / "一.tar")
-    assert recalld("backup", "create", file).out.splitlines()[0] == f"backup      {file}"
-    (tmp_path / "坏.tar").write_bytes(b"x")
-    never_made = "it was not made by recalld, or a part of it is missing; nothing was unpacked, use another one."
-    refused = {
-        ("create", file): (64, f"FILE: {file} exists, and no backup replaces a file; choose another name."),
-        ("verify", str(tmp_path / "没有")): (64, f"FILE: {tmp_path}/没有 is not a file; check the path."),
-        ("restore", file, "--into", str(tmp_path)): (64, f"--into: {tmp_path} is not an empty folder; name a new one."),
-        ("verify", str(tmp_path / "坏.tar")): (65, f"{tmp_path}/坏.tar is no sound backup: {never_made}"),
-    }
-    for words, (code, said) in refused.items():
-        done = recalld("backup", *words)
-        assert (done.code, done.out) == (code, "")
-        assert done.err == f"recalld: {said}\n"
-        chinese = recalld("backup", *words, RECALLD_LANGUAGE="zh").err
-        assert not re.search("[a-z]{3,} [a-z]{2,} [a-z]{3,}", chinese), chinese
-        assert chinese.endswith("。\n")
-
-
 @pytest.mark.parametrize(
     ("language", "as_of", "other"),
     [
@@ -91,19 +71,6 @@ def test_backup_prints_a_name_with_a_line_break_as_one_line(recalld, tmp_path):
         assert r"一\nfiles: 999.tar" in said
         assert not any(line.startswith("files: 999") for line in said.splitlines())
     assert r"链接\nfiles: 999" in made.out
-
-
-def test_backup_commands_tell_people_local_times_and_programs_wire_times(recalld, tmp_path):
-    file, now = str(tmp_path / "一.tar"), {"RECALLD_NOW": "2026-01-31T08:00:00Z"}
-    said = {
-        "create": recalld("backup", "create", file, **now).out,
-        "verify": recalld("backup", "verify", file, RECALLD_ARCHIVE_TIMEZONE="Asia/Tokyo").out,
-        "restore": recalld("backup", "restore", file, "--into", str(tmp_path / "新的")).out,
-    }
-    times = {name: re.search(r"^created at  (.*)$", out, re.MULTILINE)[1] for name, out in said.items()}
-    here = "2026-01-31 16:00 Asia/Shanghai"
-    assert times == {"create": here, "verify": "2026-01-31 17:00 Asia/Tokyo", "restore": here}
-    assert json.loads(recalld("backup", "verify", file, "--json").out)["createdAt"] == "2026-01-31T08:00:00.000Z"
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])

@@ -31,26 +31,6 @@ def recalld(tmp_path: Path, server: Server) -> Command:
     return Command.made(tmp_path / "工作区", **HERE, **llm)
 
 
-def test_model_test_prints_the_answer_and_counts_the_call(recalld: Command, server: Server):
-    server.script = lambda n, prompt: Act(text="ready\n\x1b[2J")
-    done = recalld("model", "test")
-    assert (done.code, done.err) == (0, "")
-    assert done.out.startswith("qwen-test answered after ")
-    assert done.out.endswith(" s: ready \\x1b[2J\n")
-    assert server.seen.calls == json.loads(recalld("status", "--json").out)["today"]["calls"] == 1
-    found = json.loads(recalld("model", "test", "--json").out)
-    assert (list(found), found["answer"]) == (["model", "seconds", "answer"], "ready\n\x1b[2J")
-
-
-def test_model_test_says_why_no_answer_came_and_exits_69(recalld: Command, server: Server):
-    server.script = lambda n, prompt: Act(status=401, message="Incorrect API key provided: sk-test-4f9a")
-    done = recalld("model", "test")
-    where = server.url.removesuffix("/v1")
-    assert (done.code, done.out) == (69, "")
-    assert done.err == f"recalld: no answer came: the server refuses the key: qwen-test at {where} (401).\n"
-    assert json.loads(recalld("model", "test", "--json").out)["error"].startswith("the server refuses the key")
-
-
 def test_model_test_ends_the_pause_of_a_model_that_answers(recalld: Command, server: Server):
     said = {"role": "user", "text": "备份脚本改到凌晨 4:15，端口 8443。", "createdAt": "2026-01-10T10:00:00+08:00"}
     assert recalld("append", "--jsonl", stdin=json.dumps(said)).code == 0
@@ -66,12 +46,6 @@ def test_model_test_ends_the_pause_of_a_model_that_answers(recalld: Command, ser
     assert "its pause is over" in recalld("model", "test").out
     assert recalld("status").code == 0
     assert recalld("run", "--until-settled").code == 0
-
-
-def test_model_test_without_a_model_exits_78_with_one_sentence(recalld: Command):
-    done = recalld("model", "test", RECALLD_LLM_PROVIDER="extractive")
-    assert (done.code, done.out, done.err.count("\n")) == (78, "", 1)
-    assert done.err.startswith("recalld: llm.model: no model is configured")
 
 
 # ── summarize ────────────────────────────────────────────────────────────────
@@ -104,16 +78,6 @@ def test_summarize_asks_the_configured_model_within_the_calls_of_the_day(recalld
         "2026-01-31|部署|Cloudflare Workers 超时改成 30 秒，加一次重试；用户对花生过敏\n"
     )
     assert recalld("summarize", "--session", "部署").err.startswith("recalld: nothing in this session is new")
-
-
-def test_summarize_without_a_model_writes_the_words_of_an_extract(recalld: Command):
-    talked(recalld)
-    done = ended(
-        recalld.start("-w", str(recalld.root), "summarize", "--session", "部署", "--json", RECALLD_LLM_PROVIDER="extractive")
-    )
-    assert done.code == 0
-    assert json.loads(done.out)["text"].startswith("2026-01-31|部署|助手：")
-    assert "我对花生过敏" in done.out
 
 
 def test_turns_sum_up_what_overflows_beside_a_supervisor(tmp_path: Path):

@@ -7,11 +7,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from recalld.supervisor.replies.waiting import Input, answer_id
 from recalld.supervisor.storage.errors import NoSummary
 from tests.llm.server import Act
-from tests.replies.turning import NOW, TurningWorld, asked, scripted
-from tests.world import message, parsed
+from tests.replies.turning import TurningWorld, asked
+from tests.world import message
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -32,20 +31,6 @@ def test_file_turn_answers_behind_the_question_and_empties_the_inbox(world):
     assert (answer["inReplyTo"], answer["session"], answer["channel"]) == ("q1", "甲", "telegram")
     assert world.waiting() == []
     assert ("replied", {"inputs": 1, "ms": 3_600_000}) in world.events.all
-
-
-def test_file_turn_names_the_answer_by_its_input(world):
-    world.ask(asked("q1", "周五部署吗？"))
-    world.turn()
-    one = parsed({"role": "user", **asked("q1", "周五部署吗？")})
-    assert world.history()[1]["id"] == answer_id(Input(one, "q1", NOW).digest)
-
-
-def test_file_turn_answers_inputs_of_one_conversation_together(world):
-    world.ask(asked("q1", "周五部署吗？", 1), asked("q2", "几点？", 2))
-    world.turn()
-    assert [one["role"] for one in world.history()] == ["user", "user", "assistant"]
-    assert world.history()[2]["inReplyTo"] == ["q1", "q2"]
 
 
 def test_file_turn_answers_each_conversation_for_itself(world, server):
@@ -174,12 +159,6 @@ def test_file_turn_leaves_a_broken_inbox_and_tells_it_once(world, data, monkeypa
     assert (path.read_bytes(), world.history(), world.task_queue.replies()) == (data, [], {})
 
 
-def test_file_turn_reads_an_inbox_with_a_bom(world):
-    world.put("inbox.json", b"\xef\xbb\xbf" + world.ask(asked("q1", "周五部署吗？")))
-    world.turn()
-    assert (len(world.history()), world.waiting()) == (2, [])
-
-
 @pytest.mark.parametrize("act", ["empty", "refusal", "only thinks"])
 def test_file_turn_tries_an_answer_again_that_is_none(world, server, act):
     server.play(act, Act(text="周五。"))
@@ -209,13 +188,6 @@ def test_file_turn_cuts_an_answer_that_does_not_end(world, server):
     answer = world.history()[1]["text"]
     assert len(answer) == 40_001
     assert answer.endswith("…")
-
-
-def test_file_turn_shows_no_thinking(world):
-    world.say = scripted("<think>用户问部署</think>\n周五。")
-    world.ask(asked("q1", "周五部署吗？"))
-    world.turn()
-    assert world.told()[1] == ("assistant", "周五。")
 
 
 def test_file_turn_waits_for_a_model_that_is_away_and_tries_it_again(world, server):
@@ -257,19 +229,6 @@ def test_file_turn_keeps_the_cap_of_its_own_and_tells_it_once(tmp_path, server, 
     assert server.seen.calls == min(2 * most, most + 1)
 
 
-def test_file_turn_without_a_model_answers_with_what_memory_holds(world):
-    world.reopen('[llm]\nprovider = "extractive"\n[turns]\nreply = "worker"\n')
-    world.note("健康.md", "我对花生过敏，点外卖要备注。\n")
-    world.refresh()
-    world.turning()
-    world.ask(asked("q1", "点外卖要备注什么？"))
-    world.turn()
-    answer = world.history()[1]["text"]
-    assert answer.startswith("还没有设置模型")
-    assert "花生过敏" in answer
-    assert "#L1" in answer
-
-
 def test_file_turn_without_a_model_answers_with_what_was_said_just_now(world):
     world.reopen('[llm]\nprovider = "extractive"\n[turns]\nreply = "worker"\n')
     world.turning()
@@ -279,30 +238,6 @@ def test_file_turn_without_a_model_answers_with_what_was_said_just_now(world):
     told = [text for role, text in world.told() if role == "assistant"]
     assert "/remember 我的自行车是红色的" in told[0]
     assert [text.splitlines()[1:] for text in told[1:]] == [["- 记住，我的自行车是红色的。 [history.json#q0]"]] * 2
-
-
-def test_file_turn_keeps_the_context_of_each_conversation(world):
-    world.ask(asked("q1", "周五部署吗？", session="甲"), asked("q2", "聚餐去哪？", session="乙"))
-    world.turn()
-    questions = {world.json(f"turns/{path.name}")["question"] for path in (world.root / "turns").iterdir()}
-    assert questions == {"周五部署吗？", "聚餐去哪？"}
-
-
-def test_file_turn_goes_before_summaries(world, server):
-    world.submit_task("day-2026-01-10", world.day("2026-01-10", ["备份放在 /srv/backup。"] * 3))
-    world.ask(asked("q1", "周五部署吗？"))
-    world.turns.step()
-    result = world.do()
-    assert result.group.startswith("reply-")
-
-
-def test_file_turn_keeps_what_it_told_the_model_equal_from_turn_to_turn(world, server):
-    for n in range(2):
-        world.ask(asked(f"q{n}", f"第{n}问？", n))
-        world.turn()
-    first, second = (body["messages"] for body in server.seen.bodies)
-    assert first[0] == second[0], "the system message is read once by a server that keeps its work"
-    assert first[-1]["content"].split("\n")[0] != second[-1]["content"].split("\n")[0], "each turn has a mark of its own"
 
 
 def test_status_says_which_inputs_wait_and_which_were_set_aside(world, server):

@@ -7,7 +7,7 @@ import pytest
 from recalld.supervisor.protocol.inbox import parse_inbox, without_inputs
 from recalld.supervisor.protocol.lookup_request import mark_of, read_request, split_request
 from recalld.supervisor.replies.remember import asked_to_remember
-from recalld.supervisor.replies.waiting import Input, answer_id, answered
+from recalld.supervisor.replies.waiting import Input, answered
 from tests.world import ZONE, at, message, parsed
 
 MARK = "k7f3a9c2e51"
@@ -133,20 +133,6 @@ def _input(identity: str, session: str = "甲") -> Input:
 def test_input_has_an_answer_that_follows_in_its_session_or_names_it(others, has_answer):
     history = [parsed(message("q1", "2026-01-31T09:00", "几点？", session="甲")), *map(parsed, others)]
     assert bool(answered([_input("q1")], history, lambda _: False)) is has_answer
-
-
-def test_input_has_an_answer_that_left_history_as_have_those_before_it():
-    first, last = _input("q1"), _input("q2")
-    later = _input("q3")
-    assert answered([first, last, later], [], {answer_id(last.digest)}.__contains__) == [first, last]
-
-
-def test_digest_of_an_input_comes_from_conversation_and_id_alone():
-    assert (
-        _input("q1").digest
-        == Input(parsed(message("q1", "2026-01-30T01:00", "别的", session="甲")), "q1", at("2026-01-01T00:00")).digest
-    )
-    assert len({_input("q1").digest, _input("q2").digest, _input("q1", "乙").digest}) == 3
 
 
 @pytest.mark.parametrize(
