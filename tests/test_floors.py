@@ -96,7 +96,7 @@ PURE: Final = tuple(
         "extracts": "candidates courtesy cues extract replies sentences",
         "archive": "alignment copies coverage flags identity plan slug",
         "summaries": "line_sources material phrases quality retry schedule shape",
-        "query": "calendar dates intent meanings parse recurring tense unknown_words",
+        "query": "calendar dates intent meanings parse recurring unknown_words",
         "index": "chunking hit",
         "recall": "audience neighbours",
         "longterm": "lines",

@@ -35,7 +35,7 @@ ROOMS: Final = (
     Room("supervisor/archive", most=5_170, goal=3_900),
     Room("supervisor/extracts", most=1_110, goal=950),
     Room("supervisor/summaries", most=2_500, goal=1_850),
-    Room("supervisor/query supervisor/index supervisor/recall supervisor/context", most=10_800, goal=8_000),
+    Room("supervisor/query supervisor/index supervisor/recall supervisor/context", most=10_610, goal=8_000),
     Room("supervisor/longterm", most=1_300, goal=950),
     Room("supervisor/conversation supervisor/replies", most=3_060, goal=2_300),
     Room("supervisor/pool worker/pooled.py worker/crew.py", most=2_380, goal=1_400),
@@ -65,9 +65,9 @@ ROOMS: Final = (
     ),
 )
 #: All rooms together, lines and modules, and the lines of the tests.
-ALL: Final = Room("all", most=68_450, goal=48_000)
-MODULES: Final = Room("modules", most=405, goal=270)
-OF_TESTS: Final = Room("tests", most=81_460, goal=48_000)
+ALL: Final = Room("all", most=68_260, goal=48_000)
+MODULES: Final = Room("modules", most=402, goal=270)
+OF_TESTS: Final = Room("tests", most=81_420, goal=48_000)
 
 
 def _lines(path: Path) -> int:

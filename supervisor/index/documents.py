@@ -156,15 +156,12 @@ def decode_passage(about: bytes, path: str, tier: Tier) -> Passage:
 
 
 def documents(
-    files: Files, paths: WorkspacePaths, group: str, members: Mapping[str, Record], zone: tzinfo, done: int = 0
+    files: Files, paths: WorkspacePaths, zone: tzinfo, group: str, members: Mapping[str, Record]
 ) -> Iterator[Document]:
-    """Yield the documents of a group from the present text of its files, *members* by path, without the first *done*."""
+    """Yield the documents of a group from the present text of its files, *members* by path."""
     keys = {path: record.key for path, record in members.items()}
     for talk in _talks(files, paths, members, zone):
-        there = [n for n, chunk in enumerate(talk) if _has_words(chunk)]
-        if done < len(there):
-            yield from talk_documents(group, keys, talk, range(there[done], len(talk)))
-        done = max(0, done - len(there))
+        yield from talk_documents(group, keys, talk)
 
 
 def _talks(files: Files, paths: WorkspacePaths, members: Mapping[str, Record], zone: tzinfo) -> list[list[Chunk]]:

@@ -45,8 +45,6 @@ _WORDS: Final = tuple(f"words{reach}" for reach in CONTEXT_WIDTHS)
 #: An index of at most so many passages keeps those that it has decoded, some 1.5 kB each; in a larger one the same passage is
 #: seldom needed again.
 _KEPT: Final = 16_000
-#: Groups of contents of which the query is kept.
-_GROUPS: Final = 4
 #: How many fields, the narrowest, are searched for related words.
 _NEAR: Final = 2
 #: The size of this process in pages; the first number is its address space.
@@ -72,8 +70,6 @@ class Engine:
         self._folder = folder
         self._library = tantivy
         self._schema = _schema()
-        #: The last queries for the documents of a group of contents.
-        self._by_keys: dict[frozenset[str], Any] = {}
         with self._faults():
             self._index = tantivy.Index(self._schema, path=folder) if new else tantivy.Index.open(folder)
             self._index.config_reader("Manual")  # otherwise a search could see a later commit than the one that was opened
@@ -206,13 +202,8 @@ class Engine:
         return [(address.segment_ord, address.doc) for _, address in hits]
 
     def _of_keys(self, keys: Collection[str]) -> Any:
-        """Return the query for the documents of these keys; each search asks for those of the same few groups of contents."""
-        known = self._by_keys.get(group := frozenset(keys))
-        if known is None:
-            allowed = self._library.Query.term_set_query(self._schema, "key", list(keys))
-            known = self._library.Query.const_score_query(allowed, 0.0)
-            self._by_keys = {**(self._by_keys if len(self._by_keys) < _GROUPS else {}), group: known}
-        return known
+        """Return the query for the documents of these keys."""
+        return self._library.Query.const_score_query(self._library.Query.term_set_query(self._schema, "key", list(keys)), 0.0)
 
     def _query(self, words: Mapping[str, float], related: Mapping[str, float]) -> Any:
         query, schema, should = self._library.Query, self._schema, self._should

@@ -128,7 +128,7 @@ class Hit:
     unit: Passage
     score: float | None
     because: tuple[str, ...] = ()  # "words: 备份, nas", "related: bike", "window", "day 2026-01-28", "role user", "literal"
-    worth: float | None = None  # the part of the worth (`index/gate`) of the question's words in it; None: not found by words
+    worth: float | None = None  # the part of the worth of the question's words in it (`index/ranking`); None: found otherwise
     parts: ScoreParts = ScoreParts()  # of the score
 
     @property
@@ -146,7 +146,7 @@ class Miss:
     """Why memory has nothing to say about a request: the nearest passage (None: there is none), and where its words are."""
 
     nearest: Hit | None = None
-    share: float = 0.0  # of the worth that a passage needs: 1.0 opens the gate (index/gate)
+    share: float = 0.0  # of the worth that a passage needs: 1.0 opens the gate (index/ranking)
     has: tuple[str, ...] = ()  # the words of the request that the nearest passage has
     lacks: tuple[str, ...] = ()  # the words that the nearest passage does not have, but another one has
     nowhere: tuple[str, ...] = ()  # the words that no passage has
@@ -159,7 +159,7 @@ class Answer:
     hits: tuple[Hit, ...] = ()  # best first
     passed: tuple[str, ...] = ()
     miss: Miss | None = None
-    is_strong: bool = True  # a passage has enough of what is asked for (index/gate)
+    is_strong: bool = True  # a passage has enough of what is asked for (index/ranking)
 
 
 class Nearness(Protocol):

@@ -12,26 +12,28 @@ import contextlib
 import threading
 import time
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Final, TypeVar
 
 from ..storage.clock import NEVER
 from ..storage.control import UNENDING, UNLIMITED
 from ..storage.errors import BadFile, Busy, SupervisorError
+from ..storage.texts import Text
 from ..text.lazy_re import lazy_re
 from ..text.tokenizer import VERSION as WORDS
 from .chunking import VERSION as CUT
-from .commit import Changes, Inventory, commit, difference, inventory_of, is_settled
+from .commit import Changes, Inventory, commit, difference, inventory_of
 from .documents import documents
 from .engine import VERSION as SCHEMA
-from .engine import Engine
+from .engine import Engine, refuse_damaged, segment_files
 from .hit import Answer
-from .manifest import Manifest
-from .overlay import NOTHING
+from .manifest import Manifest, parse_manifest
+from .overlay import NOTHING, overlay_of
 from .scan import has_new_long_term, rescan, scan
-from .snapshot import View, has_changed, open_commit, refuse_truncated, view_after_commit, with_overlay
+from .view import View
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
     from datetime import tzinfo
     from pathlib import Path
 
@@ -44,7 +46,6 @@ if TYPE_CHECKING:
     from ..storage.control import Control
     from ..storage.disk import Stat
     from ..storage.files import Files
-    from .documents import Document
     from .hit import Asked, Tier
     from .manifest import Record
     from .overlay import Overlay
@@ -72,20 +73,19 @@ class Index:
     ) -> None:
         self._files, self._paths, self._memory, self._zone = files, paths, memory, zone
         self._folder, self._lock = paths.state / "index", paths.state / "index.lock"
-        #: tantivy's list of committed files; a different stat means a different commit.
-        self._commits = self._folder / "meta.json"
+        #: tantivy's list of committed files, which each commit replaces: a different stat means a different commit.
+        self.list_of_files = self._folder / "meta.json"
         self._view = View(k1=k1, b=b)
+        #: Returns the documents of a group of files.
+        self._documents = partial(documents, files, paths, zone)
         #: Held while the view is replaced, but not while a commit is made.
         self._changing = threading.RLock()
         #: When the index was last opened, searched or updated, by the monotonic clock.
         self.used_s = float("-inf")
-        #: The view with the unfiled messages of the last search, and the view that it was made from.
-        self._joined = (self._view, self._view)
         #: Names of dated files that were expected, but are not there.
         self._gone: frozenset[str] = frozenset()
         #: The commit that is damaged, or was made by another version; it is not opened again.
         self._damaged: Stat | None = None
-        self._scanned: Scan | None = None
         #: Changed groups of files that are not searched, because time was up or too many have changed.
         self.left = 0
         #: Files that the last scan could not read, by path with the reason: they are not searched as they are now.
@@ -106,23 +106,19 @@ class Index:
     @property
     def made_percent(self) -> int:
         """How much of memory the index holds, by the bytes of its files: less than 100 while it is being made."""
-        return self._view.manifest.made_percent
+        left, total = self._view.unmade
+        return 100 - -(-100 * left // total) if left else 100
 
     @property
     def current_commit(self) -> Stat | None:
         """The commit that was last opened or made by this object, None for none."""
         return self._view.commit
 
-    @property
-    def list_of_files(self) -> Path:
-        """The file that each commit replaces."""
-        return self._commits
-
     def commit_on_disk(self) -> Stat | None:
         """Return the commit that is on disk, None for none; a link in place of the folder is not followed."""
         with contextlib.suppress(NotADirectoryError):
             self._files.check_folder(self._folder)
-            return self._files.disk.stat(self._commits)
+            return self._files.disk.stat(self.list_of_files)
         return None
 
     def records(self) -> Mapping[str, Record]:
@@ -153,7 +149,6 @@ class Index:
         """
         with self._changing:
             self._view = View(k1=self._view.k1, b=self._view.b)
-            self._joined = (self._view, self._view)
             self._gone = frozenset()
 
     # ── updating ─────────────────────────────────────────────────────────────
@@ -175,7 +170,7 @@ class Index:
         if not rebuild and (view := self._opened()) and not view.is_ahead:
             found = self._scan(view.manifest, for_s)
             # nearly always so before a turn: no lock is needed
-            if found.files == view.manifest.files and is_settled(view.manifest, found.left, for_s):
+            if found.files == view.manifest.files and view.unmade[0] == found.left:
                 self.left = 0
                 return Changes(unread=found.unread)
             seen = view, found
@@ -202,15 +197,18 @@ class Index:
             self._view = View(manifest=replace(self._view.manifest, groups={}), k1=self._view.k1, b=self._view.b)
         if self._damaged and self.commit_on_disk() == self._damaged:
             with contextlib.suppress(OSError):
-                self._files.remove(self._commits)  # so that other processes notice
+                self._files.remove(self.list_of_files)  # so that other processes notice
 
     def _hold(self, view: View, found: Scan, deadline: Deadline) -> View:
         """Return *view* with the files *found* held in memory as far as the *deadline* allows; later searches begin with it."""
+        after = replace(view.manifest, files=found.files)
+        overlay, left = overlay_of(view.overlay, after, self._documents, deadline)
+        is_ahead = view.is_ahead or found.files != view.manifest.files
+        now = replace(view, manifest=after, overlay=overlay, is_ahead=is_ahead)
         with self._changing:
-            held, left = with_overlay(view, found.files, self._made, deadline)
             if self._view is view:  # otherwise there is a newer one
-                self._view, self.left = held, left + bool(found.left)
-        return held
+                self._view, self.left = now, left + bool(found.left)
+        return now
 
     def _write(self, seen: tuple[View, Scan] | None, control: Control, for_s: float, *, rebuild: bool) -> Changes:
         """Commit the changes; *seen* is a scan and its view, scanned again if another process has committed since."""
@@ -218,19 +216,20 @@ class Index:
         there = [] if view else [name for name in self._files.disk.names(self._folder) if _PARTS.fullmatch(name)]
         has_parts = any(not name.startswith(".") for name in there)
         # a list without damage or a commit: the process that began it was killed
-        rebuilt = not view and bool(was.commit or self._damaged or (has_parts and self._commits.name not in there))
+        rebuilt = not view and bool(was.commit or self._damaged or (has_parts and self.list_of_files.name not in there))
         # delete the list first, so that it never names a missing file
-        for name in sorted(there, key=lambda name: name != self._commits.name):
+        for name in sorted(there, key=lambda name: name != self.list_of_files.name):
             self._files.disk.unlink(self._folder / name)
         before = view.manifest if view else replace(was.manifest, groups={})
         found = seen[1] if seen and seen[0] is view else self._scan(before, for_s)
         unread: dict[str, str] = {}
-        if rebuild or not view or view.is_ahead or found.files != before.files or not is_settled(before, found.left, for_s):
+        was_whole = view is not None and not view.unmade[0]
+        if rebuild or not view or view.is_ahead or found.files != before.files or view.unmade[0] != found.left:
             after = Manifest(VERSION, found.files, {} if rebuild else before.groups, found.left)
             unread = self._commit(view, after, control, for_s, clear=rebuild)
         self.left, self.unread, self.is_lost = 0, {**found.unread, **unread}, False
         changes = difference({} if rebuild else before.files, found.files)
-        is_new = not rebuilt and bool(not view or before.left) and not self._view.manifest.left
+        is_new = not rebuilt and not was_whole and self.made_percent == 100
         return replace(changes, new=is_new, rebuilt=rebuilt, unread=self.unread)
 
     def _commit(self, view: View | None, after: Manifest, control: Control, for_s: float, *, clear: bool) -> dict[str, str]:
@@ -238,26 +237,28 @@ class Index:
         disk, engine = self._files.disk, (view and view.engine) or Engine(str(self._folder), new=True)
         try:
             if view:
-                refuse_truncated(disk, view)  # a merge would read the truncated file, which could end the process
-            after, unread = commit(engine, after, self._made, control, for_s, clear=clear)
+                view.refuse_truncated(disk)  # a merge would read the truncated file, which could end the process
+            after, unread = commit(engine, after, self._documents, control, for_s, clear=clear)
             if view:
-                refuse_truncated(disk, view)  # otherwise the new list would make a truncated file look valid
+                view.refuse_truncated(disk)  # otherwise the new list would make a truncated file look valid
             with self._changing:
-                self._view = view_after_commit(engine, after, disk, self._commits, self._view)
+                stat = disk.stat(self.list_of_files)
+                self._view = self._view_of(engine, after, segment_files(disk, self.list_of_files) or {}, stat)
         except BadFile:
             self._damaged = self.commit_on_disk()
             raise
         return unread
 
-    def _made(self, group: str, members: Mapping[str, Record], done: int = 0) -> Iterator[Document]:
-        return documents(self._files, self._paths, group, members, self._zone, done)
+    def _view_of(self, engine: Engine, manifest: Manifest, parts: Mapping[Path, Stat], commit: Stat | None) -> View:
+        before = self._view
+        return View(engine, manifest, commit=commit, segments=parts, unmade=manifest.unmade(), k1=before.k1, b=before.b)
 
     def _scan(self, known: Manifest, for_s: float = UNENDING) -> Scan:
         summaries: dict[Period, ExistingSummary] = {}
         with contextlib.suppress(OSError):
             summaries = self._memory.summaries()
-        found = scan(self._files, self._paths, known.files, summaries, self._named, for_s, self._scanned)
-        self._scanned, self.unread = found, found.unread
+        found = scan(self._files, self._paths, known.files, summaries, self._named, for_s)
+        self.unread = found.unread
         return found
 
     def _named(self) -> Collection[str]:
@@ -284,7 +285,7 @@ class Index:
             if stat == view.commit:
                 return view
             try:
-                found = open_commit(self._files.disk, self._commits, stat, view)
+                found = self._open(stat)
             except BadFile:
                 if self.commit_on_disk() != stat:
                     continue  # another process has made a new commit and deleted the files of this one
@@ -298,6 +299,24 @@ class Index:
                 self._damaged = stat
             return None
         return None
+
+    def _open(self, stat: Stat) -> View | None:
+        """
+        Return the view of the commit on disk, as of *stat*; BadFile if it is damaged.
+
+        None if its list names no files: the first commit is not finished, or its process was killed.
+        """
+        # the stats are from before the opening, so that the next check sees a change during it
+        parts = segment_files(self._files.disk, self.list_of_files)
+        if parts is None:
+            return None
+        refuse_damaged(self._files.disk, parts, stat)
+        engine = Engine(str(self._folder), new=False)
+        try:
+            manifest = parse_manifest(engine.note())
+        except ValueError:
+            raise BadFile(self._folder, Text("it has no valid manifest")) from None
+        return self._view_of(engine, manifest, parts, stat)
 
     # ── searching ────────────────────────────────────────────────────────────
 
@@ -314,7 +333,7 @@ class Index:
         asked: Asked | None = None,
     ) -> Answer:
         """
-        Return the hits, best first, or why there are none; equal scores by tier (`snapshot._ORDER`), then the newest first.
+        Return the hits, best first, or why there are none; equal scores by tier (`view._ORDER`), then the newest first.
 
         The messages *unfiled* are searched with the files, as one memory; *part* returns the part of the view that is searched.
         The hits of each group of *tiers* (None: all), at most *limit*, follow those of the group before. Hits below the score
@@ -323,7 +342,7 @@ class Index:
         """
 
         def read(whole: View) -> Answer:
-            view = part(whole) if part else self._joined_with(whole, unfiled)
+            view = part(whole) if part else whole.with_unfiled(unfiled)
             found, verdict = view.answer(query, tiers, limit, least, asked)
             hits = tuple(view.hit(query, one, path) for one, path in found)
             return Answer(hits, is_strong=verdict.is_strong) if hits else view.without_hits(query, verdict)
@@ -343,14 +362,14 @@ class Index:
 
         The view is that of `_current`. BadFile if the index is damaged.
         """
-        view = self._current(names, deadline)
+        view, disk, root = self._current(names, deadline), self._files.disk, self._paths.root
         try:
-            refuse_truncated(self._files.disk, view)
+            view.refuse_truncated(disk)
             made = read(view)
-            if changed := self._changed(view, paths(made)):
+            if changed := view.changed(disk, root, paths(made)):
                 view = self._hold(view, rescan(self._files, self._paths, view.manifest.files, changed), deadline)
                 made = read(view)
-                changed = self._changed(view, paths(made))
+                changed = view.changed(disk, root, paths(made))
         except BadFile:
             self._damaged = view.commit
             raise
@@ -371,16 +390,3 @@ class Index:
     def frequency(self, word: str) -> int:
         """Return how many passages contain the word; BadFile if the index is damaged."""
         return self._view.corpora[0].frequency(word)
-
-    def _joined_with(self, view: View, unfiled: Overlay) -> View:
-        """Return the *view* with the unfiled messages; while neither has changed the same one, since it caches frequencies."""
-        before, joined = self._joined
-        if before is not view or joined.unfiled is not unfiled:
-            joined = replace(view, unfiled=unfiled) if unfiled.groups else view
-            self._joined = (view, joined)
-        return joined
-
-    def _changed(self, view: View, paths: Iterable[str]) -> set[str]:
-        """Return the files among *paths* that have changed since the view."""
-        there = dict.fromkeys(path for path in paths if path in view.manifest.files)
-        return {path for path in there if has_changed(self._files.disk, self._paths.root, view, path)}

@@ -11,6 +11,7 @@ from __future__ import annotations
 import json
 import zlib
 from dataclasses import field, fields
+from datetime import UTC, datetime
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
 
@@ -59,16 +60,11 @@ class Record:
 
 @record
 class Group:
-    """
-    One group in the index: the keys of its contents, the number of passages, and the number of words in each field.
+    """One group in the index: the keys of its contents, the number of passages, and the number of words in each field."""
 
-    A group that is not whole has only its first passages, because time was up.
-    """
-
-    keys: tuple[str, ...]
+    keys: tuple[str, ...]  # () of a group that could not be read
     units: int = 0
     words: tuple[int, ...] = ()
-    is_whole: bool = True
 
 
 @record
@@ -76,19 +72,13 @@ class Manifest:
     """
     The files by relative path, and the groups by name; *version* is that of tokenizer, chunking and schema.
 
-    *left* of all *total* bytes are not indexed yet, because time was up: the next update goes on with them.
+    *left* are the bytes of files that are not read yet, because time was up.
     """
 
     version: str = ""
     files: Mapping[str, Record] = field(default_factory=dict)
     groups: Mapping[str, Group] = field(default_factory=dict)
     left: int = 0
-    total: int = 0
-
-    @property
-    def made_percent(self) -> int:
-        """How much of memory the index holds, by the bytes of its files."""
-        return 100 - -(-100 * self.left // self.total) if self.left else 100
 
     def members(self) -> dict[str, dict[str, Record]]:
         """Return the files of each group that is searched, by path, in order."""
@@ -99,13 +89,45 @@ class Manifest:
                 found.setdefault(record.group, {})[path] = record
         return found
 
-    def planned(self) -> dict[str, tuple[str, ...]]:
-        """Return the keys of the contents that each group should hold."""
-        return {name: tuple(record.key for record in files.values()) for name, files in self.members().items()}
+    def differing(self) -> dict[str, dict[str, Record]]:
+        """Return the files of each group that the index does not have as they are, the newest group first."""
+        found = {name: files for name, files in self.members().items() if not self._has(name, files)}
+        return dict(sorted(found.items(), key=lambda one: _newness(one[1]), reverse=True))
+
+    def _has(self, name: str, files: Mapping[str, Record]) -> bool:
+        return name in self.groups and self.groups[name].keys == keys_of(files)
+
+    def gone(self) -> list[str]:
+        """Return the groups of the index that are not searched any more."""
+        members = self.members()
+        return [name for name in self.groups if name not in members]
+
+    def unmade(self) -> tuple[int, int]:
+        """Return the bytes of files that the index lacks, and those of all; it does not lack a file that can't be read."""
+        members = self.members()
+        failed = {name for name, group in self.groups.items() if not group.keys}
+        left = sum(_size(files) for name, files in self.differing().items() if name not in failed)
+        return self.left + left, self.left + sum(map(_size, members.values()))
 
     def paths(self) -> dict[str, str]:
         """Return the path of each content, by key."""
         return {record.key: path for path, record in self.files.items()}
+
+
+def keys_of(files: Mapping[str, Record]) -> tuple[str, ...]:
+    """Return the keys of the contents of some files."""
+    return tuple(record.key for record in files.values())
+
+
+def _newness(files: Mapping[str, Record]) -> tuple[bool, str, int]:
+    """Return the sort key of a group: the long-term file is the newest, then by day, of a note that of its last change."""
+    records = files.values()
+    days = (one.day or datetime.fromtimestamp(one.mtime_ns / 1e9, UTC).date().isoformat() for one in records)
+    return any(one.kind == "long_term" for one in records), max(days), max(one.mtime_ns for one in records)
+
+
+def _size(files: Mapping[str, Record]) -> int:
+    return sum(record.size for record in files.values())
 
 
 _FIELDS: Final = attrgetter(*(one.name for one in fields(Record)))
@@ -114,13 +136,8 @@ _FIELDS: Final = attrgetter(*(one.name for one in fields(Record)))
 def render_manifest(manifest: Manifest) -> bytes:
     """Return the manifest as compressed JSON."""
     files = {path: _FIELDS(record) for path, record in manifest.files.items()}
-    # only a group that is not whole has a mark, so that other manifests keep the form of earlier versions
-    groups = {
-        name: [list(group.keys), group.units, list(group.words), *([] if group.is_whole else [False])]
-        for name, group in manifest.groups.items()
-    }
-    left = {"left": manifest.left, "total": manifest.total} if manifest.left else {}
-    text = json.dumps({"version": manifest.version, "files": files, "groups": groups, **left})
+    groups = {name: (group.keys, group.units, group.words) for name, group in manifest.groups.items()}
+    text = json.dumps({"version": manifest.version, "files": files, "groups": groups, "left": manifest.left})
     return zlib.compress(text.encode("ascii"), 1)
 
 
@@ -130,9 +147,10 @@ def parse_manifest(data: bytes) -> Manifest:
         found: dict[str, Any] = json.loads(zlib.decompress(data))
         files = {str(path): Record(*fields) for path, fields in found["files"].items()}
         groups = {
-            str(name): Group(tuple(keys), units, tuple(words), *whole)
-            for name, (keys, units, words, *whole) in found["groups"].items()
+            str(name): Group(tuple(keys), units, tuple(words))
+            for name, (keys, units, words, *is_whole) in found["groups"].items()
+            if not is_whole  # up to 0.29.0 False, of a group that had only some of its passages: it is made again
         }
-        return Manifest(str(found["version"]), files, groups, int(found.get("left", 0)), int(found.get("total", 0)))
+        return Manifest(str(found["version"]), files, groups, int(found.get("left", 0)))
     except (zlib.error, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise ValueError(f"it is no manifest: {error}") from None

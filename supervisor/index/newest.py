@@ -11,20 +11,24 @@ from __future__ import annotations
 
 import itertools
 import re
+from dataclasses import replace
 from datetime import date
 from typing import TYPE_CHECKING, Final
 
-from ..query.tense import TENSE_WORDS, asks_before, asks_past
+from ..query.calendar import is_day
+from ..query.intent import TENSE_WORDS, asks_before, asks_past
 from ..text.lazy_re import lazy_re
 from ..text.tokenizer import tokens
-from .ranking import LOOKED_AT, begins_with_a_word
+from .hit import LINK
+from .ranking import LOOKED_AT, begins_with_a_word, gate_of
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
     from ..query.parse import Query
+    from .bm25 import Corpus
     from .hit import PartName
-    from .ranking import Scored
+    from .ranking import Gate, Scored
 
 #: The reason of the passage that goes before an older one about the same thing, or, where the past is asked for, a newer one.
 _NEWEST: Final = "newest"
@@ -164,3 +168,65 @@ def _tells_apart(query: Query, word: str, shared: Collection[str]) -> bool:
         return any(re.search(f"{re.escape(word)}的?{re.escape(one)}", text) for one in shared)
     stems = [next(iter(tokens(part)), "") for part in _WORDS.findall(text)]
     return any(before == word and after in shared for before, after in itertools.pairwise(stems))
+
+
+# ── what the best answers link to ────────────────────────────────────────────
+#
+# "What can my wife not eat" is answered by "Priya is coeliac", since "my wife is Priya". A word that is rare in memory, and
+# that stands in what the user said with enough of the words asked for, is often the name of what is asked about. It is searched
+# for as well, for a small part of a word of the question; a passage that has it stays behind the answer that gave it. The
+# numbers were measured (docs/explanation/recall-tried.md, "Two links").
+
+#: How many of the best answers give a word, how many passages have it at most, and its weight: a word of the question has 1.0.
+_ANSWERS: Final = 3
+_PASSAGES: Final = 6
+_WEIGHT: Final = 0.15
+#: How many passages with these words are looked at, and how many of the best are ranked again with them.
+LINKED: Final = 30
+RANKED_AGAIN: Final = 60
+#: The highest score of a linked passage, relative to the answer that gave the word.
+_LINK_BEHIND: Final = 0.999
+
+
+def with_linked(
+    query: Query, best: Sequence[Scored], corpus: Corpus, ranked: Callable[[Query, Collection[str]], list[Scored]]
+) -> list[Scored]:
+    """Return the answers, best first, and what they link to; *ranked* ranks the best again, with those that have some words."""
+    linked = {} if query.only_days or query.is_of_days else _links(query, best, corpus)
+    if not linked:
+        return list(best)
+    found = {one.candidate.source: one for one in best}
+    givers = {answer.candidate.source for answer in linked.values()}
+    for one in ranked(replace(query, words={**query.words, **dict.fromkeys(linked, _WEIGHT)}), linked.keys()):
+        source = one.candidate.source
+        if source not in givers and (words := one.own(linked)):
+            most = max(linked[word].score * _LINK_BEHIND for word in words)
+            before = found[source].score if source in found else 0.0
+            one.parts = one.parts.reaching(min(one.score, max(most, before)), "words")
+            one.because.append(LINK)
+        found[source] = one
+    return sorted(found.values(), key=lambda one: -one.score)
+
+
+def _links(query: Query, best: Sequence[Scored], corpus: Corpus) -> dict[str, Scored]:
+    """Return the words that link the best answers to others: the rarest of each, with the answer."""
+    found: dict[str, Scored] = {}
+    gate = gate_of(query, lambda word: bool(corpus.frequency(word)))
+    answers = [one for one in best if _is_partial(gate, one)]
+    answers.sort(key=lambda one: (-one.score, one.candidate.source))  # of those with one score always the same
+    for answer in answers[:_ANSWERS]:
+        words = [word for word in answer.words if _is_rare(query, word, corpus)]
+        if words:
+            found.setdefault(min(words, key=lambda word: (corpus.frequency(word), word)), answer)
+    return found
+
+
+def _is_partial(gate: Gate, one: Scored) -> bool:
+    """True if the user's passage has enough of what is asked for, but lacks a word of it."""
+    words = one.own(gate.worth)
+    return one.candidate.role != "assistant" and len(words) < len(gate.worth) and gate.share(words) >= 1.0
+
+
+def _is_rare(query: Query, word: str, corpus: Corpus) -> bool:
+    """True if the question lacks the word, and a few passages have it."""
+    return word not in query.words and not is_day(word) and 1 < corpus.frequency(word) <= _PASSAGES

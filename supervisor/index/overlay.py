@@ -7,23 +7,31 @@ can't be read, only the overlay is searched. Messages that no file holds yet are
 
 from __future__ import annotations
 
+import contextlib
 from collections import defaultdict
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Final
 
+from ..storage.errors import SupervisorError
 from ..text.record import record
 from .bm25 import CONTEXT_WIDTHS
 from .documents import candidate
+from .manifest import keys_of
 from .ranking import AFTER, SHORT
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
     from datetime import date
 
     from ..query.calendar import Days
+    from ..storage.clock import Deadline
     from .bm25 import Candidate
     from .documents import Document
+    from .manifest import Manifest, Record
+
+#: The most changed groups that an overlay holds; the newest are taken.
+_MOST: Final = 50
 
 
 @record
@@ -107,3 +115,24 @@ class Overlay:
 
 
 NOTHING: Final = Overlay()
+
+
+def overlay_of(
+    before: Overlay, after: Manifest, made: Callable[[str, Mapping[str, Record]], Iterable[Document]], deadline: Deadline
+) -> tuple[Overlay, int]:
+    """
+    Return the groups in which the files *after* differ from the index, and the number of those that it lacks.
+
+    *made* returns the documents of a group, which *before* may have. Groups are made until the *deadline*, the newest first;
+    one that can't be read is left out.
+    """
+    differing = after.differing()
+    held = {name: OverlayGroup() for name in after.gone()}
+    for name, files in [*differing.items()][:_MOST]:
+        known = before.groups.get(name)
+        if known and known.keys == keys_of(files):
+            held[name] = known
+        elif not deadline.is_over:
+            with contextlib.suppress(OSError, SupervisorError):
+                held[name] = overlay_group(keys_of(files), made(name, files))
+    return Overlay(held), sum(name not in held for name in differing)

@@ -10,25 +10,25 @@ role that it asks for and the first words of a message. Each weight was measured
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final
 
 from ..query.calendar import day_tokens, is_day
-from ..query.parse import weighed
+from ..query.parse import REQUEST_WEIGHT, weighed
+from ..query.related_words import SAME
 from ..query.related_words import WORTH as RELATED_WORTH
 from ..text.record import record
 from .bm25 import WordScores
 from .documents import decode_passage
-from .gate import BY_MEANING, gate_of
 from .hit import LONG, MEANING, ScoreParts
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
     from datetime import date
 
     from ..query.calendar import Days
     from ..query.parse import Query
     from .bm25 import Candidate, Corpus
-    from .gate import Gate
     from .hit import Nearness, Passage, Tier
 
 #: Feedback from the best answers: how many answers, how many of their words, and the worth of these (of the best score).
@@ -56,13 +56,8 @@ _LONG_WORDS: Final = 60
 _LONG_LEAST: Final = 0.65
 #: The worth of a passage of another day that names the day that is asked for.
 _ABOUT_A_DAY: Final = 0.5
-#: So near is a word that means nearly the same: it opens the gate for a word alone, which is a subject (度假 where memory has
-#: 旅行), and helps to open it for others.
+#: So near is a word that means nearly the same (度假 where memory has 旅行): it helps to open the gate.
 _NEAR: Final = 0.9
-#: Words of the messages before are not used if a passage has this share of the worth of the question's own words, and this much
-#: worth in one word.
-_ALONE: Final = 0.6
-_ALONE_WORD: Final = 0.3
 #: How many of the best answers the gate looks at, and `newest_first`.
 LOOKED_AT: Final = 20
 #: The bonus of a named span, by its length in days: a day says more than a year. All passages of a short span are candidates;
@@ -173,18 +168,6 @@ def _of_day(query: Query, candidate: Candidate) -> Scored:
 
 def _is_of(query: Query, candidate: Candidate) -> bool:
     return candidate.day is not None and any(candidate.day in days for days in query.days)
-
-
-def stands_alone(query: Query, candidates: Sequence[Candidate], corpus: Corpus) -> bool:
-    """Return whether a passage has enough of the question's own words, so that words of the messages before are not needed."""
-    own = replace(query, words={word: counts for word, counts in query.words.items() if word not in query.borrowed})
-    gate = gate_of(own, lambda word: bool(corpus.frequency(word)))
-    enough = _ALONE * sum(gate.worth.values())
-    for one in candidates:
-        worth = [gate.worth[word] for word in own_words(gate.worth, one)]
-        if sum(worth) >= enough and max(worth, default=0.0) >= _ALONE_WORD:
-            return True
-    return False
 
 
 def verdict(query: Query, best: Sequence[Scored], corpus: Corpus, near: Nearness | None = None) -> Verdict:
@@ -344,3 +327,73 @@ def _feedback_words(query: Query, candidates: Sequence[Candidate], scores: Any, 
             if word not in query.words and corpus.frequency(word) > 1 and not is_day(word):
                 weight[word] = weight.get(word, 0.0) + corpus.idf(word) * score
     return sorted(weight, key=lambda word: -weight[word])[:_FEEDBACK_WORDS]
+
+
+# ── how much memory has to say ───────────────────────────────────────────────
+#
+# A request is about its rare words: rare in the language, not in memory. In a memory of travels "difference" is rare, but a
+# question about the difference between a mutex and a semaphore is not about that. So the gate measures how much of the rarity
+# of the request's words one passage has. Four tenths are enough, and so is one decisive name, however long the request; one
+# word that is nowhere in memory, such as a typo, stops nothing. So is a passage that stands out by meaning, whatever its words.
+# What is weak is shown all the same, in a smaller block: a reader can pass over a line, but can't read one that is missing.
+
+#: The share of the request's rarity that a passage must have, and the rarity that is enough for any request.
+_SHARE: Final = 0.4
+_ENOUGH: Final = 0.5
+#: From so many standard deviations on a passage is enough by its meaning alone.
+BY_MEANING: Final = 3.5
+#: A request of less rarity asks nothing: "ok great, thank you!".
+_LEAST: Final = 0.1
+#: The worth of an everyday word, where that of a name is 1; it grows with the square of the rarity.
+_EVERYDAY: Final = 0.03
+#: The same where the passage has a word that means nearly the same: 亚铁 for 铁剂.
+_NEARLY: Final = 0.5
+
+
+@dataclass(frozen=True)
+class Gate:
+    """What a request is about: the worth of each of its words, by rarity."""
+
+    worth: Mapping[str, float]
+
+    @cached_property
+    def needed(self) -> float:
+        """The worth that a passage must have in its words."""
+        return max(_LEAST, min(_ENOUGH, _SHARE * sum(self.worth.values())))
+
+    def share(self, words: Iterable[str], near: Iterable[str] = ()) -> float:
+        """
+        Return the worth of a passage with these words of the request as a share of `needed`: 1.0 or more opens the gate.
+
+        Of the words *near* the passage has others that mean nearly the same.
+        """
+        has = sum(self.worth.get(word, 0.0) for word in words) + _NEARLY * sum(self.worth[word] for word in near)
+        return has / self.needed
+
+
+def gate_of(query: Query, is_there: Callable[[str], bool]) -> Gate:
+    """Return the gate of the request; *is_there* returns whether memory has a word."""
+    words = [word for word, counts in query.words.items() if counts > REQUEST_WEIGHT and word not in query.meant]
+    said = [word for word in words if word not in query.characters]
+    spelled = {word for word, others in query.related.items() if SAME in others.values()}  # memory has another spelling of it
+
+    def asked(word: str) -> float:
+        """
+        Return the part of the word that counts, 0.0 to 1.0.
+
+        Memory may not have the word. For a compound its parts count, which are words of the request too; for a typo the word
+        that it is read as. Of 发错 the half that memory does not have still counts; of 无线网, where memory has wifi, no part.
+        """
+        if is_there(word) or word in spelled:
+            return 1.0
+        if not word.isascii() and any(word in whole for whole in spelled):
+            return 0.0
+        if word in query.respelled or any(part != word and part in word for part in said):
+            return 0.0
+        return sum(char not in query.characters for char in word) / len(word)
+
+    rarity = query.rarity
+    worth = {
+        word: asked(word) * query.words[word] * (_EVERYDAY + (1 - _EVERYDAY) * rarity.get(word, 1.0) ** 2) for word in words
+    }
+    return Gate(worth)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import stat as modes
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from datetime import date
 from typing import TYPE_CHECKING, Final, NamedTuple
 
@@ -54,33 +54,71 @@ _TO_READ: Final = 0.25
 LEAST: Final = 20
 
 
-@dataclass(slots=True)
-class Scan:
-    """
-    The files of memory by path, those that can't be read, with the reason, and the bytes of those that were out of time.
-
-    *summaries* alone have decided which of the files are searched; None where something else has, too.
-    """
-
-    files: dict[str, Record] = field(default_factory=dict)
-    unread: dict[str, str] = field(default_factory=dict)
-    left: int = 0
-    summaries: Mapping[Period, ExistingSummary] | None = None
-
-
 class _File(NamedTuple):
-    """A file at *path*: its path from the workspace, its kind by its place, its stat, and its last record."""
+    """A new or changed file: its path from the workspace, its kind by its place, and its stat."""
 
     name: str
-    path: Path
     kind: Kind
     stat: Stat
-    before: Record | None
 
-    @property
-    def place(self) -> tuple[int, int, int]:
-        """What identifies the file, also after a move."""
-        return self.stat.inode, self.stat.size, self.stat.mtime_ns
+
+class Scan:
+    """
+    The files of memory as they are now, by path; a file of *known* that is unchanged or was only moved is not read.
+
+    *unread* are those that can't be read, with the reason; *left* are the bytes of those that were out of time.
+    """
+
+    def __init__(self, files: Files, paths: WorkspacePaths, known: Mapping[str, Record]) -> None:
+        self._files, self._paths, self._known = files, paths, known
+        self._moved = {(record.inode, record.size, record.mtime_ns): record for record in known.values()}
+        self._new: list[_File] = []
+        self.files: dict[str, Record] = {}
+        self.unread: dict[str, str] = {}
+        self.left = 0
+
+    def look_at(self, name: str, kind: Kind, stat: Stat | Exception | None) -> None:
+        """Take the file called *name* if it is unchanged; otherwise it is read by `read_new`."""
+        here = self._known.get(name)
+        if isinstance(stat, Exception):
+            self._keep(name, stat)
+        elif stat is None or not modes.S_ISREG(stat.mode):
+            if stat and kind == "long_term":  # other links are left out on purpose; a link here hides the lines
+                self.unread[name] = Text("it is a link, a folder or another thing that is not a regular file")
+        elif here and here.is_as(stat) and (here.kind == kind or (here.kind == "dated" and kind == "note")):
+            self.files[name] = here
+        elif stat.size > MOST_BYTES and not _day_of(name, kind):
+            self.unread[name] = Text("it is larger than {bytes:,} bytes", bytes=MOST_BYTES)
+        else:
+            self._new.append(_File(name, kind, stat))
+
+    def read_new(self, for_s: float = UNENDING) -> None:
+        """Read the new files for a part of *for_s* seconds, the newest first."""
+        deadline, most = within(_TO_READ * for_s), max(_ANY_BYTES, _BYTES_A_S * for_s)
+        for number, one in enumerate(sorted(self._new, key=lambda one: -one.stat.mtime_ns)):
+            moved = self._moved.get((one.stat.inode, one.stat.size, one.stat.mtime_ns))
+            if moved or ((number < LEAST or not deadline.is_over) and one.stat.size <= most):
+                self._read(one, moved)
+            else:
+                self.left += one.stat.size
+                self.files |= {one.name: self._known[one.name]} if one.name in self._known else {}
+        self.files = _keyed(self.files)
+
+    def _read(self, one: _File, moved: Record | None) -> None:
+        try:
+            record = moved or _record_of(self._files, self._paths.root / one.name, one.kind)
+        except (OSError, SupervisorError) as error:
+            self._keep(one.name, error)
+            return
+        if record:
+            day = _day_of(one.name, one.kind) or (record.day if record.kind == "dated" else "")
+            kind = "dated" if record.kind == "dated" and day and one.kind == "note" else one.kind
+            self.files[one.name] = replace(record, kind=kind, day=day)
+
+    def _keep(self, name: str, error: Exception) -> None:
+        """Keep the last record of a file that is unreadable now, or being written."""
+        self.unread[name] = type(error).__name__
+        self.files |= {name: self._known[name]} if name in self._known else {}
 
 
 def scan(
@@ -90,44 +128,36 @@ def scan(
     summaries: Mapping[Period, ExistingSummary],
     named: Callable[[], Collection[str]],
     for_s: float = UNENDING,
-    before: Scan | None = None,
 ) -> Scan:
     """
-    Return every file of memory as it is now; a file of *known* that is unchanged or was only moved is not read.
+    Return the scan of all files, with those marked that are not searched.
 
     Of files with the same content the one that is *named* is searched (`archive/copies.py`). New files are read for a part of
-    *for_s* seconds, the newest first. Where nothing has changed since the scan *before*, nothing is decided again.
+    *for_s* seconds.
     """
-    found = Scan()
-    listed = (_new(paths, *one, known, found) for one in _listed(files, paths, known, found.unread))
-    new = sorted(filter(None, listed), key=lambda one: -one.stat.mtime_ns)
-    if not new and before and summaries == before.summaries and found.files == known == before.files:
-        found.summaries = summaries
-        return found
-    places = _by_stat(known)
-    deadline = within(_TO_READ * for_s)
-    for number, one in enumerate(new):
-        is_timely = (number < LEAST or not deadline.is_over) and one.stat.size <= most_bytes(for_s)
-        if is_timely or one.place in places:
-            _read_into(files, one, places, found)
-        else:
-            found.left += one.stat.size
-            found.files |= {one.name: one.before} if one.before else {}
-    is_asked = False
-
-    def asked() -> Collection[str]:
-        nonlocal is_asked
-        is_asked = True
-        return named()
-
-    found.files = _placed(paths, _keyed(found.files), summaries, asked)
-    found.summaries = None if is_asked else summaries
+    found = Scan(files, paths, known)
+    for name, kind, stat in _listed(files, paths, known, found.unread):
+        found.look_at(name, kind, stat)
+    found.read_new(for_s)
+    found.files = _placed(paths, found.files, summaries, named)
     return found
 
 
-def most_bytes(for_s: float) -> float:
-    """Return the most bytes of a file that an update of so many seconds reads."""
-    return max(_ANY_BYTES, _BYTES_A_S * for_s)
+def rescan(files: Files, paths: WorkspacePaths, known: Mapping[str, Record], names: Collection[str]) -> Scan:
+    """Return *known* with the files at *names* as they are now; a dated file that has moved is found in its month."""
+    found, now = Scan(files, paths, known), {}
+    found.files = {path: record for path, record in known.items() if path not in names}
+    for name in names:
+        record, path = known[name], paths.root / name
+        if day_of_name(path.name) and not files.disk.stat(path) and record.kind != "summary":
+            path = paths.original(path.name)
+        now[paths.relative(path)] = record
+        found.look_at(paths.relative(path), "note" if record.kind == "dated" else record.kind, _stat(files, path))
+    found.read_new()
+    for here, record in now.items():
+        if here in found.files:
+            found.files[here] = replace(found.files[here], original=record.original, excluded=record.excluded)
+    return found
 
 
 def long_term_name(files: Files, paths: WorkspacePaths) -> str:
@@ -148,75 +178,7 @@ def kind_and_day(files: Files, paths: WorkspacePaths, path: Path, data: bytes) -
     """Return the kind and the day that a scan gives the file at *path* with these bytes."""
     place = _kind_at(paths.relative(path), long_term_name(files, paths), paths.relative(paths.summaries))
     kind, period = _kind_by_head(place, path, data)
-    return kind, _day_of(path, place) or period
-
-
-def rescan(files: Files, paths: WorkspacePaths, known: Mapping[str, Record], names: Collection[str]) -> Scan:
-    """Return *known* with the files at *names* as they are now; a dated file that has moved is found in its month."""
-    found = Scan({path: record for path, record in known.items() if path not in names})
-    places = _by_stat(known)
-    for name in names:
-        record, path = known[name], paths.root / name
-        if day_of_name(path.name) and not files.disk.stat(path) and record.kind != "summary":
-            path = paths.original(path.name)
-        here = paths.relative(path)
-        kind = "note" if record.kind == "dated" else record.kind
-        if new := _new(paths, here, kind, _stat(files, path), known, found):
-            _read_into(files, new, places, found)
-        if here in found.files:
-            found.files[here] = replace(found.files[here], original=record.original, excluded=record.excluded)
-    found.files = _keyed(found.files)
-    return found
-
-
-def _by_stat(known: Mapping[str, Record]) -> Mapping[tuple[int, int, int], Record]:
-    return {(record.inode, record.size, record.mtime_ns): record for record in known.values()}
-
-
-def _new(
-    paths: WorkspacePaths, name: str, kind: Kind, stat: Stat | Exception | None, known: Mapping[str, Record], found: Scan
-) -> _File | None:
-    """Return the file called *name* if it is new or changed; put an unchanged one into *found*."""
-    here = known.get(name)
-    if isinstance(stat, Exception):
-        _keep(name, here, stat, found)
-        return None
-    if stat is None or not modes.S_ISREG(stat.mode):
-        if stat and kind == "long_term":  # other links are left out on purpose; a link here hides the lines
-            found.unread[name] = Text("it is a link, a folder or another thing that is not a regular file")
-        return None
-    if here and here.is_as(stat) and (here.kind == kind or (here.kind == "dated" and kind == "note")):
-        found.files[name] = here
-        return None
-    path = paths.root / name
-    if stat.size > MOST_BYTES and not _day_of(path, kind):
-        found.unread[name] = Text("it is larger than {bytes:,} bytes", bytes=MOST_BYTES)
-        return None
-    return _File(name, path, kind, stat, here)
-
-
-def _read_into(files: Files, one: _File, places: Mapping[tuple[int, int, int], Record], found: Scan) -> None:
-    """Put the record of a new or changed file into *found*; *places* are the last records, by stat."""
-    try:
-        record = places.get(one.place) or _read(files, one.path, one.kind)
-    except (OSError, SupervisorError) as error:
-        _keep(one.name, one.before, error, found)
-        return
-    if record:
-        found.files[one.name] = _placed_at(one.path, one.kind, record)
-
-
-def _keep(name: str, record: Record | None, error: Exception, found: Scan) -> None:
-    """Keep the last record of a file that is unreadable now, or being written."""
-    found.unread[name] = type(error).__name__
-    if record:
-        found.files[name] = record
-
-
-def _placed_at(path: Path, kind: Kind, record: Record) -> Record:
-    """Return the record with its kind and day, by the place of the file or its front matter."""
-    day = _day_of(path, kind) or (record.day if record.kind == "dated" else "")
-    return replace(record, kind="dated" if record.kind == "dated" and day and kind == "note" else kind, day=day)
+    return kind, _day_of(path.name, place) or period
 
 
 def _listed(
@@ -279,16 +241,17 @@ def _kind_by_head(kind: Kind, path: Path, data: bytes) -> tuple[Kind, str]:
     return kind, ""
 
 
-def _day_of(path: Path, kind: Kind) -> str:
+def _day_of(path: str, kind: Kind) -> str:
     """Return the day in the name of the file, or the period of a summary; "" for none."""
+    name = path.rpartition("/")[2]
     if kind == "summary":
-        period = period_of_name(path.name)
+        period = period_of_name(name)
         return period.label if period else ""
-    day = day_of_name(path.name)
+    day = day_of_name(name)
     return day.isoformat() if day and kind == "note" else ""
 
 
-def _read(files: Files, path: Path, kind: Kind) -> Record | None:
+def _record_of(files: Files, path: Path, kind: Kind) -> Record | None:
     """Return the record of a new or changed file; its kind is "dated" if its front matter says so."""
     version = files.read_shown(path, PATIENCE_S)
     if version is None:

@@ -30,9 +30,9 @@ from .calendar import (
     day_tokens,
     month_tokens,
 )
+from .intent import asks_to_do
 from .meanings import Said
 from .recurring import FEW, MONTHLY, NTH, WEEKLY, WITHIN, recurring
-from .tense import asks_to_do
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator

@@ -34,8 +34,8 @@ from .calendar import (
     weekday_number,
     year_of,
 )
+from .intent import AHEAD, OVER
 from .recurring import CLAUSE_END, USUAL
-from .tense import AHEAD, OVER
 
 if TYPE_CHECKING:
     from collections.abc import Callable

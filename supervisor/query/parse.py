@@ -21,9 +21,8 @@ from ..text.tokenizer import HAN, spelled, tokens
 from ..text.word_frequency import rarity_asked
 from .calendar import Days, day_tokens
 from .dates import days_meant, due_days, first_talk, plain, spans
-from .intent import is_about_oneself, is_chatter, role_asked_for
+from .intent import TENSE_WORDS, is_about_oneself, is_chatter, is_over, role_asked_for, without_asking
 from .recurring import occasions, recurring
-from .tense import TENSE_WORDS, is_over, without_asking
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -162,12 +161,11 @@ class Query:
     What a question asks for.
 
     *text* is the input. *words* are its words with their weights (at most 1), in order; *rarity* has the rarity of each in the
-    language, 1.0 for a name; *asked* are the words of each sentence that asks; *borrowed* are words of the messages before the
-    question; *meant* are days, as messages have them that are about these days; *occasions* has for such a day
-    what else a message about it may have. *days* are the days that the question names;
-    *role* is "assistant" or "user" if it asks for the words of one of them. *is_own*: it is about the user, or about what was
-    said. *only_days*: it asks for what happened on its days and nothing else. *is_now*: today is the only day it names, and
-    it does not ask what happened ("what's the weather today").
+    language, 1.0 for a name; *asked* are the words of each sentence that asks; *meant* are days, as messages have them that
+    are about these days; *occasions* has for such a day what else a message about it may have. *days* are the days that the
+    question names; *role* is "assistant" or "user" if it asks for the words of one of them. *is_own*: it is about the user, or
+    about what was said. *only_days*: it asks for what happened on its days and nothing else. *is_now*: today is the only day
+    it names, and it does not ask what happened ("what's the weather today").
 
     `known_words` adds what memory has: *respelled* are the words that it reads as another word too, *characters* are parts of
     words that memory may not have so, *joined* are compounds of memory with the words of the question that they are made of.
@@ -189,15 +187,8 @@ class Query:
     characters: frozenset[str] = frozenset()
     joined: Mapping[str, str] = field(default_factory=dict)
     related: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
-    borrowed: frozenset[str] = frozenset()
     meant: frozenset[str] = frozenset()
     occasions: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-
-    @property
-    def without_borrowed(self) -> Query:
-        """The question without the words of the messages before it."""
-        words = {word: counts for word, counts in self.words.items() if word not in self.borrowed}
-        return replace(self, words=words, borrowed=frozenset())
 
     @property
     def is_of_days(self) -> bool:
@@ -251,10 +242,9 @@ def parse_query(
     rarity = {word: 1.0 if word in names and counts != _SPAN_WEIGHT else rarity_asked(word) for word, counts in words.items()}
     role = role_asked_for(text)
     is_own = bool(role) or is_about_oneself(text, question)
-    borrowed = frozenset(before) & words.keys()
     is_now = is_now and not only_days
     query = Query(words, rarity, days, role, question, back, each, is_own, only_days, is_now)
-    return replace(query, borrowed=borrowed, meant=meant & words.keys(), occasions=told)
+    return replace(query, meant=meant & words.keys(), occasions=told)
 
 
 def _days_and_words(

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final
 from ..text.lazy_re import lazy_re
 from ..text.tokenizer import HAN
 from .calendar import HAN_WEEK, HAN_WEEKDAYS, MONTH, WEEKDAY, day_tokens, number, weekday_number
-from .tense import AHEAD, OVER
+from .intent import AHEAD, OVER
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

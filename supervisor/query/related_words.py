@@ -8,7 +8,7 @@ same form, in both languages, and is made by hand (script/everyday-words): kin, 
 another spelling of the same word.
 
 Vectors show which words have the same words around them: hot is near cold, and each name is near all names. So a related word
-is worth less than half of the word itself and opens no gate (`index/gate`), and a name has no related words. Another spelling
+is worth less than half of the word itself and opens no gate (`ranking.Gate`), and a name has no related words. Another spelling
 counts as the word itself (`other_spellings`). Each number was measured (docs/explanation/recall.md).
 """
 

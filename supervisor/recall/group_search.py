@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from ..index.hit import Answer, Asked, Hit, Passage, SearchResult
     from ..index.index import Index
     from ..index.overlay import OverlayGroup
-    from ..index.snapshot import View
+    from ..index.view import View
     from ..protocol.message import Message
     from ..query.parse import Query
     from ..storage.clock import Deadline

@@ -18,9 +18,9 @@ from typing import TYPE_CHECKING, Final, TypeVar
 from ..index.bm25 import load_numpy
 from ..index.chunking import chunk_note
 from ..index.documents import MOST_CHARS
-from ..index.gate import gate_of
 from ..index.hit import BOTH, WORDS, Answer, Hit, SearchResult
 from ..index.literal import hits_of, literal_terms, newest_and_fullest, search_files
+from ..index.ranking import gate_of
 from ..index.scan import MOST_BYTES, PATIENCE_S, long_term_name
 from ..protocol.marks import only_pinned
 from ..protocol.paths import day_of_name

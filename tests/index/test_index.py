@@ -18,11 +18,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import recalld.supervisor.index.index
-import recalld.supervisor.index.snapshot
+import recalld.supervisor.index.overlay
 from recalld.supervisor.index.commit import Changes
 from recalld.supervisor.index.engine import Engine
 from recalld.supervisor.index.scan import scan
-from recalld.supervisor.index.snapshot import View
+from recalld.supervisor.index.view import View
 from recalld.supervisor.query.parse import parse_query
 from recalld.supervisor.storage.clock import within
 from recalld.supervisor.storage.control import UNLIMITED, Control
@@ -127,11 +127,11 @@ def test_scan_of_unchanged_files_asks_again_which_of_two_copies_has_a_name(fille
     copy.write_bytes(path.read_bytes())
     found = scan(filled.files, filled.paths, {}, {}, lambda: {path.name})
     assert [name for name, record in found.files.items() if record.excluded] == [f"memory/{copy.name}"]
-    again = scan(filled.files, filled.paths, found.files, {}, lambda: {copy.name}, before=found)
+    again = scan(filled.files, filled.paths, found.files, {}, lambda: {copy.name})
     assert [name for name, record in again.files.items() if record.excluded] == [f"memory/{path.name}"]
     copy.unlink()
-    found = scan(filled.files, filled.paths, again.files, {}, set, before=again)
-    assert scan(filled.files, filled.paths, found.files, {}, pytest.fail, before=found).files == found.files
+    found = scan(filled.files, filled.paths, again.files, {}, set)
+    assert scan(filled.files, filled.paths, found.files, {}, pytest.fail).files == found.files
 
 
 def test_index_rebuilds_and_reports_an_index_of_another_version(filled, monkeypatch):
@@ -316,12 +316,12 @@ def test_index_sees_a_commit_made_while_another_is_opened(filled, monkeypatch):
 
     class Slow(Engine):
         def note(self):
-            monkeypatch.setattr(recalld.supervisor.index.snapshot, "Engine", Engine)
+            monkeypatch.setattr(recalld.supervisor.index.index, "Engine", Engine)
             filled.note("wishes.md", "- 买一台电钢琴\n")
             filled.refresh()
             return super().note()
 
-    monkeypatch.setattr(recalld.supervisor.index.snapshot, "Engine", Slow)
+    monkeypatch.setattr(recalld.supervisor.index.index, "Engine", Slow)
     assert other.found_paths("花生")
     assert other.found_paths("电钢琴") == ["memory/wishes.md"]
     assert other.events.of("index_damaged") == []
@@ -331,11 +331,11 @@ def test_index_reports_no_damage_when_segments_are_merged_while_opening(filled, 
     other = filled.another()
 
     def gone(folder, *, new):
-        monkeypatch.setattr(recalld.supervisor.index.snapshot, "Engine", Engine)
+        monkeypatch.setattr(recalld.supervisor.index.index, "Engine", Engine)
         filled.refresh(rebuild=True)
         raise BadFile(folder, "ValueError in the index's library")
 
-    monkeypatch.setattr(recalld.supervisor.index.snapshot, "Engine", gone)
+    monkeypatch.setattr(recalld.supervisor.index.index, "Engine", gone)
     assert other.ws.index.inventory().files == 2  # of what was made meanwhile, at the first look
     assert other.found_paths("花生")
     assert other.events.of("index_damaged") == []
@@ -345,7 +345,7 @@ def test_index_searches_one_snapshot_when_a_commit_comes_in_between(filled, monk
     """Else the one would be searched in what memory holds, not all, and the other in a commit; and nothing would tell it."""
     shutil.rmtree(filled.root / ".recalld/index")
     other, left = filled.another(), []
-    monkeypatch.setattr(recalld.supervisor.index.snapshot, "_MOST", 0)  # more has changed than memory holds
+    monkeypatch.setattr(recalld.supervisor.index.overlay, "_MOST", 0)  # more has changed than memory holds
     filled.reopen()
 
     def slow(view, *how):

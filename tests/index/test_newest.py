@@ -12,8 +12,8 @@ from recalld.supervisor.index.hit import Passage, ScoreParts
 from recalld.supervisor.index.newest import newest_first, newest_of_equals, users_first
 from recalld.supervisor.index.ranking import Scored
 from recalld.supervisor.query.calendar import Days
+from recalld.supervisor.query.intent import asks_before, asks_now, asks_past
 from recalld.supervisor.query.parse import parse_query
-from recalld.supervisor.query.tense import asks_before, asks_now, asks_past
 from recalld.supervisor.text.tokenizer import tokens
 from tests.world import at
 

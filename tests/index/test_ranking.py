@@ -11,7 +11,7 @@ import pytest
 from recalld.supervisor.index.bm25 import Candidate, Corpus, term_numbers
 from recalld.supervisor.index.documents import encode_passage
 from recalld.supervisor.index.hit import Passage
-from recalld.supervisor.index.ranking import rank, stands_alone, verdict
+from recalld.supervisor.index.ranking import rank, verdict
 from recalld.supervisor.query.parse import parse_query
 from recalld.supervisor.text.tokenizer import tokens
 from tests.world import message
@@ -159,15 +159,6 @@ def test_ranking_raises_a_standing_wish_that_shares_a_word():
         )
         assert [one.candidate.group for one in found] == (["1", "0"] if wishes else ["0", "1"])
         assert ("wish" in found[0].because) == wishes
-
-
-def test_stands_alone_where_a_passage_has_the_words_of_the_question():
-    query = parse_query("is it Biscuit?", TODAY, ["we painted the fence"])
-    assert query.borrowed
-    corpus = Corpus(2, 3.0, lambda word: 1)
-    assert stands_alone(query, [candidate("Biscuit sleeps", 0)], corpus)
-    assert not stands_alone(query, [candidate("the fence is painted", 0)], corpus)
-    assert not query.borrowed & query.without_borrowed.words.keys()
 
 
 # ── a day alone ──────────────────────────────────────────────────────────────

@@ -6,7 +6,7 @@ from datetime import date
 
 import pytest
 
-from recalld.supervisor.index.gate import gate_of
+from recalld.supervisor.index.ranking import gate_of
 from recalld.supervisor.query.parse import parse_query
 from recalld.supervisor.query.unknown_words import known_words
 from recalld.supervisor.text.tokenizer import tokens

@@ -14,7 +14,7 @@ from statistics import mean
 import pytest
 from rank_bm25 import BM25Okapi
 
-from recalld.supervisor.index import documents, ranking, snapshot
+from recalld.supervisor.index import documents, ranking, view
 from recalld.supervisor.index.documents import CONTEXT_WIDTHS
 from recalld.supervisor.query import parse, related_words
 from recalld.supervisor.query.parse import Query, parse_query
@@ -75,9 +75,9 @@ def talk(tmp_path, monkeypatch):
     monkeypatch.setattr(parse, "_LIGHT_LEFT", 1.0)
     monkeypatch.setattr(related_words, "WORTH", 0.0)
     monkeypatch.setattr(documents, "days_about", lambda text, day: [])
-    monkeypatch.setattr(snapshot, "newest_first", lambda query, found, _alike: found)
-    monkeypatch.setattr(snapshot, "users_first", lambda query, found: found)
-    monkeypatch.setattr(snapshot, "with_linked", lambda _query, best, _corpus, _ranked: best)
+    monkeypatch.setattr(view, "newest_first", lambda query, found, _alike: found)
+    monkeypatch.setattr(view, "users_first", lambda query, found: found)
+    monkeypatch.setattr(view, "with_linked", lambda _query, best, _corpus, _ranked: best)
     monkeypatch.setattr(ranking, "_LONG_LEAST", 1.0)
     rng = random.Random(20260131)
     world = World(tmp_path, at("2026-01-31T10:00"))

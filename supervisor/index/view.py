@@ -9,7 +9,6 @@ can't be committed now are added as an overlay in memory.
 from __future__ import annotations
 
 import contextlib
-from collections import defaultdict
 from dataclasses import dataclass, field, replace
 from datetime import date
 from functools import cached_property, lru_cache
@@ -21,40 +20,34 @@ from ..query.parse import weighed
 from ..query.recurring import FEW
 from ..query.related_words import other_spellings, with_related_words
 from ..query.unknown_words import known_words
-from ..storage.errors import BadFile, SupervisorError
+from ..storage.errors import BadFile
 from ..storage.texts import Text
 from .bm25 import CONTEXT_WIDTHS, KNOWN, Corpus, respelled
-from .commit import differing
 from .documents import decode_passage
-from .engine import Engine, refuse_damaged, segment_files
 from .hit import LINK, MEANING, Answer, Hit, Miss, ScoreParts
-from .links import with_linked
-from .manifest import Manifest, parse_manifest
-from .newest import newest_first, newest_of_equals, users_first
-from .overlay import Overlay, OverlayGroup, overlay_group
+from .manifest import Manifest
+from .newest import LINKED, RANKED_AGAIN, newest_first, newest_of_equals, users_first, with_linked
+from .overlay import Overlay
 from .ranking import (
     Scored,
     Verdict,
     near_words,
     own_words,
     rank,
-    stands_alone,
     verdict,
     worth_of,
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+    from collections.abc import Collection, Iterable, Mapping, Sequence
     from pathlib import Path
 
     from ..query.calendar import Days
     from ..query.parse import Query
-    from ..storage.clock import Deadline
     from ..storage.disk import Disk, Stat
     from .bm25 import Candidate
-    from .documents import Document
+    from .engine import Engine
     from .hit import Asked, Nearness, Passage, Tier
-    from .manifest import Record
 
 #: The most candidates that are scored, and the most words that find them: the rarest of an input, and of each question in it.
 CANDIDATES: Final = 200
@@ -81,6 +74,8 @@ class View:
     unfiled: Overlay = field(default_factory=Overlay)
     commit: Stat | None = None
     segments: Mapping[Path, Stat] = field(default_factory=dict)
+    #: The bytes of files that the commit lacks, and those of all.
+    unmade: tuple[int, int] = (0, 0)
     #: Whether the files of the manifest are newer than the commit.
     is_ahead: bool = False
     #: Whether it is the part of memory that an audience may see.
@@ -109,42 +104,52 @@ class View:
         return [self._corpus(reach) for reach in range(len(CONTEXT_WIDTHS))]
 
     @cached_property
-    def _of_tier(self) -> Mapping[Tier, frozenset[str]]:
-        """The keys of the contents of each tier."""
-        found: dict[Tier, set[str]] = defaultdict(set)
-        for key, path in self.paths.items():
-            found[self._tier(path)].add(key)
-        return {tier: frozenset(keys) for tier, keys in found.items()}
-
-    @cached_property
     def _order(self) -> Mapping[str, int]:
         """The order of contents for equal scores, by key."""
-        return {key: _ORDER[tier] for tier, keys in self._of_tier.items() for key in keys}
-
-    @cached_property
-    def _keys_of(self) -> dict[Collection[Tier] | None, Collection[str]]:
-        return {None: self.paths.keys()}
+        return {key: _ORDER[self._tier(path)] for key, path in self.paths.items()}
 
     def _keys(self, tiers: Collection[Tier] | None) -> Collection[str]:
-        """Return the keys of the contents of these *tiers* (None: all); a search asks for those of each group of tiers."""
-        if tiers not in self._keys_of:
-            self._keys_of[tiers] = frozenset().union(*(self._of_tier.get(tier, frozenset()) for tier in tiers or ()))
-        return self._keys_of[tiers]
+        """Return the keys of the contents of these *tiers* (None: all)."""
+        if tiers is None:
+            return self.paths.keys()
+        orders = {_ORDER[tier] for tier in tiers}
+        return frozenset(key for key, order in self._order.items() if order in orders)
 
     def _tier(self, path: str) -> Tier:
         """Return the tier of the passages at *path*."""
         record = self.manifest.files.get(path)
         return record.tier if record else "unfiled"
 
-    @cached_property
-    def _places(self) -> dict[str, Path]:
-        return {}
+    def refuse_truncated(self, disk: Disk) -> None:
+        """Raise BadFile if an open file of the index was changed in place: to read it could end the process."""
+        for path, opened in self.segments.items():
+            stat = disk.stat(path)
+            # a deleted file was merged into another; this process still has it open
+            if stat and stat.inode == opened.inode and stat != opened:
+                raise BadFile(path, Text("it was cut off or written over"))
 
-    def place(self, root: Path, path: str) -> Path:
-        """Return the absolute path; it is cached, since joining takes longer than a stat."""
-        if path not in self._places:
-            self._places[path] = root / path
-        return self._places[path]
+    def changed(self, disk: Disk, root: Path, paths: Iterable[str]) -> set[str]:
+        """Return the files among *paths* that have changed since the view."""
+
+        def is_same(path: str) -> bool:
+            with contextlib.suppress(OSError):  # the folder of the file is not accessible any more
+                stat = disk.stat(root / path)
+                return stat is not None and self.manifest.files[path].is_as(stat)
+            return False
+
+        return {path for path in dict.fromkeys(paths) if path in self.manifest.files and not is_same(path)}
+
+    @cached_property
+    def _joined(self) -> list[View]:
+        return []
+
+    def with_unfiled(self, unfiled: Overlay) -> View:
+        """Return the view with the messages *unfiled*; for the same ones the same view, since it caches frequencies."""
+        if not unfiled.groups:
+            return self
+        known = next((one for one in self._joined if one.unfiled is unfiled), None) or replace(self, unfiled=unfiled)
+        self._joined[:] = [known]
+        return known
 
     def answer(
         self, query: Query, tiers: Sequence[Collection[Tier] | None], limit: int, least: float, asked: Asked | None = None
@@ -191,16 +196,15 @@ class View:
         if near:
             offered += self.same({*near.nearest} - {one.unit for one in offered}, some)
         first = self._order
-        known = [one for one in respelled(offered, other_spellings(query)) if one.source[0] in keys]
+        spellings = other_spellings(query)
+        known = [one for one in respelled(offered, spellings) if one.source[0] in keys]
         known.sort(key=lambda one: first[one.source[0]] * _DAYS - (one.day.toordinal() if one.day else 0))
-        if query.borrowed and stands_alone(query, known, self.corpora[0]):
-            query = query.without_borrowed
 
         def with_those(more: Query, words: Collection[str]) -> list[Scored]:
-            held = {one.source for one in known}
-            others = self._found(dict.fromkeys(words, 1.0), {}, (), some)
-            others = [one for one in others if one.source not in held and own_words(words, one)]
-            return rank(more, [*known, *others], self.corpora, self.k1, self.b, near)
+            linked = respelled(self._found(dict.fromkeys(words, 1.0), {}, (), some, LINKED), spellings)
+            there = {one.source: one for one in linked if one.source[0] in keys and own_words(words, one)}
+            there |= {one.candidate.source: one.candidate for one in best[:RANKED_AGAIN]}
+            return rank(more, [*there.values()], self.corpora, self.k1, self.b, near)
 
         best = rank(query, known, self.corpora, self.k1, self.b, near)
         best = users_first(query, with_linked(query, best, self.corpora[0], with_those))
@@ -287,19 +291,24 @@ class View:
         return any((span.days.first.month, span.days.first.day) in asked and span.days.length == 1 for span in named)
 
     def _found(
-        self, words: Mapping[str, float], related: Mapping[str, float], days: Sequence[Days], keys: Collection[str] | None
+        self,
+        words: Mapping[str, float],
+        related: Mapping[str, float],
+        days: Sequence[Days],
+        keys: Collection[str] | None,
+        most: int = CANDIDATES,
     ) -> list[Candidate]:
         """
         Return the candidates of the overlay, of the engine except for groups that the overlay has, and of the unfiled messages.
 
         *words* have their weights beside their idf, the words *related* to them their worth relative to them.
         """
-        offered = self.engine.candidates(words, related, days, keys, CANDIDATES) if self.engine else []
+        offered = self.engine.candidates(words, related, days, keys, most) if self.engine else []
         words = {word: weight * self.corpora[0].idf(word) for word, weight in {**words, **related}.items()}
         if self.overlay.groups:
             offered = [one for one in offered if one.group not in self.overlay.groups]
-            offered += self.overlay.candidates(words, days, CANDIDATES)
-        return offered + self.unfiled.candidates(words, days, CANDIDATES)
+            offered += self.overlay.candidates(words, days, most)
+        return offered + self.unfiled.candidates(words, days, most)
 
     def _corpus(self, reach: int) -> Corpus:
         overlay, unfiled, engine = self.overlay, self.unfiled, self.engine
@@ -316,83 +325,3 @@ class View:
             return count
 
         return Corpus(size, words / size if size else 0.0, frequency)
-
-
-def open_commit(disk: Disk, commits: Path, stat: Stat, before: View) -> View | None:
-    """
-    Return the view of the commit whose list is *commits*, as of *stat*; the settings are those of *before*.
-
-    None if the list names no files: the first commit is not finished, or its process was killed. BadFile if the commit is
-    damaged.
-    """
-    parts = segment_files(disk, commits)
-    if parts is None:
-        return None
-    refuse_damaged(disk, parts, stat)
-    engine = Engine(str(commits.parent), new=False)
-    try:
-        manifest = parse_manifest(engine.note())
-    except ValueError:
-        raise BadFile(commits.parent, Text("it has no valid manifest")) from None
-    # the stats are from before the opening, so that the next check sees a change during it
-    return _view_of(engine, manifest, parts, stat, before)
-
-
-def view_after_commit(engine: Engine, manifest: Manifest, disk: Disk, commits: Path, before: View) -> View:
-    """Return the view of the commit that *engine* has just made; BadFile if its list is already gone."""
-    stat = disk.stat(commits)
-    return _view_of(engine, manifest, segment_files(disk, commits) or {}, stat, before)
-
-
-def _view_of(engine: Engine, manifest: Manifest, parts: Mapping[Path, Stat], commit: Stat | None, before: View) -> View:
-    return replace(before, engine=engine, manifest=manifest, overlay=Overlay(), commit=commit, segments=parts, is_ahead=False)
-
-
-def refuse_truncated(disk: Disk, view: View) -> None:
-    """Raise BadFile if an open file of the index was changed in place: to read it could end the process."""
-    for path, opened in view.segments.items():
-        stat = disk.stat(path)
-        # a deleted file was merged into another; this process still has it open
-        if stat and stat.inode == opened.inode and stat != opened:
-            raise BadFile(path, Text("it was cut off or written over"))
-
-
-def has_changed(disk: Disk, root: Path, view: View, path: str) -> bool:
-    """Return whether the file has changed since the view."""
-    try:
-        stat = disk.stat(view.place(root, path))
-    except OSError:
-        return True  # the folder of the file is not accessible any more
-    return stat is None or not view.manifest.files[path].is_as(stat)
-
-
-#: The most changed groups that an overlay holds; the newest are taken.
-_MOST: Final = 50
-
-
-def with_overlay(
-    view: View,
-    files: Mapping[str, Record],
-    made: Callable[[str, Mapping[str, Record]], Iterator[Document]],
-    deadline: Deadline,
-) -> tuple[View, int]:
-    """
-    Return the view with an overlay for the *files* as they are now, and the number of changed groups that it lacks.
-
-    *made* returns the documents of a group; groups are made until the *deadline*, the newest first; a group that can't be read
-    is left out.
-    """
-    after = replace(view.manifest, files=files)
-    plan, members = after.planned(), after.members()
-    changed, gone = differing(after.groups, plan)
-    changed.sort(key=lambda name: -max(record.mtime_ns for record in members[name].values()))
-    held = {name: OverlayGroup() for name in gone}
-    for name in changed[:_MOST]:
-        known = view.overlay.groups.get(name)
-        if known and known.keys == plan[name]:
-            held[name] = known
-        elif not deadline.is_over:
-            with contextlib.suppress(OSError, SupervisorError):
-                held[name] = overlay_group(plan[name], made(name, members[name]))
-    is_ahead = view.is_ahead or files != view.manifest.files
-    return replace(view, manifest=after, overlay=Overlay(held), is_ahead=is_ahead), sum(name not in held for name in changed)
