@@ -13,9 +13,9 @@ from __future__ import annotations
 
 TYPE_CHECKING = False  # `typing` would cost the command more than all its other imports
 if TYPE_CHECKING:
-    from recalld.supervisor.conversation.analyzer import MessageAnalyzer as MessageAnalyzer
     from recalld.supervisor.conversation.memory_manager import MemoryManager as MemoryManager
     from recalld.supervisor.conversation.summarizer import ConversationSummarizer as ConversationSummarizer
+    from recalld.supervisor.conversation.summarizer import MessageAnalyzer as MessageAnalyzer
     from recalld.supervisor.interfaces.api import Memory as Memory
     from recalld.supervisor.interfaces.tools.anthropic_memory import AnthropicMemory as AnthropicMemory
     from recalld.supervisor.interfaces.tools.registry import MemoryReadTool as MemoryReadTool
@@ -34,7 +34,7 @@ _HOMES = {
     "MemorySearchTool": "recalld.supervisor.interfaces.tools.registry",
     "MemoryStore": "recalld.supervisor.longterm.memory_store",
     "MemoryWriteTool": "recalld.supervisor.interfaces.tools.registry",
-    "MessageAnalyzer": "recalld.supervisor.conversation.analyzer",
+    "MessageAnalyzer": "recalld.supervisor.conversation.summarizer",
     "SupervisorError": "recalld.supervisor.storage.errors",
     "register_all_tools": "recalld.supervisor.interfaces.tools.registry",
 }

@@ -51,9 +51,9 @@ if TYPE_CHECKING:
     from .recall.meaning import Meaning
     from .recall.search import Search, Searcher
     from .recall.unfiled import Unfiled
+    from .storage.by_content import ReplacedTexts
     from .storage.clock import Clock
     from .storage.disk import Disk
-    from .storage.replaced_texts import ReplacedTexts
     from .summaries.llm_state import ModelUse
     from .text.marks import Marks
 
@@ -194,7 +194,7 @@ class Workspace:
 
     @store
     def replaced_texts(self) -> ReplacedTexts:
-        from .storage.replaced_texts import ReplacedTexts
+        from .storage.by_content import ReplacedTexts
 
         return ReplacedTexts(self.files, self.paths.previous)
 

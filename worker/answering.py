@@ -7,17 +7,18 @@ Its prompt or its messages are in the task, so no file of memory is read. Source
 from __future__ import annotations
 
 import json
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Final
 
 from recalld.supervisor.extracts.extract import extract_of_talk
+from recalld.supervisor.protocol.prompts import Turn
 from recalld.supervisor.protocol.task import REPLY_KINDS
+from recalld.supervisor.protocol.turn import split_request
 from recalld.supervisor.storage.errors import BadConfig
 from recalld.supervisor.storage.texts import Text
 
 from .calls import Calls
 from .providers import ListingModel, NoCall, ProviderError, Usage
-from .replying import reply, turns_in
 from .summarize import delivered
 
 if TYPE_CHECKING:
@@ -31,8 +32,12 @@ if TYPE_CHECKING:
     from .calls import CallBook
     from .providers import Model, Summariser
 
+
 #: The most tokens of the answer to a test: a model that thinks first needs some hundred.
 _TEST_TOKENS: Final = 1024
+#: The most characters of an answer; what a model writes beyond them is cut off.
+_MOST_CHARS: Final = 40_000
+_CUT: Final = "…"
 
 
 def answer(
@@ -69,3 +74,39 @@ def _ask(calls: Calls, prompt: Prompt, most: int | None) -> str:
         return calls.complete(prompt) if most is None else calls.complete(prompt, most)
     except NoCall as refused:
         raise ProviderError("spent", str(refused), usage=Usage()) from None
+
+
+def reply(
+    task: AskedTask,
+    model: Model,
+    config: Config,
+    log: CallBook,
+    clock: Clock,
+    cancelled: Callable[[], bool],
+) -> Result:
+    """Return the result of the task: the answer without the request at its end. Cancelled once *cancelled* returns true."""
+    calls = Calls(model, config, log, clock, cancelled, account="replies")
+    result = delivered(task, model, clock, lambda: _ask_reply(calls, task), calls)
+    said, request = split_request(result.text, task.mark)
+    if not request:
+        return replace(result, text=said)
+    turns = (*task.turns, {"role": "assistant", "content": result.text})
+    return replace(result, text=said, request=request, turns=turns, mark=task.mark)
+
+
+def turns_in(task: AskedTask) -> tuple[Turn, ...]:
+    """Return the turns of the task as a model is asked them."""
+    return tuple(Turn(one["role"], one["content"]) for one in task.turns)  # type: ignore[arg-type]
+
+
+def _ask_reply(calls: Calls, task: AskedTask) -> str:
+    """Return the answer, cut off where it is too long. A call that may not be made is a failure, as above."""
+    try:
+        text = calls.complete(turns_in(task))
+    except NoCall as refused:
+        raise ProviderError("spent", str(refused), usage=Usage()) from None
+    except ProviderError as error:
+        if error.reason != "truncated" or not error.text:
+            raise
+        text = f"{error.text}{_CUT}"
+    return text if len(text) <= _MOST_CHARS else f"{text[:_MOST_CHARS]}{_CUT}"

@@ -14,8 +14,8 @@ from hashlib import sha256
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Final
 
+from ..protocol.marks import before_words, read_struck
 from ..protocol.message import Message
-from ..protocol.struck import before_words, read_struck
 from ..storage.clock import from_wire, local, to_wire
 from ..storage.lenient_json import parse_json, render_json
 from ..storage.noting import tell_kept

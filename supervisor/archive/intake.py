@@ -22,7 +22,7 @@ from ..protocol.message import (
     with_timestamp,
 )
 from ..storage.clock import local_day
-from ..storage.error_collector import ErrorCollector
+from ..storage.control import ErrorCollector
 from ..storage.lenient_json import render_json
 from .append import tell_odd_times, with_marks
 from .deletions import same_words

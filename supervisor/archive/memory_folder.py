@@ -21,12 +21,12 @@ from ..protocol.frontmatter import head_in, number_in
 from ..protocol.inbox import groups_in
 from ..protocol.paths import day_of_name, period_of_name
 from ..protocol.summary_file import Summary, parse_summary, render_summary, with_text
+from ..storage.by_content import ReplacedTexts, kept_name
 from ..storage.clock import from_wire
 from ..storage.errors import Busy
 from ..storage.files import FileVersion, digest_of
 from ..storage.move_across import move_across
 from ..storage.noting import note
-from ..storage.replaced_texts import ReplacedTexts, kept_name
 from ..text.decoding import text_of
 from .copies import contents, copies, ids_in, may_be_copies
 from .coverage import ExistingSummary, MemoryFile, names_ever

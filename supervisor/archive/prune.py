@@ -11,10 +11,10 @@ import sys
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
+from ..storage.by_content import ReplacedTexts
 from ..storage.foreign_name import parts_of
 from ..storage.move_across import move_across
 from ..storage.noting import note
-from ..storage.replaced_texts import ReplacedTexts
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence

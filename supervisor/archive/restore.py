@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from ..protocol.backup_file import is_tar
 from ..protocol.message import Message, read_message
-from ..protocol.tar import is_tar
 from ..storage.errors import BadFile, BadRequest
 from ..storage.lenient_json import not_utf8, recover
 from ..storage.texts import Text

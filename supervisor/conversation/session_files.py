@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     from ..protocol.config import Config
     from ..protocol.dated_file import Block
     from ..protocol.paths import WorkspacePaths
-    from ..protocol.said_back import SaidBack
+    from ..protocol.task_material import SaidBack
     from ..recall.unfiled import Unfiled
     from ..storage.files import Files
 
@@ -153,7 +153,7 @@ class SessionFiles:
     @cached_property
     def said_back(self) -> SaidBack:
         """The receipts, by which answers that are no news are known."""
-        from ..protocol.said_back import SaidBack  # here: it loads the tokeniser, which a turn may not need
+        from ..protocol.task_material import SaidBack  # here: it loads the tokeniser, which a turn may not need
 
         return SaidBack(self._files, self._paths)
 

@@ -25,8 +25,7 @@ from ..text.lazy_re import lazy_re
 from ..text.small_talk import is_small_talk
 from ..text.tokenizer import spelled
 from ..text.word_frequency import rarity
-from .candidates import NOBODY, lines_of
-from .courtesy import are_courtesies
+from .candidates import NOBODY, are_courtesies, lines_of
 from .cues import has_cue, takes_back
 from .replies import Line, taken_back
 from .sentences import LONGEST, clean, columns, cut, joint

@@ -16,10 +16,9 @@ from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any, Final
 
 from ..context.inbox_file import InboxFile
-from ..protocol.lookup_request import mark_of
 from ..protocol.message import Message
 from ..protocol.task import AskedTask
-from ..protocol.turn import prepared_turn_id
+from ..protocol.turn import mark_of, prepared_turn_id
 from ..replies.failures import FailedInputs
 from ..replies.talk import from_memory, with_mark
 from ..replies.waiting import (

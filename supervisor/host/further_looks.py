@@ -11,10 +11,9 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, Any, Protocol
 
 from ..protocol.inbox import chat_of
-from ..protocol.lookup_request import looks_further
 from ..protocol.task import AskedTask
-from ..replies.remember import asked_to_remember
-from ..replies.talk import MOST_CALLS, after_looking
+from ..protocol.turn import looks_further
+from ..replies.talk import MOST_CALLS, after_looking, asked_to_remember
 from ..replies.waiting import answer_id, second_message
 from ..storage.clock import to_wire
 from ..storage.texts import Text

@@ -14,9 +14,8 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 from ..host import watcher
 from ..storage.clock import steady_s
 from ..storage.errors import Busy, SupervisorError
-from ..storage.heap import give_back_memory
 from ..storage.os_errors import as_supervisor_error
-from ..storage.own_process import end_own_process
+from ..storage.own_process import end_own_process, give_back_memory
 from .jobs import NEVER_S, Job
 from .lock import SupervisorLock
 

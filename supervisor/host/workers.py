@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from ..storage.clock import to_wire
-from ..storage.error_collector import ErrorCollector
+from ..storage.control import ErrorCollector
 from ..storage.errors import NoProcess
 from ..storage.os_errors import why_refused
 from .lock import reclaim

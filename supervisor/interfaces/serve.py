@@ -21,9 +21,9 @@ from ..operations.table import NAMES, find
 from ..protocol.config import OTHER_VARIABLES
 from ..storage.clock import fixed_clock, utc_now
 from ..storage.errors import SupervisorError
-from ..storage.heap import limit_malloc_arenas
 from ..storage.instant import read_instant
 from ..storage.noting import acting
+from ..storage.own_process import limit_malloc_arenas
 from ..storage.signals import on_signals
 from ..workspace import open_workspace
 from .cli.app import run_command

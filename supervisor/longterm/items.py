@@ -9,8 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from ..extracts.sentences import ITEM_END, split
-from ..protocol.marks import marks_of, without_marks
-from ..protocol.struck import before_words, read_struck
+from ..protocol.marks import before_words, marks_of, read_struck, without_marks
 from ..storage.errors import BadRequest
 from ..storage.texts import Text
 from ..text.same_words import same_words

@@ -13,8 +13,7 @@ from functools import reduce
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from ..protocol.marks import without_marks, without_pin
-from ..protocol.struck import Dated, before_words, in_place_of, read_struck, struck_line
+from ..protocol.marks import Dated, before_words, in_place_of, read_struck, struck_line, without_marks, without_pin
 from ..storage.errors import BadRequest, StaleLine
 from ..storage.texts import Text, msgid, render
 from ..text.lazy_re import lazy_re

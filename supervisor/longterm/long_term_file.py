@@ -19,12 +19,12 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 from ..index.scan import MOST_BYTES, long_term_name
 from ..protocol.paths import LONG_TERM
 from ..protocol.prompts import PLACEHOLDERS, load_template
+from ..storage.by_content import ReplacedTexts, kept_name
 from ..storage.clock import local_day
 from ..storage.errors import BadConfig, BadRequest, Conflict, NoPermission, Unchangeable
 from ..storage.lenient_json import not_utf8
 from ..storage.noting import note
 from ..storage.os_errors import from_os_error
-from ..storage.replaced_texts import ReplacedTexts, kept_name
 from ..storage.texts import Text, render
 from ..text.decoding import decoded
 from ..text.hunks import hunks

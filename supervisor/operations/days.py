@@ -213,7 +213,7 @@ def day(memory: Visible, request: DayRequest) -> DayAnswer:
 def summary(memory: Visible, request: SummaryRequest) -> SummaryAnswer | None:
     """Return the summary of a day or a month, with the words that each line comes from; None if there is none."""
     from ..protocol.summary_file import plain_text
-    from ..summaries.line_sources import sources_of
+    from ..summaries.reading import sources_of
 
     ws = memory.ws
     period = period_in("period", request.period)

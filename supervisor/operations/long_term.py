@@ -162,7 +162,7 @@ def invalidate(memory: Visible, request: InvalidateRequest) -> Ended:
     """
     from ..index.hit import BY_ID
     from ..longterm.changes import Ended
-    from ..protocol.struck import Struck
+    from ..protocol.marks import Struck
     from ..recall.ended import name_of, read_ended, write_ended
 
     ws, now, target = memory.ws, memory.caller.clock(), request.target.strip()

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any, Final
 
 from ..context.render import escaped, shown
 from ..protocol.inbox import chat_of
-from ..protocol.lookup_request import LOOKUPS, read_request
 from ..protocol.message import UNSAID, Message
 from ..protocol.prompts import without_secrets
+from ..protocol.turn import LOOKUPS, read_request
 from ..recall.audience import nameless
 from ..storage.control import UNLIMITED
 from ..storage.errors import BadRequest, SupervisorError

@@ -90,7 +90,7 @@ class AskedTask:
     prompt: str = ""
     messages: tuple[dict[str, Any], ...] = ()  # {role, content, name, createdAt}, oldest first, without secrets
     turns: tuple[dict[str, str], ...] = ()  # {role, content}, in place of a prompt
-    mark: str = ""  # of an answer: what its request bears (`protocol.lookup_request`)
+    mark: str = ""  # of an answer: what its request bears (`protocol.turn`)
     created_at: str = ""
     attempt: int = 0  # earlier failures of the session
 

@@ -2,24 +2,44 @@
 What the summary of a task is made from: dated files, a person's notes, and for a month the summaries of its days.
 
 Who claims a task reads it: a worker, or what carries tasks to a pool of workers. Source: docs/reference/protocol.md, 6.
+
+What the assistant says back is none of it: words that a turn put before it are no news when they come back in its answer, and
+memory that was learnt again from its own answers would be said ever more often. The receipt of a turn (`protocol/turn`) says
+what was put before the assistant. An answer of the hour after it, of which each sentence is one of memory or of the question,
+stays word for word in its dated file, and is no material for summaries and lines.
 """
 
 from __future__ import annotations
 
-from datetime import UTC, datetime, time
-from typing import TYPE_CHECKING
+from datetime import UTC, datetime, time, timedelta
+from typing import TYPE_CHECKING, Final
 from zoneinfo import ZoneInfo
 
+from ..storage.errors import SupervisorError
 from ..text.decoding import text_of
+from ..text.lazy_re import lazy_re
+from ..text.tokenizer import tokens
+from ..text.word_frequency import rarity_asked
 from .dated_file import Block, parse_dated
 from .paths import day_of_name, period_of_name
-from .said_back import SaidBack
 from .summary_file import parse_summary
+from .turn import parse_receipt, turn_id, turn_ids
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from ..storage.files import Files
     from .paths import WorkspacePaths
     from .task import Task
+
+#: How long after a turn its answer comes, at most.
+_ANSWERED: Final = timedelta(hours=1)
+#: A word that is rarer, or has a digit, tells something.
+_TELLING: Final = 0.3
+#: Longer answers are more than what they were given.
+_MOST_CHARS: Final = 2_000
+_BREAK: Final = lazy_re(r"[。！？!?\n;；|]+|\.(?=\s|$)")
+_NOT: Final = lazy_re(r"不|没|无|别|未|\b(?:not?|never|none|without)\b|n't\b", 2)
 
 
 class MaterialLost(Exception):
@@ -64,3 +84,62 @@ def _note(text: str, label: str, role: str, zone: str) -> Block:
     day = datetime.fromisoformat(label if len(label) > len("2026-01") else f"{label}-01").date()
     at = datetime.combine(day, time(12), ZoneInfo(zone)).astimezone(UTC)
     return Block("", role, text, at, {})
+
+
+def only_says_back(answer: str, given: str) -> bool:
+    """
+    Return whether each sentence of the answer that tells something is one of what was *given*.
+
+    >>> only_says_back("你的发布会定在12月15日。", "[memory.md#L3] 发布会定在12月15日，星海厅")
+    True
+    >>> only_says_back("发布会不在12月15日。", "[memory.md#L3] 发布会定在12月15日"), only_says_back("好的。", "x")
+    (False, False)
+    """
+    if len(answer) > _MOST_CHARS:
+        return False
+    told = [(words, _denies(one)) for one in _BREAK.split(answer) if (words := _telling(one))]
+    there = [(frozenset(tokens(one)), _denies(one)) for one in _BREAK.split(given)] if told else []
+    return bool(told) and all(any(words <= known and no == theirs for known, theirs in there) for words, no in told)
+
+
+def _telling(sentence: str) -> frozenset[str]:
+    return frozenset(word for word in tokens(sentence) if rarity_asked(word) >= _TELLING or any(map(str.isdigit, word)))
+
+
+def _denies(sentence: str) -> bool:
+    return bool(_NOT.search(sentence))
+
+
+class SaidBack:
+    """The receipts of a workspace, by which answers that only say back are known; each receipt is read once."""
+
+    def __init__(self, files: Files, paths: WorkspacePaths) -> None:
+        self._files, self._paths = files, paths
+        self._ids: list[str] = []
+        self._given: dict[str, tuple[str, str]] = {}
+
+    def without(self, blocks: Iterable[Block]) -> list[Block]:
+        """Return the messages without the assistant's that only say back what a turn put before it."""
+        self._ids = turn_ids(self._files.disk.names(self._paths.turns))
+        return [block for block in blocks if block.role != "assistant" or not self._is_said_back(block)]
+
+    def _is_said_back(self, block: Block) -> bool:
+        turns = (self._read(identity) for identity in self._before(block.created_at))
+        return any(session in ("", block.session) and only_says_back(block.words, given) for session, given in turns)
+
+    def _before(self, at: datetime) -> list[str]:
+        """Return the turns of the hour before, newest first."""
+        first, last = (turn_id(moment, "")[:18] for moment in (at - _ANSWERED, at))
+        return [one for one in reversed(self._ids) if first <= one[:18] <= last]
+
+    def _read(self, identity: str) -> tuple[str, str]:
+        """Return the session of a turn, and its memory and question; nothing of a receipt that can't be read."""
+        if identity not in self._given:
+            path = self._paths.turns / f"{identity}.json"
+            try:
+                version = self._files.read_shown(path)
+                found = parse_receipt(version.data, path) if version else None
+            except (SupervisorError, OSError):
+                found = None
+            self._given[identity] = (found.session, f"{found.memory}\n{found.question}") if found else ("", "")
+        return self._given[identity]

@@ -28,7 +28,7 @@ import numpy as np
 from ..index.hit import WORDS
 from ..storage.disk import copy_in_memory, open_outside, read_outside
 from ..storage.errors import BadConfig
-from ..storage.heap import give_back_memory
+from ..storage.own_process import give_back_memory
 from ..storage.texts import Text
 from ..text.lazy_re import lazy_re
 from ..text.record import record

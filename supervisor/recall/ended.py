@@ -13,7 +13,7 @@ from datetime import date
 from typing import TYPE_CHECKING, Final
 
 from ..index.chunking import chunk_note
-from ..protocol.struck import Dated, Struck, before_words, in_place_of, read_struck
+from ..protocol.marks import Dated, Struck, before_words, in_place_of, read_struck
 from ..query.intent import asks_past
 from ..storage.files import digest_of
 from ..storage.noting import note

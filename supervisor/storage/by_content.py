@@ -4,6 +4,12 @@ Files that are named by what is in them: pictures, copies in the quarantine, ver
 Once such a file is there, its bytes may be deleted elsewhere. A synchroniser, another program or a person may have left a half
 file, a foreign one, a folder, a link or a pipe under its name, so the name alone says nothing: the bytes are compared, and what
 is wrong is renamed to `NAME.aside`.
+
+The texts that newer ones replaced are in `.recalld/previous/` (docs/reference/protocol.md, 10.5). Each is kept there before it
+is replaced, or moved there when it is deleted; its age is that of its entry in the folder. For its age nothing is dropped that
+is younger than thirty days, since that is how long a person may need to miss a text; all of them together have a limit, within
+which the newest are kept. The age is measured at the newest entry, or by the clock where that is earlier: a clock that is ahead
+drops nothing by itself.
 """
 
 from __future__ import annotations
@@ -11,19 +17,26 @@ from __future__ import annotations
 import itertools
 import stat as modes
 from contextlib import suppress
-from typing import TYPE_CHECKING, Final
+from datetime import datetime, timedelta
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from ..text.lazy_re import lazy_re
 from .errors import Conflict
+from .files import digest_of
 
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from .disk import Stat
     from .files import Files
 
 _ASIDE: Final = lazy_re(r".+\.aside(?:-[0-9]+)?")
 #: How often something else may come under the name while the file is written.
 _TRIES: Final = 5
+#: What is younger is not too old.
+LEAST_AGE: Final = timedelta(days=30)
+#: Hex digits in the name of a version that was replaced.
+_VERSION: Final = 12
 
 
 def keep_by_content(files: Files, path: Path, data: bytes) -> bool:
@@ -60,3 +73,80 @@ def _set_aside(files: Files, path: Path) -> None:
         with suppress(FileExistsError), suppress(FileNotFoundError):  # another process may have moved it a moment ago
             files.move(path, path.with_name(f"{path.name}.aside{f'-{n}' if n > 1 else ''}"))
             return
+
+
+def kept_name(path: str, data: bytes) -> str:
+    """
+    Return the name under which *data*, a version of the file at *path*, is kept in .recalld/previous/.
+
+    >>> kept_name("memory/notes.md", b"")
+    'notes.e3b0c44298fc.md'
+    """
+    stem, _, kind = path.rpartition("/")[2].rpartition(".")
+    return f"{stem}.{digest_of(data)[:_VERSION]}.{kind}"
+
+
+class Held(NamedTuple):
+    """What the folder holds: texts and deleted folders, and their bytes."""
+
+    entries: int
+    bytes: int
+
+
+class ReplacedTexts:
+    """The texts in *folder*."""
+
+    def __init__(self, files: Files, folder: Path) -> None:
+        self._files = files
+        self._folder = folder
+
+    def keep(self, name: str, data: bytes) -> None:
+        """Keep *data* under this name, durably, as an entry of now, without what was forgotten."""
+        shown = self._files.shown(self._folder / name, data)
+        if shown is None:
+            return
+        self._files.make_folder(self._folder, lasting=True)
+        if not keep_by_content(self._files, self._folder / name, shown):
+            self._files.disk.touch(self._folder / name)
+
+    def held(self) -> Held:
+        """Return how much the folder holds."""
+        entries = self._entries()
+        return Held(len(entries), sum(size for _, size in entries.values()))
+
+    def drop(self, now: datetime, age: timedelta, most_bytes: int) -> int:
+        """Drop the oldest beyond *age*, and beyond *most_bytes* of all together, never the newest; return how many."""
+        entries, dropped, size = self._entries(), 0, 0
+        newest_first = sorted(entries, key=lambda name: (entries[name][0], name), reverse=True)
+        if not newest_first:
+            return 0
+        until = min(now.timestamp(), entries[newest_first[0]][0] / 1e9)
+        for name in newest_first:
+            mtime_ns, of_this = entries[name]
+            size += of_this
+            old = timedelta(seconds=until - mtime_ns / 1e9)
+            if old > max(age, LEAST_AGE) or (size > most_bytes and name != newest_first[0]):
+                self._remove(self._folder / name)
+                dropped += 1
+        return dropped
+
+    def _entries(self) -> dict[str, tuple[int, int]]:
+        """Return the time and the bytes of each text and folder; of a folder those of all that is in it."""
+        with suppress(FileNotFoundError):
+            found = self._files.disk.stats(self._folder)
+            return {name: (stat.mtime_ns, self._bytes(self._folder / name, stat)) for name, stat in found.items()}
+        return {}
+
+    def _bytes(self, path: Path, stat: Stat) -> int:
+        if not modes.S_ISDIR(stat.mode):
+            return stat.size
+        return sum(self._bytes(path / name, inner) for name, inner in self._files.disk.stats(path).items())
+
+    def _remove(self, path: Path) -> None:
+        stat = self._files.disk.stat(path)
+        if stat and modes.S_ISDIR(stat.mode):
+            for name in self._files.disk.names(path):
+                self._remove(path / name)
+            self._files.disk.rmdir(path)
+        elif stat:
+            self._files.remove(path)

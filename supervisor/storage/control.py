@@ -1,4 +1,4 @@
-"""`Control`: how a caller limits and follows one call. It is passed with the call; no store keeps it."""
+"""How a caller limits and follows one call (`Control`), and how a call goes on after an item of many that failed."""
 
 from __future__ import annotations
 
@@ -6,11 +6,15 @@ from typing import TYPE_CHECKING, Final
 
 from ..text.record import record
 from .clock import NEVER
+from .errors import BadConfig, NewerFormat
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from .clock import Deadline
+
+#: Seconds of work that goes on until it is done.
+UNENDING: Final = float("inf")
 
 
 def _no() -> bool:
@@ -35,7 +39,27 @@ class Control:
     deadline: Deadline = NEVER
 
 
-#: Seconds of work that goes on until it is done.
-UNENDING: Final = float("inf")
 #: A call that goes on until it is done.
 UNLIMITED: Final = Control()
+
+
+class ErrorCollector:
+    """Lets each of many items fail alone: ``with each: …`` keeps an error, `raise_first` raises the first one kept."""
+
+    def __init__(self) -> None:
+        self._first: Exception | None = None
+
+    def __enter__(self) -> None:
+        """Begin the next item."""
+
+    def __exit__(self, _kind: object, fault: BaseException | None, _trace: object) -> bool:
+        """Keep the error of this item; a newer format and a wrong configuration are raised, since they concern all items."""
+        if isinstance(fault, (NewerFormat, BadConfig)) or not isinstance(fault, Exception):
+            return False
+        self._first = self._first or fault
+        return True
+
+    def raise_first(self) -> None:
+        """Raise the first error that was kept, if there is one."""
+        if self._first:
+            raise self._first

@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING
 
 from ..archive.coverage import may_replace
 from ..archive.flags import Failure
-from ..extracts.courtesy import are_courtesies
+from ..extracts.candidates import are_courtesies
 from ..protocol.period import Period, period_of_group
 from ..protocol.summary_file import Summary
 from ..protocol.task import NO_ANSWER, NewerVersion, task_id
 from ..storage.clock import to_wire
-from ..storage.error_collector import ErrorCollector
+from ..storage.control import ErrorCollector
 from ..storage.errors import Conflict
 from ..text.llm_output import cleaned, says_nothing
 from ..text.record import record

@@ -13,10 +13,10 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
-from ..extracts.courtesy import are_courtesies
+from ..extracts.candidates import are_courtesies
 from ..protocol.summary_file import Summary
 from ..storage.clock import local_day, to_wire
-from ..storage.error_collector import ErrorCollector
+from ..storage.control import ErrorCollector
 from ..storage.errors import Conflict
 from ..text.language import count_words
 from ..text.small_talk import is_small_talk

@@ -3,10 +3,16 @@ What a summary is made from, as the supervisor reads it: the messages of its fil
 
 The extract is computed here in milliseconds, as a worker without a model makes it: an answer is judged against it, and it is
 the summary while no answer was accepted.
+
+A summary names the files that it covers, not the message behind each line. What a line and a message have in common, and few
+other messages have, says which it is (`line_sources`). Latin words and numbers count whole, Chinese by pairs of characters, so
+that no dictionary is loaded.
 """
 
 from __future__ import annotations
 
+import math
+from collections import Counter
 from datetime import UTC, date, datetime, time
 from typing import TYPE_CHECKING, Final
 
@@ -19,7 +25,7 @@ from ..text.lazy_re import lazy_re
 from .llm_state import prompt_examples, prompt_marks
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
     from zoneinfo import ZoneInfo
 
     from ..archive.memory_folder import MemoryFolder
@@ -32,6 +38,14 @@ if TYPE_CHECKING:
 _MOST_CHARS: Final = 400_000
 _NOON: Final = time(12)
 _BETWEEN: Final = lazy_re(r"[\W_]+")
+#: The most passages that a line is traced to.
+MOST: Final = 4
+#: Of the worth of a line's words a passage needs at least this share, and this share of what the best passage has.
+LEAST: Final = 0.15
+OF_BEST: Final = 0.5
+#: Characters of a passage that are looked at.
+_CHARS: Final = 4_000
+_WORD: Final = lazy_re(r"[a-z0-9]{2,}|[\u3400-\u9fff]+")
 
 
 def blocks_of(memory: MemoryFolder, names: Iterable[str], zone: ZoneInfo) -> list[Block]:
@@ -109,3 +123,44 @@ def _sample(said: list[tuple[date | None, str]]) -> list[tuple[date | None, str]
         kept.append((day, text[:left]))
         left -= len(text)
     return kept
+
+
+def marks(text: str) -> frozenset[str]:
+    """
+    Return what a text is recognised by: its Latin words and numbers, and its pairs of Chinese characters.
+
+    >>> sorted(marks("NAS 备份好了"))
+    ['nas', '份好', '备份', '好了']
+    """
+    found: set[str] = set()
+    for match in _WORD.finditer(text[:_CHARS].casefold()):
+        word = match[0]
+        if word.isascii():
+            found.add(word)
+        else:
+            found.update(word[n : n + 2] for n in range(max(1, len(word) - 1)))
+    return frozenset(found)
+
+
+def sources_of(lines: Sequence[str], passages: Sequence[str]) -> list[tuple[int, ...]]:
+    """
+    Return for each line the numbers of the passages that it comes from, in their order; none if nothing is near.
+
+    >>> sources_of(["- 备份改到 NAS", "- 明天爬山"], ["把备份放到 NAS 上", "天气不错", "明天去爬山吗？"])
+    [(0,), (2,)]
+    """
+    of_passages = [marks(passage) for passage in passages]
+    frequency = Counter(mark for found in of_passages for mark in found)
+    worth = {mark: math.log(1 + len(passages) / count) for mark, count in frequency.items()}
+    return [_nearest(marks(line), of_passages, worth) for line in lines]
+
+
+def _nearest(wanted: frozenset[str], passages: Sequence[frozenset[str]], worth: dict[str, float]) -> tuple[int, ...]:
+    known = [mark for mark in wanted if mark in worth]
+    whole = sum(worth[mark] for mark in known)
+    if not whole:
+        return ()
+    scores = [sum(worth[mark] for mark in known if mark in passage) for passage in passages]
+    least = max(LEAST * whole, OF_BEST * max(scores))
+    best = sorted((number for number, score in enumerate(scores) if score >= least), key=lambda number: -scores[number])
+    return tuple(sorted(best[:MOST]))

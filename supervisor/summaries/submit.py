@@ -16,7 +16,7 @@ from ..protocol.message import Message
 from ..protocol.period import day, month, read_period, summary_period
 from ..protocol.task import Task, task_id
 from ..storage.clock import local_day, to_wire
-from ..storage.error_collector import ErrorCollector
+from ..storage.control import ErrorCollector
 from ..storage.errors import BadRequest
 from ..storage.texts import Text
 from .llm_state import bytes_by_group, calls_left, calls_needed, summary_writer, writes_extracts

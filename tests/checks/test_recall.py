@@ -12,7 +12,7 @@ import pytest
 from recalld.supervisor.archive.places import CANARIES
 from recalld.supervisor.checks.recall import found_again, rarest_words
 from recalld.supervisor.host.lock import supervisor_lock
-from recalld.supervisor.protocol.struck import Struck
+from recalld.supervisor.protocol.marks import Struck
 from recalld.supervisor.recall.ended import write_ended
 from tests.world import WITHOUT_MODEL, World, message
 

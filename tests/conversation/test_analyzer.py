@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from recalld.supervisor.conversation.analyzer import MessageAnalyzer
-from recalld.supervisor.conversation.summarizer import ConversationSummarizer
+from recalld.supervisor.conversation.summarizer import ConversationSummarizer, MessageAnalyzer
 from recalld.supervisor.text.small_talk import SKIP_PREFIXES
 from tests.conversation.talk import answer, call, question, result
 

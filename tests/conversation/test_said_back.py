@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from recalld.supervisor.protocol.said_back import SaidBack, only_says_back
+from recalld.supervisor.protocol.task_material import SaidBack, only_says_back
 from tests.world import GOOD_SUMMARY, WITH_MODEL, World, message
 
 GIVEN = (

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from recalld import MemoryReadTool, MemorySearchTool, MemoryStore, MemoryWriteTool, register_all_tools
-from recalld.supervisor.conversation.analyzer import MessageAnalyzer
+from recalld.supervisor.conversation.summarizer import MessageAnalyzer
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from recalld.supervisor.longterm.guidance import guidance
+from recalld.supervisor.longterm.memory_store import guidance
 
 FOUR = ("memory_search", "memory_get", "memory_read", "memory_write")
 

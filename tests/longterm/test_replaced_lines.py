@@ -7,7 +7,7 @@ import json
 import pytest
 
 from recalld import Memory
-from recalld.supervisor.protocol.struck import read_struck
+from recalld.supervisor.protocol.marks import read_struck
 from recalld.supervisor.storage.errors import BadRequest, NotFound, OwnersAlone, StaleLine
 from tests.world import World, at, message
 

@@ -14,7 +14,7 @@ from recalld.supervisor.operations.codec import to_json
 from recalld.supervisor.operations.operation import Caller, perform
 from recalld.supervisor.storage.errors import BadRequest, NotFound, StaleText
 from recalld.supervisor.storage.texts import render
-from recalld.supervisor.summaries.line_sources import sources_of
+from recalld.supervisor.summaries.reading import sources_of
 from tests.world import World, message
 
 if TYPE_CHECKING:

@@ -10,8 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from recalld.supervisor.protocol.backup_file import Entry, render_file
-from recalld.supervisor.protocol.tar import members
+from recalld.supervisor.protocol.backup_file import Entry, members, render_file
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

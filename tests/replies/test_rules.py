@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from recalld.supervisor.protocol.inbox import parse_inbox, without_inputs
-from recalld.supervisor.protocol.lookup_request import mark_of, read_request, split_request
-from recalld.supervisor.replies.remember import asked_to_remember
+from recalld.supervisor.protocol.turn import mark_of, read_request, split_request
+from recalld.supervisor.replies.talk import asked_to_remember
 from recalld.supervisor.replies.waiting import Input, answered
 from tests.world import ZONE, at, message, parsed
 

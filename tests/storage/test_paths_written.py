@@ -30,9 +30,9 @@ from recalld.supervisor.operations.forget import ForgetRequest, forget
 from recalld.supervisor.operations.operation import Caller, perform
 from recalld.supervisor.protocol.config import load
 from recalld.supervisor.protocol.making import make_workspace
+from recalld.supervisor.protocol.marks import Struck
 from recalld.supervisor.protocol.paths import QUEUE_FOLDERS, WORKERS, WorkspacePaths, period_of_name
 from recalld.supervisor.protocol.period import day
-from recalld.supervisor.protocol.struck import Struck
 from recalld.supervisor.recall.ended import write_ended
 from recalld.supervisor.workspace import Workspace
 from recalld.worker.providers import choose

@@ -15,7 +15,7 @@ from mcp import Client, MCPError
 
 from recalld import Memory, register_all_tools
 from recalld.supervisor.interfaces.mcp import MemoryServer
-from recalld.supervisor.longterm.guidance import SEARCH_FIRST
+from recalld.supervisor.longterm.memory_store import SEARCH_FIRST
 from tests.patience import PATIENCE_S
 from tests.tools.memory import GROUP, remembered
 

@@ -26,11 +26,11 @@ from ...longterm.lines import without_surrogates
 from ...longterm.long_term_file import LongTermFile, refuse_too_large
 from ...protocol.marks import pins_more, with_marks_of
 from ...protocol.paths import day_of_name, is_foreign
+from ...storage.by_content import kept_name
 from ...storage.errors import BadRequest, SupervisorError
 from ...storage.move_across import move_across
 from ...storage.noting import acting, author, noting
 from ...storage.os_errors import as_supervisor_error
-from ...storage.replaced_texts import kept_name
 from ...storage.texts import Text, msgid
 from ...text.record import record
 from .anthropic_paths import LONG_TERM, ROOT, Refused, check_name, is_long_term, parts_of

@@ -16,7 +16,7 @@ from collections.abc import Mapping
 from functools import wraps
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
-from ...longterm.guidance import guidance
+from ...longterm.memory_store import guidance
 from ...storage.errors import BadRequest
 from ...storage.noting import acting
 from ...storage.os_errors import as_supervisor_error
