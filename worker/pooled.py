@@ -60,12 +60,16 @@ def refuse(hold: Hold, host: str, why: str) -> None:
 
 @dataclass(slots=True, eq=False)
 class PoolClaim:
-    """One task of the pool (`desk.Claim`), its log of calls (`calls.CallBook`), and its finished pieces (`desk.Kept`)."""
+    """
+    One task of the pool (`desk.Claim`), its log of calls (`calls.CallBook`), and its finished pieces (`desk.Kept`).
+
+    An extract asks no provider, and has no *limits*.
+    """
 
     hold: Hold
     contents: Contents
     seal: Seal
-    limits: Limits
+    limits: Limits | None
     used: int = 0
     _why: Why = "ended"
     _wait_s: int = 0
@@ -114,7 +118,7 @@ class PoolClaim:
             self._why = "short"
             raise NoCall(Text("the task needs more calls than were reserved for it"))
         words = sum(len(block.text) for block in self.contents.blocks)
-        refused = self.limits.turn(self._workspace, words // 2 + _ANSWER_TOKENS)
+        refused = self.limits and self.limits.turn(self._workspace, words // 2 + _ANSWER_TOKENS)
         if refused:
             self._why, self._wait_s = refused
             raise NoCall(
@@ -166,7 +170,8 @@ class PoolClaim:
         if result.reason == "spent" and self._why == "short":
             self.give_back()
             return
-        self.limits.ended(result)
+        if self.limits:
+            self.limits.ended(result)
         self._deliver(Outcome(reserve=self.contents.reserve, used=self.used, result=result))
 
     def give_back(self) -> None:

@@ -7,7 +7,7 @@ import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from ..host.couriers import name_of
+from ..host.workers import name_of
 from ..protocol.making import is_made
 from ..protocol.paths import FLEET
 from ..storage.disk import RealDisk

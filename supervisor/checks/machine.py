@@ -6,9 +6,7 @@ import contextlib
 import errno
 import fnmatch
 import os
-import re
 import stat as modes
-import sys
 from datetime import timedelta
 from functools import cache
 from pathlib import Path
@@ -55,33 +53,19 @@ _LASTING_TEXTS: Final = {
 
 
 def environment(_look: Look) -> Faults:
-    """Yield what is wrong with the Python and the packages around recalld."""
+    """Yield which packages are missing that recalld needs."""
     from importlib import metadata  # imported here, since `status` does not need it
 
-    python = f"{sys.version_info.major}.{sys.version_info.minor}"
     try:
-        own = metadata.metadata("recalld")
+        requirements = metadata.requires("recalld") or ()
     except metadata.PackageNotFoundError:
         yield odd("recalld runs from a folder and is not installed; `pipx install .` in its clone installs it.")
         return
-    wanted = re.search(r">=\s*((\d+)\.(\d+))", own["Requires-Python"] or "")
-    if wanted and sys.version_info[:2] < (int(wanted[2]), int(wanted[3])):
-        yield bad(
-            "Python {python} is too old, recalld needs {least}; `pipx reinstall recalld --python python{least}`.",
-            python=python,
-            least=wanted[1],
-        )
-    needed = (_REQUIREMENT.match(line) for line in metadata.requires("recalld") or () if "extra ==" not in line)
+    needed = (_REQUIREMENT.match(line) for line in requirements if "extra ==" not in line)
     if missing := sorted(name[0] for name in needed if name and not _is_installed(name[0])):
         yield bad(
             "packages that recalld needs are not installed: {names}; `pip install .` in its clone installs them.",
             names=", ".join(missing),
-        )
-    for name in sorted(_others()):
-        yield bad(
-            "the program {name} has a package {package} too, and one overwrites the files of the other; `pipx install .` in the clone of recalld gives it an environment of its own.",
-            name=name,
-            package="recalld",
         )
 
 
@@ -95,14 +79,6 @@ def _is_installed(name: str) -> bool:
     except metadata.PackageNotFoundError:
         return False
     return True
-
-
-@cache
-def _others() -> frozenset[str]:
-    """Return the other installed programs that have a package `recalld`; a process has the packages it began with."""
-    from importlib import metadata
-
-    return frozenset(name for name in metadata.packages_distributions().get("recalld", ()) if name.lower() != "recalld")
 
 
 def rights(look: Look) -> Faults:
@@ -318,6 +294,15 @@ def _logged(event: str, why: str, root: Path) -> Text:
         return Text(msgid("{why}.", "log"), why=why, event=event)
     file = _FILE_NAME.search(why.replace(f"{root}/", ""))
     return Text(msgid("{why}.", "refused"), why=why, what=file[0] if file else Text("the disk or the system"))
+
+
+def file_events(look: Look) -> Faults:
+    """Yield a fault if a running supervisor gets no file events: it finds a change by polling, a second later."""
+    if look.is_running and "watch_lost" in lasting_states(look.ws.paths.log, {"watch_lost": "stopped"}):
+        yield odd(
+            "the system gives the supervisor no file events, so that it finds a change a second later; `{command}` allows more of them, then start the supervisor again.",
+            command="sudo sysctl fs.inotify.max_user_watches=524288 fs.inotify.max_user_instances=512",
+        )
 
 
 #: Files of earlier versions that nothing writes any more, from the workspace: questions of the search's self-test (until 0.26),

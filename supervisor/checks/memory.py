@@ -8,10 +8,8 @@ from heapq import nlargest
 from typing import TYPE_CHECKING, Final
 
 from ..archive.deletions import history_copies, is_other
-from ..longterm.lines import parse_entry
 from ..protocol.attachments import attachments_of
 from ..protocol.dated_file import undated_in
-from ..protocol.marks import is_shared
 from ..protocol.message import Message, why_undated
 from ..protocol.paths import QUEUE_FOLDERS, is_unfinished
 from ..storage.errors import BadFile, Busy
@@ -31,7 +29,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from ..protocol.message import Entry
-    from ..workspace import Workspace
     from .check import Faults
     from .ledger import Ledger
 
@@ -288,27 +285,6 @@ def long_term(look: Look) -> Faults:
         yield odd(
             "memory.md and MEMORY.md are both there; `cat MEMORY.md >> memory.md && rm MEMORY.md` in the workspace makes one of them."
         )
-
-
-def marked_by_machine(look: Look) -> Faults:
-    """Yield a fault if summaries among the long-term lines are marked for groups: programs could set the mark before 0.10.0."""
-    ws = look.ws
-    shared = [line for line in ws.long_term.read().lines if is_shared(line.text)]
-    found = [str(line.number) for line in shared if (entry := parse_entry(line.text)) and _is_summary(entry.source, ws)]
-    if found:
-        yield odd(
-            "{path} has summaries that are marked `#shared` and shown in every group ({count}), at line {lines}; if you did not mark them, an older recalld copied the mark from a conversation: delete it there with an editor.",
-            path=ws.long_term.path,
-            count=len(found),
-            lines=", ".join(found),
-        )
-
-
-def _is_summary(source: str, ws: Workspace) -> bool:
-    """Return whether a line of this source is a summary: `auto-overflow`, or the name of a session that was summed up."""
-    from ..conversation.sessions import OVERFLOW  # imported here, since few memories have such a line
-
-    return source == OVERFLOW or bool(ws.session_files.read(source).markers.get("summary"))
 
 
 def index(look: Look) -> Faults:

@@ -12,7 +12,7 @@ import os
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final
 
-from ..checks import file_events, incoming, machine, memory, model, recall, services
+from ..checks import incoming, machine, memory, model, recall, services
 from ..events import EventLog
 from ..protocol.config import load, render_default
 from ..protocol.paths import WorkspacePaths
@@ -44,7 +44,7 @@ TABLE: Final = (
     Check("links", "machine", machine.links, slow=True),
     Check("disk", "machine", machine.disk),
     Check("clock", "machine", machine.clock),
-    Check("file events", "machine", file_events.file_events, slow=True),
+    Check("file events", "machine", machine.file_events),
     Check("format", "memory", incoming.newer_format),
     Check("status", "machine", machine.read_only),
     Check("status", "memory", incoming.history, in_ledger=True),
@@ -67,7 +67,6 @@ TABLE: Final = (
     Check("files", "memory", memory.quarantine),
     Check("files", "machine", machine.left_over),
     Check("long-term file", "memory", memory.long_term),
-    Check("long-term file", "memory", memory.marked_by_machine, slow=True),
     Check("files", "memory", memory.encodings),
     Check("files", "memory", memory.older_encodings, slow=True),
     Check("index", "machine", memory.index, slow=True),
@@ -174,17 +173,17 @@ def look_over(look: Look) -> list[Finding]:
 
 #: What a check that finds nothing says.
 _GOOD: Final = {
-    "environment": msgid("Python and the packages are those that recalld needs."),
+    "environment": msgid("the packages that recalld needs are there."),
     "configuration": msgid("recalld.toml and the variables are right."),
     "rights": msgid("all files are this user's, and closed to others."),
     "links": msgid("no link leads out of the workspace."),
     "disk": msgid("the workspace is on a disk of this machine, which has room."),
     "clock": msgid("the clock was not set, and the time zone is chosen."),
-    "file events": msgid("there are enough file events."),
+    "file events": msgid("the supervisor gets file events, or none runs."),
     "format": msgid("this version reads every file."),
     "status": msgid("the conversation can be read, and nothing that should happen waits."),
     "files": msgid("no message is lost, and no file damaged."),
-    "long-term file": msgid("there is at most one long-term file, and no summary in it is marked for groups."),
+    "long-term file": msgid("there is at most one long-term file."),
     "index": msgid("the index can be read, and is up to date."),
     "tasks": msgid("no task and no summary waits."),
     "model": msgid("the model can be asked, or none is configured."),

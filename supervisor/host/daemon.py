@@ -24,9 +24,8 @@ from ..storage.errors import BadFile
 from ..text.record import record
 from .due import AGAIN, next_due
 from .lock import check_there
-from .notify import ServiceManager
+from .notify import ServiceManager, StatusLine
 from .round import Round, collect, report_errors, restore_history, run_round
-from .status_line import StatusLine
 from .watcher import ChangeDetector
 
 if TYPE_CHECKING:

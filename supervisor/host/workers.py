@@ -1,31 +1,43 @@
 """
-The worker processes: the supervisor starts one on demand and watches the leases of all (docs/reference/protocol.md, 6).
+Who does the tasks: worker processes, or a courier that carries them to a pool, where `[pool] url` is set.
 
-A task without a heartbeat for the length of the lease is requeued. The time is measured by this process's monotonic clock: the
-times of files may be wrong, and a suspended machine must not cost a task.
+The supervisor starts a worker on demand and watches the leases of all (docs/reference/protocol.md, 6). A task without a
+heartbeat for the length of the lease is requeued. The time is measured by this process's monotonic clock: the times of files
+may be wrong, and a suspended machine must not cost a task. The courier has a thread of its own; nothing of it is loaded without
+a pool.
 """
 
 from __future__ import annotations
 
+import hashlib
 import os
+import re
+import socket
 import subprocess
 import sys
+import threading
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from ..storage.clock import to_wire
 from ..storage.control import ErrorCollector
-from ..storage.errors import NoProcess
+from ..storage.errors import BadConfig, NoProcess
 from ..storage.os_errors import why_refused
+from ..storage.texts import Text
 from .lock import reclaim
 
 if TYPE_CHECKING:
+    from ..pool.courier import Courier
     from ..storage.clock import Clock
     from ..workspace import Workspace
 
 #: The most seconds until a worker that keeps ending is started again.
 _LONGEST_S: Final = 60.0
+#: Threads that write results down: each waits for its disk.
+_CARRIERS: Final = 4
+#: What `recalld[pool]` brings, without which there is no pool.
+_NEEDED: Final = ("cryptography", "dramatiq", "redis")
 #: Not resolved: in a checkout `recalld/supervisor` is a link, and the path must stay inside the package `recalld`.
 _WORKER: Final = Path(__file__).absolute().parents[2] / "worker" / "__main__.py"
 
@@ -110,3 +122,80 @@ class Workers:
             self._child.wait()
         self._child = None
         reclaim(self._ws)
+
+
+# ── a pool in their place ────────────────────────────────────────────────────
+
+
+def workers_of(ws: Workspace, clock: Clock, idle_s: float | None = None) -> Workers:
+    """Return what sees to the tasks of the workspace: worker processes here, or a courier; BadConfig where that can't be."""
+    if not ws.config.pool.url:
+        return Workers(ws, clock, idle_s)
+    check_installed()
+    return CourierWorkers(ws, clock)
+
+
+def check_installed() -> None:
+    """Raise BadConfig with what to install, where the extra is missing."""
+    from importlib.util import find_spec
+
+    if any(find_spec(name) is None for name in _NEEDED):
+        raise BadConfig("pool.url", Text("a pool needs recalld[pool], which is not installed: `pip install 'recalld[pool]'`"))
+
+
+def name_of(root: Path) -> str:
+    """Return the name of a workspace outside of it: that of its folder, and a digest of where it is."""
+    digest = hashlib.sha256(f"{socket.gethostname()}\0{root}".encode("utf-8", "surrogateescape")).hexdigest()[:12]
+    return f"{re.sub(r'[^A-Za-z0-9_-]+', '-', root.name)[:24] or 'workspace'}-{digest}"
+
+
+class CourierWorkers(Workers):
+    """Has the tasks of the workspace done by its pool; a courier carries them from the first on. BadConfig for a wrong key."""
+
+    def __init__(self, ws: Workspace, clock: Clock) -> None:
+        super().__init__(ws, clock)
+        from ..pool.connection import Broker
+        from ..pool.sealing import Seal
+        from ..pool.station import Station
+
+        self._broker, self._name = Broker(ws.config.pool.url, ws.config.pool.prefix), name_of(ws.paths.root)
+        self._courier: Courier | None = None
+        self._ended = threading.Event()
+        seal = Seal.of(ws.config.pool.key_env, ws.environ)  # a wrong key is reported now
+        self._station = Station(self._name, self._name, ws.files, ws.paths, ws.config, ws.events, seal, clock)
+
+    def start_if_needed(self) -> None:
+        """Carry the tasks that are queued."""
+        if self._courier is None:
+            if self._ws.task_queue.queued_count():
+                self._courier = self._begun()
+                self._courier.join(self._station)
+        else:
+            self.failures = self._courier.missed
+            self._courier.wake(self._station.name)
+
+    def stop(self, wait_s: float = 0.0) -> None:  # noqa: ARG002 - a step of the courier ends by itself
+        """Give every task back; what a worker has begun comes home to the next courier."""
+        if self._courier:
+            self._courier.leave(self._station.name)
+            self._ended.set()
+        self._courier = None
+
+    def _begun(self) -> Courier:
+        """Return a courier, in a thread of its own."""
+        from concurrent.futures import ThreadPoolExecutor
+
+        from ..pool.courier import Courier
+        from ..pool.dramatiq_pool import DramatiqPool
+
+        pool, carriers = DramatiqPool(self._broker, self._name), ThreadPoolExecutor(_CARRIERS, "courier")
+        courier, ended = Courier(pool, carry=carriers.map, window=self._ws.config.pool.window), threading.Event()
+
+        def run() -> None:
+            courier.run(ended)
+            pool.close()
+            carriers.shutdown()
+
+        self._ended = ended
+        threading.Thread(target=run, name="courier", daemon=True).start()
+        return courier

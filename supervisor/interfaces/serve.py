@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 from ..host.alarm import WELL_S, Alarm
 from ..host.background import Background
 from ..host.config_watch import ConfigWatch
-from ..host.couriers import workers_of
 from ..host.daemon import Supervisor
 from ..host.host import THREADS, Host
 from ..host.jobs import Job, Threads
 from ..host.notify import ServiceManager
+from ..host.workers import workers_of
 from ..operations.table import NAMES, find
 from ..protocol.config import OTHER_VARIABLES
 from ..storage.clock import fixed_clock, utc_now

@@ -218,7 +218,7 @@ def _outside(ws: Workspace) -> tuple[str, ...]:
 
 def _backups(ws: Workspace) -> list[str]:
     """Return a sentence about the nightly backups, and one about each file of `backup create`."""
-    from ..checks.nightly_backup import nightly_backups
+    from ..checks.nightly import nightly_backups
     from ..host.last_night import read_last_backup
 
     last, nightly = read_last_backup(ws), 0

@@ -4,7 +4,7 @@ The courier: carries tasks of many workspaces to a pool of workers, and their re
 It claims tasks as a worker of their workspace does (`station.py`), offers as many as the pool can begin in the next seconds,
 and writes results as a worker does. Order and fairness are decided here: first what a person waits for, then one task of each
 workspace in turn. What the pool has forgotten is offered again. The workspaces of a process share a courier
-(`host/couriers.py`): one whose disk refuses is left alone, and others don't notice. Source: docs/reference/protocol.md, 6.11.
+(`host/workers.py`): one whose disk refuses is left alone, and others don't notice. Source: docs/reference/protocol.md, 6.11.
 """
 
 from __future__ import annotations

@@ -1,28 +1,42 @@
 """
-The pool on Dramatiq and Redis, as a courier sees it (`pool.Pool`).
+The pool on Dramatiq and Redis: as a courier sees it (`pool.Pool`), and the threads of a worker.
 
 The queue in Redis is short: a host offers its share of what the workers can begin in the next seconds, since order and priority
 are decided before. What happens at one stroke is in `scripts.py`.
+
+Of Dramatiq, which is imported here alone, its queues, consumers, heartbeat and threads are used; retries, results, time limits
+and delays are not. A worker is embedded here and ended by our own signals: the command `dramatiq` ends all its processes when
+one is killed. Clean-up runs in every command, since with the default a killed worker's tasks may wait for minutes
+(docs/decisions).
 """
 
 from __future__ import annotations
 
+import logging
 import time
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final, Literal
+from uuid import uuid4
+
+import dramatiq
+from dramatiq.brokers.redis import RedisBroker
+from dramatiq.middleware import CurrentMessage
 
 from ..pool import scripts
-from .engine import message_of
 from .limits import Spent, report
 from .pool import Answer, PoolAway
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping, Sequence
+    from collections.abc import Callable, Collection, Mapping, Sequence
 
     from .connection import Broker
     from .pool import Cargo, Sign, Uid
 
-_SIGNS: Final[Mapping[str, Sign]] = {"d": "done", "r": "runs", "w": "waits"}
+
+#: The queues, and their priority in a worker: what a person waits for is done first.
+QUEUES: Final = {"asked": 0, "tasks": 10}
+_ALWAYS: Final = 1_000_000
+_MS: Final = 1_000
 #: Seconds between two looks at who is there, and how full Redis is.
 _LOOK_S: Final = 2.0
 #: The most answers at once.
@@ -56,8 +70,8 @@ class DramatiqPool:
 
     def signs(self, uids: Collection[Uid]) -> Mapping[Uid, Sign]:
         """Return what is known of these tasks."""
-        letters = self._broker.run(scripts.SIGNS, *uids).decode() if uids else ""
-        return {uid: _SIGNS[letter] for uid, letter in zip(uids, letters, strict=True) if letter in _SIGNS}
+        signs = self._broker.run(scripts.SIGNS, *uids) if uids else []
+        return {uid: sign.decode() for uid, sign in zip(uids, signs, strict=True) if sign}
 
     def withdraw(self, uids: Collection[Uid]) -> None:
         """Take back what no worker has begun; who has begun stops."""
@@ -98,3 +112,41 @@ class DramatiqPool:
 
 def _answer(uid: Uid, data: bytes) -> Answer:
     return Answer(uid, b"", data[1:].decode("ascii", "replace")) if data[:1] == scripts.REFUSED else Answer(uid, data)
+
+
+def message_of(queue: str, uid: str, host: str) -> tuple[str, bytes]:
+    """Return the id and the bytes of the message that brings a task to a worker."""
+    identity = str(uuid4())
+    message: Any = dramatiq.Message(
+        queue_name=queue, actor_name=queue, args=(uid, host), kwargs={}, options={"redis_message_id": identity}
+    )
+    return identity, message.encode()
+
+
+class Engine:
+    """Calls *work* with the uid and the host of each task, in *threads*; a process that is silent for *heartbeat_s* is dead."""
+
+    def __init__(self, broker: Broker, work: Callable[[str, str], None], threads: int, heartbeat_s: float) -> None:
+        logging.getLogger("dramatiq").setLevel(logging.CRITICAL + 1)  # its words may quote a task; `doctor --broker` says more
+        self._broker: Any = RedisBroker(  # type: ignore[no-untyped-call]
+            client=broker.client,
+            namespace=broker.prefix,
+            heartbeat_timeout=round(heartbeat_s * _MS),
+            maintenance_chance=_ALWAYS,
+            middleware=[CurrentMessage()],
+        )
+        for queue, priority in QUEUES.items():
+            dramatiq.actor(broker=self._broker, actor_name=queue, queue_name=queue, priority=priority)(work)
+        self._worker: Any = dramatiq.Worker(self._broker, queues=set(QUEUES), worker_threads=threads)
+
+    def start(self) -> None:
+        """Begin to take tasks."""
+        self._worker.start()
+
+    def fetched(self) -> list[str]:
+        """Return the uids of the tasks that this process has fetched and not begun."""
+        return [item.message.args[0] for item in list(self._worker.work_queue.queue)]
+
+    def stop(self, wait_s: float) -> None:
+        """Take no more, let what was begun end for *wait_s* at most, and give back what was not."""
+        self._worker.stop(timeout=round(wait_s * _MS))

@@ -55,20 +55,20 @@ return "new"
 """
 )
 
-#: uids → a letter each: d done, r runs, w waits, - missing. Where the queues are empty, a task waits only in a worker that says
-#: so: after Redis was away it may count as fetched by a worker that never got it, and Dramatiq leaves it there.
+#: uids → a sign each: done, runs, waits, or "" for one that is missing. Where the queues are empty, a task waits only in a
+#: worker that says so: after Redis was away it may count as fetched by a worker that never got it, and Dramatiq leaves it so.
 SIGNS: Final = (
     _KEY
     + """
 local found, queued = {}, redis.call("llen", KEYS[1] .. ":tasks") + redis.call("llen", KEYS[1] .. ":asked") > 0
 for n, uid in ipairs(ARGV) do
-    if redis.call("exists", key("done", uid)) == 1 then found[n] = "d"
-    elseif redis.call("exists", key("run", uid)) == 1 then found[n] = "r"
-    elseif redis.call("exists", key("sub", uid)) == 0 then found[n] = "-"
-    elseif queued or redis.call("exists", key("have", uid)) == 1 then found[n] = "w"
-    else found[n] = "-" end
+    if redis.call("exists", key("done", uid)) == 1 then found[n] = "done"
+    elseif redis.call("exists", key("run", uid)) == 1 then found[n] = "runs"
+    elseif redis.call("exists", key("sub", uid)) == 0 then found[n] = ""
+    elseif queued or redis.call("exists", key("have", uid)) == 1 then found[n] = "waits"
+    else found[n] = "" end
 end
-return table.concat(found)
+return found
 """
 )
 
@@ -145,7 +145,7 @@ return {{blob, tries + 1}}
 """
 )
 
-#: pairs of uid and who → a letter each: h held, - lost. Only who holds a task renews its lock.
+#: pairs of uid and who → 1 for each that is lost, else 0. Only who holds a task renews its lock.
 RENEW: Final = (
     _KEY
     + f"""
@@ -155,9 +155,9 @@ for n = 1, #ARGV, 2 do
     local holder = redis.call("get", key("run", uid))
     local is_lost = (holder and holder ~= who) or redis.call("exists", key("gone", uid)) == 1
     if not is_lost then redis.call("set", key("run", uid), who, "EX", {RUN_S}) end
-    found[#found + 1] = is_lost and "-" or "h"
+    found[#found + 1] = is_lost and 1 or 0
 end
-return table.concat(found)
+return found
 """
 )
 

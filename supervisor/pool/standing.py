@@ -12,8 +12,7 @@ from ..storage.clock import steady_s, to_wire, utc_now
 from ..storage.texts import Text
 from ..text.record import record
 from .cargo import Contents, Reserve, packed, read
-from .dramatiq_pool import DramatiqPool
-from .engine import QUEUES
+from .dramatiq_pool import QUEUES, DramatiqPool
 from .limits import today
 from .pool import Cargo
 from .sealing import refusal

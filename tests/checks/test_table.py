@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from recalld.supervisor.checks import file_events, incoming, machine, memory, model, recall, services
+from recalld.supervisor.checks import incoming, machine, memory, model, recall, services
 from recalld.supervisor.checks.check import Look
 from recalld.supervisor.checks.table import TABLE, account, examine, verdict
 from recalld.supervisor.checks.units import Installation
@@ -292,7 +292,7 @@ ELSEWHERE = {
     *(
         machine.writable,
         machine.links,
-        file_events.file_events,
+        machine.file_events,
         memory.moved,
         memory.undated,
         memory.quarantine,
@@ -302,7 +302,6 @@ ELSEWHERE = {
     *(
         incoming.forgetting,
         memory.taken_out,
-        memory.marked_by_machine,
         incoming.newer_format,
         machine.environment,
         machine.left_over,
@@ -310,6 +309,13 @@ ELSEWHERE = {
         model.meaning,
     ),
 }
+
+
+def test_file_events_that_a_supervisor_lacks_are_told(broken: Broken):
+    broken.world.put("log.jsonl", b'{"ts": "2026-01-31T01:00:00.000Z", "event": "watch_lost", "why": "inotify"}\n')
+    assert not [*machine.file_events(broken.look())]
+    broken.run_supervisor()
+    assert [fault.state for fault in machine.file_events(broken.look())] == ["odd"]
 
 
 def test_table_has_a_fault_for_every_check():

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from recalld.supervisor.host.couriers import workers_of
+from recalld.supervisor.host.workers import workers_of
 from recalld.supervisor.pool.cargo import unpacked
 from recalld.supervisor.pool.sealing import Seal, refusal
 from recalld.worker.providers import NoCall

@@ -18,8 +18,7 @@ import pytest
 
 from recalld import register_all_tools
 from recalld.supervisor.events import EventLog
-from recalld.supervisor.host.couriers import CourierWorkers, workers_of
-from recalld.supervisor.host.workers import Workers
+from recalld.supervisor.host.workers import CourierWorkers, Workers, workers_of
 from recalld.supervisor.interfaces.api import Memory
 from recalld.supervisor.interfaces.hooks.turn import answer
 from recalld.supervisor.interfaces.proxy.auxiliary import is_auxiliary

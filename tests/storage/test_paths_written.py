@@ -16,7 +16,7 @@ import pytest
 
 from recalld.supervisor.archive.places import OTHERS, PLACES, place_of
 from recalld.supervisor.checks.check import Look
-from recalld.supervisor.checks.nightly_backup import nightly_backup
+from recalld.supervisor.checks.nightly import nightly_backup
 from recalld.supervisor.checks.table import account
 from recalld.supervisor.context.inbox_file import InboxFile
 from recalld.supervisor.events import EventLog

@@ -72,8 +72,7 @@ def backup_nightly(
     call: Call = ctx.obj
     from time import sleep
 
-    from ...checks.nightly import await_quiet_end
-    from ...checks.nightly_backup import nightly_backup
+    from ...checks.nightly import await_quiet_end, nightly_backup
     from ...protocol.making import check_made
 
     _leave_nothing_when_ended()

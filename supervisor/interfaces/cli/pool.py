@@ -33,7 +33,7 @@ Address = Annotated[str, typer.Option("--broker", help="the address of its Redis
 def pool_key(ctx: Context) -> None:
     """Print a new key for RECALLD_POOL_KEY, which hosts and workers of a pool share."""
     call: Call = ctx.obj
-    from ...host.couriers import check_installed
+    from ...host.workers import check_installed
 
     check_installed()
     from ...pool.sealing import new_key
@@ -168,7 +168,7 @@ def _at(call: Call, address: str, workspace: Path | None, act: Callable[[Broker]
 
 def _of_pool(call: Call, address: str, workspace: Path | None, act: Callable[[Broker], T]) -> T:
     """Return what *act* returns for the pool; PoolAway where it is away, BadConfig where none is configured."""
-    from ...host.couriers import check_installed
+    from ...host.workers import check_installed
 
     check_installed()
     from ...pool.connection import Broker

@@ -65,8 +65,8 @@ def run(
     call: Call = ctx.obj
     from ...host.alarm import Alarm
     from ...host.background import LOCK_WAIT
-    from ...host.couriers import workers_of
     from ...host.round import until_settled as run_until_settled
+    from ...host.workers import workers_of
     from ...protocol.making import check_made
     from ...storage.control import Control
     from ...storage.signals import on_signals
@@ -177,7 +177,7 @@ def worker(
     from ...host.workers import crew_command, worker_command
 
     if broker:
-        from ...host.couriers import check_installed
+        from ...host.workers import check_installed
 
         check_installed()
         options = [*(["--json"] if json else []), "--language", call.language]
