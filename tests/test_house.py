@@ -67,7 +67,7 @@ ROOMS: Final = (
 #: All rooms together, lines and modules, and the lines of the tests.
 ALL: Final = Room("all", most=67_890, goal=48_000)
 MODULES: Final = Room("modules", most=383, goal=270)
-OF_TESTS: Final = Room("tests", most=81_400, goal=48_000)
+OF_TESTS: Final = Room("tests", most=81_180, goal=48_000)
 
 
 def _lines(path: Path) -> int:

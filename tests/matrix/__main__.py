@@ -2,6 +2,7 @@
 The fault matrix: each fault that exists as a patch is put back, and the tests that cover its lines say who finds it.
 
     python -m tests.matrix --minutes 60 --share 0.2     measure, run a fifth of the faults, stop after an hour; called again, it goes on
+    python -m tests.matrix --suites archive storage     measure these suites alone, in this order
     python -m tests.matrix --table                      the table of what was run: suite × faults found, found by nothing else
 
 The faults are the rows of tests.undone and the mutants of tests.crash. A copy of the tree is made once in the folder `--cache`, and all

@@ -13,9 +13,6 @@ from tests.recall.said import CAR, OTHER_WORDS, QUESTION, SAID, filled, texts
 from tests.recall.vectors import FAULTS, Server
 from tests.world import WITHOUT_MODEL, World, at
 
-#: The text whose vector says whether the model is still the same.
-PROBE = "memory"
-
 
 @pytest.fixture
 def server():

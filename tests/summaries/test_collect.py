@@ -54,15 +54,6 @@ def done(task: Task, text: str) -> Result:
 # ── success ──────────────────────────────────────────────────────────────────
 
 
-def test_collect_writes_provider_period_and_sources_to_the_summary(world):
-    world.write([message_on("2026-01-10")])
-    world.settle()
-    text = world.summary("2026-01-10")
-    for line in ("kind: day", "period: 2026-01-10", "zone: Asia/Shanghai", "count: 1", "provider: scribe", "model: qwen-test"):
-        assert f"{line}\n" in text
-    assert "- 2026-01-10-nginx.md · 1 · " in text
-
-
 def test_collect_deletes_a_result_and_drops_it_when_it_reappears(world):
     world.write([message_on("2026-01-10")])
     world.round("all")
@@ -112,14 +103,6 @@ def test_collect_copies_a_failure_only_to_messages_of_its_group(world):
         "2026-01-31T02:10:00.000Z",
     )
     assert (young["archived"], "archiveAttempts" in young) == (True, False)
-
-
-def test_collect_backs_off_each_group_separately(world):
-    world.model.script = lambda task, blocks: unreachable(task, blocks) if task.period == "2026-01-10" else GOOD_SUMMARY
-    world.write([message_on("2026-01-10"), message_on("2026-01-11")])
-    world.settle()
-    assert list(world.ws.failures()) == ["day-2026-01-10"]
-    assert world.flags() == [False, True]
 
 
 def test_collect_keeps_archived_flags_true_when_their_day_fails(world):
@@ -204,17 +187,6 @@ def test_submit_retries_after_the_clock_goes_back(world):
     world.model.script = lambda _task, _blocks: GOOD_SUMMARY
     world.settle()
     assert world.ws.failures() == {}
-
-
-def test_submit_waits_for_a_configured_backoff_longer_than_a_day(world):
-    world.reopen(world.toml.replace("jitter = 0", 'jitter = 0\nbackoff = ["7d"]'))
-    failing(world)
-    world.clock.forward(days=6)
-    world.settle()
-    assert len(world.model.requests) == 1
-    world.clock.forward(days=1)
-    world.settle()
-    assert len(world.model.requests) == 2
 
 
 def test_collect_counts_a_failure_once_when_its_result_reappears(world):
@@ -593,11 +565,3 @@ def test_collect_accepts_a_joined_month_that_copies_its_days(world, said):
     world.write([message_on("2025-11-10", text=said)])
     deliver_joined(world, f"- {said}")
     assert "\njoined: true\n" in world.summary("2025-11")
-
-
-@pytest.mark.parametrize(("calls", "answers"), [(0, []), (2, [1])])
-def test_collect_counts_a_joined_month_only_where_the_model_was_asked(world, calls, answers):
-    world.write([message_on("2025-11-10", text=RENT_ZH)])
-    deliver_joined(world, f"- {RENT_ZH}", calls)
-    assert "\njoined: true\n" in world.summary("2025-11")
-    assert [one["answersAccepted"] for one in world.status().get("models", {}).values()] == answers

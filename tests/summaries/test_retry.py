@@ -14,25 +14,6 @@ NOW = datetime(2026, 1, 31, 2, tzinfo=UTC)
 DELAYS = st.timedeltas(timedelta(), timedelta(days=2))
 
 
-@pytest.mark.parametrize(
-    ("attempts", "seconds"),
-    [(1, 600), (2, 1_800), (3, 7_200), (4, 21_600), (5, 43_200), (6, 86_400), (7, 86_400), (999, 86_400)],
-)
-def test_delay_after_follows_the_steps_then_waits_one_day(attempts, seconds):
-    assert delay_after(attempts) == timedelta(seconds=seconds)
-
-
-def test_delay_after_uses_the_given_steps():
-    steps, later = (timedelta(seconds=5),), timedelta(hours=3)
-    assert [delay_after(n, steps, later).total_seconds() for n in (1, 2, 3)] == [5, 10_800, 10_800]
-
-
-def test_is_due_becomes_true_exactly_at_next_at():
-    next_at = NOW + timedelta(minutes=10)
-    assert not is_due(NOW, next_at, next_at - timedelta(milliseconds=1))
-    assert is_due(NOW, next_at, next_at)
-
-
 @pytest.mark.parametrize("attempts", [1, 5, 6])
 @pytest.mark.parametrize("ahead", [timedelta(days=365), timedelta(minutes=5)])
 def test_is_due_returns_true_when_the_failure_is_in_the_future(attempts, ahead):
@@ -60,22 +41,6 @@ def test_jittered_is_exact_at_zero_share_and_spreads_groups_otherwise():
 # ── Backoff ──────────────────────────────────────────────────────────────────
 
 WAITS = ((timedelta(minutes=10), timedelta(hours=2)), timedelta(days=1), 0.1)
-
-
-def test_backoff_counts_failures_and_waits_longer_each_time():
-    state, waits = Backoff(), []
-    for _ in range(3):
-        state = state.again(NOW, (*WAITS[:2], 0), "session-1")
-        waits.append(state.next_at - NOW)
-    assert waits == [timedelta(minutes=10), timedelta(hours=2), timedelta(days=1)]
-    assert (state.attempts, state.failed_at) == (3, NOW)
-
-
-def test_backoff_is_over_where_nothing_failed_and_once_its_wait_is():
-    assert Backoff().is_over(NOW)
-    state = Backoff().again(NOW, WAITS, "session-1")
-    assert not state.is_over(NOW)
-    assert state.is_over(state.next_at)
 
 
 def test_backoff_waits_as_long_as_asked_and_alike_for_the_same_seed():

@@ -71,12 +71,6 @@ def test_due_summaries_reads_files_for_days_without_a_summary():
     assert work.material == ("summary/2025-12-20.md", other.name)
 
 
-def test_due_summaries_returns_the_newest_first():
-    files = [file(f"2026-01-{day:02d}-nginx.md") for day in range(1, 20)] + [NOV, DEC]
-    found = labels(ripen(files, {}))
-    assert found == sorted(found, reverse=True)
-
-
 # ── sources, exactly ─────────────────────────────────────────────────────────
 
 
@@ -93,28 +87,7 @@ def test_due_summaries_lists_dated_files_as_sources_of_a_month():
     assert set(work.material) == {"summary/2025-12-20.md", LATE.name}
 
 
-def test_due_summaries_includes_a_note_named_like_a_dated_file():
-    note = file("2025-12-20-想法.md", ours=False)
-    (work,) = ripen([DEC, note], {})
-    assert note.source in work.sources
-
-
 # ── a late file ──────────────────────────────────────────────────────────────
-
-
-def test_due_summaries_adds_a_late_file_to_the_existing_day_text():
-    """A second batch of a day must not replace the first."""
-    (work,) = ripen([DEC, LATE], standing("2025-12-20", [DEC], text="## 部署\n超时改成 30 秒"))
-    assert set(work.sources) == {DEC.source, LATE.source}
-    assert work.material == (LATE.name,)
-    assert work.previous == "## 部署\n超时改成 30 秒"
-    assert work.previous_digest == "of-2025-12-20"
-
-
-def test_due_summaries_adds_a_late_file_to_a_closed_month():
-    summaries = {**standing("2025-12-20", [DEC]), **standing("2025-12", [DEC], text="## 十二月")}
-    (work,) = ripen([DEC, LATE], summaries, FEB_1)
-    assert (work.period.label, work.material, work.previous) == ("2025-12", (LATE.name,), "## 十二月")
 
 
 def test_due_summaries_merges_days_despite_a_month_of_one_late_file():
@@ -123,39 +96,7 @@ def test_due_summaries_merges_days_despite_a_month_of_one_late_file():
     assert set(work.sources) == {DEC.source, LATE.source}
 
 
-def test_due_summaries_rereads_a_changed_file_without_the_old_text():
-    (work,) = ripen([file(DEC.name, "changed"), LATE], standing("2025-12-20", [DEC]))
-    assert work.previous == ""
-    assert set(work.material) == {DEC.name, LATE.name}
-
-
 # ── at rest ──────────────────────────────────────────────────────────────────
-
-
-def test_due_summaries_is_empty_when_all_files_are_covered():
-    assert ripen([DEC], standing("2025-12-20", [DEC])) == []
-    assert ripen([DEC], standing("2025-12", [DEC]), FEB_1) == []
-
-
-def test_due_summaries_skips_a_day_covered_by_its_month():
-    assert ripen([JAN], standing("2026-01", [JAN])) == []
-
-
-def test_due_summaries_recreates_a_deleted_summary_for_its_current_period():
-    assert labels(ripen([DEC], {}, JAN_31)) == ["2025-12-20"]
-    assert labels(ripen([DEC], standing("2025-12-20", [DEC]), FEB_1)) == ["2025-12"]
-
-
-def test_due_summaries_ignores_a_deleted_file():
-    assert ripen([DEC], standing("2025-12-20", [DEC, LATE])) == []
-
-
-def test_due_summaries_replaces_an_extract_once_a_model_is_available():
-    """A model's summary that continued an extract would name files that no model has read."""
-    summaries = standing("2025-12-20", [DEC], extract=True, text="> 摘录")
-    assert ripen([DEC], summaries, extracting=True) == []
-    (work,) = ripen([DEC], summaries)
-    assert (work.previous, work.material, work.previous_digest) == ("", (DEC.name,), "of-2025-12-20")
 
 
 def test_due_summaries_reads_the_files_of_an_extract_with_a_late_file():

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
 from zoneinfo import ZoneInfo
@@ -56,19 +55,6 @@ def test_submit_summarizes_december_by_month_only_from_1_february(world, zone_na
     assert world.flags() == [True] * 6
 
 
-def test_submit_summarizes_a_day_of_archived_messages_on_its_sixth_day(world):
-    """Messages that are archived verbatim must not go without a summary."""
-    world.write(on("2026-01-31", count=2))
-    world.settle()
-    world.clock.forward(days=5)
-    world.settle()
-    assert world.summaries() == []
-    world.clock.forward(days=1)
-    world.settle()
-    assert world.summaries() == ["2026-01-31"]
-    assert places(world) == ["memory/originals/2026-01/2026-01-31-nginx.md"]
-
-
 def test_submit_builds_a_closed_month_from_its_days_and_keeps_them(world):
     """The day that finishes last must not replace the others."""
     world.write([*on("2025-12-03", "nginx"), *on("2025-12-20", "pnpm"), *on("2025-12-31", "docker")])
@@ -82,16 +68,6 @@ def test_submit_builds_a_closed_month_from_its_days_and_keeps_them(world):
     assert [block.role for block in blocks] == ["summary"] * 3
     assert [source.name[11:] for source in task.sources] == ["nginx.md", "pnpm.md", "docker.md"]
     assert "pnpm" in world.summary("2025-12")
-
-
-def test_submit_builds_a_month_from_dated_files_without_a_model(world):
-    world.reopen(WITHOUT_MODEL)
-    world.model.extract = True
-    world.write([*on("2025-12-03", "nginx"), *on("2025-12-20", "pnpm")])
-    world.settle()
-    world.clock.forward(days=1)
-    world.settle()
-    assert world.model.requests[-1][0].material == ("2025-12-03-nginx.md", "2025-12-20-pnpm.md")
 
 
 # ── late ─────────────────────────────────────────────────────────────────────
@@ -124,17 +100,6 @@ def test_submit_adds_a_late_message_to_the_summary_of_a_closed_month(world):
         name in world.summary("2025-11") for name in ("2025-11-10-nginx.md", "2025-11-15-docker.md", "2025-11-20-pnpm.md")
     )
     assert [task.group for task, _ in world.model.requests] == ["month-2025-11", "month-2025-11"]
-
-
-def test_submit_lists_all_days_in_a_new_month_with_a_late_message(world):
-    """A monthly file of one late message must not hide the other days of its month."""
-    world.write([*on("2025-12-03", "nginx"), *on("2025-12-20", "pnpm")])
-    world.settle()
-    world.clock.forward(days=1)
-    world.add(*on("2025-12-30", "docker"))
-    world.settle()
-    listed = world.summary("2025-12").partition("made from")[2]
-    assert all(f"{name}.md" in listed for name in ("2025-12-03-nginx", "2025-12-20-pnpm", "2025-12-30-docker"))
 
 
 def test_submit_extends_a_monthly_file_that_another_program_wrote(world):
@@ -203,22 +168,6 @@ def test_submit_reserves_the_daily_calls_of_a_large_task_in_flight(world):
     assert 1 <= len(groups(world)) - 1 <= 12 - large["calls"]
 
 
-def test_submit_skips_a_group_that_is_in_flight(world):
-    world.write(on("2026-01-10"))
-    for _ in range(3):
-        world.round("all")
-    assert groups(world) == ["day-2026-01-10"]
-
-
-def test_submit_marks_messages_pending_until_the_result_is_collected(world):
-    world.write(on("2026-01-10", count=2))
-    world.round("all")
-    assert world.flags() == ["pending", "pending"]
-    world.work()
-    world.round("all")
-    assert world.flags() == [True, True]
-
-
 def test_submit_marks_messages_pending_before_it_creates_the_task(world, monkeypatch):
     world.model.script = unreachable
     world.write(on("2026-01-10", count=2))
@@ -236,20 +185,6 @@ def test_submit_marks_messages_pending_before_it_creates_the_task(world, monkeyp
     assert world.flags() == [False, False]
     world.round("all")
     assert seen == [["pending", "pending"]]
-
-
-def test_submit_writes_kind_period_and_material_but_no_prompt(world):
-    world.write(on("2026-01-10"))
-    world.round("all")
-    (path,) = world.ws.task_queue.queue.iterdir()
-    raw = json.loads(path.read_bytes())
-    assert raw["material"] == ["2026-01-10-nginx.md"]
-    assert "prompt" not in raw
-    assert "关于 nginx" not in path.read_text(encoding="utf-8")
-    world.work()
-    task, blocks = world.model.requests[0]
-    assert (task.kind, task.period, task.zone, task.attempt) == ("daily-summary", "2026-01-10", "Asia/Shanghai", 0)
-    assert [block.text for block in blocks] == ["关于 nginx 的第 0 句"]
 
 
 # ── originals ────────────────────────────────────────────────────────────────
@@ -278,15 +213,6 @@ def test_submit_leaves_a_recent_covered_file_in_place(world):
     world.clock.forward(days=20)
     world.settle()
     assert places(world) == [name]
-
-
-def test_submit_moves_nothing_back_when_a_deleted_summary_is_rebuilt(world):
-    world.write(on("2026-01-10"))
-    world.settle()
-    (world.root / "memory" / "summary" / "2026-01-10.md").unlink()
-    before = places(world)
-    world.settle()
-    assert (places(world), world.summaries()) == (before, ["2026-01-10"])
 
 
 def test_submit_rebuilds_a_deleted_month_but_no_day_of_a_closed_month(world):
@@ -494,17 +420,6 @@ def test_submit_summarizes_an_oddly_named_note_once_and_adds_no_source(world, na
     (summary,) = world.ws.memory.summaries().values()
     expected = {"2026-01-10-nginx.md", name} if "\n" not in name else {"2026-01-10-nginx.md"}
     assert {source.name for source in summary.sources} == expected
-
-
-def test_submit_reads_a_note_again_after_an_edit(world):
-    note = world.paths.memory / "2026-01-10-idea.md"
-    note.write_text("换成 caddy 试试")
-    world.settle()
-    note.write_text("还是用 nginx")
-    world.settle()
-    assert "还是用 nginx" in world.summary("2026-01-10")
-    world.settle()
-    assert len(world.model.requests) == 2
 
 
 def test_submit_adds_a_revision_to_the_summary_of_its_day(world):
