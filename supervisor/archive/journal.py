@@ -25,7 +25,7 @@ from .journal_state import JournalState, accepted_line, line_of
 from .tombstones import Tombstones
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
     from datetime import tzinfo
 
     from ..protocol.dated_file import Block
@@ -72,6 +72,8 @@ class SeenJournal(JournalState):
         self._marked: set[Key] = set()  # messages of history.json that are known by their half second
         #: An append failed: what it wrote can be read, but no later fsync of this file makes it durable.
         self.is_doubtful = False
+        #: The dated files that were compared with it, each with its digest.
+        self.compared: dict[str, str] = {}
 
     # ── reading ──────────────────────────────────────────────────────────────
 
@@ -225,7 +227,7 @@ class SeenJournal(JournalState):
     def record_adopted(self, file: str, messages: Sequence[Message]) -> None:
         """Record that *file* already held these messages when recalld first saw them."""
         written = [[*message.key, *message.fingerprints] for message in messages]
-        by = {} if file in self.names else {"by": "another"}
+        by = {"again": True} if file in self.names else {"by": "another"}
         here = [list(message.key) for message in messages]
         self._record([{"written": written, "file": file, **by}, {"here": here}])
 
@@ -274,6 +276,13 @@ class SeenJournal(JournalState):
         if messages:
             lost = [list(message.key) for message in messages]
             self._record([{"lost": lost}, *self._seen(messages)])
+
+    def record_overwritten(self, keys: Collection[Key]) -> None:
+        """Record that messages are un-written again, which an older version of their file lacks, where a copy has them."""
+        from .deletions import history_copies  # lazy: it is seldom needed
+
+        copies = history_copies(self._files, self._paths, self._zone) if keys else ()
+        self.record_lost([*{message.key: message for message in copies if message.key in keys}.values()])
 
     def record_removed(self, keys: Sequence[Key]) -> None:
         """Record that a person has deleted these messages."""
