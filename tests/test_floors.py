@@ -94,7 +94,7 @@ PURE: Final = tuple(
         "storage": "errors instant lenient_json",
         "protocol": "attachments connections dated_file inbox marks message parts period summary_file task turn",
         "extracts": "candidates cues extract replies sentences",
-        "archive": "alignment copies coverage flags identity plan slug",
+        "archive": "copies coverage flags identity plan slug",
         "summaries": "material phrases quality retry schedule",
         "query": "calendar dates intent meanings parse recurring unknown_words",
         "index": "chunking hit",

@@ -2,9 +2,8 @@
 Recognise a message: give ids and times where its writer gave none, and find its place and its text again.
 
 A program that strips ids, or gives them to other messages, is matched against the messages seen before, so that one message
-never becomes two, nor two become one, whatever was trimmed meanwhile (docs/reference/protocol.md, 2, Identity). The same rules
-find a message in a note that another program wrote (protocol.md, 1, Adoption), and the place of a message that another program
-lost (docs/reference/protocol.md, 5.5).
+never becomes two, nor two become one, whatever was trimmed meanwhile (docs/reference/protocol.md, 2, Identity): by id, else by
+time, role and words, else as the n-th of equal ones. What these can't tell is two messages (docs/explanation/durability.md).
 """
 
 from __future__ import annotations
@@ -19,18 +18,19 @@ from typing import TYPE_CHECKING, Any, Final
 
 from ..protocol.message import History, Message, with_id, with_timestamp
 from ..storage.clock import from_wire, to_wire
-from ..text.lazy_re import lazy_re
 from ..text.record import record
-from .alignment import overlap, same_places, stand_together
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 
     from ..protocol.message import Entry, Key
 
+#: So many equal neighbours tell where an array goes on that a program wrote back; where all was ever seen is looked at, more.
+_LEAST: Final = 2
+_SURE: Final = 3
+#: Things that are looked at for it.
+_LOOKED_AT: Final = 200
 FUTURE: Final = timedelta(days=1)  # a time further ahead than this is impossible
-#: What other programs write before a message on its line: a list mark, a time, the speaker.
-_LABEL: Final = lazy_re(r"[-*+>\s]*(?:\[?[\d:T.\-\sZ]{4,24}\]?\s*)?[*_]{0,2}(?:\w[\w -]{0,30}[*_]{0,2}\s*[:：][*_]{0,2})?\s*")
 _BEFORE_ALL: Final = (datetime.min.replace(tzinfo=UTC), -1)
 
 
@@ -103,27 +103,6 @@ def renumbered(history: History, known: Known) -> dict[Key, Key]:
             first[message.key] = found
             taken.add(found)
     return first
-
-
-def contains_message(text: str, note: str) -> bool:
-    """
-    Return whether the note contains the text of a message whole: as paragraphs, or as a line after a label.
-
-    >>> contains_message("对花生过敏", "- 09:02 user: 对花生过敏"), contains_message("花生", "- 09:02 user: 对花生过敏")
-    (True, False)
-    """
-    text = text.strip().replace("\r\n", "\n")
-    if not text:
-        return False
-    place = note.find(text)
-    while place >= 0:
-        before = note[note.rfind("\n", 0, place) + 1 : place]
-        after = note[place + len(text) :]
-        begins_line = not before.strip() or bool(_LABEL.fullmatch(before))
-        if begins_line and (not after or after.lstrip(" \t\r").startswith("\n") or not after.strip()):
-            return True
-        place = note.find(text, place + 1)
-    return False
 
 
 def add_messages(history: History, messages: Iterable[Message], is_known: Callable[[Key], bool]) -> History:
@@ -200,7 +179,6 @@ class _ByFingerprint:
     def take(self, message: Message) -> Message | None:
         """Return the first that has a fingerprint in common with *message*, None for none."""
         found = min(filter(None, map(self._first, message.fingerprints)), default=None)
-        found = found or next(filter(None, map(self._first, message.possible_fingerprints)), None)
         return self._messages.pop(found[0]) if found else None
 
     def _first(self, fingerprint: str) -> tuple[int] | None:
@@ -240,7 +218,7 @@ def _with_time(message: Message, known: Known, now: datetime, future: timedelta)
 
 def _is_known_time(message: Message, known: Known) -> bool:
     """Return whether the message was seen with this time; one that was not seen is a person's correction."""
-    return any(message.id in known.by_fingerprint.get(one, ()) for one in message.possible_fingerprints)
+    return any(message.id in known.by_fingerprint.get(one, ()) for one in message.fingerprints)
 
 
 def _with_ids(history: History, known: Known) -> History:
@@ -288,12 +266,9 @@ def _known_ids(history: History, known: Known) -> dict[int, str]:
         return ids | {timeless[n][0]: key[0] for n, key in places.items()}
     # the journal was deleted, or another program's messages were there last: all that was ever seen, in its order
     seen = [*filter(known.is_of_history, known.ids)]
-    bases, words = [identity[2:18] for identity in seen], [message.fingerprint for _, message in timeless]
-    before_others = same_places(bases, words)
-    if stand_together(before_others):
-        return ids | {timeless[there][0]: seen[here] for there, here in before_others.items()}
-    length = overlap(bases[-len(words) :], words)
-    return ids | {n: identity for (n, _), identity in zip(timeless, seen[len(seen) - length :], strict=False)}
+    words = [message.fingerprint for _, message in timeless]
+    places = same_places([identity[2:18] for identity in seen], words, least=_SURE)
+    return ids | {timeless[there][0]: seen[here] for there, here in places.items()}
 
 
 def _keys_by_place(
@@ -307,11 +282,57 @@ def _keys_by_place(
         numbers = [n for n, message in enumerate(messages) if (message.role == "system") is is_prompt]
         words = [messages[n].text_digest for n in numbers]
         # what another program had added among them, and their writer does not have, says nothing of their order
-        known_words = set(words)
-        keys = [key for key in before if key[1] in known_words or (is_own(key[0]) and not is_prompt)]
+        there = set(words)
+        keys = [key for key in before if key[1] in there or (is_own(key[0]) and not is_prompt)]
         places = same_places([digest for _, digest in keys], words)
-        found |= {numbers[there]: keys[here] for there, here in places.items()}
+        found |= {numbers[n]: keys[place] for n, place in places.items()}
     return found
+
+
+def same_places(before: Sequence[str], after: Sequence[str], least: int = _LEAST) -> dict[int, int]:
+    """
+    Return, for positions of *after*, the position in *before* of the same thing; what is missing there is new.
+
+    *after* is *before* as a program wrote it back: the oldest may have left, others have come, most of them at the end. The
+    newest thing of *before* that *after* has with *least* equal neighbours says where it goes on: all behind it is new. What is
+    ahead of these is the same as the n-th of equal things, counted from there. With fewer neighbours it may be another
+    conversation: then all is new, unless *after* begins with the end of *before*, or as it began.
+
+    >>> same_places(["go on", "one", "go on", "two"], ["go on", "two", "go on", "three"])
+    {1: 3, 0: 2}
+    """
+    where: defaultdict[str, list[int]] = defaultdict(list)
+    for there, word in enumerate(after):
+        where[word].append(there)
+    newest = len(before) - 1
+    for here in range(newest, max(-1, newest - _LOOKED_AT), -1):
+        runs = []
+        for there in where.get(before[here], ()):
+            length = _equal_neighbours(before, here, after, there)
+            begins = length == there + 1 and (here == newest or (here == there and before.count(before[here]) == 1))
+            if length >= least or begins:
+                runs.append((length, -abs(there - here), there))
+        if runs:
+            length, _, there = max(runs)
+            return _counted_back(before, here, after, there, length)
+    return {}
+
+
+def _equal_neighbours(before: Sequence[str], here: int, after: Sequence[str], there: int) -> int:
+    """Return how many things are equal, these two and those before them, up to a number."""
+    most = min(here, there, _LOOKED_AT) + 1
+    return next((n for n in range(most) if before[here - n] != after[there - n]), most)
+
+
+def _counted_back(before: Sequence[str], here: int, after: Sequence[str], there: int, length: int) -> dict[int, int]:
+    places = {there - n: here - n for n in range(length)}
+    left: defaultdict[str, list[int]] = defaultdict(list)
+    for place in range(here - length + 1):
+        left[before[place]].append(place)
+    for n in range(there - length, -1, -1):
+        if left[after[n]]:
+            places[n] = left[after[n]].pop()
+    return places
 
 
 def is_derived(identity: str) -> bool:
@@ -332,27 +353,22 @@ class _Once:
 
     def take(self, message: Message) -> Key | None:
         """Return the first key of the message that is free, None for none."""
-        fingerprints = message.possible_fingerprints
+        fingerprints = message.fingerprints
         if fingerprints not in self._left:
             self._left[fingerprints] = iter(self._keys(message))
         return next((key for key in self._left[fingerprints] if key not in self._taken), None)
 
 
 def _known_keys(known: Known, message: Message) -> list[Key]:
-    """Return the keys of its fingerprints with its words: the surest first, then those that were in history.json last."""
-    sure = message.fingerprints
-    found = [
-        (identity, message.text_digest, fingerprint not in sure)
-        for fingerprint in message.possible_fingerprints
-        for identity in known.by_fingerprint.get(fingerprint, ())
-    ]
-    found.sort(key=lambda one: (one[2], one[:2] not in known.in_history))
-    return [(identity, digest) for identity, digest, _ in found]
+    """Return the keys of its fingerprints with its words: first those that were in history.json last."""
+    ids = (identity for one in message.fingerprints for identity in known.by_fingerprint.get(one, ()))
+    keys = ((identity, message.text_digest) for identity in dict.fromkeys(ids))
+    return sorted(keys, key=lambda key: key not in known.in_history)
 
 
 def _met_by(known: Known, is_wanted: Callable[[str], bool], message: Message) -> Iterator[Key]:
     """Yield the keys of its fingerprints by which these words were seen, in the order of first sight."""
-    ids = (identity for one in message.possible_fingerprints for identity in known.by_fingerprint.get(one, ()))
+    ids = (identity for one in message.fingerprints for identity in known.by_fingerprint.get(one, ()))
     keys = ((identity, message.text_digest) for identity in ids if is_wanted(identity))
     return filter(known.holds, keys)
 

@@ -8,9 +8,8 @@ Which id a message gets is decided by `identity`; nothing is written to dated fi
 from __future__ import annotations
 
 from collections import defaultdict
-from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Final, TypeAlias
 
 from ..protocol.message import (
     Archived,
@@ -18,15 +17,15 @@ from ..protocol.message import (
     InvalidEntry,
     Key,
     Message,
-    is_in_whole_seconds,
     with_timestamp,
 )
 from ..storage.clock import local_day
 from ..storage.control import ErrorCollector
 from ..storage.lenient_json import render_json
+from ..text.lazy_re import lazy_re
 from .append import tell_odd_times, with_marks
 from .deletions import same_words
-from .identity import add_messages, assign_ids, contains_message, continues, reinsert_lost, renumbered
+from .identity import add_messages, assign_ids, continues, reinsert_lost, renumbered
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -45,6 +44,8 @@ if TYPE_CHECKING:
     from .quarantine import Quarantine
 
 
+#: What other programs write before a message on its line: a list mark, a time, the speaker.
+_LABEL: Final = lazy_re(r"[-*+>\s]*(?:\[?[\d:T.\-\sZ]{4,24}\]?\s*)?[*_]{0,2}(?:\w[\w -]{0,30}[*_]{0,2}\s*[:：][*_]{0,2})?\s*")
 #: What a message becomes before it is stored.
 Marks: TypeAlias = "Callable[[Message], Message]"
 
@@ -163,19 +164,10 @@ def update_journal(journal: SeenJournal, memory: MemoryFolder) -> Sequence[Memor
 
 def unwritten(history: History, journal: SeenJournal) -> list[Message]:
     """Return the messages that no dated file holds, oldest first; lost ones come from the journal's copy."""
-    present = [_seen_time(e, journal) for e in history if isinstance(e, Message) and e.id and journal.file_of(e.key) is None]
+    present = [e for e in history if isinstance(e, Message) and e.id and journal.file_of(e.key) is None]
     keys = {message.key for message in present}
     lost = [m for key, m in [*journal.unwritten.items()] if key in journal.reinserted and key not in keys]
     return lost + present
-
-
-def _seen_time(message: Message, journal: SeenJournal) -> Message:
-    """Return the message with the time that it was seen with, where another program has cut the milliseconds off."""
-    seen = journal.unwritten.get(message.key)
-    if seen is None or seen.created_at is None or message.created_at is None:
-        return message
-    is_cut = is_in_whole_seconds(message.created_at, seen.created_at)
-    return replace(message, created_at=seen.created_at) if is_cut else message
 
 
 def _empty_drop_box(
@@ -242,8 +234,8 @@ def _compare_begun_files(files: Sequence[MemoryFile], journal: SeenJournal, memo
     """
     Record what a file has more than the journal knows, and what it lost to an older version of it.
 
-    A crash came between the two, or an editor that had the file open, or a synchroniser, wrote over what was added meanwhile: its
-    head counts fewer messages than were written, and it has them all.
+    A crash came between the two, or an editor that had the file open, or a synchroniser, wrote over what was added meanwhile:
+    its head counts fewer messages than were written, and it has them all.
     """
     for file in files:
         if not file.ours or file.original or file.broken or journal.compared.get(file.name) == file.digest:
@@ -320,6 +312,27 @@ def _adopt(archived: Sequence[Message], journal: SeenJournal, memory: MemoryFold
             journal.record_adopted(note.name, held)
             adopted.update(message.key for message in held)
     return adopted
+
+
+def contains_message(text: str, note: str) -> bool:
+    """
+    Return whether the note contains the text of a message whole: as paragraphs, or as a line after a label.
+
+    >>> contains_message("对花生过敏", "- 09:02 user: 对花生过敏"), contains_message("花生", "- 09:02 user: 对花生过敏")
+    (True, False)
+    """
+    text = text.strip().replace("\r\n", "\n")
+    if not text:
+        return False
+    place = note.find(text)
+    while place >= 0:
+        before = note[note.rfind("\n", 0, place) + 1 : place]
+        after = note[place + len(text) :]
+        begins_line = not before.strip() or bool(_LABEL.fullmatch(before))
+        if begins_line and (not after or after.lstrip(" \t\r").startswith("\n") or not after.strip()):
+            return True
+        place = note.find(text, place + 1)
+    return False
 
 
 def _reinsert(history: HistoryStore, journal: SeenJournal, events: Events) -> None:

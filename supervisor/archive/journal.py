@@ -69,7 +69,6 @@ class SeenJournal(JournalState):
         self._named: tuple[Stat | None, set[str]] = None, set()
         #: The thread that holds the journal: it alone reads on. None for any.
         self._holder: int | None = None
-        self._marked: set[Key] = set()  # messages of history.json that are known by their half second
         #: An append failed: what it wrote can be read, but no later fsync of this file makes it durable.
         self.is_doubtful = False
         #: The dated files that were compared with it, each with its digest.
@@ -247,21 +246,8 @@ class SeenJournal(JournalState):
         came = [key for key in held if key not in self.in_history]
         if [*(key for key in self.in_history if key in held), *came] != [*held]:
             came = [*held]  # a message without a time is known by its place among the others
-        marks = line_of("known", self._unknown_marks(history))
-        self._record([*line_of("left", [list(key) for key in left]), *line_of("here", [list(key) for key in came]), *marks])
+        self._record([*line_of("left", [list(key) for key in left]), *line_of("here", [list(key) for key in came])])
         self.in_history = held
-
-    def _unknown_marks(self, history: History) -> list[list[str]]:
-        """Return the ids of messages that an older recalld has seen, each with its fingerprint by the half second."""
-        found, marked = [], self._marked
-        self._marked = {entry.key for entry in history if isinstance(entry, Message)}
-        for entry in history:
-            if not isinstance(entry, Message) or entry.key in marked:
-                continue
-            ids = [self.known.by_fingerprint.get(one, ()) for one in (entry.fingerprints[0], entry.fingerprints[-1])]
-            if entry.id in ids[0] and entry.id not in ids[1]:
-                found.append([entry.id, entry.fingerprints[-1]])
-        return found
 
     def record_reinserted(self, keys: Sequence[Key]) -> None:
         """Record, before it is done, that these messages are put back into history.json: it happens once."""

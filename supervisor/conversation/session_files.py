@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Final
 
 from ..archive.identity import assign_ids
 from ..protocol.dated_file import block_of
-from ..protocol.message import Message, fingerprint_of, is_in_whole_seconds
-from ..storage.clock import local_day, to_wire, truncate_to_ms
+from ..protocol.message import Message
+from ..storage.clock import local_day, truncate_to_ms
 from ..storage.errors import BadFile
 from ..storage.lenient_json import parse_json, render_json
 from ..storage.os_errors import from_os_error
@@ -109,17 +109,7 @@ class SessionTalk:
         present = assign_ids(entries, self._journal.known, now, self._settings.future_limit)
         for one in (*self._unfiled.messages(now), *present):
             if isinstance(one, Message) and one.created_at:
-                yield replace(block_of(one), created_at=self._met_at(one, one.created_at))
-
-    def _met_at(self, message: Message, at: datetime) -> datetime:
-        """Return the time of a message of history.json: another program may have cut the milliseconds off."""
-        moment = fingerprint_of(to_wire(at), message.raw.get("role"), message.text)
-        if at.microsecond or message.id in self._journal.known.by_fingerprint.get(moment, ()):
-            return at
-        file, waits = self._journal.file_of(message.key), self._journal.unwritten.get(message.key)
-        times = [one.created_at for one in self._memory.blocks(file) if one.key == message.key] if file else []
-        times += [waits.created_at] if waits and waits.created_at else []
-        return next((t for t in times if is_in_whole_seconds(at, t)), at)
+                yield block_of(one)
 
     def _days(self, session: str, covered: frozenset[str]) -> list[tuple[date, list[MemoryFile]]]:
         """Return the dated files that hold the session and are not *covered*, by day, the newest day first."""

@@ -10,7 +10,6 @@ from __future__ import annotations
 import hashlib
 import json
 from dataclasses import field, replace
-from datetime import timedelta
 from enum import Enum
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
@@ -71,8 +70,6 @@ _PART_FIELDS: Final = ("text", "value", "content", "refusal", "output")
 WORD_FIELDS: Final = tuple(dict.fromkeys((*_TEXT_FIELDS, *_PART_FIELDS)))
 #: Types of parts in which a model thinks aloud: kept in the message, but not part of its words.
 _THINKING: Final = ("thinking", "redacted_thinking", "reasoning")
-#: Microseconds.
-_HALF_SECOND: Final = 500_000
 #: Levels that a message may be nested: recursive functions work on it, and Python allows a thousand nested calls.
 _MOST_LEVELS: Final = 200
 
@@ -127,16 +124,6 @@ class Message:
         """
         return fingerprints_of(self.raw, self.raw.get("role"), self.text, self.created_at)
 
-    @property
-    def possible_fingerprints(self) -> tuple[str, ...]:
-        """
-        The fingerprints by which it may have been seen, the surest first.
-
-        A time of whole seconds may be what another program has made of milliseconds.
-        """
-        marks = half_seconds_of(self.created_at) if self.created_at and not self.created_at.microsecond else ()
-        return (*self.fingerprints, *(fingerprint_of(mark, self.raw.get("role"), self.text) for mark in marks))
-
 
 @record
 class InvalidEntry:
@@ -183,41 +170,11 @@ def fingerprint_of(created_at: object, role: object, text: str) -> str:
 
 
 def fingerprints_of(fields: Mapping[str, Any], role: object, text: str, created_at: datetime | None) -> tuple[str, ...]:
-    """
-    Return the fingerprints for each time of the message: the first that was found, the one in *fields*, the moment.
-
-    The last is that of the half second of the moment, where it has milliseconds: another program may cut them off.
-    """
+    """Return the fingerprints for each time of the message: the first that was found, the one in *fields*, the moment."""
     times = [fields[name] for name in ("createdAtFound", "createdAt") if name in fields]
     if created_at:
         times.append(to_wire(created_at))
-        times += [_half_second(created_at)] if truncate_to_ms(created_at).microsecond else []
     return tuple(dict.fromkeys(fingerprint_of(time, role, text) for time in times or [None]))
-
-
-def half_seconds_of(whole: datetime) -> tuple[str, ...]:
-    """Return the half seconds of moments that another program may have made these whole seconds of, by cutting or rounding."""
-    half = timedelta(milliseconds=500)
-    try:
-        return tuple(_half_second(whole + n * half) for n in (0, 1, -1))
-    except OverflowError:  # at the ends of the calendar
-        return ()
-
-
-def is_in_whole_seconds(whole: datetime, t: datetime) -> bool:
-    """Return whether *whole* is the moment *t* in whole seconds, cut off or rounded."""
-    return not whole.microsecond and _half_second(t) in half_seconds_of(whole)
-
-
-def _half_second(t: datetime) -> str:
-    """
-    Return the half second that a moment is in, which is no time in any spelling.
-
-    >>> _half_second(from_wire("2026-01-15T01:02:03.456Z"))
-    '2026-01-15T01:02:03.0**Z'
-    """
-    half = 5 if t.microsecond >= _HALF_SECOND else 0
-    return f"{to_wire(t)[:-4]}{half}**Z"
 
 
 def why_undated(fields: Mapping[str, Any], created_at: datetime, zone: tzinfo) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from recalld.supervisor.archive.identity import contains_message
+from recalld.supervisor.archive.intake import contains_message
 
 WORDS = "我对花生过敏"
 

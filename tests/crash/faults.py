@@ -37,7 +37,7 @@ def only_fresh(original: Callable[..., Any]) -> Callable[..., Any]:
     return work
 
 
-def same_words(before: Sequence[str], after: Sequence[str]) -> dict[int, int]:
+def same_words(before: Sequence[str], after: Sequence[str], least: int = 2) -> dict[int, int]:
     """Take equal words for the same message, wherever they are."""
     places: dict[int, int] = {}
     for there, word in enumerate(after):

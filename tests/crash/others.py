@@ -315,7 +315,7 @@ class Respelled(Workload):
         life.say("二", "这一句带毫秒。", "2026-01-28T02:00:01.456Z")
         for entry in entries_of(life.disk):
             life.voice.said.add(entry["text"])
-        for spelled in ("{:%Y-%m-%d %H:%M:%S.%fZ}", "{:%Y-%m-%dT%H:%M:%S+00:00}"):
+        for spelled in ("{:%Y-%m-%d %H:%M:%S.%fZ}", "{:%Y-%m-%dT%H:%M:%S.%f+00:00}"):
             own = [
                 {"role": one["role"], "text": one["text"], "createdAt": spelled.format(from_wire(one["createdAt"]))}
                 for one in entries_of(life.disk)

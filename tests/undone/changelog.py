@@ -40,12 +40,6 @@ FIXED: Final = (
         "tests/archive/test_attachments.py::test_append_writes_a_picture_whatever_has_its_name",
     ),
     Undone(
-        "a time in whole seconds is another time",
-        "half_seconds_of(self.created_at) if self.created_at and not self.created_at.microsecond else ()",
-        "()",
-        "tests/archive/test_whole_seconds.py::test_intake_knows_a_message_without_its_id_in_whole_seconds",
-    ),
-    Undone(
         "an overflowing history waits for its day",
         "    if overflowing:\n        return",
         "    if False:\n        return",
