@@ -33,8 +33,7 @@ if TYPE_CHECKING:
     from .archive.journal import SeenJournal
     from .archive.memory_folder import MemoryFolder
     from .archive.prune import Trash
-    from .archive.quarantine import Quarantine
-    from .archive.unread import UnreadStore
+    from .archive.quarantine import Quarantine, UnreadStore
     from .context.receipts import ReceiptStore
     from .conversation.groups import Groups
     from .conversation.session_files import SessionFiles, SessionTalk
@@ -200,7 +199,7 @@ class Workspace:
 
     @store
     def unread(self) -> UnreadStore:
-        from .archive.unread import UnreadStore
+        from .archive.quarantine import UnreadStore
 
         return UnreadStore(self.files, self.paths)
 

@@ -18,14 +18,14 @@ from typing import TYPE_CHECKING
 from zlib import crc32
 
 from ..protocol.dated_file import REVISION, parse_dated, without_torn_end
-from ..protocol.message import Message, read_message
+from ..protocol.message import Message
 from ..protocol.paths import day_of_name, is_foreign
 from ..storage.errors import SupervisorError
-from ..storage.lenient_json import parse_json, recover
 from ..text.record import record
+from .history import history_copies
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
     from datetime import tzinfo
     from pathlib import Path
 
@@ -364,27 +364,3 @@ class ShownHistory:
 
     def _is_forgotten(self, entry: Entry) -> bool:
         return isinstance(entry, Message) and self._deletions.tombstones.has(entry)
-
-
-# ── the copies of history.json ───────────────────────────────────────────────
-
-
-def history_copies(files: Files, paths: WorkspacePaths, zone: tzinfo) -> Iterator[Message]:
-    """Yield the messages of every copy of history.json that is kept, and its own, the newest copies last."""
-    quarantined = (name for name in files.disk.names(paths.quarantine) if name.startswith("history.json."))
-    for path in (*(paths.quarantine / name for name in quarantined), paths.history_backup, paths.history):
-        yield from _messages(files, path, zone)
-
-
-def _messages(files: Files, path: Path, zone: tzinfo) -> Iterator[Message]:
-    version = files.read_stable(path)
-    if version is None:
-        return
-    try:
-        raws = parse_json(version.data)
-    except ValueError:
-        raws = recover(version.data).elements
-    for raw in raws if isinstance(raws, list) else ():
-        message = read_message(raw, zone)
-        if isinstance(message, Message) and message.id and message.created_at:
-            yield message

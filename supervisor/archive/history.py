@@ -11,16 +11,17 @@ import threading
 from contextlib import suppress
 from typing import TYPE_CHECKING, Final
 
-from ..protocol.message import History, parse_history, read_message, render_history
+from ..protocol.message import History, Message, parse_history, read_message, render_history
 from ..storage.errors import BadFile, Conflict, SupervisorError
 from ..storage.files import digest_of
-from ..storage.lenient_json import parse_json, render_json
+from ..storage.lenient_json import parse_json, recover, render_json
 from ..storage.texts import Text
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
     from contextlib import AbstractContextManager
     from datetime import tzinfo
+    from pathlib import Path
 
     from ..protocol.paths import WorkspacePaths
     from ..storage.disk import Stat
@@ -193,3 +194,24 @@ def _is_json(data: bytes) -> bool:
     except ValueError:
         return False
     return True
+
+
+def history_copies(files: Files, paths: WorkspacePaths, zone: tzinfo) -> Iterator[Message]:
+    """Yield the messages of every copy of history.json that is kept, and its own, the newest copies last."""
+    quarantined = (name for name in files.disk.names(paths.quarantine) if name.startswith("history.json."))
+    for path in (*(paths.quarantine / name for name in quarantined), paths.history_backup, paths.history):
+        yield from _messages(files, path, zone)
+
+
+def _messages(files: Files, path: Path, zone: tzinfo) -> Iterator[Message]:
+    version = files.read_stable(path)
+    if version is None:
+        return
+    try:
+        raws = parse_json(version.data)
+    except ValueError:
+        raws = recover(version.data).elements
+    for raw in raws if isinstance(raws, list) else ():
+        message = read_message(raw, zone)
+        if isinstance(message, Message) and message.id and message.created_at:
+            yield message

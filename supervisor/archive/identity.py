@@ -267,8 +267,8 @@ def _known_ids(history: History, known: Known) -> dict[int, str]:
     # the journal was deleted, or another program's messages were there last: all that was ever seen, in its order
     seen = [*filter(known.is_of_history, known.ids)]
     words = [message.fingerprint for _, message in timeless]
-    places = same_places([identity[2:18] for identity in seen], words, least=_SURE)
-    return ids | {timeless[there][0]: seen[here] for there, here in places.items()}
+    met = same_places([identity[2:18] for identity in seen], words, least=_SURE)
+    return ids | {timeless[there][0]: seen[here] for there, here in met.items()}
 
 
 def _keys_by_place(

@@ -20,6 +20,7 @@ from ..storage.errors import NewerFormat
 from ..storage.lenient_json import parse_json, render_json
 from ..text.lazy_re import lazy_re
 from .attachments import Attachments
+from .history import history_copies
 from .identity import renumbered
 from .journal_state import JournalState, accepted_line, line_of
 from .tombstones import Tombstones
@@ -265,8 +266,6 @@ class SeenJournal(JournalState):
 
     def record_overwritten(self, keys: Collection[Key]) -> None:
         """Record that messages are un-written again, which an older version of their file lacks, where a copy has them."""
-        from .deletions import history_copies  # lazy: it is seldom needed
-
         copies = history_copies(self._files, self._paths, self._zone) if keys else ()
         self.record_lost([*{message.key: message for message in copies if message.key in keys}.values()])
 

@@ -15,7 +15,7 @@ from ..storage.errors import BadFile, BadRequest
 from ..storage.lenient_json import not_utf8, recover
 from ..storage.texts import Text
 from .identity import add_messages, assign_ids, renumbered
-from .unread import unread_of
+from .quarantine import unread_of
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -27,8 +27,7 @@ if TYPE_CHECKING:
     from ..storage.files import Files
     from .history import HistoryStore
     from .journal import SeenJournal
-    from .quarantine import Quarantine
-    from .unread import Unread, UnreadStore
+    from .quarantine import Quarantine, Unread, UnreadStore
 
 
 def keep_damaged(history: HistoryStore, quarantine: Quarantine) -> bool:

@@ -16,7 +16,7 @@ from .check import Look, bad, odd
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from ..archive.unread import Unread
+    from ..archive.quarantine import Unread
     from .check import Faults
 
 #: How long a message may wait when no supervisor runs: some use recalld by a daily `run --until-settled`.

@@ -7,7 +7,8 @@ from datetime import UTC, datetime, timedelta
 from heapq import nlargest
 from typing import TYPE_CHECKING, Final
 
-from ..archive.deletions import history_copies, is_other
+from ..archive.deletions import is_other
+from ..archive.history import history_copies
 from ..protocol.attachments import attachments_of
 from ..protocol.dated_file import undated_in
 from ..protocol.message import Message, why_undated

@@ -13,7 +13,7 @@ from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 from ..archive.copies import contents, copies, is_named_like_ours
-from ..archive.deletions import history_copies
+from ..archive.history import history_copies
 from ..archive.intake import update_journal
 from ..forgetting.wanted import blocks_at
 from ..host.round import restore_history

@@ -14,7 +14,8 @@ from contextlib import suppress
 from dataclasses import field
 from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
-from ..archive.deletions import history_copies, is_other
+from ..archive.deletions import is_other
+from ..archive.history import history_copies
 from ..longterm.lines import Line, cut, filled, parse_entry, parse_refs, refuse_stale
 from ..protocol.dated_file import Block, parse_dated
 from ..protocol.paths import LONG_TERM

@@ -12,7 +12,7 @@ from dataclasses import field
 from pathlib import Path  # noqa: TC003 - the type of a request's field
 from typing import TYPE_CHECKING, Any
 
-from ..archive.unread import Unread  # noqa: TC001 - the type of an answer's field
+from ..archive.quarantine import Unread  # noqa: TC001 - the type of an answer's field
 from ..storage.errors import BadFile, BadRequest
 from ..storage.texts import Text
 from ..text.record import record
