@@ -29,16 +29,16 @@ class Room(NamedTuple):
 #: A file is in the room with the longest of its paths. Whoever makes a room smaller lowers its limit in the same commit
 #: (`python -m tests.test_house` prints today's sizes); one that wants more lines takes them from another, in the same commit.
 ROOMS: Final = (
-    Room("supervisor/text", most=2_880, goal=2_300),
+    Room("supervisor/text", most=2_875, goal=2_300),
     Room("supervisor/storage", most=2_780, goal=1_900),
-    Room("supervisor/protocol", most=5_580, goal=4_100),
-    Room("supervisor/archive", most=5_160, goal=3_900),
+    Room("supervisor/protocol", most=5_575, goal=4_100),
+    Room("supervisor/archive", most=5_155, goal=3_900),
     Room("supervisor/extracts", most=1_090, goal=950),
-    Room("supervisor/summaries", most=2_470, goal=1_850),
-    Room("supervisor/query supervisor/index supervisor/recall supervisor/context", most=10_610, goal=8_000),
+    Room("supervisor/summaries", most=2_465, goal=1_850),
+    Room("supervisor/query supervisor/index supervisor/recall supervisor/context", most=10_645, goal=8_000),
     Room("supervisor/longterm", most=1_290, goal=950),
-    Room("supervisor/conversation supervisor/replies", most=3_030, goal=2_300),
-    Room("supervisor/pool worker/pooled.py worker/crew.py", most=2_360, goal=1_400),
+    Room("supervisor/conversation supervisor/replies", most=3_025, goal=2_300),
+    Room("supervisor/pool worker/pooled.py worker/crew.py", most=2_355, goal=1_400),
     Room(
         "supervisor/checks/fleet_unit.py supervisor/interfaces/cli/fleet.py",
         most=320,
@@ -46,7 +46,7 @@ ROOMS: Final = (
     ),
     Room(
         "supervisor/forgetting supervisor/operations/forget.py supervisor/operations/undo.py supervisor/operations/prune.py",
-        most=1_610,
+        most=1_605,
         goal=950,
     ),
     Room("supervisor/host", most=3_250, goal=2_200),

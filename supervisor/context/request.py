@@ -13,11 +13,10 @@ from typing import TYPE_CHECKING, Final, Literal
 
 from ..protocol.inbox import DIRECT, Chat, chat_of
 from ..protocol.message import UNSAID, Message
-from ..recall.neighbours import is_asked_again, is_asking
+from ..recall.neighbours import is_asked_again
 from ..storage.clock import truncate_to_ms
 from ..text.record import record
 from ..text.same_words import same_words, sentences_in
-from ..text.tokenizer import tokens
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -30,9 +29,6 @@ if TYPE_CHECKING:
 
 #: What the score of a message of another project counts for, so that it is shown only where it answers much better.
 ELSEWHERE: Final = 0.6
-#: Characters of a message that may be a question and nothing else, and those of an input whose words are compared with it.
-_SHORT_QUESTION: Final = 80
-_MOST_ASKED: Final = 400
 
 
 @record
@@ -162,13 +158,12 @@ def _is_answered(one: Message, messages: Sequence[Message]) -> bool:
 
 @record(kw_only=True)
 class Contained:
-    """What the turn contains: ids of messages shown whole, sentences (`same_words`), questions asked at *now*, their words."""
+    """What the turn contains: ids of messages shown whole, sentences (`same_words`), questions asked at *now*."""
 
     messages: frozenset[str] = frozenset()
     questions: frozenset[str] = frozenset()
     sentences: frozenset[str] = frozenset()
     now: datetime
-    words: frozenset[str] = frozenset()
 
 
 def contained(asked: Asked, in_history: frozenset[str], now: datetime) -> Contained:
@@ -176,8 +171,7 @@ def contained(asked: Asked, in_history: frozenset[str], now: datetime) -> Contai
     questions = frozenset({asked.question.strip(), *(one.text.strip() for one in asked.inputs)} - {""})
     ids = in_history | asked.known | {one.id for one in asked.inputs if one.id}
     sentences = sentences_in([asked.summary, *(one.text for one in asked.before if one.id in in_history)])
-    words = frozenset(tokens(asked.question[:_MOST_ASKED]))
-    return Contained(messages=ids, questions=questions, sentences=sentences, now=now, words=words)
+    return Contained(messages=ids, questions=questions, sentences=sentences, now=now)
 
 
 def admit(hits: Iterable[Hit], audience: Audience, contained: Contained) -> tuple[list[Hit], list[tuple[Hit, str]]]:
@@ -210,14 +204,5 @@ def _repeats(passage: Passage, contained: Contained) -> str:
     if contained.sentences and "\n" not in passage.text and same_words(passage.text) in contained.sentences:
         return "in the history"
     text = passage.text.strip()
-    if text in contained.questions:
-        return "the question" if is_asked_again(text, passage.at, contained.now) else ""
-    return "the question" if passage.role == "user" and _asks_no_more(text, contained.words) else ""
-
-
-def _asks_no_more(text: str, asked: frozenset[str]) -> bool:
-    """Return whether a message is a short question with no word but those *asked*: it answers nothing."""
-    if len(text) > _SHORT_QUESTION or not is_asking(text):
-        return False
-    words = frozenset(tokens(text))
-    return bool(words) and words <= asked
+    is_same = text in contained.questions and is_asked_again(text, passage.at, contained.now)
+    return "the question" if is_same else ""

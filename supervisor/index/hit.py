@@ -171,8 +171,8 @@ class Nearness(Protocol):
     highest: float
     stands_out: bool
 
-    def like(self, unit: int) -> frozenset[int]:
-        """Return the passages that stand out as near to this one."""
+    def like(self, unit: int) -> Mapping[int, float]:
+        """Return what is near to this passage, the nearest first, as a part of the nearness from which two are alike."""
         ...
 
     def worth(self, units: Sequence[int]) -> Sequence[float]:

@@ -4,7 +4,11 @@ Of passages about the same thing the newest comes first: what was said later may
 Among the best answers, the user's passages that have most of what the best one has of the question's words are about the same
 thing, unless one of them names what the other lacks. The newest of them goes first, the oldest where the question is for what
 was before a change (原来, "originally"); a question for what was keeps the order. The others stay right behind: two birthdays
-look alike, too. Pure. The numbers were measured (docs/explanation/recall.md).
+look alike, too.
+
+What became of a fact is mostly said in other words ("okafor retired so my teeth are with new smile"). So each of the three best
+answers brings later statements of the user's with it, which are near to it by meaning or have a name of it. Pure. The numbers
+were measured (docs/explanation/recall.md).
 """
 
 from __future__ import annotations
@@ -13,12 +17,14 @@ import itertools
 import re
 from dataclasses import replace
 from datetime import date
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
 from ..query.calendar import is_day
 from ..query.intent import TENSE_WORDS, asks_before, asks_past
 from ..text.lazy_re import lazy_re
 from ..text.tokenizer import tokens
+from ..text.word_frequency import rarity_asked
 from .hit import LINK
 from .ranking import LOOKED_AT, begins_with_a_word, gate_of
 
@@ -38,10 +44,17 @@ _NEAR: Final = 0.5
 _USERS: Final = 0.6
 #: The share of the worth of the question's words in the best passage that another one about the same thing has as well.
 _SHARED: Final = 0.65
-#: How many of them come with the best one, and the share of its score that they have at least: before it they would hold down
-#: the answer in 7 of 100 questions where everything said looks alike (decision 0085).
-_MOST: Final = 2
-_BEHIND: Final = 0.999
+#: How many of the best answers bring later statements with them (`LATER_OF`): as many of each, by meaning and by a name.
+LATER_OF: Final = 3
+_MOST_ALIKE: Final = 5
+_MOST_NAMED: Final = 3
+#: From this part of the nearness from which two are alike a later statement comes along; so many may be close behind.
+LEAST_ALIKE: Final = 0.7
+_CLOSE: Final = 2
+#: The score that a later statement has at least, as a share: close behind the best answer, or where there is room. Before the
+#: best one it would hold down the answer in 2 to 7 of 100 questions (recall-tried.md, "Later statements").
+_BEHIND_BEST: Final = 0.999
+_IN_ROOM: Final = 0.3
 #: A word that is rarer than this is no everyday word of the language.
 _EVERYDAY: Final = 0.6
 #: The score of the passage that goes first, relative to the best one.
@@ -53,41 +66,71 @@ _SPEAKER: Final = lazy_re(r"\w{1,20}[:：]")
 _CORRECTS: Final = lazy_re(r"(?:[-*+]\s+)?(?:\d{4}-\d\d-\d\d\|[^|\n]*\|\s*)?(?:更正|correction) ?[:：]", re.IGNORECASE)
 
 
-def newest_first(query: Query, found: Sequence[Scored], alike: Collection[int] | None = None) -> list[Scored]:
+def newest_first(
+    query: Query,
+    found: Sequence[Scored],
+    alike: Mapping[int, Mapping[int, float]] | None = None,
+    names: Mapping[int, frozenset[str]] = MappingProxyType({}),
+) -> list[Scored]:
     """
     Return the answers, best first; of those about the same thing as the best one the newest, or the oldest, is before it.
 
-    Those about the same thing are *alike* by meaning, too (names of vectors; None: it is not known). What was said later, and
-    is alike though in other words, is right behind the best one.
+    *alike* has for the best answers (names of vectors) what is near to them by meaning, 1.0 where two are alike; None: it is
+    not known. Those about the same thing are alike, too. *names* has the names in each of the best answers, by which later
+    statements are about the same.
     """
     if not found or query.only_days or query.is_of_days:
         return list(found)
     best, is_of_before = found[0], asks_before(query.text)
-    worth = _worth(query, best.own(query.words))
-    is_told = best.candidate.day and best.candidate.role != "assistant" and not best.candidate.asks
-    if not is_told or (asks_past(query.text) and not is_of_before):
+    if asks_past(query.text) and not is_of_before:
         return list(found)
-    first = best
-    if worth:
-        looked_at = [one for one in found[1:LOOKED_AT] if _may_be_same(best, one, alike)]
-        same = [one for one in looked_at if _is_of_the_same(query, best, one, worth)]
-        first = (min if is_of_before else max)([best, *same], key=when)
-    later = [] if is_of_before else [one for one in found if one is not first and _is_later(best, one, alike or ())]
-    later.sort(key=when, reverse=True)
-    for one in later[:_MOST]:
-        one.parts = one.parts.reaching(max(one.score, best.score * _BEHIND), "days")
-        one.because.append("later")
-    kept = [best, *later[:_MOST], *(one for one in found[1:] if one not in later[:_MOST])]
+    first = _of_one_thing(query, found, alike, is_of_before=is_of_before)
+    kept = list(found) if is_of_before else _with_later(found, first, alike or {}, names)
     if first is best:
         return kept
     first.because.append(_OLDEST if is_of_before else _NEWEST)
-    return _ahead(first, kept, "days")
+    return _ahead(first, [best, *(one for one in kept if one is not best)], "days")
 
 
-def _is_later(best: Scored, other: Scored, alike: Collection[int]) -> bool:
-    """True if the *other* passage is a later statement of the user's, and alike by meaning."""
-    is_told = other.candidate.day and other.candidate.role != "assistant" and not other.candidate.asks
-    return bool(is_told) and other.candidate.unit in alike and when(other) > when(best)
+def _of_one_thing(
+    query: Query, found: Sequence[Scored], alike: Mapping[int, Mapping[int, float]] | None, *, is_of_before: bool
+) -> Scored:
+    """Return of the best answer and those about the same thing the newest one, or the oldest."""
+    best = found[0]
+    worth = _worth(query, best.own(query.words))
+    if not worth or not is_statement(best):
+        return best
+    near = None if alike is None else [unit for unit, part in alike.get(best.candidate.unit, {}).items() if part >= 1.0]
+    looked_at = [one for one in found[1:LOOKED_AT] if _may_be_same(best, one, near)]
+    same = [one for one in looked_at if _is_of_the_same(query, best, one, worth)]
+    return (min if is_of_before else max)([best, *same], key=when)
+
+
+def is_statement(one: Scored) -> bool:
+    """True if the passage has a day, and neither asks nor is the assistant's."""
+    return bool(one.candidate.day) and one.candidate.role != "assistant" and not one.candidate.asks
+
+
+def _with_later(
+    found: Sequence[Scored], first: Scored, alike: Mapping[int, Mapping[int, float]], names: Mapping[int, frozenset[str]]
+) -> list[Scored]:
+    """Return the answers, in which the best statements have brought later ones with them."""
+    least: dict[Scored, float] = {}
+    for n, best in enumerate(found[:LATER_OF]):
+        near, named = alike.get(best.candidate.unit, {}), names.get(best.candidate.unit, frozenset())
+        later = [one for one in found if one not in (best, first) and is_statement(one) and when(one) > when(best)]
+        later = later if is_statement(best) else []
+        later.sort(key=lambda one: -near.get(one.candidate.unit, 0.0))
+        close = [one for one in later[:_CLOSE] if near.get(one.candidate.unit, 0.0) >= 1.0]
+        of_name = [one for one in later if not named.isdisjoint(one.words)][:_MOST_NAMED]
+        close += [one for one in of_name if one.candidate.unit in near]
+        others = [one for one in later[:_MOST_ALIKE] if near.get(one.candidate.unit, 0.0) >= LEAST_ALIKE]
+        for one in [*close, *of_name, *others]:
+            least.setdefault(one, best.score * (_BEHIND_BEST if n == 0 and one in close else _IN_ROOM))
+    for one, score in least.items():
+        one.parts = one.parts.reaching(max(one.score, score), "days")
+        one.because.append("later")
+    return sorted(found, key=lambda one: (-one.score, one in least and -when(one)[0].toordinal()))
 
 
 def _may_be_same(best: Scored, other: Scored, alike: Collection[int] | None) -> bool:
@@ -181,6 +224,9 @@ def _tells_apart(query: Query, word: str, shared: Collection[str]) -> bool:
 _ANSWERS: Final = 3
 _PASSAGES: Final = 6
 _WEIGHT: Final = 0.15
+#: How many passages have a name at most that two statements share, and how rare it is in the language.
+_NAMED: Final = 3
+_NAME: Final = 0.6
 #: How many passages with these words are looked at, and how many of the best are ranked again with them.
 LINKED: Final = 30
 RANKED_AGAIN: Final = 60
@@ -230,3 +276,9 @@ def _is_partial(gate: Gate, one: Scored) -> bool:
 def _is_rare(query: Query, word: str, corpus: Corpus) -> bool:
     """True if the question lacks the word, and a few passages have it."""
     return word not in query.words and not is_day(word) and 1 < corpus.frequency(word) <= _PASSAGES
+
+
+def names_in(query: Query, one: Scored, corpus: Corpus) -> frozenset[str]:
+    """Return the words of the passage that few others have, and that are rare in the language: names, mostly."""
+    words = (word for word in one.words if not any(map(str.isdigit, word)) and _is_rare(query, word, corpus))
+    return frozenset(word for word in words if corpus.frequency(word) <= _NAMED and rarity_asked(word) >= _NAME)

@@ -82,7 +82,7 @@ class Verdict:
     worth: Mapping[str, float] = field(default_factory=dict)  # of each word of the request
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False)
 class Scored:
     """A candidate, its score with the reasons other than words, and its words that are related to the question's."""
 

@@ -26,7 +26,18 @@ from .bm25 import CONTEXT_WIDTHS, KNOWN, Corpus, respelled
 from .documents import decode_passage
 from .hit import LINK, MEANING, Answer, Hit, Miss, ScoreParts
 from .manifest import Manifest
-from .newest import LINKED, RANKED_AGAIN, newest_first, newest_of_equals, users_first, with_linked
+from .newest import (
+    LATER_OF,
+    LEAST_ALIKE,
+    LINKED,
+    RANKED_AGAIN,
+    is_statement,
+    names_in,
+    newest_first,
+    newest_of_equals,
+    users_first,
+    with_linked,
+)
 from .overlay import Overlay
 from .ranking import (
     Scored,
@@ -165,7 +176,7 @@ class View:
         query = with_related_words(query, self.corpora[0].frequency)
         units = [*self.overlay.by_unit, *self.unfiled.by_unit] if self.is_part else None
         near = asked(units) if asked and not query.only_days else None
-        reach = frozenset().union(*map(self._keys, tiers)) if near else frozenset()
+        reach = frozenset().union(*map(self._keys, tiers))
         for some in tiers:
             more, of_tiers = self.ranked(query, some, limit, least, near, reach)
             places = {one.candidate.source for one, _ in found}
@@ -208,11 +219,7 @@ class View:
 
         best = rank(query, known, self.corpora, self.k1, self.b, near)
         best = users_first(query, with_linked(query, best, self.corpora[0], with_those))
-        alike = near.like(best[0].candidate.unit) if near and best else None
-        more = self.same((alike or frozenset()) - {one.candidate.unit for one in best}, None)
-        best = newest_first(
-            query, [*best, *(Scored(one, ScoreParts(), [MEANING]) for one in more if one.source[0] in reach)], alike
-        )
+        best = self._with_newest(query, best, near, reach)
         if near and not near.stands_out and not any(one.is_worded for one in best):
             return [], Verdict()
         said = verdict(query, best, self.corpora[0], near)
@@ -225,6 +232,18 @@ class View:
             one.related = near_words(query, one) if one.own(query.words) else one.own(related)
             one.worth = worth_of(said.worth, query, one.words)
         return [(one, paths[one.candidate.source[0]]) for one in kept], said
+
+    def _with_newest(self, query: Query, best: Sequence[Scored], near: Nearness | None, reach: Collection[str]) -> list[Scored]:
+        """Return the answers as `newest_first` orders them, with later statements of the contents *reach* that they bring."""
+        told = {one.candidate.unit: one for one in best[:LATER_OF] if is_statement(one)}
+        alike = {unit: near.like(unit) for unit in told} if near else None
+        names = {unit: names_in(query, one, self.corpora[0]) for unit, one in told.items()}
+        units = {unit for some in (alike or {}).values() for unit, part in some.items() if part >= LEAST_ALIKE}
+        there = {one.candidate.source for one in best}
+        others = self.same(units, None) + self._having(frozenset().union(*names.values()), None)
+        more = {one.source: one for one in others if one.source not in there and one.source[0] in reach}
+        brought = [Scored(one, ScoreParts(), [MEANING] if one.unit in units else []) for one in more.values()]
+        return newest_first(query, [*best, *brought], alike, names)
 
     def same(self, units: Collection[int], keys: Collection[str] | None) -> list[Candidate]:
         """Return the passages with these vectors (`Document.unit`), of the contents *keys* (None: all), in no order."""
@@ -272,8 +291,7 @@ class View:
             of_days = self._found({}, {}, query.days, keys)
             there = [one for one in of_days if one.day and any(one.day in days for days in query.days)]
             tokens = [token for days in query.days if days.length <= FEW for token in day_tokens(days)]
-            about = self._found(dict.fromkeys(tokens, 1.0), {}, (), keys) if tokens else []
-            there += [one for one in about if one not in there and own_words(tokens, one)]
+            there += [one for one in self._having(tokens, keys) if one not in there]
             numbers = [word for word in query.words if word.isdigit()]
             return there + [
                 one
@@ -282,6 +300,11 @@ class View:
             ]
         # sorted by worth, so that a word related to two words of the question keeps the greater worth
         return self._found(words, dict(sorted(related, key=lambda one: one[1])), query.days, keys)
+
+    def _having(self, words: Collection[str], keys: Collection[str] | None) -> list[Candidate]:
+        """Return the candidates that have one of the *words* themselves."""
+        offered = self._found(dict.fromkeys(words, 1.0), {}, (), keys) if words else []
+        return [one for one in offered if own_words(words, one)]
 
     def _names_a_day_of(self, query: Query, one: Candidate) -> bool:
         """Return whether the words of the passage name a day of the question, in any year: it may have been ahead."""

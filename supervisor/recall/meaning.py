@@ -106,15 +106,15 @@ class Near:
         self.nearest: Mapping[int, float] = dict(zip(names[order].tolist(), above[order].tolist(), strict=True))
         self.nearest = {unit: far for unit, far in self.nearest.items() if far > _FROM}
 
-    def like(self, unit: int) -> frozenset[int]:
-        """Return what stands out as near to this passage."""
+    def like(self, unit: int) -> Mapping[int, float]:
+        """Return what is near to this passage, the nearest first, as a part of the nearness from which two are alike."""
         rows = [(one, one.rows(np.array([unit], np.uint64))[1]) for one in self._segments]
         vector = next((one.vectors(row)[0] for one, row in rows if len(row)), None)
         if vector is None or not vector.any():
-            return frozenset()
+            return {}
         near = Near(self._segments, vector, self._units, self._weight)
-        least = min(_ALIKE, _OF_MOST * near.most)
-        return frozenset(unit for unit, far in near.nearest.items() if far >= least and unit != _PROBE_UNIT)
+        alike = min(_ALIKE, _OF_MOST * near.most)
+        return {other: far / alike for other, far in near.nearest.items() if other not in (unit, _PROBE_UNIT)}
 
     def worth(self, units: Sequence[int]) -> list[float]:
         """Return what the nearness of each passage adds, as a share of the best score by words."""

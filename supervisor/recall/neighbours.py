@@ -8,7 +8,6 @@ with it; this is told by who speaks, how long it is and whether it asks. Other n
 
 from __future__ import annotations
 
-import re
 from datetime import timedelta
 from typing import TYPE_CHECKING, Final
 
@@ -38,15 +37,6 @@ _FEW_BYTES: Final = 40
 _BEFORE_BYTES: Final = 60
 #: Words of Chinese that ask wherever they are: 红油怎么炼.
 _WONDERS: Final = lazy_re("怎[么样]|什么|多少|[哪谁啥咋]")
-#: What an assistant says that it was not told, and asks for; not where it goes on: "…, but the shop opens".
-_ASKS_TO_TELL: Final = lazy_re(
-    r"\btell me (?!if\b|more\b)"
-    r"|(?:\byou (?:haven't|have not|didn't|did not) (?:told|tell|said|say|mention\w*)"
-    r"|\bI don't know(?! exactly| the exact))(?!.*\bbut\b)"
-    r"|^(?!.*(?:随时|如果|需要|(?:之前|上次|刚才|刚刚|已经)告诉)).*告诉我(?![的过])"
-    r"|(?:[你您](?:之前|还|也)*没有?(?:告诉|跟我|提|说(?![错对得]))|我不(?:知道|清楚))(?!.*(?:但|不过|可是))",
-    re.IGNORECASE,
-)
 
 
 def going_on(messages: Sequence[Message], now: datetime) -> Sequence[Message]:
@@ -70,12 +60,8 @@ def is_asked_again(text: str, at: datetime | None, now: datetime) -> bool:
 
     It is if it asks, or if it was said in the talk that goes on; what was told before that may be what is looked for.
     """
-    return is_asking(text) or (at is not None and (now - at).total_seconds() <= PAUSE_S)
-
-
-def is_asking(text: str) -> bool:
-    """Return whether a message asks something, or asks to be told."""
-    return is_question(text) or bool(_ASKS_TO_TELL.search(text)) or bool(_WONDERS.search(text))
+    is_asking = is_question(text) or bool(_WONDERS.search(text))
+    return is_asking or (at is not None and (now - at).total_seconds() <= PAUSE_S)
 
 
 def are_neighbours(one: Passage, other: Passage) -> bool:

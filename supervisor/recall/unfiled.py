@@ -122,19 +122,16 @@ class Unfiled:
     def with_forgotten(self, now: datetime) -> list[Message]:
         """Return the same, with those that were forgotten and that a program has put back."""
         with self._lock:
-            return self._messages(now)
-
-    def _messages(self, now: datetime) -> list[Message]:
-        self._journal.refresh()
-        self._unread = {}
-        journal, present = self._journal, self._present_messages(now)
-        ids = {message.id for message in present}
-        # the journal's copies have the names of pictures in place of their bytes
-        found = {one.key: journal.unwritten.get(one.key, one) for one in present if _is_unfiled(one, journal)}
-        # messages that another program has lost, or that wait in the drop-box
-        others = [*journal.unwritten.values(), *self._dropped()]
-        found |= {one.key: one for one in others if one.id not in ids and journal.file_of(one.key) is None}
-        return sorted(found.values(), key=lambda one: one.created_at or now)
+            self._journal.refresh()
+            self._unread = {}
+            journal, present = self._journal, self._present_messages(now)
+            ids = {message.id for message in present}
+            # the journal's copies have the names of pictures in place of their bytes
+            found = {one.key: journal.unwritten.get(one.key, one) for one in present if _is_unfiled(one, journal)}
+            # messages that another program has lost, or that wait in the drop-box
+            others = [*journal.unwritten.values(), *self._dropped()]
+            found |= {one.key: one for one in others if one.id not in ids and journal.file_of(one.key) is None}
+            return sorted(found.values(), key=lambda one: one.created_at or now)
 
     def searched(self, now: datetime) -> list[Message]:
         """Return the messages and those whose dated file is gone, oldest first."""

@@ -6,7 +6,7 @@ from datetime import timedelta
 
 import pytest
 
-from recalld.supervisor.context.request import Contained, admit, contained, for_project, resolve_input
+from recalld.supervisor.context.request import Contained, admit, for_project, resolve_input
 from recalld.supervisor.protocol.inbox import Chat
 from recalld.supervisor.recall.audience import ALONE, Audience
 from tests.archive.states import NOON, ODD, parsed_message
@@ -115,24 +115,6 @@ def test_audience_drops_hits_already_in_the_turn():
 
 
 @pytest.mark.parametrize(
-    ("question", "said", "kept"),
-    [
-        ("when is choir?", "where is choir", False),
-        ("合唱团几点排练", "合唱团在哪", False),
-        ("when is choir?", "choir is on Tuesdays", True),
-        ("is choir on Tuesday?", "choir is on Tuesday.", True),  # it says so
-        ("合唱团在哪", "合唱团今晚在哪，几点", True),  # it asks for more, and may be what is looked for
-        ("what was that again?", "what was that?", True),  # no word tells what about
-    ],
-)
-def test_question_of_before_with_no_word_more_answers_nothing(question, said, kept):
-    asked = resolve_input(question, [], ())
-    found = hit(9, said, message="m1", at=NOON - timedelta(weeks=3))
-    left = admit([found], ALONE, contained(asked, frozenset(), NOON))[1]
-    assert [why for _, why in left] == ([] if kept else ["the question"])
-
-
-@pytest.mark.parametrize(
     ("text", "ago", "kept"),
     [
         ("护照明年三月到期", timedelta(weeks=3), True),
@@ -141,7 +123,6 @@ def test_question_of_before_with_no_word_more_answers_nothing(question, said, ke
         ("护照什么时候到期？", timedelta(weeks=3), False),
         ("红油怎么炼", timedelta(weeks=3), False),
         ("where is my passport", timedelta(weeks=3), False),
-        ("tell me the joke again", timedelta(weeks=3), False),
     ],
 )
 def test_words_of_the_question_are_kept_where_they_told_it_long_ago(text, ago, kept):

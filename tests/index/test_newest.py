@@ -22,7 +22,7 @@ COSTS = "took the first levothyroxine, 50 micrograms, the gp wants bloods"
 COSTS_NOW = "the gp rang about the bloods, up to 75 micrograms levothyroxine"
 
 
-def ordered(question, *texts, roles=(), days=(), scores=(), alike=None):
+def ordered(question, *texts, roles=(), days=(), scores=(), alike=None, names=(), alike_of=None):
     """Return the texts, of one day after another and each scored half of the one before, in the order of the answer."""
     found = []
     for n, text in enumerate(texts):
@@ -34,8 +34,10 @@ def ordered(question, *texts, roles=(), days=(), scores=(), alike=None):
             term_numbers(words), " ".join(words), size, str(n), day, role, text.endswith("?"), False, ("", passage), n + 1
         )
         found.append(Scored(one, ScoreParts(scores[n] if scores else 8.0 * 0.5**n)))
-    query, near = parse_query(question, TODAY), None if alike is None else {n + 1 for n in alike}
-    return [texts[int(one.candidate.group)] for one in newest_first(query, users_first(query, found), near)]
+    query, parts = parse_query(question, TODAY), alike if isinstance(alike, dict) else dict.fromkeys(alike or (), 1.0)
+    near = None if alike is None else {1: {n + 1: part for n, part in parts.items()}}
+    ranked = newest_first(query, users_first(query, found), alike_of or near, {1: frozenset(names)})
+    return [texts[int(one.candidate.group)] for one in ranked]
 
 
 @pytest.mark.parametrize(
@@ -196,8 +198,29 @@ def test_newest_first_draws_in_no_answer_and_no_question(texts, roles, question)
     assert ordered(question, *texts, roles=roles, alike=(2,)) == [*texts]
 
 
-def test_newest_first_brings_at_most_two_statements_and_hides_none():
+def test_newest_first_brings_the_nearest_close_and_hides_none():
     texts = ("牙医约在九月十二号", *(f"口腔科改到{n}号" for n in range(1, 6)))
-    found = ordered("牙医约的哪天", *texts, alike=range(1, 6), scores=(8.0, 1.0, 0.9, 0.8, 0.7, 0.6))
-    assert found[:3] == [texts[0], texts[5], texts[4]]
-    assert sorted(found) == sorted(texts)
+    near = {1: 1.1, 2: 1.5, 3: 1.2, 4: 1.4, 5: 1.3}
+    found = ordered("牙医约的哪天", *texts, alike=near, scores=(8.0, 1.0, 0.9, 0.8, 0.7, 0.6))
+    assert found == [texts[n] for n in (0, 4, 2, 5, 3, 1)]
+
+
+OKAFOR = ("dentist is dr okafor on the high st", "lunch with Ben", "okafor retired so my teeth are with new smile")
+
+
+@pytest.mark.parametrize("alike", [{2: 0.5}, {}, None])
+def test_newest_first_brings_a_later_statement_with_a_name_of_the_best(alike):
+    assert ordered("whos my dentist", *OKAFOR, names=("okafor",), scores=(8.0, 2.0, 0.1), alike=alike)[1] == OKAFOR[2]
+    assert ordered("whos my dentist", *OKAFOR, scores=(8.0, 2.0, 0.1), alike=alike) == [*OKAFOR]
+
+
+def test_newest_first_leaves_better_answers_before_what_is_less_near():
+    assert ordered("whats my number again", *NUMBERS, alike={2: 0.8}, scores=(8.0, 4.0, 0.1)) == [*NUMBERS]
+    assert ordered("whats my number again", *NUMBERS, alike={2: 0.8}, scores=(8.0, 2.0, 0.1))[1] == NUMBERS[2]
+    assert ordered("whats my number again", *NUMBERS, alike={2: 0.6}, scores=(8.0, 2.0, 0.1)) == [*NUMBERS]
+
+
+def test_newest_first_brings_the_later_statements_of_the_second_answer_too():
+    texts = ("mums number is 07700 900318", *NUMBERS)
+    ranked = ordered("whats my number", *texts, days=(9, 0, 1, 2), scores=(8.0, 7.0, 1.0, 0.5), alike_of={2: {4: 1.2}})
+    assert ranked == [texts[0], texts[1], texts[3], texts[2]]

@@ -66,7 +66,7 @@ def test_recall_finds_what_is_said_of_a_name_that_an_answer_gives(world, questio
     world.refresh()
     found = world.search(question)
     assert found.hits[0].unit.text == who
-    assert [hit.because for hit in found.hits if hit.unit.text == what] == [("link",)]
+    assert [hit.because for hit in found.hits if hit.unit.text == what] == [("link", "later")]
     block = world.inject(question, found).memory
     assert who in block
     assert what in block
