@@ -121,21 +121,6 @@ ORDER: Final = (
     (("log", "rotate_bytes"), ("log", "keep_bytes")),
 )
 
-#: Planned keys, which do nothing yet: a configuration that sets one is refused. The change that adds the feature removes its
-#: keys here.
-PLANNED: Final = frozenset(
-    (section, name)
-    for section, names in {
-        "turns": ("greeting",),
-        "summarize": (
-            "max_chars",
-            "message_chars",
-            "skip_chars",
-        ),
-    }.items()
-    for name in names
-)
-
 #: Keys that the file written by `init` shows as comments, with an example where the default says little.
 WORTH_KNOWING: Final = {
     ("llm", "base_url"): "http://127.0.0.1:11434/v1",
@@ -153,16 +138,9 @@ def load(toml: bytes | None, environ: Mapping[str, str]) -> Config:
     """
     The configuration from *toml* (the bytes of recalld.toml; None if there is none) and *environ*, whose variables win.
 
-    BadConfig, with one sentence, for the first key or value that is unknown or wrong, or a key that does nothing yet.
+    BadConfig, with one sentence, for the first key or value that is unknown or wrong.
     """
-    given_tables = tables(toml)
-    for section in filter(_planned_sections().__contains__, given_tables):
-        raise BadConfig(
-            f"[{section}]", Text("this section is planned and not there yet; take it out, since nothing comes of it")
-        )
-    given = gather(Config(), given_tables, environ, PREFIX, PLANNED)
-    for place in filter(PLANNED.__contains__, given):
-        raise BadConfig(dotted(place), Text("this key is planned and not there yet; take it out, since nothing comes of it"))
+    given = gather(Config(), tables(toml), environ, PREFIX)
     for smaller, larger in ORDER:
         less, more = _value(given, smaller), _value(given, larger)
         if less > more and smaller in given:
@@ -184,7 +162,7 @@ def load(toml: bytes | None, environ: Mapping[str, str]) -> Config:
     # The variable with a model's key may begin with the prefix too; its value is never read here.
     others = OTHER_VARIABLES | {config.llm.api_key_env, config.embeddings.api_key_env, config.pool.key_env}
     others |= {name for name in environ if name.startswith(OF_A_FLEET)}
-    refuse_unknown_variables(config, environ, PREFIX, others, PLANNED)
+    refuse_unknown_variables(config, environ, PREFIX, others)
     if ("archive", "timezone") in given:
         find_zone(config.archive.timezone)
     return config
@@ -214,11 +192,6 @@ def _is_ours(serve: Serve) -> bool:
         return False
     is_here = host in ("localhost", "::1", "0.0.0.0", "::", serve.host.lower()) or host.startswith("127.")  # noqa: S104 - compared, not bound
     return is_here and port == serve.port
-
-
-def _planned_sections() -> set[str]:
-    """Return the sections all of whose keys are planned."""
-    return {section for section, _ in PLANNED} - {section for section, _ in keys(Config()).keys() - PLANNED}
 
 
 def tables(toml: bytes | None, file: str = FILE) -> dict[str, object]:
@@ -348,19 +321,10 @@ and contradict each other, the configuration is refused.
 """
 
 
-_NOT_THERE_YET: Final = """\
-## Not there yet
-
-These keys are planned. Nothing reads them, and a file or a variable that sets one is refused with exit code 78; so is
-a file with a section that has no other keys:
-"""
-
-
 def main() -> None:
     """Print docs/reference/configuration.md."""
     order = "\n".join(f"* `{dotted(smaller)}` ≤ `{dotted(larger)}`" for smaller, larger in ORDER)
-    planned = "\n".join(f"* `{dotted(place)}`" for place in keys(Config()) if place in PLANNED)
-    print(f"{_INTRODUCTION}{_reference(Config())}\n{_BETWEEN}\n{order}\n\n{_NOT_THERE_YET}\n{planned}")
+    print(f"{_INTRODUCTION}{_reference(Config())}\n{_BETWEEN}\n{order}")
 
 
 def literal(value: object) -> str:
@@ -373,8 +337,6 @@ def _reference(defaults: Config) -> str:
     parts: list[str] = []
     last = None
     for (section, name), key in keys(defaults).items():
-        if (section, name) in PLANNED:
-            continue
         if section != last:
             title, table = (f"[{section}]", getattr(defaults, section)) if section else ("Top of the file", defaults)
             parts += [f"\n## {title}\n", f"{_first_line(table)}\n", "| key | default | takes | 003 | meaning |"]

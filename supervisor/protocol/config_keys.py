@@ -297,7 +297,6 @@ class Turns(Section):
         "summary",
     )
     wait: timedelta = duration("2m", "How long a turn waits for the model at most; then it goes on without.", least="1s")
-    greeting: bool = flag(False, "Greet the user after a long silence.")
 
 
 @section
@@ -331,9 +330,6 @@ class Summarize(Section):
     message_threshold: int = whole(20, "More new messages than this in a session are summed up (`turns.overflow`).")
     char_threshold: int = whole(10000, "More new characters than this in a session are summed up (`turns.overflow`).")
     keep_recent: int = whole(10, "How many of its newest messages stay out of that.")
-    max_chars: int = whole(4000, "The most characters of the conversation that the model gets.", least=100)
-    message_chars: int = whole(300, "A message of more characters is cut before the model gets it.", least=20)
-    skip_chars: int = whole(8, "Small talk of at most this many characters is left out.")
     char_limit: int = whole(2000, "The most characters of the summary, within a quarter of the context.", least=20, most=20_000)
 
 

@@ -237,17 +237,11 @@ def gather(
     tables: Mapping[str, object],
     environ: Mapping[str, str],
     prefix: str,
-    planned: Collection[Place] = (),
 ) -> dict[Place, object]:
-    """
-    The values that *tables* and the variables of *prefix* set; variables win. BadConfig at the first fault.
-
-    No error suggests a *planned* key, which its caller refuses.
-    """
+    """The values that *tables* and the variables of *prefix* set; variables win. BadConfig at the first fault."""
     known = keys(defaults)
-    there = [place for place in known if place not in planned]
-    sections = {section for section, _ in there if section}
-    given = {place: _read(known, there, place, value) for place, value in _flattened(tables, sections)}
+    sections = {section for section, _ in known if section}
+    given = {place: _read(known, place, value) for place, value in _flattened(tables, sections)}
     for place, key in known.items():
         name = variable(prefix, place)
         if name in environ:
@@ -269,14 +263,9 @@ def refuse_unknown_variables(
     environ: Mapping[str, str],
     prefix: str,
     others: Collection[str],
-    planned: Collection[Place] = (),
 ) -> None:
-    """
-    Raise BadConfig for a variable of *prefix* that belongs to no key and is not in *others*; its value is never shown.
-
-    The variables of *planned* keys have been refused before.
-    """
-    known = {variable("", place) for place in keys(defaults) if place not in planned}
+    """Raise BadConfig for a variable of *prefix* that belongs to no key and is not in *others*; its value is never shown."""
+    known = {variable("", place) for place in keys(defaults)}
     for name in sorted(environ):
         bare = name.removeprefix(prefix)
         if name.startswith(prefix) and bare not in known and name not in others:
@@ -345,11 +334,11 @@ def _flattened(tables: Mapping[str, object], sections: Collection[str]) -> Itera
             yield ("", name), value
 
 
-def _read(known: Mapping[Place, Key], there: Collection[Place], place: Place, value: object) -> object:
+def _read(known: Mapping[Place, Key], place: Place, value: object) -> object:
     if place not in known:
         section, name = place
-        elsewhere = [dotted(other) for other in there if other[1] == name]
-        meant = _suggestion(elsewhere[0] if elsewhere else dotted(place), map(dotted, there))
+        elsewhere = [dotted(other) for other in known if other[1] == name]
+        meant = _suggestion(elsewhere[0] if elsewhere else dotted(place), map(dotted, known))
         raise BadConfig(dotted((section, _printable(name))), Text("there is no such key{meant}", meant=meant))
     return _checked(known[place], dotted(place), value)
 

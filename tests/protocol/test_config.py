@@ -15,7 +15,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from recalld.supervisor.protocol.config import PLANNED, Config, language_key, literal, load, render_default
+from recalld.supervisor.protocol.config import Config, language_key, literal, load, render_default
 from recalld.supervisor.protocol.settings import dotted, keys, read_duration, read_size, variable
 from recalld.supervisor.storage.errors import BadConfig
 
@@ -34,11 +34,11 @@ PROMISED = """
     context.history_tokens 4096 · context.min_messages 5 · context.max_messages 20 · context.message_chars 500
     llm.provider auto · llm.temperature 0.3 · llm.timeout 10m · llm.max_calls_per_day 200
     worker.concurrency 3 · worker.lease 120s · worker.beat 15s · tokens.cjk_weight 1.0
-    turns.reply off · turns.overflow off · turns.greeting False · turns.tries 3
+    turns.reply off · turns.overflow off · turns.tries 3
     conversation.limit 0.8 · conversation.max_messages 50 · conversation.keep_turns 3 · conversation.summary_in system
     conversation.max_history 100 · conversation.overflow_min 3
-    summarize.message_threshold 20 · summarize.char_threshold 10000 · summarize.keep_recent 10 · summarize.max_chars 4000
-    summarize.message_chars 300 · summarize.skip_chars 8 · summarize.char_limit 2000
+    summarize.message_threshold 20 · summarize.char_threshold 10000 · summarize.keep_recent 10
+    summarize.char_limit 2000
     tools.search_results 15 · tools.dialect recall · serve.host 127.0.0.1 · serve.port 0 · privacy.redact llm
     log.rotate_bytes 10MB · log.keep_days 30 · log.keep_bytes 500MB
     care.allow_network_fs False · care.poll 1s · care.tree_poll 5s · care.quarantine_limit 10
@@ -113,7 +113,7 @@ def test_load_prefers_environment_variables_to_the_file() -> None:
     assert config.archive.interval == timedelta(seconds=90)
 
 
-@pytest.mark.parametrize("place", [place for place in KEYS if place not in PLANNED], ids=dotted)
+@pytest.mark.parametrize("place", KEYS, ids=dotted)
 def test_load_accepts_the_default_of_every_key_from_file_and_environment(place: tuple[str, str]) -> None:
     section, name = place
     default = KEYS[place].default
@@ -123,7 +123,7 @@ def test_load_accepts_the_default_of_every_key_from_file_and_environment(place: 
     assert load(None, {variable("RECALLD_", place): text}) == Config()
 
 
-@pytest.mark.parametrize("place", [place for place in KEYS if place not in PLANNED], ids=dotted)
+@pytest.mark.parametrize("place", KEYS, ids=dotted)
 def test_load_refuses_a_value_of_the_wrong_type_for_every_key(place: tuple[str, str]) -> None:
     section, name = place
     toml = (f"[{section}]\n" if section else "") + f"{name} = 2026-01-31T08:00:00Z\n"
@@ -177,7 +177,7 @@ REFUSED = {
     "[serve]\nhost = '::1'\nport = 80\nupstream = 'http://[::1]'": ("serve.upstream", "the address of recalld itself"),
     "[serve]\nskip = ['(']": ("serve.skip", "'('"),
     "[summarize]\nx = 1": ("summarize.x", ""),
-    "[turns]\ngreeting = true": ("turns.greeting", "this key is planned and not there yet"),
+    "[turns]\ngreeting = true": ("turns.greeting", "there is no such key"),
     "serve = 3": ("serve", ""),
     "[tool]\nx = 1": ("[tool]", "perhaps tools is meant"),
     "[recall]\ndialect = 'lines'": ("recall.dialect", "perhaps tools.dialect is meant"),
@@ -239,7 +239,7 @@ def test_language_key_is_read_from_a_wrong_configuration(toml: bytes | None, env
         ("RECALLD_RECALL_MAX_HITS", "五", "'五' is not allowed, give a whole number"),
         ("RECALLD_RECALL_MAX_HITS", "", "'' is not allowed"),
         ("RECALLD_RECALL_K1", "nan", "nan is not allowed"),
-        ("RECALLD_TURNS_GREETING", "也许", "'也许' is not allowed, give true or false"),
+        ("RECALLD_PRIVACY_PERSONAL", "也许", "'也许' is not allowed, give true or false"),
         ("RECALLD_ARCHIVE_BACKOFF", ",", "a list of times"),
         ("RECALLD_LLM_MODEL", "\udc80", "a name on one line"),
     ],

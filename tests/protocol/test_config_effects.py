@@ -28,10 +28,10 @@ from recalld.supervisor.operations.long_term import WriteRequest, write
 from recalld.supervisor.operations.opening import OpeningRequest, opening
 from recalld.supervisor.operations.operation import Caller, perform
 from recalld.supervisor.pool.cargo import unpacked
-from recalld.supervisor.protocol.config import PLANNED, Config, literal, load
+from recalld.supervisor.protocol.config import Config, literal
 from recalld.supervisor.protocol.inbox import Chat
 from recalld.supervisor.protocol.paths import check_filesystem
-from recalld.supervisor.protocol.settings import dotted, keys, variable
+from recalld.supervisor.protocol.settings import dotted, keys
 from recalld.supervisor.recall.embeddings import Server
 from recalld.supervisor.storage.errors import BadConfig, NoSummary
 from recalld.worker.__main__ import main
@@ -56,8 +56,6 @@ ROOT = Path(__file__).parents[2]
 NOW = at("2026-01-31T10:00")
 KEYS = {dotted(place): key for place, key in keys(Config()).items()}
 
-#: Keys that nothing reads yet, which `load` refuses.
-WAITING = frozenset(map(dotted, PLANNED))
 
 #: Where no server listens; a probe with a server puts the server's address in its place.
 NOWHERE = "http://127.0.0.1:9/v1"
@@ -1055,26 +1053,6 @@ def test_config_key_changes_what_can_be_observed(tmp_path: Path, key: str) -> No
     assert len(set(map(repr, found.values()))) == len(found), "every value makes a difference"
 
 
-# ── the keys that wait ───────────────────────────────────────────────────────
-
-
-@pytest.mark.parametrize("key", sorted(WAITING))
-def test_config_refuses_a_key_that_does_nothing_yet(tmp_path: Path, key: str) -> None:
-    """Also at its default: who sets it expects something of it."""
-    default = KEYS[key].default
-    section = key.partition(".")[0]
-    name = variable("RECALLD_", tuple(key.split(".")))  # type: ignore[arg-type]
-    all_wait = {one for one in KEYS if one.startswith(f"{section}.")} <= WAITING
-    given = [
-        (toml({key: default}).encode(), {}, rf"\[{section}\]: this section" if all_wait else f"{key}: this key"),
-        (None, {name: str(default).lower()}, f"{key}: this key"),
-    ]
-    for data, environ, what in given:
-        with pytest.raises(BadConfig, match=f"{what} is planned and not there yet; take it out") as caught:
-            load(data, environ)
-        assert caught.value.exit_code == 78
-
-
 def read_keys() -> set[str]:
     """
     The keys that the product's source reads: `config.section.key`, or `.key` where a section is handed on as a whole.
@@ -1104,12 +1082,6 @@ def is_config(node: ast.expr) -> bool:
     return name in {"config", "_config"}
 
 
-def test_config_keys_have_an_effect_or_wait_for_their_feature() -> None:
-    assert EFFECTS.keys() | WAITING == KEYS.keys()
-    assert not EFFECTS.keys() & WAITING
-
-
-def test_config_waiting_keys_are_read_by_nothing() -> None:
-    read = read_keys()
-    assert read & WAITING == set(), "what is read has an effect: it belongs in EFFECTS"
-    assert EFFECTS.keys() - read == set()
+def test_config_keys_are_read_and_have_an_effect() -> None:
+    assert EFFECTS.keys() == KEYS.keys()
+    assert EFFECTS.keys() - read_keys() == set()
