@@ -33,7 +33,7 @@ COMMANDS = {
     "inject, Chinese": ["inject", "--query", ASKED["Chinese"]],
     "search": ["search", "backup"],
     "status": ["status"],
-    "plan": ["plan"],
+    "plan": ["status", "--plan"],
     "context": ["context", "--query", ASKED["English"]],
     "hook": ["hook", "claude-code"],
 }

@@ -7,7 +7,7 @@ What a turn waits for as a whole command, from its start to its end, compared wi
     python -m bench.commands --alone --runs 20      only what hooks call, without a supervisor
 
 `recalld inject` is asked with a supervisor running and without one, in English and Chinese, over made-up talk (talk.py) in dated
-files, and what else hooks call, `append`, `status`, `plan`, `get`, `search`, with `--version` and `--help`; `qmd search` (BM25, no
+files, and what else hooks call, `append`, `status`, `status --plan`, `get`, `search`, with `--version` and `--help`; `qmd search` (BM25, no
 model, its own index over the same files) is told the same words. Beside them is the import of tantivy, numpy and rank-bm25, which no
 search can go below. All take turns in one run; figures are minima and medians in milliseconds, on the wall and of the processor, and
 times those of `python -I -S -c pass`. RECALLD_* and QMD's settings are defaults; each has folders of its own for what it keeps. The
@@ -45,7 +45,7 @@ ASKED = {"English": "server backup failed because", "Chinese": "服务器 备份
 HOOKS = (
     ["append", "--role", "user", "--text", "hi"],
     ["status"],
-    ["plan"],
+    ["status", "--plan"],
     ["get", "memory.md"],
     ["search", "backup"],
     ["--version"],

@@ -27,9 +27,8 @@ from typing import TYPE_CHECKING
 
 from recalld import Memory, SupervisorError, register_all_tools
 from recalld.supervisor.host.round import run_round
-from recalld.supervisor.interfaces.cli.app import run_command
 from recalld.supervisor.interfaces.cli.call import Call
-from recalld.supervisor.interfaces.cli.main import commands
+from recalld.supervisor.interfaces.cli.main import run_command
 from recalld.supervisor.interfaces.locate import folder_id
 from recalld.supervisor.interfaces.serve import Answers
 from recalld.supervisor.interfaces.socket_server import OperationRequest
@@ -105,7 +104,7 @@ def interfaces(memory: Memory) -> Mapping[str, Callable[[str], str]]:
         told = io.StringIO()
         who = ("--session", GROUP["session"], "--chat", "group")
         with contextlib.redirect_stdout(told), contextlib.redirect_stderr(told):
-            code = run_command(commands(), Call(["-w", str(ws.paths.root), "--now", NOW, *argv, *who], {"LANG": "en_US.UTF-8"}))
+            code = run_command(Call(["-w", str(ws.paths.root), "--now", NOW, *argv, *who], {"LANG": "en_US.UTF-8"}))
         return f"{code} {told.getvalue()}"
 
     def python(word: str) -> str:

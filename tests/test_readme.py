@@ -49,7 +49,7 @@ def test_chinese_pages_link_to_the_chinese_version_where_there_is_one():
 
 @BOTH
 def test_readme_names_only_existing_commands_and_scripts(text):
-    known = set(main.commands().commands)
+    known = set(main.COMMAND_LINE.commands)
     named = set(
         re.findall(r"\brecalld (?:-w \S+ )?([a-z]+)\b", "\n".join([*commands(text), *re.findall(r"`([^`\n]+)`", text)]))
     )

@@ -16,7 +16,7 @@ from babel.messages.extract import extract_from_dir
 from babel.messages.frontend import parse_keywords
 from babel.messages.pofile import read_po, write_po
 
-from recalld.supervisor.interfaces.cli.main import commands
+from recalld.supervisor.interfaces.cli.main import COMMAND_LINE
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -57,7 +57,7 @@ def extracted() -> Catalog:
 
 def helps() -> Iterator[str]:
     """The help of each command and of each of its options."""
-    pending = [commands()]
+    pending = [COMMAND_LINE]
     while pending:
         command = pending.pop()
         pending += getattr(command, "commands", {}).values()

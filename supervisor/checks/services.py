@@ -151,7 +151,7 @@ def _of_the_units(one: Installed) -> Faults:
         elif origin.edited:
             aside = f"mv {quote(str(path))} {quote(f'{path}.aside')}"
             yield odd(
-                "{unit} was edited; `{aside}` moves it away and `{command}` makes it again. What you add with `systemctl edit` stays in use.",
+                "{unit} was edited; `{command}` makes it as it was and keeps a copy of it, and what you add with `systemctl edit` stays in use.",
                 unit=path,
                 aside=aside,
                 command=again,
@@ -203,13 +203,13 @@ def clients(look: Look) -> Faults:
         where = f" --project {quote(one.project)}" if one.project else ""
         again = f"recalld connect {one.client} --yes{where}"
         if one.client not in CLIENTS:
-            left[one.client] = f"recalld disconnect {one.client}{where}"
+            left[one.client] = f"recalld connect {one.client} --remove{where}"
             continue
         try:
             text = Path(one.path).read_text(encoding="utf-8", errors="replace")
         except OSError:
             yield odd(
-                "{path} no longer has what connects {client}; `{command}` puts it in again, `recalld disconnect {client} --yes` forgets it.",
+                "{path} no longer has what connects {client}; `{command}` puts it in again, `recalld connect {client} --remove --yes` forgets it.",
                 client=one.client,
                 path=one.path,
                 command=again,
@@ -259,7 +259,7 @@ def _of_a_hook(look: Look, one: Connection, text: str, again: str) -> Faults:
     program, *rest = split(one.command)
     if json.dumps(one.command, ensure_ascii=False)[1:-1] not in text:
         yield odd(
-            "{path} no longer has what connects {client}; `{command}` puts it in again, `recalld disconnect {client} --yes` forgets it.",
+            "{path} no longer has what connects {client}; `{command}` puts it in again, `recalld connect {client} --remove --yes` forgets it.",
             client=one.client,
             path=one.path,
             command=again,

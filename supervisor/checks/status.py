@@ -1,4 +1,4 @@
-"""The answers of `recalld status` and `recalld plan`: the state of the workspace, and what the next run would do."""
+"""The answers of `recalld status`, also with --plan: the state of the workspace, and what the next run would do."""
 
 from __future__ import annotations
 

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 #: Commands that a running supervisor answers, since it has the index open and its modules loaded.
 SERVED_COMMANDS: Final = frozenset(
-    {"inject", "context", "search", "get", "why", "append", "status", "plan", "write", "read", "delete", "stats", "invalidate"}
+    {"inject", "context", "search", "get", "why", "append", "status", "write", "read", "delete", "invalidate"}
 )
 #: The exit code of a message whose id can't be printed (protocol.md, 8.2).
 _UNPRINTED: Final = 74
@@ -94,18 +94,10 @@ def _run_here(argv: list[str], once: dict[str, Any] | None, *, is_mute: bool) ->
     from .cli.call import Call, Once, run_and_exit
 
     call = Call(argv, once=Once.of(once) if once else None, is_mute=is_mute)
-    if _is_served(argv):
-        from .cli.plain import plain_command
+    from .cli.main import run_command
 
-        if plain := plain_command(argv):
-            command, given = plain
-            run_and_exit(call, lambda: command(call, **given), at_once=True)
-    from .cli.app import run_command, shows_help
-    from .cli.main import commands
-
-    asked = "" if shows_help(call) else command_of(argv)
     # an MCP client that has gone expects this process to be gone, too
-    run_and_exit(call, lambda: run_command(commands(asked), call), at_once=command_of(argv) == "mcp")
+    run_and_exit(call, lambda: run_command(call), at_once=_is_served(argv) or command_of(argv) == "mcp")
 
 
 def _once(argv: list[str]) -> dict[str, Any] | None:

@@ -7,6 +7,7 @@ This module imports almost nothing, since a turn waits for it.
 from __future__ import annotations
 
 import os
+import sys
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -28,7 +29,11 @@ MAX_REQUEST: Final = 1 << 20
 
 
 def version() -> str:
-    """Return what `--version` prints."""
+    """Return what `--version` prints; the name of what pip has installed says it before anything is loaded."""
+    for folder in sys.path:
+        for name in os.listdir(folder) if os.path.isdir(folder) else ():
+            if name.startswith("recalld-") and name.endswith(".dist-info"):
+                return f"recalld {name.removeprefix('recalld-').removesuffix('.dist-info')}"
     from importlib.metadata import version
 
     return f"recalld {version('recalld')}"

@@ -37,16 +37,15 @@ from ..storage.errors import NotFound, SupervisorError
 from ..storage.noting import acting
 from ..storage.texts import Text, render
 from ..text.lazy_re import lazy_re
-from .locate import TOOL, version
+from .locate import MAX_REQUEST, PROTOCOL, TOOL, exchange, folder_id, socket_path, version
 from .tools.answers import ANSWERS, output_schema
 from .tools.registry import Reply
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
     from anyio.streams.memory import MemoryObjectSendStream
 
-    from .socket_client import SupervisorClient
     from .tools.definitions import Definition
     from .tools.memory_tools import MemoryTools
     from .tools.registry import ToolRegistry
@@ -247,3 +246,26 @@ def serve(registry: ToolRegistry, tools: MemoryTools, supervisor: SupervisorClie
         anyio.run(MemoryServer(registry, tools, supervisor).run_stdio_async)
     except* (BrokenPipeError, anyio.BrokenResourceError, anyio.ClosedResourceError):
         pass  # the client has gone; every write that was confirmed to it is on disk
+
+
+class SupervisorClient:
+    """The supervisor of the workspace at *root*, asked for *caller* ({session, chat, language}), who waits *take_s*."""
+
+    def __init__(self, root: str, caller: Mapping[str, str], take_s: float = 0.25) -> None:
+        self._root, self._take_s = root, take_s
+        self._caller = dict(caller)
+
+    def ask(self, name: str, request: Mapping[str, Any]) -> dict[str, Any] | None:
+        """Return {"answer": …} or {"error": {…}} of the operation; None if no supervisor answers."""
+        path = socket_path(self._root)
+        if not path:
+            return None
+        asked = {"version": PROTOCOL, "op": name, "request": request, "caller": self._caller, "folder": folder_id(self._root)}
+        line = json.dumps(asked).encode() + b"\n"
+        if len(line) > MAX_REQUEST:
+            return None
+        try:
+            answer = exchange(path, line, self._take_s)
+        except (OSError, ValueError, KeyError, TypeError):
+            return None
+        return answer if "answer" in answer or "error" in answer else None

@@ -26,10 +26,10 @@ from ..storage.noting import acting
 from ..storage.own_process import limit_malloc_arenas
 from ..storage.signals import on_signals
 from ..workspace import open_workspace
-from .cli.app import run_command
 from .cli.call import Once, ServedCall
+from .cli.main import run_command
 from .cli.output import event_printer
-from .cli.turn import commands
+from .entry import SERVED_COMMANDS
 from .locate import HOOK, TOOL, command_of, folder_id, named_workspace
 from .socket_server import Answering, CommandRequest, OperationRequest, serve_socket
 
@@ -219,12 +219,14 @@ class Answers:
 
 def _run(request: CommandRequest, served: Workspace) -> dict[str, Any]:
     """Run a command and return its output and its exit code."""
+    if command_of(request.argv) not in SERVED_COMMANDS:
+        raise ValueError("no command of a supervisor")
     own = {key: value for key, value in os.environ.items() if key.startswith("RECALLD_")}
     if _settings(request.environ) != _settings(own):
         raise ValueError("another configuration")
     once = None if request.once is None else Once.of(request.once)
     call = ServedCall(request.argv, request.environ, once, named_workspace(request.argv), served)
-    code = run_command(commands(), call)
+    code = run_command(call)
     return {"out": "".join(call.out), "err": "".join(call.err), "code": code}
 
 

@@ -1,7 +1,7 @@
 """
 The format of `.recalld/connections.json`: which clients are connected with the workspace, and what was put into their settings.
 
-`connect` and `disconnect` write it, `doctor` reads it. What is lost with it: `disconnect` then looks for recalld's entries by
+`recalld connect` writes it, `doctor` reads it. What is lost with it: `connect --remove` then looks for recalld's entries by
 what they start. Source: docs/reference/protocol.md, 12.
 """
 

@@ -203,7 +203,7 @@ def test_start_asks_for_more_time_while_a_first_index_is_made(me, machine):
     days = [date(2025, 11, 20) + timedelta(n) for n in range(60)]  # from fifty files on its work is in steps
     lines = [{"role": "user", "text": f"{WORDS} {day}", "createdAt": f"{day}T09:00:00Z"} for day in days]
     me.ok("append", "--jsonl", stdin="\n".join(map(json.dumps, lines)))
-    me.ok("archive")
+    me.ok("run", "--once")
     machine.do("systemd-analyze", "log-level", "debug")
     try:
         machine.do("recalld", "-w", me.root, "service", "install", "--system", me.name)

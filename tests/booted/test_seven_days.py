@@ -115,7 +115,7 @@ class Week:
     def _is_settled(self, now: datetime) -> bool:
         self.look_at_memory()
         soon = now + timedelta(minutes=5)  # before what failed is tried again
-        planned = json.loads(self.me.ok("plan", "--json", "--now", soon.isoformat()))
+        planned = json.loads(self.me.ok("status", "--plan", "--json", "--now", soon.isoformat()))
         due = [one for one in planned["summaries"] if not one["waitsUntil"]]
         return not due and not planned["dated"] and not any(self.me.json("status")["queue"].values())
 

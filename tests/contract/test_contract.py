@@ -17,9 +17,8 @@ from mcp import Client
 from recalld import Memory, SupervisorError, register_all_tools
 from recalld.supervisor.interfaces.http.changes import Changes
 from recalld.supervisor.interfaces.http.server import HttpThread, Place
-from recalld.supervisor.interfaces.mcp import MemoryServer
+from recalld.supervisor.interfaces.mcp import MemoryServer, SupervisorClient
 from recalld.supervisor.interfaces.serve import Answers
-from recalld.supervisor.interfaces.socket_client import SupervisorClient
 from recalld.supervisor.operations.codec import from_json, schema, to_json
 from recalld.supervisor.operations.operation import Caller, perform
 from recalld.supervisor.operations.table import NAMES, find
@@ -57,8 +56,8 @@ ANSWERS = [
         ("read", "--start", "1", "--end", "2"),
         ("memory_read", {"start_line": 1, "end_line": 2}),
     ),
-    Row("stats", {}, ("stats",)),
-    Row("plan", {}, ("plan",)),
+    Row("stats", {}, ("read", "--stats")),
+    Row("plan", {}, ("status", "--plan")),
     Row("index_status", {}, ("index", "status")),
     Row("prune", {"dry_run": True}, ("prune", "--dry-run")),
 ]

@@ -11,9 +11,8 @@ import pytest
 from recalld.supervisor.importing.notes import Copied
 from recalld.supervisor.importing.run import Imported, bring_in
 from recalld.supervisor.importing.source import NotImported
-from recalld.supervisor.interfaces.cli.app import run_command
 from recalld.supervisor.interfaces.cli.call import Call
-from recalld.supervisor.interfaces.cli.main import commands
+from recalld.supervisor.interfaces.cli.main import run_command
 from recalld.supervisor.storage.control import UNLIMITED
 from tests.importing import made
 
@@ -111,7 +110,7 @@ def test_import_of_a_folder_of_any_name_stays_below_notes(world, log, name, monk
     for folder in (log, log / ".库"):
         (folder / "a.md").write_text("# a\n")
     monkeypatch.chdir(log / "x.md" if name == ".." else log)
-    run_command(commands(), Call(["-w", str(world.root), "import", name], {}))
+    run_command(Call(["-w", str(world.root), "import", name], {}))
     assert {"库/a.md"} <= written(world) | ({"库/a.md"} if name != ".库" else set())
     assert {path.name for path in (world.root / "memory").glob("*.md")} == set()
     assert all("/" in one and not one.startswith(".") for one in written(world))
@@ -127,7 +126,7 @@ def test_import_of_a_folder_of_any_name_stays_below_notes(world, log, name, monk
 @pytest.mark.parametrize("dry_run", [["--dry-run"], []])
 def test_import_says_what_it_left_out(world, log, capsys, language, sentence, dry_run):
     path = str(packed(log, "好.md", "../上.md", link="链接.md"))
-    code = run_command(commands(), Call(["-w", str(world.root), "import", path, *dry_run], {"RECALLD_LANGUAGE": language}))
+    code = run_command(Call(["-w", str(world.root), "import", path, *dry_run], {"RECALLD_LANGUAGE": language}))
     assert (code, sentence in capsys.readouterr().out) == (65, True)
 
 
@@ -142,7 +141,7 @@ def test_import_of_a_chat_says_what_it_left_out_of_the_archive(world, log):
 
 def test_import_of_an_archive_with_no_good_name_says_so(world, log, capsys):
     path = packed(log, "/a.md", "../b.md")
-    assert run_command(commands(), Call(["-w", str(world.root), "import", str(path)], {})) == 65
+    assert run_command(Call(["-w", str(world.root), "import", str(path)], {})) == 65
     assert "Left out: 2." in capsys.readouterr().out
 
 

@@ -11,9 +11,8 @@ from typing import TYPE_CHECKING, Final
 import pytest
 
 from recalld.supervisor.importing.kinds import LEFT
-from recalld.supervisor.interfaces.cli.app import run_command
 from recalld.supervisor.interfaces.cli.call import Call
-from recalld.supervisor.interfaces.cli.main import commands
+from recalld.supervisor.interfaces.cli.main import run_command
 from tests.process.command import Command
 from tests.test_examples import LANGUAGES, ROOT, blocks
 
@@ -85,7 +84,7 @@ def package(tmp_path, monkeypatch) -> Iterator[Callable[[str], None]]:
 
 
 def imports(world: World, path: Path, language: str = "en") -> int:
-    return run_command(commands(), Call(["-w", str(world.root), "import", str(path)], {"RECALLD_LANGUAGE": language}))
+    return run_command(Call(["-w", str(world.root), "import", str(path)], {"RECALLD_LANGUAGE": language}))
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
@@ -131,6 +130,6 @@ def test_reader_may_yield_rubbish_which_is_counted(world, package, diary, capsys
 
 @pytest.mark.parametrize("client", LEFT)
 def test_client_whose_logs_are_no_longer_read_is_known_by_name(world, capsys, client):
-    assert run_command(commands(), Call(["-w", str(world.root), "import", client], {"RECALLD_LANGUAGE": "en"})) == 64
+    assert run_command(Call(["-w", str(world.root), "import", client], {"RECALLD_LANGUAGE": "en"})) == 64
     (sentence,) = capsys.readouterr().err.splitlines()
     assert f"no longer reads the logs of {LEFT[client]}" in sentence

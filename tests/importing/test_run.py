@@ -17,10 +17,9 @@ from recalld.supervisor.importing.run import Imported, bring_in
 from recalld.supervisor.importing.source import NotImported
 from recalld.supervisor.importing.staging import Staging
 from recalld.supervisor.importing.talk import Conversation, Said
-from recalld.supervisor.interfaces.cli.app import run_command
 from recalld.supervisor.interfaces.cli.call import Call
 from recalld.supervisor.interfaces.cli.import_logs import _who
-from recalld.supervisor.interfaces.cli.main import commands
+from recalld.supervisor.interfaces.cli.main import run_command
 from recalld.supervisor.storage.control import UNLIMITED, Control
 from recalld.supervisor.storage.errors import BadRequest
 from tests.importing import made
@@ -216,7 +215,7 @@ def test_import_says_who_talks_and_takes_the_name_of_the_owner(world, log, capsy
     path = str(made.whatsapp(log))
 
     def printed(*more: str) -> str:
-        run_command(commands(), Call(["-w", str(world.root), "import", path, *more], {"RECALLD_LANGUAGE": language}))
+        run_command(Call(["-w", str(world.root), "import", path, *more], {"RECALLD_LANGUAGE": language}))
         return "".join(capsys.readouterr())
 
     assert would in printed("--dry-run")

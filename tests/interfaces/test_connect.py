@@ -12,10 +12,10 @@ from pathlib import Path
 import pytest
 
 from recalld.supervisor.interfaces.connect.clients import CLIENTS, LEFT
-from recalld.supervisor.interfaces.connect.json_edits import NoJson, parse
 from recalld.supervisor.interfaces.connect.settings import Machine, client_names
 from recalld.supervisor.interfaces.hooks import entry
 from recalld.supervisor.interfaces.hooks.dialects import DIALECTS
+from recalld.supervisor.interfaces.proxy.places import NoJson, parse
 from recalld.supervisor.protocol import connections
 from recalld.supervisor.protocol.paths import WorkspacePaths
 from recalld.supervisor.storage.disk import RealDisk
@@ -299,21 +299,21 @@ def command(home) -> Command:
 
 
 def test_disconnect_shows_every_line_that_it_would_take_out(command, home):
-    shown = command("disconnect", "codex", "--dry-run").out
+    shown = command("connect", "--remove", "codex", "--dry-run").out
     for line in (home / ".codex" / "config.toml").read_text().splitlines():
         assert f"    - {line}\n" in shown
     assert "Nothing was written." in shown
 
 
 def test_what_was_written_is_told_in_the_past(command):
-    gone = command("disconnect", "codex", "--yes").out
+    gone = command("connect", "--remove", "codex", "--yes").out
     assert "deleted, since recalld had made it: hooks" in gone
     assert "hooks.json  added: hooks" in command("connect", "codex", "--yes").out
 
 
 def test_disconnect_names_the_workspace_that_the_client_is_connected_to(command, home):
-    ended = Command(home / "other", HOME=str(home), PATH="/usr/bin:/bin", CODEX_HOME="")("disconnect", "--yes")
-    assert f"Codex is connected to {home}/memory; `recalld -w {home}/memory disconnect`" in ended.out
+    ended = Command(home / "other", HOME=str(home), PATH="/usr/bin:/bin", CODEX_HOME="")("connect", "--remove", "--yes")
+    assert f"Codex is connected to {home}/memory; `recalld -w {home}/memory connect --remove`" in ended.out
 
 
 def test_a_refusal_is_in_one_language_and_ends_without_done(command, home):
@@ -337,20 +337,20 @@ def test_disconnect_forgets_what_doctor_found_about_the_clients(command, home):
         path.write_text(re.sub(r"[^\s\"]*/bin/recalld -w", "/gone/recalld -w", path.read_text()))
     assert command("doctor").code == 65
     assert "clients" in (state / "found.json").read_text()
-    command("disconnect", "codex", "--yes")
+    command("connect", "--remove", "codex", "--yes")
     assert "clients" not in (state / "found.json").read_text()
 
 
 def test_disconnect_works_for_a_workspace_that_can_not_be_opened(command, home):
     (home / "memory" / "recalld.toml").write_text("[[[")
-    gone = command("disconnect", "codex", "--yes")
+    gone = command("connect", "--remove", "codex", "--yes")
     assert (gone.code, "deleted, since recalld had made it: hooks" in gone.out) == (0, True)
     assert not (home / ".codex" / "hooks.json").exists()
 
 
 def test_disconnect_writes_nothing_into_a_folder_that_is_no_workspace(command, home):
     (home / "plain").mkdir()
-    Command(home / "plain", HOME=str(home), PATH="/usr/bin:/bin", CODEX_HOME="")("disconnect", "--yes")
+    Command(home / "plain", HOME=str(home), PATH="/usr/bin:/bin", CODEX_HOME="")("connect", "--remove", "--yes")
     assert list((home / "plain").iterdir()) == []
 
 
@@ -517,7 +517,10 @@ def test_the_preview_names_the_file_and_the_command_that_writes_it(command, home
     assert head in said
     assert run in said
     command("connect", "codex", "--project", str(project), "--yes")
-    assert f"dis{run}" in command("disconnect", "codex", "--project", str(project), RECALLD_LANGUAGE=language).out
+    assert (
+        f"{run[:-7]} --remove --yes`"
+        in command("connect", "--remove", "codex", "--project", str(project), RECALLD_LANGUAGE=language).out
+    )
     shown = json.loads(command("connect", "codex", "--project", str(project), "--json").out)
     assert shown["clients"][0]["files"][2]["file"] == f"{project}/说明.md"
 
@@ -651,8 +654,8 @@ def test_disconnect_of_a_client_that_left_names_the_lines_it_cant_take_out(home)
 
 def test_disconnect_without_names_takes_clients_that_left_with_it(command, home):
     connected_by_0_26(home)
-    assert "~/.gemini/settings.json  taken out: entries of recalld" in command("disconnect", "--yes").out
-    again = command("disconnect", "gemini-cli")
+    assert "~/.gemini/settings.json  taken out: entries of recalld" in command("connect", "--remove", "--yes").out
+    again = command("connect", "--remove", "gemini-cli")
     assert (again.code, "by hand what starts recalld, in ~/.gemini/settings.json" in again.err) == (64, True)
 
 

@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from recalld.supervisor.archive.diary import amounts_of
-from recalld.supervisor.interfaces.cli.app import LEFT, run_command
 from recalld.supervisor.interfaces.cli.call import Call, ServedCall
-from recalld.supervisor.interfaces.cli.main import commands
+from recalld.supervisor.interfaces.cli.main import LEFT, run_command
 from recalld.supervisor.storage.errors import BadRequest
 from recalld.supervisor.storage.texts import render
 from tests.world import World, at
@@ -21,28 +20,28 @@ if TYPE_CHECKING:
 
 def test_init_makes_the_workspace_at_the_path_that_is_given(tmp_path: Path, capsys, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    assert run_command(commands(), Call(["init", "记忆", "--json"])) == 0
+    assert run_command(Call(["init", "记忆", "--json"])) == 0
     assert json.loads(capsys.readouterr().out)["workspace"] == str(tmp_path / "记忆")
     assert (tmp_path / "记忆" / "recalld.toml").exists()
 
 
 def test_init_refuses_two_folders(tmp_path: Path, capsys, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    assert run_command(commands(), Call(["-w", "a", "init", "b"])) == BadRequest.exit_code
+    assert run_command(Call(["-w", "a", "init", "b"])) == BadRequest.exit_code
     assert "PATH and -w name two folders" in capsys.readouterr().err
     assert list(tmp_path.iterdir()) == []
-    assert run_command(commands(), Call(["-w", str(tmp_path / "a"), "init", "a"])) == 0, "one folder, named twice"
+    assert run_command(Call(["-w", str(tmp_path / "a"), "init", "a"])) == 0, "one folder, named twice"
 
 
 def test_run_says_that_it_makes_a_workspace_and_names_the_one_here(tmp_path: Path, capsys, monkeypatch):
     monkeypatch.chdir(tmp_path)
     for said in (f"recalld: there was no workspace at {tmp_path}/my w; a new one was made.\n", ""):
-        assert run_command(commands(), Call(["-w", "my w", "run", "--until-settled", "--no-worker"])) == 0
+        assert run_command(Call(["-w", "my w", "run", "--until-settled", "--no-worker"])) == 0
         assert capsys.readouterr().err == said
     for folder, named in ((tmp_path, "make it with `recalld init -w"), (tmp_path / "my w", "with `-w .`, or make one")):
         monkeypatch.chdir(folder)
         for command in (["status"], ["doctor"], ["append", "--role", "user", "--text", "好"]):
-            assert run_command(commands(), Call(["-w", "old w", *command])) == BadRequest.exit_code
+            assert run_command(Call(["-w", "old w", *command])) == BadRequest.exit_code
             told = capsys.readouterr().err
             assert (named in told, f"-w '{folder}/old w'`" in told) == (True, True)
 
@@ -52,10 +51,10 @@ def test_append_says_at_a_terminal_what_becomes_of_a_secret(tmp_path: Path, reda
     world = World(tmp_path, at("2026-01-31T10:00"), f'[privacy]\nredact = "{redact}"\n')
     for words, expected in {"the wifi password is hunter2-demo": said, "call Jonas on Friday": ""}.items():
         call = ServedCall(["append", "--role", "user", "--text", words], {"TERM": "xterm"}, None, "", world.ws)
-        assert run_command(commands(), call) == 0
+        assert run_command(call) == 0
         assert (expected in "".join(call.err), bool(call.err)) == (True, bool(expected))
     call = ServedCall(["append", "--role", "user", "--text", "PIN: 8841"], {}, None, "", world.ws)
-    assert (run_command(commands(), call), call.err) == (0, []), "a program reads no sentence"
+    assert (run_command(call), call.err) == (0, []), "a program reads no sentence"
 
 
 @pytest.mark.parametrize(
@@ -68,13 +67,13 @@ def test_append_says_at_a_terminal_what_becomes_of_a_secret(tmp_path: Path, reda
 def test_status_and_fsck_say_it_in_words_that_are_not_of_the_code(tmp_path: Path, capsys, language, known):
     World(tmp_path, at("2026-01-31T10:00"))
     said = ""
-    for command in ("status", "fsck"):
-        assert run_command(commands(), Call(["-w", str(tmp_path), command], {"RECALLD_LANGUAGE": language})) == 0
+    for command in (["status", "--all"], ["fsck"]):
+        assert run_command(Call(["-w", str(tmp_path), *command], {"RECALLD_LANGUAGE": language})) == 0
         said += capsys.readouterr().out
     assert [one for one in known if one not in said] == []
     assert [one for one in ("covered", "unwritten") if one in said] == []
     assert said.count(known[0]) == 2, "the same thing has one name"
-    assert run_command(commands(), Call(["-w", str(tmp_path), "status", "--json"])) == 0
+    assert run_command(Call(["-w", str(tmp_path), "status", "--json"])) == 0
     assert {"covered", "previous"} <= json.loads(capsys.readouterr().out).keys()
 
 
@@ -87,6 +86,6 @@ def test_amounts_are_in_the_singular_and_the_plural():
 @pytest.mark.parametrize("words", LEFT)
 def test_command_that_has_left_says_what_does_its_work_now(tmp_path: Path, capsys, words, language):
     command = ["-w", str(tmp_path), *words.split(), "--json"]
-    assert run_command(commands(), Call(command, {"RECALLD_LANGUAGE": language})) == BadRequest.exit_code
+    assert run_command(Call(command, {"RECALLD_LANGUAGE": language})) == BadRequest.exit_code
     assert capsys.readouterr().err == f"recalld: {render(LEFT[words], language)}\n"
     assert list(tmp_path.iterdir()) == []

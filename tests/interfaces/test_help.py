@@ -3,73 +3,65 @@
 from __future__ import annotations
 
 import re
-from copy import deepcopy
 
 import pytest
 
-from recalld.supervisor.interfaces.cli.app import run_command
 from recalld.supervisor.interfaces.cli.call import Call
-from recalld.supervisor.interfaces.cli.help import broken, in_chinese
-from recalld.supervisor.interfaces.cli.main import commands
+from recalld.supervisor.interfaces.cli.help import broken
+from recalld.supervisor.interfaces.cli.main import COMMAND_LINE, run_command
 from recalld.supervisor.interfaces.cli.output import columns
+from recalld.supervisor.interfaces.cli.parser import Command
 from recalld.supervisor.storage.errors import BadRequest
 
 HAN = re.compile("[\u4e00-\u9fff]")
 BLANK_IN_CHINESE = re.compile("[\u3001-\u9fff\uff01-\uff5e] [\u3001-\u9fff\uff01-\uff5e]")
 
 
-def leaves() -> list[tuple[list[str], object]]:
+def leaves() -> list[tuple[list[str], Command]]:
     """Every command that is not a group, with its words."""
-    found, pending = [], [([], commands())]
-    while pending:
-        words, command = pending.pop()
-        below = getattr(command, "commands", None)
-        pending += [([*words, name], inner) for name, inner in (below or {}).items()]
-        found += [] if below else [(words, command)]
+    found: list[tuple[list[str], Command]] = []
+    for name, command in COMMAND_LINE.commands.items():
+        if isinstance(command, Command):
+            found.append(([name], command))
+        else:
+            found += [([name, below], inner) for below, inner in command.commands.items() if isinstance(inner, Command)]
     return found
 
 
 def wrong_arguments() -> list[list[str]]:
-    """What the parser refuses: of each command a wrong option, an argument too many or too few, and wrong values of options."""
+    """What is refused: of each command a wrong option, an argument too many or too few, and wrong values of options."""
     found = [["serach"], ["ap"], ["--nope"], ["-w"], ["--version=3", "status"], ["summary", "re"]]
-    pending = [([], commands())]
-    while pending:
-        words, command = pending.pop()
-        if below := getattr(command, "commands", None):
-            pending += [([*words, name], inner) for name, inner in below.items()]
-            continue
-        needed = ["x" for one in command.params if one.param_type_name == "argument" and one.required]
-        takes_any = any(one.nargs == -1 for one in command.params)
+    for words, command in leaves():
+        arguments = [param for param in command.params if param.is_argument]
+        needed = ["7" for param in arguments if param.is_required]
+        takes_any = any(param.takes_many for param in arguments)
         found += [
             *([] if takes_any else [[*words, *needed, "x2", "x3"]]),
             [*words, "--jsno"],
             [*words, "--t"],
             *([words] if needed else []),
         ]
-        for option in (one for one in command.params if one.param_type_name == "option"):
-            name, values = option.opts[-1], []
-            if option.is_flag:
-                values = [[f"{name}=3"]]
-            elif option.type.name != "text":
-                least, most = getattr(option.type, "min", None), getattr(option.type, "max", None)
-                limits = [str(limit + step) for limit, step in ((least, -1), (most, 1)) if limit is not None]
-                values = [[name, value] for value in (["abc", *limits] if "int" in option.type.name else [])]
-            found += [[*words, *needed, *value] for value in [*values, *([] if option.is_flag else [[name]])]]
+        for option in (param for param in command.params if not param.is_argument):
+            name = option.names[-1]
+            values = [[f"{name}=3"]] if option.is_flag else [[name]]
+            values += [[name, "abc"]] if option.kind in (int, float) else []
+            values += [] if option.declared.least is None else [[name, str(option.declared.least - 1)]]
+            found += [[*words, *needed, *value] for value in values]
     return found
 
 
 @pytest.mark.parametrize("argv", wrong_arguments(), ids=" ".join)
 def test_commands_say_in_chinese_what_is_wrong_with_their_words(argv, capsys, monkeypatch):
     monkeypatch.setenv("RECALLD_LANGUAGE", "zh")
-    assert run_command(commands(), Call(argv)) == BadRequest.exit_code
+    assert run_command(Call(argv)) == BadRequest.exit_code
     said = capsys.readouterr().err
     assert re.fullmatch("recalld: .+。用法见 `recalld( [a-z]+)* --help`。\n", said)
     assert HAN.search(said.partition("用法见")[0])
     assert not re.search(r"[A-Za-z]{2,} [a-z]{2,}|。。", re.sub("`recalld[^`]*`", "", said)), said
     assert not BLANK_IN_CHINESE.search(said)
     monkeypatch.setenv("RECALLD_LANGUAGE", "en")
-    run_command(commands(), Call(argv))
-    assert re.fullmatch(r"recalld: [A-Z][^\n]*[^.?][.?] See `recalld( [a-z]+)* --help`\.\n", capsys.readouterr().err)
+    run_command(Call(argv))
+    assert re.fullmatch(r"recalld: [A-Z][^\n]*[^.?][.] See `recalld( [a-z]+)* --help`\.\n", capsys.readouterr().err)
 
 
 @pytest.mark.parametrize(
@@ -87,29 +79,39 @@ def test_commands_say_in_chinese_what_is_wrong_with_their_words(argv, capsys, mo
 def test_command_that_wants_words_otherwise_says_how(words, typed, capsys, monkeypatch):
     for language, sentence in (("en", "Give the words as in `{}`. See "), ("zh", "请这样写：`{}`。用法见 ")):
         monkeypatch.setenv("RECALLD_LANGUAGE", language)
-        assert run_command(commands(), Call(words.split())) == BadRequest.exit_code
+        assert run_command(Call(words.split())) == BadRequest.exit_code
         assert sentence.format(f"recalld {typed}") in capsys.readouterr().err
         for named in (["-w", "旧的 记忆", *words.split()], [*words.split(), "--workspace=旧的 记忆"]):
-            assert run_command(commands(), Call(named)) == BadRequest.exit_code
+            assert run_command(Call(named)) == BadRequest.exit_code
             assert sentence.format(f"recalld -w '旧的 记忆' {typed}") in capsys.readouterr().err
 
 
 def test_words_beside_an_option_are_never_taken_for_what_to_forget(capsys, monkeypatch):
     monkeypatch.setenv("RECALLD_LANGUAGE", "en")
-    run_command(commands(), Call(["forget", "--day", "2026-01-28", "bike"]))
+    run_command(Call(["forget", "--day", "2026-01-28", "bike"]))
     assert "--match" not in capsys.readouterr().err
 
 
-def test_help_in_english_says_in_whole_sentences_what_commands_do(capsys, monkeypatch):
+def test_help_has_at_most_32_names_under_five_headings(capsys, monkeypatch):
     monkeypatch.setenv("RECALLD_LANGUAGE", "en")
-    assert run_command(commands(), Call(["backup", "--help"])) == 0
-    assert "..." not in capsys.readouterr().out.partition("Commands:")[2]
+    assert run_command(Call(["--help"])) == 0
+    sections = capsys.readouterr().out.partition("Options:")[2].split("\n\n")[1:]
+    assert [section.partition(":")[0] for section in sections] == [
+        "Every day",
+        "Setting up",
+        "For an assistant",
+        "Care",
+        "Workers",
+    ]
+    names = re.findall(r"^  (\w+)  ", "\n".join(sections), re.MULTILINE)
+    assert len(names) <= 32
+    assert set(names) == {name for name, command in COMMAND_LINE.commands.items() if not command.hidden}
 
 
 @pytest.mark.parametrize("words", [[], *(words for words, _ in leaves())], ids=" ".join)
 def test_help_is_in_chinese_as_a_whole(words, capsys, monkeypatch):
     monkeypatch.setenv("RECALLD_LANGUAGE", "zh")
-    assert run_command(commands(), Call([*words, "--help"])) == 0
+    assert run_command(Call([*words, "--help"])) == 0
     page = capsys.readouterr().out
     assert page.startswith("用法：recalld")
     assert not re.search(
@@ -117,17 +119,8 @@ def test_help_is_in_chinese_as_a_whole(words, capsys, monkeypatch):
     ), page
     assert max(map(columns, page.splitlines())) <= 80
     monkeypatch.setenv("RECALLD_LANGUAGE", "en")
-    run_command(commands(), Call([*words, "--help"]))
+    run_command(Call([*words, "--help"]))
     assert not HAN.search(capsys.readouterr().out.replace("；", ""))
-
-
-def test_in_chinese_has_a_text_for_every_command_and_option():
-    pending = [in_chinese(deepcopy(commands()))]
-    while pending:
-        command = pending.pop()
-        assert HAN.search(command.help)
-        assert all(HAN.search(one.help) or one.name in {"role", "chat", "shell"} for one in command.params), command.name
-        pending += getattr(command, "commands", {}).values()
 
 
 def test_broken_keeps_words_whole_and_lines_within_the_width():

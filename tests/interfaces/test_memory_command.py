@@ -6,9 +6,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from recalld.supervisor.interfaces.cli.app import run_command
 from recalld.supervisor.interfaces.cli.call import Call
-from recalld.supervisor.interfaces.cli.main import commands
+from recalld.supervisor.interfaces.cli.main import run_command
 from tests.world import WITH_MODEL, Diarist, World, at, message
 
 if TYPE_CHECKING:
@@ -45,7 +44,7 @@ def world(tmp_path: Path) -> World:
 )
 def test_memory_command_does_what_the_command_of_its_own_does(world, words, other, capsys):
     def answered(line: str) -> tuple[int, str, str]:
-        code = run_command(commands(), Call(["-w", str(world.root), "--now", "2026-01-31T02:00:00Z", *line.split()]))
+        code = run_command(Call(["-w", str(world.root), "--now", "2026-01-31T02:00:00Z", *line.split()]))
         return code, *capsys.readouterr()
 
     answer = answered(words)
@@ -55,16 +54,16 @@ def test_memory_command_does_what_the_command_of_its_own_does(world, words, othe
 
 def test_memory_prune_moves_and_memory_index_reads_again(world, capsys):
     line = ["-w", str(world.root), "--now", "2026-01-31T02:00:00Z"]
-    assert run_command(commands(), Call([*line, "memory", "prune"])) == 0
+    assert run_command(Call([*line, "memory", "prune"])) == 0
     assert [path.name[:10] for path in world.paths.trash.iterdir()] == ["2025-05-10"]
     capsys.readouterr()
-    assert run_command(commands(), Call([*line, "memory", "index"])) == 0
+    assert run_command(Call([*line, "memory", "index"])) == 0
     assert "files" in capsys.readouterr().out
 
 
 def test_list_of_commands_does_not_show_the_memory_group(capsys):
     for argv in (["--help"], ["memory", "--help"]):
-        run_command(commands(), Call(argv, {"RECALLD_LANGUAGE": "en"}))
+        run_command(Call(argv, {"RECALLD_LANGUAGE": "en"}))
     everything, group = capsys.readouterr().out.split("Usage: recalld memory")
     assert "  memory  " not in everything
     assert all(f"  {name} " in group for name in ("index", "status", "search", "prune"))

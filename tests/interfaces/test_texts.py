@@ -96,23 +96,30 @@ def test_render_default_has_its_comments_in_the_language():
 def counted() -> list[str]:
     """The name of every row that a command prints for people: the keys of what it counts."""
     names: set[str] = set()
+    commands: set[object] = set()
     for path in (
         *ROOT.glob("supervisor/host/*.py"),
         *ROOT.glob("supervisor/checks/*.py"),
         *ROOT.glob("supervisor/interfaces/cli/*.py"),
     ):
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name) and node.target.id == "COMMANDS":
+                commands |= {key.value for key in ast.walk(node) if isinstance(key, ast.Constant)}
             if isinstance(node, ast.Dict) and all(isinstance(key, ast.Constant | None) for key in node.keys):
                 keys = [key.value for key in node.keys if key and re.fullmatch("[a-z][a-zA-Z]+", str(key.value))]
                 names |= set(keys) if path.name in COUNTING else set()
             if isinstance(node, ast.ClassDef) and node.name in {"Ledger", "Repairs", "ServiceState"}:
                 names |= {field.target.id for field in node.body if isinstance(field, ast.AnnAssign)}
-    return sorted({_label(camel(name)) for name in names})
+    return sorted({_label(camel(name)) for name in names - commands})
 
 
 #: Modules whose tables are printed as rows; and what in them is JSON alone, or the name of an option.
-COUNTING = {"status.py", "fsck.py", "service.py", "admin.py", "backup.py"}
+COUNTING = {"status.py", "state.py", "fsck.py", "service.py", "admin.py", "backup.py"}
 JSON_ALONE = {
+    "answer",
+    "error",
+    "seconds",
+    "differing",
     "chat",
     "language",
     "session",

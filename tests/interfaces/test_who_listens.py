@@ -12,9 +12,8 @@ import pytest
 from mcp import Client, MCPError
 
 from recalld import Memory, register_all_tools
-from recalld.supervisor.interfaces.cli.app import run_command
 from recalld.supervisor.interfaces.cli.call import Call
-from recalld.supervisor.interfaces.cli.main import commands
+from recalld.supervisor.interfaces.cli.main import run_command
 from recalld.supervisor.interfaces.mcp import MemoryServer
 from recalld.supervisor.interfaces.tools.memory_tools import MemoryTools
 from recalld.supervisor.storage.errors import BadRequest, NotFound, StaleLine, SupervisorError
@@ -213,7 +212,7 @@ def test_commands_take_who_listens_as_options(workspaces, situation, capsys):
     options = [*(["--session", who.session] if who.session else []), *(["--chat", who.chat] if who.chat else [])]
     given = ""
     for command, asked in (("search", "花生"), ("search", "Istanbul"), *(("get", path) for path in files_of(world))):
-        run_command(commands(), Call(["-w", str(world.root), "--now", "2026-01-31T02:00:00Z", command, asked, *options]))
+        run_command(Call(["-w", str(world.root), "--now", "2026-01-31T02:00:00Z", command, asked, *options]))
         told = capsys.readouterr()
         given += told.out + told.err.replace(asked, "")
     assert {word for word in EVERYTHING if word.casefold() in given.casefold()} == who.seen
@@ -396,6 +395,6 @@ def test_write_command_says_that_a_group_will_not_be_shown_the_line(tmp_path, ca
     monkeypatch.setenv("RECALLD_LANGUAGE", "zh")
     world, _ = opened(tmp_path, is_filed=False)
     world.put("memory.md", "# 花生\n\n- 花生在保险柜里\n- 花生在信箱里 #shared\n- 花生不在保险柜里\n")
-    run_command(commands(), Call(["-w", str(world.root), "write", *options, "--", "- 花生在保险柜里"]))
+    run_command(Call(["-w", str(world.root), "write", *options, "--", "- 花生在保险柜里"]))
     told = capsys.readouterr().out
     assert (json.loads(told) if "--json" in options else told) == said

@@ -15,9 +15,8 @@ from recalld import AnthropicMemory, Memory, MemoryStore
 from recalld.supervisor.archive import diary as diaries
 from recalld.supervisor.forgetting import sweep
 from recalld.supervisor.forgetting.wanted import wanted
-from recalld.supervisor.interfaces.cli.app import run_command
 from recalld.supervisor.interfaces.cli.call import ServedCall
-from recalld.supervisor.interfaces.cli.turn import commands
+from recalld.supervisor.interfaces.cli.main import run_command
 from recalld.supervisor.interfaces.tools.registry import register_all_tools
 from recalld.supervisor.operations import long_term, long_term_text
 from recalld.supervisor.operations.forget import ForgetRequest, forget
@@ -443,7 +442,7 @@ def test_write_says_at_a_terminal_how_it_is_taken_back(world: World) -> None:
         call = ServedCall(
             ["-w", str(world.root), "write", text], {"LANG": "en_US.UTF-8", **environ}, None, str(world.root), world.ws
         )
-        assert run_command(commands(), call) == 0
+        assert run_command(call) == 0
         return "".join(call.err)
 
     told = said({"TERM": "xterm"}, "住在杭州")

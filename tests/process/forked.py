@@ -25,9 +25,9 @@ from typing import TYPE_CHECKING
 import recalld.supervisor.host.daemon
 import recalld.supervisor.host.workers
 import recalld.worker.__main__
-from recalld.supervisor.interfaces.cli.app import run_command
 from recalld.supervisor.interfaces.cli.call import Call, run_and_exit
-from recalld.supervisor.interfaces.cli.main import commands
+from recalld.supervisor.interfaces.cli.main import COMMAND_LINE, run_command
+from recalld.supervisor.interfaces.cli.parser import Command
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -164,7 +164,7 @@ def command(root: Path, *words: str) -> Callable[[], int]:
     def life() -> int:
         sys.argv = ["recalld", "-w", str(root), *words]
         call = Call()
-        run_and_exit(call, lambda: run_command(commands(), call))
+        run_and_exit(call, lambda: run_command(call))
         return 0
 
     return life
@@ -219,6 +219,12 @@ def plain_environ(**more: str) -> dict[str, str]:
     return {**{key: value for key, value in os.environ.items() if not key.startswith("RECALLD_")}, **more}
 
 
+def load_commands() -> None:
+    """Load the module of every command."""
+    for command in COMMAND_LINE.commands.values():
+        command.function if isinstance(command, Command) else command.commands
+
+
 def warm() -> None:
     """Import and load here what every child will need: dictionaries, the model of extracts, the command's own modules."""
     with tempfile.TemporaryDirectory(prefix="warm-") as folder, open(os.devnull, "w") as nowhere:
@@ -229,17 +235,15 @@ def warm() -> None:
         )
         with contextlib.redirect_stdout(nowhere), contextlib.redirect_stderr(nowhere):
             for words in (["init"], ["append", "--role", "user", "--text", line], ["run", "--until-settled", "--no-worker"]):
-                run_command(commands(), Call(["-w", str(root), "--now", "2026-01-28T12:00:00Z", *words]))
+                run_command(Call(["-w", str(root), "--now", "2026-01-28T12:00:00Z", *words]))
             run(root, "append", "--jsonl", environ=plain_environ(), text=line)
-            run_command(
-                commands(), Call(["-w", str(root), "--now", "2026-01-28T12:00:00Z", "run", "--until-settled", "--no-worker"])
-            )
+            run_command(Call(["-w", str(root), "--now", "2026-01-28T12:00:00Z", "run", "--until-settled", "--no-worker"]))
             _work_once(root)
         for number in (signal.SIGINT, signal.SIGTERM):
             signal.signal(number, signal.SIG_DFL if number == signal.SIGTERM else signal.default_int_handler)
         os.environ.clear()
         os.environ.update(before)
-    commands()  # else each child puts them together again
+    load_commands()  # else each child loads them again
     gc.freeze()  # a child's collector must not copy every page
 
 

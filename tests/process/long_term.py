@@ -25,11 +25,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from recalld import AnthropicMemory, Memory, MemoryStore
-from recalld.supervisor.interfaces.cli.main import commands
 from recalld.supervisor.longterm.lines import cut, parse_entry
 from recalld.supervisor.storage.errors import Conflict
 from tests.patience import PATIENCE_S
 from tests.process import forked
+from tests.process.forked import load_commands
 from tests.process.rounds import Rounds, folder_in_memory
 
 if TYPE_CHECKING:
@@ -260,7 +260,7 @@ def main() -> int:
     options.add_argument("--quick", action="store_true", help="without MCP, whose servers take seconds to start")
     options.add_argument("--log", type=Path, help="a line a round; a run that was cut off goes on")
     found = options.parse_args()
-    commands()  # else each command puts them together again
+    load_commands()  # else each command loads them again
     rounds = Rounds(found.log)
     for number in range(len(rounds.done), -(-found.lines // found.a_round)):  # however many more a round had acknowledged
         with folder_in_memory("lines-") as folder:

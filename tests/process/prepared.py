@@ -142,7 +142,7 @@ def _load() -> None:
         if not {"mcp.py", "llamaindex"}.intersection(path.parts):  # what they need takes a second, and is needed by them alone
             importlib.import_module(".".join(path.relative_to(_ROOT).with_suffix("").parts).removesuffix(".__init__"))
     locate.exchange.__defaults__ = (PATIENCE_S,)
-    turn.commands()
+    forked.load_commands()
     for word in ("备份", "backup"):
         rarity_asked(tokens(word)[0])
     gc.freeze()
@@ -155,7 +155,6 @@ if __name__ == "__main__":
     import recalld.__main__
     import recalld.worker.__main__
     from recalld.supervisor.interfaces import locate
-    from recalld.supervisor.interfaces.cli import turn
     from recalld.supervisor.text.tokenizer import tokens
     from recalld.supervisor.text.word_frequency import rarity_asked
     from tests.patience import PATIENCE_S

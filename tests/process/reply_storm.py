@@ -122,7 +122,7 @@ class Storm:
         assert self.supervisor
         self.supervisor.terminate()
         self.supervisor.wait()
-        self.command("archive")
+        self.command("run", "--once")
 
     def wrong(self) -> list[str]:
         """What is not there exactly once."""

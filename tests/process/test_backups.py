@@ -12,9 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from recalld.supervisor.interfaces.cli.app import run_command
 from recalld.supervisor.interfaces.cli.call import Call
-from recalld.supervisor.interfaces.cli.main import commands
+from recalld.supervisor.interfaces.cli.main import run_command
 from recalld.supervisor.storage.disk import RealDisk
 from tests.process.command import Command, ended, until
 from tests.process.test_storm import ROOT, stormed
@@ -103,7 +102,7 @@ def test_backup_command_leaves_nothing_when_a_signal_comes_in_the_middle(recalld
     monkeypatch.setattr(tempfile, "tempdir", str(place))
     before = {one: signal.getsignal(one) for one in (signal.SIGTERM, signal.SIGHUP)}
     try:
-        assert run_command(commands(), Call(["-w", str(recalld.root), "backup", command, *words])) == 130
+        assert run_command(Call(["-w", str(recalld.root), "backup", command, *words])) == 130
         assert {signal.getsignal(one) for one in before} == {signal.SIG_IGN}  # a second one does not end the deleting
     finally:
         for one, handler in before.items():

@@ -303,7 +303,7 @@ def redo(life: Life) -> None:
 
 def restart(life: Life) -> None:
     with life.command.supervised():
-        life.run("archive")
+        life.run("run", "--once")
 
 
 @pytest.mark.parametrize("way", [restart, redo, repair, import_again, old_history, old_files], ids=lambda way: way.__name__)

@@ -57,7 +57,7 @@ def test_commands_print_nothing_that_steers_a_terminal(recalld: Command):
         ("why",),
         ("why", "--replay"),
         ("status",),
-        ("plan",),
+        ("status", "--plan"),
         ("fsck",),
     ):
         for more in ((), ("--json",)):
@@ -107,7 +107,7 @@ def test_sentences_name_commands_as_they_must_be_typed(recalld: Command, tmp_pat
     assert first("status", RECALLD_WORKSPACE=str(mine)) == "all is well; no supervisor runs, `recalld run` starts one."
     assert first("-w", str(mine), "status", **home, RECALLD_LANGUAGE="zh").endswith(f"用 `recalld -w {quoted} run` 启动。")
     (mine / "history.json").write_bytes(b"[{")
-    archive = ended(recalld.start("-w", str(mine), "archive", **home))
+    archive = ended(recalld.start("-w", str(mine), "run", "--once", **home))
     assert (archive.code, f"; `recalld -w {quoted} restore` puts it together again; it was not" in archive.err) == (65, True)
     nowhere = ended(recalld.start("-w", str(tmp_path / "nowhere"), "status"))
     assert nowhere.err.endswith(f"make it with `recalld init -w {tmp_path}/nowhere`.\n")
@@ -126,7 +126,9 @@ def test_get_exits_74_when_the_output_is_a_full_disk(talked, path):
     assert is_one_sentence(done.err)
 
 
-@pytest.mark.parametrize("command", [["plan"], ["plan", "--at", "9999-12-31"], ["run", "--until-settled"], ["status"]])
+@pytest.mark.parametrize(
+    "command", [["status", "--plan"], ["status", "--plan", "--at", "9999-12-31"], ["run", "--until-settled"], ["status"]]
+)
 def test_commands_refuse_a_clock_at_the_end_of_the_calendar(talked, command):
     done = talked(*command, "--now", "9999-12-31")
     assert (done.code, done.out) == (64, "")

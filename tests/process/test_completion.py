@@ -29,7 +29,7 @@ SHELLS = {
         zpty -r -m it out "*ready*"; zpty -n -w it "$1"$'\\t'; zpty -r -m it out "*$2*"; print -r -- "$2" """,
 }
 LINES = {
-    "recalld arc": ["archive"],
+    "recalld inv": ["invalidate"],
     "recalld index reb": ["rebuild"],
     "recalld fsck --repa": ["--repair"],
     "recalld restore --from Bei": ["Beifen.json"],

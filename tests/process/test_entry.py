@@ -7,17 +7,14 @@ import json
 import re
 import signal
 import socket
-import sys
 import threading
-from importlib import import_module
 from typing import TYPE_CHECKING
 
 import pytest
 
-from recalld.supervisor.interfaces.cli import main, plain, turn
-from recalld.supervisor.interfaces.cli.app import run_command
-from recalld.supervisor.interfaces.cli.call import Call
+from recalld.supervisor.interfaces.cli import main
 from recalld.supervisor.interfaces.entry import SERVED_COMMANDS
+from recalld.supervisor.interfaces.locate import PROTOCOL, folder_id
 from recalld.supervisor.interfaces.serve import Answers
 from recalld.supervisor.interfaces.socket_server import parse_request
 from recalld.supervisor.storage.clock import utc_now
@@ -44,9 +41,9 @@ def words_of(recalld: Command) -> list[str]:
 
 ALIKE = {
     "status": ["status", "--json"],
-    "status in words": ["status"],
-    "plan": ["plan", "--json", "--at", "2026-02-03"],
-    "plan at no time": ["plan", "--at", "昨天"],
+    "status in words": ["status", "--all"],
+    "plan": ["status", "--plan", "--json", "--at", "2026-02-03"],
+    "plan at no time": ["status", "--plan", "--at", "昨天"],
     "get": ["get", "memory.md"],
     "get of nothing": ["get", "memory/2026-01-01-nothing.md"],
     "search of nothing": ["search"],
@@ -140,7 +137,7 @@ def test_append_adds_once_though_a_stopped_supervisor_goes_on_later(recalld):
             done = ended(recalld.start(*words, before=["env"]))
         finally:
             process.send_signal(signal.SIGCONT)
-        assert recalld("plan").code == 0  # behind the request that nobody waits for
+        assert recalld("status", "--plan").code == 0  # behind the request that nobody waits for
     assert done.code == 0
     assert words_of(recalld) == ["榛子"]
 
@@ -152,106 +149,15 @@ def test_append_twice_adds_two_equal_messages(recalld):
     assert words_of(recalld) == ["榛子", "榛子"]
 
 
-PLAIN = [
-    ["append", "--role", "user", "--text", "榛子"],
-    ["-w", "W", "append", "--text", "--role", "--role", "user", "--json"],
-    ["append", "--role", "user", "--role", "tool", "--text", "-", "--at", "2026-01-28", "--session", "a", "-w", "W"],
-    ["--now", "2026-01-28", "append", "--jsonl", "--channel", "微信", "--chat", "group", "--workspace", "W"],
-    ["append"],
-    ["inject"],
-    ["inject", "--query", "榛子", "--known", "1", "--json", "--known", "--known", "--session", "a"],
-    ["-w", "W", "--now", "2026-01-28", "inject", "--now", "2026-01-29", "--query", "--json", "--chat", "group"],
-    ["context", "--query", "榛子", "--system", "Be brief.", "--text", "-w", "V", "--workspace", "W"],
-    ["search", "榛子"],
-    ["search", "--limit", "3", "search", "--json", "--limit", "007"],
-    ["-w", "W", "search", "what about -w", "--session", "--json"],
-    ["status"],
-    ["status", "-w", "W", "--json"],
-    ["-w", "W", "plan", "--at", "2026-02-01", "--now", "2026-01-28"],
-]
-#: What the parser reads, or refuses, or what is no command of these.
-OTHERS = [
-    ["append", "--role"],
-    ["append", "--role=user", "--text", "榛子"],
-    ["append", "--rolle", "user"],
-    ["append", "榛子"],
-    ["append", "append"],
-    ["append", "--help"],
-    ["append", "-w"],
-    ["append", "-wW"],
-    ["append", "--role", "user", "--text", ""],
-    ["--json", "append"],
-    ["--role", "user", "append"],
-    ["append", "--no-json"],
-    ["append", "--", "x"],
-    ["inject", "榛子"],
-    ["inject", "--text"],
-    ["inject", "--query", "榛子", "--known"],
-    ["context", "--system", ""],
-    ["search"],
-    ["search", "榛子", "花生"],
-    ["search", ""],
-    ["search", "-榛子"],
-    ["search", "--query", "榛子"],
-    ["search", "榛子", "--limit", "0"],
-    ["search", "榛子", "--limit", "-1"],
-    ["search", "榛子", "--limit", "三"],
-    ["search", "榛子", "--limit", "1000000000"],
-    ["search", "--", "-榛子"],
-    ["status", "榛子"],
-    ["plan", "--at"],
-    ["get", "memory.md"],
-    [],
-]
+def test_served_commands_are_commands_of_the_command_line():
+    assert main.COMMAND_LINE.commands.keys() >= SERVED_COMMANDS
 
 
-@pytest.mark.parametrize("argv", PLAIN, ids=" ".join)
-def test_plain_command_has_what_the_parser_reads(argv, monkeypatch):
-    found = plain.plain_command(argv)
-    assert found
-    command, given = found
-    read: dict[str, object] = {}
-
-    def called(_call, *unnamed, **options):
-        names = command.__code__.co_varnames[1 : command.__code__.co_argcount]
-        read.update(options | dict(zip(names, unnamed, strict=True)))
-        return 0
-
-    monkeypatch.setattr(sys.modules[command.__module__], command.__name__, called)
-    call = Call(argv)
-    assert run_command(turn.commands(), call) == 0
-    before = {name: value for name, value in (("workspace", call.given_workspace), ("now", call.given_now)) if value}
-    defaults = {name: list(value) if isinstance(value, tuple) else value for name, value in command.__kwdefaults__.items()}
-    assert given == before | {name: value for name, value in read.items() if value != defaults.get(name)}
-
-
-@pytest.mark.parametrize("argv", OTHERS, ids=" ".join)
-def test_plain_command_leaves_the_rest_to_the_parser(argv):
-    assert plain.plain_command(argv) is None
-
-
-@pytest.mark.parametrize("command", plain.COMMANDS)
-def test_plain_commands_have_every_option_of_the_parser(command):
-    function = getattr(import_module(f"recalld.supervisor.interfaces.cli.{plain.COMMANDS[command]}"), command)
-    options = {param.name: param for param in turn.commands().commands[command].params if param.name != "help"}
-    assert {name for name, param in options.items() if param.param_type_name == "argument"} == {
-        name for name in options if name not in function.__kwdefaults__
-    }
-    assert options.keys() == {*function.__code__.co_varnames[1 : function.__code__.co_argcount], *function.__kwdefaults__}
-
-
-@pytest.mark.parametrize("module", main.MODULES)
-def test_module_adds_the_commands_that_the_table_names(module):
-    own = next(iter(main.MODULES[module]))
-
-    assert main.commands(own).commands.keys() == {name for its in main.MODULES.values() if own in its for name in its}
-
-
-def test_commands_are_all_built_for_a_word_that_is_none():
-    assert main.commands("wirte").commands.keys() == main.commands().commands.keys()
-    assert main.commands().commands.keys() == {name for its in main.MODULES.values() for name in its}
-
-
-def test_served_commands_are_those_that_the_supervisor_knows():
-    waits_for_a_model = {"summarize"}
-    assert set(turn.commands().commands) == SERVED_COMMANDS | {"index"} | waits_for_a_model
+def test_supervisor_leaves_other_commands_to_the_client(recalld):
+    request = json.dumps(
+        {"version": PROTOCOL, "argv": ["doctor"], "env": {}, "folder": folder_id(str(recalld.root)), "once": None}
+    )
+    parsed = parse_request(request.encode())
+    assert parsed is not None
+    with pytest.raises(ValueError, match="no command of a supervisor"):
+        Answers(lambda: open_workspace(recalld.root, recalld.environ, utc_now)).answer(parsed)

@@ -134,9 +134,9 @@ def test_empty_answer_says_why_in_the_language_of_who_asks(recalld, case):
 def test_archive_writes_everything_now(recalld, runs):
     recalld("append", "--jsonl", stdin=f'{{"role": "user", "text": "{FACT}"}}\n{{"role": "user", "text": "rain?"}}\n')
     with recalld.supervised() if runs else contextlib.nullcontext():
-        done = recalld("archive", "--json")
+        done = recalld("run", "--once", "--json")
         (name,) = [path.name for path in (recalld.root / "memory").glob("*.md")]
         assert (done.code, json.loads(done.out)) == (0, {"archived": 2, "files": [name]})
         assert f"[memory/{name}#L" in recalld("inject", "--query", "what is the wifi password?").out
         assert not (recalld.root / ".recalld" / "archive.now").exists()
-        assert json.loads(recalld("archive", "--json").out) == {"archived": 0, "files": []}
+        assert json.loads(recalld("run", "--once", "--json").out) == {"archived": 0, "files": []}

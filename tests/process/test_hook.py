@@ -140,9 +140,9 @@ def test_hook_makes_no_workspace(tmp_path):
         (
             "gemini-cli",
             "en",
-            "recalld has no hook for gemini-cli, it has those of claude-code, codex; `recalld disconnect gemini-cli",
+            "recalld has no hook for gemini-cli, it has those of claude-code, codex; `recalld connect gemini-cli --remove",
         ),
-        ("cursor", "zh", "recalld 没有 cursor 的钩子，有的是 claude-code、codex；`recalld disconnect cursor --yes`"),
+        ("cursor", "zh", "recalld 没有 cursor 的钩子，有的是 claude-code、codex；`recalld connect cursor --remove --yes`"),
         ("vim", "en", "recalld has no hook for vim"),
     ],
 )

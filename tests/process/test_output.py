@@ -146,7 +146,7 @@ def test_append_ends_with_a_fault_when_its_ids_cannot_be_printed(recalld, kind):
 
 def test_a_full_disk_is_told_in_chinese_without_english_words(recalld):
     with output_of("a full disk") as stdout:
-        done = ended(recalld.start("-w", str(recalld.root), "plan", stdout=stdout, RECALLD_LANGUAGE="zh"))
+        done = ended(recalld.start("-w", str(recalld.root), "status", "--plan", stdout=stdout, RECALLD_LANGUAGE="zh"))
     assert (done.code, done.err) == (74, "recalld: 标准输出读写失败：磁盘已满；请检查磁盘和剩余空间。\n")
 
 

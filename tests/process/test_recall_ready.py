@@ -112,7 +112,12 @@ def test_watcher_updates_the_index_after_saves_renames_and_deletions(running):
 
 
 def test_socket_server_answers_what_hooks_call_and_no_others(running):
-    for words in (["index", "status"], ["status"], ["plan"], ["append", "--role", "user", "--text", "从门里来的话"]):
+    for words in (
+        ["index", "status"],
+        ["status"],
+        ["status", "--plan"],
+        ["append", "--role", "user", "--text", "从门里来的话"],
+    ):
         assert running.ask(*words)["code"] == 0
     assert "从门里来的话" in (running.root / "history.json").read_text(encoding="utf-8")
     for words in (["restore"], ["fsck", "--repair"], ["run"], ["init"], ["summary", "redo", "2026-01-21"]):

@@ -124,7 +124,7 @@ def test_run_waits_for_no_named_pipe_in_place_of_a_file(recalld, name):
     assert process.returncode == 0
 
 
-@pytest.mark.parametrize("words", ["status", "plan", "fsck", "get memory.md", "index status"])
+@pytest.mark.parametrize("words", ["status", "status --plan", "fsck", "get memory.md", "index status"])
 def test_cli_reads_a_workspace_in_which_nothing_can_be_written(recalld, without_rights, words):
     (recalld.root / "memory.md").write_text("2026-01-20|聊天|用户对榛子过敏\n", encoding="utf-8")
     before = tree(recalld.root)

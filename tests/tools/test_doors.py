@@ -13,9 +13,8 @@ from mcp import Client
 from mcp.client.stdio import StdioServerParameters, stdio_client
 
 from recalld import Memory
-from recalld.supervisor.interfaces.cli.app import run_command
 from recalld.supervisor.interfaces.cli.call import Call
-from recalld.supervisor.interfaces.cli.main import commands
+from recalld.supervisor.interfaces.cli.main import run_command
 from recalld.supervisor.interfaces.tools.answers import as_text, as_wire, share
 from recalld.supervisor.interfaces.tools.registry import register_all_tools
 from recalld.supervisor.storage.clock import fixed_clock, to_wire
@@ -255,7 +254,7 @@ def command_line(root: Path, capsys: Any) -> list[Said | None]:
         if row.argv is None:
             found.append(None)
             continue
-        run_command(commands(), Call(["-w", str(root), *row.argv, "--json"]))
+        run_command(Call(["-w", str(root), *row.argv, "--json"]))
         out, err = capsys.readouterr()
         found.append(Said(err.removeprefix("recalld: ").removeprefix("--").rstrip("\n"), json.loads(out) if out else None))
     return found

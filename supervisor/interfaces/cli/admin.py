@@ -1,64 +1,46 @@
-"""The commands that check and repair a workspace: status, plan, doctor, fsck, restore (docs/reference/cli.md)."""
+"""The commands that check and repair a workspace: doctor, fsck, restore, index, model test (docs/reference/cli.md)."""
 
 from __future__ import annotations
 
 import os
 from dataclasses import asdict
-from pathlib import Path  # noqa: TC003 - typer reads the annotations
-from typing import TYPE_CHECKING, Annotated
-
-import typer
+from pathlib import Path  # noqa: TC003 - the parser reads the annotations
+from typing import TYPE_CHECKING, Annotated, Final
 
 from ...operations import upkeep
 from ...storage.clock import utc_now
 from ...storage.errors import BadFile
 from ...storage.texts import Text
 from ...text.printable import printable_line
-from ..cli import state
-from .app import Context, Folder, Json, Now  # noqa: TC001 - typer reads the annotations
-from .output import as_json, as_text, wire, word
+from .options import Folder, Json, Now  # noqa: TC001 - the parser reads the annotations
+from .output import Word, as_json, as_text, wire, word
+from .parser import Exit, Option
+from .state import supervisor_of
 
 if TYPE_CHECKING:
+    from ...index.commit import Inventory
     from .call import Call
 
-
-def status(
-    ctx: Context,
-    workspace: Folder = None,
-    now: Now = None,
-    json: Json = False,
-) -> int:
-    """Show the state of the workspace, what is wrong first; 65 when something is wrong."""
-    return state.status(ctx.obj, workspace=workspace, now=now, json=json)
-
-
-def plan(
-    ctx: Context,
-    at: Annotated[str | None, typer.Option("--at", help="the moment to plan for, ISO 8601")] = None,
-    workspace: Folder = None,
-    now: Now = None,
-    json: Json = False,
-) -> int:
-    """Show what the next run would do."""
-    return state.plan(ctx.obj, at=at, workspace=workspace, now=now, json=json)
+#: The question to the model, and the most characters of its answer that are shown.
+_QUESTION: Final = "This is a test of the connection. Answer with one word: ready."
+_SHOWN: Final = 80
+#: Seconds that a worker may take in addition to its call.
+_BESIDE_S: Final = 30.0
 
 
 def fsck(
-    ctx: Context,
-    repair: Annotated[bool, typer.Option("--repair", help="mend what can be mended; no byte goes without a copy")] = False,
-    accept: Annotated[
-        Path | None, typer.Option("--accept", help="what is missing of this dated file is no longer wanted")
-    ] = None,
+    call: Call,
+    repair: Annotated[bool, Option("--repair", meaning="mend what can be mended; no byte goes without a copy")] = False,
+    accept: Annotated[Path | None, Option("--accept", meaning="what is missing of this dated file is no longer wanted")] = None,
     accept_times: Annotated[
-        bool, typer.Option("--accept-times", help="messages whose time can't be read belong to the day they came")
+        bool, Option("--accept-times", meaning="messages whose time can't be read belong to the day they came")
     ] = False,
-    report: Annotated[bool, typer.Option("--report", help="report what is wrong to status, log, care.on_trouble")] = False,
+    report: Annotated[bool, Option("--report", meaning="report what is wrong to status, log, care.on_trouble")] = False,
     workspace: Folder = None,
     now: Now = None,
     json: Json = False,
 ) -> None:
     """Account for every message; 65 when one is lost or a file is damaged."""
-    call: Call = ctx.obj
     from time import sleep
 
     from ...checks import nightly
@@ -95,19 +77,18 @@ def fsck(
     elif not wrong:
         call.show(call.renderer()(Text("every message is accounted for ({count}), and nothing is wrong.", count=ledger.seen)))
     if wrong or not ledger.is_well:
-        raise typer.Exit(BadFile.exit_code)
+        raise Exit(BadFile.exit_code)
 
 
 def doctor(
-    ctx: Context,
-    verbose: Annotated[bool, typer.Option("--verbose", help="what is good, too")] = False,
-    broker: Annotated[bool, typer.Option("--broker", help="check the pool of workers alone")] = False,
+    call: Call,
+    verbose: Annotated[bool, Option("--verbose", meaning="what is good, too")] = False,
+    broker: Annotated[bool, Option("--broker", meaning="check the pool of workers alone")] = False,
     workspace: Folder = None,
     now: Now = None,
     json: Json = False,
 ) -> None:
     """Check the workspace and the machine, and change nothing; 65 when something is bad."""
-    call: Call = ctx.obj
     from ...checks.check import Look
     from ...checks.table import examine, opened_anyway
     from ...protocol.making import check_folder
@@ -118,12 +99,12 @@ def doctor(
         from .pool import show_pool
 
         if not show_pool(call, root, json=json):
-            raise typer.Exit(BadFile.exit_code)
+            raise Exit(BadFile.exit_code)
         return
     at = call.moment(now) or utc_now()
     ws, refused = opened_anyway(root, os.environ, at)
     call.workspace = ws  # its language is that of the output
-    findings = examine(Look(ws, at, os.environ, *state.supervisor_of(root, call)), refused)
+    findings = examine(Look(ws, at, os.environ, *supervisor_of(root, call)), refused)
     count = {state: sum(finding.state == state for finding in findings) for state in ("good", "odd", "bad")}
     if json:
         call.show(as_json({**count, "checks": [{**asdict(finding), "mend": finding.mend} for finding in findings]}))
@@ -133,7 +114,7 @@ def doctor(
         rows = (f"{render(word(one.state))}  {render(word(one.check))}  {printable_line(render(one.why))}" for one in shown)
         call.show("\n".join([*rows, render(_total(count))]))
     if count["bad"]:
-        raise typer.Exit(BadFile.exit_code)
+        raise Exit(BadFile.exit_code)
 
 
 def _total(count: dict[str, int]) -> str:
@@ -143,11 +124,9 @@ def _total(count: dict[str, int]) -> str:
 
 
 def restore(
-    ctx: Context,
-    source: Annotated[Path | None, typer.Option("--from", help="a copy of history.json, damaged or not")] = None,
-    give_up: Annotated[
-        Path | None, typer.Option("--give-up", help="what can't be read of this file is no longer wanted")
-    ] = None,
+    call: Call,
+    source: Annotated[Path | None, Option("--from", meaning="a copy of history.json, damaged or not")] = None,
+    give_up: Annotated[Path | None, Option("--give-up", meaning="what can't be read of this file is no longer wanted")] = None,
     workspace: Folder = None,
     now: Now = None,
     json: Json = False,
@@ -160,7 +139,6 @@ def restore(
     """
     from ...checks.incoming import why_unread
 
-    call: Call = ctx.obj
     done = call.perform(upkeep.restore, upkeep.RestoreRequest(source=source, give_up=give_up), workspace, now)
     found = {"restored": done.restored} | ({} if done.added is None else {"added": done.added})
     unread = [asdict(one) for one in done.unread]
@@ -169,10 +147,102 @@ def restore(
     for one in done.unread:
         call.say(why_unread(one, ws.unread.path_of(one)), BadFile.exit_code)
     if done.unread:
-        raise typer.Exit(BadFile.exit_code)
+        raise Exit(BadFile.exit_code)
 
 
-def register(app: typer.Typer) -> None:
-    """Add the commands to *app*."""
-    for command in (status, plan, doctor, fsck, restore):
-        app.command()(command)
+def index_status(
+    call: Call,
+    workspace: Folder = None,
+    now: Now = None,
+    json: Json = False,
+) -> None:
+    """Show what the index holds, and whether it is up to date."""
+    found = call.perform(upkeep.index_status, upkeep.StateRequest(), workspace, now)
+    if json:
+        call.show(as_json({**_held(found), "differing": found.differing}))
+    else:
+        state = (
+            Text(
+                "files of memory that are not in it as they are now: {count}; the next question takes them in, or `recalld index rebuild`",
+                count=found.differing,
+            )
+            if found.differing
+            else Word("up to date")
+        )
+        call.show(as_text({**_held(found), "state": state}, call.renderer()))
+
+
+def index_rebuild(
+    call: Call,
+    workspace: Folder = None,
+    now: Now = None,
+    json: Json = False,
+) -> None:
+    """Rebuild the index from the files, and compute the missing vectors; 69 if their server does not answer."""
+    from ...host.background import make_vectors
+    from ...storage.clock import utc_now
+
+    changes = asdict(call.perform(upkeep.index_rebuild, upkeep.RebuildRequest(), workspace, now))
+    ws, _ = call.opened(workspace, now)
+    _, fault = make_vectors(ws, utc_now)
+    held = _held(ws.index.inventory())
+    odd = {name: changes[name] for name in ("shared", "unread") if changes[name]}
+    call.show(as_json({**changes, **held}) if json else as_text({**held, **odd}, call.renderer()))
+    if fault:
+        raise Exit(call.say(Text("no vectors were made: {why}.", why=fault), 69))
+
+
+def _held(found: Inventory) -> dict[str, int]:
+    return {"files": found.files, "units": found.units, "bytes": found.size_bytes}
+
+
+def model_test(
+    call: Call,
+    workspace: Folder = None,
+    now: Now = None,
+    json: Json = False,
+) -> None:
+    """Ask the model once, show its answer, and end its pause if it answers; 69 if it does not."""
+    from ...host.asked_worker import ask_worker
+    from ...protocol.task import AskedTask
+    from ...summaries.llm_state import end_pause
+
+    ws, _ = call.opened(workspace, now)
+    ws.files.make_folder(ws.paths.state)
+    # only a worker asks models, so its error here is the one that a summary would meet
+    task = AskedTask(id="model-test", kind="model-test", prompt=_QUESTION)
+    asked = ask_worker(ws.paths.root, task, ws.config.llm.timeout.total_seconds() + _BESIDE_S, os.environ, call.language)
+    if asked.result is None:
+        raise Exit(call.say(asked.sentence, asked.exit_code))
+    result = asked.result
+    outcome = {"answer": result.text} if result.status == "done" else {"error": result.error}
+    found = {"model": result.model, "seconds": f"{result.duration_ms / 1000:.1f}", **outcome}
+    was_paused = "answer" in found and end_pause(ws.model_use)
+    if json:
+        call.show(as_json(found))
+    elif "answer" in found:
+        answer = " ".join(found["answer"].split())[:_SHOWN]
+        call.show(
+            call.render(
+                Text(
+                    "{model} answered after {seconds} s: {answer}",
+                    model=found["model"],
+                    seconds=found["seconds"],
+                    answer=answer,
+                )
+            )
+        )
+    if was_paused and not json:
+        call.show(call.render(Text("its pause is over; a running supervisor asks it for summaries again.")))
+    if "error" in found:
+        raise Exit(call.say(Text("no answer came: {why}.", why=result.error), 69))
+
+
+COMMANDS: Final = {
+    "doctor": doctor,
+    "fsck": fsck,
+    "restore": restore,
+    "index status": index_status,
+    "index rebuild": index_rebuild,
+    "model test": model_test,
+}

@@ -7,7 +7,7 @@ import select
 import sys
 from datetime import UTC, datetime
 from functools import partial
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Annotated, Any, Final
 
 from ...archive.append import leave, read_lines, refuse_odd
 from ...operations.history import AppendRequest
@@ -19,7 +19,9 @@ from ...storage.errors import BadConfig, BadFile, BadRequest, StorageError
 from ...storage.instant import why_not_said_at
 from ...storage.texts import Text
 from .call import refuse_other_chats, refuse_plain_folder, unprinted
+from .options import Folder, Json, Now  # noqa: TC001 - the parser reads the annotations
 from .output import as_json
+from .parser import Option
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -33,28 +35,26 @@ _BATCH: Final = 8_000_000  # bytes of --jsonl input that are appended in one wri
 
 def append(
     call: Call,
-    *,
-    role: str | None = None,
-    text: str | None = None,
-    at: str | None = None,
-    session: str | None = None,
-    channel: str | None = None,
-    chat: str | None = None,
-    jsonl: bool = False,
-    workspace: Path | None = None,
-    now: str | None = None,
-    json: bool = False,
+    role: Annotated[str | None, Option("--role", meaning="user, assistant, system or tool")] = None,
+    text: Annotated[str | None, Option("--text", meaning="the words; - reads standard input")] = None,
+    at: Annotated[str | None, Option("--at", meaning="the time of the message, ISO 8601")] = None,
+    session: Annotated[str | None, Option("--session", meaning="the key of its conversation")] = None,
+    channel: Annotated[str | None, Option("--channel", meaning="through which it came, such as telegram")] = None,
+    chat: Annotated[str | None, Option("--chat", meaning="direct, group or channel")] = None,
+    jsonl: Annotated[
+        bool, Option("--jsonl", meaning="many on standard input, a JSON object a line: role, text, createdAt, …")
+    ] = False,
+    workspace: Folder = None,
+    now: Now = None,
+    json: Json = False,
 ) -> int:
-    """
-    Add the messages that the options name, print the ids and return the exit code.
-
-    Where the configuration is wrong, they are left in the drop-box.
-    """
+    """Add a message, or many; prints each id once the message is safe."""
     if call.is_served:
         if jsonl:
             raise ValueError("its input is at its client")
     elif sys.stdin is None and (jsonl or text == "-"):  # descriptor 0 may be some other file then
         raise BadRequest("--jsonl" if jsonl else "--text", Text("standard input is closed"))
+    # where the configuration is wrong, the messages are left in the drop-box
     try:
         ws, began = call.opened_made(workspace, now)
         add: Callable[..., list[str]] = partial(_append, call, ws)
@@ -188,3 +188,6 @@ def _read_available() -> tuple[bytes, bool]:
         more = os.read(0, 1 << 20)
         data, ended = data + more, not more
     return data, ended
+
+
+COMMANDS: Final = {"append": append}

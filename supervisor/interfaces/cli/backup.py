@@ -7,16 +7,15 @@ import signal
 from contextlib import suppress
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
-
-import typer
+from typing import TYPE_CHECKING, Annotated, Any, Final
 
 from ...storage.clock import fixed_clock, utc_now
 from ...storage.errors import BadFile, BadRequest, NoWorkspace, SupervisorError
 from ...storage.texts import Text
 from ..locate import version
-from .app import Context, Folder, Json, Now  # noqa: TC001 - typer reads the annotations
+from .options import Folder, Json, Now  # noqa: TC001 - the parser reads the annotations
 from .output import as_json, as_text, in_local_times, wire
+from .parser import Argument, Exit, Option
 
 if TYPE_CHECKING:
     from types import FrameType
@@ -25,24 +24,18 @@ if TYPE_CHECKING:
     from ...protocol.backup_file import Contents
     from .call import Call
 
-backup = typer.Typer(
-    help="Copies of the whole workspace, each in one file. (`recalld restore` restores a damaged history.json.)",
-    rich_markup_mode=None,
-)
 
-File = Annotated[Path, typer.Argument(metavar="FILE", help="a backup, such as memory-2026-01-28.tar")]
+File = Annotated[Path, Argument(metavar="FILE", meaning="a backup, such as memory-2026-01-28.tar")]
 
 
-@backup.command("create")
 def backup_create(
-    ctx: Context,
+    call: Call,
     file: File,
     workspace: Folder = None,
     now: Now = None,
     json: Json = False,
 ) -> None:
     """Write a consistent state of the workspace into a new file, while everything runs."""
-    call: Call = ctx.obj
     from ...checks.backup import create
     from ...host.last_night import remember_backup
 
@@ -59,17 +52,15 @@ def backup_create(
     _show(call, found, None if json else ws.zone)
 
 
-@backup.command("nightly")
 def backup_nightly(
-    ctx: Context,
-    folder: Annotated[Path, typer.Argument(metavar="DIR", help="a folder of this workspace's own, best on another disk")],
-    keep: Annotated[int, typer.Option("--keep", min=1, help="how many are kept; the older ones are deleted")],
+    call: Call,
+    folder: Annotated[Path, Argument(metavar="DIR", meaning="a folder of this workspace's own, best on another disk")],
+    keep: Annotated[int, Option("--keep", least=1, meaning="how many are kept; the older ones are deleted")],
     workspace: Folder = None,
     now: Now = None,
     json: Json = False,
 ) -> None:
     """Write the backup of the day into the folder, read it back, and delete the oldest; a timer of systemd runs it."""
-    call: Call = ctx.obj
     from time import sleep
 
     from ...checks.nightly import await_quiet_end, nightly_backup
@@ -88,15 +79,13 @@ def backup_nightly(
     _show(call, found, None if json else ws.zone)
 
 
-@backup.command("verify")
 def backup_verify(
-    ctx: Context,
+    call: Call,
     file: File,
     now: Now = None,
     json: Json = False,
 ) -> None:
     """Unpack the file into a temporary folder and run fsck there; 65 when it is not as it was made, or fsck finds damage."""
-    call: Call = ctx.obj
     from ...checks.backup import verify, zone_of
 
     _leave_nothing_when_ended()
@@ -105,18 +94,16 @@ def backup_verify(
     found = {**_described(_absolute(file), contents), "fsck": wire(asdict(ledger))}
     _show(call, found, None if json else zone_of(_absolute(file), os.environ))
     if not ledger.is_sound:
-        raise typer.Exit(BadFile.exit_code)
+        raise Exit(BadFile.exit_code)
 
 
-@backup.command("restore")
 def backup_restore(
-    ctx: Context,
+    call: Call,
     file: File,
-    into: Annotated[Path, typer.Option("--into", metavar="DIR", help="a new or empty folder, which becomes a workspace")],
+    into: Annotated[Path, Option("--into", metavar="DIR", meaning="a new or empty folder, which becomes a workspace")],
     json: Json = False,
 ) -> None:
     """Unpack the file into a new or empty folder."""
-    call: Call = ctx.obj
     from ...checks.backup import restore, zone_of
     from .call import typed
 
@@ -191,6 +178,9 @@ def _show(call: Call, found: dict[str, Any], zone: ZoneInfo | None) -> None:
     call.show(as_text(in_local_times(found, zone), call.renderer()) if zone else as_json(found))
 
 
-def register(app: typer.Typer) -> None:
-    """Add the commands to *app*."""
-    app.add_typer(backup, name="backup")
+COMMANDS: Final = {
+    "backup create": backup_create,
+    "backup nightly": backup_nightly,
+    "backup verify": backup_verify,
+    "backup restore": backup_restore,
+}

@@ -93,7 +93,6 @@ class Call:
         self.given_now: str | None = None
         #: The workspace that `-w` names; None if it was found without.
         self.named: Path | None = None
-        #: Whether nobody waits for the output: it goes to the journal of a unit.
         #: The workspace that the command has opened; None before.
         self.workspace: Workspace | None = None
         #: The ids of what it did to memory, as `undo` takes them.
@@ -149,6 +148,21 @@ class Call:
         if self.once and self.once.words is not None:
             return self.once.words
         return sys.stdin.buffer.read().decode("utf-8", "surrogateescape")
+
+    def ask(self, question: str) -> str:
+        """Ask a person at the terminal and return the line; KeyboardInterrupt at the end of the input."""
+        print(question, end="", file=sys.stderr, flush=True)
+        try:
+            return input().strip()
+        except EOFError:
+            raise KeyboardInterrupt from None
+
+    def confirm(self, question: object) -> bool:
+        """Ask a person for yes or no until it is one of them; an empty line is no."""
+        while True:
+            answer = self.ask(f"{self.render(question)} [y/N]: ").lower()
+            if answer in ("", "y", "yes", "n", "no"):
+                return answer.startswith("y")
 
     def root_of(self, workspace: Path | None) -> Path:
         """Return the absolute path of the workspace: the option's, else the one that `workspace_of` finds."""

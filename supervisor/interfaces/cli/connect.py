@@ -1,4 +1,4 @@
-"""The commands for clients such as Claude Code and Codex: connect, disconnect, hook (docs/reference/cli.md)."""
+"""The commands for clients such as Claude Code and Codex: connect, hook (docs/reference/cli.md)."""
 
 from __future__ import annotations
 
@@ -7,12 +7,11 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Final
 
-import typer
-
 from ...storage.errors import BadFile, BadRequest, NoPermission, SupervisorError
 from ...storage.texts import Text, msgid, render
-from .app import Context, Folder, Json  # noqa: TC001 - typer reads the annotations
+from .options import Folder, Json  # noqa: TC001 - the parser reads the annotations
 from .output import as_json
+from .parser import Argument, Exit, Option
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -52,28 +51,26 @@ _GONE_ENDS: Final = (
     msgid("The rest is taken out; restart these clients. The memory stays where it is."),
 )
 
-Clients = Annotated[list[str] | None, typer.Argument(help="claude-code, codex; without any, those of this machine")]
-Yes = Annotated[bool, typer.Option("--yes", help="write it")]
-DryRun = Annotated[bool, typer.Option("--dry-run", help="show every line, and write nothing")]
-Project = Annotated[Path | None, typer.Option("--project", metavar="DIR", help="only for what is done in this folder")]
-
 
 def connect(
-    ctx: Context,
+    call: Call,
     clients: Annotated[
-        list[str] | None, typer.Argument(help="claude-code, codex, mcp; without any, those of this machine")
+        list[str] | None, Argument(meaning="claude-code, codex, mcp; without any, those of this machine")
     ] = None,
-    yes: Yes = False,
-    dry_run: DryRun = False,
-    project: Project = None,
+    remove: Annotated[bool, Option("--remove", meaning="take out what was put in, and nothing else")] = False,
+    yes: Annotated[bool, Option("--yes", meaning="write it")] = False,
+    dry_run: Annotated[bool, Option("--dry-run", meaning="show every line, and write nothing")] = False,
+    project: Annotated[Path | None, Option("--project", metavar="DIR", meaning="only for what is done in this folder")] = None,
     workspace: Folder = None,
     json: Json = False,
 ) -> None:
     """Connect the clients of this machine with the workspace: hooks, MCP server, a paragraph for the model."""
     from ...protocol.making import make_workspace
 
-    call: Call = ctx.obj
     machine = _machine(call, workspace, project)
+    if remove:
+        _disconnect(call, machine, clients, workspace, writes=yes and not dry_run, every_line=dry_run, json=json)
+        return
     if clients == ["mcp"]:
         call.show(as_json({"mcpServers": {"recalld": machine.place.server}}))
         call.say(Text("add this to the settings of any client that speaks MCP; most have an object `mcpServers`."), 0)
@@ -104,18 +101,17 @@ def connect(
     _exit(refused)
 
 
-def disconnect(
-    ctx: Context,
-    clients: Clients = None,
-    yes: Yes = False,
-    dry_run: DryRun = False,
-    project: Project = None,
-    workspace: Folder = None,
-    json: Json = False,
+def _disconnect(
+    call: Call,
+    machine: Machine,
+    clients: list[str] | None,
+    workspace: Path | None,
+    *,
+    writes: bool,
+    every_line: bool,
+    json: bool,
 ) -> None:
     """Take out of the clients' settings what `connect` put in, and nothing else."""
-    call: Call = ctx.obj
-    machine, writes = _machine(call, workspace, project), yes and not dry_run
     found, refused = _changes(clients, [*machine.found(), *machine.left()], machine.removals)
     done = [one for one in found if one.kind != "absent"]
     if writes and (done or machine.paths.connections.exists()):
@@ -132,29 +128,23 @@ def disconnect(
         end = (
             _end(ends, done, refused)
             if writes or not done
-            else msgid("Nothing was written. To do it: `recalld disconnect{named} --yes`.")
+            else msgid("Nothing was written. To do it: `recalld connect{named} --remove --yes`.")
         )
         shown, named = [one for one in found if one in done or one in others], _named(clients, machine)
-        rows = _rows(call, shown, refused, named, every_line=dry_run, written=writes)
+        rows = _rows(call, shown, refused, named, every_line=every_line, written=writes)
         call.show("\n".join([*rows, *([""] if rows else []), call.render(Text(end, named=named))]))
     _exit(refused)
 
 
 def hook(
-    ctx: Context,  # noqa: ARG001 - as every command
-    client: Annotated[str, typer.Argument(help="claude-code or codex")],  # noqa: ARG001 - for the help
+    call: Call,  # noqa: ARG001 - as every command
+    client: Annotated[str, Argument(meaning="claude-code or codex")],  # noqa: ARG001 - for the help
     workspace: Folder = None,  # noqa: ARG001 - for the help
 ) -> None:
     """Answer a client's event on standard input; clients run it, and it always ends with 0."""
     raise BadRequest(
         "hook", Text("a client runs this command, with an event on standard input")
     )  # entry.py answers an event; only a person at a terminal gets here
-
-
-def register(app: typer.Typer) -> None:
-    """Add the commands to *app*."""
-    for command in (connect, disconnect, hook):
-        app.command()(command)
 
 
 def _machine(call: Call, workspace: Path | None, project: Path | None) -> Machine:
@@ -223,7 +213,7 @@ def _rows(
             others = dict.fromkeys(root for one in of_it for root in one.elsewhere)
             elsewhere = (
                 Text(
-                    "{client} is connected to {root}; `recalld -w {root} disconnect{named}`",
+                    "{client} is connected to {root}; `recalld -w {root} connect{named} --remove`",
                     client=title,
                     root=quote(root),
                     named=named,
@@ -315,7 +305,7 @@ def _none_found() -> Text:
 
 def _exit(refused: Sequence[tuple[str, SupervisorError]]) -> None:
     if refused:
-        raise typer.Exit(refused[0][1].exit_code)
+        raise Exit(refused[0][1].exit_code)
 
 
 def _shown(change: Change) -> str:
@@ -323,3 +313,6 @@ def _shown(change: Change) -> str:
     home = Path.home()
     paths = dict.fromkeys((change.wanted.path, change.file))
     return " → ".join(f"~/{path.relative_to(home)}" if path.is_relative_to(home) else str(path) for path in paths)
+
+
+COMMANDS: Final = {"connect": connect, "hook": hook}

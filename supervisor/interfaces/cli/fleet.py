@@ -16,8 +16,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Final
 
-import typer
-
 from ...checks.fleet_unit import workspaces_of
 from ...host.notify import ServiceManager
 from ...protocol.config import OF_A_FLEET
@@ -29,7 +27,8 @@ from ...storage.files import Files
 from ...storage.os_errors import why_refused
 from ...storage.signals import on_signals
 from ...storage.texts import Text
-from .app import Context, Json  # noqa: TC001 - typer reads the annotations
+from .options import Json  # noqa: TC001 - the parser reads the annotations
+from .parser import Option
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -141,15 +140,14 @@ class Fleet:
 
 
 def fleet(
-    ctx: Context,
+    call: Call,
     root: Annotated[
         Path | None,
-        typer.Option("--root", metavar="DIR", help="the folder of the workspaces (RECALLD_FLEET_ROOT)", readable=False),
+        Option("--root", metavar="DIR", meaning="the folder of the workspaces (RECALLD_FLEET_ROOT)"),
     ] = None,
     json: Json = False,
 ) -> None:
     """Run every workspace in a folder, each in a process of its own; it leaves in the next version."""
-    call: Call = ctx.obj
     folder = _root(root)
     files, stopping = Files(RealDisk()), threading.Event()
     files.make_folder(folder / FLEET)
@@ -191,6 +189,4 @@ def _root(given: Path | None) -> Path:
     return folder
 
 
-def register(app: typer.Typer) -> None:
-    """Add the command to *app*."""
-    app.command()(fleet)
+COMMANDS: Final = {"fleet": fleet}

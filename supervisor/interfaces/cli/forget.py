@@ -6,19 +6,18 @@ import sys
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Annotated, Any, Final
 
-import typer
-
 from ...storage.errors import BadRequest
 from ...storage.texts import Text, msgid
 from ...text.printable import shortened
-from .app import Context, Folder, Json, Now  # noqa: TC001 - typer reads the annotations
+from .options import Folder, Json, Now  # noqa: TC001 - the parser reads the annotations
 from .output import as_json, wire
+from .parser import Argument, Option
 
 if TYPE_CHECKING:
     from ...operations.forget import Forgotten, ToForget
     from .call import Call
 
-Yes = Annotated[bool, typer.Option("--yes", help="without asking")]
+Yes = Annotated[bool, Option("--yes", meaning="without asking")]
 
 #: That there is nothing to forget, by what was asked for.
 _NONE: Final = {
@@ -39,16 +38,14 @@ _ROLES: Final = {
 
 
 def forget(
-    ctx: Context,
-    message: Annotated[str | None, typer.Option("--message", help="one message, by its id")] = None,
-    line: Annotated[str | None, typer.Option("--line", help="a line of the long-term memory, as in 42@1f3a9c0d")] = None,
-    match: Annotated[str | None, typer.Option("--match", help="all messages and lines in which these words stand")] = None,
-    session: Annotated[str | None, typer.Option("--session", help="all messages of a session")] = None,
-    day: Annotated[str | None, typer.Option("--day", help="all messages of a day, as in 2026-01-28")] = None,
-    file: Annotated[str | None, typer.Option("--file", help="a dated file, a note or a picture, by its name")] = None,
-    removed: Annotated[
-        bool, typer.Option("--removed", help="what you deleted or changed by hand, where it still stands")
-    ] = False,
+    call: Call,
+    message: Annotated[str | None, Option("--message", meaning="one message, by its id")] = None,
+    line: Annotated[str | None, Option("--line", meaning="a line of the long-term memory, as in 42@1f3a9c0d")] = None,
+    match: Annotated[str | None, Option("--match", meaning="all messages and lines in which these words stand")] = None,
+    session: Annotated[str | None, Option("--session", meaning="all messages of a session")] = None,
+    day: Annotated[str | None, Option("--day", meaning="all messages of a day, as in 2026-01-28")] = None,
+    file: Annotated[str | None, Option("--file", meaning="a dated file, a note or a picture, by its name")] = None,
+    removed: Annotated[bool, Option("--removed", meaning="what you deleted or changed by hand, where it still stands")] = False,
     yes: Yes = False,
     workspace: Folder = None,
     now: Now = None,
@@ -57,7 +54,6 @@ def forget(
     """Take words back, from every place of the workspace, for good; shows first what would go, and asks."""
     from ...operations import forget as operations
 
-    call: Call = ctx.obj
     named = {"message": message, "line": line, "match": match, "session": session, "day": day, "file": file}
     given = {by: value for by, value in named.items() if value is not None} | ({"removed": ""} if removed else {})
     if len(given) != 1:
@@ -89,7 +85,7 @@ def _wants(call: Call, *, json: bool) -> bool:
     """Return whether the person wants it; nobody is asked who can't answer."""
     if json or not (sys.stdin and sys.stdin.isatty()):
         return False
-    return typer.confirm(call.render(Text("Forget this for good? It can't be undone.")), default=False, err=True)
+    return call.confirm(Text("Forget this for good? It can't be undone."))
 
 
 def show_forgotten(call: Call, done: Forgotten) -> None:
@@ -132,8 +128,8 @@ def _role(call: Call, role: str) -> str:
 
 
 def undo(
-    ctx: Context,
-    act: Annotated[str, typer.Argument(help="an id of CHANGES.md, as in w-3f9a2c11; without it the newest is named")] = "",
+    call: Call,
+    act: Annotated[str, Argument(meaning="an id of CHANGES.md, as in w-3f9a2c11; without it the newest is named")] = "",
     workspace: Folder = None,
     now: Now = None,
     json: Json = False,
@@ -141,7 +137,6 @@ def undo(
     """Take an act on memory back, as long as nothing was built on it."""
     from ...operations import undo as operations
 
-    call: Call = ctx.obj
     done = call.perform(operations.undo, operations.UndoRequest(id=act), workspace, now)
     lines = [Text("undone: {what}", what=done.what) if done.done else Text("it was undone already; nothing changes.")]
     lines += [Text("  taken away: {text}", text=shortened(one)) for one in done.taken]
@@ -150,15 +145,15 @@ def undo(
 
 
 def prune(
-    ctx: Context,
+    call: Call,
     summary_days: Annotated[
-        int, typer.Option("--summary-days", help="dated files of days longer ago than this, if a model's summary covers them")
+        int, Option("--summary-days", meaning="dated files of days longer ago than this, if a model's summary covers them")
     ] = 180,
-    recent_days: Annotated[int, typer.Option("--recent-days", help="files of so many days stay in any case")] = 5,
+    recent_days: Annotated[int, Option("--recent-days", meaning="files of so many days stay in any case")] = 5,
     keep_longterm: Annotated[
-        bool, typer.Option("--keep-longterm/--no-keep-longterm", help="the long-term file stays in any case")
+        bool, Option("--keep-longterm/--no-keep-longterm", meaning="the long-term file stays in any case")
     ] = True,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="only name the files")] = False,
+    dry_run: Annotated[bool, Option("--dry-run", meaning="only name the files")] = False,
     workspace: Folder = None,
     now: Now = None,
     json: Json = False,
@@ -166,7 +161,6 @@ def prune(
     """Move old dated files to trash/ that a model's summary covers, and nothing else; nothing does it by itself."""
     from ...operations import prune as operations
 
-    call: Call = ctx.obj
     request = operations.PruneRequest(
         summary_days=summary_days, recent_days=recent_days, keep_longterm=keep_longterm, dry_run=dry_run
     )
@@ -205,8 +199,4 @@ def prune(
     call.tell_undo()
 
 
-def register(app: typer.Typer) -> None:
-    """Add the commands to *app*."""
-    app.command()(prune)
-    app.command()(forget)
-    app.command()(undo)
+COMMANDS: Final = {"forget": forget, "undo": undo, "prune": prune}

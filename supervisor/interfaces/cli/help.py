@@ -1,147 +1,122 @@
 """
-The help of commands, and the errors about arguments, in Chinese; in English the list of commands in whole sentences.
+The help of commands, in the language of the reader.
 
-The English help of a command is its docstring; that of an option is at its definition. Its Chinese is that of this English.
+The English help of a command is its docstring; that of an option is at its definition.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+import os
+from contextlib import suppress
+from typing import TYPE_CHECKING, Final, TypeAlias
 
-from ...storage.texts import Text, msgid, render, template
+from ...storage.texts import Text, render, template
 from ...text.lazy_re import lazy_re
 from .output import columns
+from .parser import HELP, Command, Group, Parameter
 
 if TYPE_CHECKING:
-    import re
+    from collections.abc import Collection, Iterable, Mapping, Sequence
 
-#: The text that the parser adds to an option's help.
-_EXTRA: Final = lazy_re(r"\[(?:(?P<range>[^\[\];]+); )?(?P<required>required)\]$|\[default: (?P<default>[^\]]+)\]$")
+    from ...text.language import Language
+
+Headings: TypeAlias = "Mapping[Text, Collection[str]]"
 #: A word that must stay whole, with the blanks before it; or one character, after which a Chinese line may be broken.
-_PIECE: Final = lazy_re(r" *(?:[!-~]+|[^!-~\s][，。；：、）」？]*)")
-#: The parser's messages about wrong arguments, each with its text; groups are the fields.
-_FAULTS: Final = tuple(
-    (lazy_re(pattern), text)
-    for pattern, text in (
-        (r"No such command (?P<name>.+?)\. Did you mean (?P<near>.+)", msgid("No such command {name}. Did you mean {near}")),
-        (r"No such command (?P<name>.+)", msgid("No such command {name}")),
-        (r"No such option: (?P<name>\S+) Did you mean (?P<near>.+)", msgid("No such option: {name} Did you mean {near}")),
-        (
-            r"No such option: (?P<name>\S+) \(Possible options: (?P<near>.+)\)",
-            msgid("No such option: {name} Did you mean {near}"),
-        ),
-        (r"No such option: (?P<name>.+)", msgid("No such option: {name}")),
-        (r"Missing argument (?P<name>.+)", msgid("Missing argument {name}")),
-        (r"Missing option (?P<name>.+)", msgid("Missing option {name}")),
-        (r"Missing command", msgid("Missing command")),
-        (r"Option (?P<name>.+) requires an argument", msgid("Option {name} requires an argument")),
-        (r"Option (?P<name>.+) does not take a value", msgid("Option {name} does not take a value")),
-        (r"Got unexpected extra arguments?(?:\(s\))? \((?P<name>.+)\)", msgid("Got unexpected extra arguments ({name})")),
-        (r"Invalid value for (?P<name>.+?): (?P<why>.+)", msgid("Invalid value for {name}: {why}")),
-        (r"(?P<value>.+) is not in the range x>=(?P<least>.+)", msgid("{value} is not in the range x>={least}")),
-        (
-            r"(?P<value>.+) is not in the range (?P<least>.+)<=x<=(?P<most>.+)",
-            msgid("{value} is not in the range {least}<=x<={most}"),
-        ),
-        (r"(?P<value>.+) is not a valid int(?:eger)?(?: range)?", msgid("{value} is not a valid integer")),
-        (r"(?P<value>.+) is not a valid float(?: range)?", msgid("{value} is not a valid float")),
-    )
-)
-#: The headings of a page of help.
-_HEADINGS: Final = {
-    "Options": msgid("Options"),
-    "Arguments": msgid("Arguments"),
-    "Commands": msgid("Commands"),
-}
+_PIECE: Final = lazy_re(r" *(?:[!-~…–—’“”]+|[^!-~\s][，。；：、）」？]*)")
+#: The most columns of a page, and of the names at its left.
+_WIDTH, _NAMES = 78, 30
 
 
-def usage_fault(message: str) -> str:
-    """Return the parser's *message* about wrong arguments as a text of ours; unchanged if it is not known here."""
-    message = message.rstrip(".?")
-    for pattern, text in _FAULTS:
-        if found := pattern.fullmatch(message):
-            fields: dict[str, Any] = found.groupdict()
-            if "why" in fields:
-                fields["why"] = usage_fault(fields["why"])
-            if "near" in fields:
-                fields["near"] = fields["near"].split(", ")
-            return Text(text, **fields)
-    return message
+def page(command: Command | Group, path: Sequence[str], language: Language, headings: Headings) -> str:
+    """Return the help of the command below *command* whose words are *path*; *headings* have the names in the list of all."""
+    for word in path:
+        if isinstance(command, Group):
+            command = command.commands[word]
+    return _Page(language).of(command, path, {} if path else headings)
 
 
-def in_english(command: Any) -> Any:
-    """Return the *command*; its list says of each subcommand what it does in a whole sentence, which the parser would cut."""
-    for inner in getattr(command, "commands", {}).values():
-        in_english(inner)
-        inner.short_help = " ".join((inner.help or "").partition("\n\n")[0].split()).rstrip(".")
-    return command
+class _Page:
+    """Writes a page of help in one language."""
+
+    def __init__(self, language: Language) -> None:
+        self._language: Language = language
+        self._colon = "：" if language == "zh" else ":"
+        self._width = min(_WIDTH, _terminal() - 2)
+
+    def of(self, command: Command | Group, path: Sequence[str], headings: Headings) -> str:
+        """Return the page of the command with these words; its commands stand under *headings* where there are some."""
+        arguments = [param for param in command.params if param.is_argument]
+        usage = [" ".join(["recalld", *path]), self._say(Text("[OPTIONS]")), *map(_typed, arguments)]
+        usage += [self._say(Text("COMMAND [ARGS]..."))] if isinstance(command, Group) else []
+        paragraphs = self._help(command.help).split("\n\n")
+        lines = [self._say(Text("Usage: ")) + " ".join(usage)]
+        for paragraph in paragraphs:
+            lines += ["", *(f"  {line}" for line in broken(" ".join(paragraph.split()), self._width - 2))]
+        lines += self._section(Text("Arguments"), ((_typed(one), self._meaning(one)) for one in arguments))
+        options = [(_names(one), self._meaning(one)) for one in command.params if not one.is_argument]
+        lines += self._section(Text("Options"), [*options, (HELP, self._say(Text("Show this message and exit.")))])
+        if isinstance(command, Group):
+            for heading, names in (headings or {Text("Commands"): command.commands}).items():
+                lines += self._section(heading, (self._row(command, name) for name in names))
+        return "\n".join(lines)
+
+    def _row(self, group: Group, name: str) -> tuple[str, str]:
+        """Return a command and, in one sentence, what it does."""
+        first = self._help(group.commands[name].help).partition("\n\n")[0]
+        return name, " ".join(first.split()).rstrip(".。")
+
+    def _section(self, heading: Text, rows: Iterable[tuple[str, str]]) -> list[str]:
+        """Return the lines of a heading with its names, and what each means at its right."""
+        rows = list(rows)
+        if not rows:
+            return []
+        first = min(max(columns(name) for name, _ in rows), _NAMES) + 2
+        lines = ["", self._say(heading) + self._colon]
+        for name, meaning in rows:
+            said = broken(meaning, self._width - first - 2)
+            begin = [name + " " * (first - columns(name)) + said.pop(0)] if columns(name) <= first - 2 else [name]
+            lines += [f"  {line}".rstrip() for line in [*begin, *(" " * first + line for line in said)]]
+        return lines
+
+    def _meaning(self, param: Parameter) -> str:
+        """Return what a parameter means, with its range and its default where the help does not say them."""
+        notes = [f"x>={param.declared.least}"] if param.declared.least is not None else []
+        notes += [self._say(Text("required"))] if param.is_required and not param.is_argument else []
+        if param.default and not param.is_flag and not param.is_required and not isinstance(param.default, list):
+            notes.append(self._say(Text("default: {value}", value=param.default)))
+        means = self._help(param.help)
+        return f"{means}  [{'；'.join(notes) if self._language == 'zh' else '; '.join(notes)}]" if notes else means
+
+    def _help(self, english: str) -> str:
+        """Return the help of a command or an option."""
+        return template(english, self._language)
+
+    def _say(self, text: Text) -> str:
+        return render(text, self._language)
 
 
-def in_chinese(command: Any) -> Any:
-    """Return the *command* with Chinese help, also for its subcommands and options."""
-    context: Any = type(command).context_class
-    command.context_class = type("ChineseContext", (context,), {"formatter_class": _formatter(context.formatter_class)})
-    command.help = template(command.help, "zh")
-    command.short_help = command.help.partition("\n")[0].rstrip("。")
-    command.options_metavar = _render(Text("[OPTIONS]"))
-    if below := getattr(command, "commands", None):
-        command.subcommand_metavar = _render(Text("COMMAND [ARGS]..."))
-        for inner in below.values():
-            in_chinese(inner)
-    for parameter in command.params:
-        parameter.help = template(parameter.help, "zh")
-    if shown := command.get_help_option(context(command)):
-        shown.help = _render(Text("Show this message and exit."))
-    return command
+def _names(param: Parameter) -> str:
+    """Return an option as it is typed: `-w, --workspace <path>`, `--linger / --no-linger`."""
+    value = "" if param.is_flag else param.declared.metavar or f"<{param.kind.__name__.lower()}>"
+    return " / ".join(filter(None, [", ".join(param.names), ", ".join(param.opposites)])) + (f" {value}" if value else "")
 
 
-def _render(text: Text) -> str:
-    return render(text, "zh")
+def _typed(param: Parameter) -> str:
+    """Return an argument as it is typed: `FILE`, `[line]`, `[clients]...`."""
+    name = param.declared.metavar or (param.name if param.is_required else f"[{param.name}]")
+    return f"{name}..." if param.takes_many else name
 
 
-def _formatter(base: Any) -> Any:
-    """Return the parser's formatter with Chinese headings, and with lines that are broken by their width in a terminal."""
-
-    class Formatter(base):  # type: ignore[misc]
-        """Writes a page of help."""
-
-        def write_usage(self, prog: str, args: str = "", _prefix: str | None = None) -> None:
-            """Write the line that shows how the command is typed."""
-            super().write_usage(prog, args, _render(Text("Usage: ")))
-
-        def write_heading(self, heading: str) -> None:
-            """Write the heading of a section."""
-            self.write(f"{_render(Text(_HEADINGS[heading]))}：\n")
-
-        def write_text(self, text: str) -> None:
-            """Write paragraphs."""
-            indent = " " * self.current_indent
-            lines = (line for part in text.split("\n") for line in broken(part, self.width - self.current_indent))
-            self.write("".join(f"{indent}{line}".rstrip() + "\n" for line in lines))
-
-        def write_dl(self, rows: Any, col_max: int = 30, col_spacing: int = 2) -> None:
-            """Write names with their help next to them."""
-            rows = list(rows)
-            first = min(max(columns(name) for name, _ in rows), col_max) + col_spacing
-            for name, help_text in rows:
-                lines = broken(_EXTRA.sub(_extra, help_text), self.width - first - self.current_indent)
-                fits = columns(name) <= first - col_spacing
-                begin = [name + " " * (first - columns(name)) + lines.pop(0)] if fits and lines else [name]
-                rest = [" " * first + line for line in lines]
-                self.write("".join(f"{' ' * self.current_indent}{line}".rstrip() + "\n" for line in [*begin, *rest]))
-
-    return Formatter
-
-
-def _extra(found: re.Match[str]) -> str:
-    if found["default"]:
-        return "[" + _render(Text("default: {value}", value=found["default"])) + "]"
-    return "[" + "；".join(filter(None, [found["range"], _render(Text("required"))])) + "]"
+def _terminal() -> int:
+    """Return the columns of the terminal, 80 where there is none."""
+    with suppress(OSError):
+        return os.get_terminal_size().columns or _WIDTH + 2
+    return _WIDTH + 2
 
 
 def broken(text: str, width: int) -> list[str]:
     """
-    Return the lines of a Chinese text, each of at most *width* columns where its words allow it.
+    Return the lines of a text, each of at most *width* columns where its words allow it.
 
     >>> broken("把 history.json 恢复", 8)
     ['把', 'history.json', '恢复']

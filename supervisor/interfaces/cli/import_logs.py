@@ -13,13 +13,12 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Final
 
-import typer
-
 from ...storage.errors import BadFile, BadRequest
 from ...storage.texts import Text, msgid
 from ...text.printable import printable_line
-from .app import Context, Folder, Json, Now  # noqa: TC001 - typer reads the annotations
+from .options import Folder, Json, Now  # noqa: TC001 - the parser reads the annotations
 from .output import as_json, progress, wire
+from .parser import Argument, Exit, Option
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -51,18 +50,17 @@ _MANY: Final = {
 
 
 def import_logs(
-    ctx: Context,
-    what: Annotated[str, typer.Argument(metavar="[CLIENT|PATH]", help="a client, or a file, folder or ZIP archive")] = "",
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="say what would be added, and add nothing")] = False,
-    branches: Annotated[bool, typer.Option("--branches", help="also what was edited away, or answered anew")] = False,
-    dates: Annotated[str, typer.Option("--dates", help="WhatsApp's order of day and month: dmy, mdy or ymd")] = "",
-    me: Annotated[str, typer.Option("--me", help="your name in WhatsApp, Telegram or WeChat: its words are yours")] = "",
+    call: Call,
+    what: Annotated[str, Argument(metavar="[CLIENT|PATH]", meaning="a client, or a file, folder or ZIP archive")] = "",
+    dry_run: Annotated[bool, Option("--dry-run", meaning="say what would be added, and add nothing")] = False,
+    branches: Annotated[bool, Option("--branches", meaning="also what was edited away, or answered anew")] = False,
+    dates: Annotated[str, Option("--dates", meaning="WhatsApp's order of day and month: dmy, mdy or ymd")] = "",
+    me: Annotated[str, Option("--me", meaning="your name in WhatsApp, Telegram or WeChat: its words are yours")] = "",
     workspace: Folder = None,
     now: Now = None,
     json: Json = False,
 ) -> None:
     """Add conversations that other programs have kept; what is there already is not added twice."""
-    call: Call = ctx.obj
     from ...importing.run import bring_in
 
     if not what:
@@ -87,9 +85,9 @@ def import_logs(
             break
         is_whole &= not (left or done.left_out or getattr(done, "different", ()) or getattr(done, "too_large", ()))
     if is_stopped:
-        raise typer.Exit(_STOPPED)
+        raise Exit(_STOPPED)
     if not is_whole:
-        raise typer.Exit(BadFile.exit_code)
+        raise Exit(BadFile.exit_code)
 
 
 def _who(call: Call, me: str, people: Mapping[str, int], *, asks: bool) -> str:
@@ -100,7 +98,7 @@ def _who(call: Call, me: str, people: Mapping[str, int], *, asks: bool) -> str:
             asked = printable_line(
                 call.render(Text("Who of them are you? {people}. Your name, or Enter for none of them", people=_people(people)))
             )
-            me = typer.prompt(asked, "", show_default=False, err=True)
+            me = call.ask(f"{asked}: ")
         finally:
             signal.signal(signal.SIGINT, before)
     if not me.strip():
@@ -313,6 +311,4 @@ def _counted(what: str, count: int) -> Text:
     return Text((_ONE if count == 1 else _MANY)[what], count=count)
 
 
-def register(app: typer.Typer) -> None:
-    """Add the command to *app*."""
-    app.command("import")(import_logs)
+COMMANDS: Final = {"import": import_logs}

@@ -2,33 +2,30 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated
-
-import typer
+from typing import TYPE_CHECKING, Annotated, Final
 
 from ...longterm.lines import DEFAULT_SOURCE
 from ...operations import long_term
 from ...storage.errors import BadRequest
 from ...storage.texts import Text, msgid
-from .app import Context, Folder, Json, Kind, Now, Session  # noqa: TC001 - typer reads the annotations
+from .options import Folder, Json, Kind, Now, Session  # noqa: TC001 - the parser reads the annotations
 from .output import as_json, as_text, wire
+from .parser import Argument, Option
 
 if TYPE_CHECKING:
     from .call import Call
 
 
 def write(
-    ctx: Context,
-    text: Annotated[str, typer.Argument(help="what to remember; several things are separated by ；")],
-    source: Annotated[
-        str, typer.Option("--source", help="where it comes from: a channel, or a session's name")
-    ] = DEFAULT_SOURCE,
+    call: Call,
+    text: Annotated[str, Argument(meaning="what to remember; several things are separated by ；")],
+    source: Annotated[str, Option("--source", meaning="where it comes from: a channel, or a session's name")] = DEFAULT_SOURCE,
     replaces: Annotated[
         str | None,
-        typer.Option("--replaces", help="the line that is no longer true with it, as in 42@1f3a9c0d; `read` shows it"),
+        Option("--replaces", meaning="the line that is no longer true with it, as in 42@1f3a9c0d; `read` shows it"),
     ] = None,
     item: Annotated[
-        int | None, typer.Option("--item", help="which item of that line ends, if it has several: 1 is the first")
+        int | None, Option("--item", meaning="which item of that line ends, if it has several: 1 is the first")
     ] = None,
     session: Session = "",
     chat: Kind = "",
@@ -37,7 +34,6 @@ def write(
     json: Json = False,
 ) -> None:
     """Add a line to the long-term memory; it is safe when the command returns."""
-    call: Call = ctx.obj
     if replaces is not None and not replaces.strip():  # a variable of a shell that is empty
         raise BadRequest(
             "--replaces",
@@ -65,11 +61,14 @@ def write(
 
 
 def read(
-    ctx: Context,
-    line: Annotated[int | None, typer.Argument(help="one line, by its number")] = None,
-    start: Annotated[int | None, typer.Option("--start", help="the first line")] = None,
-    end: Annotated[int | None, typer.Option("--end", help="the last line")] = None,
-    recent: Annotated[int | None, typer.Option("--recent", help="how many of the last lines (10)")] = None,
+    call: Call,
+    line: Annotated[int | None, Argument(meaning="one line, by its number")] = None,
+    start: Annotated[int | None, Option("--start", meaning="the first line")] = None,
+    end: Annotated[int | None, Option("--end", meaning="the last line")] = None,
+    recent: Annotated[int | None, Option("--recent", meaning="how many of the last lines (10)")] = None,
+    stats: Annotated[
+        bool, Option("--stats", meaning="count the lines by source instead, with the first and the last day")
+    ] = False,
     session: Session = "",
     chat: Kind = "",
     workspace: Folder = None,
@@ -77,9 +76,13 @@ def read(
     json: Json = False,
 ) -> None:
     """Print lines of the long-term memory, numbered as `delete` takes them; without any option the last ten."""
-    call: Call = ctx.obj
-    if sum((line is not None, (start, end) != (None, None), recent is not None)) > 1:
-        raise BadRequest("read", Text("it takes a line, or --start and --end, or --recent"))
+    if sum((line is not None, (start, end) != (None, None), recent is not None, stats)) > 1:
+        raise BadRequest("read", Text("it takes a line, or --start and --end, or --recent, or --stats"))
+    if stats:
+        counts = call.perform(long_term.stats, long_term.StatsRequest(), workspace, now, session, chat)
+        shown = wire({**counts, "date_range": counts["date_range"] or None})
+        call.show(as_json(counts) if json else as_text(shown, call.renderer()))
+        return
     first = line if line is not None else start
     request = long_term.ReadRequest(start=first, end=end, recent=10 if recent is None else recent)
     found = call.perform(long_term.read, request, workspace, now, session, chat)
@@ -93,8 +96,8 @@ def read(
 
 
 def delete(
-    ctx: Context,
-    lines: Annotated[list[str], typer.Argument(help="number and digest, as in 42@1f3a9c0d; `read` shows them")],
+    call: Call,
+    lines: Annotated[list[str], Argument(meaning="number and digest, as in 42@1f3a9c0d; `read` shows them")],
     session: Session = "",
     chat: Kind = "",
     workspace: Folder = None,
@@ -102,7 +105,6 @@ def delete(
     json: Json = False,
 ) -> None:
     """Delete lines of the long-term memory; none of them if one has changed."""
-    call: Call = ctx.obj
     done = call.perform(long_term.delete, long_term.DeleteRequest(lines=lines), workspace, now, session, chat)
     fields = {"deleted": done.count, "total": done.total}
     call.show(as_json({"path": done.path, **fields}) if json else as_text(fields, call.renderer()))
@@ -110,18 +112,17 @@ def delete(
 
 
 def invalidate(
-    ctx: Context,
+    call: Call,
     target: Annotated[
         str,
-        typer.Argument(help="42@1f3a9c0d, the id of a message, or a line of a summary: memory/summary/2026-01-15.md#L7"),
+        Argument(meaning="42@1f3a9c0d, the id of a message, or a line of a summary: memory/summary/2026-01-15.md#L7"),
     ],
-    reason: Annotated[str, typer.Option("--reason", help="why it is no longer true")] = "",
+    reason: Annotated[str, Option("--reason", meaning="why it is no longer true")] = "",
     workspace: Folder = None,
     now: Now = None,
     json: Json = False,
 ) -> None:
     """End what is no longer true; it stays, and is shown only where the past is asked for."""
-    call: Call = ctx.obj
     request = long_term.InvalidateRequest(target=target, reason=reason)
     done = call.perform(long_term.invalidate, request, workspace, now)
     if json:
@@ -139,31 +140,15 @@ def invalidate(
         call.tell_undo()
 
 
-def stats(
-    ctx: Context,
-    session: Session = "",
-    chat: Kind = "",
-    workspace: Folder = None,
-    now: Now = None,
-    json: Json = False,
-) -> None:
-    """Count the lines of the long-term memory by source, and show their first and last day."""
-    call: Call = ctx.obj
-    found = call.perform(long_term.stats, long_term.StatsRequest(), workspace, now, session, chat)
-    shown = wire({**found, "date_range": found["date_range"] or None})
-    call.show(as_json(found) if json else as_text(shown, call.renderer()))
-
-
 def summarize(
-    ctx: Context,
-    session: Annotated[str, typer.Option("--session", help='the session\'s name, as its messages have it; "": those without')],
-    again: Annotated[bool, typer.Option("--again", help="all of it, not only what is new")] = False,
+    call: Call,
+    session: Annotated[str, Option("--session", meaning='the session\'s name, as its messages have it; "": those without')],
+    again: Annotated[bool, Option("--again", meaning="all of it, not only what is new")] = False,
     workspace: Folder = None,
     now: Now = None,
     json: Json = False,
 ) -> None:
     """Write a session, or what is new in it, as one line of the long-term memory."""
-    call: Call = ctx.obj
     request = long_term.SummarizeRequest(session=session, again=again)
     made = call.perform(long_term.summarize, request, workspace, now)
     if json:
@@ -178,8 +163,10 @@ def summarize(
         call.show(call.render(made.told(msgid("saved to memory, line {line} ({total} in all)"))))
 
 
-def register(app: typer.Typer) -> None:
-    """Add the commands of the long-term lines to *app*."""
-    for command in (write, delete, invalidate, stats, summarize):
-        app.command()(command)
-    app.command(context_settings={"ignore_unknown_options": True})(read)  # -1 is a line, the first one
+COMMANDS: Final = {
+    "write": write,
+    "delete": delete,
+    "invalidate": invalidate,
+    "summarize": summarize,
+    "read": read,
+}

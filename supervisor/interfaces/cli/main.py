@@ -1,47 +1,238 @@
 """
-All commands of the command line (cli.md); a module of its own, since `serve` imports only the commands that it answers.
+All commands of the command line (docs/reference/cli.md), and how one is run.
 
-Answers go to standard output, everything else to standard error. An error is one sentence with an exit code.
+Answers go to standard output, everything else to standard error. An error is one sentence with an exit code. The module of a
+command is loaded when the command is run.
 """
 
 from __future__ import annotations
 
-from functools import cache
+import shlex
+from functools import partial
 from importlib import import_module
-from typing import Any, Final
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Final
 
-import typer
+from ...storage.errors import BadRequest
+from ...storage.texts import Text
+from ..locate import named_workspace, version, without_workspace
+from .call import exit_code_of, typed
+from .options import Folder, Now  # noqa: TC001 - the parser reads the annotations
+from .parser import COMPLETE, Command, Exit, Group, HelpWanted, Option, UsageFault, read_options
 
-from .app import new_app
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
 
-#: The modules in the order of the help, and the commands that each adds; `programs` adds to the `service` of `unit`.
-MODULES: Final = {
-    "service": ("init", "run", "worker", "archive", "mcp", "open", "summary"),
-    "admin": ("status", "plan", "doctor", "fsck", "restore"),
-    "backup": ("backup",),
-    "import_logs": ("import",),
-    "turn": ("append", "inject", "context", "search", "get", "why", "index"),
-    "long_term": ("write", "read", "delete", "stats", "summarize", "invalidate"),
-    "forget": ("prune", "forget", "undo"),
-    "memory": ("memory",),
-    "model": ("model",),
-    "pool": ("pool",),
-    "completion": ("completion",),
-    "unit": ("service",),
-    "programs": ("service",),
-    "connect": ("connect", "disconnect", "hook"),
-    "fleet": ("fleet",),
+    from .call import Call
+
+#: The headings of the list of commands, those of every day first, and below each its commands with their modules; what has
+#: commands below it also with what it is about.
+HEADINGS: Final[Mapping[Text, Mapping[str, str | tuple[str, str]]]] = {
+    Text("Every day"): {
+        "search": "recall",
+        "read": "long_term",
+        "write": "long_term",
+        "forget": "forget",
+        "undo": "forget",
+        "status": "state",
+        "open": "service",
+    },
+    Text("Setting up"): {
+        "init": "service",
+        "run": "service",
+        "connect": "connect",
+        "import": "import_logs",
+        "service": ("programs", "recalld as a service of systemd."),
+        "model": ("admin", "The model that writes summaries."),
+    },
+    Text("For an assistant"): {
+        "append": "append",
+        "inject": "recall",
+        "context": "recall",
+        "get": "recall",
+        "why": "recall",
+        "summarize": "long_term",
+        "invalidate": "long_term",
+        "delete": "long_term",
+        "mcp": "service",
+    },
+    Text("Care"): {
+        "doctor": "admin",
+        "fsck": "admin",
+        "backup": (
+            "backup",
+            "Copies of the whole workspace, each in one file. (`recalld restore` restores a damaged history.json.)",
+        ),
+        "restore": "admin",
+        "summary": ("service", "Daily and monthly summaries."),
+        "index": ("admin", "The search index, which can be deleted at any time."),
+        "prune": "forget",
+    },
+    Text("Workers"): {"worker": "service", "pool": ("pool", "A pool of workers, for many workspaces.")},
+}
+#: Commands that the list does not show: what clients and shells run, and what leaves in the next version.
+HIDDEN: Final[Mapping[str, str | tuple[str, str]]] = {
+    "hook": "connect",
+    "completion": "completion",
+    "fleet": "fleet",
 }
 
+#: Commands of earlier versions, by their first words, and what does their work now.
+LEFT: Final = {
+    "chat": Text(
+        'there is no chat any more: any program asks by inbox.json and finds the answer in history.json where `[turns] reply = "worker"` is set, `recalld connect` gives this memory to an assistant, and `recalld inject --query TEXT` shows what it holds.'
+    ),
+    "demo": Text(
+        "there is no demo among the commands any more: `script/demo` in a clone of the repository shows recalld at work on a sample conversation."
+    ),
+    "redact": Text(
+        'there is no `redact` any more: `recalld forget --match TEXT` takes back a secret that is stored, and `[privacy] redact = "store"` in recalld.toml stores a mark in the place of the next one.'
+    ),
+    "status --metrics": Text(
+        "there are no figures for Prometheus any more: `recalld status --json` has them, and ends with 65 when something is wrong."
+    ),
+    "gateway": Text(
+        "there is no gateway any more: each workspace answers over HTTP at the `[serve] port` of its own recalld.toml, and a web server in front of them can pass /w/NAME/ on to that port."
+    ),
+    "fleet status": Text(
+        "a fleet has no status of its own any more: `recalld -w DIR status` shows how a workspace is, `systemctl status 'recalld*'` how the services are."
+    ),
+    "fleet drain": Text(
+        "nothing is drained or adopted any more: `systemctl stop recalld@NAME` ends the service of a workspace, and `recalld fleet` leaves one alone while there is a file of its name in .fleet/drained."
+    ),
+    "fleet adopt": Text(
+        "nothing is drained or adopted any more: `systemctl stop recalld@NAME` ends the service of a workspace, and `recalld fleet` leaves one alone while there is a file of its name in .fleet/drained."
+    ),
+    "service add gateway": Text(
+        "there is no gateway any more: each workspace answers over HTTP at the `[serve] port` of its own recalld.toml, and a web server in front of them can pass /w/NAME/ on to that port."
+    ),
+    "service add fleet": Text(
+        "a fleet gets no unit any more: `recalld -w DIR/NAME service install --name NAME` makes a service for each workspace."
+    ),
+    "plan": Text("`recalld status --plan` shows what the next run would do."),
+    "disconnect": Text("`recalld connect --remove` takes out of the clients' settings what `connect` put in."),
+    "stats": Text("`recalld read --stats` counts the lines of the long-term memory."),
+    "archive": Text("`recalld run --once` writes every message to its dated file now."),
+}
 
-@cache
-def commands(asked: str = "") -> Any:
-    """
-    Return the command line, built once: with all commands, or with those of the module that has the one that is *asked* for.
+#: How each command that is given words wants them.
+_WANTED: Final = {
+    "recalld forget": "forget --match {}",
+    "recalld append": "append --role user --text {}",
+    "recalld search": "search {}",
+    "recalld write": "write {}",
+    "recalld inject": "inject --query {}",
+    "recalld context": "context --query {}",
+    "recalld summarize": "summarize --session {}",
+    "recalld restore": "restore --from {}",
+}
+#: Who has only a backup of a whole workspace takes it to `restore`, too.
+_WANTED_OF_TAR: Final = "backup restore {} --into DIR"
 
-    To build all of it takes longer than most commands.
-    """
-    app = new_app()
-    for module in [name for name, its in MODULES.items() if asked in its] or MODULES:
-        import_module(f"recalld.supervisor.interfaces.cli.{module}").register(app)
-    return typer.main.get_command(app)
+
+def _commands() -> dict[str, Command | Group]:
+    """Return the commands by their names; their modules are not loaded yet."""
+    places = {name: place for commands in HEADINGS.values() for name, place in commands.items()} | {**HIDDEN}
+    commands = {name: _command(name, place) for name, place in places.items()}
+
+    def aliases() -> dict[str, Command | Group]:
+        rebuild = Command(lambda: _functions("admin")["index rebuild"])
+        return {**{name: commands[name] for name in ("status", "search", "prune")}, "index": rebuild}
+
+    # the names that four commands had before they were recalld's own
+    memory = Group("Other names of `status`, `index rebuild`, `search` and `prune`.", aliases, hidden=True)
+    return {**commands, "memory": memory}
+
+
+def _command(name: str, place: str | tuple[str, str]) -> Command | Group:
+    if isinstance(place, str):
+        return Command(lambda: _functions(place)[name], hidden=name in HIDDEN)
+    module, meaning = place
+    begin = f"{name} "
+
+    def load() -> dict[str, Command | Group]:
+        below = (words for words in _functions(module) if words.startswith(begin))
+        return {words.removeprefix(begin): Command(partial(_functions(module).__getitem__, words)) for words in below}
+
+    return Group(meaning, load, hidden=name in HIDDEN)
+
+
+def _functions(module: str) -> dict[str, Callable[..., int | None]]:
+    """Return the functions of the commands of a module, by the words of the command."""
+    commands: dict[str, Callable[..., int | None]] = import_module(f"{__package__}.{module}").COMMANDS
+    return commands
+
+
+def _before(
+    call: Call,
+    workspace: Folder = None,
+    now: Now = None,
+    is_version: Annotated[bool, Option("--version", meaning="print the version")] = False,
+) -> None:
+    """Take the options before the command."""
+    if is_version:
+        print(version())
+        raise Exit
+    call.given_workspace, call.given_now = workspace, now
+
+
+class _CommandLine(Group):
+    """The whole of it: the options before the command, and all commands."""
+
+    def __init__(self) -> None:
+        super().__init__("The memory of a long-running local assistant, kept in files a person can read.", _commands)
+        self.params = Command(lambda: _before).params
+
+    def run(self, call: Call, words: Sequence[str], path: str) -> int:
+        """Take the options before the command, run it and return its exit code."""
+        values, rest = read_options(self.params, words, path, until_command=True)
+        _before(call, **values)
+        return super().run(call, rest, path)
+
+
+COMMAND_LINE: Final = _CommandLine()
+
+
+def run_command(call: Call) -> int:
+    """Run the command that the arguments of *call* name, and return its exit code; 64 for one that has left."""
+    words = [word for word in without_workspace(call.argv) if not word.startswith("-") or word == "--metrics"]
+    for count in (1, 2, 3):
+        if left := LEFT.get(" ".join(words[:count])):
+            return call.say(left, BadRequest.exit_code)
+    return exit_code_of(call, lambda: _run(call))
+
+
+def _run(call: Call) -> int:
+    """Run the command and return its exit code; its own errors are raised."""
+    try:
+        if COMPLETE in call.environ:
+            from .completion import complete
+
+            return complete(call, COMMAND_LINE)
+        return COMMAND_LINE.run(call, call.argv, "recalld")
+    except Exit as ended:
+        return ended.code
+    except HelpWanted as wanted:
+        from .help import page
+
+        call.show(page(COMMAND_LINE, wanted.command.split()[1:], call.language, HEADINGS))
+        return 0
+    except UsageFault as fault:
+        sentence = (_with_option(call.argv, fault.command) if fault.wants_option else None) or fault.fault
+        return call.say(Text("{fault}. See `{command} --help`.", fault=sentence, command=fault.command), BadRequest.exit_code)
+
+
+def _with_option(argv: list[str], command: str) -> Text | None:
+    """Return how to give words that were not understood, where the command takes words and no option was given; else None."""
+    place, words = named_workspace(argv), without_workspace(argv)
+    form = None if any(word.startswith("-") for word in words) or not words[1:] else _WANTED.get(command)
+    if form is None:
+        return None
+    from ...text.printable import shortened
+
+    if command == "recalld restore" and words[-1].endswith(".tar"):
+        form = _WANTED_OF_TAR
+    given = form.format(shlex.quote(shortened(" ".join(words[1:]))))
+    return Text(
+        "Give the words as in `{command}`", command=f"recalld -w {typed(Path(place))} {given}" if place else f"recalld {given}"
+    )

@@ -1,5 +1,5 @@
 """
-The output of commands: JSON for programs, text for people, a tree of files, and progress bars on a terminal.
+The output of commands: JSON for programs, text for people, a tree of files, and the progress of work on a terminal.
 
 Stored text must not steer a terminal: commands print through `Call.show` alone, and events become
 lines by `as_line` or `as_json`.
@@ -29,8 +29,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
     from pathlib import Path
     from zoneinfo import ZoneInfo
-
-    from rich.progress import Progress, TaskID
 
     from ...context.build import Replay
     from ...protocol.turn import Receipt
@@ -323,26 +321,12 @@ def _is_folder(path: Path) -> bool:
 
 @contextlib.contextmanager
 def progress() -> Iterator[Callable[[str, int, int], None]]:
-    """Yield a function (what, done, total) that shows a progress bar; it does nothing if standard error is no terminal."""
+    """Yield a function (what, done, total) that shows how far work is; it does nothing if standard error is no terminal."""
     if not sys.stderr.isatty():
         yield lambda _what, _done, _total: None
         return
-    bars: list[Progress] = []
-    tasks: dict[str, TaskID] = {}
-
-    def show(what: str, done: int, total: int) -> None:
-        if not bars:  # imported only when there is something to show: most commands end at once
-            from rich.console import Console
-            from rich.progress import Progress
-
-            bars.append(Progress(console=Console(stderr=True), transient=True))
-            bars[0].start()
-        if what not in tasks:
-            tasks[what] = bars[0].add_task(what, total=total)
-        bars[0].update(tasks[what], completed=done, total=total)
-
+    clear = "\r\x1b[K"
     try:
-        yield show
+        yield lambda what, done, total: print(f"{clear}{what} {done}/{total}", end="", file=sys.stderr, flush=True)
     finally:
-        for bar in bars:
-            bar.stop()
+        print(clear, end="", file=sys.stderr, flush=True)

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import os
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Annotated, Any
-
-import typer
+from typing import TYPE_CHECKING, Annotated, Any, Final
 
 from ...storage.errors import BadConfig, BadRequest, NoService
 from ...storage.texts import Text
-from .app import Context, Folder, Json  # noqa: TC001 - typer reads the annotations
+from .options import Folder, Json  # noqa: TC001 - the parser reads the annotations
 from .output import Word, as_json, as_text, word
+from .parser import Argument, Exit, Option
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -24,15 +23,12 @@ if TYPE_CHECKING:
 
     T = TypeVar("T")
 
-pool = typer.Typer(help="A pool of workers, for many workspaces.", rich_markup_mode=None)
 
-Address = Annotated[str, typer.Option("--broker", help="the address of its Redis; else pool.url of the workspace")]
+Address = Annotated[str, Option("--broker", meaning="the address of its Redis; else pool.url of the workspace")]
 
 
-@pool.command("key")
-def pool_key(ctx: Context) -> None:
+def pool_key(call: Call) -> None:
     """Print a new key for RECALLD_POOL_KEY, which hosts and workers of a pool share."""
-    call: Call = ctx.obj
     from ...host.workers import check_installed
 
     check_installed()
@@ -41,10 +37,8 @@ def pool_key(ctx: Context) -> None:
     call.show(new_key())
 
 
-@pool.command("status")
-def pool_status(ctx: Context, broker: Address = "", workspace: Folder = None, json: Json = False) -> None:
+def pool_status(call: Call, broker: Address = "", workspace: Folder = None, json: Json = False) -> None:
     """Show who is there, what waits, what was spent today, and what was refused."""
-    call: Call = ctx.obj
 
     def stand(at: Broker) -> dict[str, Any]:
         from ...pool.standing import standing_of
@@ -70,16 +64,14 @@ def _rows(found: dict[str, Any]) -> dict[str, object]:
     }
 
 
-@pool.command("pause")
 def pool_pause(
-    ctx: Context,
-    profile: Annotated[str, typer.Argument(help="the name of its section in pool.toml")],
-    seconds: Annotated[int, typer.Option("--seconds", min=0, help="for how long; 0 ends a pause")] = 3_600,
+    call: Call,
+    profile: Annotated[str, Argument(meaning="the name of its section in pool.toml")],
+    seconds: Annotated[int, Option("--seconds", least=0, meaning="for how long; 0 ends a pause")] = 3_600,
     broker: Address = "",
     workspace: Folder = None,
 ) -> None:
     """Leave a model of the pool alone for a while; tasks wait in their files."""
-    call: Call = ctx.obj
 
     def act(at: Broker) -> None:
         from ...pool.standing import pause, profiles_of
@@ -100,10 +92,8 @@ def pool_pause(
     call.show(call.renderer()(said))
 
 
-@pool.command("flush")
-def pool_flush(ctx: Context, broker: Address = "", workspace: Folder = None) -> None:
+def pool_flush(call: Call, broker: Address = "", workspace: Folder = None) -> None:
     """Forget everything that the pool holds; nothing is lost, and calls that run are paid."""
-    call: Call = ctx.obj
 
     def act(at: Broker) -> int:
         from ...pool.standing import flush
@@ -163,7 +153,7 @@ def _at(call: Call, address: str, workspace: Path | None, act: Callable[[Broker]
     try:
         return _of_pool(call, address, workspace, act)
     except PoolAway as away:
-        raise typer.Exit(call.say(Text("{why}.", why=away.args[0]), NoService.exit_code)) from None
+        raise Exit(call.say(Text("{why}.", why=away.args[0]), NoService.exit_code)) from None
 
 
 def _of_pool(call: Call, address: str, workspace: Path | None, act: Callable[[Broker], T]) -> T:
@@ -187,6 +177,9 @@ def _keys(call: Call, workspace: Path | None) -> Pool:
     return ws.config.pool
 
 
-def register(app: typer.Typer) -> None:
-    """Add the commands to *app*."""
-    app.add_typer(pool, name="pool")
+COMMANDS: Final = {
+    "pool key": pool_key,
+    "pool status": pool_status,
+    "pool pause": pool_pause,
+    "pool flush": pool_flush,
+}

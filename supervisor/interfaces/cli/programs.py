@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from pathlib import Path  # noqa: TC003 - typer reads the annotations
-from typing import TYPE_CHECKING, Annotated
-
-import typer
+from pathlib import Path  # noqa: TC003 - the parser reads the annotations
+from typing import TYPE_CHECKING, Annotated, Final
 
 from ...storage.disk import RealDisk
 from ...storage.errors import BadRequest
 from ...storage.files import Files
 from ...storage.texts import Text, msgid
-from .app import Context, Json  # noqa: TC001 - typer reads the annotations
+from .options import Json  # noqa: TC001 - the parser reads the annotations
 from .output import as_json
-from .unit import System, real, service
+from .parser import Argument, Option
+from .unit import COMMANDS as COMMANDS_OF_UNIT
+from .unit import System, real
 
 if TYPE_CHECKING:
     from ...checks.program_units import PoolWorker
@@ -22,19 +22,18 @@ if TYPE_CHECKING:
 
 
 def service_add(
-    ctx: Context,
-    kind: Annotated[str, typer.Argument(metavar="worker", help="what runs")],
-    pool_file: Annotated[Path | None, typer.Option("--pool-file", help="what names the models of a worker of a pool")] = None,
+    call: Call,
+    kind: Annotated[str, Argument(metavar="worker", meaning="what runs")],
+    pool_file: Annotated[Path | None, Option("--pool-file", meaning="what names the models of a worker of a pool")] = None,
     env_file: Annotated[
-        Path | None, typer.Option("--env-file", help="variables, such as RECALLD_POOL_URL and RECALLD_POOL_KEY")
+        Path | None, Option("--env-file", meaning="variables, such as RECALLD_POOL_URL and RECALLD_POOL_KEY")
     ] = None,
     system: System = "",
-    memory_max: Annotated[str, typer.Option("--memory-max", metavar="SIZE", help="the memory it may use, as 400M")] = "",
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="show the unit and the commands, change nothing")] = False,
+    memory_max: Annotated[str, Option("--memory-max", metavar="SIZE", meaning="the memory it may use, as 400M")] = "",
+    dry_run: Annotated[bool, Option("--dry-run", meaning="show the unit and the commands, change nothing")] = False,
     json: Json = False,
 ) -> None:
     """Run a worker of a pool as a service, now and whenever the machine starts."""
-    call: Call = ctx.obj
     from ...checks.install import install_program
     from ...checks.program_units import PoolWorker
     from ...checks.services import check_key
@@ -68,13 +67,12 @@ def service_add(
 
 
 def service_remove(
-    ctx: Context,
-    kind: Annotated[str, typer.Argument(metavar="worker|fleet|gateway", help="what is stopped")],
+    call: Call,
+    kind: Annotated[str, Argument(metavar="worker|fleet|gateway", meaning="what is stopped")],
     system: System = "",
     json: Json = False,
 ) -> None:
     """Stop a worker of a pool, or an old fleet or gateway, and remove its unit; the workspaces stay."""
-    call: Call = ctx.obj
     from ...checks.install import remove_program
     from ...checks.program_units import KINDS, unit_of
     from ...checks.systemd import Systemd
@@ -109,7 +107,4 @@ def _show(call: Call, wanted: PoolWorker, systemd: Systemd, *, json: bool) -> No
     call.show("\n".join([*(f"# {path}\n{text}" for path, text in units.items()), *map(" ".join, commands)]))
 
 
-def register(_: typer.Typer) -> None:
-    """Add the commands to `service`, which is in the app already."""
-    service.command("add")(service_add)
-    service.command("remove")(service_remove)
+COMMANDS: Final = {**COMMANDS_OF_UNIT, "service add": service_add, "service remove": service_remove}

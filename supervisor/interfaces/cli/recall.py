@@ -1,17 +1,20 @@
-"""`recalld inject`, `context` and `search` (docs/reference/cli.md). They load no more than they use."""
+"""The commands that find memories: inject, context, search, get, why (docs/reference/cli.md). They load what they use."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from dataclasses import asdict, replace
+from typing import TYPE_CHECKING, Annotated, Any, Final
 
 from ...operations import recall
+from ...protocol.attachments import digest_in_name
 from ...storage.texts import Text
 from ..search_notes import NOT_ASKED, refs_of, why_no_hits, why_not_whole
-from .output import as_json
+from .options import Folder, Json, Kind, Now, Session  # noqa: TC001 - the parser reads the annotations
+from .output import as_json, receipt_text, replay_text
+from .parser import Argument, Option
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
-    from pathlib import Path
 
     from ...index.hit import SearchResult
     from ...longterm.lines import Line
@@ -26,23 +29,26 @@ _LEFT_OUT: Final = {
     "size": Text("what matches in memory does not fit; see the budgets [recall] memory_tokens and max_injected_chars."),
 }
 
+Query = Annotated[str | None, Option("--query", meaning="the input; without it, what waits in inbox.json")]
+
 _EVERY: Final = 1_000_000_000  # more lines than any file has
 
 
 def inject(
     call: Call,
-    *,
-    query: str | None = None,
-    session: str = "",
-    chat: str = "",
-    known: Sequence[str] = (),
-    project: str = "",
-    workspace: Path | None = None,
-    now: str | None = None,
-    json: bool = False,
-) -> int:
-    """Print the memory block for an input, and nothing else, and return the exit code."""
-    request = recall.InjectRequest(question=query, known=known, project=project)
+    query: Query = None,
+    session: Session = "",
+    chat: Kind = "",
+    known: Annotated[
+        list[str] | None, Option("--known", meaning="the id of a message that you send yourself; repeatable")
+    ] = None,
+    project: Annotated[str, Option("--project", metavar="DIR", meaning="the folder in which it is asked")] = "",
+    workspace: Folder = None,
+    now: Now = None,
+    json: Json = False,
+) -> None:
+    """Print the memory block for an input, and nothing else."""
+    request = recall.InjectRequest(question=query, known=known or (), project=project)
     made = call.perform(recall.inject, request, workspace, now, session, chat)
     if not made.memory:
         left_out = {why for _, why in made.left_out} | ({"group"} if made.receipt.chat != "direct" else set())
@@ -55,22 +61,20 @@ def inject(
         call.show(as_json({**fields, "unsearched": call.render(made.result.unsearched)}))
     elif made.memory:
         call.show(made.memory.rstrip("\n"))
-    return 0
 
 
 def context(
     call: Call,
-    *,
-    query: str | None = None,
-    system: str = "",
-    text: bool = False,
-    session: str = "",
-    chat: str = "",
-    workspace: Path | None = None,
-    now: str | None = None,
-    json: bool = False,
-) -> int:
-    """Print the whole turn as chat-completions messages, or as *text*, and return the exit code."""
+    query: Query = None,
+    system: Annotated[str, Option("--system", meaning="the system prompt, which stays as it is")] = "",
+    text: Annotated[bool, Option("--text", meaning="as text, in place of messages as JSON")] = False,
+    session: Session = "",
+    chat: Kind = "",
+    workspace: Folder = None,
+    now: Now = None,
+    json: Json = False,
+) -> None:
+    """Print the whole turn, memory and recent history in their budgets, as chat-completions messages."""
     made = call.perform(recall.context, recall.ContextRequest(question=query, system=system), workspace, now, session, chat)
     if not_whole := why_not_whole(made.result):
         call.say(not_whole, 0)
@@ -78,21 +82,19 @@ def context(
         call.show("\n\n".join(f"{message['role']}: {message['content']}" for message in made.messages))
     else:
         call.show(as_json(list(made.messages)))
-    return 0
 
 
 def search(
     call: Call,
-    query: str,
-    *,
-    workspace: Path | None = None,
-    now: str | None = None,
-    json: bool = False,
-    limit: int = 10,
-    session: str = "",
-    chat: str = "",
-) -> int:
-    """Print the hits, each with its place and its score, and return the exit code."""
+    query: Annotated[str, Argument(meaning="words, a sentence, a date")],
+    workspace: Folder = None,
+    now: Now = None,
+    json: Json = False,
+    limit: Annotated[int, Option("--limit", least=1, meaning="hits at most")] = 10,
+    session: Session = "",
+    chat: Kind = "",
+) -> None:
+    """Find memories: path, lines, score."""
     where = workspace, now, session, chat
     found = call.perform(recall.search, recall.SearchRequest(query=query, limit=limit), *where)
     if not found.hits:
@@ -106,7 +108,46 @@ def search(
         line = " ".join(hit.unit.text.split())
         score = "" if hit.score is None else f"{hit.score:6.2f}  "
         call.show(f"{score}{hit.unit.citation}  {line[:160]}")
-    return 0
+
+
+def get(
+    call: Call,
+    path: Annotated[str, Argument(meaning="memory/2026-01-28-deploy.md, with or without #L4-L6,L9")],
+    start: Annotated[int, Option("--from", meaning="first line, from 1")] = 1,
+    lines: Annotated[int | None, Option("--lines", meaning="how many")] = None,
+    workspace: Folder = None,
+    now: Now = None,
+    json: Json = False,
+    session: Session = "",
+    chat: Kind = "",
+) -> None:
+    """Print exact lines of a memory file."""
+    request = recall.GetRequest(path=path, start=start, lines=lines)
+    found = call.perform(recall.get, request, workspace, now, session, chat)
+    if not json and digest_in_name(path) and not (session or chat):  # an absolute path opens from any folder
+        found = replace(found, text=found.text.replace(path, str(call.opened(workspace, now)[0].paths.root / path)))
+    call.show(as_json(asdict(found)) if json else found.text)
+
+
+def why(
+    call: Call,
+    turn: Annotated[str | None, Argument(meaning="a turn's id; without it, the newest")] = None,
+    replay: Annotated[bool, Option("--replay", meaning="also what would be shown now, and the difference")] = False,
+    workspace: Folder = None,
+    now: Now = None,
+    json: Json = False,
+) -> None:
+    """Show what was put before the assistant in a turn, what was not, and why."""
+    request = recall.WhyRequest(turn=turn)
+    again = call.perform(recall.replay, request, workspace, now) if replay else None
+    receipt = again.receipt if again else call.perform(recall.why, request, workspace, now)
+    if json:
+        call.show(as_json(asdict(again or receipt)))
+    else:
+        from ...recall.embedders import words_alone
+
+        missed = words_alone(call.opened(workspace, now)[0].config, receipt.how)
+        call.show(replay_text(again, call.renderer()) if again else receipt_text(receipt, call.renderer(), missed))
 
 
 def _long_term_lines(call: Call, *where: Any) -> Sequence[Line]:
@@ -130,3 +171,6 @@ def _why_empty(found: SearchResult, left_out: Collection[str] = ()) -> str:
     if found.hits:
         return _LEFT_OUT["known" if _SHOWN_ELSEWHERE.issuperset(left_out) else "size"]
     return why_no_hits(found)
+
+
+COMMANDS: Final = {"inject": inject, "context": context, "search": search, "get": get, "why": why}

@@ -1,4 +1,4 @@
-"""The commands that make and run a workspace: init, run, worker, archive, summary redo (docs/reference/cli.md)."""
+"""The commands that make and run a workspace: init, run, worker, mcp, open, summary redo (docs/reference/cli.md)."""
 
 from __future__ import annotations
 
@@ -7,34 +7,32 @@ import sys
 import threading
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
-
-import typer
+from typing import TYPE_CHECKING, Annotated, Final
 
 from ...operations import upkeep
 from ...storage.clock import clock_from, fixed_clock, to_wire, utc_now
 from ...storage.errors import BadRequest, Busy, SupervisorError
 from ...storage.texts import Text
-from .app import Context, Folder, Json, Now  # noqa: TC001 - typer reads the annotations
 from .call import Call, refuse_other_chats
+from .options import Folder, Json, Now  # noqa: TC001 - the parser reads the annotations
 from .output import as_json, as_text, in_local_times, tree
+from .parser import Argument, Exit, Option
 
 if TYPE_CHECKING:
+    from datetime import datetime
+
     from ...host.round import Round
     from ...workspace import Workspace
 
-summary = typer.Typer(help="Daily and monthly summaries.", rich_markup_mode=None)
-
 
 def init(
-    ctx: Context,
-    path: Annotated[Path | None, typer.Argument(metavar="[PATH]", help="the folder; the same as -w", readable=False)] = None,
+    call: Call,
+    path: Annotated[Path | None, Argument(metavar="[PATH]", meaning="the folder; the same as -w")] = None,
     workspace: Folder = None,
     now: Now = None,
     json: Json = False,
 ) -> None:
     """Make a workspace; existing files are never changed."""
-    call: Call = ctx.obj
     from ...protocol.making import make_workspace
     from ...workspace import open_workspace
 
@@ -54,25 +52,23 @@ def init(
 
 
 def run(
-    ctx: Context,
+    call: Call,
     workspace: Folder = None,
     now: Now = None,
     json: Json = False,
-    until_settled: Annotated[bool, typer.Option("--until-settled", help="do all that is due, and end")] = False,
-    no_worker: Annotated[bool, typer.Option("--no-worker", help="never start a worker")] = False,
+    once: Annotated[bool, Option("--once", meaning="write every message to its dated file now, and end")] = False,
+    until_settled: Annotated[bool, Option("--until-settled", meaning="do all that is due, and end")] = False,
+    no_worker: Annotated[bool, Option("--no-worker", meaning="never start a worker")] = False,
 ) -> None:
     """Run the supervisor in the foreground."""
-    call: Call = ctx.obj
+    if once:
+        if until_settled:
+            raise BadRequest("run", Text("it takes --once or --until-settled, not both"))
+        _archive(call, workspace, now, json=json)
+        return
     from ...host.alarm import Alarm
-    from ...host.background import LOCK_WAIT
-    from ...host.round import until_settled as run_until_settled
-    from ...host.workers import workers_of
     from ...protocol.making import check_made
-    from ...storage.control import Control
-    from ...storage.signals import on_signals
-    from ...workspace import open_workspace
     from ..serve import serve
-    from .output import progress
 
     at = call.moment(now)
     root = call.root_of(workspace)
@@ -86,6 +82,19 @@ def run(
             _make(call, root)
             serve(root, utc_now if at is None else clock_from(at), json=json, has_worker=not no_worker)
         return
+    _settle(call, root, at, json=json, has_worker=not no_worker)
+
+
+def _settle(call: Call, root: Path, at: datetime | None, *, json: bool, has_worker: bool) -> None:
+    """Do all that is due, and print what was done."""
+    from ...host.background import LOCK_WAIT
+    from ...host.round import until_settled
+    from ...host.workers import workers_of
+    from ...storage.control import Control
+    from ...storage.signals import on_signals
+    from ...workspace import open_workspace
+    from .output import progress
+
     _make(call, root)
     clock = utc_now if at is None else fixed_clock(at)
     ws = open_workspace(root, os.environ, clock)
@@ -93,12 +102,12 @@ def run(
     stop = threading.Event()
     on_signals(stop.set)
     with progress() as shown:
-        workers = None if no_worker else workers_of(ws, clock, idle_s=1.0)
+        workers = workers_of(ws, clock, idle_s=1.0) if has_worker else None
         control = Control(stop.is_set, shown)
-        total = run_until_settled(ws, clock(), workers, control)
+        total = until_settled(ws, clock(), workers, control)
         if not stop.is_set():  # without a prepared backend the first question would have to build the index
             ws.attempt("index", lambda: ws.searcher.refresh_whole(LOCK_WAIT.total_seconds(), control), None)
-    _print_total(call, ws, total, json=json, has_worker=not no_worker)
+    _print_total(call, ws, total, json=json, has_worker=has_worker)
 
 
 def _make(call: Call, root: Path) -> None:
@@ -146,7 +155,7 @@ def _print_total(call: Call, ws: Workspace, total: Round, *, json: bool, has_wor
         sentence = Text(
             "no summary was written: {reason}; the model is not asked again before {time}.", reason=provider.reason, time=until
         )
-        raise typer.Exit(call.say(sentence, 69))
+        raise Exit(call.say(sentence, 69))
     if total.unfinished and has_worker:
         newer = ws.task_queue.newer()
         sentence = (
@@ -160,20 +169,19 @@ def _print_total(call: Call, ws: Workspace, total: Round, *, json: bool, has_wor
                 count=total.unfinished,
             )
         )
-        raise typer.Exit(call.say(sentence, 69))
+        raise Exit(call.say(sentence, 69))
 
 
 def worker(
-    ctx: Context,
+    call: Call,
     workspace: Folder = None,
     now: Now = None,
     json: Json = False,
-    idle: Annotated[float | None, typer.Option("--idle", help="end after so many seconds without work")] = None,
-    broker: Annotated[str, typer.Option("--broker", help="work for a pool: the address of its Redis, such as rediss://…")] = "",
-    pool_file: Annotated[Path, typer.Option("--pool-file", help="what names the models of the pool")] = Path("pool.toml"),
+    idle: Annotated[float | None, Option("--idle", meaning="end after so many seconds without work")] = None,
+    broker: Annotated[str, Option("--broker", meaning="work for a pool: the address of its Redis, such as rediss://…")] = "",
+    pool_file: Annotated[Path, Option("--pool-file", meaning="what names the models of the pool")] = Path("pool.toml"),
 ) -> None:
     """Run a worker alone; any number may run. With --broker it is one of a pool's, and has no workspace."""
-    call: Call = ctx.obj
     from ...host.workers import crew_command, worker_command
 
     if broker:
@@ -188,32 +196,24 @@ def worker(
     os.execv(sys.executable, [*worker_command(ws.paths.root), *options])  # noqa: S606 - itself
 
 
-def archive(
-    ctx: Context,
-    workspace: Folder = None,
-    now: Now = None,
-    json: Json = False,
-) -> None:
+def _archive(call: Call, workspace: Path | None, now: str | None, *, json: bool) -> None:
     """Write every message to its dated file now."""
-    call: Call = ctx.obj
     done = call.perform(upkeep.archive, upkeep.StateRequest(), workspace, now)
     found = {"archived": len(done.files), "files": sorted(set(done.files.values()))}
     call.show(as_json(found) if json else as_text(found, call.renderer()))
     if done.left:
         sentence = Text("messages are not filed yet ({count}); `recalld status` says why.", count=done.left)
-        raise typer.Exit(call.say(sentence, Busy.exit_code))
+        raise Exit(call.say(sentence, Busy.exit_code))
 
 
-@summary.command("redo")
 def summary_redo(
-    ctx: Context,
-    period: Annotated[str, typer.Argument(help="a day like 2026-01-28, or a month like 2026-01")],
+    call: Call,
+    period: Annotated[str, Argument(meaning="a day like 2026-01-28, or a month like 2026-01")],
     workspace: Folder = None,
     now: Now = None,
     json: Json = False,
 ) -> None:
     """Have a summary written again; the old one is kept until the new one is there."""
-    call: Call = ctx.obj
     group = call.perform(upkeep.redo, upkeep.RedoRequest(period=period), workspace, now)
     call.show(
         as_json({"group": group, "queued": True})
@@ -223,23 +223,22 @@ def summary_redo(
 
 
 def mcp(
-    ctx: Context,
+    call: Call,
     workspace: Folder = None,
     now: Now = None,
-    session: Annotated[str, typer.Option("--session", help="the key of the conversation that the client serves")] = "",
-    chat: Annotated[str, typer.Option("--chat", help="who reads it: direct, group or channel; else as the key says")] = "",
-    channel: Annotated[str, typer.Option("--channel", help="the source of what is written")] = "web-chat",
-    read_only: Annotated[bool, typer.Option("--read-only", help="offer no tool that writes")] = False,
-    allow_delete: Annotated[bool, typer.Option("--allow-delete", help="offer a tool that deletes lines, too")] = False,
+    session: Annotated[str, Option("--session", meaning="the key of the conversation that the client serves")] = "",
+    chat: Annotated[str, Option("--chat", meaning="who reads it: direct, group or channel; else as the key says")] = "",
+    channel: Annotated[str, Option("--channel", meaning="the source of what is written")] = "web-chat",
+    read_only: Annotated[bool, Option("--read-only", meaning="offer no tool that writes")] = False,
+    allow_delete: Annotated[bool, Option("--allow-delete", meaning="offer a tool that deletes lines, too")] = False,
 ) -> None:
     """Serve the tools of memory to an MCP client at standard input and output."""
-    call: Call = ctx.obj
     import gc
 
     gc.disable()  # the SDK makes thousands of objects that stay: collecting among them takes a fifth of the start
     from ..api import Memory
+    from ..mcp import SupervisorClient
     from ..mcp import serve as serve_mcp
-    from ..socket_client import SupervisorClient
     from ..tools.registry import register_all_tools
 
     at = call.moment(now)
@@ -265,14 +264,13 @@ def mcp(
 
 
 def open_page(
-    ctx: Context,
+    call: Call,
     workspace: Folder = None,
     now: Now = None,
     json: Json = False,
-    no_browser: Annotated[bool, typer.Option("--no-browser", help="print the address alone")] = False,
+    no_browser: Annotated[bool, Option("--no-browser", meaning="print the address alone")] = False,
 ) -> None:
     """Print the address of the page, with the token of the workspace in it, and open it in the browser."""
-    call: Call = ctx.obj
     from ...storage.errors import NoService
     from ..locate import page_address
 
@@ -306,9 +304,11 @@ def show_page(ws: Workspace, address: str) -> None:
     webbrowser.open(place.as_uri())
 
 
-def register(app: typer.Typer) -> None:
-    """Add the commands to *app*."""
-    for command in (init, run, worker, archive, mcp):
-        app.command()(command)
-    app.command("open")(open_page)
-    app.add_typer(summary, name="summary")
+COMMANDS: Final = {
+    "init": init,
+    "run": run,
+    "worker": worker,
+    "mcp": mcp,
+    "open": open_page,
+    "summary redo": summary_redo,
+}

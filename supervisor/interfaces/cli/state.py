@@ -1,16 +1,19 @@
-"""`recalld status` and `plan`: the state of a workspace (docs/reference/cli.md). They load no more than they use."""
+"""`recalld status`: the state of a workspace (docs/reference/cli.md). It loads no more than it uses."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated, Any, Final
 
 from ...operations import upkeep
-from ...storage.errors import BadFile
+from ...storage.errors import BadFile, BadRequest
+from ...storage.texts import Text
 from ...text.printable import printable_line
+from .options import Folder, Json, Now  # noqa: TC001 - the parser reads the annotations
 from .output import as_json, as_text, in_local_times
+from .parser import Option
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
     from pathlib import Path
 
     from .call import Call
@@ -18,30 +21,43 @@ if TYPE_CHECKING:
 
 def status(
     call: Call,
-    *,
-    workspace: Path | None = None,
-    now: str | None = None,
-    json: bool = False,
+    everything: Annotated[bool, Option("--all", meaning="every figure, not only five")] = False,
+    plan: Annotated[bool, Option("--plan", meaning="what the next run would do, in place of the state")] = False,
+    at: Annotated[str | None, Option("--at", meaning="the moment to plan for, ISO 8601")] = None,
+    workspace: Folder = None,
+    now: Now = None,
+    json: Json = False,
 ) -> int:
-    """Show the state of the workspace, what is wrong first, and return the exit code: 65 when something is wrong."""
+    """Show what is wrong, and the state in five figures; 65 when something is wrong."""
+    if plan:
+        return _show_plan(call, at, workspace, now, json=json)
+    if at:
+        raise BadRequest("--at", Text("it is only understood with {option}", option="--plan"))
     ws, _ = call.opened_made(workspace, now)
     ask, version = supervisor_of(ws.paths.root, call)
     found = call.perform(upkeep.status, upkeep.StatusRequest(ask=ask, version=version), workspace, now)
-    facts = as_text(in_local_times(found.facts, ws.zone), call.renderer())
-    sentences = (printable_line(call.render(sentence)) for sentence in found.sentences)
-    call.show(as_json(found.facts) if json else "\n".join([*sentences, "", facts]))
+    if json:
+        call.show(as_json(found.facts))
+    else:
+        sentences = (printable_line(call.render(sentence)) for sentence in found.sentences)
+        facts = in_local_times(found.facts, ws.zone) if everything else _figures(found.facts)
+        call.show("\n".join([*sentences, "", as_text(facts, call.renderer())]))
     return 0 if found.is_well else BadFile.exit_code
 
 
-def plan(
-    call: Call,
-    *,
-    at: str | None = None,
-    workspace: Path | None = None,
-    now: str | None = None,
-    json: bool = False,
-) -> int:
-    """Show what the next run would do, and return the exit code."""
+def _figures(facts: Mapping[str, Any]) -> dict[str, object]:
+    """Return the five figures of the state that people look at."""
+    return {
+        "recentMessages": facts["history"]["messages"],
+        "unwritten": facts["unwritten"],
+        "datedFiles": facts["datedFiles"],
+        "covered": facts["covered"],
+        "modelCallsToday": facts["today"]["calls"],
+    }
+
+
+def _show_plan(call: Call, at: str | None, workspace: Path | None, now: str | None, *, json: bool) -> int:
+    """Show what the next run would do."""
     ws, _ = call.opened(workspace, at or now, "--at" if at else "--now")
     found = call.perform(upkeep.plan, upkeep.StateRequest(), workspace, at or now)
     call.show(as_json(found) if json else as_text(in_local_times(found, ws.zone), call.renderer()))
@@ -60,3 +76,6 @@ def supervisor_of(root: Path, call: Call) -> tuple[Callable[[], str | None], Cal
         return running_version(str(root))
 
     return ask, version
+
+
+COMMANDS: Final = {"status": status}

@@ -11,8 +11,6 @@ from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Final
 
-import typer
-
 from ...checks.fleet_unit import UNIT, fleet_unit, replace_fleet
 from ...checks.install import delete, install, remains, restart, uninstall
 from ...checks.systemd import Systemd, installation, lingers, state_of
@@ -34,8 +32,9 @@ from ...storage.disk import RealDisk
 from ...storage.errors import AlreadyRuns, BadConfig, BadFile, BadRequest, ForeignUnit, NoPermission, NoService
 from ...storage.files import Files
 from ...storage.texts import Text
-from .app import Context, Folder, Json, Now  # noqa: TC001 - typer reads the annotations
+from .options import Folder, Json, Now  # noqa: TC001 - the parser reads the annotations
 from .output import as_json, as_text, wire
+from .parser import Exit, Option
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -43,36 +42,33 @@ if TYPE_CHECKING:
     from ...checks.systemd import ServiceState
     from .call import Call
 
-service = typer.Typer(help="recalld as a service of systemd.", rich_markup_mode=None)
 
 #: How many nightly backups are kept by default: those of a week.
 _KEEP: Final = 7
 
-System = Annotated[str, typer.Option("--system", metavar="USER", help="a unit of the system, for this user; root's")]
-Name = Annotated[str, typer.Option("--name", help="which service, where this user has several; each workspace has one")]
+System = Annotated[str, Option("--system", metavar="USER", meaning="a unit of the system, for this user; root's")]
+Name = Annotated[str, Option("--name", meaning="which service, where this user has several; each workspace has one")]
 
 
-@service.command("install")
 def service_install(
-    ctx: Context,
+    call: Call,
     system: System = "",
     name: Name = "",
-    key_file: Annotated[Path | None, typer.Option("--key-file", help="a file with the key of the model's server")] = None,
+    key_file: Annotated[Path | None, Option("--key-file", meaning="a file with the key of the model's server")] = None,
     backup_to: Annotated[
-        Path | None, typer.Option("--backup-to", metavar="DIR", help="a folder for a backup each night, best on another disk")
+        Path | None, Option("--backup-to", metavar="DIR", meaning="a folder for a backup each night, best on another disk")
     ] = None,
-    keep: Annotated[int | None, typer.Option("--keep", min=1, help="how many backups are kept there; 7 at first")] = None,
-    no_backup: Annotated[bool, typer.Option("--no-backup", help="no more backups; existing ones stay")] = False,
+    keep: Annotated[int | None, Option("--keep", least=1, meaning="how many backups are kept there; 7 at first")] = None,
+    no_backup: Annotated[bool, Option("--no-backup", meaning="no more backups; existing ones stay")] = False,
     memory_max: Annotated[
-        str, typer.Option("--memory-max", metavar="SIZE", help="the memory it may use, as 400M; infinity ends a limit")
+        str, Option("--memory-max", metavar="SIZE", meaning="the memory it may use, as 400M; infinity ends a limit")
     ] = "",
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="show the units and the commands, change nothing")] = False,
+    dry_run: Annotated[bool, Option("--dry-run", meaning="show the units and the commands, change nothing")] = False,
     workspace: Folder = None,
     now: Now = None,
     json: Json = False,
 ) -> None:
     """Run the supervisor of the workspace as a service, now and whenever the machine starts."""
-    call: Call = ctx.obj
     if no_backup and backup_to:
         raise BadRequest("--no-backup", Text("--backup-to asks for backups; give one of the two"))
     systemd, files = Systemd(system, name=name), Files(RealDisk())
@@ -113,15 +109,13 @@ def service_install(
         call.show(call.render(Text("It ends when you log out; `loginctl enable-linger` lets it go on.")))
 
 
-@service.command("restart")
 def service_restart(
-    ctx: Context,
+    call: Call,
     system: System = "",
     name: Name = "",
     json: Json = False,
 ) -> None:
     """Restart the service, for example after an update of recalld, and return when it is ready."""
-    call: Call = ctx.obj
     systemd, files = Systemd(system, name=name), Files(RealDisk())
     systemd.check()
     found = installation(systemd, files)
@@ -131,16 +125,14 @@ def service_restart(
     call.show(as_json({"unit": unit}) if json else call.render(Text("{unit} was started again, and is ready.", unit=unit)))
 
 
-@service.command("uninstall")
 def service_uninstall(
-    ctx: Context,
+    call: Call,
     system: System = "",
     name: Name = "",
-    purge: Annotated[bool, typer.Option("--purge", help="delete caches and the stamps of its timers, too")] = False,
+    purge: Annotated[bool, Option("--purge", meaning="delete caches and the stamps of its timers, too")] = False,
     json: Json = False,
 ) -> None:
     """Stop the service and remove its units; the memory stays."""
-    call: Call = ctx.obj
     systemd = Systemd(system, name=name)
     systemd.check()
     files = Files(RealDisk())
@@ -164,15 +156,13 @@ def service_uninstall(
         )
 
 
-@service.command("status")
 def service_status(
-    ctx: Context,
+    call: Call,
     system: System = "",
     name: Name = "",
     json: Json = False,
 ) -> None:
     """Show whether the service runs and, if it does not, why; 65 then."""
-    call: Call = ctx.obj
     from ...checks.services import service_faults
 
     systemd = Systemd(system, name=name)
@@ -190,7 +180,7 @@ def service_status(
     for sentence in (*wrong, *(fault.why for fault in faults)):
         call.say(sentence, BadFile.exit_code)
     if wrong or any(fault.state == "bad" for fault in faults):
-        raise typer.Exit(BadFile.exit_code)
+        raise Exit(BadFile.exit_code)
 
 
 def _down(found: ServiceState, options: str) -> Iterator[str]:
@@ -217,12 +207,12 @@ def _of_the_night(found: ServiceState) -> Iterator[str]:
         yield Text("the nightly backup failed; `recalld status` says why.")
 
 
-@service.command("logs")
 def service_logs(
+    _call: Call,
     system: System = "",
     name: Name = "",
-    follow: Annotated[bool, typer.Option("--follow", help="go on with new lines as they come")] = False,
-    lines: Annotated[int, typer.Option("--lines", min=1, help="how many of the last lines")] = 100,
+    follow: Annotated[bool, Option("--follow", meaning="go on with new lines as they come")] = False,
+    lines: Annotated[int, Option("--lines", least=1, meaning="how many of the last lines")] = 100,
     json: Json = False,
 ) -> None:
     """Show the journal of the service and its nightly check."""
@@ -357,6 +347,10 @@ def _show_units(call: Call, wanted: Installation, systemd: Systemd, *, json: boo
     call.show("\n".join(" ".join(words) for words in commands))
 
 
-def register(app: typer.Typer) -> None:
-    """Add the commands to *app*."""
-    app.add_typer(service, name="service")
+COMMANDS: Final = {
+    "service install": service_install,
+    "service restart": service_restart,
+    "service uninstall": service_uninstall,
+    "service status": service_status,
+    "service logs": service_logs,
+}

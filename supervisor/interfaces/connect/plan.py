@@ -1,9 +1,9 @@
 """
-What `connect` and `disconnect` would do to the text of one settings file. Pure.
+What `recalld connect`, also with --remove, would do to the text of one settings file. Pure.
 
 `connected` puts in what is missing, in place of what an earlier `connect` put in for another environment or workspace.
 `disconnected` takes out what starts recalld's hook or server, and the marked paragraph. JSON is changed as a text
-(`json_edits.py`), so that every other byte stays.
+(`proxy/places.py`), so that every other byte stays.
 """
 
 from __future__ import annotations
@@ -15,9 +15,8 @@ from typing import TYPE_CHECKING, Any, Final
 from ...storage.texts import Text, msgid
 from ...text.lazy_re import lazy_re
 from ...text.record import record
-from ..proxy.places import items, members
+from ..proxy.places import NoJson, appended, at, items, members, parse, without
 from .clients import NAME, workspace_of
-from .json_edits import NoJson, appended, at, parse, without
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
@@ -42,7 +41,7 @@ class Refused(ValueError):
 
 @record
 class Edited:
-    """The *text* with pieces put in, and which of its characters these are, so that `disconnect` takes out exactly them."""
+    """The *text* with pieces put in, and which of its characters these are, which `--remove` takes out again."""
 
     text: str
     mask: bytes  # a byte for each character: 1 where it was put in

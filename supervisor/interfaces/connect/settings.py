@@ -1,5 +1,5 @@
 """
-Read and write the settings files of clients for `connect` and `disconnect`, and keep what was put into them.
+Read and write the settings files of clients for `recalld connect`, and keep what was put into them.
 
 A file is gathered, changed as a text (`plan.py`), and replaced whole, with its mode and owner; a link is followed, and stays.
 No file of a client is written before all of its files could be changed.

@@ -76,7 +76,7 @@ def _tell_of_no_hook(root: str, client: str) -> None:
     language = spoken_language(setting_at(Path(root), os.environ), os.environ)
     sentence = render(
         Text(
-            "recalld has no hook for {client}, it has those of {names}; `recalld disconnect {client} --yes` takes out what an earlier version put in.",
+            "recalld has no hook for {client}, it has those of {names}; `recalld connect {client} --remove --yes` takes out what an earlier version put in.",
             client=client,
             names=list(_CLIENTS),
         ),
