@@ -157,7 +157,7 @@ def test_supervisor_leaves_other_commands_to_the_client(recalld):
     request = json.dumps(
         {"version": PROTOCOL, "argv": ["doctor"], "env": {}, "folder": folder_id(str(recalld.root)), "once": None}
     )
-    parsed = parse_request(request.encode())
+    parsed = parse_request(f"{request}\n".encode())
     assert parsed is not None
     with pytest.raises(ValueError, match="no command of a supervisor"):
         Answers(lambda: open_workspace(recalld.root, recalld.environ, utc_now)).answer(parsed)
