@@ -17,8 +17,7 @@ from collections import Counter, defaultdict
 from typing import TYPE_CHECKING, Final
 from zlib import crc32
 
-from ..protocol.attachments import without_base64
-from ..protocol.dated_file import parse_dated, without_torn_end
+from ..protocol.dated_file import parse_dated, without_base64, without_torn_end
 from ..protocol.frontmatter import read_head
 from ..protocol.summary_file import parts_of
 from ..storage.clock import to_wire

@@ -255,11 +255,7 @@ class Deletions:
                 left = [] if is_accepted else [key for key in absent if key not in self._journal.removed]
                 damaged |= {} if is_accepted else {name: left}
             elif parsed:
-                end = (
-                    _end(recorded[name], absent)
-                    if len(parsed.blocks) < max(parsed.count, len(recorded[name])) and not parsed.is_emptied
-                    else []
-                )
+                end = _end(recorded[name], absent) if len(parsed.blocks) < parsed.count and not parsed.is_emptied else []
                 left = [key for key in end if key not in self._journal.removed]
                 if left or self._ends_early(name, parsed, text, knows=bool(absent) or len(recorded[name]) >= parsed.count):
                     cut[name] = left

@@ -158,7 +158,6 @@ def update_journal(journal: SeenJournal, memory: MemoryFolder) -> Sequence[Memor
     journal.refresh()
     files = memory.dated()
     _record_unknown_files(files, journal, memory)
-    _compare_begun_files(files, journal, memory)
     return files
 
 
@@ -228,26 +227,6 @@ def _record_unknown_files(files: Sequence[MemoryFile], journal: SeenJournal, mem
     memory.ensure_names_durable(unknown)
     for name in unknown:
         journal.record_written(name, memory.blocks(name))
-
-
-def _compare_begun_files(files: Sequence[MemoryFile], journal: SeenJournal, memory: MemoryFolder) -> None:
-    """
-    Record what a file has more than the journal knows, and what it lost to an older version of it.
-
-    A crash came between the two, or an editor that had the file open, or a synchroniser, wrote over what was added meanwhile:
-    its head counts fewer messages than were written, and it has them all.
-    """
-    for file in files:
-        if not file.ours or file.original or file.broken or journal.compared.get(file.name) == file.digest:
-            continue
-        blocks, recorded = memory.blocks(file.name), journal.keys_in(file.name)
-        more = [] if file.edited else [block for block in blocks if journal.file_of(block.key) is None]
-        if more:
-            memory.ensure_names_durable([file.name])
-            journal.record_written(file.name, more)
-        if len(blocks) >= file.count:
-            journal.record_overwritten({*recorded[file.count :]} - {block.key for block in blocks})
-        journal.compared[file.name] = file.digest
 
 
 def _unseen(history: History, journal: SeenJournal) -> list[Message]:

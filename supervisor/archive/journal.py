@@ -20,13 +20,12 @@ from ..storage.errors import NewerFormat
 from ..storage.lenient_json import parse_json, render_json
 from ..text.lazy_re import lazy_re
 from .attachments import Attachments
-from .history import history_copies
 from .identity import renumbered
 from .journal_state import JournalState, accepted_line, line_of
 from .tombstones import Tombstones
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
     from datetime import tzinfo
 
     from ..protocol.dated_file import Block
@@ -72,8 +71,6 @@ class SeenJournal(JournalState):
         self._holder: int | None = None
         #: An append failed: what it wrote can be read, but no later fsync of this file makes it durable.
         self.is_doubtful = False
-        #: The dated files that were compared with it, each with its digest.
-        self.compared: dict[str, str] = {}
 
     # ── reading ──────────────────────────────────────────────────────────────
 
@@ -227,7 +224,7 @@ class SeenJournal(JournalState):
     def record_adopted(self, file: str, messages: Sequence[Message]) -> None:
         """Record that *file* already held these messages when recalld first saw them."""
         written = [[*message.key, *message.fingerprints] for message in messages]
-        by = {"again": True} if file in self.names else {"by": "another"}
+        by = {} if file in self.names else {"by": "another"}
         here = [list(message.key) for message in messages]
         self._record([{"written": written, "file": file, **by}, {"here": here}])
 
@@ -263,11 +260,6 @@ class SeenJournal(JournalState):
         if messages:
             lost = [list(message.key) for message in messages]
             self._record([{"lost": lost}, *self._seen(messages)])
-
-    def record_overwritten(self, keys: Collection[Key]) -> None:
-        """Record that messages are un-written again, which an older version of their file lacks, where a copy has them."""
-        copies = history_copies(self._files, self._paths, self._zone) if keys else ()
-        self.record_lost([*{message.key: message for message in copies if message.key in keys}.values()])
 
     def record_removed(self, keys: Sequence[Key]) -> None:
         """Record that a person has deleted these messages."""

@@ -44,7 +44,6 @@ class JournalState:
         self._by_fingerprint: dict[str, list[str] | tuple[str, ...]] = {}  # ids in the order in which they were added
         #: The dated file of every written message.
         self.written: dict[Key, str] = {}
-        self.again: set[Key] = set()  # of them, those that stand in their file under another id, or with other blank lines
         self._words: dict[str, str] = {}  # by id, the digest of the words that were written last
         self._times: dict[str, str] = {}
         self.in_history: dict[Key, None] = {}  # what history.json held when it was last read, in its order
@@ -66,10 +65,6 @@ class JournalState:
         """Return the dated files that hold messages with these ids, each once."""
         wanted = {*identities}
         return [*dict.fromkeys(file for (identity, _), file in [*self.written.items()] if identity in wanted)]
-
-    def keys_in(self, file: str) -> list[Key]:
-        """Return the messages that recalld wrote to the file, in their order, each by its first key."""
-        return [key for key, name in [*self.written.items()] if name == file and key not in self.again]
 
     def holds(self, key: Key) -> bool:
         """Return whether the message is safe from other programs: it is written, or the journal has its words."""
@@ -106,7 +101,7 @@ class JournalState:
             case "seen":
                 self._apply_seen(value)
             case "written":
-                self._apply_written(value, fields)
+                self._apply_written(value, fields["file"], is_note=bool(fields.get("by")), moved=bool(fields.get("moved")))
             case "left":
                 for one in value:
                     self._apply_left(one)
@@ -171,22 +166,19 @@ class JournalState:
             for key in [key for key in self.in_history if key[0] == one]:
                 del self.in_history[key]
 
-    def _apply_written(self, messages: Any, fields: Mapping[str, Any]) -> None:
-        file = fields["file"]
+    def _apply_written(self, messages: Any, file: str, *, is_note: bool, moved: bool) -> None:
         if day_of_name(file) is None:
             return  # neither a dated file nor a note can have this name
         for identity, digest, *fingerprints in messages:
             key = str(identity), str(digest)
             self._learn(key[0], fingerprints)
-            if fields.get("moved") or key not in self.written:
+            if moved or key not in self.written:
                 self.written[key] = file
-            if fields.get("again"):
-                self.again.add(key)
             self._words[key[0]] = key[1]
             self.unwritten.pop(key, None)
             self.reinserted.discard(key)
             self.removed.discard(key)
-        (self.notes if fields.get("by") else self.names).add(file)
+        (self.notes if is_note else self.names).add(file)
 
     def _learn(self, identity: str, fingerprints: Iterable[str]) -> None:
         known = self._ids.setdefault(identity, ())
@@ -240,12 +232,10 @@ class JournalState:
             by_file.setdefault(file, []).append(key)
         listed = {identity for identity, _ in chain(self.written, self.unwritten)}
 
-        def written(file: str, *, again: bool = False) -> list[list[str]]:
-            return [[*key, *self._ids[key[0]]] for key in by_file.get(file, ()) if (key in self.again) is again]
+        def written(file: str) -> list[list[str]]:
+            return [[*key, *self._ids[key[0]]] for key in by_file.get(file, ())]
 
         yield from ({"written": written(file), "file": file} for file in sorted(self.names))
-        anew = ((file, written(file, again=True)) for file in sorted(self.names) if self.again)
-        yield from ({"written": keys, "file": file, "again": True} for file, keys in anew if keys)
         yield from ({"written": written(file), "file": file, "by": "another"} for file in sorted(self.notes))
         yield from ({"seen": message.raw} for message in self.unwritten.values())
         left = (identity for identity in self._ids if identity not in listed)

@@ -1,9 +1,9 @@
 """
 The files of memory/: dated files, summaries, originals (docs/reference/protocol.md, 1 and 4).
 
-A dated file is created, added to while it is as recalld wrote it, and moved once; the version of a summary that is replaced is
-kept. Files are compared by stat, and read again only when they have changed, also since another process read them
-(`file_table.py`). What is a copy is decided by `copies`, which summary may replace which by `coverage`.
+A dated file is created once and moved once; the version of a summary that is replaced is kept. Files are compared by stat, and
+read again only when they have changed, also since another process read them (`file_table.py`). What is a copy is decided by
+`copies`, which summary may replace which by `coverage`.
 """
 
 from __future__ import annotations
@@ -216,19 +216,6 @@ class MemoryFolder:
     def write_dated(self, name: str, data: bytes) -> None:
         """Create the dated file, durably; FileExistsError when a file of this name exists."""
         self._files.create(self._paths.dated(name), data)
-
-    def add_to_dated(self, name: str, more: Callable[[bytes], bytes | None]) -> bool:
-        """
-        Replace the dated file by what *more* makes of its bytes, durably; return whether it did, and there was anything.
-
-        Conflict when somebody has changed it meanwhile.
-        """
-        path = self._paths.dated(name)
-        version = self._files.read_stable(path)
-        data = more(version.data) if version else None
-        if data is not None:
-            self._files.replace(path, data, version)
-        return data is not None
 
     def ensure_durable(self, name: str) -> None:
         """Make the dated file or note durable: its writer may not have synced it."""

@@ -7,7 +7,6 @@ Nothing is written here.
 from __future__ import annotations
 
 from collections import defaultdict
-from dataclasses import replace
 from datetime import UTC, date, datetime, timedelta, tzinfo
 from functools import partial
 from typing import TYPE_CHECKING, Final, Literal, TypeAlias
@@ -34,16 +33,11 @@ Slugs: TypeAlias = "Callable[[Sequence[Sequence[tuple[str, str]]], int], Sequenc
 
 @record
 class DayFile:
-    """
-    What goes to the dated file of a local day: its blocks, in the order of the history.
-
-    They go to the end of the file *begun*, and to a new one called *name* where there is none, or a person has just edited it.
-    """
+    """A dated file to be written: its name, its local day, and its blocks in the order of the history."""
 
     name: str
     day: date
     blocks: tuple[Block, ...]
-    begun: str = ""
 
     @property
     def keys(self) -> frozenset[Key]:
@@ -114,14 +108,12 @@ def plan_days(
     is_written: Callable[[str], bool],
     slug_length: int = SLUG_CHARS,
     slugs: Slugs | None = None,
-    begun: Mapping[date, str] | None = None,
 ) -> tuple[DayFile, ...]:
     """
-    Return one dated file for each local day of *messages*, whatever their age; oldest day first.
+    Return one new dated file for each local day of *messages*, whatever their age; oldest day first.
 
-    *taken* holds every name that is or was in use, *begun* the file of each day that may be added to; *is_written* returns
-    whether a message with this id is written, so that another text under the same id becomes a revision. *slugs* makes the
-    slugs of days, None: `slug.slugs_of`.
+    *taken* holds every name that is or was in use; *is_written* returns whether a message with this id is written, so that
+    another text under the same id becomes a revision. *slugs* makes the slugs of days, None: `slug.slugs_of`.
     """
     days: defaultdict[date, list[Message]] = defaultdict(list)
     for message in _first_of_each(messages):
@@ -136,7 +128,7 @@ def plan_days(
             revision = is_written(message.id) or message.id in planned
             planned.add(message.id)
             blocks.append(block_of(message, revision=revision))
-    return tuple(replace(file, begun=(begun or {}).get(file.day, "")) for file in _named(filed, taken, slug_length, slugs))
+    return _named(filed, taken, slug_length, slugs)
 
 
 def _named(

@@ -8,12 +8,10 @@ flag and which message leaves is decided by `plan` and `flags`; here the stores 
 from __future__ import annotations
 
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ..protocol.dated_file import render_dated, with_more
+from ..protocol.dated_file import render_dated
 from ..protocol.message import Key, Message
-from ..storage.errors import Conflict
 from .coverage import covered, names_ever
 from .flags import Evidence, Failure, mark_pending, overflow, reconcile, trim
 from .intake import unwritten, update_journal
@@ -34,7 +32,7 @@ if TYPE_CHECKING:
     from .history import HistoryStore
     from .journal import SeenJournal
     from .memory_folder import MemoryFolder
-    from .plan import DayFile, Due, Slugs
+    from .plan import Due, Slugs
 
 
 def archive(
@@ -50,7 +48,7 @@ def archive(
     control: Control,
     slugs: Slugs | None = None,
 ) -> int:
-    """Write the un-written messages, without open questions unless *everything*, to files of their days; returns how many."""
+    """Write the un-written messages, without open questions unless *everything*, to new dated files; returns how many."""
     # gather
     update_journal(journal, memory)  # first: a dated file that the journal misses would be written again
     # a message that another program added since the intake, or took the time from, waits for the next round
@@ -58,8 +56,7 @@ def archive(
     taken = taken_names(memory, journal)
     # decide
     chosen = waiting if everything else without_open_questions(waiting, now, settings.exchange_wait)
-    begun = begun_files(memory, journal)
-    plan = plan_days(chosen, settings.zone, taken, journal.has_written, settings.slug_chars, slugs, begun)
+    plan = plan_days(chosen, settings.zone, taken, journal.has_written, settings.slug_chars, slugs)
     if not plan:
         return 0
     # apply: pending first, so that no cap can push out what is being written
@@ -69,40 +66,18 @@ def archive(
     for file in plan:
         if control.should_stop():
             break
+        blocks = [attachments.keep_of(block) for block in file.blocks]
+        data = render_dated(file.day, settings.timezone, settings.zone, now, blocks)
         try:
-            name = _write(file, memory, attachments, settings, now)
-        except (FileExistsError, Conflict):
-            continue  # a person took the name meanwhile, or changed the file: the next run uses another
-        journal.record_written(name, file.blocks)
+            memory.write_dated(file.name, data)
+        except FileExistsError:
+            continue  # a person took the name meanwhile: the next run uses another
+        journal.record_written(file.name, file.blocks)
         count, files = count + len(file.blocks), files + 1
         control.progress("written to dated files", count, len(keys))
     if files:
         events.emit("archived", messages=count, files=files)
     return count
-
-
-def begun_files(memory: MemoryFolder, journal: SeenJournal) -> dict[date, str]:
-    """Return for each day the newest file that is as recalld wrote it, and that no summary names: it is added to."""
-    closed = names_ever(memory.summaries().values()) | journal.accepted.keys() | journal.dated
-    begun = [
-        (file.created, file.name, file.day)
-        for file in memory.dated()
-        if file.created and file.name in journal.names - closed and not (file.original or file.edited or file.broken)
-    ]
-    return {day: name for _, name, day in sorted(begun)}
-
-
-def _write(file: DayFile, memory: MemoryFolder, attachments: Attachments, settings: Archive, now: datetime) -> str:
-    """Write the messages to the file of their day, and return its name."""
-    blocks = [attachments.keep_of(block) for block in file.blocks]
-
-    def more(data: bytes) -> bytes | None:
-        return with_more(data, Path(file.begun), settings.timezone, settings.zone, now, blocks)
-
-    if file.begun and memory.add_to_dated(file.begun, more):
-        return file.begun
-    memory.write_dated(file.name, render_dated(file.day, settings.timezone, settings.zone, now, blocks))
-    return file.name
 
 
 def taken_names(memory: MemoryFolder, journal: SeenJournal) -> set[str]:

@@ -8,7 +8,7 @@ from ..archive.coverage import MemoryFile, covered, covered_days
 from ..archive.identity import assign_ids
 from ..archive.intake import unwritten
 from ..archive.plan import plan_days, without_open_questions
-from ..archive.run import begun_files, is_overflowing, next_run, taken_names, why_due
+from ..archive.run import is_overflowing, next_run, taken_names, why_due
 from ..host.last_night import read_last_backup, read_last_fsck
 from ..protocol.dated_file import render_dated
 from ..protocol.message import Archived, History, InvalidEntry, Message
@@ -105,8 +105,7 @@ def plan(ws: Workspace, now: datetime, *, everything: bool = False) -> dict[str,
     history = assign_ids(ws.history.read(), ws.journal.known, now, archive.future_limit)
     waiting = unwritten(history, ws.journal)
     chosen = waiting if everything else without_open_questions(waiting, now, archive.exchange_wait)
-    taken, begun = taken_names(ws.memory, ws.journal), begun_files(ws.memory, ws.journal)
-    days = plan_days(chosen, ws.zone, taken, ws.journal.has_written, archive.slug_chars, ws.slugs, begun)
+    days = plan_days(chosen, ws.zone, taken_names(ws.memory, ws.journal), ws.journal.has_written, archive.slug_chars, ws.slugs)
     failures = ws.failures()
     there_then = [*not_pruned(files, summaries, ws.journal.pruned), *_as_written(ws, days, now)]
     writer = summary_writer(ws.config, failures, ws.model_use.asked)
@@ -123,7 +122,7 @@ def plan(ws: Workspace, now: datetime, *, everything: bool = False) -> dict[str,
         else None,
         "nextRun": _next_run(ws, history, waiting, files, now),
         "unwritten": len(waiting),
-        "dated": [{"file": day.begun or day.name, "messages": len(day.blocks)} for day in days],
+        "dated": [{"file": day.name, "messages": len(day.blocks)} for day in days],
         "providerPausedUntil": _paused_until(ws, now),
         "providerPausedBecause": configured_state(ws.task_queue, ws.endpoint).reason or None,
         "summaries": [

@@ -15,8 +15,7 @@ from dataclasses import replace
 from datetime import date
 from typing import TYPE_CHECKING, Any, Final
 
-from ..protocol.attachments import without_base64
-from ..protocol.dated_file import parse_dated
+from ..protocol.dated_file import parse_dated, without_base64
 from ..query.dates import days_about
 from ..query.intent import is_standing_wish
 from ..storage.clock import from_wire, to_wire

@@ -41,11 +41,6 @@ _LONG: Final = 1_000
 #: What replaces long strings, by length, hash and what else it depends on; at most so many.
 _NAMES: Final[dict[tuple[object, ...], str]] = {}
 _MOST_NAMES: Final = 1_000
-#: From so many bytes on a dated file of an older program may hold base64 that is worth taking out, in comments of this form.
-_LARGE_BYTES: Final = 1_000_000
-_COMMENT: Final = lazy_re(rb"^<!-- \{[^\n]*", re.MULTILINE)
-#: Behind a quote or a comma, never behind a backslash: what is left is JSON.
-_BASE64: Final = lazy_re(rb"(?<=[\",])[A-Za-z0-9+/_-]{1000,}={0,2}")
 
 #: How files begin: what is in them counts, not what a message says of it.
 _BEGINNINGS: Final = tuple(
@@ -244,14 +239,3 @@ def _extension(data: bytes, media_type: str, holder: Mapping[str, Any]) -> str:
     ends = [str(holder.get("format", "")), *(str(holder.get(field, "")).rpartition(".")[2] for field in _TITLE)]
     known = [_EXTENSIONS.get(one.strip().lower(), "") for one in types] + [end.lower() for end in ends]
     return next((name for name in known if name in _KNOWN), "bin" if any("/" in one for one in types) else "")
-
-
-def without_base64(data: bytes) -> bytes:
-    """
-    Return a large dated file without the base64 in its comments: older programs left the bytes of pictures there.
-
-    Its lines, and the words of its messages, stay what they are.
-    """
-    if len(data) < _LARGE_BYTES:
-        return data
-    return _COMMENT.sub(lambda line: _BASE64.sub(b"", line[0]), data)

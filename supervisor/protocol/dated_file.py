@@ -54,6 +54,8 @@ _FORGED: Final = lazy_re(r"^<!-- \{", re.MULTILINE)
 #: A line that would hide the text after it or imitate another speaker: HTML, a line like those of a block, a fence.
 _UNPLAIN: Final = lazy_re(r"^[ \t]{0,3}(?:<[A-Za-z!?/]|\*\*\d\d:\d\d |`{3}|~{3})", re.MULTILINE)
 _FENCE: Final = lazy_re(r"^ {0,3}(`{3,}|~{3,})([^`\n]*)$", re.MULTILINE)
+#: From so many bytes on a dated file may hold base64 that is worth taking out.
+_LARGE_BYTES: Final = 1_000_000
 #: A session in the head of a message, and the objects that a head has where no field of the message is one.
 _SESSION: Final = lazy_re(rb'"session"\s*:\s*"((?:[^"\\]|\\.)*)"')
 _OBJECTS: Final = 2
@@ -62,6 +64,8 @@ _UNREAD_TIME: Final = lazy_re(rb'"createdAtFound": ?(?!null)')
 _COMMENT: Final = lazy_re(rb"^<!-- \{[^\n]*", re.MULTILINE)
 #: The head of a message at the end of a file, with nothing below it: not even an empty message is written so.
 _TORN: Final = lazy_re(rb"\n<!-- \{[^\n]*\} -->\s*(?:\*\*\d\d:\d\d [^\n]*\*\*\s*)?\Z")
+#: Behind a quote or a comma, never behind a backslash: what is left is JSON.
+_BASE64: Final = lazy_re(rb"(?<=[\",])[A-Za-z0-9+/_-]{1000,}={0,2}")
 #: How the line of a call of a tool begins.
 _CALL: Final = "(call"
 _SHOWN_ROLE: Final = lazy_re(r"[a-z][a-z_-]{0,31}")
@@ -166,35 +170,19 @@ def block_of(message: Message, *, revision: bool = False) -> Block:
 
 def render_dated(period: date, zone_name: str, zone: tzinfo, created: datetime, blocks: Sequence[Block]) -> bytes:
     """Return the bytes of the whole file, in UTF-8; in the first format if that is enough, so that older programs read it."""
-    head = {"recalld": str(FORMAT), "kind": "dated", "period": period.isoformat(), "zone": zone_name}
-    return _with_blocks(head, "", zone, created, blocks)
-
-
-def with_more(
-    data: bytes, path: Path, zone_name: str, zone: tzinfo, created: datetime, blocks: Sequence[Block]
-) -> bytes | None:
-    """Return the file with more messages at its end; None for one that is not as recalld wrote it, or is of another zone."""
-    try:
-        head, body = read_head(data.decode(), path)
-    except UnicodeDecodeError:
-        return None
-    if (head.get("kind"), head.get("zone"), head.get("digest")) != ("dated", zone_name, body_digest(body)):
-        return None
-    return _with_blocks(head, body, zone, created, blocks)
-
-
-def _with_blocks(head: Mapping[str, str], body: str, zone: tzinfo, created: datetime, blocks: Sequence[Block]) -> bytes:
-    """Return a file with this head and the blocks below what it has."""
-    body += "\n" + "\n".join(_render_block(block, zone) for block in blocks)
-    needed = DATED_FORMAT if any(block.speaker or block.lines for block in blocks) else FORMAT
-    fields = {
-        **head,
-        "recalld": str(max(needed, number_in(head, "recalld") or 0)),
-        "created": to_wire(created),
-        "count": str((number_in(head, "count") or 0) + len(blocks)),
-        "digest": body_digest(body),
-    }
-    return (render_head(fields) + body).encode()
+    body = "\n" + "\n".join(_render_block(block, zone) for block in blocks)
+    head = render_head(
+        {
+            "recalld": str(DATED_FORMAT if any(block.speaker or block.lines for block in blocks) else FORMAT),
+            "kind": "dated",
+            "period": period.isoformat(),
+            "zone": zone_name,
+            "created": to_wire(created),
+            "count": str(len(blocks)),
+            "digest": body_digest(body),
+        },
+    )
+    return (head + body).encode()
 
 
 def sessions_in(data: bytes) -> frozenset[str]:
@@ -273,6 +261,17 @@ def without_torn_end(data: bytes) -> bytes:
     """Return a dated file without the head of a last message whose words were cut off: the file ends before that message."""
     torn = _TORN.match(data, max(0, data.rfind(b"\n<!-- {")))
     return data[: torn.start() + 1] if torn else data
+
+
+def without_base64(data: bytes) -> bytes:
+    """
+    Return a large dated file without the base64 in its comments: older programs left the bytes of pictures there.
+
+    Its lines, and the words of its messages, stay what they are.
+    """
+    if len(data) < _LARGE_BYTES:
+        return data
+    return _COMMENT.sub(lambda line: _BASE64.sub(b"", line[0]), data)
 
 
 def is_broken(data: bytes, path: Path) -> bool:

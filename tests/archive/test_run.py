@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from datetime import datetime, timedelta
-from typing import TYPE_CHECKING
 from zoneinfo import ZoneInfo
 
 import pytest
@@ -11,10 +10,7 @@ import pytest
 from recalld.supervisor.protocol.message import Message
 from recalld.supervisor.storage.control import UNLIMITED, Control
 from recalld.supervisor.storage.files import Files
-from tests.world import World, message, talk, unreachable
-
-if TYPE_CHECKING:
-    from pathlib import Path
+from tests.world import message, talk, unreachable
 
 # ── due ──────────────────────────────────────────────────────────────────────
 
@@ -126,8 +122,7 @@ def test_archive_writes_a_question_and_its_answer_to_one_file(world):
     world.add(message("a", "2026-01-31T09:56", "在 /srv/backup。", "assistant"))
     world.clock.forward(hours=6)
     assert world.round().archived == 2
-    (blocks,) = world.dated_files().values()
-    assert [block.id for block in blocks][2:] == ["q", "a"]
+    assert ["q", "a"] in [[block.id for block in blocks] for blocks in world.dated_files().values()]
 
 
 def test_archive_includes_an_unanswered_question_when_all_is_requested(world):
@@ -142,89 +137,16 @@ def test_archive_writes_nothing_when_only_an_open_question_waits(world):
     assert (world.dated_files(), world.events.of("archived"), world.paths.history_backup.exists()) == ({}, [], False)
 
 
-# ── a day is one file ────────────────────────────────────────────────────────
-
-
-def begun(world: World) -> Path:
-    """Write a day's first two messages to its file, and add two more to the history; returns the file."""
+def test_archive_creates_a_new_file_for_each_run_of_the_same_day(world):
+    """A dated file is created once and not written again."""
     world.write(talk("2026-01-31T03:00", 2))
     world.settle()
-    (path,) = world.dated_files()
-    world.add(*talk("2026-01-31T09:00", 2))  # the words are the same, and the ids others
-    return world.root / path
-
-
-def test_archive_adds_to_the_file_of_the_day(world):
-    path = begun(world)
-    before = path.read_text()
+    first = world.tree()
+    world.add(*talk("2026-01-31T09:00", 2))
     world.settle()
-    assert world.names() == [path.name]
-    assert path.read_text().partition("---\n\n")[2].startswith(before.partition("---\n\n")[2])
-    assert "count: 4\n" in path.read_text()
-    assert world.flags() == [True] * 4
-    assert world.fsck().is_sound
-
-
-def test_archive_begins_a_second_file_where_a_person_has_edited_the_first(world):
-    path = begun(world)
-    path.write_text(path.read_text() + "\n我的话。\n")
-    edited = path.read_text()
-    world.settle()
-    assert world.names() == ["2026-01-31-nginx-beifen-2.md", path.name]
-    assert path.read_text() == edited
-
-
-def test_archive_begins_a_second_file_where_a_summary_names_the_first(world):
-    world.write(talk("2026-01-10T03:00", 2))
-    world.settle()
-    world.add(*talk("2026-01-10T09:00", 2))
-    world.round("all")
-    assert world.names() == ["2026-01-10-nginx-beifen-2.md", "2026-01-10-nginx-beifen.md"]
-
-
-def test_archive_begins_a_second_file_in_another_zone(world):
-    path = begun(world)
-    path.write_text(path.read_text().replace("zone: Asia/Shanghai", "zone: Asia/Tokyo"))
-    world.settle()
-    assert len(world.names()) == 2
-
-
-def test_archive_writes_nothing_twice_that_the_journal_missed(world, monkeypatch):
-    path = begun(world)
-    world.intake()
-    with monkeypatch.context() as crash:
-        crash.setattr(type(world.ws.journal), "record_written", lambda *_: 1 / 0)
-        with pytest.raises(ZeroDivisionError):
-            world.archive(everything=True)
-    assert "count: 4\n" in path.read_text()
-    world.reopen().settle()
-    assert len(world.archived()) == 4
-    assert world.names() == [path.name]
-
-
-@pytest.mark.parametrize("typed", ["", "\n我的话。\n"])
-def test_archive_files_again_what_an_editor_wrote_over(world, typed):
-    """The editor has had the file open since before the run, and saves it."""
-    path = begun(world)
-    opened = path.read_text()
-    world.settle()
-    path.write_text(opened + typed)
-    world.settle()
-    assert len(world.archived()) == 4
-    assert len(world.names()) == (2 if typed else 1)
-    assert world.fsck().is_sound
-    world.reopen().settle()
-    assert len(world.archived()) == 4
-
-
-def test_archive_writes_no_message_again_that_a_person_took_out(world):
-    path = begun(world)
-    world.settle()
-    first, _, rest = path.read_text().partition("<!-- ")
-    path.write_text(first + "<!-- " + rest.partition("<!-- ")[2])
-    world.settle()
-    world.reopen().settle()
-    assert len(world.archived()) == 3
+    assert world.names() == ["2026-01-31-nginx-beifen-2.md", "2026-01-31-nginx-beifen.md"]
+    for name in first:
+        assert name.startswith("history") or world.tree()[name] == first[name]
 
 
 def test_archive_does_not_reuse_the_name_of_a_deleted_file(world):

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from recalld.supervisor.index import scan
-from recalld.supervisor.protocol.attachments import without_base64
-from recalld.supervisor.protocol.dated_file import parse_dated
+from recalld.supervisor.protocol.dated_file import parse_dated, without_base64
 from recalld.supervisor.storage.clock import NEVER
 
 if TYPE_CHECKING:
