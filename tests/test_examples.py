@@ -42,6 +42,7 @@ HOW_TOS: Final = (
         "put-memory-before-a-model-server",
         "forget",
         "many-workspaces",
+        "install",
         "a-pool-of-workers",  # its commands are run with a Redis, by tests/pool/test_how_to.py
     ),
 )

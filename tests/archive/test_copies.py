@@ -46,7 +46,7 @@ def copied(world: World, path: str, spelling: str) -> str:
 
 def found(world: World, question: str = QUESTION) -> list[str]:
     world.refresh()
-    return world.found_paths(question)
+    return [*dict.fromkeys(world.found_paths(question))]
 
 
 def sources(world: World, label: str) -> list[str]:

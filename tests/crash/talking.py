@@ -25,6 +25,7 @@ DECEMBER = (
     ),
 )
 JANUARY = ("2026-01-20T13:00:00.000Z", (("2026-01-20T02:00:00.000Z", "周二交报告。"), ("2026-01-20T02:01:00.000Z", "好的。")))
+BOILER = ("2026-01-20T13:00:00.000Z", (("2026-01-20T02:00:00.000Z", "锅炉坏了。"), ("2026-01-20T02:01:00.000Z", "好的。")))
 TOLD = ("2026-01-27T13:00:00.000Z", ())
 MODEL = (("RECALLD_LLM_MODEL", "小模型"), ("RECALLD_SUMMARIZE_LEAST", "0"))
 
@@ -65,11 +66,11 @@ class MonthCloses(Workload):
 class LateInDay(Workload):
     """A message of a day that is summarised already."""
 
-    before: ClassVar = (JANUARY, TOLD)
+    before: ClassVar = (BOILER, TOLD)
 
     def happen(self, life: Program) -> None:
         # its words are those of the file that is there, and so would be its name
-        life.say("迟", "周二的报告交了。", "2026-01-20T09:00:00.000Z")
+        life.say("迟", "锅炉修好了。", "2026-01-20T09:00:00.000Z")
 
 
 class LateInMonth(Workload):

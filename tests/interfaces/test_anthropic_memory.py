@@ -114,7 +114,7 @@ def test_anthropic_memory_changes_a_word_and_keeps_every_other_byte(tool, memory
     )
     assert path.read_bytes() == before.replace("花生过敏".encode(), "花生和虾过敏".encode())
     assert list(kept(memory).values()) == [before]
-    assert [hit.unit.text for hit in memory.search("虾")] == ["花生和虾过敏"]
+    assert memory.search("虾")[0].unit.text == "花生和虾过敏"
 
 
 def test_anthropic_memory_writes_what_a_search_finds(tool, memory):

@@ -185,7 +185,9 @@ def test_init_lists_links_without_following_them(recalld):
 )
 def test_questions_say_how_far_the_index_is_until_it_is_whole(recalld, language, told):
     assert recalld("init").code == 0
-    (recalld.root / "memory/小说.md").write_text("".join(f"- 第 {n} 章讲电钢琴\n" for n in range(5000)), encoding="utf-8")
+    for part in range(50):
+        lines = (f"- 第 {n} 章讲电钢琴\n" for n in range(part * 100, (part + 1) * 100))
+        (recalld.root / f"memory/小说-{part}.md").write_text("".join(lines), encoding="utf-8")
     asked_in = {"RECALLD_RECALL_TIMEOUT_MS": "10", "RECALLD_LANGUAGE": language}
     for words in (["search", "电钢琴"], ["inject", "--query", "电钢琴"], ["context", "--query", "电钢琴"]):
         asked = recalld(*words, **asked_in)

@@ -536,7 +536,7 @@ def test_doctor_says_nothing_ill_of_who_holds_the_lock_without_a_socket(broken: 
 
 
 def test_doctor_finds_nothing_wrong_next_to_supervisord(broken: Broken):
-    broken.program("supervisor", "", "supervisor")
+    broken.program("supervisor", "")
     assert findings(broken) == set()
 
 

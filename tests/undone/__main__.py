@@ -177,12 +177,6 @@ ROWS: Final = (
         "tests/process/test_socket_server.py::test_run_answers_nothing_for_a_copy_of_its_workspace",
     ),
     Undone(
-        "the shell can be changed",
-        "add_completion=False",
-        "add_completion=True",
-        "tests/process/test_socket_server.py::test_run_answers_no_command_that_changes_the_user",
-    ),
-    Undone(
         "stored text steers the terminal",
         "print(printable(text))",
         "print(text)",
