@@ -230,7 +230,9 @@ def test_tutorial_and_how_to_examples_print_what_the_pages_say(taught, name, mod
 
 def test_how_to_shell_blocks_succeed(taught, tmp_path):
     ending, home = taught
-    pages = [ROOT / f"docs/how-to/{name}{ending}.md" for name in HOW_TOS]
+    pages = [
+        ROOT / f"docs/how-to/{name}{ending}.md" for name in HOW_TOS if name != "install"
+    ]  # tests/installed runs it in a clone
     run_here = [block for page in pages for block in shell_blocks(page) if not BOOTED.search(block)]
     assert run_here
     shutil.copytree(home / "memory", tmp_path / "memory")

@@ -29,7 +29,7 @@ TALK = "".join(
     f"recalld -w ~/memory append --role user --text '{text}' --at 2026-01-10T09:{n:02}:00.000Z > /dev/null\n"
     for n, text in enumerate(long_day(6))
 )
-TALK += "recalld -w ~/memory archive > /dev/null\n"
+TALK += "recalld -w ~/memory run --once > /dev/null\n"
 #: Bounded waits, in tenths of a second.
 WAIT = "for n in $(seq 600); do {} && break; sleep 0.1; done\n"
 
