@@ -31,8 +31,8 @@ class Room(NamedTuple):
 ROOMS: Final = (
     Room("supervisor/text", most=2_875, goal=2_300),
     Room("supervisor/storage", most=2_780, goal=1_900),
-    Room("supervisor/protocol", most=5_500, goal=4_100),
-    Room("supervisor/archive", most=5_155, goal=3_900),
+    Room("supervisor/protocol", most=5_490, goal=4_100),
+    Room("supervisor/archive", most=5_070, goal=3_900),
     Room("supervisor/extracts", most=1_090, goal=950),
     Room("supervisor/summaries", most=2_465, goal=1_850),
     Room("supervisor/query supervisor/index supervisor/recall supervisor/context", most=10_645, goal=8_000),
@@ -65,9 +65,9 @@ ROOMS: Final = (
     ),
 )
 #: All rooms together, lines and modules, and the lines of the tests.
-ALL: Final = Room("all", most=67_800, goal=48_000)
+ALL: Final = Room("all", most=67_690, goal=48_000)
 MODULES: Final = Room("modules", most=376, goal=270)
-OF_TESTS: Final = Room("tests", most=81_060, goal=48_000)
+OF_TESTS: Final = Room("tests", most=80_970, goal=48_000)
 
 
 def _lines(path: Path) -> int:
