@@ -102,7 +102,7 @@ def claude_code(log: Reading) -> Talk:
         answer: list[dict[str, Any]] = []
         for _, raw in _records(log, name):
             key, parent = text_of(raw, "uuid"), text_of(raw, "parentUuid")
-            if parent in taken_back or (key and parent in holds and holds[parent] != key and _is_question(raw)):
+            if key and (parent in taken_back or (parent in holds and holds[parent] != key and _is_question(raw))):
                 taken_back.add(key)
                 continue
             message = _queued(raw) if raw.get("type") == "attachment" else raw.get("message")
