@@ -30,7 +30,7 @@ class Room(NamedTuple):
 #: (`python -m tests.test_house` prints today's sizes); one that wants more lines takes them from another, in the same commit.
 ROOMS: Final = (
     Room("supervisor/text", most=2_875, goal=2_300),
-    Room("supervisor/storage", most=2_780, goal=1_900),
+    Room("supervisor/storage", most=2_710, goal=1_900),
     Room("supervisor/protocol", most=5_490, goal=4_100),
     Room("supervisor/archive", most=5_070, goal=3_900),
     Room("supervisor/extracts", most=1_090, goal=950),
@@ -49,7 +49,7 @@ ROOMS: Final = (
         most=1_605,
         goal=950,
     ),
-    Room("supervisor/host", most=3_250, goal=2_200),
+    Room("supervisor/host", most=3_240, goal=2_200),
     Room("supervisor/checks", most=4_030, goal=2_100),
     Room("supervisor/importing", most=2_010, goal=1_400),
     Room("supervisor/operations", most=2_440, goal=1_800),
@@ -65,9 +65,9 @@ ROOMS: Final = (
     ),
 )
 #: All rooms together, lines and modules, and the lines of the tests.
-ALL: Final = Room("all", most=67_690, goal=48_000)
+ALL: Final = Room("all", most=67_620, goal=48_000)
 MODULES: Final = Room("modules", most=376, goal=270)
-OF_TESTS: Final = Room("tests", most=80_970, goal=48_000)
+OF_TESTS: Final = Room("tests", most=80_920, goal=48_000)
 
 
 def _lines(path: Path) -> int:

@@ -15,7 +15,7 @@ from ..host import watcher
 from ..storage.clock import steady_s
 from ..storage.errors import Busy, SupervisorError
 from ..storage.os_errors import as_supervisor_error
-from ..storage.own_process import end_own_process, give_back_memory
+from ..storage.own_process import give_back_memory
 from .jobs import NEVER_S, Job
 from .lock import SupervisorLock
 
@@ -222,7 +222,6 @@ class Host:
         self._threads.stop(_JOIN_S)
         self._end_parts()
         self.supervisor.end()
-        end_own_process()
 
     # ── at rest ──────────────────────────────────────────────────────────────
 
@@ -232,11 +231,10 @@ class Host:
             index.close()
 
     def _trim(self, now_s: float) -> None:
-        """Give freed memory back, with the process for functions, or some seconds later if a step or a background job runs."""
+        """Give freed memory back, or some seconds later if a step or a background job runs."""
         background = self.supervisor.background
         if self._round.is_running or (background and background.is_running):
             self._trim_at_s = now_s + _TRIM_AFTER_S
         else:
             self._trim_at_s = NEVER_S
-            end_own_process()
             give_back_memory()
