@@ -2,8 +2,7 @@
 Years of use: ``python -m tests.simulation --years 10 --seed 1``.
 
 Each life is one simulated year (``--life``) on the real product code, each in another zone; equal seeds give equal digests.
-With ``--pooled 10`` so many workspaces live at the same time, and one pool of workers does their tasks. With ``--forget`` a person
-takes words back some times a month, and from then on they are in no file and no answer.
+With ``--forget`` a person takes words back some times a month, and from then on they are in no file and no answer.
 Prints a line a life, the seed and day of what does not hold, and exits with 1 then. With ``--log FILE`` each life is written
 down as it ends, and a run goes on after those that stand there; ``--notes FILE`` tells all that happened.
 """
@@ -19,7 +18,6 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from tests.gate import without_comparison
 from tests.process.rounds import Rounds
-from tests.simulation.pooled import live_together
 from tests.simulation.years import PLACES, Outcome, Violation, live
 
 if TYPE_CHECKING:
@@ -29,15 +27,13 @@ if TYPE_CHECKING:
 _YEAR = 365
 
 
-#: Seed, zone and first day, days, whether notes are kept, how many share a pool, whether a person forgets.
-Job: TypeAlias = "tuple[str, str, date, int, bool, int, bool]"
+#: Seed, zone and first day, days, whether notes are kept, whether a person forgets.
+Job: TypeAlias = "tuple[str, str, date, int, bool, bool]"
 
 
 def _live(job: Job) -> tuple[str, Outcome | str]:
-    seed, zone, first, days, keep, pooled, forgets = job
+    seed, zone, first, days, keep, forgets = job
     try:
-        if pooled:
-            return _key(job), live_together(seed, pooled, days, keep=keep)
         return _key(job), live(seed, zone, first, days, keep=keep, forgets=forgets)
     except Violation as error:
         return _key(job), str(error)
@@ -46,8 +42,8 @@ def _live(job: Job) -> tuple[str, Outcome | str]:
 
 
 def _key(job: Job) -> str:
-    seed, zone, _, days, _, pooled, forgets = job
-    return f"seed {seed} {f'a pool of {pooled}' if pooled else zone}: {days} days{' with forgetting' if forgets else ''}"
+    seed, zone, _, days, _, forgets = job
+    return f"seed {seed} {zone}: {days} days{' with forgetting' if forgets else ''}"
 
 
 def main(argv: list[str] | None = None) -> int:
@@ -59,7 +55,6 @@ def main(argv: list[str] | None = None) -> int:
     options.add_argument("--life", type=float, default=1, help="years of one life")
     options.add_argument("--seed", type=int, default=1)
     options.add_argument("--zone", choices=[zone for zone, _ in PLACES], help="live there only")
-    options.add_argument("--pooled", type=int, default=0, help="workspaces that share a pool of workers")
     options.add_argument("--forget", action="store_true", help="a person forgets something some times a month")
     options.add_argument("--log", type=Path, help="a line a life; what stands there is not lived again")
     options.add_argument("--notes", type=Path, help="write what happened to this file")
@@ -67,11 +62,9 @@ def main(argv: list[str] | None = None) -> int:
     found = options.parse_args(argv)
     places = [place for place in PLACES if found.zone in (None, place[0])]
     days, whole = round(found.life * _YEAR), round(found.years * _YEAR)
-    whole //= found.pooled or 1
     lives = [min(days, whole - n) for n in range(0, whole, days)]
     jobs = [
-        (str(found.seed + n), *places[n % len(places)], span, bool(found.notes), found.pooled, found.forget)
-        for n, span in enumerate(lives)
+        (str(found.seed + n), *places[n % len(places)], span, bool(found.notes), found.forget) for n, span in enumerate(lives)
     ]
     rounds, notes = Rounds(found.log), list[str]()
     with multiprocessing.get_context("fork").Pool(found.jobs) as pool:
