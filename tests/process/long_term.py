@@ -1,6 +1,6 @@
 """
-Eight writers of one long-term file: commands, Python programs, MCP clients, Anthropic's memory tool, and an editor that saves
-by rename. In every second round the editor does not take the lock, and a ninth program appends in place without it.
+Eight writers of one long-term file: commands, Python programs, Anthropic's memory tool, and an editor that saves by rename. In
+every second round the editor does not take the lock, and a ninth program appends in place without it.
 
     python -m tests.process.long_term --lines 16000
 
@@ -13,16 +13,13 @@ from __future__ import annotations
 import argparse
 import contextlib
 import fcntl
-import json
 import os
 import random
-import subprocess
 import sys
 import time
 from collections import Counter
-from itertools import count
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from recalld import AnthropicMemory, Memory, MemoryStore
 from recalld.supervisor.longterm.lines import cut, parse_entry
@@ -63,35 +60,6 @@ def by_memory(root: Path) -> Write:
 def by_store(root: Path) -> Write:
     store = MemoryStore(root)
     return lambda content: store.append_entry("feishu", content) > 0
-
-
-def by_mcp(root: Path) -> Write:
-    """A client of `recalld mcp`, which is a process of its own."""
-    server = subprocess.Popen(
-        [sys.executable, "-m", "recalld", "-w", str(root), "mcp", "--channel", "qq"], stdin=-1, stdout=-1, encoding="utf-8"
-    )
-    numbers = count(1)
-
-    def ask(method: str, **params: object) -> dict[str, Any]:
-        print(
-            json.dumps({"jsonrpc": "2.0", "id": next(numbers), "method": method, "params": params}),
-            file=server.stdin,
-            flush=True,
-        )
-        assert server.stdout
-        return dict(json.loads(server.stdout.readline())["result"])
-
-    ask("initialize", protocolVersion="2025-06-18", capabilities={}, clientInfo={"name": "tests", "version": "1"})
-    print('{"jsonrpc": "2.0", "method": "notifications/initialized"}', file=server.stdin, flush=True)
-
-    def write(content: str) -> bool:
-        answer = ask("tools/call", name="memory_write", arguments={"content": content})
-        said = answer["content"][0]["text"]
-        if answer.get("isError") and not said.endswith("; try again."):
-            raise RuntimeError(said)
-        return not answer.get("isError")
-
-    return write
 
 
 def by_claude(root: Path) -> Write:
@@ -147,14 +115,12 @@ def by_appending(root: Path) -> Write:
 WRITERS: Final = {
     "command-1": by_command,
     "command-2": by_command,
-    "memory": by_memory,
-    "store": by_store,
-    "mcp-1": by_mcp,
-    "mcp-2": by_mcp,
+    "memory-1": by_memory,
+    "memory-2": by_memory,
+    "store-1": by_store,
+    "store-2": by_store,
     "claude": by_claude,
 }
-#: In place of the clients, whose servers take seconds to start.
-QUICK: Final = {"mcp-1": by_store, "mcp-2": by_memory}
 EDITOR: Final = {"editor": by_editor}
 CARELESS: Final = {"careless-editor": by_careless_editor, "careless-appender": by_appending}
 
@@ -192,10 +158,10 @@ def life(made: Callable[[Path], Write], root: Path, name: str, stop: Path) -> Ca
 class Round:
     """One workspace below *folder*, and those who write its long-term file."""
 
-    def __init__(self, folder: Path, *, careless: bool, quick: bool) -> None:
+    def __init__(self, folder: Path, *, careless: bool) -> None:
         self.root = folder / "workspace"
         self.stop = folder / "stop"
-        self.writers = {**WRITERS, **(QUICK if quick else {}), **(CARELESS if careless else EDITOR)}
+        self.writers = {**WRITERS, **(CARELESS if careless else EDITOR)}
         self.acked: Counter[str] = Counter()
         self.lost = self.written_away = 0
 
@@ -257,14 +223,13 @@ def main() -> int:
     options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     options.add_argument("--lines", type=int, default=16_000)
     options.add_argument("--a-round", type=int, default=4_000, help="lines in one workspace")
-    options.add_argument("--quick", action="store_true", help="without MCP, whose servers take seconds to start")
     options.add_argument("--log", type=Path, help="a line a round; a run that was cut off goes on")
     found = options.parse_args()
     load_commands()  # else each command loads them again
     rounds = Rounds(found.log)
     for number in range(len(rounds.done), -(-found.lines // found.a_round)):  # however many more a round had acknowledged
         with folder_in_memory("lines-") as folder:
-            one = Round(folder, careless=number % 2 == 1, quick=found.quick)
+            one = Round(folder, careless=number % 2 == 1)
             wrong = one.run(found.a_round)
         careless = sum(count for line, count in one.acked.items() if line.startswith("careless"))
         counts = {"lines": one.acked.total(), "careless": careless, "lost": one.lost, "written_away": one.written_away}

@@ -5,7 +5,6 @@ A SIGKILL storm: supervisor, worker, writers and an editor are killed at random 
 
 Every id that a writer was given back must stand, word for word, in exactly one dated file; a person's files hold what was saved
 last. The checker shares no code with the product. Same seed, same kills in the same order; the moments are the machine's.
-Processes are forks of one that has imported everything; --exec starts each with Python's whole start instead.
 """
 
 from __future__ import annotations
@@ -31,7 +30,7 @@ from tests.process.programs import OTHERS, WRITERS, stalled
 from tests.process.rounds import Rounds, folder_in_memory
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
     from tests.process.programs import Program
 
@@ -61,9 +60,8 @@ _CALM = {"RECALLD_WORKER_LEASE": "120s"}
 class Storm:
     """One workspace under attack."""
 
-    def __init__(self, root: Path, seed: int, *, fork: bool = True) -> None:
+    def __init__(self, root: Path, seed: int) -> None:
         self.root = root
-        self.fork = fork
         self.seed = seed
         self.random = random.Random(seed)
         self.programs = self._drawn()
@@ -95,10 +93,7 @@ class Storm:
         files = [*(files or (-1, -1)), self.told.fileno()]
         given, out, err = (os.open(os.devnull, os.O_RDWR) if number < 0 else os.dup(number) for number in files)
         try:
-            if self.fork:
-                return forked.Child(forked.command(self.root, *words), self.environ, [given, out, err])
-            command = [sys.executable, "-m", "recalld", "-w", str(self.root), *words]
-            return subprocess.Popen(command, stdin=given, stdout=out, stderr=err, env=self.environ)
+            return forked.Child(forked.command(self.root, *words), self.environ, [given, out, err])
         finally:
             for number in (given, out, err):
                 os.close(number)
@@ -264,21 +259,20 @@ def _lives(pid: str) -> bool:
     return False
 
 
-def one_round(seed: int, kills: int, *, fork: bool) -> tuple[list[str], Storm]:
+def one_round(seed: int, kills: int) -> tuple[list[str], Storm]:
     """A storm over a new workspace."""
     with folder_in_memory("storm-") as folder:
-        storm = Storm(folder / "workspace", seed, fork=fork)
+        storm = Storm(folder / "workspace", seed)
         with contextlib.closing(storm.told):
             forked.run(storm.root, "init", environ=storm.environ)
-            return storm.run(kills, 0.1 if fork else 0.35), storm
+            return storm.run(kills), storm
 
 
-def main(judge: Callable[..., tuple[list[str], Storm]] = one_round) -> int:
+def main() -> int:
     options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     options.add_argument("--kills", type=int, default=100)
     options.add_argument("--a-round", type=int, default=100, help="kills over one workspace")
     options.add_argument("--seed", type=int, default=1)
-    options.add_argument("--exec", action="store_true", help="real starts of Python, fewer kills a second")
     options.add_argument("--log", type=Path, help="a line a round; a run that was cut off goes on")
     found = options.parse_args()
     forked.warm()
@@ -287,7 +281,7 @@ def main(judge: Callable[..., tuple[list[str], Storm]] = one_round) -> int:
     while rounds.total("kills") < found.kills:
         seed = found.seed + len(rounds.done)
         kills = min(found.a_round, found.kills - rounds.total("kills"))
-        wrong, storm = judge(seed, kills, fork=not found.exec)
+        wrong, storm = one_round(seed, kills)
         counts = {"kills": kills, "acked": len(storm.acked), "saves": storm.saves.count, "archived": storm.archived}
         rounds.add(f"seed-{seed}", wrong, **counts, slowest=storm.calm_s)
         rounds.progress(f"{rounds.total('kills')} kills")

@@ -123,64 +123,6 @@ def test_inject_in_chinese_imports_no_heavy_module_but_opencc(command):
     assert tops & HEAVY == {"opencc"}
 
 
-#: What reads command lines, what searches, what judges a model's summaries, and what names files: no command that hooks call does it without a supervisor.
-UNUSED = {
-    "append": (
-        "numpy",
-        "tantivy",
-        "Stemmer",
-        "recalld.supervisor.index",
-        "recalld.supervisor.recall",
-        "recalld.supervisor.summaries",
-    ),
-    "get": (
-        "numpy",
-        "rank_bm25",
-        "tantivy",
-        "Stemmer",
-        "recalld.supervisor.index.chunking",
-        *(f"recalld.supervisor.archive.{name}" for name in ("append", "intake", "journal", "run", "slug")),
-        "recalld.supervisor.interfaces.cli.long_term",
-        "recalld.supervisor.interfaces.cli.service",
-        "recalld.supervisor.operations.long_term",
-        "recalld.supervisor.summaries",
-    ),
-    "status": (
-        "numpy",
-        "rank_bm25",
-        "tantivy",
-        "Stemmer",
-        *(
-            f"recalld.supervisor.index.{name}" for name in ("index", "commit", "documents", "engine")
-        ),  # not scan: it names files
-        "recalld.supervisor.archive.slug",
-        "recalld.supervisor.conversation",
-        "recalld.supervisor.extracts",
-        "recalld.supervisor.host.round",
-        "recalld.supervisor.operations.recall",
-        "recalld.supervisor.operations.long_term",
-        "recalld.supervisor.summaries.collect",
-        "recalld.supervisor.summaries.quality",
-        "recalld.supervisor.text.redact",
-    ),
-    "search": (
-        "openai",
-        "recalld.supervisor.archive.slug",
-        "recalld.supervisor.summaries",
-        "recalld.supervisor.text.redact",
-    ),
-}
-UNUSED["plan"] = UNUSED["status"]  # what waits here is a question without its answer, and no file is named for it yet
-
-
-@pytest.mark.parametrize("name", UNUSED)
-def test_command_without_a_supervisor_imports_nothing_that_it_does_not_use(command, name):
-    found = loaded(*ANSWERED[name], command=command)
-
-    assert {module.partition(".")[0] for module in found} & HEAVY == set()
-    assert {module for module in found if f"{module}.".startswith(tuple(f"{one}." for one in UNUSED[name]))} == set()
-
-
 @pytest.mark.parametrize("option", ["--version", "--help"])
 def test_version_and_help_load_no_store(command, option):
     found = loaded(option, command=command)

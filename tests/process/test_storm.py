@@ -46,7 +46,7 @@ def test_history_loses_nothing_with_eight_writers_and_one_without_lock():
 @pytest.mark.proof
 def test_long_term_file_loses_no_line_of_eight_writers():
     """In the second round beside programs without the lock."""
-    said = stormed("long_term", "--lines", "400", "--a-round", "200", "--quick")
+    said = stormed("long_term", "--lines", "400", "--a-round", "200")
 
     assert re.search(r"^[4-9][0-9]{2} acknowledged lines; [1-9][0-9]* of them without the lock, .*; 0 violations", said), said
 
