@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
-import contextlib
-import ctypes
 import json
 import os
 import subprocess
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from tests.process.command import Ended, until
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 #: The first process of the machine that script/machine has booted, by its number here; "" without one.
 PID = os.environ.get("RECALLD_TEST_MACHINE", "")
@@ -21,7 +16,6 @@ PID = os.environ.get("RECALLD_TEST_MACHINE", "")
 WORDS = "暗号花生"
 _PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 _DEADLINE_S = 240.0
-_CLONE_NEWNET = 0x40000000
 
 
 @dataclass
@@ -52,21 +46,6 @@ class Machine:
         name = f"user{len(self.do('ls', '/home').split())}"
         self.do("useradd", "--create-home", "--shell", "/bin/bash", name)
         return Person(self, name)
-
-    @contextlib.contextmanager
-    def network(self) -> Iterator[None]:
-        """Have the sockets that this thread makes in the machine's network, whose loopback is its own."""
-        libc = ctypes.CDLL(None, use_errno=True)
-        with open("/proc/self/ns/net") as here, open(f"/proc/{self.pid}/ns/net") as there:
-            assert libc.setns(there.fileno(), _CLONE_NEWNET) == 0, ctypes.get_errno()
-            try:
-                yield
-            finally:
-                assert libc.setns(here.fileno(), _CLONE_NEWNET) == 0, ctypes.get_errno()
-
-    def journal(self, *words: str) -> str:
-        """What recalld has said since the machine was booted."""
-        return self.do("journalctl", "--no-pager", "--quiet", "--boot", "--output=cat", *words)
 
 
 @dataclass

@@ -6,7 +6,6 @@ What is asked at each point is what an operator would look at: `status`, `servic
 
 from __future__ import annotations
 
-import contextlib
 import json
 import time
 from typing import TYPE_CHECKING
@@ -18,8 +17,6 @@ from tests.booted.machine import WORDS, Machine, Person, Unit
 from tests.process.command import until
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from tests.process.command import Ended
 
 pytestmark = test_service.pytestmark
@@ -85,39 +82,19 @@ class Service:
 
 
 class LateDisk:
-    """A disk of a person's *folder*, as a mount of another folder: by hand, or with *mount_unit* by systemd."""
+    """A disk of a person's *folder*: a mount of another folder."""
 
-    def __init__(self, me: Person, folder: str, *, mount_unit: bool = False) -> None:
+    def __init__(self, me: Person, folder: str) -> None:
         self._machine, self.folder = me.machine, folder
         self._data = f"/srv/disk of {me.name}"
-        self._unit = me.machine.do("systemd-escape", "--path", "--suffix=mount", folder).strip() if mount_unit else ""
         self._machine.do("install", "-d", "-o", me.name, "-m", "700", self._data)
         me.run("mkdir", "-p", folder)
-        if mount_unit:
-            self._machine.do(
-                "tee",
-                f"/etc/systemd/system/{self._unit}",
-                stdin=f"[Unit]\nRequires=disk-of-{me.name}.service\nAfter=disk-of-{me.name}.service\n"
-                f"[Mount]\nWhat={self._data}\nWhere={folder}\nType=none\nOptions=bind\n",
-            )
-            self._machine.do(
-                "tee",
-                f"/etc/systemd/system/disk-of-{me.name}.service",
-                stdin="[Service]\nType=oneshot\nExecStart=/bin/sh -c 'test ! -e /run/pulled && sleep $$(cat /run/late || echo 0)'\nTimeoutStartSec=180\n",
-            )
-            self._machine.do("systemctl", "daemon-reload")
 
     def mount(self) -> None:
-        if self._unit:
-            self._machine.do("systemctl", "start", self._unit)
-        else:
-            self._machine.do("mount", "--bind", self._data, self.folder)
+        self._machine.do("mount", "--bind", self._data, self.folder)
 
     def unmount(self) -> None:
-        if self._unit:
-            self._machine.do("systemctl", "stop", self._unit)
-        else:
-            until(lambda: self._machine.run("umount", self.folder).code == 0)
+        until(lambda: self._machine.run("umount", self.folder).code == 0)
 
     @property
     def below(self) -> str:
@@ -125,25 +102,14 @@ class LateDisk:
         return self._machine.do("unshare", "--mount", "sh", "-c", f"umount '{self.folder}'; ls -A '{self.folder}'")
 
 
-@contextlib.contextmanager
-def late(machine: Machine) -> Iterator[None]:
-    """Let systemd's own disks come so late."""
-    machine.do("tee", "/run/late", stdin=str(LATE_S))
-    try:
-        yield
-    finally:
-        machine.do("rm", "/run/late")
-
-
 def test_disk_that_comes_75_s_late_is_waited_for(machine):
-    """At its place and above it, for both kinds of unit; and by systemd, which the service waits for."""
-    ways = {"at": (False, False), "above": (False, False), "system": (True, False), "mounted by systemd": (True, True)}
+    """At its place and above it, for both kinds of unit."""
     found: dict[str, tuple[Service, LateDisk]] = {}
-    for way, (of_system, mount_unit) in ways.items():
+    for way, of_system in {"at": False, "above": False, "system": True}.items():
         me = machine.person()
         folder = f"/home/{me.name}/disk"
         me.root = folder if way == "at" else f"{folder}/我的 100% memory"
-        disk = LateDisk(me, folder, mount_unit=mount_unit)
+        disk = LateDisk(me, folder)
         disk.mount()
         service = Service(me, of_system=of_system)
         service.install()
@@ -151,24 +117,22 @@ def test_disk_that_comes_75_s_late_is_waited_for(machine):
         assert service.unit.systemctl("stop").code == 0
         disk.unmount()
         found[way] = service, disk
-    with late(machine):
-        began = time.monotonic()
-        for service, _ in found.values():
-            service.unit.systemctl("start", "--no-block")
-        for way in ("at", "above", "system"):
-            service, _ = found[way]
-            until(lambda it=service: "has no workspace, and none was made there" in it.status().err)
-            assert "systemd tries it again by itself" in service.status().err
-            assert service.me.recalld("status").code != 0
-        until(lambda: time.monotonic() - began > LATE_S, most_s=LATE_S + 10)
-        for way in ("at", "above", "system"):
-            found[way][1].mount()
-        for service, disk in found.values():
-            service.unit.becomes("active", most_s=60)
-            assert service.status().code == 0
-            assert service.me.recalld("search", "花生").out.count(WORDS) == 1
-            assert (service.heard, disk.below) == ([], "")
-            service.unit.systemctl("stop")
+    began = time.monotonic()
+    for service, _ in found.values():
+        service.unit.systemctl("start", "--no-block")
+    for service, _ in found.values():
+        until(lambda it=service: "has no workspace, and none was made there" in it.status().err)
+        assert "systemd tries it again by itself" in service.status().err
+        assert service.me.recalld("status").code != 0
+    until(lambda: time.monotonic() - began > LATE_S, most_s=LATE_S + 10)
+    for _, disk in found.values():
+        disk.mount()
+    for service, disk in found.values():
+        service.unit.becomes("active", most_s=60)
+        assert service.status().code == 0
+        assert service.me.recalld("search", "花生").out.count(WORDS) == 1
+        assert (service.heard, disk.below) == ([], "")
+        service.unit.systemctl("stop")
 
 
 def test_disk_that_does_not_come_is_told_once_and_waited_for_patiently(me):
@@ -202,46 +166,6 @@ def test_disk_that_is_mounted_over_the_workspace_ends_no_service(me, of_system):
     me.machine.do("mount", "-t", "tmpfs", "-o", f"mode=700,uid={me.name}", "none", me.root)
     until(lambda: "has no workspace" in service.status().err, most_s=60)
     until(lambda: me.machine.run("umount", me.root).code == 0)
-    service.unit.becomes("active")
-
-
-def test_workspace_that_is_gone_is_told_and_taken_up_when_it_is_back(me):
-    service = Service(me)
-    service.install()
-    service.hurry()
-    service.unit.systemctl("restart")
-    me.run("mv", me.root, "moved")
-    service.is_heard("has no workspace, and none was made there")
-    assert me.run("test", "-e", me.root).code == 1
-    me.run("mv", "moved", me.root)
-    service.unit.becomes("active")
-
-
-def test_folder_that_systemd_cannot_show_is_told(me):
-    service = Service(me, of_system=True)
-    service.install()
-    service.hurry()
-    service.drop_in(service.unit, f"{HASTY}ReadWritePaths=/nowhere/at/all\n")
-    service.unit.systemctl("restart")
-    service.is_heard("systemd could not make its folders visible to it (226/NAMESPACE)")
-    assert "226/NAMESPACE" in service.status().err
-    service.drop_in(service.unit, HASTY)
-    service.unit.becomes("active")
-
-
-def test_mount_that_fails_is_told_and_tried_again(me):
-    disk = LateDisk(me, f"/home/{me.name}/disk", mount_unit=True)
-    me.root = f"{disk.folder}/memory"
-    disk.mount()
-    service = Service(me, of_system=True)
-    service.install()
-    service.hurry()
-    assert service.unit.systemctl("stop").code == 0
-    disk.unmount()
-    me.machine.do("touch", "/run/pulled")
-    service.unit.systemctl("start")
-    service.is_heard("something that it needs could not be started")
-    me.machine.do("rm", "/run/pulled")
     service.unit.becomes("active")
 
 

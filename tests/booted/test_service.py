@@ -115,14 +115,6 @@ def test_uninstall_leaves_the_memory(me):
     assert me.run("find", ".config/systemd", "-name", "recalld*").out == ""
 
 
-def test_install_again_starts_the_new_code(me):
-    unit = me.installed()
-    before = unit.show("MainPID")
-    me.ok("service", "install")
-    assert unit.show("MainPID") not in (before, "0")
-    assert unit.show("ActiveState") == "active"
-
-
 def test_second_supervisor_ends_and_is_tried_until_the_first_one_has(me, machine):
     unit = me.installed()
     assert machine.run("recalld", "-w", me.root, "service", "install", "--system", me.name).code == 75
@@ -161,14 +153,6 @@ def test_hang_is_ended_by_the_watchdog(me):
     assert me.recalld("search", "花生").out.count(WORDS) == 3
 
 
-def test_quiet_service_is_not_ended_by_the_watchdog(me):
-    unit = me.installed()
-    impatient(unit)
-    fed = unit.show("WatchdogTimestampMonotonic")
-    until(lambda: unit.show("WatchdogTimestampMonotonic") != fed, most_s=60)
-    assert unit.show("NRestarts") == "0"
-
-
 def test_killed_service_starts_again_and_after_the_limit_it_is_told(me):
     unit = me.installed()
     impatient(unit)
@@ -180,22 +164,6 @@ def test_killed_service_starts_again_and_after_the_limit_it_is_told(me):
     done = me.recalld("service", "status")
     assert (done.code, "does not run" in done.err) == (65, True)
     until(lambda: "recalld.service does not run: a signal killed it" in me.run("cat", "told").out)
-
-
-def test_service_that_crashes_at_its_start_stays_down_after_the_limit(me):
-    unit = me.installed()
-    impatient(unit)
-    me.write(".config/systemd/user/recalld.service.d/crash.conf", "[Service]\nEnvironment=PYTHONHOME=/nowhere\n")
-    me.run("systemctl", "--user", "daemon-reload")
-    assert unit.systemctl("restart").code != 0
-    unit.becomes("failed")
-    assert int(unit.show("NRestarts")) >= 4
-    done = me.recalld("service", "status")
-    assert (done.code, "does not run" in done.err) == (65, True)
-    assert me.recalld("service", "restart").code == 69
-    me.run("rm", ".config/systemd/user/recalld.service.d/crash.conf")
-    me.ok("service", "restart")
-    assert unit.show("ActiveState") == "active"
 
 
 def test_start_asks_for_more_time_while_a_first_index_is_made(me, machine):
@@ -222,29 +190,6 @@ def test_wrong_configuration_stays_down_with_its_reason(me):
     assert unit.systemctl("restart").code != 0
     assert (unit.show("ActiveState"), unit.show("NRestarts"), unit.show("ExecMainStatus")) == ("failed", "0", "78")
     assert "recall.k1" in me.recalld("service", "status").err
-
-
-def test_full_disk_does_not_end_the_service(me, machine):
-    me.run("mkdir", "-p", me.root)
-    machine.do("mount", "-t", "tmpfs", "-o", f"size=6m,mode=700,uid={me.name},gid={me.name}", "none", me.root)
-    unit = me.installed()
-    machine.run("dd", "if=/dev/zero", f"of={me.root}/full", "bs=64k")
-    me.recalld("append", "--role", "user", "--text", WORDS)
-    me.write(
-        "said.json",
-        json.dumps(
-            [
-                {"role": "user", "text": f"{WORDS} {n}", "createdAt": f"2026-01-28T09:{n // 60:02}:{n % 60:02}Z"}
-                for n in range(150)
-            ]
-        ),
-    )
-    machine.run("sh", "-c", f"cat /home/{me.name}/said.json > '{me.root}/history.json'")
-    until(lambda: "No space left" in unit.show("StatusText") or "disk" in unit.show("StatusText"))
-    machine.do("rm", f"{me.root}/full")
-    machine.do("sh", "-c", f"cat /home/{me.name}/said.json > '{me.root}/history.json'")
-    until(lambda: me.json("status")["unwritten"] == 0, most_s=120)
-    assert (unit.show("NRestarts"), me.json("fsck")["lost"]) == ("0", [])
 
 
 # ── the key ──────────────────────────────────────────────────────────────────
@@ -322,13 +267,6 @@ def test_unit_of_the_system_runs_as_the_user_and_may_write_little(me, machine):
     machine.do("recalld", "service", "uninstall", "--system", me.name)
 
 
-def test_unit_of_the_system_serves_a_workspace_of_root(machine):
-    machine.do("recalld", "-w", "/root/记忆 %n", "init")
-    machine.do("recalld", "-w", "/root/记忆 %n", "service", "install", "--system", "root")
-    assert Unit("recalld@root.service", machine).show("ActiveState") == "active"
-    machine.do("recalld", "service", "uninstall", "--system", "root")
-
-
 def test_unit_of_the_system_refuses_the_workspace_of_another_user(me, machine):
     other = machine.person()
     me.ok("init")
@@ -382,26 +320,6 @@ def test_nightly_backup_is_kept_and_one_that_fails_is_told_once(me):
     me.ok("service", "install", "--no-backup")
     assert me.run("systemctl", "--user", "list-unit-files", "recalld-backup*", "--no-legend").out == ""
     assert (me.run("ls", folder).out.splitlines(), me.json("status")["lastBackup"]) == ([name], None)
-
-
-def test_nightly_backup_of_a_unit_of_the_system_writes_to_its_folder_alone(me, machine):
-    me.ok("init")
-    folder = f"/srv/backups 100% of {me.name}"
-    machine.do("install", "-d", "-o", me.name, "-m", "700", folder)
-    machine.do("recalld", "-w", me.root, "service", "install", "--system", me.name, "--backup-to", folder)
-    me.say(3)
-    machine.do("systemctl", "start", f"recalld-backup@{me.name}.service")
-    assert machine.do("ls", folder).startswith("我的 100% memory-nightly-")
-    machine.do("recalld", "service", "uninstall", "--system", me.name)
-
-
-def test_check_and_service_run_beside_each_other(me):
-    unit, fsck = me.installed(), me.unit("recalld-fsck.service")
-    me.say(1500, days=28)
-    for _ in range(5):
-        assert fsck.systemctl("start").code == 0
-    until(lambda: me.json("status")["unwritten"] == 0)
-    assert unit.show("NRestarts") == "0"
 
 
 def test_update_over_a_running_service_is_told_until_it_is_started_again(me, machine):
