@@ -182,12 +182,6 @@ def test_openai_puts_the_key_in_no_error(server, act):
         assert not [text for text in told if KEY in text]
 
 
-def test_openai_does_not_repeat_the_prompt_in_an_error(server):
-    server.play(Act(status=422, message=f"bad input: {PROMPT}"))
-
-    assert "nginx" not in refused(provider(server)).why
-
-
 @pytest.mark.parametrize("status", [301, 302, 303, 307, 308])
 def test_openai_follows_no_redirect_to_another_host(server, status):
     with Server() as other:

@@ -11,7 +11,6 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from recalld.supervisor.interfaces.cli.output import as_line
-from recalld.supervisor.protocol.config import load
 from recalld.supervisor.protocol.llm import endpoint_of
 from recalld.supervisor.protocol.queue import TaskQueue
 from recalld.worker.providers import NoCall
@@ -269,25 +268,6 @@ def test_worker_keeps_the_call_cap_when_the_context_is_overstated(tmp_path, serv
         world.clock.forward(days=1)
     assert world.calls > 5 * 2
     assert len(world.summaries()) == 5
-
-
-def test_submit_replaces_extracts_by_summaries_and_keeps_the_originals(tmp_path, server):
-    server.script = lambda n, prompt: Act(text=SUMMARY)
-    world = Supervised(tmp_path, server)
-    world.write_days(days=4)
-    model, extractive = world.ws.config, load(b'[archive]\ntimezone = "Asia/Shanghai"\njitter = 0\n', {})
-    world.ws.config = extractive
-    world.settle()
-    files = {path: path.read_bytes() for path in (tmp_path / "memory" / "originals").rglob("*.md")}
-    assert files
-    assert all(standing.extract for standing in world.ws.memory.summaries().values())
-    world.ws.config = model
-    world.settle()
-    standing = world.ws.memory.summaries()
-    assert len(standing) == 4
-    assert not any(one.extract for one in standing.values())
-    assert {path: path.read_bytes() for path in files} == files
-    assert world.calls == 4
 
 
 def test_schedule_summarizes_the_days_of_a_large_month_first(tmp_path, server):
