@@ -25,34 +25,21 @@ from tests.process.command import Command
 
 #: Settings in JSON as people and clients leave them.
 JSON = {
-    "empty object": "{}",
     "object and line break": "{}\n",
-    "blank object": "{ }",
-    "object of two lines": "{\n}\n",
     "one line": '{"model": "x"}',
-    "one line with blanks": '{ "model": "x" }\n',
     "two blanks": '{\n  "model": "x"\n}\n',
-    "four blanks": '{\n    "model": "x",\n    "theme": "dark"\n}\n',
     "tabs": '{\n\t"model": "x"\n}\n',
     "CRLF": '{\r\n  "model": "x"\r\n}\r\n',
     "a mark in a string": '{\n  "note": "// no comment {, }"\n}\n',
-    "escapes": '{\n  "note": "a\\"b\\\\",\n  "emoji": "\\ud83d\\ude00"\n}\n',
     "Chinese": '{\n  "备注": "花生过敏"\n}\n',
     "numbers": '{"a": 1e400, "b": 1.50, "c": 12345678901234567890}',
     "no line break at the end": '{\n  "model": "x"\n}',
-    "blanks at the end": '{\n  "model": "x"\n}   \n\n',
     "empty hooks": '{\n  "hooks": {}\n}\n',
-    "empty event": '{"hooks": {"Stop": [], "SessionStart": []}}',
     "another's hook": '{"hooks": {"Stop": [{"hooks": [{"type": "command", "command": "say done"}]}]}}',
     "another's server": '{"mcpServers": {"github": {"command": "gh-mcp"}}}\n',
-    "another's hook named alike": '{"hooks": {"Stop": [{"hooks": [{"command": "recalled hook me"}]}]}}',
-    "empty servers": '{"mcpServers": {}, "tools": {}}',
     "deep": '{"a": ' * 60 + "1" + "}" * 60,
-    "large": json.dumps({"projects": {f"/home/mia/{n}": {"allowed": [], "history": ["x" * 50]} for n in range(60)}}),
     "empty file": "",
-    "blank file": " \n\n",
     "spread": '{\n\n  "model"\n  :\n  "x"\n\n}\n',
-    "one line and a line break": '{"model": "x",\n "theme": "dark"}\n',
 }
 TOML = {
     "empty": "",
@@ -281,15 +268,6 @@ def test_disconnect_deletes_files_that_an_earlier_workspace_has_made(home, clien
     assert [name for name in settings(home) if "connections.json" not in name] == []
 
 
-def test_disconnect_deletes_a_file_it_made_though_it_was_written_again(home):
-    of = machine(home)
-    connect(of, "codex")
-    for path in json_files(of, "codex"):
-        path.write_text(json.dumps(json.loads(path.read_text())))
-    disconnect(of, "codex")
-    assert without_state(settings(home)) == {}
-
-
 @pytest.fixture
 def command(home) -> Command:
     (home / ".claude").mkdir()
@@ -303,12 +281,6 @@ def test_disconnect_shows_every_line_that_it_would_take_out(command, home):
     for line in (home / ".codex" / "config.toml").read_text().splitlines():
         assert f"    - {line}\n" in shown
     assert "Nothing was written." in shown
-
-
-def test_what_was_written_is_told_in_the_past(command):
-    gone = command("connect", "--remove", "codex", "--yes").out
-    assert "deleted, since recalld had made it: hooks" in gone
-    assert "hooks.json  added: hooks" in command("connect", "codex", "--yes").out
 
 
 def test_disconnect_names_the_workspace_that_the_client_is_connected_to(command, home):
@@ -346,12 +318,6 @@ def test_disconnect_works_for_a_workspace_that_can_not_be_opened(command, home):
     gone = command("connect", "--remove", "codex", "--yes")
     assert (gone.code, "deleted, since recalld had made it: hooks" in gone.out) == (0, True)
     assert not (home / ".codex" / "hooks.json").exists()
-
-
-def test_disconnect_writes_nothing_into_a_folder_that_is_no_workspace(command, home):
-    (home / "plain").mkdir()
-    Command(home / "plain", HOME=str(home), PATH="/usr/bin:/bin", CODEX_HOME="")("connect", "--remove", "--yes")
-    assert list((home / "plain").iterdir()) == []
 
 
 def test_connect_brings_another_workspace_up_to_date(home):
@@ -483,13 +449,6 @@ def test_disconnect_in_a_project_mends_what_was_written_outside(home, tmp_path):
     (project / "CLAUDE.local.md").symlink_to(home / ".bashrc")
     disconnect(machine(home, project=project), "claude-code")
     assert (home / ".bashrc").read_text() == "alias x=y\n"
-
-
-def test_connect_in_a_project_that_is_reached_by_a_link_writes_there(home, tmp_path):
-    (tmp_path / "shop").mkdir()
-    (tmp_path / "link").symlink_to("shop")
-    connect(machine(home, project=tmp_path / "link"), "codex")
-    assert (tmp_path / "shop" / "AGENTS.md").exists()
 
 
 def test_connect_writes_a_paragraph_that_clients_share_once(home, tmp_path):

@@ -2,24 +2,24 @@
 
 from __future__ import annotations
 
-import ast
 import re
 from datetime import UTC, datetime
 from functools import partial
-from pathlib import Path
 
 import pytest
 
-from recalld.supervisor.interfaces.cli.output import _label, as_text, because, word
-from recalld.supervisor.operations.codec import camel
+from recalld.supervisor.interfaces.cli.call import Call
+from recalld.supervisor.interfaces.cli.main import run_command
+from recalld.supervisor.interfaces.cli.output import as_text, because, word
+from recalld.supervisor.interfaces.cli.reasons import REASONS
 from recalld.supervisor.protocol.config import Config, load, render_default
 from recalld.supervisor.protocol.message import InvalidEntry, read_message
 from recalld.supervisor.protocol.settings import keys
 from recalld.supervisor.storage import errors
 from recalld.supervisor.storage.instant import why_no_instant, why_not_said_at
 from recalld.supervisor.storage.texts import Text, render
+from tests.world import message
 
-ROOT = Path(__file__).parents[2]
 HAN = re.compile("[\u4e00-\u9fff]")
 BLANK_IN_CHINESE = re.compile("[\u3001-\u9fff\uff01-\uff5e] [\u3001-\u9fff\uff01-\uff5e]")
 chinese = partial(render, language="zh")
@@ -93,87 +93,34 @@ def test_render_default_has_its_comments_in_the_language():
     assert load(written.encode(), {}) == load(render_default("Asia/Shanghai").encode(), {})
 
 
-def counted() -> list[str]:
-    """The name of every row that a command prints for people: the keys of what it counts."""
-    names: set[str] = set()
-    commands: set[object] = set()
-    for path in (
-        *ROOT.glob("supervisor/host/*.py"),
-        *ROOT.glob("supervisor/checks/*.py"),
-        *ROOT.glob("supervisor/interfaces/cli/*.py"),
-    ):
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-            if isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name) and node.target.id == "COMMANDS":
-                commands |= {key.value for key in ast.walk(node) if isinstance(key, ast.Constant)}
-            if isinstance(node, ast.Dict) and all(isinstance(key, ast.Constant | None) for key in node.keys):
-                keys = [key.value for key in node.keys if key and re.fullmatch("[a-z][a-zA-Z]+", str(key.value))]
-                names |= set(keys) if path.name in COUNTING else set()
-            if isinstance(node, ast.ClassDef) and node.name in {"Ledger", "Repairs", "ServiceState"}:
-                names |= {field.target.id for field in node.body if isinstance(field, ast.AnnAssign)}
-    return sorted({_label(camel(name)) for name in names - commands})
+@pytest.mark.parametrize(
+    "words",
+    [
+        *("status --all", "status --plan", "run --once", "fsck", "fsck --repair", "read --stats"),
+        *("index status", "index rebuild", "prune --dry-run", "why"),
+    ],
+)
+def test_every_row_that_a_command_prints_has_a_chinese_label(world, capsys, words):
+    world.write([message("1", "2026-01-28T09:00")])
+    command = ["-w", str(world.root), "--now", "2026-01-31T10:00:00+08:00"]
+    run_command(Call([*command, "inject", "--query", "花生"]))
+    capsys.readouterr()
+    run_command(Call([*command, *words.split()], {"RECALLD_LANGUAGE": "zh"}))
+    printed = capsys.readouterr().out
+    assert HAN.search(printed)
+    assert re.findall("^ *[a-z]+(?: [a-z]+)*  ", printed, re.MULTILINE) == []
 
 
-#: Modules whose tables are printed as rows; and what in them is JSON alone, or the name of an option.
-COUNTING = {"status.py", "state.py", "fsck.py", "service.py", "admin.py", "backup.py"}
-JSON_ALONE = {
-    "answer",
-    "error",
-    "seconds",
-    "differing",
-    "chat",
-    "language",
-    "session",
-    "new",
-    "id",
-    "queued",
-    "locked ms",
-    "checks",
-    "mend",
-    "down",
-    "retries",
-    "left",
-} | {
-    "original",
-    "ours",
-    "created",
-}
-
-
-def test_every_row_of_what_commands_count_has_a_label():
-    assert [name for name in counted() if name not in JSON_ALONE and chinese(word(name)) == name] == []
-
-
-@pytest.mark.parametrize("value", ["running", "not running", "extractive", "openai", "count", "interval", "overflow", "none"])
-def test_the_values_of_status_and_plan_have_texts(value):
+@pytest.mark.parametrize(
+    "value", ["running", "not running", "extractive", "count", "interval", "none", "file events", "odd", "bad"]
+)
+def test_the_values_of_rows_and_the_states_of_doctor_have_texts(value):
     assert HAN.search(chinese(word(value)))
 
 
-@pytest.mark.parametrize("name", ["environment", "file events", "long-term file", "good", "odd", "bad"])
-def test_the_checks_and_states_of_doctor_have_texts(name):
-    assert HAN.search(chinese(word(name)))
-
-
-def reasons() -> list[str]:
-    """Every reason for which a hit is shown or left out, as receipts have it."""
-    found: set[str] = set()
-    for name in ("context/memory_block.py", "context/request.py"):
-        tree = ast.parse((ROOT / "supervisor" / name).read_text(encoding="utf-8"))
-        for node in ast.walk(tree):
-            if isinstance(node, ast.FunctionDef) and node.name in {"add", "_distinct", "_reject_reason"}:
-                found |= {c.value for c in ast.walk(node) if isinstance(c, ast.Constant) and isinstance(c.value, str)}
-    left_out = {reason for reason in found if re.fullmatch("[a-z ]+", reason) and reason != "file"}
-    return sorted({"words: 茶", "related: 茶", "day 2026-01-28", "role user", *left_out})
-
-
-@pytest.mark.parametrize("reason", reasons())
-def test_every_reason_of_a_receipt_has_a_text(reason):
+@pytest.mark.parametrize("reason", [*REASONS, "words: 茶", "related: 茶", "day 2026-01-28", "role user"])
+def test_every_reason_of_a_receipt_is_said_in_plain_words(reason):
     assert HAN.search(chinese(because(reason)))
-
-
-@pytest.mark.parametrize("reason", ["window", "meaning", "literal", "worth", "wish", "link", "newest", "oldest", "long"])
-def test_reason_that_is_a_rule_of_recall_is_said_in_plain_words(reason):
-    assert HAN.search(chinese(because(reason)))
-    assert str(because(reason)) != reason
 
 
 def test_reason_of_a_receipt_says_what_recurs_as_people_do():
