@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import copy
 from itertools import pairwise
 
 import pytest
@@ -197,38 +196,12 @@ def test_chat_memory_keeps_sessions_apart_by_their_key():
     assert SUMMARY in one.get()[0].content
 
 
-def test_chat_memory_asks_nothing_again_even_after_a_restart():
-    store, llm = SimpleChatStore(), Scripted(SUMMARY)
-    memory = build_chat_memory(llm, token_limit=400, chat_store=store)
-    fill(memory, 30)
-    shown, calls = memory.get(), len(llm.prompts)
-
-    assert memory.get() == shown
-    restored = SimpleChatStore(store=copy.deepcopy(store.store))
-    again = build_chat_memory(llm, token_limit=400, chat_store=restored)
-    assert texts(again.get()) == texts(shown)
-    assert len(llm.prompts) == calls
-
-
 def test_chat_memory_does_not_use_the_summary_of_replaced_messages():
     store = SimpleChatStore()
     fill(build_chat_memory(Scripted(SUMMARY), token_limit=400, chat_store=store), 30)
     store.set_messages("default", turn(99))
 
     assert build_chat_memory(Scripted(SUMMARY), token_limit=400, chat_store=store).get() == turn(99)
-
-
-@pytest.mark.parametrize(
-    "answer", [RuntimeError("down"), "", "抱歉，我无法完成这个请求。", "<think>好</think>", "x" * 1_000_000]
-)
-def test_chat_memory_keeps_everything_when_the_model_fails(answer):
-    memory = build_chat_memory(Scripted(answer), token_limit=400)
-    put = fill(memory, 30)
-    shown = memory.get()
-
-    assert memory.get_all() == put
-    assert shown == put[-len(shown) :]
-    assert shown[0].role == "user"
 
 
 def test_chat_memory_without_a_model_cuts_by_whole_turns_and_warns_once():
@@ -270,41 +243,6 @@ def test_chat_memory_stores_no_prompt_that_leaves_a_question_no_room():
     with pytest.raises(ValueError, match="the window is 100"):
         memory.put(prompt)
     assert memory.get() == [question]
-
-
-def test_chat_memory_shows_a_repeated_system_prompt_once():
-    memory, prompt = build_chat_memory(MockLLM(), token_limit=100), said("system", "你是一个有用的助手。")
-    for n in range(20):
-        memory.put_messages([prompt, *turn(n)])
-    memory.put(said("user", "端口是多少？"))
-
-    assert texts(memory.get())[0] == prompt.content
-    assert len(memory.get_all()) == 61
-
-
-def test_chat_memory_goes_on_after_half_a_character():
-    memory = build_chat_memory(Scripted(SUMMARY), token_limit=400)
-    cut_off = said("assistant", "在书房的 NAS 上 \ud83d")
-    memory.put(turn(0)[0])
-    memory.put(cut_off)
-
-    assert memory.get() == [turn(0)[0], cut_off]
-    fill(memory, 30, 1)
-    assert SUMMARY in memory.get()[0].content
-
-
-def test_chat_memory_never_shows_half_of_a_call_and_its_result():
-    memory = build_chat_memory(Scripted(SUMMARY), token_limit=400)
-    for n in range(20):
-        call = {"id": f"c{n}", "type": "function", "function": {"name": "weather", "arguments": '{"city": "泉州"}'}}
-        memory.put(said("user", f"第 {n} 天泉州的天气怎么样？"))
-        memory.put(said("assistant", None, additional_kwargs={"tool_calls": [call]}))
-        memory.put(said("tool", "小雨，24 度", additional_kwargs={"tool_call_id": f"c{n}"}))
-        memory.put(said("assistant", "小雨，24 度。"))
-        shown = memory.get()
-        calls = [one["id"] for message in shown for one in message.additional_kwargs.get("tool_calls", [])]
-        assert calls == [m.additional_kwargs["tool_call_id"] for m in shown if m.role == "tool"]
-        assert shown[-1].content == "小雨，24 度。"
 
 
 # ── a chat engine ────────────────────────────────────────────────────────────

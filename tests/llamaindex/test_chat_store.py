@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import json
 import multiprocessing
-import threading
 
 import pytest
 
@@ -83,14 +82,6 @@ def test_file_chat_store_takes_no_key_for_a_path(root, key):
     assert {path.parent for path in made if path.is_file()} == {root / ".recalld/sessions"}
 
 
-def test_file_chat_store_keeps_half_a_character(root):
-    cut_off = ChatMessage(role="assistant", content="在书房的 NAS 上 \ud83d")
-    FileChatStore(root).add_message("一", cut_off)
-
-    assert FileChatStore(root).get_messages("一") == [cut_off]
-    assert not (root / ".recalld/quarantine").exists()
-
-
 @pytest.mark.parametrize("is_added_to", [False, True])
 def test_file_chat_store_reads_the_whole_lines_of_a_cut_off_file(root, is_added_to):
     store = FileChatStore(root)
@@ -110,22 +101,6 @@ def test_file_chat_store_reads_the_whole_lines_of_a_cut_off_file(root, is_added_
     assert copy.read_bytes() == cut
     events = [json.loads(line) for line in (root / "log.jsonl").read_text().splitlines()]
     assert [one["event"] for one in events if one["event"] == "file_quarantined"] == ["file_quarantined"]
-
-
-def test_file_chat_store_loses_no_message_of_several_threads(root):
-    def add(part):
-        store = FileChatStore(root)
-        for n in range(10):
-            store.add_message("一", messages(10 * part + n)[0])
-
-    threads = [threading.Thread(target=add, args=(part,)) for part in range(4)]
-    for one in threads:
-        one.start()
-    for one in threads:
-        one.join()
-    assert sorted(one.content for one in FileChatStore(root).get_messages("一")) == sorted(
-        one.content for one in messages(*range(40))
-    )
 
 
 def add_twenty(root, part):

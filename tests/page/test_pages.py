@@ -163,12 +163,6 @@ def test_search_with_filters_that_nothing_passes_says_so(site):
     assert "去掉一个再试" in shown(site, "/search?q=NAS&speaker=tool", language="zh").text
 
 
-def test_turn_shows_the_parts_the_reasons_and_what_was_left_out(site):
-    page = shown(site, f"/turns/{turn_of(site)}")
-    assert "Question" in page.text
-    assert "Memory" in page.text
-
-
 @pytest.mark.parametrize(("language", "sentence"), [("en", "That is not the token"), ("zh", "这不是这份记忆的令牌")])
 def test_gate_says_of_a_wrong_token_that_it_is_wrong_without_scripts(site, language, sentence):
     with site.stranger(**HTML, Cookie=f"recalld_language={language}") as client:
