@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from recalld.supervisor.interfaces.proxy.changed import Left, Window, room, summed_up, with_memory
+from recalld.supervisor.interfaces.proxy.changed import Window, room, with_memory
 from recalld.supervisor.interfaces.proxy.talk import read_talk
 from recalld.supervisor.text.token_count import MESSAGE_TOKENS, estimate_tokens
 from tests.proxy.long_talk import WINDOW, long_talk
@@ -51,12 +51,12 @@ def sent(talk: Talk, space: Room) -> list[dict[str, Any]]:
 
 
 def test_window_that_is_not_known_leaves_everything():
-    assert room(talk_of(turns(500)), Window(0, 2560)) == (2560, 0, 0)
+    assert room(talk_of(turns(500)), Window(0, 2560)) == (2560, 0)
 
 
 def test_memory_gives_way_before_anything_is_cut():
     roomy, full = talk_of(turns(5)), talk_of(next(one for one in map(turns, range(1000)) if size(one) > 5000))
-    assert room(roomy, Window(8192, 2560)) == (2560, 0, 0)
+    assert room(roomy, Window(8192, 2560)) == (2560, 0)
     assert room(full, Window(8192, 2560)).begin == 0
     assert room(full, Window(8192, 2560)).memory < 2560
 
@@ -67,7 +67,7 @@ def test_turns_are_cut_whole_and_the_system_prompt_stays():
     left = sent(talk, space)
     assert [one["role"] for one in left[:3]] == ["system", "user", "assistant"]
     assert len([one for one in left if one["role"] == "tool"]) == len([one for one in left if one.get("tool_calls")])
-    assert size(left) + space.memory + space.extract <= 8192 * 3 // 4
+    assert size(left) + space.memory <= 8192 * 3 // 4
     assert left[-1] == {"role": "user", "content": "最后的问题？"}
 
 
@@ -75,25 +75,6 @@ def test_turns_leave_eight_at_once_so_that_the_beginning_stays():
     begins = [room(talk_of(turns(count)), Window(8192, 2560)).begin for count in range(200, 232)]
     assert begins == sorted(begins)
     assert {begin - begins[0] for begin in begins} == {0, 32, 64, 96, 128}  # messages of eight turns
-
-
-def test_turns_that_leave_are_summed_up_and_the_extract_goes_on():
-    facts = ["记一下：厨房的灯泡是 4711 号。", "车库的门锁换成了 8085 型。", "下周三去杭州见小林，房租 2300 元。"]
-    said: list[dict[str, Any]] = []
-    left, shown = Left(), []
-    for n in range(120):
-        said.append({"role": "user", "content": f"{facts[n % 3]} 这是第 {n} 件事。" + "路上风很大。" * 9})
-        said.append({"role": "assistant", "content": "好的，记下了。" * 9})
-        talk = talk_of([*said, {"role": "user", "content": "然后呢？"}])
-        space = room(talk, Window(4096, 1280))
-        left = summed_up(talk, space, 1.0, left) if space.extract else left
-        shown.append(left.text)
-        assert estimate_tokens(left.text) <= space.extract
-    assert all(fact.split("，")[0] in shown[-1] for fact in ("灯泡是 4711", "门锁换成了 8085", "下周三去杭州"))
-    assert "12:" not in shown[-1], "a request says no times"
-    assert len(set(shown)) < 20, "it changes where turns leave, so that the server's cache holds"
-    edited = talk_of([*said[:-40], {"role": "user", "content": "换个话题：只说龙井茶的价钱。"}, *said[-39:]])
-    assert summed_up(edited, room(edited, Window(4096, 1280)), 1.0, left).begin == room(edited, Window(4096, 1280)).begin
 
 
 def test_last_turns_and_the_questions_own_stay_however_large():
@@ -106,7 +87,7 @@ def test_last_turns_and_the_questions_own_stay_however_large():
 def test_pictures_count_as_some_tokens_and_not_by_their_bytes():
     picture = {"type": "image_url", "image_url": {"url": "data:image/png;base64," + "A" * 500_000}}
     talk = talk_of([{"role": "user", "content": [picture, {"type": "text", "text": "这是什么？"}]}])
-    assert room(talk, Window(8192, 2560)) == (2560, 0, 0)
+    assert room(talk, Window(8192, 2560)) == (2560, 0)
 
 
 @settings(max_examples=60, deadline=None)
@@ -116,7 +97,7 @@ def test_window_is_never_passed_where_the_last_turns_fit_it(count, words, window
     space = room(talk, Window(window, 2560, keep_turns=keep))
     left = sent(talk, space)
     last = size(turns(max(1, keep), words))
-    assert size(left) + space.memory + space.extract <= max(window * 3 // 4, last + window // 4)
+    assert size(left) + space.memory <= max(window * 3 // 4, last + window // 4)
     assert left[0]["role"] == "system"
     assert left[-1]["content"] == "最后的问题？"
 

@@ -3,21 +3,16 @@ The body that the model server gets: the client's, with memory in it, and withou
 
 Nothing else changes, not a blank: the edits are made in the text (`places.py`). What is cut are whole turns, from a question to
 the next, so that no call of a tool is parted from its result. They leave some at once, so that the beginning stays the same for
-some turns, and a server that keeps its work for an equal beginning reads only what is new. Their sentences that say most stay,
-before memory: an extract, which is continued as more turns leave, and asks no model.
+some turns, and a server that keeps its work for an equal beginning reads only what is new. They are kept: memory finds them.
 """
 
 from __future__ import annotations
 
-from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from ...context.history_window import PARTS, usable
 from ...context.render import framed
 from ...context.spoken import spoken
-from ...conversation.running import summary_block
-from ...protocol.dated_file import Block
-from ...text.lazy_re import lazy_re
 from ...text.token_count import MESSAGE_TOKENS, estimate_tokens
 from .places import before, edited, first_in, in_string, items, members, quoted
 from .talk import SYSTEM_FIELD, SYSTEM_ROLES, words_of
@@ -36,17 +31,6 @@ _AT_ONCE: Final = 8
 _FILE_TOKENS: Final = 1_000
 #: A text with more characters than this for each token that is left is not counted: it is too long.
 _CHARS_PER_TOKEN: Final = 8
-#: The extract has this part of what the talk has; so many messages, of so many characters each, are read at once at most.
-_EXTRACT_DIVISOR: Final = 5
-_MOST_EXTRACTED: Final = 48
-_MOST_CHARS: Final = 2_000
-#: Requests say no times: the messages get some, so far apart that each has a line, and the lines are shown without them.
-_ANY_TIME: Final = datetime(2000, 1, 1, tzinfo=UTC)
-_APART: Final = timedelta(minutes=11)
-_STAMP: Final = "00:00 "
-_LATER: Final = lazy_re(
-    r"(?<=（)\d\d:\d\d (?=(?:更正|后来)：)|(?<= \(corrected) \d\d:\d\d(?=: )|(?<= \(later), \d\d:\d\d(?=: )"
-)
 #: Tokens of the tags around memory, and the fewest that a block of memory is worth.
 _FRAME_TOKENS: Final = 20
 _LEAST_MEMORY: Final = 64
@@ -66,28 +50,10 @@ class Window(NamedTuple):
 
 
 class Room(NamedTuple):
-    """
-    What fits the window: *memory* tokens at most (0: none), without the messages before the one at *begin*.
-
-    *extract* are the tokens of the extract of these.
-    """
+    """What fits the window: *memory* tokens at most (0: none), without the messages before the one at *begin*."""
 
     memory: int
     begin: int = 0
-    extract: int = 0
-
-
-class Left(NamedTuple):
-    """What has left the window: so many messages of a talk (*begin*), the *last* of them, and the *lines* of their extract."""
-
-    begin: int = 0
-    last: str = ""
-    lines: tuple[str, ...] = ()
-
-    @property
-    def text(self) -> str:
-        """The extract as it is shown, quoted, under its heading."""
-        return summary_block("\n".join(self.lines)) if self.lines else ""
 
 
 def room(talk: Talk, window: Window) -> Room:
@@ -107,37 +73,7 @@ def room(talk: Talk, window: Window) -> Room:
         memory = min(window.memory, left)
         return Room(memory if memory >= _LEAST_MEMORY else 0)
     memory = max(0, min(window.memory, most // PARTS))
-    extract = max(0, most // PARTS * (PARTS - 1) // _EXTRACT_DIVISOR)
-    begin = _begin(talk, sizes, most - memory - extract, window.keep_turns)
-    return Room(memory if memory >= _LEAST_MEMORY else 0, begin, extract if begin and extract >= _LEAST_MEMORY else 0)
-
-
-def summed_up(talk: Talk, space: Room, weight: float, before: Left) -> Left:
-    """
-    Return the extract of what leaves the window; *before* is that of an earlier request of the talk, to which lines are added.
-
-    Where there is none, or the client has edited what it covers, it begins with the last messages that leave. The oldest lines
-    give way: memory finds what they said.
-    """
-    from ...extracts.extract import extract
-
-    covered = before if before.begin <= space.begin and before.last == _words_before(talk, before.begin) else Left()
-    if covered.begin == space.begin:
-        return covered
-    since = max(covered.begin, space.begin - _MOST_EXTRACTED)
-    said = [one for one in talk.said[since : space.begin] if one.role in ("user", "assistant") and spoken(one.words)]
-    times = (_ANY_TIME + n * _APART for n in range(len(said)))
-    blocks = [Block("", one.role, spoken(one.words)[:_MOST_CHARS], at, {}) for one, at in zip(said, times, strict=True)]
-    found = extract(blocks, period=_ANY_TIME.date().isoformat(), zone=UTC, kind="day") if blocks else ""
-    new = (_LATER.sub("", line.removeprefix("- ")[len(_STAMP) :]) for line in found.splitlines() if line.startswith("- "))
-    lines = [*covered.lines, *(f"- {line}" for line in new)]
-    while lines and estimate_tokens(summary_block("\n".join(lines)), weight) > space.extract:
-        del lines[0]
-    return Left(space.begin, _words_before(talk, space.begin), tuple(lines))
-
-
-def _words_before(talk: Talk, begin: int) -> str:
-    return talk.said[begin - 1].words if 0 < begin <= len(talk.said) else ""
+    return Room(memory if memory >= _LEAST_MEMORY else 0, _begin(talk, sizes, most - memory, window.keep_turns))
 
 
 def _sizes_from_end(talk: Talk, weight: float, enough: int) -> list[int]:

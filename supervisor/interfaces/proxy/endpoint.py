@@ -22,7 +22,7 @@ from ..http.gate import MOST_MODEL, PROXY
 from ..http.problem import Refused
 from .answers import read_answer
 from .auxiliary import is_auxiliary
-from .changed import Left, Window, room, summed_up, with_memory
+from .changed import Window, room, with_memory
 from .talk import read_talk
 from .turn import SESSION, keep_answer, keep_question, memory_for, session_given, turn_of
 from .upstream import Upstream, returned_headers, sent_headers
@@ -38,14 +38,12 @@ if TYPE_CHECKING:
     from .turn import Turn
 
 A = TypeVar("A")
-K = TypeVar("K")
-V = TypeVar("V")
 #: The header with which a request is neither recorded nor given memory.
 RECORD: Final = "x-recalld-record"
 _NO: Final = ("no", "false", "0")
 #: The characters of a question that show its language.
 _MOST_READ: Final = 1_000
-#: Turns whose block is kept for the requests in which a model gets the result of a tool, and sessions whose extract is kept.
+#: Turns whose block is kept for the requests in which a model gets the result of a tool.
 _MOST_KEPT: Final = 64
 #: Searches that are made at once: many more take as long one by one. A question waits for its turn so many times as long as
 #: `recall.timeout_ms`, at most.
@@ -88,8 +86,6 @@ class Proxy:
         self._upstream = Upstream()
         self._running: set[asyncio.Task[Any]] = set()
         self._blocks: dict[Turn, str] = {}
-        #: What has left the window of each session.
-        self._left: dict[str, Left] = {}
         self._kept: dict[str, asyncio.Task[None]] = {}
         self._searching = asyncio.Semaphore(_SEARCHES)
 
@@ -171,36 +167,22 @@ class Proxy:
         """Return the body with memory in it, and without what does not fit the window; unchanged where there is neither."""
         config, key = self._site.workspace.config, asked.turn
         block = self._blocks.get(key, "") if asked.talk.is_continued else ""
-        if not block and (asked.room.memory or asked.room.extract):
-            block = await self._block(asked)
-            _keep_newest(self._blocks, key, block)  # while tools are called, the same one, so that the server's cache holds
+        if not block and asked.room.memory:
+            block = await self._memory(asked)
+            self._keep_block(key, block)  # while tools are called, the same one, so that the server's cache holds
         if not block and not asked.room.begin:
             return body
         what = asked.talk, block, config.context.memory_in, asked.room.begin
         made = await self._alone("memory", with_memory, *what, is_short=len(body) < _SHORT)
         return body if made is None else made
 
-    async def _block(self, asked: _Asked) -> str:
+    async def _memory(self, asked: _Asked) -> str:
         """
-        Return the extract of what leaves the window, and memory for the question; "" for what is not there in time.
+        Return memory for the question; "" where it is not there in time.
 
-        The time of memory begins when its turn has come: of many questions at once each gets it, one after another.
+        Its time begins when its turn has come: of many questions at once each gets it, one after another.
         """
         within = self._site.workspace.config.recall.timeout_ms / 1000
-        extracting = self._task(self._alone("extract", self._extract, asked)) if asked.room.extract else None
-        memory = await self._memory(asked, within) if asked.room.memory else ""
-        if extracting:
-            await asyncio.wait({extracting}, timeout=within)  # it goes on to its end, for the next request
-        extract = extracting.result() if extracting and extracting.done() else ""
-        return "\n\n".join(filter(None, (extract, memory)))
-
-    def _extract(self, asked: _Asked) -> str:
-        session, config = asked.turn.session, self._site.workspace.config
-        left = summed_up(asked.talk, asked.room, config.tokens.cjk_weight, self._left.get(session, Left()))
-        _keep_newest(self._left, session, left)
-        return left.text
-
-    async def _memory(self, asked: _Asked, within: float) -> str:
         try:
             await asyncio.wait_for(self._searching.acquire(), within * _TURNS)
         except TimeoutError:
@@ -213,6 +195,13 @@ class Proxy:
         if not searching.done():
             self._tell("memory took too long")
         return (searching.result() or "") if searching.done() else ""
+
+    def _keep_block(self, turn: Turn, block: str) -> None:
+        """Keep the block of the turn, and of all no more than the newest."""
+        self._blocks.pop(turn, None)
+        self._blocks[turn] = block
+        for one in [*self._blocks][:-_MOST_KEPT]:
+            del self._blocks[one]
 
     # ── what is kept ─────────────────────────────────────────────────────────
 
@@ -273,14 +262,6 @@ class Proxy:
 
     def _tell(self, why: str) -> None:
         self._site.workspace.events.emit("proxy_failed", why=why)
-
-
-def _keep_newest(kept: dict[K, V], key: K, value: V) -> None:
-    """Keep the value, and of all no more than the newest."""
-    kept.pop(key, None)
-    kept[key] = value
-    for one in [*kept][:-_MOST_KEPT]:
-        del kept[one]
 
 
 def _is_for_memory(request: Request) -> bool:
