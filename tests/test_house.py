@@ -56,7 +56,7 @@ ROOMS: Final = (
     Room("supervisor/interfaces/cli", most=4_340, goal=2_600),
     Room("supervisor/interfaces/http supervisor/interfaces/page", most=3_020, goal=2_000),
     Room("supervisor/interfaces/tools supervisor/interfaces/mcp.py supervisor/interfaces/llamaindex", most=2_630, goal=1_900),
-    Room("supervisor/interfaces/connect supervisor/interfaces/hooks supervisor/interfaces/proxy", most=2_670, goal=1_900),
+    Room("supervisor/interfaces/connect supervisor/interfaces/hooks supervisor/interfaces/proxy", most=2_580, goal=1_900),
     Room("supervisor/interfaces", most=1_450, goal=1_500),
     Room(
         "worker prompts recalld supervisor/__init__.py supervisor/events.py supervisor/faults.py supervisor/workspace.py",
@@ -65,9 +65,9 @@ ROOMS: Final = (
     ),
 )
 #: All rooms together, lines and modules, and the lines of the tests.
-ALL: Final = Room("all", most=67_620, goal=48_000)
+ALL: Final = Room("all", most=67_530, goal=48_000)
 MODULES: Final = Room("modules", most=376, goal=270)
-OF_TESTS: Final = Room("tests", most=80_920, goal=48_000)
+OF_TESTS: Final = Room("tests", most=79_500, goal=48_000)
 
 
 def _lines(path: Path) -> int:
