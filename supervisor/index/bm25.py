@@ -2,46 +2,72 @@
 BM25 as rank-bm25 computes it, for the candidates of a question and with the statistics of all passages.
 
 The idf is Lucene's, which is never negative: with rank-bm25's own a perfect match in a memory of one message scores below zero.
-Each term is a number, so that it can be looked for in hundreds of passages at once; a term is scored once for all sentences.
 """
 
 from __future__ import annotations
 
+import itertools
 import math
-from array import array
+from dataclasses import replace
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
-from zlib import crc32
+from typing import TYPE_CHECKING, Any, Final
+
+from ..text.record import record
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
     from datetime import date
+
+    from .hit import Passage
 
 #: One field each: the words of a passage and of its neighbours up to this many messages away.
 CONTEXT_WIDTHS: Final = (0, 1, 3)
 #: Words whose frequencies, and whose idf, are cached.
 KNOWN: Final = 10_000
+#: Roles that a question may ask for.
+_ROLES: Final = ("user", "assistant")
 
 
-class Candidate(NamedTuple):
+@record
+class Candidate:
     """
-    A passage to be scored: the term numbers of its *words*, then of those that each wider field adds; its words as *text*.
+    A passage to be scored, without its path and tier, which may change; *group* is its day or file, *key* its file's content.
 
-    *lengths* are the numbers of words of the fields, narrower ones included; *group* is its day or file; *asks*: it ends in a
-    question; *wishes*: it is a standing wish of the user's; *source* identifies the passage, *unit* its vector
-    (`Document.unit`). Hundreds are made for each question, so it is a tuple, which is made fastest.
+    *words* are its words, then those that each wider field adds, with blanks between them; *text* are its words as they are
+    compared with those of a question (`respelled`). *unit* names its vector (`Document.unit`).
     """
 
-    words: bytes
-    text: str
-    lengths: tuple[int, ...]
     group: str
-    day: date | None
-    role: str
-    asks: bool
-    wishes: bool
-    source: Any
+    key: str
+    passage: Passage
+    words: tuple[str, ...]
+    text: str
     unit: int = 0
+
+    @property
+    def source(self) -> tuple[str, int, int, str]:
+        """What identifies the passage, its key first."""
+        return self.key, self.passage.start, self.passage.end, self.passage.text
+
+    @property
+    def day(self) -> date | None:
+        """The day of the passage."""
+        return self.passage.day
+
+    @property
+    def role(self) -> str:
+        """Who speaks: "user", "assistant" or ""; nobody asks for the words of others."""
+        return self.passage.role if self.passage.role in _ROLES else ""
+
+    @property
+    def asks(self) -> bool:
+        """True if the passage ends in a question."""
+        return self.passage.asks
+
+    @property
+    def lengths(self) -> tuple[int, ...]:
+        """The number of words of each field."""
+        return tuple(itertools.accumulate(len(words.split()) for words in self.words))
 
 
 class Corpus:
@@ -82,7 +108,7 @@ def respelled(candidates: Sequence[Candidate], words: Mapping[str, str]) -> Sequ
         if not any(word in one.text for word in words):
             return one
         there = one.text.split()
-        return one if words.keys().isdisjoint(there) else one._replace(text=" ".join(words.get(word, word) for word in there))
+        return one if words.keys().isdisjoint(there) else replace(one, text=" ".join(words.get(word, word) for word in there))
 
     return [read(one) for one in candidates] if words else candidates
 
@@ -90,16 +116,6 @@ def respelled(candidates: Sequence[Candidate], words: Mapping[str, str]) -> Sequ
 def load_numpy() -> None:
     """Load numpy before the time of a search begins."""
     import numpy as np  # noqa: F401 - for those who import it later
-
-
-def term_number(word: str) -> int:
-    """Return the 32-bit number of a term, the same on every machine."""
-    return crc32(word.encode("utf-8", "surrogatepass"))
-
-
-def term_numbers(words: Iterable[str]) -> bytes:
-    """Return the numbers of the terms, four bytes each."""
-    return array("I", map(term_number, words)).tobytes()
 
 
 class WordScores:
@@ -113,15 +129,12 @@ class WordScores:
         b: float,
         related: Mapping[str, Mapping[str, float]],
     ) -> None:
-        import numpy as np
-
-        self._corpora, self._k1, self._b, self._related = corpora, k1, b, related
-        self._terms = np.frombuffer(b"".join([candidate.words for candidate in candidates]), dtype=np.uint32)
-        #: Candidates × fields: the number of words of each, and where they end among all words.
-        self._lengths = np.array([candidate.lengths for candidate in candidates])
-        ends = self._lengths[:, -1].cumsum()
-        self._starts = ends - self._lengths[:, -1]
-        self._ends = self._lengths + self._starts[:, None]
+        self._corpora, self._k1, self._b, self._related, self._count = corpora, k1, b, related, len(candidates)
+        words_of = [[words.split() for words in one.words] for one in candidates]
+        #: The words of each candidate, by field.
+        self._fields = [
+            [list(itertools.chain.from_iterable(words[: n + 1])) for words in words_of] for n in range(len(CONTEXT_WIDTHS))
+        ]
         self._alone: dict[str, Any] = {}  # the score of each candidate for a word of weight 1
         self._scores: dict[str, Any] = {}  # the same or for a word that is related to it, whichever is higher
 
@@ -135,33 +148,22 @@ class WordScores:
         for word in new:
             alike = [worth * self._alone[other] for other, worth in self._related.get(word, {}).items()]
             self._scores[word] = np.maximum.reduce([self._alone[word], *alike])
-        return sum((weight * self._scores[word] for word, weight in words.items()), np.zeros(len(self._starts)))
+        return sum((weight * self._scores[word] for word, weight in words.items()), np.zeros(self._count))
 
     def _score(self, words: Sequence[str]) -> None:
         import numpy as np
         from rank_bm25 import BM25Okapi
 
-        if not words:
-            return
-        numbers = {word: term_number(word) for word in words}
-        fields = self._documents([*numbers.values()])
+        wanted = {*words}
         models = []
-        for documents, corpus, lengths in zip(fields, self._corpora, self._lengths.T, strict=True):
+        for field, corpus in zip(self._fields, self._corpora, strict=True):
+            documents = [[word for word in document if word in wanted] for document in field]
             if not any(documents):
                 continue  # rank-bm25 divides by the number of words
             model = BM25Okapi(documents, k1=self._k1, b=self._b)
             # the documents have the words of the question alone; length, average and idf are those of the whole field
-            model.doc_len, model.avgdl = lengths, corpus.average or 1.0
-            model.idf = {number: corpus.idf(word) for word, number in numbers.items()}
+            model.doc_len, model.avgdl = [*map(len, field)], corpus.average or 1.0
+            model.idf = {word: corpus.idf(word) for word in words}
             models.append(model)
-        for word, number in numbers.items():
-            self._alone[word] = sum((model.get_scores([number]) for model in models), np.zeros(len(self._starts)))
-
-    def _documents(self, numbers: Sequence[int]) -> list[list[list[int]]]:
-        """Return for each field the candidates as lists of those of their terms that have one of the *numbers*."""
-        import numpy as np
-
-        places = np.isin(self._terms, np.array(numbers, dtype=np.uint32)).nonzero()[0]
-        terms = self._terms[places].tolist()
-        starts, ends = places.searchsorted(self._starts).tolist(), places.searchsorted(self._ends.T).tolist()
-        return [[terms[start:end] for start, end in zip(starts, of_field, strict=True)] for of_field in ends]
+        for word in words:
+            self._alone[word] = sum((model.get_scores([word]) for model in models), np.zeros(self._count))

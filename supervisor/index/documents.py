@@ -1,8 +1,7 @@
 """
-Encode passages for the index: the terms of a passage and of its neighbours, and the passage itself, as one string of bytes.
+Documents of the index: the words of a passage and of its neighbours, and the passage itself, stored as JSON.
 
-For scoring each term is a number, so that it can be counted in hundreds of passages at once. Neighbours are the messages of the
-same conversation and day, up to one and up to three away. Source: docs/explanation/recall.md.
+Neighbours are the messages of the same conversation and day, up to one and up to three away. Source: docs/explanation/recall.md.
 """
 
 from __future__ import annotations
@@ -10,20 +9,18 @@ from __future__ import annotations
 import hashlib
 import itertools
 import json
-import struct
 from dataclasses import replace
 from datetime import date
 from typing import TYPE_CHECKING, Any, Final
 
 from ..protocol.dated_file import parse_dated, without_base64
 from ..query.dates import days_about
-from ..query.intent import is_standing_wish
 from ..storage.clock import from_wire, to_wire
 from ..text.decoding import decoded
 from ..text.record import record
 from ..text.small_talk import is_small_talk
 from ..text.tokenizer import tokens
-from .bm25 import CONTEXT_WIDTHS, Candidate, term_numbers
+from .bm25 import CONTEXT_WIDTHS, Candidate
 from .chunking import Chunk, chunk_dated, chunk_note, chunk_summary, neighbours
 from .hit import Passage
 from .scan import PATIENCE_S
@@ -34,20 +31,10 @@ if TYPE_CHECKING:
 
     from ..protocol.paths import WorkspacePaths
     from ..storage.files import Files
-    from .hit import Tier
     from .manifest import Kind, Record
 
 #: Characters of one passage that are searched: a message of megabytes must not delay the others.
 MOST_CHARS: Final = 50_000
-#: Roles that a question may ask for.
-_ROLES: Final = ("", "user", "assistant")
-#: The head of a stored document: day, role, whether it asks, whether it is a standing wish, the bytes of group, key and words,
-#: the length of each field, and the name of its vector.
-_HEAD: Final = struct.Struct("<IB??HHI3IQ")
-#: Returns the value at the beginning of a text, and its end: blanks before and behind it are not looked for.
-_read_json: Final = json.JSONDecoder().raw_decode
-#: Bytes of a term's number.
-_BYTES: Final = 4
 #: Characters of a passage, and of the message before it, of which its vector is made.
 _MEANT_CHARS: Final = 1_500
 _BEFORE_CHARS: Final = 300
@@ -84,75 +71,50 @@ class Document:
 
     @property
     def stored(self) -> bytes:
-        """The document as bytes, which `candidate` reads: numbers, group and key, term numbers, words, the passage."""
-        text = " ".join(self.words[0]).encode("utf-8", "surrogatepass")
-        group, key, role = self.group.encode(), self.key.encode(), self.passage.role
-        role_number = _ROLES.index(role) if role in _ROLES else 0
-        asks = self.passage.asks
-        wishes = role == "user" and is_standing_wish(self.passage.text)
-        head = _HEAD.pack(self.day, role_number, asks, wishes, len(group), len(key), len(text), *self.lengths, self.unit)
-        return b"".join((head, group, key, *map(term_numbers, self.words), text, encode_passage(self.passage)))
+        """The document as JSON, which `candidate` reads."""
+        fields = {
+            "group": self.group,
+            "key": self.key,
+            "unit": self.unit,
+            "words": [" ".join(words) for words in self.words],
+            "passage": _fields_of(self.passage),
+        }
+        return json.dumps(fields, ensure_ascii=False).encode("utf-8", "surrogatepass")
 
 
 def candidate(stored: bytes) -> Candidate:
-    """Return the candidate for scoring of a stored document; its source is (key, bytes for `decode_passage`)."""
-    day, role, asks, wishes, group, key, size, *lengths, unit = _HEAD.unpack_from(stored)
-    group += _HEAD.size
-    key += group
-    text = key + _BYTES * lengths[-1]
-    passage = text + size
-    return Candidate(
-        stored[key:text],
-        stored[text:passage].decode("utf-8", "surrogatepass"),
-        tuple(lengths),
-        stored[_HEAD.size : group].decode(),
-        date.fromordinal(day) if day else None,
-        _ROLES[role],
-        asks,
-        wishes,
-        (stored[group:key].decode(), stored[passage:]),
-        unit,
-    )
+    """Return the candidate for scoring of a stored document."""
+    fields = json.loads(stored.decode("utf-8", "surrogatepass"))
+    words = tuple(fields["words"])
+    return Candidate(fields["group"], fields["key"], _passage_of(fields["passage"]), words, words[0], fields["unit"])
 
 
-def encode_passage(passage: Passage) -> bytes:
-    """Return the passage as bytes, without its path and tier, which may change."""
-    fields: dict[str, Any] = {"l": [passage.start, passage.end], "t": passage.text}
-    optional: dict[str, Any] = {
-        "d": passage.day and passage.day.isoformat(),
-        "a": passage.at and to_wire(passage.at),
-        "r": passage.role,
-        "n": passage.speaker,
-        "m": passage.message,
-        "s": passage.session,
-        "p": passage.project,
-        "c": "" if passage.chat == "direct" else passage.chat,
-        "g": passage.shared or passage.marked,
+def _fields_of(passage: Passage) -> dict[str, Any]:
+    """Return the passage for JSON, without its path and tier, which may change."""
+    fields: dict[str, Any] = {
+        "start": passage.start,
+        "end": passage.end,
+        "text": passage.text,
+        "day": passage.day and passage.day.isoformat(),
+        "at": passage.at and to_wire(passage.at),
+        "role": passage.role,
+        "speaker": passage.speaker,
+        "message": passage.message,
+        "session": passage.session,
+        "project": passage.project,
+        "chat": passage.chat,
+        "shared": passage.shared,
+        "marked": passage.marked,
     }
-    encoded = json.dumps(fields | {name: value for name, value in optional.items() if value}, ensure_ascii=False)
-    return encoded.encode("utf-8", "surrogatepass")
+    return {name: value for name, value in fields.items() if value or name == "text"}
 
 
-def decode_passage(about: bytes, path: str, tier: Tier) -> Passage:
-    """Return the passage that `encode_passage` encoded, now at *path* in that tier."""
-    found, _ = _read_json(about.decode("utf-8", "surrogatepass"))
-    return Passage(
-        path=path,
-        start=found["l"][0],
-        end=found["l"][1],
-        text=found["t"],
-        tier=tier,
-        day=date.fromisoformat(found["d"]) if "d" in found else None,
-        at=from_wire(found["a"]) if "a" in found else None,
-        role=found.get("r", ""),
-        speaker=found.get("n", ""),
-        message=found.get("m", ""),
-        session=found.get("s", ""),
-        project=found.get("p", ""),
-        chat=found.get("c", "direct"),
-        shared=found.get("g") is True,
-        marked=tuple((number, line) for number, line in found["g"]) if isinstance(found.get("g"), list) else (),
-    )
+def _passage_of(fields: dict[str, Any]) -> Passage:
+    day, at = fields.get("day"), fields.get("at")
+    fields["day"] = date.fromisoformat(day) if day else None
+    fields["at"] = from_wire(at) if at else None
+    fields["marked"] = tuple((number, line) for number, line in fields.get("marked", ()))
+    return Passage(path="", tier="dated", **fields)
 
 
 def documents(

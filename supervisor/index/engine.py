@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from .bm25 import Candidate
 
 #: The version of fields and stored bytes, part of the version of the index.
-VERSION: Final = 9
+VERSION: Final = 10
 #: Bytes of the writer's buffer, in one thread; tantivy needs 15 MB at least.
 _WRITER_BYTES: Final = 20_000_000
 #: Bytes of address space that the library takes to open an index and to write it, with room for the search. Its threads reserve
@@ -170,7 +170,7 @@ class Engine:
                 stored = searcher.doc(self._library.DocAddress(*place))["stored"][0]
                 try:
                     kept[place] = one = candidate(stored)
-                except (ValueError, IndexError, struct.error) as error:
+                except (ValueError, TypeError, LookupError) as error:
                     raise BadFile(
                         self._folder, Text("a stored document is invalid ({kind})", kind=type(error).__name__)
                     ) from None

@@ -14,12 +14,12 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final
 
 from ..query.calendar import day_tokens, is_day
+from ..query.intent import is_standing_wish
 from ..query.parse import REQUEST_WEIGHT, weighed
 from ..query.related_words import SAME
 from ..query.related_words import WORTH as RELATED_WORTH
 from ..text.record import record
 from .bm25 import WordScores
-from .documents import decode_passage
 from .hit import LONG, MEANING, ScoreParts
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from ..query.calendar import Days
     from ..query.parse import Query
     from .bm25 import Candidate, Corpus
-    from .hit import Nearness, Passage, Tier
+    from .hit import Nearness, Passage
 
 #: Feedback from the best answers: how many answers, how many of their words, and the worth of these (of the best score).
 _FEEDBACK_ANSWERS: Final = 3
@@ -93,7 +93,6 @@ class Scored:
     worth: float | None = None  # the part of that of the request's words that it has
     _words: Collection[str] | None = None
     is_worded: bool = False  # it has words of the question, or the words around it are some
-    _passage: Passage | None = None
 
     @property
     def score(self) -> float:
@@ -114,16 +113,8 @@ class Scored:
 
     @property
     def passage(self) -> Passage:
-        """The passage, without its path and tier; it is decoded once."""
-        if self._passage is None:
-            self._passage = decode_passage(self.candidate.source[1], "", "dated")
-        return self._passage
-
-    def passage_at(self, path: str, tier: Tier) -> Passage:
-        """Return the passage at *path* in that tier."""
-        if self._passage is None:
-            return decode_passage(self.candidate.source[1], path, tier)
-        return replace(self._passage, path=path, tier=tier)
+        """The passage, without its path and tier."""
+        return self.candidate.passage
 
 
 def own_words(words: Iterable[str], candidate: Candidate) -> list[str]:
@@ -266,14 +257,14 @@ def _who(query: Query, candidate: Candidate, others: float, best: float, because
     if query.role and query.role == candidate.role:
         bonus += _ROLE_WORTH * best
         because.append(f"role {query.role}")
-    if candidate.wishes and _touches(query, candidate):
+    if candidate.role == "user" and _touches(query, candidate) and is_standing_wish(candidate.passage.text):
         bonus += _WISH_WORTH * best
         because.append("wish")
     if candidate.asks:
         kept *= 1 - _ASKS_LOSS
     if candidate.role == "assistant" and query.role != "assistant":
-        if candidate.lengths[0] > _LONG_WORDS:
-            kept *= max(_LONG_LEAST, _LONG_WORDS / candidate.lengths[0])
+        if (length := candidate.lengths[0]) > _LONG_WORDS:
+            kept *= max(_LONG_LEAST, _LONG_WORDS / length)
             because.append(LONG)
         if query.is_own and not query.role:
             kept *= 1 - _NOT_OWN_LOSS

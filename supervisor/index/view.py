@@ -23,7 +23,6 @@ from ..query.unknown_words import known_words
 from ..storage.errors import BadFile
 from ..storage.texts import Text
 from .bm25 import CONTEXT_WIDTHS, KNOWN, Corpus, respelled
-from .documents import decode_passage
 from .hit import LINK, MEANING, Answer, Hit, Miss, ScoreParts
 from .manifest import Manifest
 from .newest import (
@@ -208,12 +207,12 @@ class View:
             offered += self.same({*near.nearest} - {one.unit for one in offered}, some)
         first = self._order
         spellings = other_spellings(query)
-        known = [one for one in respelled(offered, spellings) if one.source[0] in keys]
-        known.sort(key=lambda one: first[one.source[0]] * _DAYS - (one.day.toordinal() if one.day else 0))
+        known = [one for one in respelled(offered, spellings) if one.key in keys]
+        known.sort(key=lambda one: first[one.key] * _DAYS - (one.day.toordinal() if one.day else 0))
 
         def with_those(more: Query, words: Collection[str]) -> list[Scored]:
             linked = respelled(self._found(dict.fromkeys(words, 1.0), {}, (), some, LINKED), spellings)
-            there = {one.source: one for one in linked if one.source[0] in keys and own_words(words, one)}
+            there = {one.source: one for one in linked if one.key in keys and own_words(words, one)}
             there |= {one.candidate.source: one.candidate for one in best[:RANKED_AGAIN]}
             return rank(more, [*there.values()], self.corpora, self.k1, self.b, near)
 
@@ -231,7 +230,7 @@ class View:
         for one in kept:
             one.related = near_words(query, one) if one.own(query.words) else one.own(related)
             one.worth = worth_of(said.worth, query, one.words)
-        return [(one, paths[one.candidate.source[0]]) for one in kept], said
+        return [(one, paths[one.candidate.key]) for one in kept], said
 
     def _with_newest(self, query: Query, best: Sequence[Scored], near: Nearness | None, reach: Collection[str]) -> list[Scored]:
         """Return the answers as `newest_first` orders them, with later statements of the contents *reach* that they bring."""
@@ -241,7 +240,7 @@ class View:
         units = {unit for some in (alike or {}).values() for unit, part in some.items() if part >= LEAST_ALIKE}
         there = {one.candidate.source for one in best}
         others = self.same(units, None) + self._having(frozenset().union(*names.values()), None)
-        more = {one.source: one for one in others if one.source not in there and one.source[0] in reach}
+        more = {one.source: one for one in others if one.source not in there and one.key in reach}
         brought = [Scored(one, ScoreParts(), [MEANING] if one.unit in units else []) for one in more.values()]
         return newest_first(query, [*best, *brought], alike, names)
 
@@ -253,8 +252,10 @@ class View:
 
     def passage_of(self, one: Candidate) -> Passage:
         """Return the passage of a candidate of this view."""
-        path = self.paths[one.source[0]]
-        return decode_passage(one.source[1], path, self._tier(path))
+        return self._at(one.passage, self.paths[one.key])
+
+    def _at(self, passage: Passage, path: str) -> Passage:
+        return replace(passage, path=path, tier=self._tier(path))
 
     def hit(self, query: Query, one: Scored, path: str) -> Hit:
         """Return the passage as a hit, with the reasons for its score: its words, or those around it, and others."""
@@ -263,7 +264,7 @@ class View:
         why = [f"{name}: {', '.join(found)}" for name, found in reasons if found]
         if not why and LINK not in one.because and (one.is_worded or not one.because):
             why = ["window"]
-        return Hit(one.passage_at(path, self._tier(path)), round(one.score, 4), (*why, *one.because), one.worth, one.parts)
+        return Hit(self._at(one.passage, path), round(one.score, 4), (*why, *one.because), one.worth, one.parts)
 
     def without_hits(self, query: Query, said: Verdict) -> Answer:
         """Return the answer without hits: the words that are everywhere, or why the gate stopped the nearest passage."""
@@ -271,7 +272,7 @@ class View:
         if said.is_strong:
             return Answer(passed=tuple(word for word in said.words if 2 * frequency(word) > size))
         one = said.nearest if said.share < 1.0 else None  # one that has enough, but of something else, is not near
-        nearest = self.hit(query, one, self.paths[one.candidate.source[0]]) if one else None
+        nearest = self.hit(query, one, self.paths[one.candidate.key]) if one else None
         return Answer(miss=Miss(nearest, round(said.share, 2) if one else 0.0, said.words, said.lacks, said.nowhere))
 
     def _offered(self, query: Query, keys: Collection[str] | None) -> list[Candidate]:
@@ -308,9 +309,8 @@ class View:
 
     def _names_a_day_of(self, query: Query, one: Candidate) -> bool:
         """Return whether the words of the passage name a day of the question, in any year: it may have been ahead."""
-        text = decode_passage(one.source[1], "", "dated").text
         asked = {(days.first.month, days.first.day) for days in query.days if days.length == 1}
-        named = spans(text, one.day) if one.day else ()
+        named = spans(one.passage.text, one.day) if one.day else ()
         return any((span.days.first.month, span.days.first.day) in asked and span.days.length == 1 for span in named)
 
     def _found(

@@ -113,7 +113,7 @@ class Part:
         offered += [one for group in whole.overlay.groups.values() for one in group.candidates]
         members: defaultdict[str, list[Candidate]] = defaultdict(list)
         for one in offered:
-            if one.source[0] in whole.paths:
+            if one.key in whole.paths:
                 members[one.group].append(one)
         before, groups, found = self._groups, {}, {}
         for name in sorted(members):
@@ -127,7 +127,7 @@ class Part:
     def _group(self, name: str, candidates: Iterable[Candidate], whole: View) -> OverlayGroup:
         seen: list[_Seen] = []
         for one in candidates:
-            passage, key = whole.passage_of(one), one.source[0]
+            passage, key = whole.passage_of(one), one.key
             parts = self._audience.seen_of(passage)
             seen += [_Seen(part, one.text.split() if part is passage else words_in(part), key) for part in parts]
         return overlay_group((), _documents(name, seen))

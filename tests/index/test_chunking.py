@@ -11,7 +11,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from recalld.supervisor.index.chunking import Chunk, chunk_note, chunk_summary, marked_lines, neighbours
-from recalld.supervisor.index.documents import decode_passage, encode_passage
 from recalld.supervisor.index.hit import Passage
 from recalld.supervisor.text.decoding import decoded
 
@@ -85,7 +84,7 @@ def test_chunking_applies_day_and_sharing_only_to_their_own_line():
 def test_chunking_marks_the_lines_of_a_paragraph_and_not_all_of_it():
     (chunk,) = chunk_note("memory.md", "- 护照号码是 E123\n  钥匙在信箱里 #shared\n  对青霉素过敏", None, "long_term")
     assert chunk.passage.marked == ((2, "钥匙在信箱里 #shared"),)
-    (line,) = marked_lines(decode_passage(encode_passage(chunk.passage), "memory.md", "long_term"))
+    (line,) = marked_lines(chunk.passage)
     assert (line.start, line.end, line.text, line.shared) == (2, 2, "钥匙在信箱里 #shared", True)
 
 

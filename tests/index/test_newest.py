@@ -6,8 +6,7 @@ from datetime import date, timedelta
 
 import pytest
 
-from recalld.supervisor.index.bm25 import Candidate, term_numbers
-from recalld.supervisor.index.documents import encode_passage
+from recalld.supervisor.index.bm25 import Candidate
 from recalld.supervisor.index.hit import Passage, ScoreParts
 from recalld.supervisor.index.newest import newest_first, newest_of_equals, users_first
 from recalld.supervisor.index.ranking import Scored
@@ -27,12 +26,9 @@ def ordered(question, *texts, roles=(), days=(), scores=(), alike=None, names=()
     found = []
     for n, text in enumerate(texts):
         words = tokens(text)
-        passage = encode_passage(Passage(path="", start=1, end=1, text=text, tier="dated"))
         day, role = TODAY + timedelta(days=days[n] if days else n), (*roles, *["user"] * len(texts))[n]
-        size = (len(words),) * 3
-        one = Candidate(
-            term_numbers(words), " ".join(words), size, str(n), day, role, text.endswith("?"), False, ("", passage), n + 1
-        )
+        passage = Passage(path="", start=1, end=1, text=text, tier="dated", day=day, role=role)
+        one = Candidate(str(n), "", passage, (" ".join(words), "", ""), " ".join(words), n + 1)
         found.append(Scored(one, ScoreParts(scores[n] if scores else 8.0 * 0.5**n)))
     query, parts = parse_query(question, TODAY), alike if isinstance(alike, dict) else dict.fromkeys(alike or (), 1.0)
     near = None if alike is None else {1: {n + 1: part for n, part in parts.items()}}
@@ -170,8 +166,8 @@ def test_newest_first_keeps_the_words_of_somebody_whom_the_question_names(questi
 def test_newest_of_equals_turns_those_of_one_day_and_score():
     def scored(hour, score, key="dated"):
         when = at(f"2026-01-31T{hour}:00")
-        passage = encode_passage(Passage(path="", start=1, end=1, text="kowalski", tier="dated", at=when))
-        return Scored(Candidate(b"", hour, (1, 1, 1), "", TODAY, "user", False, False, (key, passage)), ScoreParts(score))
+        passage = Passage(path="", start=1, end=1, text="kowalski", tier="dated", day=TODAY, at=when, role="user")
+        return Scored(Candidate("", key, passage, (hour, "", ""), hour), ScoreParts(score))
 
     equals = [scored("07", 1.0, "long_term"), scored("09", 1.0), scored("11", 1.0), scored("10", 1.0)]
     found = newest_of_equals([scored("08", 2.0), *equals, scored("12", 0.5)], {"long_term": 0, "dated": 1})

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from recalld.supervisor.index.bm25 import Candidate, Corpus, term_numbers
-from recalld.supervisor.index.documents import encode_passage
+from recalld.supervisor.index.bm25 import Candidate, Corpus
 from recalld.supervisor.index.hit import Passage
 from recalld.supervisor.index.ranking import rank, verdict
 from recalld.supervisor.query.parse import parse_query
@@ -24,11 +23,10 @@ if TYPE_CHECKING:
 TODAY = date(2026, 1, 31)
 
 
-def candidate(text: str, n: int, session: str = "") -> Candidate:
-    words = tokens(text)
-    size = (len(words),) * 3
-    passage = encode_passage(Passage(path="", start=1, end=1, text=text, tier="dated", session=session))
-    return Candidate(term_numbers(words), " ".join(words), size, str(n), TODAY, "user", False, False, ("", passage))
+def candidate(text: str, n: int, session: str = "", role: str = "user") -> Candidate:
+    words = " ".join(tokens(text))
+    passage = Passage(path="", start=1, end=1, text=text, tier="dated", day=TODAY, session=session, role=role)
+    return Candidate(str(n), "", passage, (words, "", ""), words)
 
 
 @dataclass
@@ -103,7 +101,7 @@ def test_ranking_scores_a_word_by_itself_or_by_a_related_one():
 
 def test_ranking_gives_a_long_answer_less_unless_it_is_asked_for():
     said, other = "the tent is blue and was cheap", "the tent is green"
-    long = candidate(f"{said} {'pitch it on dry and level ground far from trees ' * 20}", 0)._replace(role="assistant")
+    long = candidate(f"{said} {'pitch it on dry and level ground far from trees ' * 20}", 0, role="assistant")
     short = candidate(other, 1)
     corpus = Corpus(2, 40.0, lambda word: 2 if word == "tent" else 1)
     for question, best in (("what colour is the tent?", "long"), ("which tent did you recommend?", "")):
@@ -114,8 +112,8 @@ def test_ranking_gives_a_long_answer_less_unless_it_is_asked_for():
 
 def test_ranking_says_in_the_part_of_who_speaks_what_a_passage_loses():
     corpus = Corpus(3, 5.0, lambda word: 1)
-    told = candidate("cheap and green, the tent", 0)
-    one_asks, not_own = told._replace(asks=True, group="1"), told._replace(role="assistant", group="2")
+    said = "cheap and green, the tent"
+    told, one_asks, not_own = candidate(said, 0), candidate(f"{said}?", 1), candidate(said, 2, role="assistant")
     query = replace(parse_query("where is my tent?", TODAY), is_own=True)
     found = {one.candidate.group: one for one in rank(query, [told, one_asks, not_own], [corpus] * 3, 1.2, 0.75)}
     assert len({one.parts.words for one in found.values()}) == 1
@@ -149,16 +147,10 @@ def test_ranking_raises_a_standing_wish_that_shares_a_word():
     corpus = Corpus(3, 4.0, lambda word: 1)
     texts = ["we looked at kitchen units", "always give me metric units", "never suggest fish"]
     asked = parse_query("convert the recipe to other units", TODAY)
-    for wishes in (False, True):
-        found = rank(
-            asked,
-            [candidate(text, n)._replace(wishes=wishes and n > 0) for n, text in enumerate(texts)],
-            [corpus] * 3,
-            1.2,
-            0.75,
-        )
-        assert [one.candidate.group for one in found] == (["1", "0"] if wishes else ["0", "1"])
-        assert ("wish" in found[0].because) == wishes
+    for role, order in (("user", ["1", "0"]), ("assistant", ["0", "1"])):
+        found = rank(asked, [candidate(text, n, role=role) for n, text in enumerate(texts)], [corpus] * 3, 1.2, 0.75)
+        assert [one.candidate.group for one in found] == order
+        assert ("wish" in found[0].because) == (role == "user")
 
 
 # ── a day alone ──────────────────────────────────────────────────────────────
