@@ -1,7 +1,7 @@
 """
 Documents of the index: the words of a passage and of its neighbours, and the passage itself, stored as JSON.
 
-Neighbours are the messages of the same conversation and day, up to one and up to three away. Source: docs/explanation/recall.md.
+Neighbours are the messages of the same conversation and day, up to one and up to three away (docs/explanation/recall.md).
 """
 
 from __future__ import annotations
