@@ -222,7 +222,7 @@ def plain_environ(**more: str) -> dict[str, str]:
 def load_commands() -> None:
     """Load the module of every command."""
     for command in COMMAND_LINE.commands.values():
-        command.function if isinstance(command, Command) else command.commands
+        command.params if isinstance(command, Command) else command.commands
 
 
 def warm() -> None:

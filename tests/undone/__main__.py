@@ -26,7 +26,18 @@ if TYPE_CHECKING:
 
 ROOT: Final = Path(__file__).parents[2]
 #: What a test needs of the tree, beside the installed packages.
-_NEEDED: Final = ("recalld", "supervisor", "worker", "prompts", "tests", "bench", "docs", "script", "workspace", "pyproject.toml")
+_NEEDED: Final = (
+    "recalld",
+    "supervisor",
+    "worker",
+    "prompts",
+    "tests",
+    "bench",
+    "docs",
+    "script",
+    "workspace",
+    "pyproject.toml",
+)
 
 ROWS: Final = (
     *FIXED,

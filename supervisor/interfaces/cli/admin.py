@@ -12,7 +12,7 @@ from ...storage.clock import utc_now
 from ...storage.errors import BadFile
 from ...storage.texts import Text
 from ...text.printable import printable_line
-from .options import Folder, Json, Now  # noqa: TC001 - the parser reads the annotations
+from .options import command
 from .output import Word, as_json, as_text, wire, word
 from .parser import Exit, Option
 from .state import supervisor_of
@@ -28,6 +28,7 @@ _SHOWN: Final = 80
 _BESIDE_S: Final = 30.0
 
 
+@command("fsck")
 def fsck(
     call: Call,
     repair: Annotated[bool, Option("--repair", meaning="mend what can be mended; no byte goes without a copy")] = False,
@@ -36,9 +37,6 @@ def fsck(
         bool, Option("--accept-times", meaning="messages whose time can't be read belong to the day they came")
     ] = False,
     report: Annotated[bool, Option("--report", meaning="report what is wrong to status, log, care.on_trouble")] = False,
-    workspace: Folder = None,
-    now: Now = None,
-    json: Json = False,
 ) -> None:
     """Account for every message; 65 when one is lost or a file is damaged."""
     from time import sleep
@@ -50,17 +48,17 @@ def fsck(
     from ...protocol.making import check_made
 
     if report:
-        check_made(call.root_of(workspace))
-    ws, at = call.opened(workspace, now)
+        check_made(call.root())
+    ws, at = call.opened()
     mended: dict[str, object] = {}
     if accept:
-        mended = {"accepted": call.perform(upkeep.accept, upkeep.AcceptRequest(file=accept), workspace, now)}
+        mended = {"accepted": call.perform(upkeep.accept, upkeep.AcceptRequest(file=accept))}
     if accept_times:
-        mended |= {"acceptedTimes": call.perform(upkeep.accept_times, upkeep.StateRequest(), workspace, now)}
+        mended |= {"acceptedTimes": call.perform(upkeep.accept_times, upkeep.StateRequest())}
     if repair:
-        mended |= {"repaired": wire(asdict(call.perform(upkeep.repair, upkeep.StateRequest(), workspace, now)))}
+        mended |= {"repaired": wire(asdict(call.perform(upkeep.repair, upkeep.StateRequest())))}
     down = failed_unit(os.environ) if report else ""
-    if report and call.moment(now) is None and not down:  # a service that is down archives nothing, so its report can't wait
+    if report and call.moment() is None and not down:  # a service that is down archives nothing, so its report can't wait
         nightly.await_quiet_end(ws, utc_now, sleep)
         at = utc_now()
     if report:
@@ -72,41 +70,39 @@ def fsck(
     for sentence in wrong:
         call.say(sentence, BadFile.exit_code)
     found = wire(asdict(ledger)) | mended
-    if json or not report:
-        call.show(as_json(found) if json else as_text(found, call.renderer()))
+    if call.json or not report:
+        call.answer(found)
     elif not wrong:
-        call.show(call.renderer()(Text("every message is accounted for ({count}), and nothing is wrong.", count=ledger.seen)))
+        call.tell(Text("every message is accounted for ({count}), and nothing is wrong.", count=ledger.seen))
     if wrong or not ledger.is_well:
         raise Exit(BadFile.exit_code)
 
 
+@command("doctor")
 def doctor(
     call: Call,
     verbose: Annotated[bool, Option("--verbose", meaning="what is good, too")] = False,
     broker: Annotated[bool, Option("--broker", meaning="check the pool of workers alone")] = False,
-    workspace: Folder = None,
-    now: Now = None,
-    json: Json = False,
 ) -> None:
     """Check the workspace and the machine, and change nothing; 65 when something is bad."""
     from ...checks.check import Look
     from ...checks.table import examine, opened_anyway
     from ...protocol.making import check_folder
 
-    root = call.root_of(workspace)
+    root = call.root()
     check_folder(root)
     if broker:
         from .pool import show_pool
 
-        if not show_pool(call, root, json=json):
+        if not show_pool(call):
             raise Exit(BadFile.exit_code)
         return
-    at = call.moment(now) or utc_now()
+    at = call.moment() or utc_now()
     ws, refused = opened_anyway(root, os.environ, at)
     call.workspace = ws  # its language is that of the output
     findings = examine(Look(ws, at, os.environ, *supervisor_of(root, call)), refused)
     count = {state: sum(finding.state == state for finding in findings) for state in ("good", "odd", "bad")}
-    if json:
+    if call.json:
         call.show(as_json({**count, "checks": [{**asdict(finding), "mend": finding.mend} for finding in findings]}))
     else:
         render = call.renderer()
@@ -123,13 +119,11 @@ def _total(count: dict[str, int]) -> str:
     return Text("{count} checks, all well.", count=count["good"])
 
 
+@command("restore")
 def restore(
     call: Call,
     source: Annotated[Path | None, Option("--from", meaning="a copy of history.json, damaged or not")] = None,
     give_up: Annotated[Path | None, Option("--give-up", meaning="what can't be read of this file is no longer wanted")] = None,
-    workspace: Folder = None,
-    now: Now = None,
-    json: Json = False,
 ) -> None:
     """
     Restore a damaged or lost history.json now; with --from, add what a copy of it has that is nowhere else.
@@ -139,26 +133,22 @@ def restore(
     """
     from ...checks.incoming import why_unread
 
-    done = call.perform(upkeep.restore, upkeep.RestoreRequest(source=source, give_up=give_up), workspace, now)
+    done = call.perform(upkeep.restore, upkeep.RestoreRequest(source=source, give_up=give_up))
     found = {"restored": done.restored} | ({} if done.added is None else {"added": done.added})
     unread = [asdict(one) for one in done.unread]
-    call.show(as_json(found | {"unread": unread}) if json else as_text(found, call.renderer()))
-    ws, _ = call.opened(workspace, now)
+    call.answer(found | {"unread": unread}, found)
+    ws, _ = call.opened()
     for one in done.unread:
         call.say(why_unread(one, ws.unread.path_of(one)), BadFile.exit_code)
     if done.unread:
         raise Exit(BadFile.exit_code)
 
 
-def index_status(
-    call: Call,
-    workspace: Folder = None,
-    now: Now = None,
-    json: Json = False,
-) -> None:
+@command("index status")
+def index_status(call: Call) -> None:
     """Show what the index holds, and whether it is up to date."""
-    found = call.perform(upkeep.index_status, upkeep.StateRequest(), workspace, now)
-    if json:
+    found = call.perform(upkeep.index_status, upkeep.StateRequest())
+    if call.json:
         call.show(as_json({**_held(found), "differing": found.differing}))
     else:
         state = (
@@ -172,22 +162,18 @@ def index_status(
         call.show(as_text({**_held(found), "state": state}, call.renderer()))
 
 
-def index_rebuild(
-    call: Call,
-    workspace: Folder = None,
-    now: Now = None,
-    json: Json = False,
-) -> None:
+@command("index rebuild")
+def index_rebuild(call: Call) -> None:
     """Rebuild the index from the files, and compute the missing vectors; 69 if their server does not answer."""
     from ...host.background import make_vectors
     from ...storage.clock import utc_now
 
-    changes = asdict(call.perform(upkeep.index_rebuild, upkeep.RebuildRequest(), workspace, now))
-    ws, _ = call.opened(workspace, now)
+    changes = asdict(call.perform(upkeep.index_rebuild, upkeep.RebuildRequest()))
+    ws, _ = call.opened()
     _, fault = make_vectors(ws, utc_now)
     held = _held(ws.index.inventory())
     odd = {name: changes[name] for name in ("shared", "unread") if changes[name]}
-    call.show(as_json({**changes, **held}) if json else as_text({**held, **odd}, call.renderer()))
+    call.answer({**changes, **held}, {**held, **odd})
     if fault:
         raise Exit(call.say(Text("no vectors were made: {why}.", why=fault), 69))
 
@@ -196,18 +182,14 @@ def _held(found: Inventory) -> dict[str, int]:
     return {"files": found.files, "units": found.units, "bytes": found.size_bytes}
 
 
-def model_test(
-    call: Call,
-    workspace: Folder = None,
-    now: Now = None,
-    json: Json = False,
-) -> None:
+@command("model test")
+def model_test(call: Call) -> None:
     """Ask the model once, show its answer, and end its pause if it answers; 69 if it does not."""
     from ...host.asked_worker import ask_worker
     from ...protocol.task import AskedTask
     from ...summaries.llm_state import end_pause
 
-    ws, _ = call.opened(workspace, now)
+    ws, _ = call.opened()
     ws.files.make_folder(ws.paths.state)
     # only a worker asks models, so its error here is the one that a summary would meet
     task = AskedTask(id="model-test", kind="model-test", prompt=_QUESTION)
@@ -218,31 +200,19 @@ def model_test(
     outcome = {"answer": result.text} if result.status == "done" else {"error": result.error}
     found = {"model": result.model, "seconds": f"{result.duration_ms / 1000:.1f}", **outcome}
     was_paused = "answer" in found and end_pause(ws.model_use)
-    if json:
+    if call.json:
         call.show(as_json(found))
     elif "answer" in found:
         answer = " ".join(found["answer"].split())[:_SHOWN]
-        call.show(
-            call.render(
-                Text(
-                    "{model} answered after {seconds} s: {answer}",
-                    model=found["model"],
-                    seconds=found["seconds"],
-                    answer=answer,
-                )
+        call.tell(
+            Text(
+                "{model} answered after {seconds} s: {answer}",
+                model=found["model"],
+                seconds=found["seconds"],
+                answer=answer,
             )
         )
-    if was_paused and not json:
-        call.show(call.render(Text("its pause is over; a running supervisor asks it for summaries again.")))
+    if was_paused and not call.json:
+        call.tell(Text("its pause is over; a running supervisor asks it for summaries again."))
     if "error" in found:
         raise Exit(call.say(Text("no answer came: {why}.", why=result.error), 69))
-
-
-COMMANDS: Final = {
-    "doctor": doctor,
-    "fsck": fsck,
-    "restore": restore,
-    "index status": index_status,
-    "index rebuild": index_rebuild,
-    "model test": model_test,
-}

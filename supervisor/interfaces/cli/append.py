@@ -19,13 +19,12 @@ from ...storage.errors import BadConfig, BadFile, BadRequest, StorageError
 from ...storage.instant import why_not_said_at
 from ...storage.texts import Text
 from .call import refuse_other_chats, refuse_plain_folder, unprinted
-from .options import Folder, Json, Now  # noqa: TC001 - the parser reads the annotations
+from .options import command
 from .output import as_json
 from .parser import Option
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from pathlib import Path
 
     from ...workspace import Workspace
     from .call import Call
@@ -33,6 +32,7 @@ if TYPE_CHECKING:
 _BATCH: Final = 8_000_000  # bytes of --jsonl input that are appended in one write
 
 
+@command("append")
 def append(
     call: Call,
     role: Annotated[str | None, Option("--role", meaning="user, assistant, system or tool")] = None,
@@ -44,9 +44,6 @@ def append(
     jsonl: Annotated[
         bool, Option("--jsonl", meaning="many on standard input, a JSON object a line: role, text, createdAt, …")
     ] = False,
-    workspace: Folder = None,
-    now: Now = None,
-    json: Json = False,
 ) -> int:
     """Add a message, or many; prints each id once the message is safe."""
     if call.is_served:
@@ -56,13 +53,13 @@ def append(
         raise BadRequest("--jsonl" if jsonl else "--text", Text("standard input is closed"))
     # where the configuration is wrong, the messages are left in the drop-box
     try:
-        ws, began = call.opened_made(workspace, now)
+        ws, began = call.opened_made()
         add: Callable[..., list[str]] = partial(_append, call, ws)
     except BadConfig as error:
-        ws, began = _opened_with_defaults(call, workspace, now)
+        ws, began = _opened_with_defaults(call)
         add = _leaving(call, ws, error)
     if jsonl:
-        return _append_lines(call, ws, began, add, json=json)
+        return _append_lines(call, ws, began, add)
     if not role or text is None:
         raise BadRequest("append", Text("it needs --role and --text, or --jsonl"))
     if not is_role(role):
@@ -76,7 +73,7 @@ def append(
         raise BadRequest("--text", Text("it is empty, and nothing was added; give the words of the message"))
     fields = {"role": role, "text": words, "createdAt": at, "channel": channel, "session": session, "chat": chat}
     raw = {key: value for key, value in fields.items() if value is not None}
-    code = _acknowledge(call, add([raw], began, as_found=False), json=json)
+    code = _acknowledge(call, add([raw], began, as_found=False))
     if call.is_watched:
         _tell_secret(call, ws, words)
     return code
@@ -98,7 +95,7 @@ def _tell_secret(call: Call, ws: Workspace, words: str) -> None:
         )
 
 
-def _acknowledge(call: Call, ids: list[str], *, json: bool) -> int:
+def _acknowledge(call: Call, ids: list[str]) -> int:
     """Print the ids; return 74 if they can't be printed, since 0 would confirm ids that the caller never got."""
     if not ids:
         return 0
@@ -106,7 +103,7 @@ def _acknowledge(call: Call, ids: list[str], *, json: bool) -> int:
         return call.say(Text("standard output is closed: the ids of what was added can't be printed."), StorageError.exit_code)
     try:
         for identity in ids:
-            call.show(as_json({"id": identity}) if json else identity)
+            call.show(as_json({"id": identity}) if call.json else identity)
         sys.stdout.flush()
     except OSError as error:
         return unprinted(call, error) or StorageError.exit_code
@@ -120,7 +117,7 @@ def _append(call: Call, ws: Workspace, raws: list[dict[str, Any]], now: datetime
     return perform(append_operation, ws, request, call.caller(now))
 
 
-def _opened_with_defaults(call: Call, workspace: Path | None, now: str | None) -> tuple[Workspace, datetime]:
+def _opened_with_defaults(call: Call) -> tuple[Workspace, datetime]:
     """
     Return the workspace, whatever its configuration says; BadRequest if the folder is none.
 
@@ -130,7 +127,7 @@ def _opened_with_defaults(call: Call, workspace: Path | None, now: str | None) -
     from ...protocol.config_keys import Archive
     from ...workspace import open_workspace
 
-    root, given = call.root_of(workspace), call.moment(now)
+    root, given = call.root(), call.moment()
     refuse_plain_folder(root)
     began = given or (call.once.at if call.once else utc_now())
     config = Config(archive=Archive(future_limit=datetime.max.replace(tzinfo=UTC) - began))
@@ -161,7 +158,7 @@ def _leaving(call: Call, ws: Workspace, refused: BadConfig) -> Callable[..., lis
     return leave_them
 
 
-def _append_lines(call: Call, ws: Workspace, now: datetime, add: Callable[..., list[str]], *, json: bool) -> int:
+def _append_lines(call: Call, ws: Workspace, now: datetime, add: Callable[..., list[str]]) -> int:
     """Append the lines of standard input; lines that can be read at once are one write. Return 65 if a line was no message."""
     rest, number, code = b"", 1, 0
     while True:
@@ -170,7 +167,7 @@ def _append_lines(call: Call, ws: Workspace, now: datetime, add: Callable[..., l
         rest = b"" if ended else lines.pop()
         raws, faults, odd_times = read_lines(lines, ws.zone, number, now, ws.config.archive.future_limit)
         number += len(lines)
-        if unprinted_ids := _acknowledge(call, add(raws, now, as_found=True), json=json):
+        if unprinted_ids := _acknowledge(call, add(raws, now, as_found=True)):
             return unprinted_ids
         for odd_time in odd_times:
             call.say(odd_time, 0)
@@ -188,6 +185,3 @@ def _read_available() -> tuple[bytes, bool]:
         more = os.read(0, 1 << 20)
         data, ended = data + more, not more
     return data, ended
-
-
-COMMANDS: Final = {"append": append}

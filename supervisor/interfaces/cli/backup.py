@@ -7,13 +7,13 @@ import signal
 from contextlib import suppress
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Final
+from typing import TYPE_CHECKING, Annotated, Any
 
 from ...storage.clock import fixed_clock, utc_now
 from ...storage.errors import BadFile, BadRequest, NoWorkspace, SupervisorError
 from ...storage.texts import Text
 from ..locate import version
-from .options import Folder, Json, Now  # noqa: TC001 - the parser reads the annotations
+from .options import command
 from .output import as_json, as_text, in_local_times, wire
 from .parser import Argument, Exit, Option
 
@@ -28,37 +28,33 @@ if TYPE_CHECKING:
 File = Annotated[Path, Argument(metavar="FILE", meaning="a backup, such as memory-2026-01-28.tar")]
 
 
+@command("backup create")
 def backup_create(
     call: Call,
     file: File,
-    workspace: Folder = None,
-    now: Now = None,
-    json: Json = False,
 ) -> None:
     """Write a consistent state of the workspace into a new file, while everything runs."""
     from ...checks.backup import create
     from ...host.last_night import remember_backup
 
     _leave_nothing_when_ended()
-    ws, at = call.opened(workspace, now)
+    ws, at = call.opened()
     made = create(ws, _absolute(file), at, version())
     with suppress(SupervisorError, OSError):  # a folder that can only be read is backed up, too
         remember_backup(ws, made.file, at)
     found = _described(made.file, made.contents)
-    if json or made.left_out:
+    if call.json or made.left_out:
         found["leftOut"] = list(made.left_out)
-    if json:
+    if call.json:
         found["lockedMs"] = made.locked_ms
-    _show(call, found, None if json else ws.zone)
+    _show(call, found, None if call.json else ws.zone)
 
 
+@command("backup nightly")
 def backup_nightly(
     call: Call,
     folder: Annotated[Path, Argument(metavar="DIR", meaning="a folder of this workspace's own, best on another disk")],
     keep: Annotated[int, Option("--keep", least=1, meaning="how many are kept; the older ones are deleted")],
-    workspace: Folder = None,
-    now: Now = None,
-    json: Json = False,
 ) -> None:
     """Write the backup of the day into the folder, read it back, and delete the oldest; a timer of systemd runs it."""
     from time import sleep
@@ -67,41 +63,40 @@ def backup_nightly(
     from ...protocol.making import check_made
 
     _leave_nothing_when_ended()
-    check_made(call.root_of(workspace))
-    ws, at = call.opened(workspace, now)
-    if call.moment(now) is None:
+    check_made(call.root())
+    ws, at = call.opened()
+    if call.moment() is None:
         await_quiet_end(ws, utc_now, sleep)
         at = utc_now()
     made = nightly_backup(ws, _absolute(folder), keep, at, version())
     found = _described(made.file, made.contents)
-    if json or made.deleted:
+    if call.json or made.deleted:
         found["deleted"] = list(map(str, made.deleted))
-    _show(call, found, None if json else ws.zone)
+    _show(call, found, None if call.json else ws.zone)
 
 
+@command("backup verify", common=("now", "json"))
 def backup_verify(
     call: Call,
     file: File,
-    now: Now = None,
-    json: Json = False,
 ) -> None:
     """Unpack the file into a temporary folder and run fsck there; 65 when it is not as it was made, or fsck finds damage."""
     from ...checks.backup import verify, zone_of
 
     _leave_nothing_when_ended()
-    at = call.moment(now)
+    at = call.moment()
     contents, ledger = verify(_absolute(file), os.environ, fixed_clock(at) if at else utc_now)
     found = {**_described(_absolute(file), contents), "fsck": wire(asdict(ledger))}
-    _show(call, found, None if json else zone_of(_absolute(file), os.environ))
+    _show(call, found, None if call.json else zone_of(_absolute(file), os.environ))
     if not ledger.is_sound:
         raise Exit(BadFile.exit_code)
 
 
+@command("backup restore", common=("json",))
 def backup_restore(
     call: Call,
     file: File,
     into: Annotated[Path, Option("--into", metavar="DIR", meaning="a new or empty folder, which becomes a workspace")],
-    json: Json = False,
 ) -> None:
     """Unpack the file into a new or empty folder."""
     from ...checks.backup import restore, zone_of
@@ -112,13 +107,11 @@ def backup_restore(
     contents = restore(_absolute(file), _absolute(into), utc_now(), lambda folder: known.append(_forget_in(call, folder)))
     found = {"workspace": str(_absolute(into)), **_described(_absolute(file), contents)}
     zone = zone_of(_absolute(file), os.environ)
-    _show(call, found, None if json else zone)
+    _show(call, found, None if call.json else zone)
     if not all(known):
         if call.named:
             call.say(
-                Text(
-                    "-w: {root} is not the workspace that this backup was made from, and was not used.", root=call.root_of(None)
-                ),
+                Text("-w: {root} is not the workspace that this backup was made from, and was not used.", root=call.root()),
                 0,
             )
         call.say(
@@ -138,7 +131,7 @@ def _forget_in(call: Call, folder: Path) -> bool:
     from ...storage.files import Files
 
     with suppress(BadRequest, NoWorkspace):  # a new machine has none
-        return forget_in(folder, call.root_of(None), Files(RealDisk()), os.environ, utc_now)
+        return forget_in(folder, call.root(), Files(RealDisk()), os.environ, utc_now)
     return False
 
 
@@ -176,11 +169,3 @@ def _absolute(path: Path) -> Path:
 def _show(call: Call, found: dict[str, Any], zone: ZoneInfo | None) -> None:
     """Print the description for people, with times in the zone; without a zone as JSON."""
     call.show(as_text(in_local_times(found, zone), call.renderer()) if zone else as_json(found))
-
-
-COMMANDS: Final = {
-    "backup create": backup_create,
-    "backup nightly": backup_nightly,
-    "backup verify": backup_verify,
-    "backup restore": backup_restore,
-}

@@ -88,9 +88,10 @@ class Call:
         self.environ: Mapping[str, str] = os.environ if environ is None else environ
         self.once = once
         self.is_mute = is_mute
-        #: The options before the command.
+        #: The options that most commands have.
         self.given_workspace: Path | None = None
         self.given_now: str | None = None
+        self.json = False
         #: The workspace that `-w` names; None if it was found without.
         self.named: Path | None = None
         #: The workspace that the command has opened; None before.
@@ -113,6 +114,22 @@ class Call:
             print(printable(text))
         except OSError as error:
             raise OSError(error.errno, error.strerror, Text("standard output")) from error
+
+    def tell(self, sentence: object) -> None:
+        """Print the sentence in the language of the reader."""
+        self.show(self.render(sentence))
+
+    def answer(self, found: object, shown: object = None) -> None:
+        """Print *found* as JSON, with --json; else *shown* or, without it, *found*: a sentence, or a line for each key."""
+        from .output import as_json, as_text
+
+        shown = found if shown is None else shown
+        if self.json:
+            self.show(as_json(found))
+        elif isinstance(shown, dict):
+            self.show(as_text(shown, self.renderer()))
+        else:
+            self.tell(shown)
 
     def say(self, sentence: object, code: int) -> int:
         """Print the sentence on standard error, in the language of the reader, and return the exit code."""
@@ -164,14 +181,20 @@ class Call:
             if answer in ("", "y", "yes", "n", "no"):
                 return answer.startswith("y")
 
-    def root_of(self, workspace: Path | None) -> Path:
-        """Return the absolute path of the workspace: the option's, else the one that `workspace_of` finds."""
-        self.named = workspace or self.given_workspace
+    def take(self, workspace: Path | None = None, now: str | None = None, json: bool = False) -> None:
+        """Take the values of the options that most commands have, before the command or behind it; the last counts."""
+        self.given_workspace = workspace or self.given_workspace
+        self.given_now = now or self.given_now
+        self.json = self.json or json
+
+    def root(self, path: Path | None = None) -> Path:
+        """Return the absolute path of the workspace: *path*, else the option's, else the one that `workspace_of` finds."""
+        self.named = path or self.given_workspace
         return Path(self.named or workspace_of([], self.environ)).expanduser().absolute()
 
-    def moment(self, now: str | None, option: str = "--now") -> datetime | None:
-        """Return the instant of *option* or RECALLD_NOW, None for the machine's clock; BadRequest if it is no time."""
-        text = now or self.given_now or self.environ.get("RECALLD_NOW")
+    def moment(self, at: str | None = None, option: str = "--now") -> datetime | None:
+        """Return the instant *at*, else that of --now or RECALLD_NOW, None for the machine's clock; BadRequest for no time."""
+        text = at or self.given_now or self.environ.get("RECALLD_NOW")
         if not text:
             return None
         found = read_instant(text, UTC)
@@ -187,16 +210,16 @@ class Call:
     def _keep_moment(self, found: datetime) -> None:
         os.environ["RECALLD_NOW"] = to_wire(found)  # workers inherit it
 
-    def opened(self, workspace: Path | None, now: str | None, option: str = "--now") -> tuple[Workspace, datetime]:
-        """Return the open workspace, and the moment that *option* gives; BadRequest without such a workspace."""
-        at = self.moment(now, option) or (self.once.at if self.once else None)
+    def opened(self, root: Path | None = None) -> tuple[Workspace, datetime]:
+        """Return the open workspace, that at *root* if it is given, and the moment; BadRequest without such a workspace."""
+        at = self.moment() or (self.once.at if self.once else None)
         clock: Clock = fixed_clock(at) if at else utc_now
-        self.workspace = self._open(self.root_of(workspace), clock)
+        self.workspace = self._open(self.root(root), clock)
         return self.workspace, clock()
 
-    def opened_made(self, workspace: Path | None, now: str | None) -> tuple[Workspace, datetime]:
+    def opened_made(self) -> tuple[Workspace, datetime]:
         """Return the same; BadRequest if no `init`, supervisor, CountBot or OpenClaw has made the folder."""
-        ws, at = self.opened(workspace, now)
+        ws, at = self.opened()
         refuse_plain_folder(ws.paths.root)
         return ws, at
 
@@ -224,26 +247,16 @@ class Call:
         self.asker = Caller(**who, interface="command", keep_fresh=not self.is_served)
         return self.asker
 
-    def perform(
-        self,
-        operation: Operation[Q, A],
-        request: Q,
-        workspace: Path | None,
-        now: str | None,
-        session: str = "",
-        chat: str = "",
-        *,
-        speaks: bool = False,
-    ) -> A:
+    def perform(self, operation: Operation[Q, A], request: Q, session: str = "", chat: str = "", *, speaks: bool = False) -> A:
         """
-        Return the answer of the operation in the workspace, as of *now*, for the readers of *session* and *chat*.
+        Return the answer of the operation in the workspace, for the readers of *session* and *chat*.
 
         *speaks*: what it does depends on the language of the reader.
         """
         from ...operations.operation import perform
         from ...storage.noting import kept_ids
 
-        ws, at = self.opened(workspace, now)
+        ws, at = self.opened()
         caller = self.caller(at, session, chat)
         if speaks:
             caller = replace(caller, language=self.language)
@@ -300,9 +313,9 @@ class ServedCall(Call):
             return self.once.words
         raise ValueError("its input is at its client")
 
-    def root_of(self, workspace: Path | None) -> Path:
+    def root(self, path: Path | None = None) -> Path:
         """Return the served workspace; ValueError if the arguments name another one."""
-        self.named = workspace or self.given_workspace
+        self.named = path or self.given_workspace
         if self.named != (Path(self._named) if self._named else None):
             raise ValueError("another workspace")
         return self._open(Path(), utc_now).paths.root

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Final
 
 from ...storage.errors import BadRequest
 from ...storage.texts import Text
+from .options import command
 from .parser import COMPLETE, HELP, Argument, Command, Group
 
 if TYPE_CHECKING:
@@ -27,6 +28,7 @@ _SCRIPTS: Final = {
 }
 
 
+@command("completion", common=())
 def completion(call: Call, shell: Annotated[str, Argument("bash, zsh or fish")]) -> None:
     """Print a script for the shell, which completes commands and options by their help."""
     if shell not in _SCRIPTS:
@@ -75,6 +77,3 @@ def _completions(command: Command | Group, words: Sequence[str], begun: str) -> 
     if not isinstance(command, Group):
         return []
     return [(name, inner.help.partition("\n\n")[0]) for name, inner in command.commands.items() if not inner.hidden]
-
-
-COMMANDS: Final = {"completion": completion}

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 
 from ...storage.errors import BadFile, BadRequest, NoPermission, SupervisorError
 from ...storage.texts import Text, msgid, render
-from .options import Folder, Json  # noqa: TC001 - the parser reads the annotations
+from .options import command
 from .output import as_json
 from .parser import Argument, Exit, Option
 
@@ -52,6 +52,7 @@ _GONE_ENDS: Final = (
 )
 
 
+@command("connect", common=("workspace", "json"))
 def connect(
     call: Call,
     clients: Annotated[
@@ -61,15 +62,13 @@ def connect(
     yes: Annotated[bool, Option("--yes", meaning="write it")] = False,
     dry_run: Annotated[bool, Option("--dry-run", meaning="show every line, and write nothing")] = False,
     project: Annotated[Path | None, Option("--project", metavar="DIR", meaning="only for what is done in this folder")] = None,
-    workspace: Folder = None,
-    json: Json = False,
 ) -> None:
     """Connect the clients of this machine with the workspace: hooks, MCP server, a paragraph for the model."""
     from ...protocol.making import make_workspace
 
-    machine = _machine(call, workspace, project)
+    machine = _machine(call, project)
     if remove:
-        _disconnect(call, machine, clients, workspace, writes=yes and not dry_run, every_line=dry_run, json=json)
+        _disconnect(call, machine, clients, writes=yes and not dry_run, every_line=dry_run)
         return
     if clients == ["mcp"]:
         call.show(as_json({"mcpServers": {"recalld": machine.place.server}}))
@@ -83,8 +82,8 @@ def connect(
         if not is_made:
             make_workspace(root, os.environ, call.language)
         machine.apply(found)
-        _forget_findings(call, workspace)
-    if json:
+        _forget_findings(call)
+    if call.json:
         call.show(as_json(_as_data(machine, found, refused, written=writes)))
     else:
         made = msgid("Workspace: {root} (made)") if writes else msgid("Workspace: {root} (there is none yet; --yes makes it)")
@@ -105,19 +104,17 @@ def _disconnect(
     call: Call,
     machine: Machine,
     clients: list[str] | None,
-    workspace: Path | None,
     *,
     writes: bool,
     every_line: bool,
-    json: bool,
 ) -> None:
     """Take out of the clients' settings what `connect` put in, and nothing else."""
     found, refused = _changes(clients, [*machine.found(), *machine.left()], machine.removals)
     done = [one for one in found if one.kind != "absent"]
     if writes and (done or machine.paths.connections.exists()):
         machine.apply(found)
-        _forget_findings(call, workspace)
-    if json:
+        _forget_findings(call)
+    if call.json:
         call.show(as_json(_as_data(machine, found, refused, written=writes)))
     else:
         others = [one for one in found if one.elsewhere]
@@ -136,10 +133,10 @@ def _disconnect(
     _exit(refused)
 
 
+@command("hook", common=("workspace",))
 def hook(
     call: Call,  # noqa: ARG001 - as every command
     client: Annotated[str, Argument(meaning="claude-code or codex")],  # noqa: ARG001 - for the help
-    workspace: Folder = None,  # noqa: ARG001 - for the help
 ) -> None:
     """Answer a client's event on standard input; clients run it, and it always ends with 0."""
     raise BadRequest(
@@ -147,13 +144,13 @@ def hook(
     )  # entry.py answers an event; only a person at a terminal gets here
 
 
-def _machine(call: Call, workspace: Path | None, project: Path | None) -> Machine:
+def _machine(call: Call, project: Path | None) -> Machine:
     from ...protocol.paths import WorkspacePaths
     from ...storage.disk import RealDisk
     from ...storage.files import Files
     from ..connect.settings import Machine
 
-    root = call.root_of(workspace)
+    root = call.root()
     if root.exists() and not root.is_dir():
         raise BadRequest("--workspace", Text("{root} is a file, not a folder", root=root))
     if project is not None and not project.is_dir():
@@ -241,13 +238,13 @@ def _end(ends: tuple[str, str, str], changed: Sequence[Change], refused: Sequenc
     return msgid("Nothing was written.") if refused else none
 
 
-def _forget_findings(call: Call, workspace: Path | None) -> None:
+def _forget_findings(call: Call) -> None:
     """Forget what `doctor` found about the clients, which is no longer so."""
     from ...checks.check import Look
     from ...checks.table import forget
 
     with contextlib.suppress(SupervisorError, OSError):  # clients are disconnected from a workspace that can't be opened too
-        ws, now = call.opened(workspace, None)
+        ws, now = call.opened()
         forget(Look(ws, now, os.environ), "clients")
 
 
@@ -313,6 +310,3 @@ def _shown(change: Change) -> str:
     home = Path.home()
     paths = dict.fromkeys((change.wanted.path, change.file))
     return " → ".join(f"~/{path.relative_to(home)}" if path.is_relative_to(home) else str(path) for path in paths)
-
-
-COMMANDS: Final = {"connect": connect, "hook": hook}

@@ -27,7 +27,7 @@ from ...storage.files import Files
 from ...storage.os_errors import why_refused
 from ...storage.signals import on_signals
 from ...storage.texts import Text
-from .options import Json  # noqa: TC001 - the parser reads the annotations
+from .options import command
 from .parser import Option
 
 if TYPE_CHECKING:
@@ -139,19 +139,19 @@ class Fleet:
                 process.wait()
 
 
+@command("fleet", common=("json",))
 def fleet(
     call: Call,
     root: Annotated[
         Path | None,
         Option("--root", metavar="DIR", meaning="the folder of the workspaces (RECALLD_FLEET_ROOT)"),
     ] = None,
-    json: Json = False,
 ) -> None:
     """Run every workspace in a folder, each in a process of its own; it leaves in the next version."""
     folder = _root(root)
     files, stopping = Files(RealDisk()), threading.Event()
     files.make_folder(folder / FLEET)
-    parent = Fleet(folder, lambda sentence: call.say(sentence, 0), json=json)
+    parent = Fleet(folder, lambda sentence: call.say(sentence, 0), json=call.json)
     manager = ServiceManager(os.environ.get("NOTIFY_SOCKET", ""))
     try:
         with files.lock_for_life(folder / FLEET / "lock", wait_s=1.0):
@@ -187,6 +187,3 @@ def _root(given: Path | None) -> Path:
     if is_made(folder) and not (folder / FLEET).exists():
         raise BadRequest("--root", Text("{root} is a workspace itself; give the folder above it", root=folder))
     return folder
-
-
-COMMANDS: Final = {"fleet": fleet}

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 from ...storage.errors import BadRequest
 from ...storage.texts import Text, msgid
 from ...text.printable import shortened
-from .options import Folder, Json, Now  # noqa: TC001 - the parser reads the annotations
+from .options import command
 from .output import as_json, wire
 from .parser import Argument, Option
 
@@ -37,6 +37,7 @@ _ROLES: Final = {
 }
 
 
+@command("forget")
 def forget(
     call: Call,
     message: Annotated[str | None, Option("--message", meaning="one message, by its id")] = None,
@@ -47,9 +48,6 @@ def forget(
     file: Annotated[str | None, Option("--file", meaning="a dated file, a note or a picture, by its name")] = None,
     removed: Annotated[bool, Option("--removed", meaning="what you deleted or changed by hand, where it still stands")] = False,
     yes: Yes = False,
-    workspace: Folder = None,
-    now: Now = None,
-    json: Json = False,
 ) -> None:
     """Take words back, from every place of the workspace, for good; shows first what would go, and asks."""
     from ...operations import forget as operations
@@ -63,39 +61,37 @@ def forget(
     by, value = next(iter(given.items()))
 
     def ask(**more: Any) -> Forgotten:
-        return call.perform(operations.forget, operations.ForgetRequest(by=by, value=value, **more), workspace, now)
+        return call.perform(operations.forget, operations.ForgetRequest(by=by, value=value, **more))
 
     shown = ask()
-    if not json:
+    if not call.json:
         show_forgetting(call, shown, Text(_NONE.get(by, msgid("nothing to forget.")), value=value))
-    if shown.is_empty or not (yes or _wants(call, json=json)):
-        if json:
+    if shown.is_empty or not (yes or _wants(call)):
+        if call.json:
             call.show(as_json(asdict(shown)))
         elif not shown.is_empty:
             call.say(Text("nothing was forgotten; --yes forgets it without a question."), 0)
         return
     done = ask(yes=True, shown=shown.digest)
-    if json:
+    if call.json:
         call.show(as_json(asdict(done)))
     else:
         show_forgotten(call, done)
 
 
-def _wants(call: Call, *, json: bool) -> bool:
+def _wants(call: Call) -> bool:
     """Return whether the person wants it; nobody is asked who can't answer."""
-    if json or not (sys.stdin and sys.stdin.isatty()):
+    if call.json or not (sys.stdin and sys.stdin.isatty()):
         return False
     return call.confirm(Text("Forget this for good? It can't be undone."))
 
 
 def show_forgotten(call: Call, done: Forgotten) -> None:
     """Print how much was forgotten, or that the supervisor goes on with it."""
-    call.show(
-        call.render(
-            Text("forgotten: {amounts}", amounts=done.amounts)
-            if done.done
-            else Text("it is written down, and the supervisor goes on with it; `recalld status` says when it is done.")
-        )
+    call.tell(
+        Text("forgotten: {amounts}", amounts=done.amounts)
+        if done.done
+        else Text("it is written down, and the supervisor goes on with it; `recalld status` says when it is done.")
     )
 
 
@@ -127,23 +123,22 @@ def _role(call: Call, role: str) -> str:
     return call.render(Text(_ROLES[role])) if role in _ROLES else role
 
 
+@command("undo")
 def undo(
     call: Call,
     act: Annotated[str, Argument(meaning="an id of CHANGES.md, as in w-3f9a2c11; without it the newest is named")] = "",
-    workspace: Folder = None,
-    now: Now = None,
-    json: Json = False,
 ) -> None:
     """Take an act on memory back, as long as nothing was built on it."""
     from ...operations import undo as operations
 
-    done = call.perform(operations.undo, operations.UndoRequest(id=act), workspace, now)
+    done = call.perform(operations.undo, operations.UndoRequest(id=act))
     lines = [Text("undone: {what}", what=done.what) if done.done else Text("it was undone already; nothing changes.")]
     lines += [Text("  taken away: {text}", text=shortened(one)) for one in done.taken]
     lines += [Text("  there again: {text}", text=shortened(one)) for one in done.back]
-    call.show(as_json(asdict(done)) if json else "\n".join(map(call.render, lines)))
+    call.show(as_json(asdict(done)) if call.json else "\n".join(map(call.render, lines)))
 
 
+@command("prune")
 def prune(
     call: Call,
     summary_days: Annotated[
@@ -154,9 +149,6 @@ def prune(
         bool, Option("--keep-longterm/--no-keep-longterm", meaning="the long-term file stays in any case")
     ] = True,
     dry_run: Annotated[bool, Option("--dry-run", meaning="only name the files")] = False,
-    workspace: Folder = None,
-    now: Now = None,
-    json: Json = False,
 ) -> None:
     """Move old dated files to trash/ that a model's summary covers, and nothing else; nothing does it by itself."""
     from ...operations import prune as operations
@@ -164,8 +156,8 @@ def prune(
     request = operations.PruneRequest(
         summary_days=summary_days, recent_days=recent_days, keep_longterm=keep_longterm, dry_run=dry_run
     )
-    done = call.perform(operations.prune, request, workspace, now)
-    if json:
+    done = call.perform(operations.prune, request)
+    if call.json:
         call.show(as_json(wire(asdict(done))))
         return
     moved = (
@@ -197,6 +189,3 @@ def prune(
     )
     call.show("\n".join(lines))
     call.tell_undo()
-
-
-COMMANDS: Final = {"forget": forget, "undo": undo, "prune": prune}

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Annotated, Final
 from ...storage.errors import BadFile, BadRequest
 from ...storage.texts import Text, msgid
 from ...text.printable import printable_line
-from .options import Folder, Json, Now  # noqa: TC001 - the parser reads the annotations
+from .options import command
 from .output import as_json, progress, wire
 from .parser import Argument, Exit, Option
 
@@ -49,6 +49,7 @@ _MANY: Final = {
 }
 
 
+@command("import")
 def import_logs(
     call: Call,
     what: Annotated[str, Argument(metavar="[CLIENT|PATH]", meaning="a client, or a file, folder or ZIP archive")] = "",
@@ -56,28 +57,25 @@ def import_logs(
     branches: Annotated[bool, Option("--branches", meaning="also what was edited away, or answered anew")] = False,
     dates: Annotated[str, Option("--dates", meaning="WhatsApp's order of day and month: dmy, mdy or ymd")] = "",
     me: Annotated[str, Option("--me", meaning="your name in WhatsApp, Telegram or WeChat: its words are yours")] = "",
-    workspace: Folder = None,
-    now: Now = None,
-    json: Json = False,
 ) -> None:
     """Add conversations that other programs have kept; what is there already is not added twice."""
     from ...importing.run import bring_in
 
     if not what:
-        _show_clients(call, json=json)
+        _show_clients(call)
         return
     if dates and dates not in _ORDERS:
         raise BadRequest("--dates", Text("{value} is not allowed, give {allowed}", value=dates, allowed=", ".join(_ORDERS)))
     paths = _paths(what)
-    ws, at = call.opened(workspace, now)
+    ws, at = call.opened()
     is_whole, is_stopped = True, False
-    who = partial(_who, call, me, asks=not (dry_run or json))
+    who = partial(_who, call, me, asks=not (dry_run or call.json))
     for path in paths:
         with _control() as control:
             done = bring_in(
                 ws, Path(os.path.abspath(path)), at, control, branches=branches, dates=dates, who=who, dry_run=dry_run
             )
-        call.show(as_json(wire(asdict(done))) if json else _told(call, done, ws.zone, dry_run=dry_run))
+        call.show(as_json(wire(asdict(done))) if call.json else _told(call, done, ws.zone, dry_run=dry_run))
         if left := getattr(done, "unread", None):
             _tell_unread(call, sum(left.values()), getattr(done, "unread_file", None))
         is_stopped |= bool(getattr(done, "left", 0))
@@ -137,12 +135,12 @@ def _control() -> Iterator[Control]:
         yield Control(stop.is_set, shown)
 
 
-def _show_clients(call: Call, *, json: bool) -> None:
+def _show_clients(call: Call) -> None:
     """Show the clients of this machine that have logs, and how each is imported."""
     from ...importing.kinds import CLIENTS, labels, logs_of
 
     found = {kind.name: [str(path) for path in logs_of(kind, os.environ)] for kind in CLIENTS}
-    if json:
+    if call.json:
         call.show(as_json(found))
         return
     lines = [
@@ -309,6 +307,3 @@ def _told_talk(done: Imported, zone: ZoneInfo, *, dry_run: bool) -> list[Text]:
 
 def _counted(what: str, count: int) -> Text:
     return Text((_ONE if count == 1 else _MANY)[what], count=count)
-
-
-COMMANDS: Final = {"import": import_logs}

@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Final
+from typing import TYPE_CHECKING, Annotated
 
 from ...longterm.lines import DEFAULT_SOURCE
 from ...operations import long_term
 from ...storage.errors import BadRequest
 from ...storage.texts import Text, msgid
-from .options import Folder, Json, Kind, Now, Session  # noqa: TC001 - the parser reads the annotations
-from .output import as_json, as_text, wire
+from .options import Kind, Session, command
+from .output import as_json, wire
 from .parser import Argument, Option
 
 if TYPE_CHECKING:
     from .call import Call
 
 
+@command("write")
 def write(
     call: Call,
     text: Annotated[str, Argument(meaning="what to remember; several things are separated by ；")],
@@ -29,9 +30,6 @@ def write(
     ] = None,
     session: Session = "",
     chat: Kind = "",
-    workspace: Folder = None,
-    now: Now = None,
-    json: Json = False,
 ) -> None:
     """Add a line to the long-term memory; it is safe when the command returns."""
     if replaces is not None and not replaces.strip():  # a variable of a shell that is empty
@@ -39,27 +37,28 @@ def write(
             "--replaces",
             Text("{ref!r} names no line, and nothing was changed; give number and digest, as in 42@1f3a9c0d", ref=replaces),
         )
-    call.opened_made(workspace, now)
+    call.opened_made()
     request = long_term.WriteRequest(content=text, source=source, replaces=replaces or "", item=item)
-    made = call.perform(long_term.write, request, workspace, now, session, chat)
+    made = call.perform(long_term.write, request, session, chat)
     if not made.is_shown:
         from ..tools.definitions import not_shown
 
-        ws, at = call.opened(workspace, now)
+        ws, at = call.opened()
         note = not_shown(call.caller(at, session, chat).audience(ws))
         fields = {"path": made.path, "total": made.total, "new": made.is_new, "note": note}
-        call.show(as_json(fields) if json else "\n".join(map(call.render, (Text("written to memory."), note))))
-    elif json:
+        call.show(as_json(fields) if call.json else "\n".join(map(call.render, (Text("written to memory."), note))))
+    elif call.json:
         fields = {"path": made.path, "line": made.line, "total": made.total, "digest": made.digest, "new": made.is_new}
         fields |= {name: ref for name in ("replaced", "others") if (ref := getattr(made, name))}
         call.show(as_json(fields | ({"act": call.acts[0]} if call.acts else {})))
     else:
-        call.show(call.render(made.told()))
+        call.tell(made.told())
         for sentence in made.told_replaced():
-            call.show(call.render(sentence))
+            call.tell(sentence)
         call.tell_undo()
 
 
+@command("read")
 def read(
     call: Call,
     line: Annotated[int | None, Argument(meaning="one line, by its number")] = None,
@@ -71,22 +70,19 @@ def read(
     ] = False,
     session: Session = "",
     chat: Kind = "",
-    workspace: Folder = None,
-    now: Now = None,
-    json: Json = False,
 ) -> None:
     """Print lines of the long-term memory, numbered as `delete` takes them; without any option the last ten."""
     if sum((line is not None, (start, end) != (None, None), recent is not None, stats)) > 1:
         raise BadRequest("read", Text("it takes a line, or --start and --end, or --recent, or --stats"))
     if stats:
-        counts = call.perform(long_term.stats, long_term.StatsRequest(), workspace, now, session, chat)
+        counts = call.perform(long_term.stats, long_term.StatsRequest(), session, chat)
         shown = wire({**counts, "date_range": counts["date_range"] or None})
-        call.show(as_json(counts) if json else as_text(shown, call.renderer()))
+        call.answer(counts, shown)
         return
     first = line if line is not None else start
     request = long_term.ReadRequest(start=first, end=end, recent=10 if recent is None else recent)
-    found = call.perform(long_term.read, request, workspace, now, session, chat)
-    if json:
+    found = call.perform(long_term.read, request, session, chat)
+    if call.json:
         lines = [{"line": one.number, "text": one.text, "digest": one.digest} for one in found.lines]
         call.show(as_json({"path": found.path, "total": found.total, "lines": lines}))
     elif found.lines:
@@ -95,22 +91,21 @@ def read(
         call.say(Text("the long-term memory is empty."), 0)
 
 
+@command("delete")
 def delete(
     call: Call,
     lines: Annotated[list[str], Argument(meaning="number and digest, as in 42@1f3a9c0d; `read` shows them")],
     session: Session = "",
     chat: Kind = "",
-    workspace: Folder = None,
-    now: Now = None,
-    json: Json = False,
 ) -> None:
     """Delete lines of the long-term memory; none of them if one has changed."""
-    done = call.perform(long_term.delete, long_term.DeleteRequest(lines=lines), workspace, now, session, chat)
+    done = call.perform(long_term.delete, long_term.DeleteRequest(lines=lines), session, chat)
     fields = {"deleted": done.count, "total": done.total}
-    call.show(as_json({"path": done.path, **fields}) if json else as_text(fields, call.renderer()))
+    call.answer({"path": done.path, **fields}, fields)
     call.tell_undo()
 
 
+@command("invalidate")
 def invalidate(
     call: Call,
     target: Annotated[
@@ -118,40 +113,33 @@ def invalidate(
         Argument(meaning="42@1f3a9c0d, the id of a message, or a line of a summary: memory/summary/2026-01-15.md#L7"),
     ],
     reason: Annotated[str, Option("--reason", meaning="why it is no longer true")] = "",
-    workspace: Folder = None,
-    now: Now = None,
-    json: Json = False,
 ) -> None:
     """End what is no longer true; it stays, and is shown only where the past is asked for."""
     request = long_term.InvalidateRequest(target=target, reason=reason)
-    done = call.perform(long_term.invalidate, request, workspace, now)
-    if json:
+    done = call.perform(long_term.invalidate, request)
+    if call.json:
         call.show(as_json({"place": done.place, "text": done.text, "until": str(done.until)}))
     else:
-        call.show(
-            call.render(
-                Text(
-                    "{place} is no longer true from {until} on; it is shown only where the past is asked for.",
-                    place=done.place,
-                    until=str(done.until),
-                )
+        call.tell(
+            Text(
+                "{place} is no longer true from {until} on; it is shown only where the past is asked for.",
+                place=done.place,
+                until=str(done.until),
             )
         )
         call.tell_undo()
 
 
+@command("summarize")
 def summarize(
     call: Call,
     session: Annotated[str, Option("--session", meaning='the session\'s name, as its messages have it; "": those without')],
     again: Annotated[bool, Option("--again", meaning="all of it, not only what is new")] = False,
-    workspace: Folder = None,
-    now: Now = None,
-    json: Json = False,
 ) -> None:
     """Write a session, or what is new in it, as one line of the long-term memory."""
     request = long_term.SummarizeRequest(session=session, again=again)
-    made = call.perform(long_term.summarize, request, workspace, now)
-    if json:
+    made = call.perform(long_term.summarize, request)
+    if call.json:
         fields: dict[str, object] = {"session": session, "line": None, "new": False}
         if made:
             fields |= {"line": made.line, "new": made.is_new, "path": made.path}
@@ -160,13 +148,4 @@ def summarize(
     elif made is None:
         call.say(Text("nothing in this session is new and worth a line; `--again` takes all of it."), 0)
     else:
-        call.show(call.render(made.told(msgid("saved to memory, line {line} ({total} in all)"))))
-
-
-COMMANDS: Final = {
-    "write": write,
-    "delete": delete,
-    "invalidate": invalidate,
-    "summarize": summarize,
-    "read": read,
-}
+        call.tell(made.told(msgid("saved to memory, line {line} ({total} in all)")))

@@ -17,13 +17,14 @@ from ...storage.errors import BadRequest
 from ...storage.texts import Text
 from ..locate import named_workspace, version, without_workspace
 from .call import exit_code_of, typed
-from .options import Folder, Now  # noqa: TC001 - the parser reads the annotations
-from .parser import COMPLETE, Command, Exit, Group, HelpWanted, Option, UsageFault, read_options
+from .options import COMMANDS, COMMON
+from .parser import COMPLETE, Command, Exit, Group, HelpWanted, Option, Parameter, UsageFault, read_options
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
     from .call import Call
+    from .parser import Declared
 
 #: The headings of the list of commands, those of every day first, and below each its commands with their modules; what has
 #: commands below it also with what it is about.
@@ -136,7 +137,7 @@ def _commands() -> dict[str, Command | Group]:
     commands = {name: _command(name, place) for name, place in places.items()}
 
     def aliases() -> dict[str, Command | Group]:
-        rebuild = Command(lambda: _functions("admin")["index rebuild"])
+        rebuild = Command(partial(_declared, "admin", "index rebuild"))
         return {**{name: commands[name] for name in ("status", "search", "prune")}, "index": rebuild}
 
     # the names that four commands had before they were recalld's own
@@ -146,34 +147,30 @@ def _commands() -> dict[str, Command | Group]:
 
 def _command(name: str, place: str | tuple[str, str]) -> Command | Group:
     if isinstance(place, str):
-        return Command(lambda: _functions(place)[name], hidden=name in HIDDEN)
+        return Command(partial(_declared, place, name), hidden=name in HIDDEN)
     module, meaning = place
     begin = f"{name} "
 
     def load() -> dict[str, Command | Group]:
-        below = (words for words in _functions(module) if words.startswith(begin))
-        return {words.removeprefix(begin): Command(partial(_functions(module).__getitem__, words)) for words in below}
+        import_module(f"{__package__}.{module}")
+        below = (words for words in COMMANDS if words.startswith(begin))
+        return {words.removeprefix(begin): Command(partial(_declared, module, words)) for words in below}
 
     return Group(meaning, load, hidden=name in HIDDEN)
 
 
-def _functions(module: str) -> dict[str, Callable[..., int | None]]:
-    """Return the functions of the commands of a module, by the words of the command."""
-    commands: dict[str, Callable[..., int | None]] = import_module(f"{__package__}.{module}").COMMANDS
-    return commands
+def _declared(module: str, words: str) -> Declared:
+    """Return the command of these words as its module declares it."""
+    import_module(f"{__package__}.{module}")
+    return COMMANDS[words]
 
 
-def _before(
-    call: Call,
-    workspace: Folder = None,
-    now: Now = None,
-    is_version: Annotated[bool, Option("--version", meaning="print the version")] = False,
-) -> None:
-    """Take the options before the command."""
-    if is_version:
-        print(version())
-        raise Exit
-    call.given_workspace, call.given_now = workspace, now
+#: What may be given before the command.
+_BEFORE: Final = (
+    COMMON["workspace"],
+    COMMON["now"],
+    Parameter("is_version", Annotated[bool, Option("--version", meaning="print the version")], False),
+)
 
 
 class _CommandLine(Group):
@@ -181,12 +178,15 @@ class _CommandLine(Group):
 
     def __init__(self) -> None:
         super().__init__("The memory of a long-running local assistant, kept in files a person can read.", _commands)
-        self.params = Command(lambda: _before).params
+        self.params = _BEFORE
 
     def run(self, call: Call, words: Sequence[str], path: str) -> int:
         """Take the options before the command, run it and return its exit code."""
         values, rest = read_options(self.params, words, path, until_command=True)
-        _before(call, **values)
+        if values.pop("is_version", False):
+            print(version())
+            raise Exit
+        call.take(**values)
         return super().run(call, rest, path)
 
 

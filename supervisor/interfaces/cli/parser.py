@@ -15,8 +15,12 @@ from ...storage.texts import Text
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
+    from typing import TypeAlias
 
     from .call import Call
+
+    #: A command as its module declares it: its function, and which options of most commands it takes, too.
+    Declared: TypeAlias = tuple[Callable[..., int | None], Sequence["Parameter"]]
 
 HELP: Final = "--help"
 #: The variable that the scripts of `recalld completion` set when they ask.
@@ -117,14 +121,13 @@ class Parameter:
 
 
 class Command:
-    """A command: its function, and the parameters that the function declares."""
+    """A command: its function, and the parameters that it takes; its module is loaded when these are asked for."""
 
-    def __init__(self, load: Callable[[], Callable[..., int | None]], *, hidden: bool = False) -> None:
+    def __init__(self, load: Callable[[], Declared], *, hidden: bool = False) -> None:
         self._load, self.hidden = load, hidden
 
     @cached_property
-    def function(self) -> Callable[..., int | None]:
-        """The function; its module is loaded when it is asked for."""
+    def _declared(self) -> Declared:
         return self._load()
 
     @property
@@ -132,24 +135,29 @@ class Command:
         """What it does, in English."""
         from inspect import cleandoc
 
-        return cleandoc(self.function.__doc__ or "")
+        return cleandoc(self._declared[0].__doc__ or "")
 
     @cached_property
     def params(self) -> list[Parameter]:
-        """What may be given, in the order of the help."""
-        code, scope = self.function.__code__, self.function.__globals__
+        """What may be given, in the order of the help: what the function takes, then the options of most commands."""
+        function, common = self._declared
+        code, scope = function.__code__, function.__globals__
         names = code.co_varnames[1 : code.co_argcount]  # the first is the call
-        defaults = self.function.__defaults__ or ()
+        defaults = function.__defaults__ or ()
         given = (*[_REQUIRED] * (len(names) - len(defaults)), *defaults)
-        annotations = self.function.__annotations__
-        return [
+        annotations = function.__annotations__
+        parameters = [
             Parameter(name, eval(annotations[name], scope), default)  # noqa: S307 - an annotation of this package
             for name, default in zip(names, given, strict=True)
         ]
+        return [*parameters, *common]
 
     def run(self, call: Call, words: Sequence[str], path: str) -> int:
         """Read the words behind the name of the command, run it and return its exit code."""
-        return self.function(call, **self.read(words, path)) or 0
+        function, common = self._declared
+        values = self.read(words, path)
+        call.take(**{param.name: values.pop(param.name) for param in common})
+        return function(call, **values) or 0
 
     def read(self, words: Sequence[str], path: str) -> dict[str, Any]:
         """Return the values that are given, with the defaults of the others; UsageFault for words that are wrong."""

@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import os
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Annotated, Any, Final
+from typing import TYPE_CHECKING, Annotated, Any
 
 from ...storage.errors import BadConfig, BadRequest, NoService
 from ...storage.texts import Text
-from .options import Folder, Json  # noqa: TC001 - the parser reads the annotations
-from .output import Word, as_json, as_text, word
+from .options import command
+from .output import Word, as_json, word
 from .parser import Argument, Exit, Option
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from pathlib import Path
     from typing import TypeVar
 
     from ...pool.connection import Broker
@@ -27,6 +26,7 @@ if TYPE_CHECKING:
 Address = Annotated[str, Option("--broker", meaning="the address of its Redis; else pool.url of the workspace")]
 
 
+@command("pool key", common=())
 def pool_key(call: Call) -> None:
     """Print a new key for RECALLD_POOL_KEY, which hosts and workers of a pool share."""
     from ...host.workers import check_installed
@@ -37,7 +37,8 @@ def pool_key(call: Call) -> None:
     call.show(new_key())
 
 
-def pool_status(call: Call, broker: Address = "", workspace: Folder = None, json: Json = False) -> None:
+@command("pool status", common=("workspace", "json"))
+def pool_status(call: Call, broker: Address = "") -> None:
     """Show who is there, what waits, what was spent today, and what was refused."""
 
     def stand(at: Broker) -> dict[str, Any]:
@@ -45,31 +46,32 @@ def pool_status(call: Call, broker: Address = "", workspace: Folder = None, json
 
         return asdict(standing_of(at))
 
-    found = _at(call, broker, workspace, stand)
-    call.show(as_json(found) if json else as_text(_rows(found), call.renderer()))
+    found = _at(call, broker, stand)
+    call.answer(found, _rows(found))
 
 
 def _rows(found: dict[str, Any]) -> dict[str, object]:
     """Return how the pool stands in sentences."""
     from ...pool.sealing import refusal
 
-    refused = found.pop("refused")
     return {
-        **found,
+        **{name: value for name, value in found.items() if name != "refused"},
         "paused": [Text("{name}: {seconds} s more", name=name, seconds=left) for name, left in found["paused"].items()],
         "spent": [
             Text("{name}: {calls} calls, {money} of money", name=name, **spent) for name, spent in found["spent"].items()
         ],
-        "refusedTasks": [Text("{why} ({count} today)", count=count, why=refusal(why)) for why, count in refused.items()],
+        "refusedTasks": [
+            Text("{why} ({count} today)", count=count, why=refusal(why)) for why, count in found["refused"].items()
+        ],
     }
 
 
+@command("pool pause", common=("workspace",))
 def pool_pause(
     call: Call,
     profile: Annotated[str, Argument(meaning="the name of its section in pool.toml")],
     seconds: Annotated[int, Option("--seconds", least=0, meaning="for how long; 0 ends a pause")] = 3_600,
     broker: Address = "",
-    workspace: Folder = None,
 ) -> None:
     """Leave a model of the pool alone for a while; tasks wait in their files."""
 
@@ -83,16 +85,17 @@ def pool_pause(
             )
         pause(at, profile, seconds)
 
-    _at(call, broker, workspace, act)
+    _at(call, broker, act)
     said = (
         Text("the model of {name} is left alone for {seconds} s", name=profile, seconds=seconds)
         if seconds > 0
         else Text("the model of {name} is asked again", name=profile)
     )
-    call.show(call.renderer()(said))
+    call.tell(said)
 
 
-def pool_flush(call: Call, broker: Address = "", workspace: Folder = None) -> None:
+@command("pool flush", common=("workspace",))
+def pool_flush(call: Call, broker: Address = "") -> None:
     """Forget everything that the pool holds; nothing is lost, and calls that run are paid."""
 
     def act(at: Broker) -> int:
@@ -100,18 +103,18 @@ def pool_flush(call: Call, broker: Address = "", workspace: Folder = None) -> No
 
         return flush(at)
 
-    count = _at(call, broker, workspace, act)
-    call.show(call.renderer()(Text("{count} keys deleted; what was out is offered again", count=count)))
+    count = _at(call, broker, act)
+    call.tell(Text("{count} keys deleted; what was out is offered again", count=count))
 
 
-def show_pool(call: Call, root: Path, *, json: bool) -> bool:
-    """Show what `doctor --broker` finds of the pool of the workspace at *root*; return whether all is well."""
+def show_pool(call: Call) -> bool:
+    """Show what `doctor --broker` finds of the pool of the workspace; return whether all is well."""
 
     def look(at: Broker) -> list[tuple[str, Text]]:
         from ...pool.sealing import Seal
         from ...pool.standing import echo, standing_of
 
-        seal = Seal.of(_keys(call, root).key_env, os.environ)
+        seal = Seal.of(_keys(call).key_env, os.environ)
         bad = [("bad", why) for why in at.unfit()]
         stands = standing_of(at)
         facts = {"server": stands.server, "version": stands.version, "slots": stands.slots}
@@ -134,7 +137,7 @@ def show_pool(call: Call, root: Path, *, json: bool) -> bool:
     from ...pool.pool import PoolAway
 
     try:
-        found = _of_pool(call, "", root, look)
+        found = _of_pool(call, "", look, of_workspace=True)
     except PoolAway as away:
         found = [("bad", away.args[0])]
     except BadConfig as error:
@@ -142,44 +145,40 @@ def show_pool(call: Call, root: Path, *, json: bool) -> bool:
     render = call.renderer()
     rows = [{"state": state, "why": str(why)} for state, why in found]
     shown = (f"{render(word(state))}  {render(why)}" for state, why in found)
-    call.show(as_json({"checks": rows}) if json else "\n".join(shown))
+    call.show(as_json({"checks": rows}) if call.json else "\n".join(shown))
     return all(state == "good" for state, _ in found)
 
 
-def _at(call: Call, address: str, workspace: Path | None, act: Callable[[Broker], T]) -> T:
+def _at(call: Call, address: str, act: Callable[[Broker], T]) -> T:
     """Return what *act* returns for the pool; where it is away the command ends with one sentence."""
     from ...pool.pool import PoolAway
 
     try:
-        return _of_pool(call, address, workspace, act)
+        return _of_pool(call, address, act)
     except PoolAway as away:
         raise Exit(call.say(Text("{why}.", why=away.args[0]), NoService.exit_code)) from None
 
 
-def _of_pool(call: Call, address: str, workspace: Path | None, act: Callable[[Broker], T]) -> T:
-    """Return what *act* returns for the pool; PoolAway where it is away, BadConfig where none is configured."""
+def _of_pool(call: Call, address: str, act: Callable[[Broker], T], *, of_workspace: bool = False) -> T:
+    """
+    Return what *act* returns for the pool; PoolAway where it is away, BadConfig where none is configured.
+
+    *of_workspace*: the pool is that of the workspace, whatever the variables say.
+    """
     from ...host.workers import check_installed
 
     check_installed()
     from ...pool.connection import Broker
 
     url, prefix = address or os.environ.get("RECALLD_POOL_URL", ""), os.environ.get("RECALLD_POOL_PREFIX", "recalld")
-    if not address and (workspace is not None or not url):
-        keys = _keys(call, workspace)
+    if not address and (of_workspace or call.given_workspace or not url):
+        keys = _keys(call)
         url, prefix = keys.url, keys.prefix
     if not url:
         raise BadConfig("pool.url", Text("no pool is configured; set pool.url, or give --broker"))
     return act(Broker(url, prefix))
 
 
-def _keys(call: Call, workspace: Path | None) -> Pool:
-    ws, _ = call.opened_made(workspace, None)
+def _keys(call: Call) -> Pool:
+    ws, _ = call.opened_made()
     return ws.config.pool
-
-
-COMMANDS: Final = {
-    "pool key": pool_key,
-    "pool status": pool_status,
-    "pool pause": pool_pause,
-    "pool flush": pool_flush,
-}

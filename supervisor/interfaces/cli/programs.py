@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from pathlib import Path  # noqa: TC003 - the parser reads the annotations
-from typing import TYPE_CHECKING, Annotated, Final
+from typing import TYPE_CHECKING, Annotated
 
 from ...storage.disk import RealDisk
 from ...storage.errors import BadRequest
 from ...storage.files import Files
 from ...storage.texts import Text, msgid
-from .options import Json  # noqa: TC001 - the parser reads the annotations
+from .options import command
 from .output import as_json
 from .parser import Argument, Option
-from .unit import COMMANDS as COMMANDS_OF_UNIT
 from .unit import System, real
 
 if TYPE_CHECKING:
@@ -21,6 +20,7 @@ if TYPE_CHECKING:
     from .call import Call
 
 
+@command("service add", common=("json",))
 def service_add(
     call: Call,
     kind: Annotated[str, Argument(metavar="worker", meaning="what runs")],
@@ -31,7 +31,6 @@ def service_add(
     system: System = "",
     memory_max: Annotated[str, Option("--memory-max", metavar="SIZE", meaning="the memory it may use, as 400M")] = "",
     dry_run: Annotated[bool, Option("--dry-run", meaning="show the unit and the commands, change nothing")] = False,
-    json: Json = False,
 ) -> None:
     """Run a worker of a pool as a service, now and whenever the machine starts."""
     from ...checks.install import install_program
@@ -46,31 +45,28 @@ def service_add(
     wanted = PoolWorker(real(pool_file), real(env_file) if env_file else None, system, memory_max)
     wanted.text()
     if dry_run:
-        _show(call, wanted, systemd, json=json)
+        _show(call, wanted, systemd)
         return
     systemd.check()
     if wanted.env_file:
         check_key(wanted.env_file, "--env-file")
     install_program(wanted, systemd, Files(RealDisk()))
     command = " ".join(systemd.command("status", wanted.unit))
-    call.show(
-        as_json({"unit": wanted.unit})
-        if json
-        else call.render(
-            Text(
-                msgid("{unit} runs now, and whenever the machine starts; `{command}` says how it is.", "program"),
-                unit=wanted.unit,
-                command=command,
-            )
-        )
+    call.answer(
+        {"unit": wanted.unit},
+        Text(
+            msgid("{unit} runs now, and whenever the machine starts; `{command}` says how it is.", "program"),
+            unit=wanted.unit,
+            command=command,
+        ),
     )
 
 
+@command("service remove", common=("json",))
 def service_remove(
     call: Call,
     kind: Annotated[str, Argument(metavar="worker|fleet|gateway", meaning="what is stopped")],
     system: System = "",
-    json: Json = False,
 ) -> None:
     """Stop a worker of a pool, or an old fleet or gateway, and remove its unit; the workspaces stay."""
     from ...checks.install import remove_program
@@ -81,9 +77,7 @@ def service_remove(
     unit, systemd = unit_of(kind), Systemd(system)
     systemd.check()
     remove_program(unit, systemd, Files(RealDisk()))
-    call.show(
-        as_json({"unit": unit}) if json else call.render(Text("{unit} is gone; the workspaces are as they were.", unit=unit))
-    )
+    call.answer({"unit": unit}, Text("{unit} is gone; the workspaces are as they were.", unit=unit))
 
 
 def _check_kind(kind: str, kinds: tuple[str, ...]) -> None:
@@ -93,7 +87,7 @@ def _check_kind(kind: str, kinds: tuple[str, ...]) -> None:
         )
 
 
-def _show(call: Call, wanted: PoolWorker, systemd: Systemd, *, json: bool) -> None:
+def _show(call: Call, wanted: PoolWorker, systemd: Systemd) -> None:
     """Print the unit and the commands of an installation."""
     units = {str(systemd.folder / wanted.unit): wanted.text().decode()}
     commands = [
@@ -101,10 +95,7 @@ def _show(call: Call, wanted: PoolWorker, systemd: Systemd, *, json: bool) -> No
         systemd.command("enable", wanted.unit),
         systemd.command("restart", wanted.unit),
     ]
-    if json:
+    if call.json:
         call.show(as_json({"units": units, "commands": commands}))
         return
     call.show("\n".join([*(f"# {path}\n{text}" for path, text in units.items()), *map(" ".join, commands)]))
-
-
-COMMANDS: Final = {**COMMANDS_OF_UNIT, "service add": service_add, "service remove": service_remove}

@@ -9,7 +9,7 @@ from ...operations import recall
 from ...protocol.attachments import digest_in_name
 from ...storage.texts import Text
 from ..search_notes import NOT_ASKED, refs_of, why_no_hits, why_not_whole
-from .options import Folder, Json, Kind, Now, Session  # noqa: TC001 - the parser reads the annotations
+from .options import Kind, Session, command
 from .output import as_json, receipt_text, replay_text
 from .parser import Argument, Option
 
@@ -34,6 +34,7 @@ Query = Annotated[str | None, Option("--query", meaning="the input; without it, 
 _EVERY: Final = 1_000_000_000  # more lines than any file has
 
 
+@command("inject")
 def inject(
     call: Call,
     query: Query = None,
@@ -43,19 +44,16 @@ def inject(
         list[str] | None, Option("--known", meaning="the id of a message that you send yourself; repeatable")
     ] = None,
     project: Annotated[str, Option("--project", metavar="DIR", meaning="the folder in which it is asked")] = "",
-    workspace: Folder = None,
-    now: Now = None,
-    json: Json = False,
 ) -> None:
     """Print the memory block for an input, and nothing else."""
     request = recall.InjectRequest(question=query, known=known or (), project=project)
-    made = call.perform(recall.inject, request, workspace, now, session, chat)
+    made = call.perform(recall.inject, request, session, chat)
     if not made.memory:
         left_out = {why for _, why in made.left_out} | ({"group"} if made.receipt.chat != "direct" else set())
         call.say(_why_empty(made.result, left_out) if made.receipt.question.strip() else _NOT_ASKED, 0)
     elif not_whole := why_not_whole(made.result):
         call.say(not_whole, 0)
-    if json:
+    if call.json:
         hits = [_hit(hit) for hit in made.shown]
         fields = {"turn": made.id, "text": made.memory, "tokens": made.memory_tokens, "hits": hits}
         call.show(as_json({**fields, "unsearched": call.render(made.result.unsearched)}))
@@ -63,6 +61,7 @@ def inject(
         call.show(made.memory.rstrip("\n"))
 
 
+@command("context")
 def context(
     call: Call,
     query: Query = None,
@@ -70,83 +69,74 @@ def context(
     text: Annotated[bool, Option("--text", meaning="as text, in place of messages as JSON")] = False,
     session: Session = "",
     chat: Kind = "",
-    workspace: Folder = None,
-    now: Now = None,
-    json: Json = False,
 ) -> None:
     """Print the whole turn, memory and recent history in their budgets, as chat-completions messages."""
-    made = call.perform(recall.context, recall.ContextRequest(question=query, system=system), workspace, now, session, chat)
+    made = call.perform(recall.context, recall.ContextRequest(question=query, system=system), session, chat)
     if not_whole := why_not_whole(made.result):
         call.say(not_whole, 0)
-    if text and not json:
+    if text and not call.json:
         call.show("\n\n".join(f"{message['role']}: {message['content']}" for message in made.messages))
     else:
         call.show(as_json(list(made.messages)))
 
 
+@command("search")
 def search(
     call: Call,
     query: Annotated[str, Argument(meaning="words, a sentence, a date")],
-    workspace: Folder = None,
-    now: Now = None,
-    json: Json = False,
     limit: Annotated[int, Option("--limit", least=1, meaning="hits at most")] = 10,
     session: Session = "",
     chat: Kind = "",
 ) -> None:
     """Find memories: path, lines, score."""
-    where = workspace, now, session, chat
+    where = session, chat
     found = call.perform(recall.search, recall.SearchRequest(query=query, limit=limit), *where)
     if not found.hits:
         call.say(_why_empty(found) if query.strip() else NOT_ASKED, 0)
     elif not_whole := why_not_whole(found):
         call.say(not_whole, 0)
-    if json:
+    if call.json:
         refs = refs_of(found.hits, lambda: _long_term_lines(call, *where))
         call.show(as_json([_hit(hit) | ({"ref": ref} if ref else {}) for hit, ref in zip(found.hits, refs, strict=True)]))
-    for hit in () if json else found.hits:
+    for hit in () if call.json else found.hits:
         line = " ".join(hit.unit.text.split())
         score = "" if hit.score is None else f"{hit.score:6.2f}  "
         call.show(f"{score}{hit.unit.citation}  {line[:160]}")
 
 
+@command("get")
 def get(
     call: Call,
     path: Annotated[str, Argument(meaning="memory/2026-01-28-deploy.md, with or without #L4-L6,L9")],
     start: Annotated[int, Option("--from", meaning="first line, from 1")] = 1,
     lines: Annotated[int | None, Option("--lines", meaning="how many")] = None,
-    workspace: Folder = None,
-    now: Now = None,
-    json: Json = False,
     session: Session = "",
     chat: Kind = "",
 ) -> None:
     """Print exact lines of a memory file."""
     request = recall.GetRequest(path=path, start=start, lines=lines)
-    found = call.perform(recall.get, request, workspace, now, session, chat)
-    if not json and digest_in_name(path) and not (session or chat):  # an absolute path opens from any folder
-        found = replace(found, text=found.text.replace(path, str(call.opened(workspace, now)[0].paths.root / path)))
-    call.show(as_json(asdict(found)) if json else found.text)
+    found = call.perform(recall.get, request, session, chat)
+    if not call.json and digest_in_name(path) and not (session or chat):  # an absolute path opens from any folder
+        found = replace(found, text=found.text.replace(path, str(call.opened()[0].paths.root / path)))
+    call.show(as_json(asdict(found)) if call.json else found.text)
 
 
+@command("why")
 def why(
     call: Call,
     turn: Annotated[str | None, Argument(meaning="a turn's id; without it, the newest")] = None,
     replay: Annotated[bool, Option("--replay", meaning="also what would be shown now, and the difference")] = False,
-    workspace: Folder = None,
-    now: Now = None,
-    json: Json = False,
 ) -> None:
     """Show what was put before the assistant in a turn, what was not, and why."""
     request = recall.WhyRequest(turn=turn)
-    again = call.perform(recall.replay, request, workspace, now) if replay else None
-    receipt = again.receipt if again else call.perform(recall.why, request, workspace, now)
-    if json:
+    again = call.perform(recall.replay, request) if replay else None
+    receipt = again.receipt if again else call.perform(recall.why, request)
+    if call.json:
         call.show(as_json(asdict(again or receipt)))
     else:
         from ...recall.embedders import words_alone
 
-        missed = words_alone(call.opened(workspace, now)[0].config, receipt.how)
+        missed = words_alone(call.opened()[0].config, receipt.how)
         call.show(replay_text(again, call.renderer()) if again else receipt_text(receipt, call.renderer(), missed))
 
 
@@ -171,6 +161,3 @@ def _why_empty(found: SearchResult, left_out: Collection[str] = ()) -> str:
     if found.hits:
         return _LEFT_OUT["known" if _SHOWN_ELSEWHERE.issuperset(left_out) else "size"]
     return why_no_hits(found)
-
-
-COMMANDS: Final = {"inject": inject, "context": context, "search": search, "get": get, "why": why}

@@ -7,15 +7,15 @@ import sys
 import threading
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Final
+from typing import TYPE_CHECKING, Annotated
 
 from ...operations import upkeep
 from ...storage.clock import clock_from, fixed_clock, to_wire, utc_now
 from ...storage.errors import BadRequest, Busy, SupervisorError
 from ...storage.texts import Text
 from .call import Call, refuse_other_chats
-from .options import Folder, Json, Now  # noqa: TC001 - the parser reads the annotations
-from .output import as_json, as_text, in_local_times, tree
+from .options import command
+from .output import as_json, in_local_times, tree
 from .parser import Argument, Exit, Option
 
 if TYPE_CHECKING:
@@ -25,37 +25,33 @@ if TYPE_CHECKING:
     from ...workspace import Workspace
 
 
+@command("init")
 def init(
     call: Call,
     path: Annotated[Path | None, Argument(metavar="[PATH]", meaning="the folder; the same as -w")] = None,
-    workspace: Folder = None,
-    now: Now = None,
-    json: Json = False,
 ) -> None:
     """Make a workspace; existing files are never changed."""
     from ...protocol.making import make_workspace
     from ...workspace import open_workspace
 
-    call.moment(now)
-    named = workspace or call.given_workspace
+    call.moment()
+    named = call.given_workspace
     if path and named and path.expanduser().resolve() != named.expanduser().resolve():
         raise BadRequest("init", Text("PATH and -w name two folders; give one"))
-    root = call.root_of(path or workspace)
+    root = call.root(path)
     is_new = make_workspace(root, os.environ, call.language)
     ws = open_workspace(root, os.environ, utc_now)
     call.workspace = ws
     ws.prepare()
-    if json:
+    if call.json:
         call.show(as_json({"workspace": str(root), "new": is_new, "timezone": ws.config.archive.timezone}))
     else:
         call.show(tree(root, call.renderer()))
 
 
+@command("run")
 def run(
     call: Call,
-    workspace: Folder = None,
-    now: Now = None,
-    json: Json = False,
     once: Annotated[bool, Option("--once", meaning="write every message to its dated file now, and end")] = False,
     until_settled: Annotated[bool, Option("--until-settled", meaning="do all that is due, and end")] = False,
     no_worker: Annotated[bool, Option("--no-worker", meaning="never start a worker")] = False,
@@ -64,14 +60,14 @@ def run(
     if once:
         if until_settled:
             raise BadRequest("run", Text("it takes --once or --until-settled, not both"))
-        _archive(call, workspace, now, json=json)
+        _archive(call)
         return
     from ...host.alarm import Alarm
     from ...protocol.making import check_made
     from ..serve import serve
 
-    at = call.moment(now)
-    root = call.root_of(workspace)
+    at = call.moment()
+    root = call.root()
     if not until_settled:
         with Alarm.of(os.environ).last_words(call.render):
             if os.environ.get("NOTIFY_SOCKET"):  # a service manager started this process
@@ -80,12 +76,12 @@ def run(
                 check_made(root)
                 refuse_open_keys(root, os.environ)
             _make(call, root)
-            serve(root, utc_now if at is None else clock_from(at), json=json, has_worker=not no_worker)
+            serve(root, utc_now if at is None else clock_from(at), json=call.json, has_worker=not no_worker)
         return
-    _settle(call, root, at, json=json, has_worker=not no_worker)
+    _settle(call, root, at, has_worker=not no_worker)
 
 
-def _settle(call: Call, root: Path, at: datetime | None, *, json: bool, has_worker: bool) -> None:
+def _settle(call: Call, root: Path, at: datetime | None, *, has_worker: bool) -> None:
     """Do all that is due, and print what was done."""
     from ...host.background import LOCK_WAIT
     from ...host.round import until_settled
@@ -107,7 +103,7 @@ def _settle(call: Call, root: Path, at: datetime | None, *, json: bool, has_work
         total = until_settled(ws, clock(), workers, control)
         if not stop.is_set():  # without a prepared backend the first question would have to build the index
             ws.attempt("index", lambda: ws.searcher.refresh_whole(LOCK_WAIT.total_seconds(), control), None)
-    _print_total(call, ws, total, json=json, has_worker=has_worker)
+    _print_total(call, ws, total, has_worker=has_worker)
 
 
 def _make(call: Call, root: Path) -> None:
@@ -131,7 +127,7 @@ def _make(call: Call, root: Path) -> None:
             )
 
 
-def _print_total(call: Call, ws: Workspace, total: Round, *, json: bool, has_worker: bool) -> None:
+def _print_total(call: Call, ws: Workspace, total: Round, *, has_worker: bool) -> None:
     """Print the counts of `--until-settled`; raise a remaining error, or Exit(69) if summaries are left."""
     from ...summaries.llm_state import configured_state
 
@@ -144,9 +140,7 @@ def _print_total(call: Call, ws: Workspace, total: Round, *, json: bool, has_wor
         "unfinished": total.unfinished,
     }
     # people do not get "seen 0", which would look wrong: the journal already has what `append` added
-    call.show(
-        as_json({"seen": total.seen, **counts}) if json else as_text({"newlySeen": total.seen, **counts}, call.renderer())
-    )
+    call.answer({"seen": total.seen, **counts}, {"newlySeen": total.seen, **counts})
     if total.errors:
         raise next(iter(total.errors.values()))
     provider = configured_state(ws.task_queue, ws.endpoint)
@@ -172,11 +166,9 @@ def _print_total(call: Call, ws: Workspace, total: Round, *, json: bool, has_wor
         raise Exit(call.say(sentence, 69))
 
 
+@command("worker")
 def worker(
     call: Call,
-    workspace: Folder = None,
-    now: Now = None,
-    json: Json = False,
     idle: Annotated[float | None, Option("--idle", meaning="end after so many seconds without work")] = None,
     broker: Annotated[str, Option("--broker", meaning="work for a pool: the address of its Redis, such as rediss://…")] = "",
     pool_file: Annotated[Path, Option("--pool-file", meaning="what names the models of the pool")] = Path("pool.toml"),
@@ -188,44 +180,42 @@ def worker(
         from ...host.workers import check_installed
 
         check_installed()
-        options = [*(["--json"] if json else []), "--language", call.language]
+        options = [*(["--json"] if call.json else []), "--language", call.language]
         environ = {**os.environ, "RECALLD_POOL_URL": broker}  # an address may have a password: others could read arguments
         os.execve(sys.executable, [*crew_command(pool_file), *options], environ)  # noqa: S606 - itself
-    ws, _ = call.opened(workspace, now)
-    options = [*(["--json"] if json else []), *([] if idle is None else ["--idle", str(idle)]), "--language", call.language]
+    ws, _ = call.opened()
+    options = [
+        *(["--json"] if call.json else []),
+        *([] if idle is None else ["--idle", str(idle)]),
+        "--language",
+        call.language,
+    ]
     os.execv(sys.executable, [*worker_command(ws.paths.root), *options])  # noqa: S606 - itself
 
 
-def _archive(call: Call, workspace: Path | None, now: str | None, *, json: bool) -> None:
+def _archive(call: Call) -> None:
     """Write every message to its dated file now."""
-    done = call.perform(upkeep.archive, upkeep.StateRequest(), workspace, now)
+    done = call.perform(upkeep.archive, upkeep.StateRequest())
     found = {"archived": len(done.files), "files": sorted(set(done.files.values()))}
-    call.show(as_json(found) if json else as_text(found, call.renderer()))
+    call.answer(found)
     if done.left:
         sentence = Text("messages are not filed yet ({count}); `recalld status` says why.", count=done.left)
         raise Exit(call.say(sentence, Busy.exit_code))
 
 
+@command("summary redo")
 def summary_redo(
     call: Call,
     period: Annotated[str, Argument(meaning="a day like 2026-01-28, or a month like 2026-01")],
-    workspace: Folder = None,
-    now: Now = None,
-    json: Json = False,
 ) -> None:
     """Have a summary written again; the old one is kept until the new one is there."""
-    group = call.perform(upkeep.redo, upkeep.RedoRequest(period=period), workspace, now)
-    call.show(
-        as_json({"group": group, "queued": True})
-        if json
-        else call.renderer()(Text("{group} is queued; a supervisor takes it in.", group=group))
-    )
+    group = call.perform(upkeep.redo, upkeep.RedoRequest(period=period))
+    call.answer({"group": group, "queued": True}, Text("{group} is queued; a supervisor takes it in.", group=group))
 
 
+@command("mcp", common=("workspace", "now"))
 def mcp(
     call: Call,
-    workspace: Folder = None,
-    now: Now = None,
     session: Annotated[str, Option("--session", meaning="the key of the conversation that the client serves")] = "",
     chat: Annotated[str, Option("--chat", meaning="who reads it: direct, group or channel; else as the key says")] = "",
     channel: Annotated[str, Option("--channel", meaning="the source of what is written")] = "web-chat",
@@ -241,8 +231,8 @@ def mcp(
     from ..mcp import serve as serve_mcp
     from ..tools.registry import register_all_tools
 
-    at = call.moment(now)
-    ws, _ = call.opened(workspace, now)
+    at = call.moment()
+    ws, _ = call.opened()
     if chat:
         refuse_other_chats(chat)
     language = call.language
@@ -263,18 +253,16 @@ def mcp(
         serve_mcp(registry, registry.tools, supervisor)
 
 
+@command("open")
 def open_page(
     call: Call,
-    workspace: Folder = None,
-    now: Now = None,
-    json: Json = False,
     no_browser: Annotated[bool, Option("--no-browser", meaning="print the address alone")] = False,
 ) -> None:
     """Print the address of the page, with the token of the workspace in it, and open it in the browser."""
     from ...storage.errors import NoService
     from ..locate import page_address
 
-    ws, _ = call.opened_made(workspace, now)
+    ws, _ = call.opened_made()
     serve = ws.config.serve
     if not serve.port:
         raise NoService(Text("`serve.port` is 0"), Text("set `port = 8377` below `[serve]` in recalld.toml"))
@@ -286,8 +274,8 @@ def open_page(
     if version is None:
         raise NoService(Text("the supervisor has no HTTP service yet"), Text("`recalld status` says why"))
     found = f"{page_address(serve.host, serve.port)}/#token={version.data.decode('ascii', 'replace').strip()}"
-    call.show(as_json({"address": found}) if json else found)
-    if not (json or no_browser):
+    call.show(as_json({"address": found}) if call.json else found)
+    if not (call.json or no_browser):
         show_page(ws, found)
 
 
@@ -302,13 +290,3 @@ def show_page(ws: Workspace, address: str) -> None:
     page = f'<!doctype html><meta charset="utf-8"><meta http-equiv="refresh" content="0; url={escape(address)}">\n'
     ws.files.replace(place, page.encode(), ws.files.read_stable(place))
     webbrowser.open(place.as_uri())
-
-
-COMMANDS: Final = {
-    "init": init,
-    "run": run,
-    "worker": worker,
-    "mcp": mcp,
-    "open": open_page,
-    "summary redo": summary_redo,
-}

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Any, Final
+from typing import TYPE_CHECKING, Annotated, Any
 
 from ...operations import upkeep
 from ...storage.errors import BadFile, BadRequest
 from ...storage.texts import Text
 from ...text.printable import printable_line
-from .options import Folder, Json, Now  # noqa: TC001 - the parser reads the annotations
+from .options import command
 from .output import as_json, as_text, in_local_times
 from .parser import Option
 
@@ -19,24 +19,22 @@ if TYPE_CHECKING:
     from .call import Call
 
 
+@command("status")
 def status(
     call: Call,
     everything: Annotated[bool, Option("--all", meaning="every figure, not only five")] = False,
     plan: Annotated[bool, Option("--plan", meaning="what the next run would do, in place of the state")] = False,
     at: Annotated[str | None, Option("--at", meaning="the moment to plan for, ISO 8601")] = None,
-    workspace: Folder = None,
-    now: Now = None,
-    json: Json = False,
 ) -> int:
     """Show what is wrong, and the state in five figures; 65 when something is wrong."""
     if plan:
-        return _show_plan(call, at, workspace, now, json=json)
+        return _show_plan(call, at)
     if at:
         raise BadRequest("--at", Text("it is only understood with {option}", option="--plan"))
-    ws, _ = call.opened_made(workspace, now)
+    ws, _ = call.opened_made()
     ask, version = supervisor_of(ws.paths.root, call)
-    found = call.perform(upkeep.status, upkeep.StatusRequest(ask=ask, version=version), workspace, now)
-    if json:
+    found = call.perform(upkeep.status, upkeep.StatusRequest(ask=ask, version=version))
+    if call.json:
         call.show(as_json(found.facts))
     else:
         sentences = (printable_line(call.render(sentence)) for sentence in found.sentences)
@@ -56,11 +54,14 @@ def _figures(facts: Mapping[str, Any]) -> dict[str, object]:
     }
 
 
-def _show_plan(call: Call, at: str | None, workspace: Path | None, now: str | None, *, json: bool) -> int:
+def _show_plan(call: Call, at: str | None) -> int:
     """Show what the next run would do."""
-    ws, _ = call.opened(workspace, at or now, "--at" if at else "--now")
-    found = call.perform(upkeep.plan, upkeep.StateRequest(), workspace, at or now)
-    call.show(as_json(found) if json else as_text(in_local_times(found, ws.zone), call.renderer()))
+    if at:
+        call.moment(at, "--at")
+        call.take(now=at)
+    ws, _ = call.opened()
+    found = call.perform(upkeep.plan, upkeep.StateRequest())
+    call.answer(found, in_local_times(found, ws.zone))
     return 0
 
 
@@ -76,6 +77,3 @@ def supervisor_of(root: Path, call: Call) -> tuple[Callable[[], str | None], Cal
         return running_version(str(root))
 
     return ask, version
-
-
-COMMANDS: Final = {"status": status}

@@ -32,7 +32,7 @@ from ...storage.disk import RealDisk
 from ...storage.errors import AlreadyRuns, BadConfig, BadFile, BadRequest, ForeignUnit, NoPermission, NoService
 from ...storage.files import Files
 from ...storage.texts import Text
-from .options import Folder, Json, Now  # noqa: TC001 - the parser reads the annotations
+from .options import command
 from .output import as_json, as_text, wire
 from .parser import Exit, Option
 
@@ -50,6 +50,7 @@ System = Annotated[str, Option("--system", metavar="USER", meaning="a unit of th
 Name = Annotated[str, Option("--name", meaning="which service, where this user has several; each workspace has one")]
 
 
+@command("service install")
 def service_install(
     call: Call,
     system: System = "",
@@ -64,17 +65,14 @@ def service_install(
         str, Option("--memory-max", metavar="SIZE", meaning="the memory it may use, as 400M; infinity ends a limit")
     ] = "",
     dry_run: Annotated[bool, Option("--dry-run", meaning="show the units and the commands, change nothing")] = False,
-    workspace: Folder = None,
-    now: Now = None,
-    json: Json = False,
 ) -> None:
     """Run the supervisor of the workspace as a service, now and whenever the machine starts."""
     if no_backup and backup_to:
         raise BadRequest("--no-backup", Text("--backup-to asks for backups; give one of the two"))
     systemd, files = Systemd(system, name=name), Files(RealDisk())
-    if not (name or workspace) and _replaces_fleet(call, systemd, files, dry_run=dry_run):
+    if not name and _replaces_fleet(call, systemd, files, dry_run=dry_run):
         return
-    root = Path(os.path.realpath(_root(call, workspace, system)))
+    root = Path(os.path.realpath(_root(call, system)))
     if not dry_run:
         check_made(root)
     key, backups = real(key_file) if key_file else None, _backups(backup_to, keep, None)
@@ -82,7 +80,7 @@ def service_install(
     wanted.units()
     if not dry_run:
         systemd.check()
-        call.opened(root, now)
+        call.opened(root)
     if before := _before(wanted, files, systemd):
         backups = _backups(backup_to, keep, before.backups)
         wanted = replace(wanted, key=key or before.key, backups=backups, memory_max=memory_max or before.memory_max)
@@ -92,28 +90,28 @@ def service_install(
         raise BadRequest("--keep", Text("there are no backups; name their folder with --backup-to"))
     wanted.check_places()
     if dry_run:
-        _show_units(call, wanted, systemd, json=json)
+        _show_units(call, wanted, systemd)
         return
     _check(wanted, files, systemd)
     install(wanted, systemd, files)
     if no_backup:
         _forget_backups(root, files)
     unit, goes_on = wanted.unit(SERVICE), lingers(system or _me())
-    if json:
+    if call.json:
         call.show(as_json({"unit": unit, "workspace": str(root), "lingers": goes_on}))
         return
     status = f"recalld service status{wanted.options}"
     runs = Text("{unit} runs now, and whenever the machine starts; `{command}` says how it is.", unit=unit, command=status)
-    call.show(call.render(runs))
+    call.tell(runs)
     if not (system or goes_on):
-        call.show(call.render(Text("It ends when you log out; `loginctl enable-linger` lets it go on.")))
+        call.tell(Text("It ends when you log out; `loginctl enable-linger` lets it go on."))
 
 
+@command("service restart", common=("json",))
 def service_restart(
     call: Call,
     system: System = "",
     name: Name = "",
-    json: Json = False,
 ) -> None:
     """Restart the service, for example after an update of recalld, and return when it is ready."""
     systemd, files = Systemd(system, name=name), Files(RealDisk())
@@ -122,15 +120,15 @@ def service_restart(
     _check(found, files, systemd)
     unit = found.unit(SERVICE)
     restart(systemd, found)
-    call.show(as_json({"unit": unit}) if json else call.render(Text("{unit} was started again, and is ready.", unit=unit)))
+    call.answer({"unit": unit}, Text("{unit} was started again, and is ready.", unit=unit))
 
 
+@command("service uninstall", common=("json",))
 def service_uninstall(
     call: Call,
     system: System = "",
     name: Name = "",
     purge: Annotated[bool, Option("--purge", meaning="delete caches and the stamps of its timers, too")] = False,
-    json: Json = False,
 ) -> None:
     """Stop the service and remove its units; the memory stays."""
     systemd = Systemd(system, name=name)
@@ -141,26 +139,24 @@ def service_uninstall(
     what = Installation(Path(workspace), system, name=name)
     delete([what.alarm, *(remains(what) if purge else ())])
     left = list(map(str, remains(what)))
-    if json:
+    if call.json:
         call.show(as_json({"workspace": workspace, "left": left}))
         return
-    call.show(call.render(Text("the service is gone; the memory is still in {path}.", path=workspace)))
+    call.tell(Text("the service is gone; the memory is still in {path}.", path=workspace))
     if left:
-        call.show(
-            call.render(
-                Text(
-                    "caches and stamps of timers are left: {places}; `recalld service uninstall --purge` would have deleted them.",
-                    places=left,
-                )
+        call.tell(
+            Text(
+                "caches and stamps of timers are left: {places}; `recalld service uninstall --purge` would have deleted them.",
+                places=left,
             )
         )
 
 
+@command("service status", common=("json",))
 def service_status(
     call: Call,
     system: System = "",
     name: Name = "",
-    json: Json = False,
 ) -> None:
     """Show whether the service runs and, if it does not, why; 65 then."""
     from ...checks.services import service_faults
@@ -170,7 +166,7 @@ def service_status(
         systemd.check()
     files = Files(RealDisk())
     found = state_of(systemd, files)
-    if json:
+    if call.json:
         call.show(as_json(wire(asdict(found))))
     else:
         shown = {key: value for key, value in wire(asdict(found)).items() if key not in ("down", "retries")}
@@ -207,19 +203,19 @@ def _of_the_night(found: ServiceState) -> Iterator[str]:
         yield Text("the nightly backup failed; `recalld status` says why.")
 
 
+@command("service logs", common=("json",))
 def service_logs(
-    _call: Call,
+    call: Call,
     system: System = "",
     name: Name = "",
     follow: Annotated[bool, Option("--follow", meaning="go on with new lines as they come")] = False,
     lines: Annotated[int, Option("--lines", least=1, meaning="how many of the last lines")] = 100,
-    json: Json = False,
 ) -> None:
     """Show the journal of the service and its nightly check."""
     installed = Installation(Path(), system, name=name)
     option = "--unit" if system else "--user-unit"
     words = [*(f"{option}={installed.unit(template)}" for template in (SERVICE, FSCK, TROUBLE, BACKUP)), f"--lines={lines}"]
-    words += [*(["--follow"] if follow else []), *(["--output=json"] if json else [])]
+    words += [*(["--follow"] if follow else []), *(["--output=json"] if call.json else [])]
     sys.stdout.flush()
     try:
         os.execvp("journalctl", ["journalctl", "--no-pager", "--quiet", *words])  # noqa: S606 - a program of systemd
@@ -267,10 +263,10 @@ def _replaces_fleet(call: Call, systemd: Systemd, files: Files, *, dry_run: bool
     return True
 
 
-def _root(call: Call, workspace: Path | None, user: str) -> Path:
+def _root(call: Call, user: str) -> Path:
     """Return the workspace: the named one, else, for a unit of the system, the one in the user's data folder."""
-    if not user or workspace or call.given_workspace or os.environ.get("RECALLD_WORKSPACE"):
-        return call.root_of(workspace)
+    if not user or call.given_workspace or os.environ.get("RECALLD_WORKSPACE"):
+        return call.root()
     return Path(_account(user).pw_dir) / ".local" / "share" / "recalld"
 
 
@@ -334,23 +330,14 @@ def _check(wanted: Installation, files: Files, systemd: Systemd) -> None:
         raise AlreadyRuns(root)
 
 
-def _show_units(call: Call, wanted: Installation, systemd: Systemd, *, json: bool) -> None:
+def _show_units(call: Call, wanted: Installation, systemd: Systemd) -> None:
     """Print the units and the commands of an installation."""
     units = {str(systemd.folder / name): data.decode() for name, data in wanted.units().items()}
     names = wanted.started
     commands = [systemd.command("daemon-reload"), systemd.command("enable", *names), systemd.command("restart", *names)]
-    if json:
+    if call.json:
         call.show(as_json({"units": units, "commands": commands}))
         return
     for path, text in units.items():
         call.show(f"# {path}\n{text}")
     call.show("\n".join(" ".join(words) for words in commands))
-
-
-COMMANDS: Final = {
-    "service install": service_install,
-    "service restart": service_restart,
-    "service uninstall": service_uninstall,
-    "service status": service_status,
-    "service logs": service_logs,
-}
