@@ -53,7 +53,7 @@ ROOMS: Final = (
     Room("supervisor/checks", most=4_030, goal=2_100),
     Room("supervisor/importing", most=2_010, goal=1_400),
     Room("supervisor/operations", most=2_440, goal=1_800),
-    Room("supervisor/interfaces/cli", most=4_340, goal=2_600),
+    Room("supervisor/interfaces/cli", most=4_230, goal=2_600),
     Room("supervisor/interfaces/http supervisor/interfaces/page", most=3_020, goal=2_000),
     Room("supervisor/interfaces/tools supervisor/interfaces/mcp.py supervisor/interfaces/llamaindex", most=2_630, goal=1_900),
     Room("supervisor/interfaces/connect supervisor/interfaces/hooks supervisor/interfaces/proxy", most=2_580, goal=1_900),
@@ -65,7 +65,7 @@ ROOMS: Final = (
     ),
 )
 #: All rooms together, lines and modules, and the lines of the tests.
-ALL: Final = Room("all", most=67_490, goal=48_000)
+ALL: Final = Room("all", most=67_380, goal=48_000)
 MODULES: Final = Room("modules", most=376, goal=270)
 OF_TESTS: Final = Room("tests", most=79_490, goal=48_000)
 
