@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import hashlib
-import hmac
 import json
 import re
 from types import SimpleNamespace
@@ -154,13 +152,6 @@ def test_stream_of_changes_ends_with_the_cookie(service: Service):
         service.world.clock.forward(hours=13)
         service.changes.event({"event": "archived"})
         assert [line for line in lines if line.startswith("event:")] in ([], ["event: change"])
-
-
-def test_cookie_of_0_26_0_is_refused(service: Service):
-    nonce = "k1795873639-"
-    signature = hmac.new(service.token.encode(), f"cookie:{nonce}".encode(), hashlib.sha256).hexdigest()
-    with service.stranger(Cookie=f"recalld_{service.port}={nonce}.{signature}") as client:
-        assert client.get("/days").status_code == 401
 
 
 def test_cookie_is_refused_once_the_token_is_another(service: Service):

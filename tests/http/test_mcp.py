@@ -37,13 +37,6 @@ def test_mcp_offers_the_tools_of_the_command(service: Service):
     assert [tool.name for tool in found.tools] == list(ours.names)
 
 
-def test_mcp_answers_as_the_tools_do(service: Service):
-    service.world.put("memory.md", LINES)
-    found = asked(service, lambda client: client.call_tool("memory_read", {}))
-    ours = register_all_tools(Memory(service.world.ws), language="en").call("memory_read", {})
-    assert found.content[0].text == ours.text
-
-
 def test_mcp_shows_a_group_what_it_may_see(service: Service):
     service.world.put("memory.md", LINES)
     service.world.settle()

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING
 
 import pytest
@@ -48,13 +46,6 @@ def test_second_of_two_tabs_that_save_sees_both_texts(service: Service):
     assert (service.world.root / "memory.md").read_text() == "先保存的"
     again = service.ask("PUT", LONG_TERM, {"content": "合并的"}, **{"If-Match": first.headers["etag"]})
     assert again.status_code == 200
-
-
-def test_text_that_an_editor_emptied_meanwhile_is_shown_as_empty(service: Service):
-    remember(service)
-    etag = service.ask("GET", LONG_TERM).headers["etag"]
-    remember(service, "")
-    assert service.problem(412, "PUT", LONG_TERM, {"content": "新的"}, **{"If-Match": etag})["content"] == ""
 
 
 @pytest.mark.feature("000.31")
@@ -195,28 +186,3 @@ def test_search_that_is_wrong_is_refused_by_its_field(service: Service, body, fi
 def test_refusal_is_in_the_language_of_the_reader(service: Service):
     found = service.problem(400, "GET", "/api/memory/recent?count=-1", **{"Accept-Language": "zh-CN,zh;q=0.9"})
     assert found["detail"] == "count：不能是 '-1'，请给 1 到 10000 之间的整数。"
-
-
-# ── several at once ──────────────────────────────────────────────────────────
-
-
-def test_texts_saved_at_once_are_there_or_in_a_412_that_was_seen(service: Service):
-    def save(number: int) -> str:
-        """Read, add a line, save; the line that was acknowledged, or "" where the answer had the other text."""
-        found = service.ask("GET", LONG_TERM)
-        line = f"2026-02-15|web-chat|第 {number} 条\n"
-        body = json.dumps({"content": found.json()["content"] + line})
-        answer = service.ask("PUT", LONG_TERM, body.encode(), **{"If-Match": found.headers["etag"]})
-        assert answer.status_code in (200, 412)
-        assert answer.status_code == 200 or line in answer.json()["yours"]
-        return line if answer.status_code == 200 else ""
-
-    def write(number: int) -> str:
-        answer = service.ask("POST", "/api/write", {"content": f"工具写的第 {number} 条"})
-        return str(answer.json()["text"]) + "\n"
-
-    with ThreadPoolExecutor(8) as pool:
-        lines = [*pool.map(save, range(20)), *pool.map(write, range(20))]
-    text = (service.world.root / "memory.md").read_text()
-    assert [line for line in lines if line not in text] == []
-    assert any(lines[:20])

@@ -126,15 +126,6 @@ def test_anthropic_memory_writes_what_a_search_finds(tool, memory):
     assert (memory.workspace.paths.root / "memory/项目/密码学.md").stat().st_mode & 0o777 == 0o600
 
 
-@pytest.mark.parametrize("name", ["MEMORY.md", "memory/MEMORY.md"])
-def test_anthropic_memory_finds_the_long_term_file_under_its_other_names(world, name):
-    world.put(name, "花生\n")
-    tool = AnthropicMemory(Memory(world.root, environ={}, clock=world.clock))
-    assert ask(tool, "view", "/memories/memory.md").text.endswith("\n     1\t花生\n     2\t")
-    assert not ask(tool, "insert", "/memories/memory.md", insert_line=1, insert_text="虾").is_error
-    assert (world.root / name).read_text(encoding="utf-8") == "花生\n虾\n"
-
-
 def test_anthropic_memory_keeps_what_it_deletes(tool, memory):
     before = (memory.workspace.paths.root / "memory.md").read_bytes()
     assert ask(tool, "delete", "/memories/memory.md").text == "Successfully deleted /memories/memory.md"

@@ -111,13 +111,6 @@ def test_api_append_reads_a_time_as_people_write_it(memory, world):
     assert [raw["createdAt"] for raw in world.history() if raw["id"] in ids] == times
 
 
-def test_api_append_adds_nothing_when_a_time_may_be_two_days(memory, world):
-    before = world.history()
-    with pytest.raises(BadRequest, match="createdAt: '11/10/2025' may be 2025-10-11 or 2025-11-10"):
-        memory.append([{"role": "user", "text": "好"}, {"role": "user", "text": "好", "createdAt": "11/10/2025"}])
-    assert world.history() == before
-
-
 @pytest.mark.parametrize(
     ("call", "kind"),
     [
@@ -205,11 +198,6 @@ def test_api_inject_in_a_group_does_not_reveal_that_private_matches_exist(overhe
     told = overheard.inject("车牌", session="tg:group:-1", chat="group").memory
     assert told == "记忆里没有关于车牌的内容（1 个文件）。\n"  # as for a word that nobody has said
     assert "车牌" in overheard.inject("车牌").memory
-
-
-def test_api_context_refuses_an_unknown_chat(overheard):
-    with pytest.raises(BadRequest, match="'family' is not direct, group or channel"):
-        overheard.context("密码", chat="family")
 
 
 @pytest.mark.parametrize("wrong", [5, b"\xe8\x8a\xb1", ["花生"], {}])

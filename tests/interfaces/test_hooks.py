@@ -71,13 +71,6 @@ def test_hook_asks_the_same_question_twice_in_two_turns(world):
     assert kept(world) == [("user", "继续"), ("user", "继续")]
 
 
-def test_hook_writes_a_receipt_with_the_clients_name(world):
-    world.write([message("m1", "2026-01-28T09:00", PORT)])
-    heard(world, "codex", asks("codex", "测试环境用哪个端口？"))
-    receipt = perform(why, world.ws, WhyRequest(), Caller(clock=world.clock))
-    assert (receipt.client, receipt.project, receipt.session) == ("codex", SHOP, "s1")
-
-
 def test_hook_does_not_show_what_the_client_shows_itself(world):
     heard(world, "codex", asks("codex", PORT))
     assert heard(world, "codex", asks("codex", "测试环境用哪个端口？", turn_id="p2")) == ""

@@ -52,15 +52,6 @@ def test_memory_command_does_what_the_command_of_its_own_does(world, words, othe
     assert answer[1] or answer[2]
 
 
-def test_memory_prune_moves_and_memory_index_reads_again(world, capsys):
-    line = ["-w", str(world.root), "--now", "2026-01-31T02:00:00Z"]
-    assert run_command(Call([*line, "memory", "prune"])) == 0
-    assert [path.name[:10] for path in world.paths.trash.iterdir()] == ["2025-05-10"]
-    capsys.readouterr()
-    assert run_command(Call([*line, "memory", "index"])) == 0
-    assert "files" in capsys.readouterr().out
-
-
 def test_list_of_commands_does_not_show_the_memory_group(capsys):
     for argv in (["--help"], ["memory", "--help"]):
         run_command(Call(argv, {"RECALLD_LANGUAGE": "en"}))

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from recalld.supervisor.interfaces.cli.main import COMMAND_LINE
-from recalld.supervisor.interfaces.cli.parser import Command, HelpWanted, UsageFault
+from recalld.supervisor.interfaces.cli.parser import Command, UsageFault
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -67,8 +67,3 @@ def test_words_that_are_wrong_are_refused_in_a_sentence(words: Sequence[str], fa
     with pytest.raises(UsageFault) as refused:
         read(*words)
     assert (refused.value.fault, refused.value.command) == (fault, f"recalld {words[0]}")
-
-
-def test_help_is_an_option_of_every_command():
-    with pytest.raises(HelpWanted, match="recalld append"):
-        read("append", "--role", "user", "--help")

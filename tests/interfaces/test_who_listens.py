@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 from urllib.parse import quote
@@ -378,23 +377,3 @@ def test_write_in_a_group_knows_the_lines_that_it_may_see_alone(tmp_path):
     assert (hidden.is_new, hidden.is_shown, hidden.line, hidden.total) == (True, False, 0, 1)
     assert (there.is_new, there.is_shown, there.line, there.total) == (False, True, 1, 1)
     assert memory.write("- 花生在保险柜里") == replace(hidden, is_new=False, is_shown=True, line=6, total=5)
-
-
-NOT_SHOWN = "what is written here is not shown in this conversation unless the owner marks the line `#shared`."
-
-
-@pytest.mark.parametrize(
-    ("options", "said"),
-    [
-        (["--chat", "group"], "已写入记忆。\n在这里写入的内容，这次对话看不到，除非主人在那一行加上 `#shared`。\n"),
-        (["--session", FAMILY, "--json"], {"path": "memory.md", "total": 1, "new": True, "note": NOT_SHOWN}),
-        (["--session", "web-1"], "记忆里已有，在第 3 行（共 4 条）\n"),
-    ],
-)
-def test_write_command_says_that_a_group_will_not_be_shown_the_line(tmp_path, capsys, monkeypatch, options, said):
-    monkeypatch.setenv("RECALLD_LANGUAGE", "zh")
-    world, _ = opened(tmp_path, is_filed=False)
-    world.put("memory.md", "# 花生\n\n- 花生在保险柜里\n- 花生在信箱里 #shared\n- 花生不在保险柜里\n")
-    run_command(Call(["-w", str(world.root), "write", *options, "--", "- 花生在保险柜里"]))
-    told = capsys.readouterr().out
-    assert (json.loads(told) if "--json" in options else told) == said

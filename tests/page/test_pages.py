@@ -158,11 +158,6 @@ def test_search_marks_the_words_and_names_the_reason(site):
     assert "words: nas" in html
 
 
-def test_search_with_filters_that_nothing_passes_says_so(site):
-    assert "take one off" in shown(site, "/search?q=NAS&speaker=tool").text
-    assert "去掉一个再试" in shown(site, "/search?q=NAS&speaker=tool", language="zh").text
-
-
 @pytest.mark.parametrize(("language", "sentence"), [("en", "That is not the token"), ("zh", "这不是这份记忆的令牌")])
 def test_gate_says_of_a_wrong_token_that_it_is_wrong_without_scripts(site, language, sentence):
     with site.stranger(**HTML, Cookie=f"recalld_language={language}") as client:

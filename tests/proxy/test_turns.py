@@ -127,12 +127,6 @@ def test_headers_that_connection_names_are_passed_on_by_neither_side(proxied: Pr
     assert ({"x-hop", "x-second"} & {*answer.headers}, answer.headers["x-end"]) == (set(), "3")
 
 
-def test_key_goes_into_its_header_though_connection_names_it(proxied: Proxied):
-    proxied.service.world.ws.environ = {"OPENAI_API_KEY": "sk-1"}
-    proxied.ask(QUESTION, Connection="authorization")
-    assert proxied.model.got[0].headers["authorization"] == "Bearer sk-1"
-
-
 # ── what is kept ─────────────────────────────────────────────────────────────
 
 
@@ -160,12 +154,6 @@ def test_turn_is_kept_once_and_other_words_at_its_place_are_revisions(proxied: P
     kept = proxied.history(6)
     assert [one["text"] for one in kept] == [QUESTION, "好。", "花生。", "谁会来？", "花生。", "几个人来？"]
     assert len({one["id"] for one in kept}) == 4
-
-
-def test_question_alone_with_other_words_is_another_message(proxied: Proxied):
-    for question in (QUESTION, "我的皮划艇在九号码头。", "无线网络叫 Moorfrosch。"):
-        proxied.ask(question)
-    assert len({one["id"] for one in proxied.history(6)}) == 6
 
 
 def test_question_alone_is_another_one_after_ten_minutes(proxied: Proxied):

@@ -80,11 +80,6 @@ def test_memory_search_has_scores_between_0_and_1(memory, world):
         assert {one["score"] for one in tools_of(memory).call("memory_search", least).data["results"]} == {scores[0]}
 
 
-def test_memory_search_says_who_said_it(memory):
-    found = tools_of(memory).call("memory_search", {"query": "upload port 8443 上传 端口"}).data["results"]
-    assert {one["role"] for one in found if one["path"].startswith("memory/2026")} == {"user", "assistant"}
-
-
 def test_memory_search_without_hits_says_why_and_leaves_the_index_alone(memory, world):
     tools = tools_of(memory)
     tools.call("memory_search", {"query": "花生"})
