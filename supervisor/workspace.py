@@ -295,15 +295,19 @@ class Workspace:
 
         return Marks(self.config.privacy.forms)
 
-    def slugs(self, days: Sequence[Sequence[tuple[str, str]]], length: int) -> Sequence[str]:
-        """Return the slug of each day of messages (role, text)."""
-        from .archive.slug import slugs_of
+    def slugs(self, days: Sequence[Sequence[tuple[str, str]]]) -> Sequence[str]:
+        """Return the slug of each day of messages (role, text); words that other days have, too, are worth less."""
+        from .archive.slug import BESIDE, slugs_of
 
+        archive = self.config.archive
+        beside = [
+            "\n".join(block.words for block in self.memory.blocks(file.name)) for file in self.memory.dated()[-BESIDE:] if file.ours
+        ]
         if not self._lasting:
-            return slugs_of(days, length)
+            return slugs_of(days, archive.slug_chars, archive.slug, beside)
         from .storage.own_process import call_in_own_process
 
-        return list(call_in_own_process(slugs_of, days, length))
+        return list(call_in_own_process(slugs_of, days, archive.slug_chars, archive.slug, beside))
 
     def prepare(self) -> None:
         """Create the missing folders; nothing that exists is changed."""

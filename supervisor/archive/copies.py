@@ -19,6 +19,7 @@ from zlib import crc32
 
 from ..protocol.dated_file import parse_dated, without_base64, without_torn_end
 from ..protocol.frontmatter import read_head
+from ..protocol.paths import SLUG
 from ..protocol.summary_file import parts_of
 from ..storage.clock import to_wire
 from ..storage.errors import NewerFormat
@@ -34,7 +35,7 @@ if TYPE_CHECKING:
 _MARK: Final = 12
 #: The paths that recalld itself gives to its files.
 _OURS: Final = lazy_re(
-    r"memory/(?:originals/\d{4}-\d\d/)?\d{4}-\d\d-\d\d-[a-z0-9-]{1,40}\.md|memory/summary/\d{4}-\d\d(?:-\d\d)?\.md"
+    rf"memory/(?:originals/\d{{4}}-\d\d/)?\d{{4}}-\d\d-\d\d-{SLUG}\.md|memory/summary/\d{{4}}-\d\d(?:-\d\d)?\.md"
 )
 
 #: The head of a message in a file of ours, with its id where that comes first, as recalld writes it.

@@ -12,7 +12,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
 from ..protocol.dated_file import Block, block_of
-from ..protocol.paths import SLUG_CHARS, dated_name
+from ..protocol.paths import dated_name
 from ..storage.clock import local_day
 from ..text.record import record
 
@@ -27,8 +27,8 @@ EXCHANGE_WAIT: Final = timedelta(minutes=10)  # a question younger than this wai
 _LONG_AGO: Final = datetime.min.replace(tzinfo=UTC)
 
 Due: TypeAlias = Literal["count", "interval", "overflow"]
-#: Makes the slugs of days, each its messages (role, text), of at most so many characters.
-Slugs: TypeAlias = "Callable[[Sequence[Sequence[tuple[str, str]]], int], Sequence[str]]"
+#: Makes the slugs of days, each its messages (role, text).
+Slugs: TypeAlias = "Callable[[Sequence[Sequence[tuple[str, str]]]], Sequence[str]]"
 
 
 @record
@@ -106,7 +106,6 @@ def plan_days(
     zone: tzinfo,
     taken: Collection[str],
     is_written: Callable[[str], bool],
-    slug_length: int = SLUG_CHARS,
     slugs: Slugs | None = None,
 ) -> tuple[DayFile, ...]:
     """
@@ -128,11 +127,11 @@ def plan_days(
             revision = is_written(message.id) or message.id in planned
             planned.add(message.id)
             blocks.append(block_of(message, revision=revision))
-    return _named(filed, taken, slug_length, slugs)
+    return _named(filed, taken, slugs)
 
 
 def _named(
-    days: Mapping[date, Sequence[Block]], taken: Collection[str], slug_length: int, slugs: Slugs | None
+    days: Mapping[date, Sequence[Block]], taken: Collection[str], slugs: Slugs | None
 ) -> tuple[DayFile, ...]:
     """Return the dated file of each day, with a name that is none of *taken*."""
     if not days:
@@ -141,7 +140,7 @@ def _named(
 
     names, plan = set(taken), []
     of_days = [[(block.role, block.words) for block in blocks] for blocks in days.values()]
-    for (day, blocks), slug in zip(days.items(), (slugs or slugs_of)(of_days, slug_length), strict=True):
+    for (day, blocks), slug in zip(days.items(), (slugs or slugs_of)(of_days), strict=True):
         name = free_name(partial(dated_name, day), slug or f"mem-{short_id(blocks[0].id)}", names)
         names.add(name)
         plan.append(DayFile(name, day, tuple(blocks)))

@@ -56,7 +56,7 @@ def archive(
     taken = taken_names(memory, journal)
     # decide
     chosen = waiting if everything else without_open_questions(waiting, now, settings.exchange_wait)
-    plan = plan_days(chosen, settings.zone, taken, journal.has_written, settings.slug_chars, slugs)
+    plan = plan_days(chosen, settings.zone, taken, journal.has_written, slugs)
     if not plan:
         return 0
     # apply: pending first, so that no cap can push out what is being written

@@ -6,23 +6,31 @@ import math
 import re
 from collections import Counter
 from itertools import groupby
-from typing import TYPE_CHECKING, Final
+from operator import itemgetter
+from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
 from ..protocol.paths import SLUG_CHARS
-from ..text.chinese import cut_whole, han_frequency, is_noun, kind, pinyin, to_simplified
+from ..text.chinese import cut_whole, han_frequency, is_noun, kind, is_simplified, pinyin, to_simplified
 from ..text.lazy_re import lazy_re
 from ..text.redact import names_secret, redacted
 from ..text.secret_labels import SECRET_STEMS
 from ..text.tokenizer import HAN, stem
-from ..text.word_frequency import is_known, rarity
+from ..text.word_frequency import is_known, rarity_asked
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 
+#: How many files of other days say what words are worth.
+BESIDE: Final = 30
+#: How Chinese words are written: in pinyin, or as they are.
+Script: TypeAlias = Literal["ascii", "hanzi"]
 _MOST_WORDS: Final = 3
 #: A word of less rarity says nothing about a day, and one that occurs more often in a million words is no part of a name.
-_LEAST_RARITY: Final = 0.45
+_LEAST_RARITY: Final = 0.4
 _EVERYDAY: Final = 100.0
+#: Words of less rarity are no name of a day, unless it has one in two messages, or a proper noun (a person, place, body, brand).
+_ALONE: Final = 0.65
+_PROPER: Final = frozenset({"nr", "ns", "nt", "nz"})
 _NO_PEOPLE: Final = frozenset({"assistant", "system", "tool"})
 #: Characters of a message that its slug is made from, and how many after them show whether they are a secret.
 _SLUG_READS: Final = 20_000
@@ -40,9 +48,14 @@ _SECRET: Final = lazy_re(
 #: A sentence with its end, and the ends of one that the next completes: "New password:", "The wifi?"
 _SENTENCE: Final = lazy_re(r"\s*\S.*?(?:[\n。！？；!?;]|\.(?=\s)|\Z)", re.DOTALL)
 _GOES_ON: Final = (":", "：", "?", "？")
+#: A name: with a capital, after a word, and how much more it counts.
+_NAME: Final = lazy_re(r"(?<=[a-z,] )[A-Z][a-z]{2,}\b")
+_NAMES: Final = 3
 _HAN_RUN: Final = lazy_re(f"[{HAN}]+")
 #: Pronouns and particles: a word with one of them is a piece of a sentence, such as 我会 and 哪些地方.
 _NO_NOUN: Final = frozenset("我你您他她它这那哪谁是让吗呢吧啊呀")
+#: How jieba's kinds of verbs, adverbs, pronouns and particles begin.
+_NO_NAME: Final = frozenset("vdrupcy")
 #: English words that describe: delicious, grateful, overwhelmed.
 _DESCRIBES: Final = lazy_re(
     r"[a-z]{2,}(?:[deimnu]|(?<=[aeul])l|(?<=[aeo])r)ous|[a-z]{3,}ful|[a-z]{5,}(?:[cdgiklnpstuvz]|(?<=e)r|(?<=l)m|(?<=o)w|(?<=is)h)ed"
@@ -56,79 +69,122 @@ def slug_of(messages: Sequence[tuple[str, str]], length: int = SLUG_CHARS) -> st
     return slugs_of([messages], length)[0]
 
 
-def slugs_of(days: Sequence[Sequence[tuple[str, str]]], length: int = SLUG_CHARS) -> list[str]:
+def slugs_of(
+    days: Sequence[Sequence[tuple[str, str]]],
+    length: int = SLUG_CHARS,
+    script: Script = "ascii",
+    beside: Sequence[str] = (),
+) -> list[str]:
     """
-    Return for each day of messages (role, text) up to three of its most telling words in kebab-case, "" when it has none.
+    Return for each day of messages (role, text) up to three of its most telling words, in the order in which they were said.
 
-    They are those of the people, and the assistant's only where the people have none. A term is more telling the more messages
-    of the day and the fewer of the other days have it, and the rarer it is in its language. Of Chinese, nouns and what they
-    are joined with count, and names. A sentence that may tell a secret is left out, and so is all but the beginning of a very
-    long message.
+    They are words of the people, and the assistant's only where the people have none. A term is more telling the more messages
+    of the day have it, those of the assistant, too, the fewer of the other days and of the texts *beside* them, and the rarer it
+    is in its language, as in a question. Of Chinese, nouns and what they are joined with count, and names; of other words a
+    name, with a capital inside a sentence, counts most. A sentence that may tell a secret is left out, and so is all but the
+    beginning of a very long message. "" is for a day that has no such word. In the *script* "hanzi" Chinese stays as it is.
     """
     counted = [_counted(messages) for messages in days]
     on_days = Counter(term for terms in counted for term in terms)
-    return [_most_telling(terms, on_days, len(days), length) for terms in counted]
+    texts = [_in_simplified(text[:_SLUG_READS]) for text in beside]
+    in_texts = [frozenset(term for _, term in _latin(text)) for text in texts]
+
+    def is_in(n: int, term: str) -> bool:
+        return term in in_texts[n] if term.isascii() else any(word in texts[n] for word in term.split())
+
+    for term in on_days:
+        on_days[term] += sum(is_in(n, term) for n in range(len(texts)))
+    return [_most_telling(terms, on_days, len(days) + len(beside), length, script) for terms in counted]
 
 
-def _counted(messages: Sequence[tuple[str, str]]) -> Counter[str]:
-    """Return the terms of a day, in their order, each with the number of messages that have it."""
+def _counted(messages: Sequence[tuple[str, str]]) -> dict[str, float]:
+    """Return the terms of a day, in the order in which they were said, each with its weight in the day."""
     plain = list(_without_secrets(messages))
-    by_people = _terms(text for role, text in plain if role not in _NO_PEOPLE)
-    return by_people or _terms(text for role, text in plain if role in _NO_PEOPLE)
+    by_people = _terms([text for role, text in plain if role not in _NO_PEOPLE])
+    by_others = _terms([text for role, text in plain if role in _NO_PEOPLE])
+    if not by_people:
+        return by_others
+    return {term: weight + by_others.get(term, 0) for term, weight in by_people.items()}
 
 
-def _terms(texts: Iterator[str]) -> Counter[str]:
-    counts = Counter(term for text in texts for term in {**dict.fromkeys(_latin(text)), **dict.fromkeys(_han(text))})
-    return Counter({term: count for term, count in counts.items() if _rarity(term) >= _LEAST_RARITY})
+def _terms(texts: Sequence[str]) -> dict[str, float]:
+    counts = Counter(term for text in texts for term in _in_order(text))
+    names = {name.lower() for text in texts for name in _NAME.findall(text) if not is_known(stem(name.lower()))}
+    return {term: count * (_NAMES if term in names else 1) for term, count in counts.items() if _rarity(term) >= _LEAST_RARITY}
 
 
-def _most_telling(terms: Mapping[str, int], on_days: Mapping[str, int], days: int, length: int) -> str:
+def _in_order(text: str) -> dict[str, None]:
+    """Return the terms of the text, each once, in the order in which they stand there."""
+    return dict.fromkeys(term for _, term in sorted([*_latin(text), *_han(text)], key=itemgetter(0)))
+
+
+def _most_telling(terms: Mapping[str, float], on_days: Mapping[str, int], days: int, length: int, script: Script) -> str:
     def worth(term: str) -> float:
         return math.sqrt(terms[term]) * _rarity(term) * math.log(1 + days / on_days[term])
 
-    words: list[str] = []
+    chosen: dict[str, list[str]] = {}
     for term in sorted(terms, key=worth, reverse=True):
-        spelled = [*words, *_spelled(term)]
-        if len(spelled) == len({*spelled}) <= _MOST_WORDS and len("-".join(spelled)) <= length:
-            words = spelled
-    return "-".join(words)
+        before, words = [word for spelled in chosen.values() for word in spelled], _spelled(term, script)
+        is_new = len({*words}) == len(words) and not any(word in old or old in word for word in words for old in before)
+        if is_new and len(before + words) <= _MOST_WORDS and len("-".join(before + words)) <= length:
+            chosen[term] = words
+    is_good = any(terms[term] > 1 or _rarity(term) >= _ALONE or _is_name(term) for term in chosen)
+    return "-".join(word for term in terms if term in chosen for word in chosen[term]) if is_good else ""
 
 
-def _spelled(term: str) -> list[str]:
-    """Return the words of the term in Latin letters."""
-    return [word.lower() if word.isascii() else pinyin(word) for word in re.split(r"[-._ ]", term)]
+def _is_name(term: str) -> bool:
+    return any(kind(word)[:2] in _PROPER for word in term.split())
+
+
+def _spelled(term: str, script: Script) -> list[str]:
+    """Return the words of the term, Chinese ones in pinyin unless the script is "hanzi"."""
+    words = re.split(r"[-._ ]", term)
+    return [word if script == "hanzi" or word.isascii() else pinyin(word) for word in words]
 
 
 def _rarity(term: str) -> float:
     """Return the rarity of the rarest word of the term."""
-    return max(rarity(stem(word.lower()) if word.isascii() else word) for word in term.split())
+    return max(rarity_asked(stem(word) if word.isascii() else word) for word in term.split())
 
 
-def _latin(text: str) -> Iterator[str]:
-    for found in _LATIN.findall(text):
-        word = found.lower()
+def _latin(text: str) -> Iterator[tuple[int, str]]:
+    for found in _LATIN.finditer(text):
+        word = found[0].lower()
         if _LATIN_WORD.fullmatch(word) and not _describes(word):
-            yield word
+            yield found.start(), word
 
 
 def _describes(word: str) -> bool:
     return bool(_DESCRIBES.fullmatch(word) or (_MAY_DESCRIBE.fullmatch(word) and is_known(stem(word))))
 
 
-def _han(text: str) -> Iterator[str]:
+def _han(text: str) -> Iterator[tuple[int, str]]:
     """
-    Yield the Chinese terms of the text, their words with blanks between them.
+    Yield the Chinese terms of the text, their words with blanks between them, and where the run of each begins.
 
     A term is a noun with the nouns beside it; a word that jieba guesses is a name where it stands alone.
     """
-    for run in _HAN_RUN.findall(text):
-        words = cut_whole(to_simplified(run))
-        if len(words) == 1 and len(run) > 1 and not (kind(words[0]) or _NO_NOUN.intersection(run)):
-            yield words[0]
+    for found in _HAN_RUN.finditer(text):
+        run = found[0]
+        words = cut_whole(_in_simplified(run))
+        if len(words) == 1 and len(run) > 1 and _may_be_name(words[0]):
+            yield found.start(), words[0]
         for is_term, beside in groupby(words, _may_join):
             term = [*beside]
             if is_term and any(len(word) > 1 and kind(word) != "vn" for word in term):
-                yield _joined(term)
+                yield found.start(), _joined(term)
+
+
+def _may_be_name(word: str) -> bool:
+    """True if a word that no dictionary has may be a name: not one that only verbs, adverbs and particles make up (别忘)."""
+    if kind(word) or _NO_NOUN.intersection(word):
+        return False
+    return not all(kind(char)[:1] in _NO_NAME for char in word)
+
+
+def _in_simplified(run: str) -> str:
+    """Return the run in simplified form; one that is simplified keeps its words (程序 is 进程 in Taiwan)."""
+    return run if is_simplified(run) else to_simplified(run)
 
 
 def _may_join(word: str) -> bool:

@@ -114,7 +114,7 @@ def _slugs(aim: Aim, files: Sequence[Sequence[Block]]) -> list[str]:
     """Return words for the names of the files; those of all at once, since a supervisor starts a process for them."""
     named = [kept for kept in files if kept]
     words = [[(block.role, block.words) for block in kept] for kept in named]
-    found = iter(aim.ws.slugs(words, aim.ws.config.archive.slug_chars) if words else ())
+    found = iter(aim.ws.slugs(words) if words else ())
     return [(next(found) or f"mem-{short_id(kept[0].id)}") if kept else "mem-left" for kept in files]
 
 

@@ -36,7 +36,9 @@ NETWORK: Final = frozenset(
 _LOCAL: Final = frozenset({"bcachefs", "btrfs", "ext2", "ext3", "ext4", "f2fs", "jfs", "tmpfs", "xfs", "zfs"})
 _MOUNTS: Final = "/proc/self/mountinfo"
 _OCTAL: Final = lazy_re(r"\\([0-7]{3})")
-_DATED: Final = lazy_re(r"(\d{4}-\d{2}-\d{2})-([a-z0-9-]{1,40})\.md")
+#: The slug of a dated file: Latin letters, digits and, with `archive.slug = "hanzi"`, Chinese characters.
+SLUG: Final = "[a-z0-9\u4e00-\u9fff-]{1,40}"
+_DATED: Final = lazy_re(rf"\d{{4}}-\d{{2}}-\d{{2}}-{SLUG}\.md")
 _ANY_DATED: Final = lazy_re(r"(\d{4}-\d{2}-\d{2})(?:-[^/]+)?\.md")
 #: The most characters of the slug in a dated file's name; 003.
 SLUG_CHARS: Final = 32
@@ -186,7 +188,7 @@ def dated_name(day: date, slug: str) -> str:
     """
     name = f"{day.isoformat()}-{slug}.md"
     if not _DATED.fullmatch(name):
-        raise BadRequest("slug", Text("{slug!r} may hold only a-z, 0-9 and -", slug=slug))
+        raise BadRequest("slug", Text("{slug!r} may hold only a-z, 0-9, - and Chinese characters", slug=slug))
     return name
 
 

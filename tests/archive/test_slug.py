@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from recalld.supervisor.archive.slug import free_name, short_id, slug_of
+from recalld.supervisor.archive.slug import free_name, short_id, slug_of, slugs_of
 from recalld.supervisor.protocol.paths import dated_name, day_of_name
 
 SLUG = re.compile(r"[a-z0-9-]{1,32}")
@@ -32,14 +32,14 @@ def name_of(slug: str) -> str:
 @pytest.mark.parametrize(
     ("texts", "slug"),
     [
-        (["上次用 Cloudflare Workers 部署超时了"], "cloudflare-bushu-workers"),
+        (["上次用 Cloudflare Workers 部署超时了"], "cloudflare-workers-bushu"),
         (["pnpm install 失败了", "清掉 pnpm 的缓存再试"], "pnpm-install"),
         (["我对花生过敏"], "huasheng-guomin"),
-        (["明天下午去钢琴课，梁老师问曲谱带了没有"], "gangqinke-qupu-lianglaoshi"),
+        (["明天下午去钢琴课，梁老师问曲谱带了没有"], "gangqinke-lianglaoshi-qupu"),
         (["重庆的银行几点开门"], "chongqing"),
         (["備份軟體壞了"], "beifen-ruanjian"),
         (["让你在我会这是"], ""),  # no nouns
-        (["晚上去室内攀岩馆，再吃关东煮"], "guandongzhu-shinei-panyanguan"),  # whole words
+        (["晚上去室内攀岩馆，再吃关东煮"], "shinei-panyanguan-guandongzhu"),  # whole words
         (["今宜讲个故事"], ""),  # what jieba guesses in the middle of a sentence
         (["孙悦，明天见"], "sunyue"),  # a name of no dictionary, which stands alone
         (["上海外滩金融中心大厦三楼会议室"], "waitan-jinrongzhongxin-dasha"),  # the end of what is joined
@@ -47,6 +47,13 @@ def name_of(slug: str) -> str:
             ["我在云南的民宿拍了雪山和民宿的院子", "ok wow 民宿真好", "雪山的照片"],
             "minsu-xueshan-yuanzi",
         ),  # no stray Latin word
+        (["别忘，明天下雨"], ""),  # stands alone, but of verbs and particles
+        (["走起！没事，快睡"], ""),
+        (["李想，在哪"], "lixiang"),
+        (["同情，真的"], ""),  # an everyday noun, once
+        (["医生怎么说"], ""),
+        (["这个包子不错，包子店"], "baozidian"),
+        (["点单的程序写好了，程序跑起来了", "程序又崩了"], "chengxu"),  # 进程 in Taiwan
         (["好的 ok", "嗯", "1 2 3"], ""),
         ([], ""),
     ],
@@ -59,7 +66,7 @@ def test_slug_of_uses_the_most_telling_words(texts, slug):
     ("said", "slug"),
     [
         ([("user", "我想学钢琴"), ("assistant", "七个习惯，Covey 的书，也讲钢琴，七个习惯")], "gangqin"),
-        ([("user", "好的！"), ("assistant", "孙悦，青岛的八大关很美")], "sunyue-badaguan-qingdao"),
+        ([("user", "好的！"), ("assistant", "孙悦，青岛的八大关很美")], "sunyue-qingdao-badaguan"),
         ([("assistant", "Covey"), ("护士", "明天去云台山")], "yuntaishan"),
         ([("user", "That sounds delicious, I am so grateful and overwhelmed!"), ("assistant", "Thanks!")], ""),
         ([("user", "My favorite pastries are from Lisbon"), ("assistant", "How profound!")], "favorite-pastries-lisbon"),
@@ -72,8 +79,8 @@ def test_slug_of_is_named_by_what_people_said_and_by_no_courtesy(said, slug):
 @pytest.mark.parametrize(
     ("text", "slug"),
     [
-        ("Mohammed came for dinner", "mohammed-dinner"),
-        ("I called Winifred and ate couscous by the riverbed", "winifred-ate-couscous"),
+        ("Mohammed came for dinner", "mohammed-came-dinner"),
+        ("I called Winifred and ate couscous by the riverbed", "winifred-couscous-riverbed"),
         ("周六和 Mohammed 在 watershed 旁边见面, rendezvous at the bridge", "mohammed-watershed-rendezvous"),
         ("Winifred was disappointed, and the tremendous garden scattered", "winifred"),
     ],
@@ -101,13 +108,13 @@ def test_slug_of_contains_no_secret(secret):
 @pytest.mark.parametrize(
     ("texts", "slug"),
     [
-        (["wifi for guests is plum-otter-1931", "We bought a tent"], "tent-bought"),
+        (["wifi for guests is plum-otter-1931", "We bought a tent"], "bought-tent"),
         (["客人的 wifi 是 plum-otter-1931", "周末去云台山"], "yuntaishan"),
         (["门禁是水獭和李子。周末去云台山"], "yuntaishan"),
-        (["The new code:\n\notter tango. We bought a tent"], "tent-bought"),
-        (["What was the wifi password?", "otter tango", "We bought a tent"], "tent-bought"),
-        (["router.plum-otter_1931 and falcon9x, We bought a tent"], "tent-bought"),
-        (["the monkey and the keyhole, passing Kunming"], "keyhole-kunming-monkey"),
+        (["The new code:\n\notter tango. We bought a tent"], "bought-tent"),
+        (["What was the wifi password?", "otter tango", "We bought a tent"], "bought-tent"),
+        (["router.plum-otter_1931 and falcon9x, We bought a tent"], "bought-tent"),
+        (["the monkey and the keyhole, passing Kunming"], "monkey-keyhole-kunming"),
     ],
 )
 def test_slug_of_has_nothing_of_a_sentence_that_may_tell_a_secret(texts, slug):
@@ -119,8 +126,39 @@ def test_slug_of_has_no_answer_to_a_question_for_a_secret():
     assert slug_of(said) == "yuntaishan"
 
 
+def test_slugs_of_a_word_of_many_days_beside_names_none():
+    day = by_user(["The ash boards for the chairs came with the drawknife"])
+    beside = ["glued the chairs", "boards for two chairs", "chairs and boards"]
+    assert slugs_of([day], beside=beside) == ["ash-came-drawknife"] != slugs_of([day])
+
+
+def test_slugs_of_counts_chinese_words_in_what_is_beside():
+    day = by_user(["花瓶和杯子上釉，陶艺课"])
+    assert slugs_of([day], beside=["陶艺课和杯子", "今天陶艺课", "陶艺课改期"]) == ["huaping-beizi-shangyou"]
+    assert slugs_of([day]) == ["beizi-shangyou-taoyike"]
+
+
+def test_slug_of_counts_what_the_assistant_says_of_it():
+    said = [("user", "I paid the vet for the x-ray and the boarding"), ("assistant", "Send the bill of the vet")]
+    assert "vet" in slug_of(said)
+
+
+@pytest.mark.parametrize(
+    ("text", "slug"),
+    [
+        ("花瓶送到陶艺课", "花瓶-陶艺课"),
+        ("周六去云台山，带 drone", "云台山-drone"),
+        ("備份軟體壞了", "备份-软件"),
+    ],
+)
+def test_slugs_of_leaves_chinese_as_it_is_in_hanzi(text, slug):
+    (found,) = slugs_of([by_user([text])], script="hanzi")
+    assert found == slug
+    assert day_of_name(dated_name(DAY, found)) == DAY
+
+
 def test_slug_of_reads_the_beginning_of_a_very_long_message():
-    assert slug_of(by_user([f"部署到 cloudflare。{'花生 ' * 30_000}再试 kubernetes"])) == "cloudflare-huasheng-bushu"
+    assert slug_of(by_user([f"部署到 cloudflare。{'花生 ' * 30_000}再试 kubernetes"])) == "bushu-cloudflare-huasheng"
 
 
 SECRETS = [

@@ -176,6 +176,12 @@ def slug(world: World) -> str:
     return dated_file(world)[len("2026-01-29-") :].removesuffix(".md")
 
 
+def slug_of_a_chinese_day(world: World) -> str:
+    world.write([message("m1", "2026-01-29T09:00:00+00:00", "我对花生过敏")])
+    world.round("all")
+    return world.names()[0][len("2026-01-29-") :].removesuffix(".md")
+
+
 def submitted_tasks(world: World) -> int:
     """How many tasks three days become that are three weeks old, and one of three days ago."""
     world.write([message_on(day) for day in ("2026-01-08", "2026-01-09", "2026-01-10", "2026-01-28")])
@@ -905,7 +911,8 @@ EFFECTS = {
     "archive.write_wait_limit": Effect(tries_to_write, {"10s": 15, "10m": 5}),
     "archive.future_limit": Effect(found_time_of_a_message_from_the_future, {"1h": True, "1d": False}),
     "archive.quiet": Effect(restored_in_half_a_minute, {"10s": 1, "60s": 0}),
-    "archive.slug_chars": Effect(slug, {12: "nginx-deploy", 32: "nginx-rollback-cloudflare"}),
+    "archive.slug": Effect(slug_of_a_chinese_day, {"ascii": "huasheng-guomin", "hanzi": "花生-过敏"}),
+    "archive.slug_chars": Effect(slug, {12: "deploy-nginx", 32: "nginx-rollback-cloudflare"}),
     "recall.backend": Effect(backend_that_can_be_had, {"bm25": 0, "nobody": 1}, VECTORS),
     "recall.timeout_ms": Effect(has_a_second_for_the_backend, {100_000: True, 200: False}, VECTORS),
     "recall.k1": Effect(scores, {0.5: DIFFERS, 1.2: DIFFERS}),

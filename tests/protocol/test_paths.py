@@ -98,7 +98,7 @@ def test_period_of_name_returns_the_period_of_a_summary_only(name, label):
     assert period_of_name(name) == (Period(label) if label else None)
 
 
-@pytest.mark.parametrize("slug", ["", "A", "花生", "a b", "../x", "a/b", "a.b", "a\n", "x" * 41])
+@pytest.mark.parametrize("slug", ["", "A", "花生。", "a b", "../x", "a/b", "a.b", "a\n", "x" * 41])
 def test_dated_name_refuses_a_slug_with_other_characters(slug):
     with pytest.raises(BadRequest, match="slug"):
         dated_name(JAN_28, slug)
