@@ -6,11 +6,10 @@ import math
 import re
 from collections import Counter
 from itertools import groupby
-from operator import itemgetter
 from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
 from ..protocol.paths import SLUG_CHARS
-from ..text.chinese import cut_whole, han_frequency, is_noun, kind, is_simplified, pinyin, to_simplified
+from ..text.chinese import cut_whole, han_frequency, is_noun, kind, pinyin, to_simplified
 from ..text.lazy_re import lazy_re
 from ..text.redact import names_secret, redacted
 from ..text.secret_labels import SECRET_STEMS
@@ -28,7 +27,7 @@ _MOST_WORDS: Final = 3
 #: A word of less rarity says nothing about a day, and one that occurs more often in a million words is no part of a name.
 _LEAST_RARITY: Final = 0.4
 _EVERYDAY: Final = 100.0
-#: Words of less rarity are no name of a day, unless it has one in two messages, or a proper noun (a person, place, body, brand).
+#: Chinese words of less rarity are no name of a day, unless two messages have one, or one is a person, place, body or brand.
 _ALONE: Final = 0.65
 _PROPER: Final = frozenset({"nr", "ns", "nt", "nz"})
 _NO_PEOPLE: Final = frozenset({"assistant", "system", "tool"})
@@ -115,7 +114,7 @@ def _terms(texts: Sequence[str]) -> dict[str, float]:
 
 def _in_order(text: str) -> dict[str, None]:
     """Return the terms of the text, each once, in the order in which they stand there."""
-    return dict.fromkeys(term for _, term in sorted([*_latin(text), *_han(text)], key=itemgetter(0)))
+    return dict.fromkeys(term for _, term in sorted([*_latin(text), *_han(text)], key=lambda at_term: at_term[0]))
 
 
 def _most_telling(terms: Mapping[str, float], on_days: Mapping[str, int], days: int, length: int, script: Script) -> str:
@@ -128,7 +127,7 @@ def _most_telling(terms: Mapping[str, float], on_days: Mapping[str, int], days: 
         is_new = len({*words}) == len(words) and not any(word in old or old in word for word in words for old in before)
         if is_new and len(before + words) <= _MOST_WORDS and len("-".join(before + words)) <= length:
             chosen[term] = words
-    is_good = any(terms[term] > 1 or _rarity(term) >= _ALONE or _is_name(term) for term in chosen)
+    is_good = any(terms[term] > 1 or term.isascii() or _rarity(term) >= _ALONE or _is_name(term) for term in chosen)
     return "-".join(word for term in terms if term in chosen for word in chosen[term]) if is_good else ""
 
 
@@ -182,9 +181,9 @@ def _may_be_name(word: str) -> bool:
     return not all(kind(char)[:1] in _NO_NAME for char in word)
 
 
-def _in_simplified(run: str) -> str:
-    """Return the run in simplified form; one that is simplified keeps its words (程序 is 进程 in Taiwan)."""
-    return run if is_simplified(run) else to_simplified(run)
+def _in_simplified(text: str) -> str:
+    """Return the text in simplified form; one without traditional characters keeps its words (程序 is 进程 in Taiwan)."""
+    return text if all(to_simplified(char) == char for char in set(text)) else to_simplified(text)
 
 
 def _may_join(word: str) -> bool:

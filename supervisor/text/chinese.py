@@ -30,8 +30,6 @@ if TYPE_CHECKING:
 
 #: OpenCC's table from characters and words of Taiwan to those of the mainland; it includes characters of Hong Kong.
 _TABLE: Final = "tw2sp"
-#: OpenCC's table of characters alone.
-_CHARACTERS: Final = "t2s"
 #: How many characters the mapped dictionary cuts in the time that loading rjieba takes, and in that of jieba.
 _BEFORE_RJIEBA: Final = 2_000
 _BEFORE_JIEBA: Final = 15_000
@@ -55,16 +53,6 @@ def to_simplified(text: str) -> str:
     if _SURROGATE.search(text):  # OpenCC takes UTF-8, which has none
         return "".join(piece if _SURROGATE.match(piece) else to_simplified(piece) for piece in _SURROGATE.split(text))
     return str(_converter().convert(text))
-
-
-def is_simplified(text: str) -> bool:
-    """
-    True if the text has no traditional character.
-
-    >>> is_simplified("小程序"), is_simplified("備份")
-    (True, False)
-    """
-    return str(_converter(_CHARACTERS).convert(text)) == text
 
 
 def has_rjieba() -> bool:
@@ -124,10 +112,10 @@ def pinyin(word: str) -> str:
 
 
 @cache
-def _converter(table: str = _TABLE) -> Any:
+def _converter() -> Any:
     import opencc
 
-    return opencc.OpenCC(table)
+    return opencc.OpenCC(_TABLE)
 
 
 class _Cutter:

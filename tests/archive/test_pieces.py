@@ -71,8 +71,8 @@ def test_repair_keeps_the_first_files_of_a_day_that_was_filed_as_one(tmp_path: P
     """The second file, of the whole day, has the name of the first, in another folder."""
     elsewhere = World(tmp_path / "别处", at("2026-01-29T20:00"))
     elsewhere.model.script = lambda *_: "\n".join(f"- {one}" for one in (*QUESTIONS, *ANSWERS))
-    said = talk("2026-01-12T09:00", 10)
-    for end in (9, 10):
+    said = talk("2026-01-12T09:00", 11)
+    for end in (10, 11):
         elsewhere.write(said[:end])
         elsewhere.settle()
     first = {name: data for name, data in elsewhere.tree().items() if name.startswith("memory/")}
