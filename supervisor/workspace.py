@@ -301,7 +301,9 @@ class Workspace:
 
         archive = self.config.archive
         beside = [
-            "\n".join(block.words for block in self.memory.blocks(file.name)) for file in self.memory.dated()[-BESIDE:] if file.ours
+            "\n".join(block.words for block in self.memory.blocks(file.name))
+            for file in self.memory.dated()[-BESIDE:]
+            if file.ours
         ]
         if not self._lasting:
             return slugs_of(days, archive.slug_chars, archive.slug, beside)

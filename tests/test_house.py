@@ -32,7 +32,7 @@ ROOMS: Final = (
     Room("supervisor/text", most=2_875, goal=2_300),
     Room("supervisor/storage", most=2_710, goal=1_900),
     Room("supervisor/protocol", most=5_490, goal=4_100),
-    Room("supervisor/archive", most=5_070, goal=3_900),
+    Room("supervisor/archive", most=5_120, goal=3_900),
     Room("supervisor/extracts", most=1_090, goal=950),
     Room("supervisor/summaries", most=2_465, goal=1_850),
     Room("supervisor/query supervisor/index supervisor/recall supervisor/context", most=10_600, goal=8_000),
@@ -60,14 +60,14 @@ ROOMS: Final = (
     Room("supervisor/interfaces", most=1_450, goal=1_500),
     Room(
         "worker prompts recalld supervisor/__init__.py supervisor/events.py supervisor/faults.py supervisor/workspace.py",
-        most=2_930,
+        most=2_940,
         goal=2_000,
     ),
 )
 #: All rooms together, lines and modules, and the lines of the tests.
-ALL: Final = Room("all", most=67_380, goal=48_000)
+ALL: Final = Room("all", most=67_440, goal=48_000)
 MODULES: Final = Room("modules", most=376, goal=270)
-OF_TESTS: Final = Room("tests", most=79_310, goal=48_000)
+OF_TESTS: Final = Room("tests", most=79_350, goal=48_000)
 
 
 def _lines(path: Path) -> int:

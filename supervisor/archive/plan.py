@@ -130,9 +130,7 @@ def plan_days(
     return _named(filed, taken, slugs)
 
 
-def _named(
-    days: Mapping[date, Sequence[Block]], taken: Collection[str], slugs: Slugs | None
-) -> tuple[DayFile, ...]:
+def _named(days: Mapping[date, Sequence[Block]], taken: Collection[str], slugs: Slugs | None) -> tuple[DayFile, ...]:
     """Return the dated file of each day, with a name that is none of *taken*."""
     if not days:
         return ()

@@ -72,7 +72,9 @@ class Archive(Section):
     future_limit: timedelta = duration("1d", "A createdAt further in the future than this is not believed.")
     quiet: timedelta = duration("60s", "A damaged history.json is restored only when nobody has written to it for this long.")
     slug: Literal["ascii", "hanzi"] = choice(
-        "ascii", 'What Chinese words become in the name of a new dated file: pinyin, or with "hanzi" simplified characters.', "hanzi"
+        "ascii",
+        'What Chinese words become in the name of a new dated file: pinyin, or with "hanzi" simplified characters.',
+        "hanzi",
     )
     slug_chars: int = whole(32, "The most characters of the slug in a dated file's name.", least=12, most=32)
 
