@@ -291,8 +291,8 @@ def test_nightly_check_tells_once_what_is_lost(me):
     for _ in range(2):
         assert fsck.systemctl("start").code != 0
     assert me.run("cat", "told").out.count("messages are lost (50)") == 1
-    assert "丢了 50 条消息" in me.recalld("status").out.splitlines()[0]
-    assert "夜间检查发现了问题" in me.recalld("service", "status").err
+    assert "messages are lost (50)" in me.recalld("status").out.splitlines()[0]
+    assert "the nightly check found something" in me.recalld("service", "status").err
     errors = me.run("journalctl", "--user-unit=recalld-fsck.service", "--identifier=recalld", "--priority=err", "--no-pager")
     assert errors.out.count("messages are lost (50)") == 2
 
@@ -314,7 +314,7 @@ def test_nightly_backup_is_kept_and_one_that_fails_is_told_once(me):
         assert backup.systemctl("start").code != 0
     until(lambda: "the nightly backup failed" in me.run("cat", "told").out)
     assert me.run("cat", "told").out.count("the nightly backup failed") == 1
-    assert "夜间备份失败了" in me.recalld("service", "status").err
+    assert "the nightly backup failed" in me.recalld("service", "status").err
     me.run("mv", "away", "backups")
     assert backup.systemctl("start").code == 0
     me.ok("service", "install", "--no-backup")
