@@ -62,9 +62,9 @@ _PINNED_DIVISOR: Final = 4
 _BRIEF_CHARS: Final = 200
 #: The running summary has at most this part of the budget of the history.
 _SUMMARY_DIVISOR: Final = 2
-#: Where nothing in memory has much of the question, the hits have this part of the budget, but at least so many tokens.
-_WEAK_DIVISOR: Final = 4
-_WEAK_TOKENS: Final = 512
+#: What memory has of the question is a part of so many tokens at least, and however little it has, the hits have the second.
+_WHOLE_TOKENS: Final = 2048
+_LEAST_TOKENS: Final = 512
 #: How long a turn waits for a history.json that can't be read, in seconds: it has to be answered within 250 ms.
 _PATIENCE_S: Final = 0.1
 
@@ -201,7 +201,7 @@ def memory_block(
     pinned = [one for one in _pinned(asked, result, config) if same_words(one.text) not in there.sentences]
     may_cite, is_brief = asked.chat.is_direct and recall.hit == "file", 0 < recall.max_injected_chars < _BRIEF_CHARS
     limits = BlockLimits(
-        tokens=tokens if result.is_strong else min(tokens, max(_WEAK_TOKENS, tokens // _WEAK_DIVISOR)),
+        tokens=min(tokens, max(_LEAST_TOKENS, int(max(tokens, _WHOLE_TOKENS) * result.evidence))),
         pinned_tokens=_pinned_budget(tokens, config),
         max_hits=recall.max_hits,
         hit=recall.hit,

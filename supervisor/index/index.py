@@ -345,7 +345,9 @@ class Index:
             view = part(whole) if part else whole.with_unfiled(unfiled)
             found, verdict = view.answer(query, tiers, limit, least, asked)
             hits = tuple(view.hit(query, one, path) for one, path in found)
-            return Answer(hits, is_strong=verdict.is_strong) if hits else view.without_hits(query, verdict)
+            if not hits:
+                return view.without_hits(query, verdict)
+            return Answer(hits, is_strong=verdict.is_strong, evidence=verdict.evidence)
 
         answer, changed = self.read_current(read, lambda answer: (hit.unit.path for hit in answer.hits), names, deadline)
         return replace(answer, hits=tuple(hit for hit in answer.hits if hit.unit.path not in changed))

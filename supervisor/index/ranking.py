@@ -79,6 +79,7 @@ class Verdict:
     lacks: tuple[str, ...] = ()  # the others that memory has, and those that it does not have
     nowhere: tuple[str, ...] = ()
     is_strong: bool = False  # the nearest has enough of what is asked for
+    evidence: float = 0.0  # how much memory has of what is asked for, 0.0 to 1.0: the part of the budget for the block
     worth: Mapping[str, float] = field(default_factory=dict)  # of each word of the request
 
 
@@ -178,16 +179,24 @@ def verdict(query: Query, best: Sequence[Scored], corpus: Corpus, near: Nearness
     others = [word for word in gate.worth if word not in words]
     short = [days for days in query.days if days.length <= SHORT]
     is_dated = not query.is_now and any(one.candidate.day in days for days in short for one in best if one.candidate.day)
-    is_open = query.only_days or is_dated or share >= 1.0 or bool(near and near.highest >= BY_MEANING)
+    is_of_day = query.only_days or is_dated
+    evidence = 1.0 if is_of_day else max(share * gate.needed / _WHOLE_BY_WORDS, _by_meaning(near) if near else 0.0)
     return Verdict(
         nearest,
         share,
         tuple(words),
         tuple(filter(is_there, others)),
         tuple(word for word in others if not is_there(word)),
-        nearest is not None and is_open,
+        nearest is not None and (share >= 1.0 or evidence >= 1.0),
+        min(1.0, evidence),
         gate.worth,
     )
+
+
+def _by_meaning(near: Nearness) -> float:
+    """Return how much the nearest passage has by its meaning alone, 1.0: all."""
+    least, whole = _MEANT
+    return max(0.0, (near.highest - least) / (whole - least))
 
 
 def _words_of(gate: Gate, one: Scored) -> list[str]:
@@ -324,15 +333,19 @@ def _feedback_words(query: Query, candidates: Sequence[Candidate], scores: Any, 
 #
 # A request is about its rare words: rare in the language, not in memory. In a memory of travels "difference" is rare, but a
 # question about the difference between a mutex and a semaphore is not about that. So the gate measures how much of the rarity
-# of the request's words one passage has. Four tenths are enough, and so is one decisive name, however long the request; one
-# word that is nowhere in memory, such as a typo, stops nothing. So is a passage that stands out by meaning, whatever its words.
-# What is weak is shown all the same, in a smaller block: a reader can pass over a line, but can't read one that is missing.
+# of the request's words one passage has: a part of what is enough for the whole budget is enough for that part of it. One word
+# that is nowhere in memory, such as a typo, stops nothing. A passage that stands out by meaning counts as much, whatever its
+# words. What is weak is shown all the same, in a smaller block: a reader can pass over a line, but can't read one that is
+# missing.
 
-#: The share of the request's rarity that a passage must have, and the rarity that is enough for any request.
+#: The worth of a passage's words, and the standard deviations by which it stands out, that are enough for the whole budget;
+#: from the first of the deviations on it counts. Chosen on one half of `life` (docs/explanation/recall.md, "The gate").
+_WHOLE_BY_WORDS: Final = 0.65
+_MEANT: Final = 3.0, 4.5
+#: The share of the request's rarity that a passage must have, and the rarity that is enough for any request: without them the
+#: request is searched for literally as well.
 _SHARE: Final = 0.4
 _ENOUGH: Final = 0.5
-#: From so many standard deviations on a passage is enough by its meaning alone.
-BY_MEANING: Final = 3.5
 #: A request of less rarity asks nothing: "ok great, thank you!".
 _LEAST: Final = 0.1
 #: The worth of an everyday word, where that of a name is 1; it grows with the square of the rarity.

@@ -82,10 +82,23 @@ def test_verdict_is_weak_when_no_part_of_a_question_is_answered():
     assert ranked(parse_query("量子色动力学是什么？另外，胶子的质量是多少？", TODAY), BACKUP) == {}
 
 
-@pytest.mark.parametrize(("highest", "is_strong"), [(3.4, False), (3.5, True)])
-def test_verdict_is_strong_where_a_passage_stands_out_by_meaning(highest, is_strong):
-    query = parse_query("How many hours does the archive script of Zwickau keep the database of Chemnitz busy?", TODAY)
-    assert bool(ranked(query, ["the script is slow", "we had soup", "the cat sleeps"], near=Standing(highest))) is is_strong
+@pytest.mark.parametrize(("highest", "evidence"), [(3.0, 0.0), (3.75, 0.5), (4.5, 1.0), (6.0, 1.0)])
+def test_verdict_has_more_evidence_the_further_a_passage_stands_out(highest, evidence):
+    query = parse_query("How long did Zwickau take to Chemnitz?", TODAY)
+    corpus = Corpus(1, 3.0, lambda _: 0)
+    assert verdict(query, [], corpus, Standing(highest)).evidence == evidence
+
+
+def test_verdict_has_more_evidence_the_more_rare_words_a_passage_has():
+    query = parse_query("Zwickau, Chemnitz, Plauen?", TODAY)
+    texts = ["we had soup", "a train", "to Zwickau", "to Zwickau and Chemnitz"]
+    corpus = Corpus(len(texts), 3.0, lambda word: sum(word in tokens(text) for text in texts))
+
+    def evidence(text: str) -> float:
+        found = rank(query, [candidate(text, 0)], [corpus] * 3, 1.2, 0.75)
+        return verdict(query, found, corpus).evidence
+
+    assert 0.0 == evidence("we had soup") < evidence("to Zwickau") <= evidence("to Zwickau and Chemnitz") == 1.0
 
 
 def test_ranking_scores_a_word_by_itself_or_by_a_related_one():

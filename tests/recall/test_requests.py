@@ -162,7 +162,7 @@ def test_memory_block_is_empty_for_small_talk(english, request_):
 )
 def test_memory_block_is_short_for_what_has_little_to_do_with_memory(english, request_):
     found = english.search(request_)
-    assert not found.is_strong
+    assert found.evidence < 1
     assert english.inject(request_, found).memory_tokens <= 512
 
 
@@ -189,7 +189,7 @@ def test_memory_block_is_empty_for_small_talk_or_nothing_in_common(chinese, requ
 )
 def test_memory_block_is_short_for_chinese_that_has_little_to_do_with_it(chinese, request_):
     found = chinese.search(request_)
-    assert not found.hits or not found.is_strong
+    assert not found.hits or found.evidence < 1
 
 
 def test_recall_does_not_search_for_month_and_day(chinese):
