@@ -66,7 +66,7 @@ ROOMS: Final = (
 )
 #: All rooms together, lines and modules, and the lines of the tests.
 ALL: Final = Room("all", most=67_440, goal=48_000)
-MODULES: Final = Room("modules", most=376, goal=270)
+MODULES: Final = Room("modules", most=375, goal=270)
 OF_TESTS: Final = Room("tests", most=79_350, goal=48_000)
 
 

@@ -4,7 +4,8 @@ Which secrets of a memory a turn shows (`privacy.reveal`): those that the user a
 A question asks for a secret if it has a word of its label ("the wifi password is …"), or another word for a password and one of
 its sentence ("wifi code"); the label of a key is who issues it, "OpenAI key". Of several that it asks for, those are
 shown whose sentence shares the most words with it: the password of the bank is not shown beside that of the wifi. A mail
-address is none in a direct chat, where `ssh user@host` looks like one. A group sees none.
+address is none in a direct chat, where `ssh user@host` looks like one. A group sees none. The history block is made here, too,
+since it is without secrets where a turn shows none.
 """
 
 from __future__ import annotations
@@ -12,15 +13,20 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
+from ..protocol.parts import readable
 from ..query.parse import MOST_CHARS
+from ..text.language import language_of
 from ..text.redact import MAIL_WORDS, Secret, find_secrets, hidden
 from ..text.snippet import snippet_span
 from ..text.tokenizer import tokens
+from .history_window import Window, WindowLimits, window
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
+    from datetime import datetime
 
     from ..index.hit import Hit
+    from ..protocol.config import Config
     from ..protocol.config_keys import Privacy
     from ..text.language import Language
     from .request import Asked
@@ -32,13 +38,43 @@ _SENTENCE_CHARS: Final = 200
 #: edges that are dropped, since half a secret does not look like one.
 _MOST_CHARS: Final = 100_000
 _EDGE_CHARS: Final = 4_000
+#: For each message of the history block so many are read: results of tools are not shown, and no message is shown twice.
+_LOOKED_AT: Final = 3
 #: Words for a password, as tokens.
 _PASSWORD: Final = frozenset(
     "password passwd passphras passcod pwd pw pass pin code combin login 密码 口令 暗号 登录 门禁码 パスワード".split()  # noqa: SIM905
 )
 
 
-def redact_history(asked: Asked, most: int, language: Language, privacy: Privacy) -> Asked:
+def oldest_shown(asked: Asked, config: Config) -> datetime | None:
+    """Return the time of the oldest message that the history of a turn shows; None if it shows all of them."""
+    shown = history_block(asked, config.context.history_tokens, config).said
+    place = next((n for n, one in enumerate(asked.before) if shown and one.id == shown[0].id), 0)
+    return asked.before[place].created_at if place else None
+
+
+def history_block(asked: Asked, tokens: int, config: Config) -> Window:
+    """Return the history block in so many *tokens*, without secrets."""
+    limits = WindowLimits(
+        tokens=tokens,
+        least=config.context.min_messages,
+        most=config.context.max_messages,
+        message_chars=config.context.message_chars,
+        cjk_weight=config.tokens.cjk_weight,
+        zone=config.archive.zone,
+        language=turn_language(asked, config),
+    )
+    shown = replace(asked, before=tuple(readable(one) for one in asked.before[-_LOOKED_AT * limits.most :]))
+    redacted = _redacted(shown, limits.most, turn_language(asked, config), config.privacy)
+    return window(redacted.before, limits, len(asked.before) - len(shown.before))
+
+
+def turn_language(asked: Asked, config: Config) -> Language:
+    """Return the language of the texts around what is quoted."""
+    return config.language if config.language != "auto" else language_of(asked.question[:MOST_CHARS])
+
+
+def _redacted(asked: Asked, most: int, language: Language, privacy: Privacy) -> Asked:
     """Return the input with the last *most* messages before it; their secrets are hidden if a turn shows no secrets at all."""
     if _reveals(asked, privacy):
         return asked

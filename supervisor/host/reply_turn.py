@@ -6,8 +6,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from ..context.build import context
-from ..context.history_block import turn_language
 from ..context.request import resolve_waiting
+from ..context.secrets import turn_language
 from ..recall.audience import Audience
 from ..replies.talk import system_prompt
 from ..summaries.llm_state import configured_state, note_result

@@ -195,7 +195,8 @@ class SearchResult:
     role: str = ""  # whose words it asks for
     files: int = 0  # how many were searched
     pinned: tuple[Passage, ...] = ()  # lines of memory.md, newest first, for the turn of an input, whatever was found
-    evidence: float = 1.0  # how much memory has of what is asked for: the part of the budget for the block
+    is_strong: bool = True  # a passage has enough of what is asked for
+    evidence: float = 1.0  # how much memory has of it: the part of the budget for the block
     unfiled: int = 0  # how many messages were searched that no file holds yet
     skipped: int = 0  # how many of these were left out as the question itself, where there is no other
     subject: tuple[str, ...] = ()  # what the question is about, as it was typed, if nothing was found

@@ -180,7 +180,7 @@ def verdict(query: Query, best: Sequence[Scored], corpus: Corpus, near: Nearness
     short = [days for days in query.days if days.length <= SHORT]
     is_dated = not query.is_now and any(one.candidate.day in days for days in short for one in best if one.candidate.day)
     is_of_day = query.only_days or is_dated
-    evidence = 1.0 if is_of_day else max(share * gate.needed / _WHOLE_BY_WORDS, _by_meaning(near) if near else 0.0)
+    evidence = 1.0 if is_of_day else max(share * gate.needed / _WORDS, (near.highest - _FROM) / _SPAN if near else 0.0)
     return Verdict(
         nearest,
         share,
@@ -188,15 +188,9 @@ def verdict(query: Query, best: Sequence[Scored], corpus: Corpus, near: Nearness
         tuple(filter(is_there, others)),
         tuple(word for word in others if not is_there(word)),
         nearest is not None and (share >= 1.0 or evidence >= 1.0),
-        min(1.0, evidence),
+        max(0.0, min(1.0, evidence)),
         gate.worth,
     )
-
-
-def _by_meaning(near: Nearness) -> float:
-    """Return how much the nearest passage has by its meaning alone, 1.0: all."""
-    least, whole = _MEANT
-    return max(0.0, (near.highest - least) / (whole - least))
 
 
 def _words_of(gate: Gate, one: Scored) -> list[str]:
@@ -338,10 +332,10 @@ def _feedback_words(query: Query, candidates: Sequence[Candidate], scores: Any, 
 # words. What is weak is shown all the same, in a smaller block: a reader can pass over a line, but can't read one that is
 # missing.
 
-#: The worth of a passage's words, and the standard deviations by which it stands out, that are enough for the whole budget;
-#: from the first of the deviations on it counts. Chosen on one half of `life` (docs/explanation/recall.md, "The gate").
-_WHOLE_BY_WORDS: Final = 0.65
-_MEANT: Final = 3.0, 4.5
+#: The worth of a passage's words that is enough for the whole budget; or from how many standard deviations on it stands out,
+#: and how many more are enough. Chosen on one half of `life` (docs/explanation/recall.md, "The gate").
+_WORDS: Final = 0.65
+_FROM, _SPAN = 3.0, 1.5
 #: The share of the request's rarity that a passage must have, and the rarity that is enough for any request: without them the
 #: request is searched for literally as well.
 _SHARE: Final = 0.4

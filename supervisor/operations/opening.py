@@ -73,10 +73,9 @@ class OpeningRequest:
 def opening(memory: Visible, request: OpeningRequest) -> Opening:
     """Return what a session begins with: pinned lines, the newest long-term lines, and where talk stopped in the project."""
     from ..context.choice import BlockLimits
-    from ..context.history_block import turn_language
     from ..context.memory_block import pack
     from ..context.request import Asked
-    from ..context.secrets import redactor
+    from ..context.secrets import redactor, turn_language
     from ..index.chunking import chunk_note
     from ..index.hit import Hit
     from ..protocol.marks import only_pinned

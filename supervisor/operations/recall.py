@@ -240,7 +240,7 @@ def _reader(memory: Visible, question: str | None) -> Callable[[], Asked]:
 
 
 def _sum_up_overflow(memory: Visible, asked: Asked, *, shows_history: bool) -> None:
-    from ..context.history_block import oldest_shown
+    from ..context.secrets import oldest_shown
     from .long_term import OverflowRequest, summarize_overflow
 
     since = oldest_shown(asked, memory.ws.config) if shows_history else None

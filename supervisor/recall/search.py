@@ -135,6 +135,7 @@ class Searcher:
             pinned=pinned,
             subject=() if hits else search.attempt(lambda: subject_of(query), ()),
             miss=None if hits else search.attempt(lambda: _as_typed(answer.miss, query.text), None),
+            is_strong=answer.is_strong,
             evidence=answer.evidence,
             unfiled=unfiled.overlay.units,
             skipped=unfiled.skipped,

@@ -91,8 +91,7 @@ def test_verdict_has_more_evidence_the_further_a_passage_stands_out(highest, evi
 
 def test_verdict_has_more_evidence_the_more_rare_words_a_passage_has():
     query = parse_query("Zwickau, Chemnitz, Plauen?", TODAY)
-    texts = ["we had soup", "a train", "to Zwickau", "to Zwickau and Chemnitz"]
-    corpus = Corpus(len(texts), 3.0, lambda word: sum(word in tokens(text) for text in texts))
+    corpus = Corpus(4, 3.0, lambda _: 1)
 
     def evidence(text: str) -> float:
         found = rank(query, [candidate(text, 0)], [corpus] * 3, 1.2, 0.75)
