@@ -136,7 +136,7 @@ def weight(text: str, asked: str = "", *, person: bool) -> float:
     *asked* is the question that it answers, with which it is shown. *person*: a human being says it; of a machine only data
     counts.
 
-    >>> weight("You've got guts.", person=True), weight("我对花生过敏。", person=True) > 1
+    >>> weight("So it goes.", person=True), weight("我对花生过敏。", person=True) > 1
     (0.0, True)
     >>> weight("帮我写个 sql", person=True) < weight("sql 写好了", person=True)
     True

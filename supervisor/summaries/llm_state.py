@@ -290,18 +290,17 @@ def _wire(state: ProviderState) -> dict[str, Any]:
 
 def _answers(raw: object) -> dict[str, Answers]:
     """Return the account of each model by the name that it is asked by; what can't be parsed counts as absent."""
-    found: dict[str, Answers] = {}
-    for model, one in raw.items() if isinstance(raw, dict) else ():
-        if isinstance(one, dict):
-            refused = one.get("refused")
-            account = Answers(
-                accepted=_number(one, "accepted"),
-                refused={str(why): _number(refused, why) for why in refused} if isinstance(refused, dict) else {},
-                recent=str(one.get("recent", "")),
-            )
-            asked = str(one.get("asked") or model)  # up to 0.25 an account had the server's name of the model
-            found[asked] = found[asked].joined_with(account) if asked in found else account
-    return found
+    accounts = {model: one for model, one in raw.items() if isinstance(one, dict)} if isinstance(raw, dict) else {}
+    return {model: _account(one) for model, one in accounts.items()}
+
+
+def _account(raw: Mapping[str, Any]) -> Answers:
+    refused = raw.get("refused")
+    return Answers(
+        accepted=_number(raw, "accepted"),
+        refused={str(why): _number(refused, why) for why in refused} if isinstance(refused, dict) else {},
+        recent=str(raw.get("recent", "")),
+    )
 
 
 def _number(raw: Mapping[str, Any], key: str) -> int:

@@ -109,8 +109,7 @@ def _held(extract: str, text: str) -> tuple[int, int]:
 
 
 def _figures(text: str) -> frozenset[tuple[str, object]]:
-    """Return the kinds and the values of the figures, without numbers that may only count: "two reasons"."""
-    return frozenset((figure.kind, figure.value) for figure in figures(text) if not figure.is_word)
+    return frozenset((figure.kind, figure.value) for figure in figures(text))
 
 
 def _pairs(word: str) -> list[str]:
@@ -146,4 +145,5 @@ def _bare(text: str) -> str:
 
 
 def _telling(text: str) -> frozenset[str]:
-    return frozenset(word for word in telling_words(text) if next(figures(word), None) is None and rarity(word))
+    words = (word for word in telling_words(text) if rarity(word) and not any(map(str.isnumeric, word)))
+    return frozenset(word for word in words if next(figures(word), None) is None)

@@ -1,18 +1,17 @@
 """
 The phrases by which a text shows that it is no summary: chatter, errors of a server, refusals; in Chinese and English.
 
-*Chatter*: the model thinks aloud, greets, answers somebody in the material, continues the conversation, or repeats its prompt.
-Only clear signs count: how the text begins, or a line that only a template has. *Errors*: error pages, sentences of
-gateways, data in place of Markdown. An error consists of the words of errors alone; a summary of an outage also says what
-was done about it, and is accepted. *Refusals*: short texts that begin by declining the work or by asking for the material; a
-summary *about* a refusal uses words of its own, is longer, or has headings. The phrases are collected from answers of
-models: a new one is a line here and a case in tests/summaries/quality_cases.py. What follows from a match is decided in
-`quality.py`. Pure.
+*Chatter*: the model thinks aloud, greets, continues the conversation, or has a placeholder of its prompt. Only clear signs
+count: how the text begins, or a line that only a template has. *Errors*: error pages, tracebacks, data in place of Markdown.
+*Refusals*: short texts that begin by declining the work or by asking for the material; a summary *about* a refusal uses words
+of its own, is longer, or has headings. What else says nothing of its material is refused for that (`material.says_less`).
+What follows from a match is decided in `quality.py`. Pure.
 """
 
 from __future__ import annotations
 
 import re
+from http import HTTPStatus
 from typing import Final
 
 from ..text.lazy_re import lazy_re
@@ -44,15 +43,6 @@ _TAG: Final = r"(?:think|thinking|thought|reasoning)>"
 _THOUGHT: Final = lazy_re(rf"\s*</?{_TAG}|.*</{_TAG}\s*$", re.IGNORECASE)
 _OPENED: Final = lazy_re(rf"<{_TAG}", re.IGNORECASE)
 _CLOSED: Final = lazy_re(rf"</{_TAG}", re.IGNORECASE)
-_ANSWER: Final = lazy_re(
-    r"(?:sure|certainly|of course|absolutely|great question|good question|no problem|happy to help|glad to help)\b[^\w\n]{1,4}"
-    r"(?:i(?:['’]d| would| can|['’]ll| will)|you(?: can| could| should|['’]ll|['’]re| need)"
-    r"|to (?:fix|do|solve|get|set|run|install|make|change|use|create|move|check)|here(?:['’]s| is| are)|first"
-    r"|just|try|let(?:['’]s| me)|the easiest)\b"
-    r"|(?:当然(?:可以|了)?|没问题|没有问题|好的|好问题|可以的|很高兴为[您你][^\n，。]{0,8})[！!，,。～~]{1,2}\s*"
-    r"(?:[你您]|我(?:来|建议|会|可以|帮)|让我|如果您|没问题|没有问题|首先|先|请|要|试试|下面|以下|这里|这个问题|建议|可以|根据)",
-    re.IGNORECASE,
-)
 _GREETING: Final = lazy_re(
     r"(?:(?:hi|hello|hey|greetings|good (?:morning|evening|afternoon))\b|你好|您好|嗨|哈喽|大家好|早上好|晚上好)"
     r"(?:\W{0,8}(?:呀|啊)?\W{0,8}\Z"
@@ -71,17 +61,6 @@ _DONE: Final = lazy_re(
     re.IGNORECASE,
 )
 _EDGES: Final = ' \t\n-.。!！…()（）[]【】"“”`'
-_PROMPT: Final = lazy_re(
-    r"you are (?:an?|the)\b[^.\n]{0,80}\b(?:assistant|summari[sz]er|archivist|model)\b"
-    r"|(?:please )?(?:summari[sz]e|condense) (?:the (?:following|conversation|dialogue|messages)|this)\b"
-    r"|(?:system prompt|my (?:system )?(?:instructions|prompt))\b.{0,10}[:：]"
-    r"|(?:my|the) (?:system )?(?:instructions|prompt) (?:are|is|says?)\b"
-    r"|你是(?:一[个名位])?[^。\n]{0,30}(?:助手|模型|归档员|摘要员|机器人)"
-    r"|请你?(?:帮我)?(?:总结|概括|归纳)[^。\n]{0,20}(?:对话|消息|内容|聊天)"
-    r"|请你?(?:对|将|把|根据)(?:以下|下面|上面)的?(?:对话|消息|内容|聊天)"
-    r"|(?:系统提示词?|我的(?:系统)?(?:指令|提示词))[^。\n]{0,10}(?:是|如下|：|:)",
-    re.IGNORECASE,
-)
 _PLACEHOLDER: Final = lazy_re(
     r"[ \t>*#-]*(?:\{(?:\w+_)?(?:messages|date|month|summar(?:y|ies)|previous|content|limit)\}[ \t:：]*)+"
 )
@@ -115,11 +94,7 @@ _ORDER: Final = lazy_re(
     re.IGNORECASE,
 )
 
-_ERROR_PAGE_MAX_CHARS: Final = 400  # characters of an error's sentences
-#: A text is an error when at least this share of its letters belongs to words of errors.
-_ERROR_SHARE: Final = 0.8
-_HAN_WORTH: Final = 3  # a Han character counts like so many letters of a Latin word
-
+_ERROR_MAX_CHARS: Final = 400  # characters of an error's sentences
 _ERROR_PAGE: Final = lazy_re(r"<(?:!doctype|html|head|body|\?xml|error|tool_call|function|invoke)\b|<\?xml", re.IGNORECASE)
 _DATA: Final = lazy_re(r"(?:json\s*)?(?:\{\s*(?:[\"'][^\"'\n]{0,80}[\"']\s*:|\}\s*\Z)|\[\s*(?:[{\"]|\]\s*\Z))", re.IGNORECASE)
 #: How an error begins that says more than its name; it has no Chinese in it.
@@ -131,24 +106,8 @@ _ERROR_BEGINNINGS: Final = lazy_re(
     re.IGNORECASE,
 )
 _TRACEBACK: Final = "Traceback (most recent call last)"
-_ERROR_NAMES: Final = lazy_re(
-    r"\b[45]\d\d\b|bad gateway|service (?:is )?(?:temporarily |currently )?unavailable|gateway time-?out|internal server error"
-    r"|too many requests|rate[ _-]?limit(?:ed)?|quota|unauthori[sz]ed|forbidden|invalid[ _](?:api[ _]key|request|token)"
-    r"|connection (?:refused|reset|timed out|error|closed)|timed? ?-?out|overloaded|no healthy upstream|something went wrong"
-    r"|unexpected error|an error (?:has )?occurred|fatal|context length"
-    r"|请求过于频繁|服务器|服务(?:暂时|暂)?不可用|网络(?:连接)?(?:错误|异常|超时)|系统(?:繁忙|错误|异常)|余额不足|欠费|超时|错误|过长|密钥无效|额度",
-    re.IGNORECASE,
-)
-_ERROR_WORDS: Final = lazy_re(
-    r"\b(?:\w*(?:error|exception)|code|http|status|server|requests?|message|model|please|try|again|later|in|an?|the|few|seconds?|minutes?|moments?|s"
-    r"|is|are|was|has|have|been|be|exceed(?:ed|s)|reached|failed|nginx|openresty|cloudflare|openai|upstream|proxy|type|null|your?|our"
-    r"|we|it|current|check|plan|and|billing|details|retry|after|to|of|from|while|processing|contact|support|id|api|key|at|on|or|this"
-    r"|page|path|url|status code"
-    r"|with|too|many|limit|connect|not|found|available|could|load|invalid|\d[\d.]*s?)\b"
-    r"|请|您|你|的|稍后|再试|重试|再|后|秒|分钟|输入|内容|超出|超过|模型|上下文|长度|限制|最大|内部|连接|失败|发生|出现|了|当前|已|用尽|代码"
-    r"|检查|账户|暂时|响应|接口|调用|请求|频率|未知|充值|上限|达到|状态码",
-    re.IGNORECASE,
-)
+#: The lines by which servers name an error: "502 bad gateway".
+_STATUS_LINES: Final = frozenset(f"{status.value} {status.phrase}".casefold() for status in HTTPStatus if status.value >= 400)
 _TOO_LONG: Final = lazy_re(
     r"context[ _](?:length|window|size)|(?:prompt|input|request) (?:is )?too long|too many tokens"
     r"|上下文|(?:输入|内容)[^。\n]{0,6}(?:过长|太长)",
@@ -261,17 +220,15 @@ def is_greeting(text: str) -> bool:
 
 
 def continues_the_talk(text: str) -> bool:
-    """Return whether the text answers somebody in the material, or continues the conversation in both roles."""
-    if _ANSWER.match(opening(text)):
-        return True
+    """Return whether the text continues the conversation in both roles, or has marks of a chat template."""
     lines = outside_code(text)[0]
     speakers = {match.lastgroup for line in lines if (match := _SPEAKER.match(line))}
     return len(speakers) > 1 or any(_TURN.match(line) or _TEMPLATE.match(line) for line in lines)
 
 
 def is_prompt(text: str) -> bool:
-    """Return whether the text begins like a prompt, or has a line that is only a placeholder."""
-    return bool(_PROMPT.match(opening(text))) or any(_PLACEHOLDER.fullmatch(line) for line in outside_code(text)[0])
+    """Return whether the text has a line that is only a placeholder of a prompt."""
+    return any(_PLACEHOLDER.fullmatch(line) for line in outside_code(text)[0])
 
 
 def gives_orders(text: str) -> bool:
@@ -286,7 +243,7 @@ def gives_orders(text: str) -> bool:
 
 def is_error(text: str) -> bool:
     r"""
-    Return whether the text is an HTML page, a traceback, or sentences that consist of the words of errors.
+    Return whether the text is an HTML page, a traceback, or begins as the errors of servers do.
 
     >>> is_error("502 Bad Gateway\n\nnginx/1.24.0"), is_error("502 的原因是上游没有启动，重启后好了。")
     (True, False)
@@ -294,12 +251,9 @@ def is_error(text: str) -> bool:
     body = opening(text)
     if _ERROR_PAGE.match(body) or body.startswith(_TRACEBACK):
         return True
-    if len(body) > _ERROR_PAGE_MAX_CHARS:
+    if len(body) > _ERROR_MAX_CHARS or _HAN.search(body):
         return False
-    if _ERROR_BEGINNINGS.match(body) and not _HAN.search(body):
-        return True
-    rest = _ERROR_WORDS.sub(" ", _ERROR_NAMES.sub(" ", body))
-    return bool(_ERROR_NAMES.search(body)) and _letters(rest) <= (1 - _ERROR_SHARE) * _letters(body)
+    return body.partition("\n")[0].strip().casefold() in _STATUS_LINES or bool(_ERROR_BEGINNINGS.match(body))
 
 
 def is_data(text: str) -> bool:
@@ -309,8 +263,8 @@ def is_data(text: str) -> bool:
 
 
 def reports_too_long_input(text: str) -> bool:
-    """Return whether an error text says that the material was too long, so that the same request would fail again."""
-    return bool(_TOO_LONG.search(text[:_ERROR_PAGE_MAX_CHARS]))
+    """Return whether a short text says that the material was too long, so that the same request would fail again."""
+    return len(text) <= _ERROR_MAX_CHARS and bool(_TOO_LONG.search(text))
 
 
 def is_refusal(text: str) -> bool:
@@ -324,7 +278,3 @@ def is_refusal(text: str) -> bool:
     if len(body) > _REFUSAL_MAX_CHARS or any(HEADING.match(line) for line in body.split("\n")):
         return False
     return bool(_REFUSAL.match(body))
-
-
-def _letters(text: str) -> int:
-    return sum(char.isalnum() for char in text) + (_HAN_WORTH - 1) * len(_HAN.findall(text))

@@ -46,20 +46,16 @@ def is_cut_off(text: str) -> bool:
     last = prose[-1]
     if HEADING.match(last) or _CUT_MARK.search(last):
         return True
-    return not _QUOTED.match(last) and (_dangles(last, prose[:-1]) or _lacks_full_stop(last, prose[:-1]))
+    return not _QUOTED.match(last) and _dangles(last, prose[:-1])
 
 
 def repeats_itself(text: str) -> bool:
-    """Return whether a stretch of the text repeats itself, or most of its sentences occur again and again."""
+    """Return whether a stretch of the text repeats itself, or a clause of it occurs again and again."""
     flat = _PUNCTUATION_RUN.sub(r"\1\1", text)
     if len(flat) < _LOOP_MIN_CHARS:
         return False
     starts = [*range(0, max(1, len(flat) - _WINDOW), _WINDOW), max(0, len(flat) - _WINDOW)]
-    return (
-        any(_is_repetitive(flat[start : start + _WINDOW]) for start in starts)
-        or _repeats_sentences(flat)
-        or _repeats_a_clause(flat)
-    )
+    return any(_is_repetitive(flat[start : start + _WINDOW]) for start in starts) or _repeats_a_clause(flat)
 
 
 def is_transcript(text: str) -> bool:
@@ -110,30 +106,9 @@ def _dangles(last: str, before: Sequence[str]) -> bool:
     )
 
 
-def _lacks_full_stop(last: str, before: Sequence[str]) -> bool:
-    """Return whether the last sentence has no full stop although the others have one."""
-    end = last.rstrip(_CLOSERS)
-    token = end.rsplit(None, 1)[-1] if end.strip() else ""
-    if last.startswith("|") or not end[-1:].isalpha() or end != last.rstrip("*_ \t") or re.search(r"[/\\:@=]|\w[._]\w", token):
-        return False
-    others = [line for line in before if not HEADING.match(line) and not line.startswith("|")]
-    alike = [line for line in others if bool(_ITEM.match(line)) == bool(_ITEM.match(last))]
-    ended = all(line.rstrip(_CLOSERS)[-1:] in _ENDS for line in alike)
-    if _ITEM.match(last):
-        return ended and len(alike) >= _ENDED_ITEMS
-    return len(_INNER_END.findall(last)) >= _ENDED_PROSE or (ended and len(alike) >= _ENDED_PROSE)
-
-
 def _is_repetitive(window: str) -> bool:
     pieces = len(window) - _SHINGLE + 1
     return len({window[i : i + _SHINGLE] for i in range(pieces)}) < _DISTINCT_SHARE * pieces
-
-
-def _repeats_sentences(text: str) -> bool:
-    sentences = [_NO_WORD.sub("", sentence).casefold() for sentence in SENTENCE_ENDS.split(text)]
-    counted = ((len(sentence), times) for sentence, times in Counter(sentences).items())
-    again = sum(length * times for length, times in counted if times >= _SENTENCE_TIMES and length >= _SENTENCE_LETTERS)
-    return again >= _REPEATED_SHARE * sum(map(len, sentences)) > 0
 
 
 def _repeats_a_clause(text: str) -> bool:
@@ -178,12 +153,7 @@ _LONGER: Final = 1.5
 _ITEM: Final = lazy_re(r"[ \t]*(?:[-*+•]|\d{1,3}[.)、])(?:[ \t]+|$)|[ \t]*>")
 #: A bullet of an extract, with the time of its message: a quoted message may end in any way.
 _QUOTED: Final = lazy_re(r"- \d\d[:-]\d\d ")
-_CLOSERS: Final = " \t*_)）]】」』”’\"'》"
 _ENDS: Final = "。！？!?.…；;।۔؟"
-_INNER_END: Final = lazy_re(r"[。！？!?]|\.[ \t]")
-#: A last sentence without an end is cut off after so many sentence ends in its line, or so many lines before it that end.
-_ENDED_PROSE: Final = 2
-_ENDED_ITEMS: Final = 4
 _CUT_MARK: Final = lazy_re(
     r"[\[（(【<](?:\.\.\.|…)?\s?(?:(?:output |text )?truncated|cut off|max[ _]tokens|(?:内容)?过长|已?截断"
     r"|to be continued|continued|未完待续|待续)[^\])）】>]{0,24}[\])）】>]?[.。]?$",
@@ -204,11 +174,6 @@ _LOOP_MIN_CHARS: Final = 80
 _WINDOW: Final = 400
 _SHINGLE: Final = 12
 _DISTINCT_SHARE: Final = 0.35
-#: Or a sentence of at least so many letters, that occurs so often, in at least this share of the text.
-_SENTENCE_LETTERS: Final = 6
-_SENTENCE_TIMES: Final = 3
-_REPEATED_SHARE: Final = 0.5
-SENTENCE_ENDS: Final = lazy_re(r"[\n。！？!?；;]|\.\s")
 #: Or a clause of so many letters that occurs so often, wherever.
 _CLAUSES: Final = lazy_re(r"[\n。！？!?；;，,：:、]|\.\s")
 _CLAUSE_LETTERS: Final = {True: 16, False: 8}  # in ASCII, and not
@@ -246,7 +211,7 @@ _FIELD_SHARE: Final = 0.5
 def judge(text: str, material: Material, most_chars: int = MAX_CHARS) -> Reason | None:
     """Return why the answer may not be the summary of the material, None if it may. It is judged as it is: clean it first."""
     reason = reject_form(text, most_chars) or next((reason for rule, reason in RULES if rule(text, material)), None)
-    return "input" if reason in {"data", "error"} and phrases.reports_too_long_input(text) else reason
+    return "input" if reason in {"data", "error", "vague"} and phrases.reports_too_long_input(text) else reason
 
 
 def reject_form(text: str, most_chars: int = MAX_CHARS) -> Reason | None:
@@ -265,7 +230,7 @@ def _forges_source_tag(text: str, material: Material) -> bool:
 
 
 def _echoes_prompt(text: str, material: Material) -> bool:
-    """Return whether the text begins like a prompt, or has a sentence of its prompt that is not in the material."""
+    """Return whether the text has a placeholder, or a sentence of its prompt that is not in the material."""
     folded, known = _folded(text), _folded(material.text)
     marks = (mark for mark in map(_folded, material.prompts) if len(mark) >= _MARK_MIN_CHARS)
     return phrases.is_prompt(text) or any(mark in folded and mark not in known for mark in marks)

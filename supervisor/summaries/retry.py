@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections import Counter
 from dataclasses import field, replace
 from datetime import timedelta
 from typing import TYPE_CHECKING, Final, Self, TypeAlias
@@ -76,14 +75,6 @@ class Answers:
         recent = f"{self.recent}{'r' if reason else 'a'}"[-RECENT_ANSWERS:]
         accepted = self.accepted + (reason is None)
         return replace(self, accepted=accepted, refused=refused, recent=recent)
-
-    def joined_with(self, other: Answers) -> Answers:
-        """Return the account of the answers of both."""
-        return Answers(
-            accepted=self.accepted + other.accepted,
-            refused=dict(Counter(self.refused) + Counter(other.refused)),
-            recent=f"{self.recent}{other.recent}"[-RECENT_ANSWERS:],
-        )
 
 
 @record(kw_only=True)

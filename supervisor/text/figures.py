@@ -1,8 +1,9 @@
 """
 What a text says in figures: numbers, days, weekdays and times of the clock, equal however they are written.
 
-三万二 is 32,000 and "thirty-two thousand", 1月28日 is "Jan 28", 下午三点半 is 15:30 and "half past three". A summary is
-compared with its material by these. Letters and digits that are one word (G1024, gpt-4o) are a name, not a number. Pure.
+三万二 is 32,000, 1月28日 is "Jan 28", 下午三点半 is 15:30 and "3:30 pm". A summary is compared with its material by these.
+Letters and digits that are one word (G1024, gpt-4o) are a name, not a number, and a number in English words is none: a small
+one may only count. Pure.
 """
 
 from __future__ import annotations
@@ -21,20 +22,15 @@ _NARROW: Final = str.maketrans("０１２３４５６７８９．：％－／～
 _HAN_DIGITS: Final = dict(zip("零〇一二三四五六七八九两", (0, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 2), strict=True))
 _HAN_TENS: Final = {"十": 10, "百": 100, "千": 1_000}
 _HAN_MYRIADS: Final = {"万": 10_000, "亿": 100_000_000}
-_SMALL: Final = (
-    *("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve"),
-    *("thirteen", "fourteen", "fifteen", "sixteen", "seventeen", "eighteen", "nineteen"),
+_MULTIPLES: Final = (
+    {"k": 1_000, "w": 10_000, "hundred": 100, "thousand": 1_000, "million": 1_000_000} | _HAN_TENS | _HAN_MYRIADS
 )
-_TENS: Final = ("twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety")
-_WORDS: Final = {**{word: n for n, word in enumerate(_SMALL)}, **{word: 10 * n for n, word in enumerate(_TENS, 2)}}
-_SCALES: Final = {"hundred": 100, "thousand": 1_000, "million": 1_000_000}
-_MULTIPLES: Final = {"k": 1_000, "w": 10_000, **_HAN_TENS, **_HAN_MYRIADS, **_SCALES}
 _MONTHS: Final = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
 _WEEKDAYS: Final = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
 
-_HAN_NUMBER: Final = "[零〇一二三四五六七八九十百千万亿两]{1,12}"
+#: It begins with a digit or with 十, as 百姓 and 千万别 do not.
+_HAN_NUMBER: Final = "[零〇一二三四五六七八九十两][零〇一二三四五六七八九十百千万亿两]{0,11}"
 _COUNT: Final = rf"(?:\d+|{_HAN_NUMBER})"
-_WORD: Final = rf"\b(?:{'|'.join((*_SMALL, *_TENS, *_SCALES))})\b"
 _MONTH: Final = (
     r"(?:jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?|sept?(?:ember)?|oct(?:ober)?"
     r"|nov(?:ember)?|dec(?:ember)?)\b\.?"
@@ -63,22 +59,16 @@ _WRITTEN: Final = {
     ),
     "time": (
         r"(?P<h>\d{1,2}):(?P<min>\d\d)(?:\s?[ap]\.?m\b\.?)?",
-        rf"(?P<zh>{_COUNT})\s?点(?!\d)(?:(?P<half>半)|(?P<quarter>[一三])刻|(?P<zmin>{_COUNT})分?|钟|整)?",
+        rf"(?P<zh>{_COUNT})\s?点(?!\d)(?:(?P<half>半)|(?P<zmin>{_COUNT})分?|钟|整)?",
         r"(?P<eh>\d{1,2})\s?[ap]\.?m\b\.?",
-        r"(?:half past|(?P<past>quarter past)|(?P<to>quarter to)) (?P<wh>\w{1,6})|(?P<oh>\b\w{1,6}) o['’]clock",
     ),
     "number": (
         r"(?P<digits>(?<![\d.])\d{1,3}(?:,\d{3})+(?:\.\d+)?|\d{1,15}(?:\.\d{1,15})?)(?P<multiple>\s?[百千万亿]{1,3}|\s?(?:hundred|thousand|million)\b|[kw]\b)?",
-        rf"(?P<hans>{_HAN_NUMBER})|(?P<words>{_WORD}(?:[ -](?:and )?{_WORD})*)",
+        rf"(?P<hans>{_HAN_NUMBER})",
     ),
 }
 _FIGURE: Final = lazy_re("|".join(f"(?P<{kind}>{'|'.join(forms)})" for kind, forms in _WRITTEN.items()), re.IGNORECASE)
-#: Chinese words with a numeral that count nothing.
-_NO_COUNT: Final = lazy_re(
-    r"百分之|第[一二三四五六七八九十两]{1,3}|一(?:起|直|定|样|般|些|下|切|旦|边|方面|致|共|会儿?|点儿?|次性|时|向|带|流)|十分|千万(?:别|不|要)|万一"
-    r"|[统唯之同逐不专]一|万(?:物|分|能)|百姓"
-)
-#: The largest number in words that may only count: 两个方案, "three reasons".
+#: The largest number in Chinese that may only count, or be part of a word: 两个方案, 一起, 十分.
 _COUNTED: Final = 10
 
 
@@ -95,23 +85,19 @@ class Figure:
     value: float | tuple[int, int] | str
     start: int
     end: int
-    is_word: bool = False  # a small number in words: it may only count
 
 
 def figures(text: str) -> Iterator[Figure]:
     """
     Yield the figures of the text in their order.
 
-    >>> [f.value for f in figures("三万二，thirty-two thousand, 32k")]
-    [32000.0, 32000.0, 32000.0]
+    >>> [f.value for f in figures("三万二 is 32k, not 32,500")]
+    [32000.0, 32000.0, 32500.0]
     >>> [f.value for f in figures("1月28日, Jan 28th; 下午三点半 is 15:30; 周三")]
     [(1, 28), (1, 28), 210, 210, 2]
     """
-    narrow = text.translate(_NARROW)
-    passed = {at for match in _NO_COUNT.finditer(narrow) for at in range(*match.span())}
-    for match in _FIGURE.finditer(narrow):
-        figure = _figure_of(match)
-        if figure and not (figure.kind == "number" and figure.start in passed):
+    for match in _FIGURE.finditer(text.translate(_NARROW)):
+        if figure := _figure_of(match):
             yield figure
 
 
@@ -137,29 +123,20 @@ def _month(name: str) -> int:
 
 
 def _time_of(match: re.Match[str]) -> Figure | None:
-    spoken = (match["wh"] or match["oh"] or "").lower()
-    hour = (
-        _WORDS.get(spoken, -1)
-        if spoken and not spoken.isdigit()
-        else _count(spoken or match["h"] or match["zh"] or match["eh"])
-    )
-    minute = 30 if match["half"] or match["wh"] else _count(match["min"] or match["zmin"] or "")
-    if match["quarter"]:
-        minute = 15 * _HAN_DIGITS[match["quarter"]]
-    elif match["past"] or match["to"]:
-        minute = 15 if match["past"] else -15
-    return Figure("time", int(hour * 60 + minute) % 720, *match.span()) if 0 <= hour <= 24 and minute < 60 else None
+    hour = _count(match["h"] or match["zh"] or match["eh"])
+    minute = 30 if match["half"] else _count(match["min"] or match["zmin"] or "")
+    return Figure("time", int(hour * 60 + minute) % 720, *match.span()) if hour <= 24 and minute < 60 else None
 
 
-def _number_of(match: re.Match[str]) -> Figure:
-    if match["digits"]:
-        value = float(match["digits"].replace(",", ""))
-        multiple = (match["multiple"] or "").strip().lower()
-        for sign in [multiple] if multiple.isascii() else multiple:
-            value *= _MULTIPLES.get(sign, 1)
-        return Figure("number", value, *match.span())
-    value = _count(match["hans"]) if match["hans"] else _spoken(match["words"])
-    return Figure("number", value, *match.span(), is_word=value <= _COUNTED)
+def _number_of(match: re.Match[str]) -> Figure | None:
+    if match["hans"]:
+        value = _count(match["hans"])
+        return Figure("number", value, *match.span()) if value > _COUNTED else None
+    value = float(match["digits"].replace(",", ""))
+    multiple = (match["multiple"] or "").strip().lower()
+    for sign in [multiple] if multiple.isascii() else multiple:
+        value *= _MULTIPLES.get(sign, 1)
+    return Figure("number", value, *match.span())
 
 
 def _count(written: str) -> float:
@@ -181,15 +158,3 @@ def _count(written: str) -> float:
             total = (total + part + digit or 1) * _HAN_MYRIADS[sign]
             part, digit, scale = 0, 0, _HAN_MYRIADS[sign] // 10
     return float(total + part + digit * max(1, scale))
-
-
-def _spoken(words: str) -> float:
-    total = part = 0
-    for word in re.findall("[a-z]+", words.lower()):
-        if word in _SCALES:
-            part = (part or 1) * _SCALES[word]
-            if _SCALES[word] > _SCALES["hundred"]:
-                total, part = total + part, 0
-        else:
-            part += _WORDS.get(word, 0)
-    return float(total + part)

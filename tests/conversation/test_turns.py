@@ -35,12 +35,10 @@ def test_turn_starts_never_separates_a_call_from_its_result():
     [
         ([call("甲"), result("甲")], (True, True)),
         ([call("甲")], (False,)),
-        ([result("甲")], (False,)),
         ([call("甲", "乙"), result("乙")], (False, False)),
         ([call("甲", "乙"), result("乙"), result("甲")], (True, True, True)),
         ([call("甲"), result("甲"), result("甲")], (True, True, False)),
         ([{"role": "assistant", "content": None, "function_call": {"name": "天气"}}, {"role": "function", "name": "天气", "content": "雨"}], (True, True)),
-        ([question("早"), answer("早")], (True, True)),
     ],
 )  # fmt: skip
 def test_whole_pairs_tells_halves_of_calls(messages, whole):

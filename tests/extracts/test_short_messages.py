@@ -99,19 +99,6 @@ def test_extract_leaves_two_changes_of_a_message_apart():
     assert "后来：wifi密码换成 tangyuan0520 了" in wifi
 
 
-def test_extract_adds_nothing_to_an_answer_that_is_another_message():
-    found = bullets(("a", "When can he come?"), ("u", "the 12th, at 9"), ("u", "Priya has the key, 14 Elm Road"))
-    assert found == [
-        "- 09:02 assistant: When can he come? → user: the 12th, at 9",
-        "- 09:04 user: Priya has the key, 14 Elm Road",
-    ]
-
-
-def test_extract_has_at_most_four_messages_in_a_bullet():
-    found = bullets(*(("u", f"reel {n} is XLR-{n}40") for n in range(3, 9)), every=timedelta(minutes=1))
-    assert [bullet[:7] for bullet in found] == ["- 09:00", "- 09:04"]
-
-
 def test_extract_links_no_change_to_one_of_two_that_it_may_mean():
     said = ("team meeting is Tuesday at 3", "parents meeting is on the 5th", "meeting moved to the 7th")
     assert len(bullets(*(("u", text) for text in said), kind="month", every=DAYS)) == len(said)

@@ -55,7 +55,6 @@ def write(world: World, content: str = "用户对花生过敏", source: str = "w
         (("MEMORY.md",), "MEMORY.md"),
         (("memory/MEMORY.md",), "memory/MEMORY.md"),
         (("memory/MEMORY.md", "MEMORY.md"), "MEMORY.md"),
-        (("MEMORY.md", "memory.md"), "memory.md"),
     ],
 )
 def test_append_writes_to_the_first_long_term_file_that_exists(world, there, used):
@@ -79,11 +78,9 @@ def test_append_makes_a_file_that_only_its_owner_reads(world, path):
     ("before", "added"),
     [
         (b"", f"{ENTRY}\n"),
-        ("# 我的记忆\n\n- 喝茶\n".encode(), f"{ENTRY}\n"),
         ("# 我的记忆".encode(), f"\n{ENTRY}"),
         ("\ufeff# 我的记忆\r\n\r\n- 喝茶\r\n".encode(), f"{ENTRY}\r\n"),
         ("一\r\n二".encode(), f"\r\n{ENTRY}"),
-        ("一\r\n二\n".encode(), f"{ENTRY}\n"),
         ("一\x0c二\u2028三\n\n \n".encode(), f"{ENTRY}\n"),
     ],
 )
@@ -102,7 +99,6 @@ def test_append_leaves_every_byte_as_it_was(world, path, before, added):
         ("一\n二\r\n  三\t四　五", "qq", "2026-01-31|qq|一 二 三 四 五"),
         ("a\0b\ud800c\x1b[2J", "cron", "2026-01-31|cron|a b c [2J"),
         ("用户|偏好|Python", "周会 | 一\n二", "2026-01-31|周会 一 二|用户|偏好|Python"),
-        ("话", " ", "2026-01-31|web-chat|话"),
         ("👨‍👩‍👧 全家", "auto-overflow", "2026-01-31|auto-overflow|👨‍👩‍👧 全家"),
     ],
 )
@@ -117,9 +113,7 @@ def test_append_makes_one_line_of_any_content(world, path, content, source, line
     "template",
     [
         "{content}",
-        "{source}|{date}|{content}",
         "- {date}|{source}|{content}",
-        "{date}|{source} |{content}",
         "{date}|{source}|\n{content}",
         "{date}|{source}|{content}（{date}）",
     ],
@@ -175,7 +169,6 @@ def refs(world: World) -> list[str]:
     [
         ("一\n二\n三\n", [1], "一\n三\n"),
         ("\ufeff一\r\n\r\n二\r\n三", [0, 2], "\ufeff\r\n二"),
-        ("一\n二", [1], "一"),
         ("一\n二", [0, 1], ""),
         ("一\n\n二\n", [1], "一\n\n"),
     ],
@@ -356,10 +349,8 @@ def test_search_finds_a_new_line_though_nobody_has_updated_the_index(world, monk
     [
         lambda memory: memory.write(None),
         lambda memory: memory.write("一", source=1),
-        lambda memory: memory.read("1"),
         lambda memory: memory.read(recent=1.5),
         lambda memory: memory.delete([1]),
-        lambda memory: memory.delete(3),
     ],
 )
 def test_memory_refuses_arguments_of_other_types(world, call):
@@ -369,20 +360,12 @@ def test_memory_refuses_arguments_of_other_types(world, call):
 
 WRONG = {
     "append_entry, source": (lambda store: store.append_entry(None, "x"), "source: it must be text, not NoneType."),
-    "append_entry, content": (lambda store: store.append_entry("qq", b"x"), "content: it must be text, not bytes."),
     "delete_lines": (lambda store: store.delete_lines(5), "line_numbers: it must be a list of line numbers, not int."),
-    "delete_lines, a text": (
-        lambda store: store.delete_lines("1"),
-        "line_numbers: it must be a list of line numbers, not str.",
-    ),
     "delete_lines, one": (lambda store: store.delete_lines([True]), "line_numbers: it must be a whole number, not bool."),
     "write_all": (lambda store: store.write_all(None), "content: it must be text, not NoneType."),
     "read_lines": (lambda store: store.read_lines("1"), "start: it must be a whole number, not str."),
-    "read_lines, end": (lambda store: store.read_lines(1, 2.0), "end: it must be a whole number, not float."),
     "search": (lambda store: store.search(None), "keywords: it must be a list of texts, not NoneType."),
     "search, one": (lambda store: store.search([1]), "keywords: it must be text, not int."),
-    "search, most": (lambda store: store.search(["茶"], "15"), "max_results: it must be a whole number, not str."),
-    "search, mode": (lambda store: store.search(["茶"], 15, []), "match_mode: it must be text, not list."),
     "get_recent": (lambda store: store.get_recent(None), "count: it must be a whole number, not NoneType."),
     "a store of nothing": (lambda _: MemoryStore(None), "place: it must be the path of a folder, not NoneType."),
 }

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
 from datetime import timedelta
 from functools import partial
 from types import SimpleNamespace
@@ -19,7 +18,7 @@ from recalld.supervisor.conversation.summarizer import ConversationSummarizer
 from recalld.supervisor.protocol.config import load
 from recalld.supervisor.protocol.prompts import load_template
 from recalld.supervisor.storage.errors import NoSummary
-from recalld.supervisor.summaries.llm_state import note_answer, provider_state
+from recalld.supervisor.summaries.llm_state import note_answer
 from recalld.supervisor.summaries.model import QueuedModel
 from recalld.supervisor.summaries.retry import Answers
 from recalld.worker.desk import FolderDesk
@@ -62,16 +61,6 @@ def test_status_says_by_model_what_became_of_its_answers(world):
     assert [str(one) for one in told if "worse" in str(one)] == [
         "qwen3:8b writes worse summaries than extracts: 20 of its last 21 answers were refused; a larger model, or none, serves you better."
     ]
-
-
-def test_accounts_of_one_model_under_two_names_are_read_as_one(world):
-    """So they were written up to 0.25."""
-    of_server = {"accepted": 1, "refused": {"copy": 9}, "asked": "qwen3:8b", "recent": f"a{'r' * 9}"}
-    of_empty = {"accepted": 0, "refused": {"empty": 11, "copy": 1}, "asked": "qwen3:8b", "recent": "r" * 12}
-    world.put("worker/failed/provider.json", json.dumps({"answers": {"q4.gguf": of_server, "qwen3:8b": of_empty}}).encode())
-
-    account = provider_state(world.ws.task_queue).answers["qwen3:8b"]
-    assert (account.accepted, account.refused, account.is_worse) == (1, {"copy": 10, "empty": 11}, True)
 
 
 @pytest.mark.parametrize(

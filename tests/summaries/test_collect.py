@@ -105,17 +105,6 @@ def test_collect_copies_a_failure_only_to_messages_of_its_group(world):
     assert (young["archived"], "archiveAttempts" in young) == (True, False)
 
 
-def test_collect_keeps_archived_flags_true_when_their_day_fails(world):
-    world.write([message_on("2026-01-31")])
-    world.settle()
-    assert world.flags() == [True]
-    world.model.script = unreachable
-    world.clock.forward(days=7)
-    world.settle()
-    assert "day-2026-01-31" in world.ws.failures()
-    assert world.flags() == [True]
-
-
 def test_collect_clears_the_failure_and_its_fields_on_success(world):
     failing(world)
     world.model.script = lambda _task, _blocks: GOOD_SUMMARY
@@ -124,19 +113,6 @@ def test_collect_clears_the_failure_and_its_fields_on_success(world):
     assert world.ws.failures() == {}
     assert world.flags() == [True]
     assert not [key for key in world.history()[0] if key.startswith("archive") and key != "archived"]
-
-
-def test_collect_clears_the_backoff_of_newer_material_on_success(world):
-    failing(world)
-    world.model.script = lambda _task, _blocks: GOOD_SUMMARY
-    world.clock.forward(minutes=10)
-    world.round("all")
-    world.add(message_on("2026-01-10", "pnpm"))
-    world.round("all")
-    world.work()
-    world.round("all")
-    assert world.ws.failures() == {}
-    assert world.ws.task_queue.active_groups() == {"day-2026-01-10": "queue"}
 
 
 def test_submit_keeps_the_backoff_when_new_material_arrives(world):
@@ -212,11 +188,8 @@ def test_collect_counts_a_failure_once_when_its_result_reappears(world):
     "text",
     [
         "",
-        "   \n",
-        "。。。",
         "花" * 8_001,
         "---\nrecalld: 1\nkind: day\n---\n篡改",
-        "好\0的",
         "<!-- recalld: made from -->\n- x.md · 1 · 0000000000000000",
     ],
 )
@@ -254,14 +227,6 @@ def test_collect_accepts_an_empty_summary_only_for_small_talk(world):
     assert "empty: true\n" in world.summary("2026-01-10")
     assert list(world.ws.failures()) == ["day-2026-01-11"]
     assert world.flags() == [True, False]
-
-
-def test_collect_rejects_an_empty_summary_of_a_personal_note(world):
-    world.model.script = lambda _task, _blocks: "无需记录。"
-    world.note("2026-01-10-想法.md", "换成 caddy 试试，端口 8443。")
-    world.settle()
-    assert world.standing() == []
-    assert list(world.ws.failures()) == ["day-2026-01-10"]
 
 
 def test_collect_accepts_a_summary_in_the_language_of_a_personal_note(world):
@@ -325,13 +290,6 @@ def test_submit_replaces_a_task_that_a_person_damaged(world):
     path.write_text("{}")
     world.settle()
     assert world.summaries() == ["2026-01-10"]
-
-
-def test_collect_accepts_or_rejects_a_summary_with_a_lone_surrogate(world):
-    world.write([message("1", "2026-01-10T09:00", "半个\ud83d字")])
-    world.settle()
-    assert world.archived() == [("1", "半个\ud83d字")]
-    assert world.summaries() == ["2026-01-10"] or world.ws.failures()
 
 
 # ── narrower, wider ──────────────────────────────────────────────────────────

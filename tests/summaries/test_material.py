@@ -25,7 +25,7 @@ MATERIAL = Material(said=tuple((MONDAY, text) for text in SAID), extract="> …\
         ("The disk cost 32,000.", True),
         ("备份硬盘花了 32,000；房租三千二，押金四千八。30th January at 15:30 打疫苗；12 Mar at 7:15 起飞。", False),
         (
-            "Priya waters tomatoes. The disk cost thirty-two thousand, rent 3,200, deposit 4,800; 1月30日 half past three; 0.16.4; 3月12日 07:15.",
+            "Priya waters tomatoes. The disk cost 32 thousand, rent 3,200, deposit 4,800; 1月30日 3:30 pm; 0.16.4; 3月12日 07:15.",
             False,
         ),
     ],

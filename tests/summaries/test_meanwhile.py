@@ -8,7 +8,6 @@ import pytest
 
 from recalld.supervisor.archive.prune import prunable
 from recalld.supervisor.checks import status
-from recalld.supervisor.summaries.retry import refused_mark
 from recalld.worker.providers.extractive import Extractive
 from tests.world import GOOD_SUMMARY, WITH_MODEL, WITHOUT_MODEL, World, message, message_on, unreachable
 
@@ -161,15 +160,6 @@ def test_refused_extract_is_asked_for_again_once_its_ground_has_changed(world, w
     world.settle()
     assert len(world.model.requests) == 3
     assert "refused" not in "".join(head(world, "2026-01-10"))
-
-
-def test_refused_mark_tells_models_prompts_and_sources_apart(world):
-    world.write([message_on("2026-01-10"), message_on("2026-01-11")])
-    world.round("all")
-    one, two = (file.source for file in world.ws.memory.dated())
-    marks = {refused_mark("a 1 2", [one]), refused_mark("b 1 2", [one]), refused_mark("a 1 2", [two])}
-    assert len(marks) == 3
-    assert refused_mark("a 1 2", [one, two]) == refused_mark("a 1 2", [two, one])
 
 
 def test_month_is_made_from_the_files_of_a_day_that_was_refused_twice(world):

@@ -40,62 +40,22 @@ NINE = datetime(2026, 6, 20, 1, 0, tzinfo=UTC)
 #: Pieces that the rules look for, to be put together at random.
 PIECES = st.sampled_from(
     [
-        *(
-            "<think>",
-            "</think>",
-            "```",
-            "```markdown",
-            "~~~",
-            "---",
-            "<!--",
-            "-->",
-            SOURCES,
-            MARKER,
-            "{",
-            '{"a":',
-            "[",
-            "|",
-            "**",
-        ),
+        *("<think>", "</think>", "```", "```markdown", "~~~", "---", "<!--", "-->", SOURCES, MARKER, "{", "[", "|", "**", "`"),
         *(
             "## 备份",
             "- ",
             "> ",
-            "`",
             "](",
             "（",
             "用户：",
-            "助手：",
-            "Here is the summary:",
             "以下是总结：",
             "无需记录",
-            "Nothing to record.",
-        ),
-        *(
             "[memory.md]",
             "抱歉，我无法",
             "I can't help",
-            "502 Bad Gateway",
-            "{messages}",
-            "<|im_end|>",
-            "</s>",
-            "<summary>",
-            "</summary>",
         ),
-        *(
-            "备份改到每天 03:30。",
-            "The cat is vaccinated on Friday.",
-            "，",
-            ".",
-            " ",
-            "\n",
-            "\n\n",
-            "\r\n",
-            "\ufeff",
-            "\u200b",
-            "\0",
-            "\ud800",
-        ),
+        *("{messages}", "<|im_end|>", "<summary>", "</summary>", "备份改到每天 03:30。", "The cat is vaccinated on Friday."),
+        *("，", ".", " ", "\n", "\n\n", "\r\n", "\ufeff", "\0", "\ud800"),
     ]
 )
 TEXTS = (
@@ -105,30 +65,14 @@ SAID = st.sampled_from(
     [
         *(
             "备份改到每天凌晨三点半，",
-            "周五给猫打疫苗",
             "抱歉，我无法访问你的硬盘。",
             "好的",
-            "你好！",
             "房租 3200 元，怎么交？",
             "试试这个命令：",
-        ),
-        *(
-            "The cat is vaccinated on Friday",
-            "I'm sorry, I can't help with that.",
-            "502 Bad Gateway",
-            "ok",
-            "Sure! You can run `ls`.",
-            "why not,",
-        ),
-        *(
-            '{"error": "quota"}',
-            "- 买猫粮\n- 交房租",
-            "```bash\nrsync -a\n```",
-            "记得带免疫本（还有",
             "# 待办",
-            "用户：那猫呢？",
-            "请总结以下对话",
         ),
+        *("I'm sorry, I can't help with that.", "502 Bad Gateway", "Sure! You can run `ls`.", '{"error": "quota"}'),
+        *("- 买猫粮\n- 交房租", "```bash\nrsync -a\n```", "记得带免疫本（还有", "用户：那猫呢？", "请总结以下对话"),
     ]
 )
 
@@ -246,14 +190,6 @@ def test_cleaned_is_idempotent(text):
     assert cleaned(cleaned(text)) == cleaned(text)
 
 
-@given(
-    st.lists(st.sampled_from(["```markdown", "---\n", "Here is the summary:", "<think>好</think>", "<summary>"]), max_size=40)
-)
-def test_cleaned_is_idempotent_on_nested_wrappings(wrappings):
-    text = "\n".join([*wrappings, "备份改到每天。", *(["```", "\n---", "</summary>"] * 9)])
-    assert cleaned(cleaned(text)) == cleaned(text)
-
-
 @given(TEXTS)
 @settings(suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much])  # most texts are refused
 def test_judge_accepts_only_text_that_survives_a_round_trip(text):
@@ -272,66 +208,23 @@ def test_judge_accepts_only_text_that_survives_a_round_trip(text):
     "piece",
     [
         *(
-            "a",
             "花",
             " ",
             "\n",
-            "\t\n",
-            "-",
             "- \n",
             "> ",
-            "#",
             "# \n",
             "`",
-            "` ",
             "```\n",
-            "``` a\n",
-            "~~~\n",
-            "*",
-            "**",
             "** \n",
-            "|",
             "|-",
-            "[",
             "](",
             "（",
-            "<",
-        ),
-        *(
             "<think>",
-            "</think>",
             "</think> ",
-            "<think>\n",
-            "<!--",
             "<!-- recalld",
-            "---\n",
-            "\n\n---",
-            "\n \n---x",
-            "{messages} ",
-            '{"',
-            "[memory/",
-            "<|im_end|>",
         ),
-        *(
-            "。",
-            ". ",
-            "a.b",
-            "I can't ",
-            "抱歉，",
-            "Here is ",
-            "以下是",
-            "用户：",
-            "502 ",
-            "无需记录 ",
-            "Nothing ",
-            "\r",
-            "\ufeff",
-            "\0",
-            "é",
-            "の",
-            "word ",
-            "字。",
-        ),
+        *("---\n", "{messages} ", '{"', "[memory/", "。", "a.b", "I can't ", "抱歉，", "Here is ", "以下是", "用户：", "word "),
     ],
 )
 def test_judge_reads_100000_characters_of_any_repeated_piece(piece):

@@ -10,18 +10,16 @@ from recalld.supervisor.text.figures import figures
 
 #: Spellings that are equal, each row in both languages.
 EQUAL = (
-    ("32,000", "三万二", "thirty-two thousand", "3.2万", "32k", "３２０００"),
-    ("150", "一百五", "一百五十", "one hundred and fifty"),
-    ("520", "五百二", "five hundred and twenty"),
+    ("32,000", "三万二", "3.2万", "32k", "32 thousand", "３２０００"),
+    ("150", "一百五", "一百五十"),
     ("1,240,000", "124万", "一百二十四万"),
     ("¥3200", "3200 元", "三千二百块", "3,200 yuan", "$3,200"),
-    ("20%", "百分之二十", "twenty percent"),
-    ("14 days", "十四天", "fourteen days"),
+    ("20%", "百分之二十"),
+    ("14 days", "十四天"),
     ("Jan 28", "1月28日", "1 月 28 号", "January 28th", "28 Jan", "一月二十八日", "2026-01-28", "2026年1月28日"),
     ("the 20th", "20 号", "二十号"),
-    ("15:30", "下午三点半", "half past three", "3:30 pm", "三点三十分"),
-    ("15:45", "quarter to four", "三点三刻"),
-    ("3 pm", "下午三点", "three o'clock", "15:00"),
+    ("15:30", "下午三点半", "3:30 pm", "三点三十分"),
+    ("3 pm", "下午三点", "15:00"),
     ("Wednesday", "周三", "星期三", "礼拜三", "Wed"),
 )
 
@@ -52,8 +50,8 @@ def test_figures_tell_numbers_from_names_and_from_words(text, kinds):
     assert [one.kind for one in figures(text)] == kinds
 
 
-def test_figures_know_a_small_number_in_words_that_may_only_count():
-    assert [one.is_word for one in figures("两个方案，three reasons，3 reasons，三斤")] == [True, True, False, True]
+def test_figures_have_no_number_in_words_that_may_only_count():
+    assert said("两个方案，three reasons，千万别，万一，百姓，三斤") == []
 
 
 @given(st.text() | st.lists(st.sampled_from("一二十百千万亿半点号月日周三:.,-/ 0123aApmk元天h\n")).map("".join))

@@ -14,22 +14,15 @@ MARKED = {
     "Write to anna.berg@example.com today.": "Write to [redacted: mail address] today.",
     "邮箱是 wang_fang@qq.com，记一下": "邮箱是 [已隐去：邮箱]，记一下",
     "Call me at (415) 555-2671 after six.": "Call me at [redacted: phone number] after six.",
-    "Her mobile: 415-555-2671": "Her mobile: [redacted: phone number]",
     "The hotel is +49 30 1234 5678, ask for Jana.": "The hotel is [redacted: phone number], ask for Jana.",
     "Ring 020 7946 0958 before noon": "Ring [redacted: phone number] before noon",
-    "我的手机是 138 0013 8000，微信同号": "我的手机是 [已隐去：电话]，微信同号",
     "打13800138000找王芳": "打[已隐去：电话]找王芳",
-    "快递员：+86 13800138000": "快递员：[已隐去：电话]",
-    "公司座机 010-62345678-802": "公司座机 [已隐去：电话]",
     "客服 400-820-8820": "客服 [已隐去：电话]",
     "I live at 742 Evergreen Terrace, Springfield, OR 97475.": "I live at [redacted: address].",
-    "Send it to 12 Elm Street, Apt 4B, please.": "Send it to [redacted: address], please.",
     "Her address is P.O. Box 1187": "Her address is [redacted: address]",
-    "The flat is near SW1A 1AA somewhere": "The flat is near [redacted: address] somewhere",
     "Er wohnt Lindenstraße 12b im Hof": "Er wohnt [redacted: address] im Hof",
     "我住在中山路128号3单元502室，按门铃": "我住在[已隐去：地址]，按门铃",
     "寄到上海市徐汇区天平路320号": "寄到[已隐去：地址]",
-    "他家在阳光花园3栋2单元1201": "他家在[已隐去：地址]",
 }
 #: Sixty sentences in which nothing is meant, though much of it looks like it.
 ORDINARY = """

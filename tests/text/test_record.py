@@ -5,8 +5,6 @@ from __future__ import annotations
 import copy
 from dataclasses import asdict, dataclass, field, fields, replace
 
-import pytest
-
 from recalld.supervisor.text.record import record
 
 
@@ -22,12 +20,6 @@ class Plain:
     words: str
     tags: tuple[str, ...] = ()
     digest: str = field(default="", repr=False, compare=False)
-
-
-@record(kw_only=True)
-class Answer:
-    text: str = "没有"
-    asked: int
 
 
 @record
@@ -67,14 +59,3 @@ def test_record_has_fields_slots_and_a_copy_with_other_values():
     assert asdict(replace(note, tags=("allergy",))) == {"words": "peanuts", "tags": ("allergy",), "digest": ""}
     assert not hasattr(note, "__dict__")
     assert copy.copy(note) == note
-
-
-def test_record_by_name_takes_no_value_by_its_place():
-    assert Answer(asked=2).text == "没有"
-    with pytest.raises(TypeError):
-        Answer("没有", 2)  # type: ignore[misc, call-arg]
-
-
-def test_record_of_lists_has_no_hash():
-    with pytest.raises(TypeError):
-        hash(Note(["花生"]))  # type: ignore[arg-type]

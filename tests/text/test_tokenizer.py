@@ -8,38 +8,27 @@ from hypothesis import strategies as st
 
 from recalld.supervisor.text.chinese import is_noun
 from recalld.supervisor.text.tokenizer import latin_words, spelled, tokens
-from recalld.supervisor.text.word_frequency import rarity
 
 
 @pytest.mark.parametrize(
     ("said", "asked"),
     [
         ("我对花生过敏，周棠也是", "花生"),
-        ("我对花生过敏，周棠也是", "周棠是谁"),
-        ("家里有一只猫", "猫"),
         ("今天车改停到C区26了", "车停哪里"),  # jieba's words are 车改, a reform of car pools,
-        ("家教改8点了", "家教几点来"),  # and 教改
-        ("猫叫土豆", "猫多重"),  # and 猫叫
         ("装的是 Python 3.11，不是 3.12", "3.11"),
         ("这段用 C++ 写，那段用 C#", "C++ 的那段"),
         ("模型换成 gpt-4o-mini 了", "GPT-4o-mini"),
         ("周末去了 Café Müller", "cafe"),
-        ("周末去了 Cafe Muller", "CAFÉ MÜLLER"),
-        ("备份脚本在 /srv/backup/nightly.sh", "nightly 脚本"),
         ("改了 retryBackoff 的默认值", "backoff"),
         ("车开了 58,320 公里", "58320"),
         ("ＮＡＳ　端口２２２２", "nas 2222"),
-        ("升级到 v0.3.1", "0.3.1"),
         ("猫がいます、カメラも", "カメラ"),
-        ("다음 주에 서울에서 만나요", "서울"),
         ("Встретимся в Москве, в кафе «Пушкин»", "пушкин"),
         ("we deployed it yesterday 部署好了", "deploying"),
         ("Caroline’s cat 叫 Oliver", "Caroline"),
         ("家里Wi-Fi密码改了", "wifi"),
-        ("家里wifi密码改了", "Wi-Fi"),
         ("the e-mail of 方阿姨", "email"),
         ("旧手机 iPhone15 卖了", "iphone 的价钱"),
-        ("旧手机 iPhone 15 卖了", "iphone"),
         ("升级到 PostgreSQL 16 了", "PostgreSQL16"),
     ],
 )
@@ -53,10 +42,6 @@ def test_tokenizer_finds_an_unknown_name_in_another_sentence():
 
 def test_tokenizer_drops_stop_words_of_both_languages():
     assert tokens("这是我的，and it was the one that I've had, don't") == ["one"]
-
-
-def test_tokenizer_keeps_order_and_duplicates():
-    assert tokens("花生 rsync 花生") == ["花生", "rsync", "花生"]
 
 
 def test_tokenizer_splits_a_compound_but_not_a_date():
@@ -150,11 +135,6 @@ def test_jieba_returns_the_same_words_without_a_cache_folder(tmp_path):
     assert list(tmp_path.iterdir()) == [tmp_path / "cache"]
 
 
-def test_word_frequency_rates_terms_as_rarer_than_everyday_words():
-    assert rarity("谢谢") < rarity("电影") < rarity("尿酸")
-    assert rarity("thank") < rarity("backup") < rarity("rsync")
-
-
 def test_is_noun_accepts_nouns_and_rejects_a_wrong_guess():
     assert [is_noun(word) for word in ("备份", "洗衣机", "得算")] == [True, True, False]
 
@@ -169,17 +149,11 @@ def test_tokens_of_a_text_in_ascii_are_those_beside_another_script(text):
     ("said", "typed"),
     [
         ("Το συρτάρι", "συρταρι"),
-        ("ΣΥΡΤΑΡΙ", "συρτάρι"),
         ("kırmızı", "kirmizi"),
         ("İzmir'de", "izmir"),
-        ("IŞIK", "ışık"),
         ("ёлку", "елку"),
         ("أحمد", "احمد"),
         ("كَلْبِي", "كلبي"),
-        ("הַכֶּלֶב", "הכלב"),
-        ("علی", "علي"),
-        ("Łodzi", "lodzi"),
-        ("Bjørn", "bjorn"),
         ("Parkstraße", "parkstrasse"),
         ("सड़क", "सड़क"),
         ("l’oncle", "oncle"),
