@@ -17,6 +17,7 @@ Cue = Literal[
     "request", "advice", "result",
 ]  # fmt: skip
 
+_WEEKDAY: Final = "(?:mon|tues|wednes|thurs|fri|satur|sun)day"
 #: Each cue: what it adds to a sentence, in words of the rarest kind, and its words in English and Chinese. Those that add
 #: nothing say what kind of sentence it is.
 _TABLE: Final[tuple[tuple[Cue, float, str, str], ...]] = (
@@ -72,8 +73,8 @@ _TABLE: Final[tuple[tuple[Cue, float, str, str], ...]] = (
     (
         "amendment",
         1.2,
-        (r"^(?:(?:no|sorry|wait|oops|hang on)\b[,.!… ]+)+(?:make (?:it|that)\b|it'?s \d|not \w+, \w|[+-]?[$€£¥]?\d)"
-        r"|^\*(?=\w)[^*]+$"),
+        (r"^(?:(?:no|sorry|wait|oops|hang on)\b[,.!… ]+)+(?:not \w+, \w|(?:[\w']+ ){0,2}[+-]?[$€£¥]?(?:\d|"
+        rf"{_WEEKDAY}\b))|^\*(?=\w)[^*]+$"),
         r"^(?:(?:不|哦|啊|还是|等等|等一?下)[，, ]?(?:不对|不是(?=.{0,14}是)|改[成到]|换成)|不对|不是(?=.{1,14}是))[，, ]?",
     ),
     (
@@ -141,7 +142,7 @@ _FIGURES: Final = lazy_re(r"\d|`[^`]+`|https?://|(?<!\w)[~.]?/\w+/")
 _DATA: Final = lazy_re(
     rf"{_FIGURES.pattern}|《[^》]+》|「[^」]+」|[\"“][^\"”]+[\"”]|周[一二三四五六日]|[一二三四五六七八九十][月号日点]"
     r"|[两三四五六七八九十百千万半]{2,}|[一两三四五六七八九十百千万半](?:个(?:半|月|小时|星期)|[天周年块元斤岁]|小时|分钟)"
-    r"|\b(?:(?:mon|tues|wednes|thurs|fri|satur|sun)day|(?:janu|febru)ary|april|june|july|august|(?:septem|octo|novem"
+    rf"|\b(?:{_WEEKDAY}|(?:janu|febru)ary|april|june|july|august|(?:septem|octo|novem"
     r"|decem)ber)\b"
     r"|\b(?:one|two|three|four|five|six|seven|eight|nine|ten|twelve|half an?|an?) (?:hour|day|week|month|year)s?\b"
     rf"|[{HAN}] ?(?!AI)[A-Za-z]{{2}}|(?<![A-Za-z])(?!AI)[A-Za-z]{{2,}} ?[{HAN}]|(?<=\w )(?!AI)[A-Z]\w*[a-z]\w*"

@@ -40,6 +40,12 @@ def bullets(*said, kind="day", every=timedelta(minutes=2)):
             "sorry not Monday, Tuesday",
             "user: Steve wants 320 for the boiler, comes back Monday with the part (corrected 09:04: sorry not Monday, Tuesday)",
         ),
+        (
+            "Dinner with Lukas on Thursday at 7, Osteria Bruno",
+            "Noted.",
+            "sorry, Friday. Thursday is his swim class",
+            "user: Dinner with Lukas on Thursday at 7, Osteria Bruno (corrected 09:04: sorry, Friday. Thursday is his swim class)",
+        ),
     ],
 )
 def test_extract_has_what_is_amended_at_once_beside_what_it_amends(said, noted, amended, bullet):
