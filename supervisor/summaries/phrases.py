@@ -41,8 +41,6 @@ _THINKING: Final = lazy_re(
 )
 _TAG: Final = r"(?:think|thinking|thought|reasoning)>"
 _THOUGHT: Final = lazy_re(rf"\s*</?{_TAG}|.*</{_TAG}\s*$", re.IGNORECASE)
-_OPENED: Final = lazy_re(rf"<{_TAG}", re.IGNORECASE)
-_CLOSED: Final = lazy_re(rf"</{_TAG}", re.IGNORECASE)
 _GREETING: Final = lazy_re(
     r"(?:(?:hi|hello|hey|greetings|good (?:morning|evening|afternoon))\b|你好|您好|嗨|哈喽|大家好|早上好|晚上好)"
     r"(?:\W{0,8}(?:呀|啊)?\W{0,8}\Z"
@@ -203,13 +201,6 @@ _REFUSAL: Final = lazy_re("|".join((*_ENGLISH, *_CHINESE)), re.IGNORECASE)
 def thinks_aloud(text: str) -> bool:
     """Return whether the text thinks aloud about its task, or has a thinking tag at either end of a line."""
     return bool(_THINKING.match(opening(text))) or any(_THOUGHT.match(line) for line in own_words(text))
-
-
-def has_unclosed_thought(text: str) -> bool:
-    """Return whether a thinking tag is opened and never closed."""
-    lines = own_words(text)
-    words = "\n".join(lines)
-    return any(map(_THOUGHT.match, lines)) and len(_OPENED.findall(words)) > len(_CLOSED.findall(words))
 
 
 def is_greeting(text: str) -> bool:

@@ -295,12 +295,11 @@ def _alone(rule: Callable[[str], bool]) -> Callable[[str, Material], bool]:
 #: What is refused, and why. The order counts: an error page may also look like a refusal, and the beginning of a text is judged
 #: before its end.
 RULES: Final[tuple[tuple[Callable[[str, Material], bool], Reason], ...]] = (
-    (_alone(phrases.has_unclosed_thought), "thought"),
+    (_alone(phrases.thinks_aloud), "thought"),
     (_alone(phrases.is_data), "data"),  # JSON, whole or half, or only code
     (_alone(phrases.is_error), "error"),  # of a server
     (_alone(phrases.is_refusal), "refused"),
     (_alone(phrases.is_greeting), "empty"),
-    (_alone(phrases.thinks_aloud), "thought"),
     (_echoes_prompt, "prompt"),
     (_leaks_example, "example"),
     (_alone(is_transcript), "transcript"),

@@ -110,18 +110,6 @@ def test_summarize_conversation_reads_every_kind_of_stream(kind):
     assert summarize(Chunks(kind)) == LINE
 
 
-def test_summarize_conversation_tells_a_long_message_in_pieces():
-    facts = [f"第{n}号机柜在{n}楼，" for n in range(1_500)]
-    told = []
-    model = Scripted(lambda prompt: told.append(fenced(prompt)[-1]) or "机柜清单：每层楼一个机柜，编号与楼层相同")
-
-    summarize(model, [question("机柜清单"), answer("".join(facts))])
-
-    assert 2 < len(told) < 8
-    assert all(fact in "".join(told) for fact in facts[::50])
-    assert sum(len(text) for text in told) >= len("".join(facts))
-
-
 @pytest.mark.parametrize("tokens", [1024, 2048, 8192])
 def test_summarize_conversation_leaves_room_in_the_models_context(tokens):
     facts = [f"第{n}号机柜在{n}楼，" for n in range(700)]

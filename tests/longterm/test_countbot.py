@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 import pytest
 
 from recalld import MemoryReadTool, MemorySearchTool, MemoryStore, MemoryWriteTool, register_all_tools
-from recalld.supervisor.conversation.summarizer import MessageAnalyzer
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -134,39 +133,6 @@ def test_countbot_write_all_replaces_all_and_keeps_the_old_text(store, folder): 
     assert store.get_line_count() == 1
     [kept] = (folder.parent / ".recalld" / "previous").iterdir()
     assert kept.read_text(encoding="utf-8") == old
-
-
-def said(*texts: str) -> list[dict[str, str]]:
-    return [{"role": "user", "content": text} for text in texts]
-
-
-@pytest.mark.feature("000.48")
-def test_countbot_analyzer_drops_short_courtesies():  # 寒暄过滤
-    talk = said("好的", "谢谢", "OK", "👍", "好的，我来帮你分析一下", "项目用FastAPI")
-    assert MessageAnalyzer().format_messages_for_summary(talk) == "USER: 好的，我来帮你分析一下\nUSER: 项目用FastAPI"
-
-
-@pytest.mark.feature("000.48")
-@pytest.mark.parametrize(
-    ("talk", "due"),
-    [
-        (said(*["短"] * 20), False),
-        (said(*["短"] * 21), True),
-        (said("长" * 10000), False),
-        (said("长" * 10001), True),
-        ([], False),
-    ],
-)
-def test_countbot_should_summarize_is_above_either_threshold(talk, due):  # should_summarize
-    assert MessageAnalyzer().should_summarize(talk) is due
-
-
-@pytest.mark.feature("000.48")
-def test_countbot_split_messages_keeps_the_newest_ten():  # split_messages
-    talk = said(*(f"第{n}句" for n in range(15)))
-    assert MessageAnalyzer().split_messages(talk) == (talk[:5], talk[5:])
-    assert MessageAnalyzer().split_messages(talk[:10]) == ([], talk[:10])
-    assert MessageAnalyzer().split_messages(talk, keep_recent=3) == (talk[:12], talk[12:])
 
 
 # ── the tools ────────────────────────────────────────────────────────────────
