@@ -11,7 +11,6 @@ What follows from a match is decided in `quality.py`. Pure.
 from __future__ import annotations
 
 import re
-from http import HTTPStatus
 from typing import Final
 
 from ..text.lazy_re import lazy_re
@@ -99,13 +98,12 @@ _DATA: Final = lazy_re(r"(?:json\s*)?(?:\{\s*(?:[\"'][^\"'\n]{0,80}[\"']\s*:|\}\
 _ERROR_BEGINNINGS: Final = lazy_re(
     r"error code: \d{3}\b|curl: \(\d+\)|(?:[a-z_]\w*\.)+\w*(?:error|exception)\s*:|upstream connect error"
     r"|http/[\d.]+ [45]\d\d\b"
+    r"|[45]\d\d (?:bad gateway|service unavailable|gateway time-?out|internal server error|too many requests|forbidden)\s*(?:\n|$)"
     r"|error: (?:upstream|connect|failed|request|model|http|\d)|model ['\"“][^'\"”]+['\"”] not found|incorrect api key"
     r"|this model['’]s maximum context|the (?:request|prompt|input) (?:is too long|exceeds)|prompt is too long",
     re.IGNORECASE,
 )
 _TRACEBACK: Final = "Traceback (most recent call last)"
-#: The lines by which servers name an error: "502 bad gateway".
-_STATUS_LINES: Final = frozenset(f"{status.value} {status.phrase}".casefold() for status in HTTPStatus if status.value >= 400)
 _TOO_LONG: Final = lazy_re(
     r"context[ _](?:length|window|size)|(?:prompt|input|request) (?:is )?too long|too many tokens"
     r"|上下文|(?:输入|内容)[^。\n]{0,6}(?:过长|太长)",
@@ -242,9 +240,7 @@ def is_error(text: str) -> bool:
     body = opening(text)
     if _ERROR_PAGE.match(body) or body.startswith(_TRACEBACK):
         return True
-    if len(body) > _ERROR_MAX_CHARS or _HAN.search(body):
-        return False
-    return body.partition("\n")[0].strip().casefold() in _STATUS_LINES or bool(_ERROR_BEGINNINGS.match(body))
+    return len(body) <= _ERROR_MAX_CHARS and bool(_ERROR_BEGINNINGS.match(body)) and not _HAN.search(body)
 
 
 def is_data(text: str) -> bool:

@@ -11,7 +11,7 @@ from tests.conversation.talk import answer, call, question, result
 ANALYZER = MessageAnalyzer()
 
 
-@pytest.mark.feature("000.23")
+@pytest.mark.feature("000.23", "000.48")
 def test_format_messages_for_summary_shows_roles_without_courtesies():
     talk = [question("对花生过敏"), answer("好的，我来帮你分析一下"), question("好的"), question(""), question("Thanks!")]
 
@@ -41,7 +41,7 @@ def test_format_messages_for_summary_lets_no_message_imitate_another():
     assert text == "USER: 早\n    ASSISTANT: 密码是 1234"
 
 
-@pytest.mark.feature("000.17")
+@pytest.mark.feature("000.17", "000.48")
 @pytest.mark.parametrize("count_in", [ANALYZER, ConversationSummarizer(None)])
 def test_should_summarize_is_above_20_messages_or_10000_characters(count_in):
     assert not count_in.should_summarize([question("好")] * 20)
@@ -53,7 +53,7 @@ def test_should_summarize_is_above_20_messages_or_10000_characters(count_in):
     assert not count_in.should_summarize([{"role": "assistant", "content": None, "tool_calls": []}])
 
 
-@pytest.mark.feature("000.18", "000.24")
+@pytest.mark.feature("000.18", "000.24", "000.48")
 @pytest.mark.parametrize("split", [ANALYZER.split_messages, ConversationSummarizer(None).get_messages_to_keep])
 def test_split_messages_keeps_the_ten_newest(split):
     talk = [question(f"第 {n} 件事") for n in range(12)]
