@@ -29,12 +29,12 @@ class Room(NamedTuple):
 #: A file is in the room with the longest of its paths. Whoever makes a room smaller lowers its limit in the same commit
 #: (`python -m tests.test_house` prints today's sizes); one that wants more lines takes them from another, in the same commit.
 ROOMS: Final = (
-    Room("supervisor/text", most=2_875, goal=2_300),
+    Room("supervisor/text", most=2_840, goal=2_300),
     Room("supervisor/storage", most=2_710, goal=1_900),
     Room("supervisor/protocol", most=5_490, goal=4_100),
     Room("supervisor/archive", most=5_120, goal=3_900),
     Room("supervisor/extracts", most=1_090, goal=950),
-    Room("supervisor/summaries", most=2_465, goal=1_850),
+    Room("supervisor/summaries", most=2_360, goal=1_850),
     Room("supervisor/query supervisor/index supervisor/recall supervisor/context", most=10_600, goal=8_000),
     Room("supervisor/longterm", most=1_290, goal=950),
     Room("supervisor/conversation supervisor/replies", most=3_020, goal=2_300),
@@ -65,9 +65,9 @@ ROOMS: Final = (
     ),
 )
 #: All rooms together, lines and modules, and the lines of the tests.
-ALL: Final = Room("all", most=67_440, goal=48_000)
+ALL: Final = Room("all", most=67_300, goal=48_000)
 MODULES: Final = Room("modules", most=375, goal=270)
-OF_TESTS: Final = Room("tests", most=79_350, goal=48_000)
+OF_TESTS: Final = Room("tests", most=78_840, goal=48_000)
 
 
 def _lines(path: Path) -> int:
