@@ -41,6 +41,10 @@ class Machine:
         assert done.code == 0, (words, done)
         return done.out
 
+    def journal(self, *words: str) -> str:
+        """What recalld has said since the machine was booted."""
+        return self.do("journalctl", "--no-pager", "--quiet", "--boot", "--output=cat", *words)
+
     def person(self) -> Person:
         """A new user of the machine."""
         name = f"user{len(self.do('ls', '/home').split())}"
