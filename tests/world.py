@@ -72,7 +72,7 @@ if TYPE_CHECKING:
     from datetime import tzinfo
 
     from recalld.supervisor.archive.run import Due
-    from recalld.supervisor.checks.ledger import Ledger
+    from recalld.supervisor.checks.fsck import Ledger
     from recalld.supervisor.checks.repair import Repairs
     from recalld.supervisor.context.build import Injection, Replay
     from recalld.supervisor.context.request import Asked

@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 
     from ..storage.clock import Clock
     from ..storage.disk import Stat
-    from .ledger import Ledger
+    from .fsck import Ledger
 
 #: How many times a backup is begun again after a file was written in place, or a dated file has vanished, meanwhile.
 _TRIES: Final = 5

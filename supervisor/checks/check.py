@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from ..archive.deletions import Absences
     from ..protocol.message import History, Message
     from ..workspace import Workspace
-    from .ledger import Ledger
+    from .fsck import Ledger
 
 State: TypeAlias = Literal["good", "odd", "bad"]
 Subject: TypeAlias = Literal["memory", "machine", "caller"]

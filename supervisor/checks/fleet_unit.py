@@ -14,8 +14,8 @@ from ..storage.disk import RealDisk
 from ..storage.errors import BadRequest
 from ..storage.texts import Text
 from ..text.record import record
-from .install import remove_program
 from .program_units import is_ours, unit_of
+from .systemd import remove_program
 from .units import NAME, SERVICE, Installation
 
 if TYPE_CHECKING:

@@ -21,8 +21,8 @@ from ..text.decoding import encoding_of
 from ..text.language import language_of
 from ..text.printable import printable
 from .check import Look, bad, odd
+from .fsck import ENDS_EARLY, IS_GONE, NOT_WHOLE
 from .incoming import LONGEST_WAIT
-from .ledger import ENDS_EARLY, IS_GONE, NOT_WHOLE
 from .machine import walk, writable
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
     from ..protocol.message import Entry
     from .check import Faults
-    from .ledger import Ledger
+    from .fsck import Ledger
 
 #: The time within which a running supervisor has a change in the index.
 _INDEXED_IN: Final = timedelta(minutes=1)

@@ -6,12 +6,11 @@ import json
 import re
 import stat as modes
 from contextlib import suppress
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from ..host.asked_worker import ask_worker
+from ..host.workers import ask_worker
 from ..protocol.inbox import parse_inbox
-from ..protocol.llm import CREDENTIAL, NO_KEY, find_key, is_local, model_of, without_credentials
+from ..protocol.llm import NO_KEY, find_key, is_local, model_of, without_credentials
 from ..protocol.task import AskedTask
 from ..replies.failures import FailedInputs
 from ..storage.disk import read_outside
@@ -159,18 +158,6 @@ def key(look: Look) -> Faults:
             name=name,
         )
         break
-
-
-def credential(look: Look) -> Faults:
-    """Yield a fault if others may read the credential with the key that systemd gave to this program."""
-    folder, name = look.environ.get("CREDENTIALS_DIRECTORY", ""), look.ws.config.llm.api_key_env
-    for path in (Path(folder) / name, Path(folder) / CREDENTIAL) if folder else ():
-        if path.is_file() and path.stat().st_mode & modes.S_IROTH:
-            yield bad(
-                "all users of this machine can read the key in {path}; `{command}` closes it.",
-                path=path,
-                command=f"chmod go= {path}",
-            )
 
 
 def _files_with_the_key(ws: Workspace, name: str, key: str) -> Iterator[str]:

@@ -31,7 +31,7 @@ from ..text.lazy_re import lazy_re
 from ..text.record import record
 from .backup import check, check_folder, create
 from .check import Look
-from .ledger import ATTACHMENT, SERVICE_DOWN
+from .fsck import ATTACHMENT, SERVICE_DOWN
 from .machine import SCARCE_BYTES, walk
 from .repair import bring_pictures_back
 from .table import account, wrong
@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from ..protocol.backup_file import Contents
     from ..storage.clock import Clock
     from ..workspace import Workspace
-    from .ledger import Ledger
+    from .fsck import Ledger
 
 #: Seconds after which the user's command is killed.
 _COMMAND_S: Final = 30.0

@@ -23,7 +23,7 @@ from ..storage.errors import BadConfig
 from ..storage.os_errors import why_refused
 from ..storage.texts import Text, msgid
 from .check import Look, bad, odd
-from .ledger import SERVICE_DOWN
+from .fsck import SERVICE_DOWN
 from .machine import disk_space
 from .units import Installed, installed, origin_of, read_unit
 
@@ -151,10 +151,9 @@ def _of_the_units(one: Installed) -> Faults:
         elif origin.edited:
             aside = f"mv {quote(str(path))} {quote(f'{path}.aside')}"
             yield odd(
-                "{unit} was edited; `{command}` makes it as it was and keeps a copy of it, and what you add with `systemctl edit` stays in use.",
+                "{unit} was edited; `{command}` sets it aside and makes it as it was. What you add with `systemctl edit` stays in use.",
                 unit=path,
-                aside=aside,
-                command=again,
+                command=f"{aside} && {again}",
             )
         elif origin.body != ours.body:
             yield odd(

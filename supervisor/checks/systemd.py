@@ -1,9 +1,14 @@
-"""systemd, as far as `recalld service` needs it: its commands, its journal, and the state of recalld's services."""
+"""
+systemd, as far as `recalld service` needs it: its commands, its journal; units installed and removed, and the state of each.
+
+What is somebody else's is seen before anything is changed. A service that does not start stays installed.
+"""
 
 from __future__ import annotations
 
 import errno
 import os
+import shutil
 import subprocess
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -14,6 +19,7 @@ from ..storage.errors import BadFile, ForeignUnit, NoService, NoUnit, ServiceFor
 from ..storage.os_errors import from_os_error
 from ..storage.texts import Text
 from ..text.record import record
+from .program_units import is_ours
 from .units import (
     AGAIN,
     BACKUP,
@@ -21,10 +27,12 @@ from .units import (
     FSCK,
     SERVICE,
     SYSTEM_FOLDER,
+    TEMPLATES,
     TIMER,
     Installation,
     installation_of,
     of_unit,
+    origin_of,
     user_folder,
     workspace_of,
 )
@@ -33,6 +41,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
     from ..storage.files import Files, FileVersion
+    from .program_units import PoolWorker
 
 #: The folder that exists where systemd runs.
 BOOTED: Final = Path("/run/systemd/system")
@@ -57,6 +66,8 @@ RUNNING: Final = ("active", "activating", "deactivating", "reloading")
 _NO_CREDENTIAL, _NO_PROGRAM, _NO_NAMESPACE = "243", "203", "226"
 #: The state of a unit that has failed and will be started again soon.
 _WAITING: Final = "auto-restart"
+
+_UNIT_MODE: Final = 0o644
 
 
 @record
@@ -186,6 +197,114 @@ def installation(systemd: Systemd, files: Files) -> Installation:
     if workspace_of(version.data) is None:
         raise ForeignUnit(path)
     return installation_of(version.data, systemd.user)
+
+
+# ── installed and removed ────────────────────────────────────────────────────
+
+
+def install(wanted: Installation, systemd: Systemd, files: Files) -> None:
+    """
+    Write the units, start them and wait until the service is ready; NoService, with the reason, if it does not start.
+
+    ForeignUnit, before anything is changed, for a unit that is not of this workspace's service, or that a person has edited.
+    """
+    contents = wanted.units()
+    before = {}
+    for template in TEMPLATES:
+        path, version = systemd.read(files, template)
+        if version and (workspace_of(version.data) != str(wanted.workspace) or origin_of(version.data).edited):
+            raise ForeignUnit(path)
+        before[path] = version
+    if unwanted := [path.name for path, version in before.items() if version and path.name not in contents]:
+        systemd.try_call("disable", "--now", *unwanted)
+    files.make_folder(systemd.folder)
+    for path, version in before.items():
+        if path.name in contents:
+            files.replace(path, contents[path.name], version, mode=_UNIT_MODE)
+        else:
+            files.remove(path)
+    _start(systemd, wanted.started, wanted.python)
+
+
+def install_program(wanted: PoolWorker, systemd: Systemd, files: Files) -> None:
+    """Write the unit of a worker of a pool and start it; NoService if it does not start, ForeignUnit for somebody else's."""
+    data, path, before = wanted.text(), *_program_version(wanted.unit, systemd, files)
+    files.make_folder(systemd.folder)
+    files.replace(path, data, before, mode=_UNIT_MODE)
+    _start(systemd, [wanted.unit], wanted.python)
+
+
+def restart(systemd: Systemd, what: Installation) -> None:
+    """Restart the service with the installed code and unit; NoService, with the reason, if that fails."""
+    _start(systemd, [what.unit(SERVICE)], what.python, enable=False)
+
+
+def _start(systemd: Systemd, names: list[str], python: str, *, enable: bool = True) -> None:
+    """Have the units started now and, with *enable*, with the machine; NoService, with the reason, if that fails."""
+    try:
+        systemd.call("daemon-reload")
+        systemd.try_call("reset-failed", *names)
+        if enable:
+            systemd.call("enable", *names)
+        systemd.call("restart", *names)
+    except NoService as error:
+        if systemd.show(names[0]).get("ActiveState") in ("failed", "activating"):
+            raise NoService(why_down(systemd, names[0], python), Text("`recalld doctor` may say more")) from error
+        raise
+
+
+def uninstall(systemd: Systemd, files: Files) -> str:
+    """
+    Stop and remove the units and return the workspace that they served, which is not changed.
+
+    NoUnit if there is no such unit; ForeignUnit, before anything is changed, for a unit that `install` did not make.
+    """
+    versions = dict(systemd.read(files, template) for template in TEMPLATES)
+    workspaces = {path: workspace_of(version.data) for path, version in versions.items() if version}
+    if not workspaces:
+        raise NoUnit(next(iter(versions)))
+    for path, workspace in workspaces.items():
+        if workspace is None:
+            raise ForeignUnit(path)
+    _remove(systemd, files, workspaces)
+    return next(iter(workspaces.values())) or ""
+
+
+def remove_program(unit: str, systemd: Systemd, files: Files) -> None:
+    """Stop a program and remove its unit; NoUnit if there is none, ForeignUnit for one that is somebody else's."""
+    path, version = _program_version(unit, systemd, files)
+    if version is None:
+        raise NoUnit(path)
+    _remove(systemd, files, [path])
+
+
+def _program_version(unit: str, systemd: Systemd, files: Files) -> tuple[Path, FileVersion | None]:
+    path = systemd.folder / unit
+    version = systemd.unit_at(files, path)
+    if version and not is_ours(version.data):
+        raise ForeignUnit(path)
+    return path, version
+
+
+def _remove(systemd: Systemd, files: Files, units: Iterable[Path]) -> None:
+    names = [path.name for path in units]
+    systemd.try_call("disable", "--now", *names)
+    for name in names:
+        files.remove(systemd.folder / name)
+    systemd.call("daemon-reload")
+    systemd.try_call("reset-failed", *names)
+
+
+def delete(paths: Iterable[Path]) -> None:
+    """Delete these files and folders, as far as they exist and can be deleted."""
+    for path in paths:
+        if path.is_dir():
+            shutil.rmtree(path, ignore_errors=True)
+        else:
+            path.unlink(missing_ok=True)
+
+
+# ── how it is ────────────────────────────────────────────────────────────────
 
 
 @record

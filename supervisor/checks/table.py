@@ -27,11 +27,11 @@ from ..workspace import Workspace
 from .check import Check, Fault, Finding, Look, bad
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Iterator, Mapping
     from datetime import datetime
     from pathlib import Path
 
-    from .ledger import Ledger
+    from .fsck import Ledger
 
 #: In the order in which `doctor` lists them: first the machine's checks, since the rest depends on the machine.
 TABLE: Final = (
@@ -63,7 +63,6 @@ TABLE: Final = (
     Check("status", "memory", memory.attachments, in_ledger=True),
     Check("status", "memory", incoming.entries),
     Check("status", "machine", services.last_night),
-    Check("status", "machine", model.paused),
     Check("files", "memory", memory.quarantine),
     Check("files", "machine", machine.left_over),
     Check("long-term file", "memory", memory.long_term),
@@ -72,9 +71,9 @@ TABLE: Final = (
     Check("index", "machine", memory.index, slow=True),
     Check("index", "machine", recall.found_again, slow=True),
     Check("tasks", "machine", memory.tasks),
+    Check("model", "machine", model.paused),
     Check("model", "caller", model.model, slow=True),
     Check("key", "machine", model.key, slow=True),
-    Check("key", "caller", model.credential),
     Check("service", "machine", services.units),
     Check("clients", "machine", services.clients, slow=True),
     Check("clients", "machine", services.hooks),
@@ -96,18 +95,25 @@ def wrong(look: Look) -> list[str]:
 
 def _found_quickly(look: Look) -> tuple[list[str], list[str]]:
     """Return a sentence for each present fault, and what a person should know besides; each quick check runs once."""
-    before = _read_found(look.ws)
     sentences: list[str] = []
     advice: list[str] = []
-    for number, check in enumerate(TABLE):
-        if check.slow:
-            at, found = before.get(_key(number), ("", ()))
-            sentences += [Text("found on {time}: {why}.", time=look.local_time(from_wire(at)), why=why) for why in found]
-        elif check.of != "caller":
-            faults = [*check.find(look)]
-            sentences += [fault.why for fault in faults if fault.state == "bad"]
-            advice += [fault.why for fault in faults if fault.state == "odd" and check.find in _ADVICE]
+    for check, faults in _looked_over(look, lambda check, look: [*check.find(look)] if check.of != "caller" else []):
+        sentences += [fault.why for fault in faults if fault.state == "bad"]
+        advice += [fault.why for fault in faults if fault.state == "odd" and check.find in _ADVICE]
     return list(dict.fromkeys(sentences)), advice
+
+
+def _looked_over(look: Look, find: Callable[[Check, Look], list[Fault]]) -> Iterator[tuple[Check, list[Fault]]]:
+    """Yield each check with what *find* finds for it now, if it is quick, or with what it found last time."""
+    before = _read_found(look.ws)
+    for number, check in enumerate(TABLE):
+        at, kept = before.get(_key(number), ("", ()))
+        yield (
+            check,
+            [bad("found on {time}: {why}.", time=look.local_time(from_wire(at)), why=why) for why in kept]
+            if check.slow
+            else find(check, look),
+        )
 
 
 def verdict(look: Look) -> tuple[list[str], bool]:
@@ -157,17 +163,10 @@ def examine(look: Look, refused: BadConfig | None) -> list[Finding]:
 
 def look_over(look: Look) -> list[Finding]:
     """Return what the quick checks find, and what the slow checks of memory and machine found last; for a page that waits."""
-    before = _read_found(look.ws)
     found: dict[str, list[Fault]] = {}
-    for number, check in enumerate(TABLE):
-        if check.slow and check.of == "caller":
-            continue  # they may ask a server
-        faults = found.setdefault(check.name, [])
-        if check.slow:
-            at, kept = before.get(_key(number), ("", ()))
-            faults += [bad("found on {time}: {why}.", time=look.local_time(from_wire(at)), why=why) for why in kept]
-        else:
-            faults += [fault for fault in _faults(check, look) if fault not in faults]
+    for check, faults in _looked_over(look, _faults):
+        before = found.setdefault(check.name, [])
+        before += [fault for fault in faults if fault not in before]
     return _as_findings(found)
 
 
@@ -186,7 +185,7 @@ _GOOD: Final = {
     "long-term file": msgid("there is at most one long-term file."),
     "index": msgid("the index can be read, and is up to date."),
     "tasks": msgid("no task and no summary waits."),
-    "model": msgid("the model can be asked, or none is configured."),
+    "model": msgid("the model has no fault that is known, or none is configured."),
     "key": msgid("the key of the model is in no file of the workspace."),
     "service": msgid("the service is as this version installs it, or there is none."),
     "clients": msgid("each connected client starts this recalld with this workspace, or none is connected."),

@@ -57,6 +57,9 @@ _USER: Final = lazy_re(r"[A-Za-z0-9_][A-Za-z0-9_.@-]{0,63}")
 NAME: Final = lazy_re(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,63}")
 #: The values that systemd accepts for MemoryMax=.
 _MEMORY: Final = lazy_re(r"[0-9]+[KMGT]?|[0-9]{1,2}%|infinity")
+#: Where systemd keeps the stamps of system timers, and the folders of system services.
+_STAMPS: Final = Path("/var/lib/systemd/timers")
+_FOLDERS: Final = (Path("/var/cache/recalld"), Path("/run/recalld"))
 #: Where system units have their state.
 _SYSTEM_STATE: Final = Path("/var/lib/recalld")
 
@@ -246,6 +249,17 @@ def in_list(path: str) -> str:
     """
     escaped = path.replace("\\", "\\\\").replace('"', '\\"').replace("%", "%%")
     return f'"{escaped}"'
+
+
+def remains(what: Installation, environ: Mapping[str, str] = os.environ) -> list[Path]:
+    """Return what a service leaves outside the workspace: caches, and systemd's stamps of its timers, as far as they exist."""
+    if what.user:
+        stamps, caches = _STAMPS, [folder / what.alarm.name for folder in _FOLDERS]
+    else:
+        stamps = Path(environ.get("XDG_DATA_HOME") or Path.home() / ".local" / "share") / "systemd" / "timers"
+        caches = [Path(environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "recalld"]
+    timers = (what.unit(template) for template in TEMPLATES if template.endswith(".timer"))
+    return [path for path in (*caches, *(stamps / f"stamp-{name}" for name in timers)) if path.exists()]
 
 
 def workspace_of(unit: bytes) -> str | None:

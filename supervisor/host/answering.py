@@ -15,12 +15,16 @@ from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any, Final
 
+from ..context.build import context
 from ..context.inbox_file import InboxFile
+from ..context.request import resolve_waiting
+from ..context.secrets import turn_language
 from ..protocol.message import Message
 from ..protocol.task import AskedTask
 from ..protocol.turn import mark_of, prepared_turn_id
+from ..recall.audience import Audience
 from ..replies.failures import FailedInputs
-from ..replies.talk import from_memory, with_mark
+from ..replies.talk import from_memory, system_prompt, with_mark
 from ..replies.waiting import (
     Conversation,
     Input,
@@ -35,22 +39,23 @@ from ..storage.clock import from_wire, local_day, to_wire
 from ..storage.control import UNLIMITED, Control
 from ..storage.errors import BadFile
 from ..storage.texts import Text
-from ..summaries.llm_state import configured_state
+from ..summaries.llm_state import configured_state, note_result
+from .conversations import kept_summary
 from .jobs import NEVER_S
-from .reply_turn import note_reply, reply_language, reply_turn
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from ..context.build import Injection
     from ..context.inbox_file import Inbox
+    from ..protocol.inbox import Chat
     from ..protocol.task import Result
     from ..storage.clock import Clock
     from ..storage.disk import Stat
     from ..text.language import Language
     from ..workspace import Workspace
-    from .asked_worker import AskedWorker
     from .further_looks import FurtherLooks
+    from .workers import AskedWorker
 
 #: Seconds between two looks while an answer is in the making: an event of a result comes sooner.
 _POLL_S: Final = 0.05
@@ -237,7 +242,7 @@ class FileTurns:
     def _context(self, asked: Conversation, inbox: Inbox | None, now: datetime) -> Injection:
         """Return the turn of the conversation; its context is kept as that of an assistant is (7.1)."""
         ws = self._ws
-        made = reply_turn(ws, asked.messages, asked.last.chat, now)
+        made = _reply_turn(ws, asked.messages, asked.last.chat, now)
         if inbox:
             turn = prepared_turn_id(asked.last.message, inbox.written, now + ws.config.archive.future_limit)
             receipt = replace(made.receipt, id=turn, inbox=inbox.digest)
@@ -245,7 +250,7 @@ class FileTurns:
         return made
 
     def _language(self, asked: Conversation) -> Language:
-        return reply_language(self._ws, asked.messages, asked.last.chat)
+        return _reply_language(self._ws, asked.messages, asked.last.chat)
 
     # ── results ──────────────────────────────────────────────────────────────
 
@@ -256,15 +261,15 @@ class FileTurns:
         if result is None:
             return ""
         if result.status == "done":
-            note_reply(ws, result, now)
+            _note_reply(ws, result, now)
             self._write(asked, self._said(asked, result), _ended(result, now), messages)
         elif result.reason == "provider":  # it costs the input nothing: the item waits for the model
-            note_reply(ws, result, now)
+            _note_reply(ws, result, now)
             self._waits = True
         elif result.reason == "spent":
             self._waits = True
         else:
-            note_reply(ws, result, now)
+            _note_reply(ws, result, now)
             self._fail(asked, result)
         ws.task_queue.drop_reply(identity)
         return ""
@@ -331,6 +336,37 @@ class FileTurns:
                 if found.digest == digest and is_standing(found, messages):
                     return Conversation((found,))
         return None
+
+
+def _reply_turn(ws: Workspace, inputs: Sequence[Message], chat: Chat, now: datetime) -> Injection:
+    """
+    Return the turn of these inputs for the configured model, with the system message of an answer.
+
+    Where none is set nothing reads the history, so that memory leaves nothing out for standing there.
+    """
+    given = resolve_waiting(inputs, ws.groups.mark(ws.shown_history.read(), now), chat)
+    audience = Audience(chat=chat, in_groups=ws.config.recall.in_groups)
+    found = ws.searcher.for_input(given.question, now, given.before, audience)
+    if ws.extracting:
+        given = replace(given, before=())
+    kept = kept_summary(ws, chat.session) if chat.session and not ws.extracting else None
+    window = ws.config.context.window_tokens or ws.config.llm.context_tokens
+    config = replace(ws.config, context=replace(ws.config.context, window_tokens=window))
+    system = system_prompt(turn_language(given, ws.config), ws.files, ws.paths)
+    return context(given, now, found, system, kept=kept, config=config, paths=ws.paths, events=ws.events)
+
+
+def _reply_language(ws: Workspace, inputs: Sequence[Message], chat: Chat) -> Language:
+    """Return the language of recalld's own words in an answer to these inputs."""
+    return turn_language(resolve_waiting(inputs, (), chat), ws.config)
+
+
+def _note_reply(ws: Workspace, result: Result, now: datetime) -> None:
+    """Note what an answer cost, and a fault of the model; while the model is paused, a probe makes no pause longer."""
+    state = configured_state(ws.task_queue, ws.endpoint)
+    if result.reason == "provider" and state.is_failing and not state.is_over(now):
+        return
+    note_result(result, now, ws.model_use)
 
 
 def _ended(result: Result, now: datetime) -> datetime:

@@ -80,7 +80,7 @@ def queued_model(ws: Workspace, session: str, attempt: int, clock: Clock) -> Ite
     """Yield the configured model, which the session asks through the queue; *attempt* failures came before."""
     from ..conversation.sessions import session_group
     from ..summaries.model import QueuedModel
-    from .asked_worker import AskedWorker
+    from .workers import AskedWorker
 
     worker = AskedWorker(ws)
     try:

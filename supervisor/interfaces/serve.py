@@ -108,8 +108,8 @@ def file_turns(ws: Workspace, clock: Clock, *, has_worker: bool) -> FileTurns | 
     if ws.config.turns.reply == "off":
         return None
     from ..host.answering import FileTurns
-    from ..host.asked_worker import AskedWorker
     from ..host.further_looks import FurtherLooks
+    from ..host.workers import AskedWorker
     from ..operations.history import adder
     from ..operations.looking import LookingUp
 

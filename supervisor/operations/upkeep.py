@@ -19,7 +19,7 @@ from ..text.record import record
 from .operation import Visible, operation
 
 if TYPE_CHECKING:
-    from ..checks.ledger import Ledger
+    from ..checks.fsck import Ledger
     from ..checks.repair import Repairs
     from ..index.commit import Changes, Inventory
     from ..workspace import Workspace

@@ -10,7 +10,7 @@ import pytest
 from tests.world import World, message, talk
 
 if TYPE_CHECKING:
-    from recalld.supervisor.checks.ledger import Ledger
+    from recalld.supervisor.checks.fsck import Ledger
 
 
 def account(world: World) -> Ledger:

@@ -10,9 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from recalld.supervisor.checks.install import install_program, remove_program
 from recalld.supervisor.checks.program_units import PoolWorker, is_ours
-from recalld.supervisor.checks.systemd import Done, Systemd
+from recalld.supervisor.checks.systemd import Done, Systemd, install_program, remove_program
 from recalld.supervisor.storage.disk import RealDisk
 from recalld.supervisor.storage.errors import BadRequest, ForeignUnit, NoService, NoUnit
 from recalld.supervisor.storage.files import Files

@@ -13,9 +13,20 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from recalld.supervisor.checks.install import delete, install, remains, restart, uninstall
-from recalld.supervisor.checks.systemd import Done, Systemd, failed_unit, installation, lingers, run_program, state_of
-from recalld.supervisor.checks.units import BACKUP, BACKUP_TIMER, SERVICE, Backups, Installation, workspace_of
+from recalld.supervisor.checks.systemd import (
+    Done,
+    Systemd,
+    delete,
+    failed_unit,
+    install,
+    installation,
+    lingers,
+    restart,
+    run_program,
+    state_of,
+    uninstall,
+)
+from recalld.supervisor.checks.units import BACKUP, BACKUP_TIMER, SERVICE, Backups, Installation, remains, workspace_of
 from recalld.supervisor.storage.disk import RealDisk
 from recalld.supervisor.storage.errors import ForeignUnit, NoService, NoUnit, ServiceForbidden
 from recalld.supervisor.storage.files import Files

@@ -13,7 +13,7 @@ import pytest
 
 from recalld.supervisor.checks import incoming, machine, memory, model, recall, services
 from recalld.supervisor.checks.check import Look
-from recalld.supervisor.checks.table import TABLE, account, examine, verdict
+from recalld.supervisor.checks.table import TABLE, account, examine, look_over, verdict
 from recalld.supervisor.checks.units import Installation
 from recalld.supervisor.events import EventLog
 from recalld.supervisor.host.last_night import LastBackup, keep_last
@@ -245,12 +245,6 @@ def a_supervisor_of_another_version(it: Broken) -> None:
     it.ask = lambda: "recalld 0.1.0"
 
 
-def a_credential_that_all_may_read(it: Broken) -> None:
-    (it.elsewhere / "recalld-api-key").write_text(KEY)
-    (it.elsewhere / "recalld-api-key").chmod(0o644)
-    it.environ["CREDENTIALS_DIRECTORY"] = str(it.elsewhere)
-
-
 #: Each fault, and the check that finds it.
 FAULTS: dict[Callable[[Broken], None], Any] = {
     a_history_that_is_cut_off: incoming.history,
@@ -285,7 +279,6 @@ FAULTS: dict[Callable[[Broken], None], Any] = {
     a_hook_of_an_environment_that_is_gone: services.clients,
     a_supervisor_that_hangs: services.supervisor,
     a_supervisor_of_another_version: services.supervisor,
-    a_credential_that_all_may_read: model.credential,
 }
 #: What finds only what may be meant, what ends a command before any check, and what tests/process/test_doctor.py makes for real.
 ELSEWHERE = {
@@ -325,7 +318,9 @@ def test_table_has_a_fault_for_every_check():
 
 
 def test_table_finds_nothing_wrong_with_a_sound_workspace(broken: Broken):
-    assert [one for one in examine(broken.look(), None) if one.state == "bad"] == []
+    found = examine(broken.look(), None)
+    assert [one for one in found if one.state == "bad"] == []
+    assert [one.check for one in look_over(broken.look())] == [one.check for one in found], "the page has what doctor has"
     assert account(broken.look()).is_well
     assert verdict(broken.look())[1]
 

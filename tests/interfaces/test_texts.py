@@ -10,8 +10,7 @@ import pytest
 
 from recalld.supervisor.interfaces.cli.call import Call
 from recalld.supervisor.interfaces.cli.main import run_command
-from recalld.supervisor.interfaces.cli.output import as_text, because, word
-from recalld.supervisor.interfaces.cli.reasons import REASONS
+from recalld.supervisor.interfaces.cli.output import _REASONS, as_text, because, word
 from recalld.supervisor.protocol.config import Config, load, render_default
 from recalld.supervisor.protocol.message import InvalidEntry, read_message
 from recalld.supervisor.protocol.settings import keys
@@ -118,7 +117,7 @@ def test_the_values_of_rows_and_the_states_of_doctor_have_texts(value):
     assert HAN.search(chinese(word(value)))
 
 
-@pytest.mark.parametrize("reason", [*REASONS, "words: 茶", "related: 茶", "day 2026-01-28", "role user"])
+@pytest.mark.parametrize("reason", [*_REASONS, "words: 茶", "related: 茶", "day 2026-01-28", "role user"])
 def test_every_reason_of_a_receipt_is_said_in_plain_words(reason):
     assert HAN.search(chinese(because(reason)))
 

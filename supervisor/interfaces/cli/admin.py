@@ -185,7 +185,7 @@ def _held(found: Inventory) -> dict[str, int]:
 @command("model test")
 def model_test(call: Call) -> None:
     """Ask the model once, show its answer, and end its pause if it answers; 69 if it does not."""
-    from ...host.asked_worker import ask_worker
+    from ...host.workers import ask_worker
     from ...protocol.task import AskedTask
     from ...summaries.llm_state import end_pause
 

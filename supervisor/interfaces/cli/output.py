@@ -23,7 +23,6 @@ from ...storage.output import is_journal, line_printer
 from ...storage.texts import Text, msgid, template
 from ...text.lazy_re import lazy_re
 from ...text.printable import printable_json, printable_line
-from .reasons import REASONS, WEEKLY
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -54,6 +53,44 @@ _FIELDS: Final = {"written_elsewhere": "already_filed"}
 _WIRE_TIME: Final = lazy_re(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z")
 #: If a folder has more entries, only the first and the last are shown, with the number of the others.
 _MANY: Final = 8
+
+#: Why a receipt has a passage, or has it not, by the reason's word.
+_REASONS: Final = {
+    "group": msgid("not for a group"),
+    "in the history": msgid("in the history already"),
+    "project": msgid("of another project"),
+    "the question": msgid("it is the question itself"),
+    "tokens": msgid("no room in the budget of tokens"),
+    "characters": msgid("no room in the budget of characters"),
+    "files": msgid("enough other files"),
+    "lines": msgid("enough other lines"),
+    "same words": msgid("a better passage has the same words"),
+    "empty": msgid("nothing to show in it"),
+    "worth": msgid("of little worth beside the best"),
+    "none": msgid("nothing found"),
+    "failed": msgid("the search failed"),
+    "bm25": msgid("by words"),
+    "hybrid": msgid("by words and meaning"),
+    "literal": msgid("as it is written"),
+    "window": msgid("by the messages around it"),
+    "meaning": msgid("by meaning"),
+    "wish": msgid("a standing wish"),
+    "link": msgid("by a word of a better answer"),
+    "newest": msgid("the newest about the same thing"),
+    "later": msgid("said later, and close to the best one in meaning"),
+    "oldest": msgid("the oldest about the same thing"),
+    "long": msgid("a long answer, which counts less"),
+}
+#: The days of a week on which something recurs, as they stand in a reason.
+_WEEKLY: Final = {
+    "weekly-1": msgid("every Monday"),
+    "weekly-2": msgid("every Tuesday"),
+    "weekly-3": msgid("every Wednesday"),
+    "weekly-4": msgid("every Thursday"),
+    "weekly-5": msgid("every Friday"),
+    "weekly-6": msgid("every Saturday"),
+    "weekly-7": msgid("every Sunday"),
+}
 
 
 def as_json(value: object) -> str:
@@ -253,7 +290,7 @@ def because(reason: str) -> str:
             return Text("day {label}", label=value)
         case "role":
             return Text("asked for what the {label} said", label=value)
-    return Text(REASONS[reason]) if reason in REASONS else word(reason)
+    return Text(_REASONS[reason]) if reason in _REASONS else word(reason)
 
 
 def _day_or_word(word: str) -> str:
@@ -261,7 +298,7 @@ def _day_or_word(word: str) -> str:
     kind, _, day = word.partition("-")
     match kind:
         case "weekly":
-            return Text(WEEKLY[word]) if word in WEEKLY else word
+            return Text(_WEEKLY[word]) if word in _WEEKLY else word
         case "monthly":
             return Text("day {day} of every month", day=day)
         case "within":

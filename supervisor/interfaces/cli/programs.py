@@ -33,10 +33,9 @@ def service_add(
     dry_run: Annotated[bool, Option("--dry-run", meaning="show the unit and the commands, change nothing")] = False,
 ) -> None:
     """Run a worker of a pool as a service, now and whenever the machine starts."""
-    from ...checks.install import install_program
     from ...checks.program_units import PoolWorker
     from ...checks.services import check_key
-    from ...checks.systemd import Systemd
+    from ...checks.systemd import Systemd, install_program
 
     _check_kind(kind, ("worker",))
     if pool_file is None:
@@ -69,9 +68,8 @@ def service_remove(
     system: System = "",
 ) -> None:
     """Stop a worker of a pool, or an old fleet or gateway, and remove its unit; the workspaces stay."""
-    from ...checks.install import remove_program
     from ...checks.program_units import KINDS, unit_of
-    from ...checks.systemd import Systemd
+    from ...checks.systemd import Systemd, remove_program
 
     _check_kind(kind, KINDS)
     unit, systemd = unit_of(kind), Systemd(system)

@@ -12,8 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Final
 
 from ...checks.fleet_unit import UNIT, fleet_unit, replace_fleet
-from ...checks.install import delete, install, remains, restart, uninstall
-from ...checks.systemd import Systemd, installation, lingers, state_of
+from ...checks.systemd import Systemd, delete, install, installation, lingers, restart, state_of, uninstall
 from ...checks.units import (
     BACKUP,
     FSCK,
@@ -24,6 +23,7 @@ from ...checks.units import (
     Installed,
     installation_of,
     of_unit,
+    remains,
     workspace_of,
 )
 from ...protocol.making import check_made

@@ -14,7 +14,7 @@ from typing import Any, Final, get_type_hints
 from pydantic import TypeAdapter
 from pydantic.json_schema import GenerateJsonSchema
 
-from ...checks.ledger import Ledger
+from ...checks.fsck import Ledger
 from ...checks.repair import Repairs
 from ...context.build import Injection, Replay
 from ...index.commit import Changes, Inventory
