@@ -136,14 +136,6 @@ def test_install_leaves_what_is_no_unit_alone(machine, kind):
         uninstall(machine.systemd(), FILES)
 
 
-def test_install_leaves_a_link_alone(machine):
-    machine.folder.mkdir(parents=True)
-    (machine.folder / SERVICE).symlink_to("/dev/null")
-    with pytest.raises(ForeignUnit):
-        install(HERE, machine.systemd(), FILES)
-    assert os.readlink(machine.folder / SERVICE) == "/dev/null"
-
-
 def test_install_without_the_backups_of_before_removes_their_units(machine):
     with_backups = replace(HERE, backups=Backups(Path("/mnt/usb"), 7))
     install(with_backups, machine.systemd(), FILES)
@@ -306,11 +298,6 @@ def test_remains_of_a_service_are_named_and_deleted(tmp_path):
 def test_failed_unit_names_the_service_that_stays_down(environ, sentence):
     assert sentence in failed_unit(environ)
     assert bool(sentence) == bool(failed_unit(environ))
-
-
-def test_state_of_nothing_says_that_nothing_is_installed(machine):
-    with pytest.raises(NoUnit, match="`recalld service install`"):
-        state_of(machine.systemd(), FILES)
 
 
 def test_units_of_the_system_are_called_by_the_name_of_the_user(machine):

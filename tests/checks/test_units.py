@@ -23,7 +23,6 @@ from recalld.supervisor.checks.units import (
     TROUBLE,
     Backups,
     Installation,
-    in_command,
     installation_of,
     installed,
     key_of,
@@ -274,11 +273,6 @@ def test_unit_of_the_system_is_not_given_what_is_in_a_tmp_folder(workspace, back
 def test_user_folder_is_where_systemd_looks():
     assert user_folder({"XDG_CONFIG_HOME": "/c"}) == Path("/c/systemd/user")
     assert user_folder({}) == Path.home() / ".config/systemd/user"
-
-
-def test_in_command_leaves_plain_words_and_doubles_what_systemd_reads():
-    assert in_command("/usr/bin/python3.11") == "/usr/bin/python3.11"
-    assert in_command("$HOME") == '"$$HOME"'
 
 
 @needs_systemd
