@@ -247,6 +247,15 @@ def test_disconnect_deletes_files_that_an_earlier_workspace_has_made(home, clien
     assert [name for name in settings(home) if "connections.json" not in name] == []
 
 
+def test_disconnect_deletes_a_file_it_made_though_it_was_written_again(home):
+    of = machine(home)
+    connect(of, "codex")
+    for path in json_files(of, "codex"):
+        path.write_text(json.dumps(json.loads(path.read_text())))
+    disconnect(of, "codex")
+    assert without_state(settings(home)) == {}
+
+
 @pytest.fixture
 def command(home) -> Command:
     (home / ".claude").mkdir()
