@@ -78,8 +78,8 @@ def slugs_of(
     Return for each day of messages (role, text) up to three of its most telling words, in the order in which they were said.
 
     They are words of the people, and the assistant's only where the people have none. A term is more telling the more messages
-    of the day have it, those of the assistant, too, the fewer of the other days and of the texts *beside* them, and the rarer it
-    is in its language, as in a question. Of Chinese, nouns and what they are joined with count, and names; of other words a
+    of the day have it, those of the assistant, too, the fewer of the other days and of the texts *beside* them, and the rarer
+    it is in its language, as in a question. Of Chinese, nouns and what they are joined with count, and names; of other words a
     name, with a capital inside a sentence, counts most. A sentence that may tell a secret is left out, and so is all but the
     beginning of a very long message. "" is for a day that has no such word. In the *script* "hanzi" Chinese stays as it is.
     """
