@@ -94,11 +94,6 @@ def is_noun(word: str) -> bool:
     return tag in {"vn", "j", "s"} or tag.startswith("n")
 
 
-def is_person(word: str) -> bool:
-    """Return whether the dictionary has a Chinese word as the name of a person (李娜, 赵国)."""
-    return kind(word).startswith("nr")
-
-
 def pinyin(word: str) -> str:
     """
     Return a Chinese word in pinyin, in small letters without tones, v for ü; "" if none of its characters has any.

@@ -65,10 +65,6 @@ def test_after_success_keeps_the_pause_for_a_call_begun_before_the_fault():
     assert after_success(state, None, NOON) == state
 
 
-def test_calls_allowed_ends_a_pause_when_the_clock_was_set_back():
-    assert calls_allowed(failing(ProviderState()), NOON - timedelta(days=300), 0, 200, 0) == 1
-
-
 @pytest.mark.parametrize(("day", "tokens"), [(TODAY, 1_000), ("2026-01-30", 100)])
 def test_with_usage_resets_the_tokens_on_a_new_day_and_sets_the_calls(day, tokens):
     before = with_usage(ProviderState(), {"promptTokens": 900}, day, 7)
