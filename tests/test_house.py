@@ -65,9 +65,9 @@ ROOMS: Final = (
     ),
 )
 #: All rooms together, lines and modules, and the lines of the tests.
-ALL: Final = Room("all", most=67_220, goal=48_000)
+ALL: Final = Room("all", most=67_210, goal=48_000)
 MODULES: Final = Room("modules", most=370, goal=270)
-OF_TESTS: Final = Room("tests", most=78_840, goal=48_000)
+OF_TESTS: Final = Room("tests", most=78_820, goal=48_000)
 
 
 def _lines(path: Path) -> int:
