@@ -187,7 +187,7 @@ class Bench:
     def _standing(self, root: Path, kind: str, story: Story, label: str, answers: Sequence[Answered]) -> Written:
         """Return the standing summary of a period; an extract that stands in the place of a model's is not the model's."""
         paths = WorkspacePaths(root)
-        store = MemoryFolder(self.files, paths, recorded=set)
+        store = MemoryFolder(self.files, paths)
         found = next((store.read_summary(period)[1] for period in store.summaries() if period.label == label), None)
         failure = TaskQueue(self.files, paths).failures().get(f"{kind}-{label}")
         if found and found.extract == (not self.model):

@@ -93,7 +93,7 @@ class Tally:
 
 def made(root: Path) -> list[Made]:
     """Return the standing summaries of a workspace, by period."""
-    store = MemoryFolder(Files(RealDisk()), WorkspacePaths(root), recorded=set)
+    store = MemoryFolder(Files(RealDisk()), WorkspacePaths(root))
     found = []
     for period in sorted(store.summaries()):
         summary = store.read_summary(period)[1]

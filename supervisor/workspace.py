@@ -135,7 +135,7 @@ class Workspace:
         from .archive.file_table import FileTable
         from .archive.memory_folder import MemoryFolder
 
-        return MemoryFolder(self.files, self.paths, self.recorded_files, FileTable(self.files, self.paths))
+        return MemoryFolder(self.files, self.paths, FileTable(self.files, self.paths))
 
     @store
     def long_term(self) -> LongTermFile:
@@ -322,11 +322,6 @@ class Workspace:
     def attempt(self, what: str, step: Callable[[], T], otherwise: T) -> T:
         """Return what *step* returns, *otherwise* if it fails, which an event reports while it lasts."""
         return attempt(what, step, otherwise, self.paths, self.events)
-
-    def recorded_files(self) -> Collection[str]:
-        """Return the names of the dated files that the seen journal knows now."""
-        self.journal.refresh()
-        return frozenset(self.journal.names)
 
     def today(self, now: datetime) -> date:
         """Return the local day of *now*."""

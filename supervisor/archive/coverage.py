@@ -35,8 +35,8 @@ class MemoryFile:
     original: bool  # it is in originals/
     created: datetime | None  # of the run that made it; None for a person's own
     period: str = ""  # by its head
-    ids: array[int] | None = None  # of its messages, to recognise copies (`copies.ids_in`)
-    edited: bool = False  # its body is no longer as recalld wrote it (`is_edited`)
+    ids: array[int] | None = None  # a CRC of the id of each message; None where they are not known (`memory_folder.ids_in`)
+    as_made: bool = False  # recalld wrote it, and nobody has changed it since (`copies.is_as_made`)
     broken: bool = False  # it holds zeros, or has lost its end (`is_broken`)
     sessions: frozenset[str] = frozenset()  # that its messages may name; "" where one may name none (`sessions_in`)
     groups: frozenset[tuple[str, ChatKind]] = frozenset()  # the sessions whose chat is a group's by one of its messages
@@ -46,6 +46,11 @@ class MemoryFile:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "source", Source(self.name, self.digest, self.count))
+
+    @property
+    def edited(self) -> bool:
+        """True if its body is no longer as recalld wrote it."""
+        return self.ours and not self.as_made
 
 
 @record(kw_only=True)
@@ -61,7 +66,6 @@ class ExistingSummary:
     waits: bool = False  # an extract that stands until its model has answered; it covers nothing
     enough: bool = False  # an extract of what needs no model
     refused: str = ""  # of an extract, also below a model's text: the model whose answers were refused
-    contents: str = ""  # what it holds, to recognise copies (`copies.contents`)
 
 
 def covered(files: Iterable[MemoryFile], summaries: Mapping[Period, ExistingSummary]) -> frozenset[str]:

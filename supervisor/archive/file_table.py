@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from ..protocol.paths import WorkspacePaths
     from ..storage.files import Files
 
-_FORMAT: Final = 5
+_FORMAT: Final = 6
 
 Value: TypeAlias = MemoryFile | ExistingSummary
 
@@ -83,15 +83,15 @@ def _to_json(value: Value) -> tuple[Any, ...]:
     if isinstance(value, ExistingSummary):
         sources = sorted((source.name, source.digest, source.count) for source in value.sources)
         stands = value.extract, value.waits, value.enough, value.refused, value.edited
-        return value.period.label, value.digest, value.contents, stands, sources, value.text
+        return value.period.label, value.digest, stands, sources, value.text
     created = value.created and to_wire(value.created)
     ids = None if value.ids is None else b64encode(value.ids.tobytes()).decode("ascii")
     about = value.day.isoformat(), value.digest, value.count, value.size, value.ours, created, value.period, ids, value.broken
-    return *about, sorted(value.sessions), sorted(value.attachments), value.edited, value.undated, sorted(value.groups)
+    return *about, sorted(value.sessions), sorted(value.attachments), value.as_made, value.undated, sorted(value.groups)
 
 
 def _dated_of(name: str, value: Any, *, original: bool) -> MemoryFile:
-    day, digest, count, size, ours, created, period, ids, broken, sessions, attachments, edited, undated, groups = value
+    day, digest, count, size, ours, created, period, ids, broken, sessions, attachments, as_made, undated, groups = value
     return MemoryFile(
         name=name,
         digest=digest,
@@ -104,7 +104,7 @@ def _dated_of(name: str, value: Any, *, original: bool) -> MemoryFile:
         period=period,
         ids=None if ids is None else array("I", b64decode(ids)),
         broken=broken,
-        edited=edited,
+        as_made=as_made,
         undated=undated,
         sessions=frozenset(sessions),
         groups=frozenset((session, kind) for session, kind in groups),
@@ -113,7 +113,7 @@ def _dated_of(name: str, value: Any, *, original: bool) -> MemoryFile:
 
 
 def _summary_of(_name: str, value: Any, *, original: bool) -> ExistingSummary:  # noqa: ARG001 - as for a dated file
-    label, digest, contents, stands, sources, text = value
+    label, digest, stands, sources, text = value
     extract, waits, enough, refused, edited = stands
     return ExistingSummary(
         period=Period(label),
@@ -125,5 +125,4 @@ def _summary_of(_name: str, value: Any, *, original: bool) -> ExistingSummary:  
         refused=refused,
         edited=edited,
         digest=digest,
-        contents=contents,
     )

@@ -8,15 +8,19 @@ read again only when they have changed, also since another process read them (`f
 
 from __future__ import annotations
 
+import json
+import re
 import stat as modes
 import threading
+from array import array
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final, TypeVar
+from zlib import crc32
 
 from ..protocol.attachments import possible_names
-from ..protocol.dated_file import Block, DatedFile, is_broken, is_edited, parse_dated, sessions_in, undated_in
+from ..protocol.dated_file import Block, DatedFile, is_broken, parse_dated, sessions_in, undated_in, without_torn_end
 from ..protocol.frontmatter import head_in, number_in
 from ..protocol.inbox import groups_in
 from ..protocol.paths import day_of_name, period_of_name
@@ -28,12 +32,13 @@ from ..storage.files import FileVersion, digest_of
 from ..storage.move_across import move_across
 from ..storage.noting import note
 from ..text.decoding import text_of
-from .copies import contents, copies, ids_in, may_be_copies
-from .coverage import ExistingSummary, MemoryFile, names_ever
+from ..text.lazy_re import lazy_re
+from .copies import Made, copies, is_as_made
+from .coverage import ExistingSummary, MemoryFile
 from .file_table import ReadFolder
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping
     from pathlib import Path
 
     from ..protocol.paths import WorkspacePaths
@@ -44,6 +49,8 @@ if TYPE_CHECKING:
 
 #: Hex digits of a file's digest in a summary.
 DIGEST: Final = 16
+#: The head of a message in a file of ours, with its id where that comes first, as recalld writes it.
+_ID: Final = lazy_re(rb'^<!-- \{(?:"id": "((?:[^"\\\n]|\\.)*)")?', re.MULTILINE)
 
 T = TypeVar("T")
 
@@ -55,15 +62,12 @@ class MemoryFolder:
     """
     The files under memory/, and what was read from each at its last change.
 
-    *recorded* returns the names of the dated files that the seen journal knows; *table* has what was read before this process.
+    *table* has what was read before this process.
     """
 
-    def __init__(
-        self, files: Files, paths: WorkspacePaths, recorded: Callable[[], Collection[str]], table: FileTable | None = None
-    ) -> None:
+    def __init__(self, files: Files, paths: WorkspacePaths, table: FileTable | None = None) -> None:
         self._files = files
         self._paths = paths
-        self._recorded = recorded
         self._table = table
         self._cache: dict[Path, ReadFolder] | None = None
         self._has_read = False
@@ -113,10 +117,6 @@ class MemoryFolder:
         _, found = self._once("dated", self._without_copies)
         return found
 
-    def named(self) -> set[str]:
-        """Return the names of dated files that a summary or the seen journal knows."""
-        return {*names_ever(self.summaries().values()), *self._recorded()}
-
     def names(self) -> set[str]:
         """Return every file name in memory/ and originals/, whatever the file is: none of these names is free."""
         folders = (self._paths.memory, *self.month_folders())
@@ -162,24 +162,16 @@ class MemoryFolder:
             # subtle: after a crash during a move both names may exist; the one in memory/ counts, and is moved again
             by_name = {name: file for part in parts for name, file in part.items()}
             by_path = {self._relative(file): file for file in by_name.values()}
-            texts = {self._paths.relative(self._paths.summaries / name): one.contents for name, one in summaries.items()}
-            suspects = may_be_copies({path: (file.period, file.ids) for path, file in by_path.items()})
-            found = copies({path: self._contents(path) for path in suspects} | texts, self.named)
+            made = {path: Made(file.digest, file.as_made) for path, file in by_path.items()}
+            for name, summary in summaries.items():
+                made[self._paths.relative(self._paths.summaries / name)] = Made(summary.digest, not summary.edited)
+            found = copies(made)
             files = tuple(sorted((by_path[path] for path in by_path.keys() - found), key=lambda file: file.name))
             self._listed = now, files, found
         return files, found
 
     def _named_summaries(self) -> Mapping[str, ExistingSummary]:
         return self._once("summaries", lambda: self._read_in(self._paths.summaries, _summary_of))
-
-    def _contents(self, relative: str) -> str:
-        """Return what the file holds, as `contents` does; "" while it can't be read."""
-        path = self._paths.root / relative
-        try:
-            version = self._files.read_stable(path)
-        except (OSError, Busy):
-            return ""
-        return contents(version.data, path) if version else ""
 
     def _relative(self, file: MemoryFile) -> str:
         return self._paths.relative(self._paths.original(file.name) if file.original else self._paths.dated(file.name))
@@ -327,6 +319,20 @@ class MemoryFolder:
         return values
 
 
+def ids_in(data: bytes) -> array[int] | None:
+    """Return a CRC of the id of each message in a dated file, which is not parsed; None where that does not find them."""
+    found = array("I")
+    for raw in _ID.findall(without_torn_end(data)):
+        if not raw:
+            return None
+        try:  # subtle: one id may be escaped in one file, and not in the other
+            identity = json.loads(b'"%b"' % raw).encode("utf-8", "surrogatepass") if b"\\" in raw else raw
+        except ValueError:
+            return None
+        found.append(crc32(identity))
+    return found
+
+
 def _file_of(name: str, *, original: bool) -> Callable[[FileVersion, Path], MemoryFile] | None:
     day = day_of_name(name)
     if day is None:
@@ -350,8 +356,8 @@ def _file_of(name: str, *, original: bool) -> Callable[[FileVersion, Path], Memo
             original=original,
             created=created,
             period=head.get("period", ""),
-            ids=ids_in(version.data) if ours or not head else None,  # None of a summary that somebody copied to here
-            edited=ours and is_edited(version.data, path),
+            ids=ids_in(version.data),
+            as_made=is_as_made(version.data, path),
             broken=is_broken(version.data, path),
             undated=len(undated_in(version.data, path)) if ours else 0,
             sessions=sessions_in(version.data) if ours else frozenset(),
@@ -379,7 +385,6 @@ def _summary_of(name: str) -> Callable[[FileVersion, Path], ExistingSummary] | N
             refused=summary.refused,
             edited=bool(summary.kept),
             digest=version.digest[:DIGEST],
-            contents=contents(version.data, path),
         )
 
     return read

@@ -177,7 +177,7 @@ def _count_files(ws: Workspace, ledger: Ledger, named: dict[str, str]) -> tuple[
     counts: Counter[Key] = Counter()
     where: defaultdict[Key, list[str]] = defaultdict(list)
     gone = ws.deletions.absences()
-    memory = MemoryFolder(ws.files, ws.paths, ws.recorded_files)
+    memory = MemoryFolder(ws.files, ws.paths)
     files = memory.dated()
     for file in files:
         version = ws.files.read_stable(memory.path_of(file.name))

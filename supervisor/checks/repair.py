@@ -12,7 +12,6 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
-from ..archive.copies import contents, copies, is_named_like_ours
 from ..archive.history import history_copies
 from ..archive.intake import update_journal
 from ..forgetting.wanted import blocks_at
@@ -145,13 +144,11 @@ def bring_pictures_back(ws: Workspace) -> tuple[str, ...]:
 
 def _written_twice(ws: Workspace) -> list[str]:
     """
-    Return the dated files that repeat messages of other dated files, and the copies with names like theirs.
+    Return the dated files that repeat messages of other dated files.
 
     Of the files with the same message the last one that was made is returned; a file in which a person wrote never is.
     """
-    summaries = f"{ws.paths.relative(ws.paths.summaries)}/"
-    copies = (copy for copy in ws.memory.copies() if is_named_like_ours(copy) and not copy.startswith(summaries))
-    names = [copy.rpartition("/")[2] for copy in copies]
+    names: list[str] = []
     files = ws.memory.dated()
     parsed = {file.name: ws.memory.parsed(file.name) for file in files}
     keys = {name: {block.key for block in one.blocks} for name, one in parsed.items() if one}
@@ -203,14 +200,17 @@ def _delete_double(ws: Workspace, name: str) -> bool:
         return False
     spare = original
     if versions[memory].data != versions[original].data:
-        others = [ws.memory.path_of(file.name) for file in ws.memory.dated()]
-        others += [ws.paths.root / copy for copy in ws.memory.copies()]
-        versions |= {path: version for path in others if (version := ws.files.read_stable(path))}
-        found = copies({ws.paths.relative(path): contents(version.data, path) for path, version in versions.items()}, set)
-        spares = [path for copy in found for path in (memory, original) if ws.paths.relative(path) == copy]
+        others = {block.key for file in ws.memory.dated() if file.name != name for block in ws.memory.blocks(file.name)}
+        parsed = {path: one for path, version in versions.items() if (one := parse_dated(version.data, path))}
+        keys = {path: {block.key for block in one.blocks} for path, one in parsed.items()}
+        spares = [
+            path
+            for path, one in parsed.items()
+            if not one.has_more and keys[path] <= others.union(*(keys[other] for other in keys if other != path))
+        ]
         if not spares:
             return False
-        spare = spares[0]
+        spare = max(spares, key=lambda path: parsed[path].created)
         if ws.quarantine.keep(name, versions[spare].data) == "full":
             return False
     ws.files.ensure_durable(memory if spare == original else original)  # a person may have made this copy a moment ago

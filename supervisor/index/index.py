@@ -257,15 +257,9 @@ class Index:
         summaries: dict[Period, ExistingSummary] = {}
         with contextlib.suppress(OSError):
             summaries = self._memory.summaries()
-        found = scan(self._files, self._paths, known.files, summaries, self._named, for_s)
+        found = scan(self._files, self._paths, known.files, summaries, for_s)
         self.unread = found.unread
         return found
-
-    def _named(self) -> Collection[str]:
-        """Return the names that distinguish a file from its copies; none while they can't be read."""
-        with contextlib.suppress(OSError, SupervisorError):
-            return self._memory.named()
-        return ()
 
     def _opened(self) -> View | None:
         """

@@ -39,7 +39,7 @@ class Record:
     key: str = ""
     original: bool = False  # covered by a summary of a model
     excluded: bool = False  # not searched
-    contents: str = ""  # what a file of recalld's holds, to recognise copies (`archive/copies.py`)
+    as_made: bool = False  # recalld wrote it, and nobody has changed it since (`archive/copies.py`)
 
     def is_as(self, stat: Stat) -> bool:
         """Return whether the file is unchanged, judged by its stat."""
@@ -145,7 +145,8 @@ def parse_manifest(data: bytes) -> Manifest:
     """Return the manifest in the bytes; ValueError if they are not one."""
     try:
         found: dict[str, Any] = json.loads(zlib.decompress(data))
-        files = {str(path): Record(*fields) for path, fields in found["files"].items()}
+        # up to 0.30 the last field was a text, and is not known here
+        files = {str(path): Record(*fields, as_made=made is True) for path, (*fields, made) in found["files"].items()}
         groups = {
             str(name): Group(tuple(keys), units, tuple(words))
             for name, (keys, units, words, *is_whole) in found["groups"].items()

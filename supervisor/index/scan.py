@@ -13,7 +13,7 @@ from dataclasses import replace
 from datetime import date
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from ..archive.copies import contents, copies
+from ..archive.copies import Made, copies, is_as_made
 from ..archive.coverage import MemoryFile, covered, covered_days
 from ..protocol.frontmatter import head_in
 from ..protocol.paths import LONG_TERM, day_of_name, is_foreign, period_of_name
@@ -126,20 +126,18 @@ def scan(
     paths: WorkspacePaths,
     known: Mapping[str, Record],
     summaries: Mapping[Period, ExistingSummary],
-    named: Callable[[], Collection[str]],
     for_s: float = UNENDING,
 ) -> Scan:
     """
     Return the scan of all files, with those marked that are not searched.
 
-    Of files with the same content the one that is *named* is searched (`archive/copies.py`). New files are read for a part of
-    *for_s* seconds.
+    New files are read for a part of *for_s* seconds.
     """
     found = Scan(files, paths, known)
     for name, kind, stat in _listed(files, paths, known, found.unread):
         found.look_at(name, kind, stat)
     found.read_new(for_s)
-    found.files = _placed(paths, found.files, summaries, named)
+    found.files = _placed(paths, found.files, summaries)
     return found
 
 
@@ -257,8 +255,8 @@ def _record_of(files: Files, path: Path, kind: Kind) -> Record | None:
     if version is None:
         return None
     kind, day = _kind_by_head(kind, path, version.data)
-    stat, held = version.stat, "" if kind == "long_term" else contents(version.data, path)
-    return Record(stat.inode, stat.size, stat.mtime_ns, digest_of(version.data)[:_DIGEST], kind, day, contents=held)
+    stat, as_made = version.stat, is_as_made(version.data, path)
+    return Record(stat.inode, stat.size, stat.mtime_ns, digest_of(version.data)[:_DIGEST], kind, day, as_made=as_made)
 
 
 def _keyed(found: Mapping[str, Record]) -> dict[str, Record]:
@@ -274,10 +272,7 @@ def _keyed(found: Mapping[str, Record]) -> dict[str, Record]:
 
 
 def _placed(
-    paths: WorkspacePaths,
-    found: dict[str, Record],
-    summaries: Mapping[Period, ExistingSummary],
-    named: Callable[[], Collection[str]],
+    paths: WorkspacePaths, found: dict[str, Record], summaries: Mapping[Period, ExistingSummary]
 ) -> dict[str, Record]:
     """Mark the files that are not searched, and the dated files that a summary of a model covers."""
     dated = [_memory_file(path, record) for path, record in found.items() if record.kind in {"dated", "note"} and record.day]
@@ -285,7 +280,7 @@ def _placed(
     hidden = covered_days(dated, summaries)
     behind = covered(dated, {period: one for period, one in summaries.items() if not one.extract})
     excluded_paths = {paths.relative(paths.summary(period)) for period in hidden}
-    excluded_paths.update(copies({path: record.contents for path, record in found.items()}, named))
+    excluded_paths.update(copies({path: Made(record.digest, record.as_made) for path, record in found.items()}))
     for period, one in summaries.items():
         if one.extract and not one.edited and one.sources and one.sources <= present:
             excluded_paths.add(paths.relative(paths.summary(period)))

@@ -97,7 +97,7 @@ def test_table_is_written_where_something_was_read_and_not_again(filed: World) -
     later.ws.memory.keep_table()
     filed.round()
     assert (disk.count("rename"), filed.paths.files.stat().st_mtime_ns) == (0, before)
-    assert json.loads(filed.paths.files.read_bytes())["format"] == 5
+    assert json.loads(filed.paths.files.read_bytes())["format"] == 6
 
 
 def test_fsck_reads_the_files_and_not_the_table(filed: World) -> None:

@@ -142,8 +142,9 @@ def test_memory_store_lists_a_folder_that_is_held_again_only_after_a_write(world
         (first,) = memory.dated()
         count = disk.count("stats")
         assert (memory.dated(), memory.copies(), disk.count("stats")) == ((first,), {}, count)
-        memory.write_dated("2026-01-31-花生.md", world.paths.dated(first.name).read_bytes())
-        assert memory.copies() == {"memory/2026-01-31-花生.md": f"memory/{first.name}"}
+        copy = first.name.replace(".md", " (1).md")
+        memory.write_dated(copy, world.paths.dated(first.name).read_bytes())
+        assert memory.copies() == {f"memory/{copy}": f"memory/{first.name}"}
     world.note("2026-01-30-手记.md", "下午见。")
     assert [file.name for file in memory.dated()] == [first.name, "2026-01-30-手记.md"]
 

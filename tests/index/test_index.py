@@ -121,19 +121,6 @@ def test_index_finds_both_of_two_identical_files(filled):
     assert filled.found_paths("电钢琴") == []
 
 
-def test_scan_of_unchanged_files_asks_again_which_of_two_copies_has_a_name(filled):
-    path = next((filled.root / "memory").glob("2026-01-30-*.md"))
-    copy = path.with_name("2026-01-30-copy.md")
-    copy.write_bytes(path.read_bytes())
-    found = scan(filled.files, filled.paths, {}, {}, lambda: {path.name})
-    assert [name for name, record in found.files.items() if record.excluded] == [f"memory/{copy.name}"]
-    again = scan(filled.files, filled.paths, found.files, {}, lambda: {copy.name})
-    assert [name for name, record in again.files.items() if record.excluded] == [f"memory/{path.name}"]
-    copy.unlink()
-    found = scan(filled.files, filled.paths, again.files, {}, set)
-    assert scan(filled.files, filled.paths, found.files, {}, pytest.fail).files == found.files
-
-
 def test_index_rebuilds_and_reports_an_index_of_another_version(filled, monkeypatch):
     monkeypatch.setattr(recalld.supervisor.index.index, "VERSION", "other")
     filled.reopen()
