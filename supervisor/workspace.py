@@ -20,7 +20,7 @@ from .storage.disk import RealDisk
 from .storage.files import Files
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
     from datetime import date, datetime
     from pathlib import Path
 

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Final, TypeVar
 
 from ..storage.clock import NEVER
 from ..storage.control import UNENDING, UNLIMITED
-from ..storage.errors import BadFile, Busy, SupervisorError
+from ..storage.errors import BadFile, Busy
 from ..storage.texts import Text
 from ..text.lazy_re import lazy_re
 from ..text.tokenizer import VERSION as WORDS

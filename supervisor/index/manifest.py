@@ -146,7 +146,7 @@ def parse_manifest(data: bytes) -> Manifest:
     try:
         found: dict[str, Any] = json.loads(zlib.decompress(data))
         # up to 0.30 the last field was a text, and is not known here
-        files = {str(path): Record(*fields, as_made=made is True) for path, (*fields, made) in found["files"].items()}
+        files = {str(path): Record(*(*fields[:-1], fields[-1] is True)) for path, fields in found["files"].items()}
         groups = {
             str(name): Group(tuple(keys), units, tuple(words))
             for name, (keys, units, words, *is_whole) in found["groups"].items()

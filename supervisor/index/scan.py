@@ -25,7 +25,7 @@ from ..storage.texts import Text
 from .manifest import Record
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterator, Mapping
+    from collections.abc import Collection, Iterator, Mapping
     from pathlib import Path
 
     from ..archive.coverage import ExistingSummary
@@ -271,9 +271,7 @@ def _keyed(found: Mapping[str, Record]) -> dict[str, Record]:
     return keyed
 
 
-def _placed(
-    paths: WorkspacePaths, found: dict[str, Record], summaries: Mapping[Period, ExistingSummary]
-) -> dict[str, Record]:
+def _placed(paths: WorkspacePaths, found: dict[str, Record], summaries: Mapping[Period, ExistingSummary]) -> dict[str, Record]:
     """Mark the files that are not searched, and the dated files that a summary of a model covers."""
     dated = [_memory_file(path, record) for path, record in found.items() if record.kind in {"dated", "note"} and record.day]
     present = {file.source for file in dated}

@@ -201,7 +201,7 @@ def test_copy_of_a_summary_is_searched_once_the_summary_is_gone(world):
 # ── the rule ─────────────────────────────────────────────────────────────────
 
 
-def test_copies_have_the_name_of_a_file_of_ours_and_its_bytes_or_what_recalld_wrote():
+def test_copies_have_the_name_of_a_file_and_its_bytes_or_our_words():
     ours, edited = Made("a1", is_as_made=True), Made("b2", is_as_made=False)
     files = {
         "memory/2026-01-29-a.md": edited,

@@ -101,7 +101,7 @@ def test_intake_adopts_what_a_note_holds_that_arrives_later(world):
     assert (world.archived(), world.flags()) == ([], [True])
 
 
-def test_messages_of_a_workspace_that_arrives_in_pieces_are_filed_twice_until_a_repair(tmp_path: Path, elsewhere: World) -> None:
+def test_workspace_that_arrives_in_pieces_is_there_twice_until_a_repair(tmp_path: Path, elsewhere: World) -> None:
     world = World(tmp_path / "这里", elsewhere.clock())
     for piece in PIECES:
         bring(world, elsewhere, piece)

@@ -21,7 +21,6 @@ import recalld.supervisor.index.index
 import recalld.supervisor.index.overlay
 from recalld.supervisor.index.commit import Changes
 from recalld.supervisor.index.engine import Engine
-from recalld.supervisor.index.scan import scan
 from recalld.supervisor.index.view import View
 from recalld.supervisor.query.parse import parse_query
 from recalld.supervisor.storage.clock import within
