@@ -32,10 +32,10 @@ ROOMS: Final = (
     Room("supervisor/text", most=2_840, goal=2_300),
     Room("supervisor/storage", most=2_710, goal=1_900),
     Room("supervisor/protocol", most=5_490, goal=4_100),
-    Room("supervisor/archive", most=5_120, goal=3_900),
+    Room("supervisor/archive", most=5_030, goal=3_900),
     Room("supervisor/extracts", most=1_090, goal=950),
     Room("supervisor/summaries", most=2_360, goal=1_850),
-    Room("supervisor/query supervisor/index supervisor/recall supervisor/context", most=10_600, goal=8_000),
+    Room("supervisor/query supervisor/index supervisor/recall supervisor/context", most=10_590, goal=8_000),
     Room("supervisor/longterm", most=1_290, goal=950),
     Room("supervisor/conversation supervisor/replies", most=3_020, goal=2_300),
     Room("supervisor/pool worker/pooled.py worker/crew.py", most=2_355, goal=1_400),
@@ -65,9 +65,9 @@ ROOMS: Final = (
     ),
 )
 #: All rooms together, lines and modules, and the lines of the tests.
-ALL: Final = Room("all", most=67_210, goal=48_000)
+ALL: Final = Room("all", most=67_110, goal=48_000)
 MODULES: Final = Room("modules", most=370, goal=270)
-OF_TESTS: Final = Room("tests", most=78_820, goal=48_000)
+OF_TESTS: Final = Room("tests", most=78_730, goal=48_000)
 
 
 def _lines(path: Path) -> int:
