@@ -20,7 +20,7 @@ import time
 import traceback
 from pathlib import Path
 from types import SimpleNamespace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import recalld.supervisor.host.daemon
 import recalld.supervisor.host.workers
@@ -142,13 +142,15 @@ def _become(environ: Mapping[str, str] | None, files: Sequence[int]) -> None:
     sys.stdin = os.fdopen(0, encoding="utf-8", closefd=False)
     sys.stdout = os.fdopen(1, "w", encoding="utf-8", closefd=False)
     sys.stderr = os.fdopen(2, "w", encoding="utf-8", closefd=False, buffering=1)
-    recalld.supervisor.host.workers.subprocess = SimpleNamespace(  # type: ignore[assignment]
-        Popen=_forked_worker, DEVNULL=subprocess.DEVNULL, TimeoutExpired=subprocess.TimeoutExpired
-    )
+    recalld.supervisor.host.workers.subprocess = SimpleNamespace(**{**vars(subprocess), "Popen": _forked_worker})  # type: ignore[assignment]
 
 
-def _forked_worker(command: Sequence[str], env: Mapping[str, str] | None = None, **_: object) -> Child:
-    """Fork the worker that a supervisor wants to start by *command*: python -P …/worker/__main__.py …"""
+def _forked_worker(
+    command: Sequence[str], env: Mapping[str, str] | None = None, **given: Any
+) -> Child | subprocess.Popen[bytes]:
+    """Fork the worker that a supervisor wants to start by *command*: python -P …/worker/__main__.py … One that is waited for is real."""
+    if given.get("stderr") == subprocess.PIPE:
+        return subprocess.Popen(command, env=env, **given)
     return Child(lambda: work(command[3:]), env)
 
 
