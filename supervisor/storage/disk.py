@@ -16,8 +16,10 @@ from __future__ import annotations
 import contextlib
 import errno
 import fcntl
+import mmap
 import os
 import stat as modes
+import tempfile
 import time
 from datetime import timedelta
 from typing import TYPE_CHECKING, NamedTuple, Protocol
@@ -32,6 +34,8 @@ if TYPE_CHECKING:
 FOLDER_MODE = 0o700
 #: Bytes of a file outside a workspace, at most: units, keys and names of time zones have some hundred.
 MOST_OUTSIDE = 1 << 20
+#: Where large files without a name are made: /tmp is memory on many machines.
+_LARGE_FILES = "/var/tmp"  # noqa: S108 - the file never has a name there
 #: Seconds between two tries of a lock that is held.
 _POLL_S = 0.005
 _RENAME_NOREPLACE = 1
@@ -173,6 +177,18 @@ def copy_in_memory(path: str) -> Iterator[str]:
             copy.write(part)
         copy.flush()
         yield f"/proc/self/fd/{copy.fileno()}"
+
+
+def mapped_copy(data: memoryview) -> mmap.mmap:
+    """
+    Return a copy of the bytes in a file without a name, mapped: what of it nobody reads is no memory of this process.
+
+    OSError where no such file can be made.
+    """
+    with tempfile.TemporaryFile(dir=_LARGE_FILES) as file:
+        file.write(data)
+        file.flush()
+        return mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
 
 
 class RealDisk:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from recalld.supervisor.storage import disk as module
-from recalld.supervisor.storage.disk import RealDisk, read_outside
+from recalld.supervisor.storage.disk import RealDisk, mapped_copy, read_outside
 from recalld.supervisor.storage.errors import Busy
 from recalld.supervisor.storage.os_errors import why_refused
 from tests.kinds import NO_FILES
@@ -288,3 +288,10 @@ def test_disk_lock_is_let_go_though_a_forked_process_has_its_handle(tmp_path):
         forked = os.dup(int(held.name))  # which is what a fork does
     assert not DISK.is_locked(side)
     os.close(forked)
+
+
+def test_mapped_copy_has_the_bytes_and_takes_no_others():
+    copy = mapped_copy(memoryview("花生".encode()))
+    assert copy[:] == "花生".encode()
+    with pytest.raises(TypeError):
+        copy[0] = 0

@@ -304,7 +304,7 @@ def test_places_have_no_row_for_what_a_life_does_not_write(life: Life) -> None:
 def test_paths_with_an_argument_name_what_a_life_writes(life: Life) -> None:
     paths, then = life.world.paths, at("2026-01-30T09:00").date()
     assert life.has(paths.worker_lock(0))
-    assert life.has(paths.dated("2026-01-30-huasheng-guomin-nginx.md"))
+    assert life.has(paths.dated("2026-01-30-nginx-huasheng-guomin.md"))
     assert life.has(paths.original("2026-01-10-nginx.md"))
     assert life.has(paths.summary(day(then.replace(day=10))))
     assert all(life.has(folder) for folder in paths.folders)
