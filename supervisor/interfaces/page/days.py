@@ -175,7 +175,7 @@ def level(messages: int, busy: int) -> int:
 
 
 def shown_lines(summary: SummaryAnswer | None) -> list[Shown]:
-    """Return the lines of a summary without their marks of Markdown."""
+    """Return the lines of a summary without the marks of headings, quotations and items."""
     found = []
     for number, line in enumerate(summary.lines if summary else ()):
         text = line.text.strip()
@@ -187,5 +187,5 @@ def shown_lines(summary: SummaryAnswer | None) -> list[Shown]:
             kind, text = "item", text[2:]
         else:
             kind = "text"
-        found.append(Shown(kind, text.strip().replace("**", ""), line.sources, number))
+        found.append(Shown(kind, text.strip(), line.sources, number))
     return found

@@ -89,6 +89,8 @@ def _environment() -> Environment:
         size=wording.size_text,
         cut=wording.cut,
         cited=wording.cited_html,
+        marked=wording.marked_html,
+        line=wording.line_html,
         excerpt=wording.excerpt_html,
     )
     made.globals.update(static_url=static_url, HTMX=HTMX, PAGES=PAGES, names=wording.NAMES, msgid=msgid)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from datetime import date, datetime
+from itertools import groupby
 from typing import TYPE_CHECKING, Final
 
 from markupsafe import Markup, escape
@@ -109,6 +110,13 @@ NAMES: Final = {
         "files": msgid("{count:file|files}"),
     },
 }
+#: A block of code, an item of a list, and what is marked in a line; limits keep a long line from being read again and again.
+_CODE_BLOCK: Final = lazy_re(
+    r"^ {0,3}(`{3,}|~{3,})[^\n`]*\n(.*?)(?:^ {0,3}\1[`~]*[ \t]*(?:\n|\Z)|\Z)", re.MULTILINE | re.DOTALL
+)
+_ITEM: Final = lazy_re(r" {0,8}(?:[-*+•]|([0-9]{1,3})[.)])[ \t]+")
+_NUMBER: Final = lazy_re(r"[0-9]+")
+_MARKED: Final = lazy_re(r"`([^`\n]{1,300})`|\*\*(?=[^\s*])([^\n]{0,300}?\S)\*\*|~~(?=[^\s~])([^\n]{0,300}?\S)~~")
 _COMMAND: Final = lazy_re(r"`([^`\n]+)`")
 #: A day or a month whose words or summary an answer cites, or a line of the long-term file.
 _CITATION: Final = lazy_re(
@@ -225,6 +233,64 @@ def sentence_html(text: str) -> Markup:
     """
     safe = text if isinstance(text, Markup) else escape(printable(text))
     return Markup(_COMMAND.sub(r"<code>\1</code>", str(safe)))  # noqa: S704 - it is escaped above
+
+
+def marked_html(text: str) -> Markup:
+    """
+    Return words with their code blocks, lists, bold, code and strike of Markdown; whatever is in them is text.
+
+    >>> marked_html("- **now** `<b>`")
+    Markup('<ul><li><b>now</b> <code>&lt;b&gt;</code></li></ul>')
+    """
+    pieces, last = [], 0
+    for found in _CODE_BLOCK.finditer(text):
+        code = Markup('<pre class="block"><code>{}</code></pre>').format(printable(found[2].removesuffix("\n")))
+        pieces += [_lines_html(text[last : found.start()]), code]
+        last = found.end()
+    return Markup("").join([*pieces, _lines_html(text[last:])])
+
+
+def _lines_html(text: str) -> Markup:
+    pieces: list[Markup] = []
+    for kind, group in groupby(text.splitlines(keepends=True), _list_of):
+        lines = [*group]
+        if not kind:
+            pieces.append(line_html("".join(lines)))
+            continue
+        items = Markup("").join(Markup("<li>{}</li>").format(line_html(_without_mark(line))) for line in lines)
+        number = _NUMBER.search(lines[0]) if kind == "ol" else None
+        start = Markup(' start="{}"').format(number[0]) if number and number[0] != "1" else ""
+        pieces.append(Markup("<{0}{1}>{2}</{0}>").format(kind, start, items))
+    return Markup("").join(pieces)
+
+
+def _without_mark(line: str) -> str:
+    item = _ITEM.match(line)
+    return line[item.end() if item else 0 :].rstrip("\n")
+
+
+def _list_of(line: str) -> str:
+    """Return the element of the list that the line is an item of, "" for none."""
+    found = _ITEM.match(line)
+    return ("ol" if found[1] else "ul") if found else ""
+
+
+def line_html(text: str) -> Markup:
+    """
+    Return words with their bold, code and strike; whatever is in them is text.
+
+    >>> line_html("~~4 <p>~~ 2 * 3 ** 4")
+    Markup('<s>4 &lt;p&gt;</s> 2 * 3 ** 4')
+    """
+    pieces, last = [], 0
+    for found in _MARKED.finditer(text):
+        code, bold, struck = found.groups()
+        piece = Markup("<code>{}</code>").format(printable(code)) if code else Markup()
+        piece = Markup("<b>{}</b>").format(line_html(bold)) if bold else piece
+        piece = Markup("<s>{}</s>").format(line_html(struck)) if struck else piece
+        pieces += [escape(printable(text[last : found.start()])), piece]
+        last = found.end()
+    return Markup("").join([*pieces, escape(printable(text[last:]))])
 
 
 def capitalised(text: str) -> str:
