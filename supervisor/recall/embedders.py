@@ -17,6 +17,7 @@ import contextlib
 import gc
 import hashlib
 import json
+import mmap
 import re
 import time
 from functools import cached_property
@@ -175,8 +176,15 @@ def _load_use(_file: str) -> Callable[[list[str], bool], Array]:
     model = USE(threads=1)  # the other cores are the assistant's
     with contextlib.suppress(OSError, AttributeError):  # a full disk, another version: it stays in memory
         backend = model._model  # noqa: SLF001 - its table is half of its memory, and a text reads few rows of it
-        table = backend.table
-        backend.table = np.frombuffer(mapped_copy(table.data), table.dtype).reshape(table.shape)
+        table, rows = backend.table, mapped_copy(backend.table.data)
+        backend.table = np.frombuffer(rows, table.dtype).reshape(table.shape)
+
+        def encode(texts: list[str], _asks: bool) -> Array:
+            found: Array = model.encode(texts)
+            rows.madvise(mmap.MADV_DONTNEED)  # the rows that were read are the system's again
+            return found
+
+        return encode
     return lambda texts, _asks: model.encode(texts)
 
 

@@ -16,10 +16,8 @@ from __future__ import annotations
 import contextlib
 import errno
 import fcntl
-import mmap
 import os
 import stat as modes
-import tempfile
 import time
 from datetime import timedelta
 from typing import TYPE_CHECKING, NamedTuple, Protocol
@@ -29,6 +27,7 @@ from .errors import Busy
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from contextlib import AbstractContextManager
+    from mmap import mmap
     from pathlib import Path
 
 FOLDER_MODE = 0o700
@@ -179,16 +178,19 @@ def copy_in_memory(path: str) -> Iterator[str]:
         yield f"/proc/self/fd/{copy.fileno()}"
 
 
-def mapped_copy(data: memoryview) -> mmap.mmap:
+def mapped_copy(data: memoryview) -> mmap:
     """
     Return a copy of the bytes in a file without a name, mapped: what of it nobody reads is no memory of this process.
 
     OSError where no such file can be made.
     """
-    with tempfile.TemporaryFile(dir=_LARGE_FILES) as file:
+    from mmap import ACCESS_READ, mmap
+    from tempfile import TemporaryFile
+
+    with TemporaryFile(dir=_LARGE_FILES) as file:
         file.write(data)
         file.flush()
-        return mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+        return mmap(file.fileno(), 0, access=ACCESS_READ)
 
 
 class RealDisk:
