@@ -129,12 +129,10 @@ class WordScores:
         b: float,
         related: Mapping[str, Mapping[str, float]],
     ) -> None:
-        self._corpora, self._k1, self._b, self._related, self._count = corpora, k1, b, related, len(candidates)
-        words_of = [[words.split() for words in one.words] for one in candidates]
-        #: The words of each candidate, by field.
-        self._fields = [
-            [list(itertools.chain.from_iterable(words[: n + 1])) for words in words_of] for n in range(len(CONTEXT_WIDTHS))
-        ]
+        self._corpora, self._k1, self._b, self._related = corpora, k1, b, related
+        #: Of each candidate the words that each field adds, and the number of words of each field.
+        self._words = [[words.split() for words in one.words] for one in candidates]
+        self._lengths = [[*itertools.accumulate(map(len, parts))] for parts in self._words]
         self._alone: dict[str, Any] = {}  # the score of each candidate for a word of weight 1
         self._scores: dict[str, Any] = {}  # the same or for a word that is related to it, whichever is higher
 
@@ -148,22 +146,25 @@ class WordScores:
         for word in new:
             alike = [worth * self._alone[other] for other, worth in self._related.get(word, {}).items()]
             self._scores[word] = np.maximum.reduce([self._alone[word], *alike])
-        return sum((weight * self._scores[word] for word, weight in words.items()), np.zeros(self._count))
+        return sum((weight * self._scores[word] for word, weight in words.items()), np.zeros(len(self._words)))
 
     def _score(self, words: Sequence[str]) -> None:
         import numpy as np
         from rank_bm25 import BM25Okapi
 
+        if not words:
+            return
         wanted = {*words}
+        of_words = [[[word for word in part if word in wanted] for part in parts] for parts in self._words]
         models = []
-        for field, corpus in zip(self._fields, self._corpora, strict=True):
-            documents = [[word for word in document if word in wanted] for document in field]
+        for n, corpus in enumerate(self._corpora):
+            documents = [[*itertools.chain.from_iterable(parts[: n + 1])] for parts in of_words]
             if not any(documents):
                 continue  # rank-bm25 divides by the number of words
             model = BM25Okapi(documents, k1=self._k1, b=self._b)
             # the documents have the words of the question alone; length, average and idf are those of the whole field
-            model.doc_len, model.avgdl = [*map(len, field)], corpus.average or 1.0
+            model.doc_len, model.avgdl = [lengths[n] for lengths in self._lengths], corpus.average or 1.0
             model.idf = {word: corpus.idf(word) for word in words}
             models.append(model)
         for word in words:
-            self._alone[word] = sum((model.get_scores([word]) for model in models), np.zeros(self._count))
+            self._alone[word] = sum((model.get_scores([word]) for model in models), np.zeros(len(self._words)))

@@ -115,7 +115,6 @@ _CODE_BLOCK: Final = lazy_re(
     r"^ {0,3}(`{3,}|~{3,})[^\n`]*\n(.*?)(?:^ {0,3}\1[`~]*[ \t]*(?:\n|\Z)|\Z)", re.MULTILINE | re.DOTALL
 )
 _ITEM: Final = lazy_re(r" {0,8}(?:[-*+•]|([0-9]{1,3})[.)])[ \t]+")
-_NUMBER: Final = lazy_re(r"[0-9]+")
 _MARKED: Final = lazy_re(r"`([^`\n]{1,300})`|\*\*(?=[^\s*])([^\n]{0,300}?\S)\*\*|~~(?=[^\s~])([^\n]{0,300}?\S)~~")
 _COMMAND: Final = lazy_re(r"`([^`\n]+)`")
 #: A day or a month whose words or summary an answer cites, or a line of the long-term file.
@@ -252,21 +251,16 @@ def marked_html(text: str) -> Markup:
 
 def _lines_html(text: str) -> Markup:
     pieces: list[Markup] = []
-    for kind, group in groupby(text.splitlines(keepends=True), _list_of):
-        lines = [*group]
+    for kind, lines in groupby(text.splitlines(keepends=True), _list_of):
         if not kind:
             pieces.append(line_html("".join(lines)))
             continue
-        items = Markup("").join(Markup("<li>{}</li>").format(line_html(_without_mark(line))) for line in lines)
-        number = _NUMBER.search(lines[0]) if kind == "ol" else None
-        start = Markup(' start="{}"').format(number[0]) if number and number[0] != "1" else ""
-        pieces.append(Markup("<{0}{1}>{2}</{0}>").format(kind, start, items))
+        items = [item for line in lines if (item := _ITEM.match(line))]
+        shown = (Markup("<li>{}</li>").format(line_html(item.string[item.end() :].rstrip("\n"))) for item in items)
+        number = items[0][1]
+        start = Markup(' start="{}"').format(number) if number and number != "1" else ""
+        pieces.append(Markup("<{0}{1}>{2}</{0}>").format(kind, start, Markup("").join(shown)))
     return Markup("").join(pieces)
-
-
-def _without_mark(line: str) -> str:
-    item = _ITEM.match(line)
-    return line[item.end() if item else 0 :].rstrip("\n")
 
 
 def _list_of(line: str) -> str:
@@ -285,10 +279,8 @@ def line_html(text: str) -> Markup:
     pieces, last = [], 0
     for found in _MARKED.finditer(text):
         code, bold, struck = found.groups()
-        piece = Markup("<code>{}</code>").format(printable(code)) if code else Markup()
-        piece = Markup("<b>{}</b>").format(line_html(bold)) if bold else piece
-        piece = Markup("<s>{}</s>").format(line_html(struck)) if struck else piece
-        pieces += [escape(printable(text[last : found.start()])), piece]
+        tag, words = ("code", printable(code)) if code else ("b", line_html(bold)) if bold else ("s", line_html(struck))
+        pieces += [escape(printable(text[last : found.start()])), Markup("<{0}>{1}</{0}>").format(tag, words)]
         last = found.end()
     return Markup("").join([*pieces, escape(printable(text[last:]))])
 
