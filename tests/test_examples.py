@@ -28,7 +28,7 @@ pytestmark = pytest.mark.proof
 ROOT: Final = Path(__file__).parent.parent
 LANGUAGES: Final = {"en": "", "zh": ".zh-CN"}
 HOW_TOS: Final = (
-    *("find-by-meaning", "run-as-a-service", "use-a-model", "use-from-your-assistant", "back-up-your-memory"),
+    *("run-as-a-service", "use-a-model", "use-from-your-assistant", "back-up-your-memory"),
     *(
         "keep-a-long-conversation",
         "use-with-llamaindex",
