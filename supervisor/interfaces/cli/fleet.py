@@ -1,7 +1,7 @@
 """
 `recalld fleet`: one `recalld run` for each workspace of a folder, for those who have a fleet of 0.28 or older.
 
-It leaves in the next version. A service of its own for each workspace does the same (docs/how-to/many-workspaces.md).
+It leaves in the next version. A service of its own for each workspace does the same (docs/how-to/run-as-a-service.md).
 """
 
 from __future__ import annotations
@@ -159,7 +159,7 @@ def fleet(
             signal.signal(signal.SIGHUP, lambda *_: parent.restart())
             call.say(
                 Text(
-                    "each workspace in {root} runs in a process of its own now, and `recalld fleet` leaves in the next version; `recalld service install` puts a service for each workspace, recalld@NAME.service, in the place of the unit of a fleet (docs/how-to/many-workspaces.md).",
+                    "each workspace in {root} runs in a process of its own now, and `recalld fleet` leaves in the next version; `recalld service install` puts a service for each workspace, recalld@NAME.service, in the place of the unit of a fleet (docs/how-to/run-as-a-service.md).",
                     root=folder,
                 ),
                 0,
