@@ -1,4 +1,4 @@
-"""A dated file without some of its messages or words: the one case in which recalld writes such a file a second time."""
+"""A dated file without some of its messages: the one case in which recalld writes such a file a second time."""
 
 from __future__ import annotations
 
@@ -23,30 +23,20 @@ def cut(data: bytes, path: Path, is_unwanted: Callable[[Block], bool], gone: int
     """
     Return the file without the unwanted messages, and the messages that are left; every other word of it stays.
 
-    *gone* is how many of the messages that its head counts a person has taken out before.
-    """
-    return rewritten(data, path, lambda block, words: None if block and is_unwanted(block) else words, gone)
-
-
-def rewritten(
-    data: bytes, path: Path, rule: Callable[[Block | None, str], str | None], gone: int = 0
-) -> tuple[bytes, list[Block]]:
-    """
-    Return the file with what *rule* returns for each message and its words, None to leave it out, and the messages kept.
-
-    A block that a person broke is None. A file that was edited stays known as edited, and one that was cut off as cut off.
+    *gone* is how many of the messages that its head counts a person has taken out before. A file that was edited stays known as
+    edited, and one that was cut off as cut off.
     """
     text = data.decode("utf-8-sig").replace("\r\n", "\n")
     head, body = read_head(text, path)
     marks = marks_in(body)
     pieces, kept, taken = [body[: marks[0].start() if marks else None]], [], 0
     for mark, end in zip(marks, [*(mark.start() for mark in marks[1:]), len(body)], strict=False):
-        block, words = block_at(mark, body[mark.end() : end]), body[mark.end() : end]
-        after = rule(block, words)
-        if after is None:
+        words = body[mark.end() : end]
+        block = block_at(mark, words)  # None where a person broke it
+        if block and is_unwanted(block):
             taken += 1
             continue
-        pieces.append(mark[0] + after)
+        pieces.append(mark[0] + words)
         kept += [block] if block else []
     whole = "".join(pieces)
     if not body.endswith(pieces[-1]):  # the last message went, and the blank line before it goes, too

@@ -72,9 +72,9 @@ class Act:
 
     *versions* are keyed digests of the dated files that had the messages: what a worker still makes of them is refused.
 
-    *marks* is the language of the marks that are put in the place of secrets before the words are forgotten as they were, ""
-    for an act that takes them out whole. *by* is who asked for it, as the diary keeps it. *begun* is its name, too: no two acts
-    of a workspace begin in one millisecond.
+    *marks* is the language of the marks that a redaction of 0.28 or older put in the place of secrets, "" for an act that takes
+    words out whole. *by* is who asked for it, as the diary keeps it. *begun* is its name, too: no two acts of a workspace begin
+    in one millisecond.
     """
 
     begun: str
@@ -131,10 +131,6 @@ class Tombstones:
         """Return the ids of the forgotten messages."""
         return frozenset(grave.id for act in self.acts() for grave in act.messages)
 
-    def marked_ids(self) -> frozenset[str]:
-        """Return the ids of the messages in which marks stand in the place of secrets."""
-        return frozenset(grave.id for act in self.acts() if act.marks for grave in act.messages)
-
     # ── what is in it ────────────────────────────────────────────────────────
 
     def has(self, said: Said) -> bool:
@@ -181,20 +177,6 @@ class Tombstones:
             return b"\n".join(b"" if self.has_line(line.rstrip(b"\r").decode("utf-8", "replace")) else line for line in lines)
         return cut(data, path, self.has)[0] if dated and any(map(self.has, dated.blocks)) else data
 
-    def marks_for(self, said: Said) -> str:
-        """Return the language of the marks that its secrets give way to; "" for a message that is to go whole."""
-        digests = {self._keyed(part) for part in _marks(said)}
-        return self._marks_of(act for act in self.acts() if any(digests.intersection(one.digests) for one in act.messages))
-
-    def marks_for_line(self, text: str) -> str:
-        """Return the same for a line of the long-term file."""
-        return self._marks_of(act for act in self.acts() if self._keyed(_mark("line", text)) in act.lines)
-
-    def _marks_of(self, acts: Iterable[Act]) -> str:
-        """Return the language of the marks where all *acts* are under way and put them."""
-        marks = [act.marks if not act.finished else "" for act in acts]
-        return marks[0] if marks and all(marks) else ""
-
     # ── changes ──────────────────────────────────────────────────────────────
 
     def begin(
@@ -234,11 +216,15 @@ class Tombstones:
         return not (self.acts() and others.acts()) or self._known.key == others._known.key
 
     def merge(self, others: Tombstones) -> int:
-        """Take over, as unfinished, the acts of another list with the same key that this one lacks; return how many."""
+        """
+        Take over, as unfinished, the acts of another list with the same key that this one lacks; return how many.
+
+        A redaction is not taken over: it kept the messages, which are in no other file here.
+        """
         with self._files.lock(self._paths.history_lock):
             theirs, mine = others.acts(), self.acts()
             begun = {act.begun for act in mine}
-            new = [replace(act, finished="") for act in theirs if act.begun not in begun]
+            new = [replace(act, finished="") for act in theirs if act.begun not in begun and not act.marks]
             if new and self.is_of(others):
                 self._write(others._known.key, (*mine, *new))
                 return len(new)
@@ -298,7 +284,7 @@ def _fields(act: Act) -> dict[str, Any]:
 
 
 def _known(data: bytes, stat: Stat, paths: WorkspacePaths) -> _Known:
-    """Return what the lines say; one that can't be read says nothing."""
+    """Return what the lines say; one that can't be read says nothing, nor a redaction that 0.28 or older did not finish."""
     key, acts = b"", []
     for line in filter(None, data.split(b"\n")):
         try:
@@ -311,7 +297,8 @@ def _known(data: bytes, stat: Stat, paths: WorkspacePaths) -> _Known:
             messages = tuple(Grave(str(one[0]), str(one[1]), tuple(map(str, one[2:]))) for one in raw["messages"])
             lines, files, versions = (tuple(map(str, raw[name])) for name in ("lines", "files", "versions"))
             marks, by = (str(raw.get(name, "")) for name in ("marks", "by"))
-            acts.append(Act(str(raw["begun"]), messages, lines, files, versions, str(raw["finished"]), marks, by))
+            if raw["finished"] or not marks:
+                acts.append(Act(str(raw["begun"]), messages, lines, files, versions, str(raw["finished"]), marks, by))
         except (ValueError, TypeError, KeyError, IndexError):
             continue
     digests = frozenset(digest for act in acts for one in act.messages for digest in one.digests)

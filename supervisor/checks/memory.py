@@ -64,15 +64,9 @@ _REASONS: Final = {
 }
 #: The damage in `fsck`'s list that a quick check finds, too.
 _SEEN_QUICKLY: Final = frozenset({BadFile.english, NOT_WHOLE, ENDS_EARLY})
-
-#: The sentences that say that messages are lost with their files.
-_LOST: Final = (
-    msgid(
-        "messages are lost ({count}), the first was in {name}, which is gone; `recalld fsck` lists them, `recalld fsck --repair`, with the supervisor stopped, looks for copies of them, `recalld fsck --accept {name}` accepts it if you deleted that one."
-    ),
-    msgid(
-        "messages with a mark in the place of a secret are lost ({count}), the first was in {name}, which is gone, and `recalld redact` left no copy of them; put the file back from a backup made since then, or accept it with `recalld fsck --accept {name}`."
-    ),
+#: The sentence that says that messages are lost with their files.
+_LOST: Final = msgid(
+    "messages are lost ({count}), the first was in {name}, which is gone; `recalld fsck` lists them, `recalld fsck --repair`, with the supervisor stopped, looks for copies of them, `recalld fsck --accept {name}` accepts it if you deleted that one."
 )
 
 
@@ -80,15 +74,13 @@ _LOST: Final = (
 
 
 def gone(look: Look) -> Faults:
-    """Yield the dated files that are gone and whose messages no other file has: lost, redacted and lost, or kept elsewhere."""
+    """Yield the dated files that are gone and whose messages no other file has: lost, or kept elsewhere."""
     missing = {key: name for name, keys in look.absences.lost.items() for key in keys}
     if not missing:
         return
     kept = {entry.key for entry in look.history if isinstance(entry, Message)} | look.ws.journal.unwritten.keys()
-    marked = look.ws.journal.tombstones.marked_ids()  # a redaction leaves no copy that a repair could find
-    for sentence, is_marked in zip(_LOST, (False, True), strict=True):
-        if lost := [name for key, name in missing.items() if key not in kept and (key[0] in marked) == is_marked]:
-            yield bad(Text(sentence, count=len(lost), name=min(lost)))
+    if lost := [name for key, name in missing.items() if key not in kept]:
+        yield bad(Text(_LOST, count=len(lost), name=min(lost)))
     if left := {key: name for key, name in missing.items() if key in kept}:
         files = sorted(set(left.values()))
         yield bad(
@@ -181,7 +173,7 @@ def accounting(look: Look) -> Faults:
     """Yield losses and damage that only reading every file can find."""
     ledger = accounted(look)
     damage = [why for why in ledger.damage if isinstance(why, Text) and not _is_seen_quickly(why)]
-    is_told = any(fault.why.msgid in _LOST for fault in gone(look) if isinstance(fault.why, Text))
+    is_told = any(fault.why.msgid == _LOST for fault in gone(look) if isinstance(fault.why, Text))
     lost = [] if is_told else ledger.lost
     if lost or damage:
         yield bad(

@@ -86,7 +86,7 @@ def _forget_dated(aim: Aim, act: Act | None) -> None:
     ws = aim.ws
     paths = {path for one in aim.messages.values() for path in one.files}
     paths |= {ws.memory.path_of(name) for name in filter(None, map(ws.journal.file_of, aim.messages))}
-    there = [path for path in sorted(paths) if ws.files.disk.stat(path) and not _is_marked(aim, path)]
+    there = [path for path in sorted(paths) if ws.files.disk.stat(path)]
     if not aim.applies:
         for path in there:
             aim.note(path)
@@ -116,15 +116,6 @@ def _slugs(aim: Aim, files: Sequence[Sequence[Block]]) -> list[str]:
     words = [[(block.role, block.words) for block in kept] for kept in named]
     found = iter(aim.ws.slugs(words) if words else ())
     return [(next(found) or f"mem-{short_id(kept[0].id)}") if kept else "mem-left" for kept in files]
-
-
-def _is_marked(aim: Aim, path: Path) -> bool:
-    """Return whether marks stand there for all that is meant: the file keeps its name, which has no secrets."""
-    stones, file_of = aim.ws.journal.tombstones, aim.ws.journal.file_of
-    mine = [one for key, one in aim.messages.items() if path in one.files or file_of(key) == path.name]
-    if not all(stones.marks_for(one.said) for one in mine):
-        return False
-    return not any(block.key in aim.messages for block in blocks_at(aim.ws, path))
 
 
 def _made_anew(aim: Aim, path: Path, after: bytes, kept: Sequence[Block], slug: str) -> str:

@@ -120,8 +120,6 @@ def sweep(ws: Workspace, now: datetime) -> int:
             _record(act, Aim(ws, now, messages, lines, files, applies=False))
         aim = Aim(ws, now, messages, lines, files, applies=True)
         with noting():  # what it changes has the words, and is not to be undone
-            if act and any(one.marks for one in unfinished):
-                _mark(aim, act)
             _go_through(aim, act)
         if not any(_forgotten_ones(ws, now)):
             break
@@ -172,14 +170,6 @@ def _record(act: Act, look: Aim) -> None:
     versions = [("", version.digest[:16]) for path in made if (version := ws.files.read_stable(path))]
     if versions:
         ws.journal.tombstones.add_versions(act, versions)
-
-
-def _mark(aim: Aim, act: Act) -> None:
-    """Put marks in the place of secrets; what was made from the words comes first, since it is recognised by them."""
-    from .redaction import put_marks  # lazy: most acts take words out whole
-
-    forget_made(aim)
-    put_marks(aim, act)
 
 
 def _go_through(aim: Aim, act: Act | None) -> None:

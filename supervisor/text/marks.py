@@ -20,7 +20,6 @@ from .redact import find_secrets, redacted
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-    from .language import Language
     from .redact import Secret
 
 #: A function that puts marks in the place of secrets.
@@ -31,9 +30,9 @@ _MARKS: Final = {"en": ("[redacted: {label}]", "[redacted]"), "zh": ("[已隐去
 _MAIL: Final = lazy_re(r"[^\s@:/]+@[^\s@:/]+\.\w{2,}")
 
 
-def marked(text: str, patterns: Iterable[str] = (), language: Language | None = None) -> str:
+def marked(text: str, patterns: Iterable[str] = ()) -> str:
     """
-    Return the text with a mark in the place of each secret, which says what stood there; *language* None: that of the text.
+    Return the text with a mark in the place of each secret, which says what stood there, in the language of the text.
 
     >>> marked("登录 password: hunter2-demo 即可"), marked("the pin of my card is 8841")
     ('登录 [已隐去：password] 即可', 'the [redacted: pin of my card]')
@@ -42,7 +41,7 @@ def marked(text: str, patterns: Iterable[str] = (), language: Language | None = 
     """
 
     def mark(secret: Secret) -> str:
-        of = language or language_of(text)
+        of = language_of(text)
         label = secret.named or kind_of(text[secret.start : secret.end], known, of)
         return _MARKS[of][0].format(label=label) if label else _MARKS[of][1]
 

@@ -7,10 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from recalld.supervisor.operations.forget import finish
 from recalld.supervisor.storage.disk import RealDisk
 from tests.forgetting.test_forget import forget, where
-from tests.forgetting.test_redaction import KEY, begin, left
 from tests.world import World, at, message
 
 if TYPE_CHECKING:
@@ -88,25 +86,6 @@ def killed_at_each(lived: World, folder: Path, act: Callable[[World], object]) -
         assert (ledger.lost, ledger.damage) == ([], []), killed
         shutil.rmtree(root)
     assert killed > 50
-
-
-def test_redaction_of_0_28_killed_anywhere_is_finished_by_the_next_round(tmp_path: Path) -> None:
-    lived = World(tmp_path / "lived", at("2026-01-31T10:00"))
-    texts = (f"路由器在书房。The key is {KEY}, keep it.", "周五去游泳馆，带上泳镜。", "wifi 的密码是 hunter2-demo，客人用。")
-    days = ("2026-01-10T09:00", "2026-01-10T09:05", "2026-01-30T09:00")
-    lived.write([message(f"m-{n}-0000000", day, text) for n, (day, text) in enumerate(zip(days, texts, strict=True))])
-    lived.put("memory.md", "2026-01-20|web-chat|邮箱密码：correct-horse-7\n2026-01-21|web-chat|喜欢喝茶\n")
-    lived.settle()
-    lived.write(lived.history()[:1])  # the words of the last message stand in its dated file alone
-    lived.settle()
-    begin(lived)
-    for killed, again in killed_at_each(lived, tmp_path, lambda world: finish(world.ws, world.clock())):
-        assert left(again) == set(), killed
-        texts = tuple(text.replace("\n", "") for text in again.archived_texts())
-        assert [text[:9] for text in texts] == ["wifi 的[已隐", "周五去游泳馆，带上", "路由器在书房。Th"], killed
-        assert "喜欢喝茶" in (again.read("memory.md") or b"").decode()
-        assert "邮箱[已隐去" in (again.read("memory.md") or b"").decode()
-        assert not any(file.edited for file in again.ws.memory.dated()), killed
 
 
 def test_forget_killed_at_any_operation_is_finished_by_the_next_round(lived: World, tmp_path: Path) -> None:
