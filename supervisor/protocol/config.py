@@ -8,14 +8,13 @@ configuration.md is generated from the keys: `python -m recalld.supervisor.proto
 from __future__ import annotations
 
 import json
-import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Literal
 
 from ..storage.clock import find_zone
 from ..storage.errors import BadConfig
 from ..storage.lenient_json import not_utf8
-from ..storage.texts import Text, msgid, render
+from ..storage.texts import Text, render
 from ..text.lazy_re import lazy_re
 from ..text.record import record
 from .config_keys import (
@@ -48,7 +47,7 @@ from .settings import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Mapping
     from datetime import timedelta
 
     from ..text.language import Language
@@ -59,28 +58,8 @@ PREFIX: Final = "RECALLD_"
 OTHER_VARIABLES: Final = frozenset({"RECALLD_WORKSPACE", "RECALLD_NOW", "RECALLD_TROUBLE", "RECALLD_ALARM"})
 #: How the variables of a fleet begin, which are no workspace's.
 OF_A_FLEET: Final = "RECALLD_FLEET_"
-#: What tomllib says.
-_TOML_FAULTS: Final = frozenset(
-    (
-        msgid("Cannot overwrite a value"),
-        msgid("Expected '=' after a key in a key/value pair"),
-        msgid("Expected ']' at the end of a table declaration"),
-        msgid("Expected newline or end of document after a statement"),
-        msgid("Invalid date or datetime"),
-        msgid("Invalid initial character for a key part"),
-        msgid("Invalid statement"),
-        msgid("Invalid value"),
-        msgid("Unclosed array"),
-        msgid("Unescaped '\\' in a string"),
-        msgid("Unterminated string"),
-    )
-)
-#: A fault of tomllib, as in "Invalid value (at line 3, column 9)" or "Unclosed array (at end of document)".
-_FAULT: Final = lazy_re(r"(?P<what>.+) \(at (?:line (?P<line>\d+), column (?P<column>\d+)|end of document)\)", re.DOTALL)
+#: Characters of what tomllib says that are shown.
 _FAULT_CHARS: Final = 120
-#: A line that begins a section, and one that sets a key.
-_SECTION: Final = lazy_re(r"\s*(\[+[\w. -]{1,60}\]+)")
-_KEY: Final = lazy_re(r"\s*([\w.-]{1,60})\s*=")
 #: The line that sets the language, above the first section.
 _LANGUAGE: Final = lazy_re(r"""(?:(?![ \t]*\[)[^\n]*\n)*?[ \t]*language[ \t]*=[ \t]*["'](auto|zh|en)["']""")
 
@@ -200,10 +179,8 @@ def tables(toml: bytes | None, file: str = FILE) -> dict[str, object]:
         return {}
     import tomllib
 
-    text = ""
     try:
-        text = toml.decode("utf-8-sig")  # editors on Windows write a BOM
-        return tomllib.loads(text)
+        return tomllib.loads(toml.decode("utf-8-sig"))  # editors on Windows write a BOM
     except UnicodeDecodeError as error:
         raise BadConfig(
             file, not_utf8(toml, Path(file)) or Text("it is not UTF-8, from byte {at} on; save it as UTF-8", at=error.start)
@@ -213,49 +190,7 @@ def tables(toml: bytes | None, file: str = FILE) -> dict[str, object]:
             file, Text("it is nested too deeply; docs/reference/configuration.md lists the sections and keys")
         ) from error
     except ValueError as error:
-        raise _not_toml(file, str(error), text.split("\n")) from error
-
-
-def _not_toml(file: str, fault: str, lines: Sequence[str]) -> BadConfig:
-    """Return the error for a *fault* of tomllib, which says what is wrong and where, in the file of these *lines*."""
-    found = _FAULT.fullmatch(fault)
-    if not found:
-        return BadConfig(file, Text("it is not valid TOML ({what}); correct it", what=fault[:_FAULT_CHARS]))
-    what, line, column = _toml_fault(found["what"][:_FAULT_CHARS]), found["line"], found["column"]
-    place = lines[int(line) - 1] if line else next(filter(str.strip, reversed(lines)), "")
-    if what.startswith("Cannot declare ") and (section := _SECTION.match(place)):
-        return BadConfig(
-            file,
-            Text(
-                "{section} in line {line} is there for the second time; put the keys of both below the first",
-                section=section[1],
-                line=line,
-            ),
-        )
-    if what == "Cannot overwrite a value" and (key := _KEY.match(place)):
-        return BadConfig(
-            file,
-            Text("{key} in line {line} is set for the second time; keep one of the two", key=key[1], line=line or len(lines)),
-        )
-    if not line:
-        return BadConfig(file, Text("it is not valid TOML at its end ({what}); correct it there", what=what))
-    return BadConfig(
-        file,
-        Text(
-            "it is not valid TOML at line {line}, column {column} ({what}); correct it there",
-            line=line,
-            column=column,
-            what=what,
-        ),
-    )
-
-
-def _toml_fault(what: str) -> str:
-    """Return what tomllib found as a text, or as it is if it has none."""
-    found, _, rest = what.partition("Illegal character ")
-    if not found and rest:
-        return Text("Illegal character {character}", character=rest)
-    return Text(what) if what in _TOML_FAULTS else what
+        raise BadConfig(file, Text("it is not valid TOML: {what}; correct it there", what=str(error)[:_FAULT_CHARS])) from error
 
 
 def _value(given: Mapping[Place, object], place: Place) -> Any:
@@ -309,8 +244,6 @@ The variable wins over the file. `RECALLD_WORKSPACE` and `RECALLD_NOW` choose th
   only be set in the file. In a variable true and false may also be written yes, no, on, off, 1, 0.
 * An unknown section, key or variable, or a value that is not allowed, ends the command with one sentence and exit code 78.
 * A running supervisor uses a changed file within two polls; a wrong file is reported and not used (`config_refused`).
-
-The column 003 shows the value of the design document this project began with, where the default differs from it.
 """
 
 _BETWEEN: Final = """\
@@ -339,12 +272,11 @@ def _reference(defaults: Config) -> str:
     for (section, name), key in keys(defaults).items():
         if section != last:
             title, table = (f"[{section}]", getattr(defaults, section)) if section else ("Top of the file", defaults)
-            parts += [f"\n## {title}\n", f"{_first_line(table)}\n", "| key | default | takes | 003 | meaning |"]
-            parts += ["|---|---|---|---|---|"]
+            parts += [f"\n## {title}\n", f"{_first_line(table)}\n", "| key | default | takes | meaning |"]
+            parts += ["|---|---|---|---|"]
             last = section
         takes = key.kind.allowed.partition(", such as")[0]
-        seed = f"`{key.seed}`" if key.seed else ""
-        parts.append(f"| `{name}` | `{literal(key.default)}` | {takes} | {seed} | {key.meaning} |".replace("|  |", "| |"))
+        parts.append(f"| `{name}` | `{literal(key.default)}` | {takes} | {key.meaning} |")
     return "\n".join(parts) + "\n"
 
 

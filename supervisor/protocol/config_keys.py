@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Final, Literal
 from ..storage.clock import find_zone
 from ..storage.texts import Text
 from ..text.personal import PERSONAL
+from ..text.record import record
 from .quiet_hours import QUIET_HOURS
-from .section import Section, section
 from .settings import choice, duration, durations, flag, many, patterns, real, size, text, url, whole
 
 if TYPE_CHECKING:
@@ -28,8 +28,8 @@ ONE_LINE: Final = r"[^\x00-\x1f\x7f\ud800-\udfff]{0,200}"
 _COMMAND: Final = r"[^\x00-\x1f\x7f\ud800-\udfff]{0,1000}"
 
 
-@section
-class History(Section):
+@record
+class History:
     """The caps of history.json."""
 
     soft_cap: int = whole(200, "With more messages than this, the oldest that are written and summarised are removed.", least=1)
@@ -37,8 +37,8 @@ class History(Section):
     hard_bytes: int = size("10MB", "The size of history.json that has the same effect as `hard_cap`.", least="1KB")
 
 
-@section
-class Archive(Section):
+@record
+class Archive:
     """When messages are written to dated files, and when failed summaries are tried again."""
 
     timezone: str = text(
@@ -95,8 +95,8 @@ def name_of_the_key() -> str:
     )
 
 
-@section
-class Llm(Section):
+@record
+class Llm:
     """The model that writes summaries and answers."""
 
     provider: Literal["auto", "openai", "extractive"] = choice(
@@ -115,8 +115,8 @@ class Llm(Section):
     max_calls_per_day: int = whole(200, Text("The most calls for summaries a day; 0 allows none."))
 
 
-@section
-class Worker(Section):
+@record
+class Worker:
     """The processes that write summaries."""
 
     concurrency: int = whole(3, "Tasks at once, at most the slots of a server here; 3: one if it says none.", least=1, most=64)
@@ -125,15 +125,15 @@ class Worker(Section):
     idle: timedelta = duration("60s", "A worker without work exits after this time.")
 
 
-@section
-class Tokens(Section):
+@record
+class Tokens:
     """How tokens are estimated."""
 
     cjk_weight: float = real(1.0, "How many tokens one Chinese, Japanese or Korean character counts as.", least=0.1, most=4)
 
 
-@section
-class Privacy(Section):
+@record
+class Privacy:
     """Which secrets are hidden, and where."""
 
     redact: Literal["llm", "store", "off"] = choice(
@@ -162,8 +162,8 @@ class Privacy(Section):
         return (*self.patterns, *PERSONAL.values()) if self.personal else self.patterns
 
 
-@section
-class Log(Section):
+@record
+class Log:
     """Rotation and retention of log.jsonl."""
 
     rotate_bytes: int = size("10MB", "A new log file is started at this size.", least="1KB")
@@ -172,8 +172,8 @@ class Log(Section):
     keep_bytes: int = size("500MB", "The most bytes of all log files together, compressed.", least="1KB")
 
 
-@section
-class Care(Section):
+@record
+class Care:
     """How the workspace is watched and protected."""
 
     poll: timedelta = duration("1s", "The time between two checks of history.json and inbox.json.", least="50ms")
@@ -200,8 +200,8 @@ class Care(Section):
     )
 
 
-@section
-class Recall(Section):
+@record
+class Recall:
     """Which memories are found for a turn, and how they are shown."""
 
     backend: str = text(
@@ -223,12 +223,10 @@ class Recall(Section):
         most=10,
     )
     min_score: float = real(0.2, "Hits with a lower score are dropped.")
-    max_keywords: int = whole(0, "How many words of the input are searched for; 0: all.", seed="6")
+    max_keywords: int = whole(0, "How many words of the input are searched for; 0: all.")
     recent_messages: int = whole(5, "How many earlier messages add their words when the input refers back to them.")
-    max_hits: int = whole(15, Text("The most hits in the memory block; 0: no limit."), seed="5")
-    hit: Literal["file", "line"] = choice(
-        "file", "What a hit is: a file with the lines that matter, or one line.", "line", seed="line"
-    )
+    max_hits: int = whole(15, Text("The most hits in the memory block; 0: no limit."))
+    hit: Literal["file", "line"] = choice("file", "What a hit is: a file with the lines that matter, or one line.", "line")
     line_chars: int = whole(300, "A line of more characters is cut around the words that matched.", least=20)
     memory_tokens: int = whole(2048, Text("The token budget of the memory block, and of what a tool answers."))
     pinned_tokens: int = whole(
@@ -242,7 +240,6 @@ class Recall(Section):
         "When the messages behind a summary are searched. fallback: when the budget is not full.",
         "always",
         "never",
-        seed="never",
     )
     citations: Literal["auto", "on", "off"] = choice(
         "auto", "Whether line numbers (`#L4-L6,L9`) follow a path. auto: except in groups and with `line`.", "on", "off"
@@ -262,8 +259,8 @@ class Recall(Section):
     honest_miss: bool = flag(False, "The older name of `context.say_nothing`.")
 
 
-@section
-class Context(Section):
+@record
+class Context:
     """The recent conversation that goes into a turn."""
 
     window_tokens: int = whole(
@@ -286,8 +283,8 @@ class Context(Section):
     )
 
 
-@section
-class Turns(Section):
+@record
+class Turns:
     """Who answers, and what happens around a turn."""
 
     reply: Literal["off", "worker"] = choice(
@@ -304,8 +301,8 @@ class Turns(Section):
     wait: timedelta = duration("2m", "How long a turn waits for the model at most; then it goes on without.", least="1s")
 
 
-@section
-class Conversation(Section):
+@record
+class Conversation:
     """The running summary of one conversation, and a session's overflow."""
 
     limit: float = real(
@@ -322,8 +319,8 @@ class Conversation(Section):
     overflow_min: int = whole(3, "Fewer overflowing messages than this are not summarised.")
 
 
-@section
-class Summarize(Section):
+@record
+class Summarize:
     """How a session is summarised into one long-term line, and from how many words on a day is worth a call."""
 
     least: int = whole(
@@ -338,8 +335,8 @@ class Summarize(Section):
     char_limit: int = whole(2000, "The most characters of the summary, within a quarter of the context.", least=20, most=20_000)
 
 
-@section
-class Tools(Section):
+@record
+class Tools:
     """What the tools for the assistant answer."""
 
     search_results: int = whole(15, "How many lines a line search returns.", least=1)
@@ -348,8 +345,8 @@ class Tools(Section):
     )
 
 
-@section
-class Embeddings(Section):
+@record
+class Embeddings:
     """The server of `recall.backend = "hybrid"`, and how much room vectors have."""
 
     base_url: str = url("The address of a server with `/v1/embeddings`.")
@@ -372,8 +369,8 @@ class Embeddings(Section):
     cache_bytes: int = size("500MB", "The most bytes of vectors; the newest memories get theirs first.", least="1MB")
 
 
-@section
-class Serve(Section):
+@record
+class Serve:
     """The HTTP service on this machine: REST, MCP, page."""
 
     host: str = text(

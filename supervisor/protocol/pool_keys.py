@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Final
 from ..storage.texts import Text
 from ..text.record import record
 from .config_keys import ONE_LINE, VARIABLE, name_of_the_key
-from .section import Section, section
 from .settings import duration, real, text, url, whole
 
 if TYPE_CHECKING:
@@ -40,8 +39,8 @@ def _key_env() -> str:
     )
 
 
-@section
-class Pool(Section):
+@record
+class Pool:
     """A pool of workers elsewhere that does the tasks (`recalld[pool]`)."""
 
     url: str = text(
@@ -65,8 +64,8 @@ class Pool(Section):
     patience: timedelta = duration("10m", "A task of which the pool shows no sign for this long is offered again.", least="30s")
 
 
-@section
-class Crew(Section):
+@record
+class Crew:
     """One worker process of the pool."""
 
     prefix: str = _prefix()
@@ -79,8 +78,8 @@ class Crew(Section):
     rate_wait: timedelta = duration("30s", "The longest wait for a turn with a provider; then the task goes back.")
 
 
-@section
-class Provider(Section):
+@record
+class Provider:
     """A model that the pool asks, and how often."""
 
     base_url: str = url(Text("The address of an OpenAI-compatible server (Ollama listens on port 11434)."))

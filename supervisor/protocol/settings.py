@@ -1,7 +1,7 @@
 """
 The reader of settings: types of keys, a table of defaults, and values from tables and variables in place of the defaults.
 
-A section of the configuration is a frozen dataclass; each field is made by one of the functions `whole` to `patterns`, which
+A section of the configuration is a record; each field is made by one of the functions `whole` to `patterns`, which
 holds the key's type, default, range and meaning. The keys themselves are in config_keys.py. A wrong value raises BadConfig with
 one sentence: the key, the value, what is allowed and, for a misspelt key, the one that is probably meant. This module reads no
 file and no environment.
@@ -54,15 +54,14 @@ class Kind(Generic[T]):
 
 @record
 class Key:
-    """A key: its kind, its default as written in TOML, its meaning, and *seed*, the value of the first design if it differs."""
+    """A key: its kind, its default as written in TOML, and its meaning."""
 
     kind: Kind[Any]
     default: object
     meaning: str
-    seed: str
 
 
-def whole(default: int, meaning: str, *, least: int = 0, most: int = _MOST, seed: str = "") -> int:
+def whole(default: int, meaning: str, *, least: int = 0, most: int = _MOST) -> int:
     """A key that holds a whole number from *least* to *most*."""
 
     def read(value: object) -> int:
@@ -70,10 +69,10 @@ def whole(default: int, meaning: str, *, least: int = 0, most: int = _MOST, seed
             return value
         raise ValueError(value)
 
-    return _key(Kind(read, _range(_WHOLE, least, most), _number), default, meaning, seed)
+    return _key(Kind(read, _range(_WHOLE, least, most), _number), default, meaning)
 
 
-def real(default: float, meaning: str, *, least: float = 0, most: float = _MOST, seed: str = "") -> float:
+def real(default: float, meaning: str, *, least: float = 0, most: float = _MOST) -> float:
     """A key that holds a number from *least* to *most*."""
 
     def read(value: object) -> float:
@@ -81,10 +80,10 @@ def real(default: float, meaning: str, *, least: float = 0, most: float = _MOST,
             return float(value)  # type: ignore[arg-type]
         raise ValueError(value)
 
-    return _key(Kind(read, _range(_NUMBER, least, most), _number), default, meaning, seed)
+    return _key(Kind(read, _range(_NUMBER, least, most), _number), default, meaning)
 
 
-def flag(default: bool, meaning: str, *, seed: str = "") -> bool:
+def flag(default: bool, meaning: str) -> bool:
     """A key that holds true or false."""
 
     def read(value: object) -> bool:
@@ -95,10 +94,10 @@ def flag(default: bool, meaning: str, *, seed: str = "") -> bool:
     words: Mapping[str, object] = dict.fromkeys(("true", "yes", "on", "1"), True) | dict.fromkeys(
         ("false", "no", "off", "0"), False
     )
-    return _key(Kind(read, Text("true or false"), lambda text: words.get(text.strip().lower())), default, meaning, seed)
+    return _key(Kind(read, Text("true or false"), lambda text: words.get(text.strip().lower())), default, meaning)
 
 
-def choice(default: str, meaning: str, *others: str, seed: str = "") -> Any:
+def choice(default: str, meaning: str, *others: str) -> Any:
     """A key that holds one of a few words: the default or one of *others*; the field's type is a Literal of them."""
     words = (default, *others)
 
@@ -108,10 +107,10 @@ def choice(default: str, meaning: str, *others: str, seed: str = "") -> Any:
         raise ValueError(value)
 
     *most, last = (f'"{word}"' for word in words)
-    return _key(Kind(read, Text("{most} or {last}", most=most, last=last) if most else last), default, meaning, seed)
+    return _key(Kind(read, Text("{most} or {last}", most=most, last=last) if most else last), default, meaning)
 
 
-def text(default: str, meaning: str, *, pattern: str, allowed: str, secret: bool = False, seed: str = "") -> str:
+def text(default: str, meaning: str, *, pattern: str, allowed: str, secret: bool = False) -> str:
     """A key that holds a string which *pattern* matches as a whole; *allowed* says in words what matches."""
 
     def read(value: object) -> str:
@@ -119,7 +118,7 @@ def text(default: str, meaning: str, *, pattern: str, allowed: str, secret: bool
             return value
         raise ValueError(value)
 
-    return _key(Kind(read, allowed, secret=secret), default, meaning, seed, is_read=True)
+    return _key(Kind(read, allowed, secret=secret), default, meaning, is_read=True)
 
 
 def url(meaning: str) -> str:
@@ -132,7 +131,7 @@ def url(meaning: str) -> str:
     )
 
 
-def duration(default: str, meaning: str, *, least: str = "0s", seed: str = "") -> timedelta:
+def duration(default: str, meaning: str, *, least: str = "0s") -> timedelta:
     """A key that holds a duration of at least *least*."""
 
     def read(value: object) -> timedelta:
@@ -141,10 +140,10 @@ def duration(default: str, meaning: str, *, least: str = "0s", seed: str = "") -
         raise ValueError(value)
 
     allowed = Text('a time from "{least}", such as "30s", "10m", "6h" or "1d" (a bare number counts seconds)', least=least)
-    return _key(Kind(read, allowed), default, meaning, seed)
+    return _key(Kind(read, allowed), default, meaning)
 
 
-def durations(default: list[str], meaning: str, *, seed: str = "") -> tuple[timedelta, ...]:
+def durations(default: list[str], meaning: str) -> tuple[timedelta, ...]:
     """A key that holds a list of one or more durations."""
 
     def read(value: object) -> tuple[timedelta, ...]:
@@ -152,10 +151,10 @@ def durations(default: list[str], meaning: str, *, seed: str = "") -> tuple[time
             return tuple(read_duration(item) for item in value)
         raise ValueError(value)
 
-    return _key(Kind(read, Text('a list of times, such as ["10m", "30m", "2h"]'), _items), default, meaning, seed)
+    return _key(Kind(read, Text('a list of times, such as ["10m", "30m", "2h"]'), _items), default, meaning)
 
 
-def size(default: str, meaning: str, *, least: str = "0B", seed: str = "") -> int:
+def size(default: str, meaning: str, *, least: str = "0B") -> int:
     """A key that holds a size of at least *least*."""
 
     def read(value: object) -> int:
@@ -164,7 +163,7 @@ def size(default: str, meaning: str, *, least: str = "0B", seed: str = "") -> in
         raise ValueError(value)
 
     allowed = Text('a size from "{least}", such as "500KB", "10MB" or "1GiB" (a bare number counts bytes)', least=least)
-    return _key(Kind(read, allowed), default, meaning, seed)
+    return _key(Kind(read, allowed), default, meaning)
 
 
 def many(meaning: str) -> tuple[str, ...]:
@@ -175,10 +174,10 @@ def many(meaning: str) -> tuple[str, ...]:
             return tuple(value)
         raise ValueError(value)
 
-    return _key(Kind(read, Text("a list of names of sessions"), _items), [], meaning, "")
+    return _key(Kind(read, Text("a list of names of sessions"), _items), [], meaning)
 
 
-def patterns(default: list[str], meaning: str, *, seed: str = "") -> tuple[str, ...]:
+def patterns(default: list[str], meaning: str) -> tuple[str, ...]:
     """A key that holds a list of regular expressions."""
 
     def read(value: object) -> tuple[str, ...]:
@@ -187,7 +186,7 @@ def patterns(default: list[str], meaning: str, *, seed: str = "") -> tuple[str, 
         raise ValueError(value)
 
     allowed = Text("a list of regular expressions, in Python's spelling")
-    return _key(Kind(read, allowed, _items), default, meaning, seed)
+    return _key(Kind(read, allowed, _items), default, meaning)
 
 
 def read_duration(value: object) -> timedelta:
@@ -274,9 +273,9 @@ def refuse_unknown_variables(
             )
 
 
-def _key(kind: Kind[T], default: Any, meaning: str, seed: str, *, is_read: bool = False) -> T:
+def _key(kind: Kind[T], default: Any, meaning: str, *, is_read: bool = False) -> T:
     """Return the field of a key; *is_read*: its default is the value already, and no pattern is compiled to check it."""
-    made: T = field(default=default if is_read else kind.read(default), metadata={"key": Key(kind, default, meaning, seed)})
+    made: T = field(default=default if is_read else kind.read(default), metadata={"key": Key(kind, default, meaning)})
     return made
 
 
