@@ -31,8 +31,8 @@ class Room(NamedTuple):
 ROOMS: Final = (
     Room("supervisor/text", most=2_840, goal=2_300),
     Room("supervisor/storage", most=2_730, goal=1_900),
-    Room("supervisor/protocol", most=5_490, goal=4_100),
-    Room("supervisor/archive", most=5_030, goal=3_900),
+    Room("supervisor/protocol", most=5_300, goal=4_100),
+    Room("supervisor/archive", most=5_010, goal=3_900),
     Room("supervisor/extracts", most=1_090, goal=950),
     Room("supervisor/summaries", most=2_360, goal=1_850),
     Room("supervisor/query supervisor/index supervisor/recall supervisor/context", most=10_600, goal=8_000),
@@ -46,7 +46,7 @@ ROOMS: Final = (
     ),
     Room(
         "supervisor/forgetting supervisor/operations/forget.py supervisor/operations/undo.py supervisor/operations/prune.py",
-        most=1_605,
+        most=1_520,
         goal=950,
     ),
     Room("supervisor/host", most=3_210, goal=2_200),
@@ -54,7 +54,7 @@ ROOMS: Final = (
     Room("supervisor/importing", most=2_010, goal=1_400),
     Room("supervisor/operations", most=2_440, goal=1_800),
     Room("supervisor/interfaces/cli", most=4_220, goal=2_600),
-    Room("supervisor/interfaces/http supervisor/interfaces/page", most=3_090, goal=2_000),
+    Room("supervisor/interfaces/http supervisor/interfaces/page", most=3_080, goal=2_000),
     Room("supervisor/interfaces/tools supervisor/interfaces/mcp.py supervisor/interfaces/llamaindex", most=2_630, goal=1_900),
     Room("supervisor/interfaces/connect supervisor/interfaces/hooks supervisor/interfaces/proxy", most=2_580, goal=1_900),
     Room("supervisor/interfaces", most=1_450, goal=1_500),
@@ -65,9 +65,9 @@ ROOMS: Final = (
     ),
 )
 #: All rooms together, lines and modules, and the lines of the tests.
-ALL: Final = Room("all", most=67_210, goal=48_000)
-MODULES: Final = Room("modules", most=370, goal=270)
-OF_TESTS: Final = Room("tests", most=78_790, goal=48_000)
+ALL: Final = Room("all", most=66_890, goal=48_000)
+MODULES: Final = Room("modules", most=368, goal=270)
+OF_TESTS: Final = Room("tests", most=78_620, goal=48_000)
 
 
 def _lines(path: Path) -> int:
