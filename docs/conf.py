@@ -1,5 +1,5 @@
 """
-The site of these pages: `script/docs` builds it with Sphinx, docs/decisions/0024 says why.
+The site of these pages: `script/docs` builds it with Sphinx, docs/decisions/0129 says why.
 
 The pages are plain Markdown that GitHub shows as well. At a comment `<!-- pages: FOLDER PAGE … -->` the site lists the pages of
 the folder, in the language of the page where there are such. These lists are the navigation too: a new page needs no entry.

@@ -317,10 +317,12 @@ def test_sources_cite_only_existing_sections_of_the_protocol():
 def test_sources_cite_no_numbers_that_other_pages_do_not_have():
     principles = (ROOT / "docs/architecture.md").read_text(encoding="utf-8").partition("## Principles")[2]
     rules = set(re.findall(r"^(\d+)\. ", principles, re.MULTILINE))
+    decisions = {path.name[:4] for path in (ROOT / "docs/decisions").glob("*.md")}
     wrong = {}
     for path in CITING:
         text = path.read_text(encoding="utf-8")
         cited = [f"rule {n}" for n in re.findall(r"\barchitecture\.md, rule (\d+)", text) if n not in rules]
+        cited += [n for n in re.findall(r"\bdecisions?/? ?(\d{4})\b", text) if n not in decisions]
         cited += re.findall(r"\b(?:durability|recall|benchmarks|cli|api)\.md,? [HIS]?\d[\d.]*", text)
         if cited:
             wrong[path.relative_to(ROOT).as_posix()] = cited
@@ -342,9 +344,10 @@ def _anchors(page: Path) -> set[str]:
     return {re.sub(r"[^\w -]", "", heading.lower()).replace(" ", "-") for heading in headings}
 
 
-def test_decision_docs_are_numbered_without_gaps_and_short():
+def test_decision_docs_are_few_numbered_without_gaps_and_short():
     pages = sorted(path for path in (ROOT / "docs/decisions").glob("*.md") if path.name != "README.md")
-    assert [path.name[:4] for path in pages] == [f"{n:04}" for n in range(1, len(pages) + 1)]
+    assert len(pages) <= 35
+    assert [path.name[:4] for path in pages] == [f"{n:04}" for n in range(96, 96 + len(pages))]  # those before were joined
     for path in pages:
         text = path.read_text(encoding="utf-8")
         assert text.startswith(f"# {path.name[:4]} ")

@@ -1,7 +1,7 @@
 """
 Which dated files a summary covers: those that it names with the digest that they have now, and no others.
 
-This rule keeps every memory reachable (docs/decisions/0002): a file that no summary names stays in the search, a daily summary
+This rule keeps every memory reachable (docs/decisions/0106): a file that no summary names stays in the search, a daily summary
 stays in the search until its month names all of its files, and a month that names one late message hides nothing else.
 """
 

@@ -3,7 +3,7 @@ The file turn: what waits in inbox.json is answered by a worker, and stands in h
 
 A step looks at the files and does what is next for each conversation: its task is made, its result is written, its inputs are
 taken out of the inbox. This order, and ids that come from the inputs, leave nothing to repair after a crash: the next step
-finds the task, the result or the answer (docs/decisions/0055). Source: docs/reference/protocol.md, 7.8.
+finds the task, the result or the answer (docs/decisions/0104). Source: docs/reference/protocol.md, 7.8.
 """
 
 from __future__ import annotations

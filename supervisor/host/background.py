@@ -2,7 +2,7 @@
 The background jobs of an open workspace, which keep recall ready between its rounds (docs/explanation/recall.md).
 
 One updates the index when files change; one prepares the context of the input that waits in inbox.json; one makes the vectors
-by which memories are found by meaning. A job that fails never stops the rounds. Why jobs in a few threads: docs/decisions/0030.
+by which memories are found by meaning. A job that fails never stops the rounds. Why jobs in a few threads: docs/decisions/0119.
 """
 
 from __future__ import annotations

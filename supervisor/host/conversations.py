@@ -3,7 +3,7 @@ Conversations over a workspace: opened for a program, continued for a turn of `c
 
 The program's own model writes the line of a session, else the configured model; without a model the line is an extract
 (protocol.md, 11.2). A turn uses a summary that is kept, and asks the model for a new one only if `turns.overflow` is set
-(docs/decisions/0027-a-turn-continues-the-summary-where-told.md). It waits at most `turns.wait`, then goes on without.
+(docs/decisions/0105-a-session-line-by-intent.md). It waits at most `turns.wait`, then goes on without.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 The host of a workspace: looks at it, has a thread do what there is to do, and gives back what a supervisor at rest needs not.
 
 A look costs a few stats; only a change that it finds, or a due time, wakes a thread. File events make a look come sooner, and
-rarer where they tell of every change (docs/decisions/0071).
+rarer where they tell of every change (docs/decisions/0120).
 """
 
 from __future__ import annotations

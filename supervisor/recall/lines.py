@@ -3,7 +3,7 @@ Read exact lines of a memory file, by the path that a search or a citation gave.
 
 Only files of memory are read, never through a link and never outside the workspace. Lines that the audience may not see do not
 exist for it: the others are numbered without them, and a file without any visible line is not found. Which files a group may
-see is decided before a file is looked for, so that neither an error nor the time reveals the others (docs/decisions/0033).
+see is decided before a file is looked for, so that neither an error nor the time reveals the others (docs/decisions/0115).
 """
 
 from __future__ import annotations

@@ -6,7 +6,7 @@ step after which a crash is possible, and none does two.
 
 Locks are flock, on lock files that are never deleted (docs/reference/protocol.md, 5). A process takes those that it holds for
 life through filelock. One read, change and write takes its lock by the system call: a command would wait longer for the import
-of filelock than for the lock (docs/decisions/0016-two-kinds-of-lock.md).
+of filelock than for the lock (docs/decisions/0102-two-kinds-of-lock.md).
 """
 
 # ruff: noqa: D102 - Disk documents the methods of RealDisk

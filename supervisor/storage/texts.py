@@ -1,7 +1,7 @@
 """
 What recalld writes for people: each text stands in English where it is made, and is shown in the language of its reader.
 
-The Chinese is in `locale/zh_CN/LC_MESSAGES/recalld.po`, by the English (docs/decisions/0029-texts-by-gettext.md). It is read
+The Chinese is in `locale/zh_CN/LC_MESSAGES/recalld.po`, by the English (docs/decisions/0128). It is read
 when the first text is shown in Chinese; an English command reads none.
 """
 

@@ -3,7 +3,7 @@ What was summarised, and what an answer says against it: little of what the extr
 
 What an answer has to say is measured by the extract of the same material, which costs no call. A figure counts as said in any
 spelling (`text/figures.py`), a Chinese word where a pair of its characters is. Whether a name or a number is right is not
-judged: see docs/decisions/0043. Pure.
+judged: see docs/decisions/0108. Pure.
 """
 
 from __future__ import annotations

@@ -5,7 +5,7 @@ The token is in `.recalld/token`, mode 0600. A cookie and the token of its forms
 kept of a browser, a restart ends no session, and a new token ends all. Every comparison takes the same time, whatever differs.
 
 A browser sends the cookie to each port of this machine. So what changes something wants the token of the forms, too: the page's
-scripts keep it where no other port gets it. A browser without scripts has it in its pages (docs/decisions/0082).
+scripts keep it where no other port gets it. A browser without scripts has it in its pages (docs/decisions/0125).
 """
 
 from __future__ import annotations
