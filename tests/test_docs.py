@@ -142,7 +142,7 @@ def test_cli_docs_describe_every_key_of_status_plan_and_fsck(ws):
 
 
 def test_protocol_docs_describe_exactly_the_existing_events():
-    assert first_column("event | when | fields") == set(EVENTS)
+    assert first_column("event | fields") == set(EVENTS)
 
 
 def test_events_docs_equal_the_output_of_the_events_module(capsys):
