@@ -27,7 +27,6 @@ import tempfile
 import threading
 import time
 from collections import Counter
-from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from random import Random
@@ -148,30 +147,35 @@ class Place:
     def results(self) -> int:
         return len(list(self.queue.results.iterdir()))
 
-    def station(self, host: str) -> Station:
+    def station(self) -> Station:
         events = EventLog(self.paths.log, utc_now, Log())
-        return Station(self.name, host, self.files, self.paths, self.config, events, Seal([KEY]), utc_now)
+        return Station(self.name, self.files, self.paths, self.config, events, Seal([KEY]), utc_now)
 
 
 class Host:
-    """A courier in a thread, for some workspaces; in the product it is in the supervisor."""
+    """A courier in a thread for each workspace; in the product it is in the workspace's supervisor."""
 
-    def __init__(self, url: str, places: list[Place], name: str = "bench") -> None:
+    def __init__(self, url: str, places: list[Place]) -> None:
         self.stop = threading.Event()
-        self.carriers = ThreadPoolExecutor(4)
-        self.pool = DramatiqPool(Broker(url, "recalld"), name)
-        self.courier = Courier(self.pool, carry=self.carriers.map)
-        for place in places:
-            self.courier.join(place.station(name))
-        self.thread = threading.Thread(target=self.courier.run, args=(self.stop,), daemon=True)
-        self.thread.start()
+        self.stations = [place.station() for place in places]
+        self.couriers = [Courier(DramatiqPool(Broker(url, "recalld"), station.name), station) for station in self.stations]
+        self.threads = [threading.Thread(target=self._run, args=(courier,), daemon=True) for courier in self.couriers]
+        for thread in self.threads:
+            thread.start()
+
+    def _run(self, courier: Courier) -> None:
+        while not self.stop.is_set():
+            if not courier.step():
+                self.stop.wait(0.2)
 
     def die(self) -> None:
         """End without giving anything back, as SIGKILL does, but for the locks, which the process had."""
         self.stop.set()
-        self.thread.join()
-        for station in self.courier._stations.values():
-            station._lock.close()
+        for thread in self.threads:
+            thread.join()
+        for station in self.stations:
+            if station._lock:
+                station._lock.close()
 
 
 class Workers:

@@ -57,7 +57,7 @@ _TAKEN_S: Final = 30.0
 
 
 class RedisHold:
-    """A task in Redis as this process has it (`pool.Hold`)."""
+    """A task in Redis as this process has it (`pooled.Hold`), by a lock that it renews; every call may raise PoolAway."""
 
     def __init__(self, crew: Crew, uid: str, who: str, sealed: bytes, tries: int) -> None:
         self.uid, self.who, self.sealed, self.tries = uid, who, sealed, tries

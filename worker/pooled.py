@@ -10,7 +10,7 @@ from __future__ import annotations
 import hashlib
 from contextlib import suppress
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, Protocol
 
 from recalld.supervisor.pool.cargo import Outcome, rendered, unpacked
 from recalld.supervisor.pool.pool import Answer, PoolAway
@@ -22,10 +22,11 @@ from recalld.supervisor.storage.texts import Text
 from .providers import NoCall
 
 if TYPE_CHECKING:
+    from collections.abc import Collection
     from datetime import datetime
 
     from recalld.supervisor.pool.cargo import Contents, Why
-    from recalld.supervisor.pool.pool import Hold, Limits
+    from recalld.supervisor.pool.limits import ProviderLimits
     from recalld.supervisor.pool.sealing import Seal
     from recalld.supervisor.protocol.config import Config
     from recalld.supervisor.protocol.dated_file import Block
@@ -37,6 +38,19 @@ if TYPE_CHECKING:
 
 #: Tokens of an answer that are counted before it is there.
 _ANSWER_TOKENS: Final = 500
+
+
+class Hold(Protocol):
+    """A task as this process has it (`crew.RedisHold`); *lost*: another has it, or nobody wants it any more."""
+
+    uid: str
+    sealed: bytes
+    lost: bool
+
+    def deliver(self, answer: Answer, host: str) -> None: ...  # noqa: D102 - as in RedisHold, and below
+    def find(self, name: str) -> bytes | None: ...  # noqa: D102
+    def keep(self, name: str, data: bytes) -> None: ...  # noqa: D102
+    def forget(self, names: Collection[str]) -> None: ...  # noqa: D102
 
 
 def opened(hold: Hold, seal: Seal) -> Contents:
@@ -69,7 +83,7 @@ class PoolClaim:
     hold: Hold
     contents: Contents
     seal: Seal
-    limits: Limits | None
+    limits: ProviderLimits | None
     used: int = 0
     _why: Why = "ended"
     _wait_s: int = 0

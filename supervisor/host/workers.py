@@ -52,8 +52,6 @@ _ASKED_IDLE_S: Final = 1
 _MAX_DEATHS: Final = 3
 #: The beginning of each sentence that a worker prints.
 _PREFIX: Final = "recalld worker: "
-#: Threads that write results down: each waits for its disk.
-_CARRIERS: Final = 4
 #: What `recalld[pool]` brings, without which there is no pool.
 _NEEDED: Final = ("cryptography", "dramatiq", "redis")
 #: Not resolved: in a checkout `recalld/supervisor` is a link, and the path must stay inside the package `recalld`.
@@ -269,41 +267,37 @@ class CourierWorkers(Workers):
         self._broker, self._name = Broker(ws.config.pool.url, ws.config.pool.prefix), name_of(ws.paths.root)
         self._courier: Courier | None = None
         self._ended = threading.Event()
+        self._thread: threading.Thread | None = None
         seal = Seal.of(ws.config.pool.key_env, ws.environ)  # a wrong key is reported now
-        self._station = Station(self._name, self._name, ws.files, ws.paths, ws.config, ws.events, seal, clock)
+        self._station = Station(self._name, ws.files, ws.paths, ws.config, ws.events, seal, clock)
 
     def start_if_needed(self) -> None:
         """Carry the tasks that are queued."""
-        if self._courier is None:
-            if self._ws.task_queue.queued_count():
-                self._courier = self._begun()
-                self._courier.join(self._station)
-        else:
+        if self._courier:
             self.failures = self._courier.missed
-            self._courier.wake(self._station.name)
+            self._courier.wake()
+        elif self._ws.task_queue.queued_count():
+            self._begin()
 
     def stop(self, wait_s: float = 0.0) -> None:  # noqa: ARG002 - a step of the courier ends by itself
         """Give every task back; what a worker has begun comes home to the next courier."""
-        if self._courier:
-            self._courier.leave(self._station.name)
-            self._ended.set()
-        self._courier = None
+        self._ended.set()
+        if self._thread:
+            self._thread.join()
+        self._courier = self._thread = None
 
-    def _begun(self) -> Courier:
-        """Return a courier, in a thread of its own."""
-        from concurrent.futures import ThreadPoolExecutor
-
+    def _begin(self) -> None:
+        """Have a courier in a thread of its own."""
         from ..pool.courier import Courier
         from ..pool.dramatiq_pool import DramatiqPool
 
-        pool, carriers = DramatiqPool(self._broker, self._name), ThreadPoolExecutor(_CARRIERS, "courier")
-        courier, ended = Courier(pool, carry=carriers.map, window=self._ws.config.pool.window), threading.Event()
+        pool, ended = DramatiqPool(self._broker, self._name), threading.Event()
+        courier = Courier(pool, self._station, window=self._ws.config.pool.window)
 
         def run() -> None:
             courier.run(ended)
             pool.close()
-            carriers.shutdown()
 
-        self._ended = ended
-        threading.Thread(target=run, name="courier", daemon=True).start()
-        return courier
+        self._courier, self._ended = courier, ended
+        self._thread = threading.Thread(target=run, name="courier", daemon=True)
+        self._thread.start()

@@ -1,35 +1,33 @@
 """
-The courier: carries tasks of many workspaces to a pool of workers, and their results back.
+The courier: carries the tasks of a workspace to a pool of workers, and their results back.
 
-It claims tasks as a worker of their workspace does (`station.py`), offers as many as the pool can begin in the next seconds,
-and writes results as a worker does. Order and fairness are decided here: first what a person waits for, then one task of each
-workspace in turn. What the pool has forgotten is offered again. The workspaces of a process share a courier
-(`host/workers.py`): one whose disk refuses is left alone, and others don't notice. Source: docs/reference/protocol.md, 6.11.
+It claims tasks as a worker does (`station.py`), offers as many as the pool can begin in the next seconds, first what a person
+waits for, and writes results as a worker does. What the pool has forgotten is offered again. Source:
+docs/reference/protocol.md, 6.11.
 """
 
 from __future__ import annotations
 
-import itertools
-import threading
 from contextlib import suppress
+from functools import partial
 from typing import TYPE_CHECKING, Final, TypeVar
 
 from ..protocol.task import AskedTask
 from ..storage.clock import steady_s
 from ..storage.errors import BadConfig, Busy, SupervisorError
-from .pool import Answer, PoolAway
+from .pool import Cargo, PoolAway
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
-    from typing import Any
+    import threading
+    from collections.abc import Callable
 
-    from .cargo import Outcome
-    from .pool import Pool, Uid
+    from .dramatiq_pool import DramatiqPool
+    from .pool import Answer, Uid
     from .station import Parcel, Station
 
 T = TypeVar("T")
 
-#: Seconds between two looks at the queue of a workspace that nobody has woken.
+#: Seconds between two looks at a queue that nobody has woken.
 _LOOK_S: Final = 0.2
 #: Seconds between two questions of what the pool knows of the tasks that are out.
 _ASK_S: Final = 1.5
@@ -41,212 +39,149 @@ _REPORT_S: Final = 5.0
 _TOLD_FROM: Final = 3
 #: Seconds until a pool that could not be reached is tried again.
 _AWAY_S: Final = 1.0
-#: Seconds for which a profile is left alone that refuses without saying for how long.
+#: Seconds for which a pool is left alone that refuses without saying for how long.
 _CLOSED_S: Final = 5.0
 
 
 class Courier:
-    """
-    Carries the tasks of the workspaces that `join` to the *pool*.
+    """Carries the tasks of *station* to the *pool*. *window*: the most tasks that are out at once, 0: the pool's room alone."""
 
-    *carry* maps a function over tasks, in threads where there are many. *window*: the most tasks that are out at once, 0: the
-    pool's room alone.
-    """
-
-    def __init__(
-        self,
-        pool: Pool,
-        *,
-        carry: Callable[[Callable[[Any], Any], Iterable[Any]], Iterator[Any]] = map,
-        now_s: Callable[[], float] = steady_s,
-        window: int = 0,
-    ) -> None:
-        self._pool, self._carry, self._now_s, self._window = pool, carry, now_s, window
-        self._stations: dict[str, Station] = {}
-        self._looks: dict[str, float] = {}  # when each queue is looked at next
-        self._closed: dict[str, float] = {}  # profiles that take nothing now, and until when
-        self._turns = itertools.count()
-        self._beat_at = self._ask_at = self._report_at = self._away_until = float("-inf")
+    def __init__(self, pool: DramatiqPool, station: Station, *, now_s: Callable[[], float] = steady_s, window: int = 0) -> None:
+        self._pool, self._station, self._now_s, self._window = pool, station, now_s, window
+        self._look_at = self._beat_at = self._ask_at = self._report_at = float("-inf")
+        self._away_until = self._closed_until = float("-inf")
         #: How many steps in a row could not reach the pool.
         self.missed = 0
-        self._mutex = threading.RLock()
 
-    # ── whose tasks ──────────────────────────────────────────────────────────
+    def run(self, stop: threading.Event) -> None:
+        """Step until *stop* is set, and give every task back."""
+        while not stop.is_set():
+            if not self.step():
+                stop.wait(_LOOK_S)
+        self.close()
 
-    def join(self, station: Station) -> None:
-        """Carry its tasks from now on."""
-        with self._mutex:
-            self._stations[station.name] = station
-            self._looks[station.name] = float("-inf")
+    def wake(self) -> None:
+        """Look at the queue at the next step."""
+        self._look_at = float("-inf")
 
-    def leave(self, name: str) -> None:
-        """Give the workspace's tasks back, and carry none of it any more; what is begun is answered to the next offer."""
-        with self._mutex:
-            station = self._stations.pop(name, None)
-            self._looks.pop(name, None)
-            if station:
-                uids = list(station.out)
-                station.close()
-                with suppress(PoolAway):
-                    signs = self._pool.signs(uids)
-                    self._pool.withdraw([uid for uid in uids if signs.get(uid) == "waits"])
+    def close(self) -> None:
+        """Give every task back; what a worker has begun is answered to the next offer."""
+        uids = self.out
+        self._station.close()
+        with suppress(PoolAway):
+            signs = self._pool.signs(uids)
+            self._pool.withdraw([uid for uid in uids if signs.get(uid) == "waits"])
 
-    def wake(self, name: str) -> None:
-        """Look at the queue of this workspace at the next step."""
-        self._looks[name] = float("-inf")
+    @property
+    def out(self) -> list[Uid]:
+        """The tasks that are in the pool."""
+        return list(self._station.out)
 
     # ── one step ─────────────────────────────────────────────────────────────
 
     def step(self) -> bool:
         """Do what there is to do now, and return whether anything was carried."""
-        with self._mutex:
-            now_s = self._now_s()
-            self._beat(now_s)
-            if now_s < self._away_until:
-                return False
-            try:
-                self._report(now_s)
-                came = self._receive(now_s)
-                self._ask(now_s)
-                went = self._offer(now_s)
-            except PoolAway as away:
-                self._is_away(str(away), now_s)
-                return False
-            self.missed = 0
-            self._tell("")
-            for station in self._stations.values():
-                self._try(station, station.close_if_idle)
-            return came or went
+        now_s = self._now_s()
+        self._beat(now_s)
+        if now_s < self._away_until:
+            return False
+        try:
+            self._report(now_s)
+            came = self._receive(now_s)
+            self._ask(now_s)
+            went = self._offer(now_s)
+        except PoolAway as away:
+            self._is_away(str(away), now_s)
+            return False
+        self.missed = 0
+        self._tell("")
+        self._try(self._station.close_if_idle)
+        return came or went
 
-    def _try(self, station: Station, act: Callable[[], T]) -> T | None:
+    def _try(self, act: Callable[[], T]) -> T | None:
         """Do it; None where the disk of the workspace refuses, which is told."""
         try:
             return act()
         except (OSError, SupervisorError) as error:
-            station.events.transition("pool_waits", str(error), "pool_goes_on", what="disk", why=str(error))
+            self._station.events.transition("pool_waits", str(error), "pool_goes_on", what="disk", why=str(error))
             return None
 
     def _beat(self, now_s: float) -> None:
         """Touch what is out, as each worker does, and give up what nobody wants any more."""
-        beats = [station.config.worker.beat.total_seconds() for station in self._stations.values()]
-        out = (parcel for station in self._stations.values() for parcel in station.out.values())
-        if any(isinstance(parcel.task, AskedTask) for parcel in out):
-            beats.append(_ASKED_BEAT_S)  # nobody may wait for it any more
-        if now_s < self._beat_at + min(beats, default=0.0):
+        every_s = self._station.config.worker.beat.total_seconds()
+        if any(isinstance(parcel.task, AskedTask) for parcel in self._station.out.values()):
+            every_s = min(every_s, _ASKED_BEAT_S)  # nobody may wait for it any more
+        if now_s < self._beat_at + every_s:
             return
         self._beat_at = now_s
-        gone = [uid for station in self._stations.values() for uid in self._try(station, station.beat) or ()]
-        if gone:
+        if unwanted := self._try(self._station.beat):
             with suppress(PoolAway):
-                self._pool.withdraw(gone)
+                self._pool.withdraw(unwanted)
 
     def _report(self, now_s: float) -> None:
-        """Say what these workspaces have spent."""
-        if now_s >= self._report_at + _REPORT_S:
-            for station in self._stations.values():
-                spent = self._try(station, station.spent_today) if station.profile else None
-                if spent is not None:
-                    self._pool.report(station.name, station.profile, spent)
-            self._report_at = now_s
+        """Say what the workspace has spent."""
+        if now_s < self._report_at + _REPORT_S:
+            return
+        spent = self._try(self._station.spent_today) if self._station.profile else None
+        if spent is not None:
+            self._pool.report(self._station.name, self._station.profile, spent)
+        self._report_at = now_s
 
     def _receive(self, now_s: float) -> bool:
         """Make durable what has come, and let the pool forget it."""
-        answers = self._pool.take()
-        others = [answer for answer in answers if self._station_of(answer) is None]
-        if others:
-            self._pool.leave(others)  # whoever has the workspace now offers the task again
-            answers = [answer for answer in answers if answer not in others]
-        done = [answer for answer in self._carry(lambda one: self._received(one, now_s), answers) if answer]
+        done = [answer for answer in self._pool.take() if self._try(partial(self._received, answer, now_s))]
         if done:
             self._pool.taken(done)
         return bool(done)
 
-    def _station_of(self, answer: Answer) -> Station | None:
-        return self._stations.get(answer.uid.partition(".")[0])
-
-    def _received(self, answer: Answer, now_s: float) -> Answer | None:
-        """Return the answer once it is durable; None where the disk refuses: it comes again."""
-        station = self._station_of(answer)
-        if station is None:
-            return None
-
-        def received() -> Answer:
-            outcome = station.receive(answer, now_s)
-            if outcome and outcome.result is None:
-                self._close(outcome, now_s)
-            return answer
-
-        return self._try(station, received)
-
-    def _close(self, outcome: Outcome, now_s: float) -> None:
-        """Offer nothing to a profile that takes nothing now."""
-        if outcome.why in {"busy", "spent"}:
-            self._closed[outcome.profile] = now_s + (outcome.wait_s or _CLOSED_S)
+    def _received(self, answer: Answer, now_s: float) -> bool:
+        """Make the answer durable, and offer nothing for a while where the pool takes nothing now."""
+        outcome = self._station.receive(answer, now_s)
+        if outcome and outcome.result is None and outcome.why in {"busy", "spent"}:
+            self._closed_until = now_s + (outcome.wait_s or _CLOSED_S)
+        return True
 
     def _ask(self, now_s: float) -> None:
         """Ask what became of the tasks that are out; what is missing three times in a row is offered again."""
         if now_s < self._ask_at + _ASK_S:
             return
         self._ask_at = now_s
-        out = [(station, parcel) for station in self._stations.values() for parcel in station.out.values()]
-        signs = self._pool.signs([parcel.uid for _, parcel in out]) if out else {}
-        for station, parcel in out:
+        out = list(self._station.out.values())
+        signs = self._pool.signs(self.out) if out else {}
+        for parcel in out:
             sign = signs.get(parcel.uid)
             parcel.misses = 0 if sign in {"runs", "waits"} else parcel.misses + 1
             parcel.sign_s = now_s if sign in {"runs", "done"} else parcel.sign_s
-            if parcel.is_missing and sign == "done":  # its answer went to a courier that is no more
+            if parcel.is_missing and sign == "done":  # its answer went to a courier that is no more: it comes again, unpaid
                 parcel.misses = 0
-                self._pool.come_again(parcel.uid)
-            elif parcel.is_missing or station.is_overdue(parcel, now_s):
+                self._pool.offer(Cargo(parcel.uid, b""))
+            elif parcel.is_missing or self._station.is_overdue(parcel, now_s):
                 self._pool.withdraw([parcel.uid])
-                self._send(station, parcel, now_s)
+                self._send(parcel, now_s)
 
     # ── offering ─────────────────────────────────────────────────────────────
 
     def _offer(self, now_s: float) -> bool:
-        """Claim and offer while there is room: what a person waits for, then one task of each workspace in turn."""
-        ready = [one for one in self._stations.values() if self._may_offer(one, now_s)]
-        if not ready:
+        """Claim and offer what a person waits for, and then while there is room."""
+        if now_s < max(self._station.rests_until_s, self._look_at, self._closed_until):
             return False
-        room = self._room()
-        went = sum(self._offer_each(ready, now_s, asked_only=True))
-        start = next(self._turns) % len(ready)
-        ready = [*ready[start:], *ready[:start]]
-        while ready and went < room:
-            turn, ready = ready[: room - went], ready[room - went :]
-            sent = self._offer_each(turn, now_s)
-            ready += [one for one, was_sent in zip(turn, sent, strict=True) if was_sent]
-            went += sum(sent)
+        self._look_at = now_s + _LOOK_S
+        room = self._pool.room()
+        room = min(room, self._window or room) - len(self._station.out)
+        went = int(self._offer_next(now_s, asked_only=True))
+        while went < room and self._offer_next(now_s):
+            went += 1
         return went > 0
 
-    def _may_offer(self, station: Station, now_s: float) -> bool:
-        name = station.name
-        if now_s < max(station.rests_until_s, self._looks[name], self._closed.get(station.profile, now_s)):
-            return False
-        self._looks[name] = now_s + _LOOK_S
-        return True
-
-    def _room(self) -> int:
-        room = self._pool.room()
-        return min(room, self._window or room) - len(self.out)
-
-    def _offer_each(self, turn: list[Station], now_s: float, *, asked_only: bool = False) -> list[bool]:
-        return list(self._carry(lambda station: self._offer_one(station, asked_only, now_s), turn))
-
-    def _offer_one(self, station: Station, asked_only: bool, now_s: float) -> bool:
+    def _offer_next(self, now_s: float, *, asked_only: bool = False) -> bool:
         """Claim and send one task; False where there is none, or the disk refuses."""
+        parcel = self._try(lambda: self._station.claim(now_s, asked_only=asked_only))
+        return parcel is not None and self._send(parcel, now_s)
 
-        def claimed() -> Parcel | None:
-            station.open()
-            return station.claim(now_s, asked_only=asked_only)
-
-        parcel = self._try(station, claimed)
-        return parcel is not None and self._send(station, parcel, now_s)
-
-    def _send(self, station: Station, parcel: Parcel, now_s: float) -> bool:
+    def _send(self, parcel: Parcel, now_s: float) -> bool:
         """Pack and offer a claimed task; one that can't leave waits again."""
         try:
-            cargo = station.pack(parcel, now_s)
+            cargo = self._station.pack(parcel, now_s)
         except (OSError, Busy, BadConfig):
             return False  # told, and given back
         if cargo:
@@ -261,28 +196,8 @@ class Courier:
         self.missed += 1
         if self.missed >= _TOLD_FROM:
             self._tell(why)
-        for station in self._stations.values():
-            for parcel in station.out.values():
-                parcel.misses, parcel.sign_s = 0, now_s
+        for parcel in self._station.out.values():
+            parcel.misses, parcel.sign_s = 0, now_s
 
     def _tell(self, why: str) -> None:
-        for station in self._stations.values():
-            station.events.transition("pool_waits", why, "pool_goes_on", what="pool", why=why)
-
-    # ── for its owner ────────────────────────────────────────────────────────
-
-    def run(self, stop: threading.Event) -> None:
-        """Step until *stop* is set."""
-        while not stop.is_set():
-            if not self.step():
-                stop.wait(_LOOK_S)
-
-    def close(self) -> None:
-        """Give every task back."""
-        for name in list(self._stations):
-            self.leave(name)
-
-    @property
-    def out(self) -> list[Uid]:
-        """The tasks that are in the pool."""
-        return [uid for station in self._stations.values() for uid in station.out]
+        self._station.events.transition("pool_waits", why, "pool_goes_on", what="pool", why=why)

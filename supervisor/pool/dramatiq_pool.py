@@ -1,5 +1,5 @@
 """
-The pool on Dramatiq and Redis: as a courier sees it (`pool.Pool`), and the threads of a worker.
+The pool on Dramatiq and Redis: as a courier sees it, and the threads of a worker.
 
 The queue in Redis is short: a host offers its share of what the workers can begin in the next seconds, since order and priority
 are decided before. What happens at one stroke is in `scripts.py`.
@@ -44,7 +44,11 @@ _MOST_ANSWERS: Final = 64
 
 
 class DramatiqPool:
-    """The pool of workers behind *broker*; results come back to *host*, which is alone in calling itself so."""
+    """
+    The pool of workers behind *broker*; results come back to *host*, which is alone in calling itself so.
+
+    Every call may raise PoolAway, and may have been carried out all the same.
+    """
 
     def __init__(self, broker: Broker, host: str) -> None:
         self._broker, self._host = broker, host
@@ -62,14 +66,14 @@ class DramatiqPool:
         return self._room
 
     def offer(self, cargo: Cargo) -> Literal["new", "known", "done"]:
-        """Offer a task."""
+        """Offer a task. One that is known is left alone; the answer of one that is done comes again."""
         queue = "asked" if cargo.is_asked else "tasks"
         identity, message = message_of(queue, cargo.uid, self._host)
         said: Any = self._broker.run(scripts.OFFER, cargo.uid, self._host, queue, identity, message, cargo.sealed).decode()
         return said  # type: ignore[no-any-return]
 
     def signs(self, uids: Collection[Uid]) -> Mapping[Uid, Sign]:
-        """Return what is known of these tasks."""
+        """Return what is known of these tasks; one of which nothing is known is missing in it."""
         signs = self._broker.run(scripts.SIGNS, *uids) if uids else []
         return {uid: sign.decode() for uid, sign in zip(uids, signs, strict=True) if sign}
 
@@ -79,7 +83,7 @@ class DramatiqPool:
             self._broker.run(scripts.WITHDRAW, *uids)
 
     def take(self) -> Sequence[Answer]:
-        """Return the answers that have come; PoolAway where this Redis can't carry a pool."""
+        """Return the answers that have come, each again until it was `taken`; PoolAway where this Redis can't carry a pool."""
         if not self._is_fit:
             for why in self._broker.unfit():
                 raise PoolAway(why)
@@ -88,17 +92,9 @@ class DramatiqPool:
         return [_answer(uid.decode(), data) for uid, data in zip(found[::2], found[1::2], strict=True)]
 
     def taken(self, answers: Sequence[Answer]) -> None:
-        """Forget these answers."""
+        """Forget these answers, which are durable here."""
         if answers:
-            self._broker.run(scripts.TAKEN, self._host, "1", *(answer.uid for answer in answers))
-
-    def come_again(self, uid: Uid) -> None:
-        """Have the answer of a task that is done come here, if it is not on its way."""
-        self._broker.run(scripts.COME_AGAIN, self._host, uid)
-
-    def leave(self, answers: Sequence[Answer]) -> None:
-        """Leave these answers to whoever offers their tasks again."""
-        self._broker.run(scripts.TAKEN, self._host, "0", *(answer.uid for answer in answers))
+            self._broker.run(scripts.TAKEN, self._host, *(answer.uid for answer in answers))
 
     def report(self, workspace: str, profile: str, spent: int) -> None:
         """Say what was spent today, and the total that was seen last: Redis may have lost it."""

@@ -110,7 +110,7 @@ def report(broker: Broker, profile: str, host: str, own: int, seen: Spent) -> Sp
 
 
 class ProviderLimits:
-    """The limits of one *profile* (`pool.Limits`)."""
+    """What all workers of the pool may ask together of the provider of one *profile*."""
 
     def __init__(self, broker: Broker, profile: Profile) -> None:
         self._broker, self._profile = broker, profile

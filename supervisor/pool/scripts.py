@@ -105,25 +105,15 @@ return found
 """
 )
 
-#: host, whether they are durable, uids: this host needs them no more; what is not durable waits for the next offer.
+#: host, uids: they are durable, and this host needs them no more.
 TAKEN: Final = (
     _KEY
     + """
-for n = 3, #ARGV do
+for n = 2, #ARGV do
     redis.call("lrem", key("taking", ARGV[1]), 0, ARGV[n])
     redis.call("lrem", key("results", ARGV[1]), 0, ARGV[n])
-    if ARGV[2] == "1" then redis.call("del", key("done", ARGV[n])) end
+    redis.call("del", key("done", ARGV[n]))
 end
-"""
-)
-
-#: host, uid: an answer that is in no list goes into that of the host.
-COME_AGAIN: Final = (
-    _KEY
-    + """
-local host, uid = ARGV[1], ARGV[2]
-local is_on_its_way = redis.call("lpos", key("results", host), uid) or redis.call("lpos", key("taking", host), uid)
-if not is_on_its_way and redis.call("exists", key("done", uid)) == 1 then redis.call("rpush", key("results", host), uid) end
 """
 )
 

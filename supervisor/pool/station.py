@@ -1,5 +1,5 @@
 """
-One workspace as the courier sees it: it claims tasks as a worker does, and writes results as a worker does.
+The workspace as its courier sees it: it claims tasks as a worker does, and writes results as a worker does.
 
 The calls that a task needs are written down before its cargo leaves the host, so that the day's cap holds whoever is killed;
 what was not used is taken out again once the result is durable. Secrets are hidden before a cargo is sealed: a password leaves
@@ -67,28 +67,18 @@ class Parcel:
 
 
 class Station:
-    """The tasks of the workspace that is called *name*, outside of it as well; *host* is whose answers they become."""
+    """The tasks of the workspace that is called *name* outside of it: answers come to that name."""
 
     def __init__(
-        self,
-        name: str,
-        host: str,
-        files: Files,
-        paths: WorkspacePaths,
-        config: Config,
-        events: Events,
-        seal: Seal,
-        clock: Clock,
+        self, name: str, files: Files, paths: WorkspacePaths, config: Config, events: Events, seal: Seal, clock: Clock
     ) -> None:
-        self.name, self.host = name, host
-        self.config, self.events = config, events
+        self.name, self.config, self.events = name, config, events
         self.out: dict[Uid, Parcel] = {}
         self.rests_until_s = float("-inf")
         self._files, self._paths, self._seal, self._clock = files, paths, seal, clock
         self._queue = TaskQueue(files, paths)
         self._calls = CallLog(files, paths, config.archive.zone)
-        self._lock = contextlib.ExitStack()
-        self._is_open = False
+        self._lock: contextlib.ExitStack | None = None  # while a task is out, of which the supervisor sees that it has a worker
         self._needed: dict[Uid, int] = {}  # calls of a task that came back for more
 
     @property
@@ -97,11 +87,6 @@ class Station:
         return "" if writes_extracts(self.config.llm) else self.config.pool.profile
 
     # ── to the pool ──────────────────────────────────────────────────────────
-
-    def open(self) -> None:
-        """Show the supervisor that claimed tasks have a worker; Busy where eight others have."""
-        if not self._is_open:
-            self._lock, self._is_open = worker_lock(self._files, self._paths), True
 
     def close(self) -> None:
         """Give every task back that is out, and let the lock go."""
@@ -112,12 +97,13 @@ class Station:
 
     def close_if_idle(self) -> None:
         """Let the lock go where nothing is out."""
-        if self._is_open and not self.out:
+        if self._lock and not self.out:
             self._lock.close()
-            self._is_open = False
+            self._lock = None
 
     def claim(self, now_s: float, *, asked_only: bool = False) -> Parcel | None:
-        """Claim the next task; None when there is none."""
+        """Claim the next task; None when there is none. Busy where eight workers have the locks."""
+        self._lock = self._lock or worker_lock(self._files, self._paths)
         task = self._queue.claim(endpoint_of(self.config.llm, {}).server, asked_only=asked_only)
         if task is None:
             return None
@@ -155,7 +141,7 @@ class Station:
             task = replace(task, previous=self._hidden(task.previous, language))
         return Contents(
             task=task,
-            host=self.host,
+            host=self.name,
             profile=self.profile,
             reserve=reserve,
             blocks=tuple(self._without_secrets(block, language) for block in blocks),

@@ -52,7 +52,7 @@ class Host:
         files.create(paths.dated(_FILE), _DATED)
         self.queue.submit(_TASK)
         self.pool = PoolInMemory()
-        self.courier = Stepped(self.pool, Station("甲", "host", files, paths, config, events, SEAL, lambda: NOW))
+        self.courier = Stepped(self.pool, Station("甲", files, paths, config, events, SEAL, lambda: NOW))
         self.courier.step()
 
     @property

@@ -128,16 +128,6 @@ class PoolInMemory:
 
         self._call(act)
 
-    def come_again(self, uid: str) -> None:
-        self._call(lambda: self.results.append(uid))
-
-    def leave(self, answers: Collection[Answer]) -> None:
-        def act() -> None:
-            for answer in answers:
-                self.results = [uid for uid in self.results if uid != answer.uid]
-
-        self._call(act)
-
     # ── a worker ─────────────────────────────────────────────────────────────
 
     def work(self, provider: Any, clock: Any, seal: Seal = SEAL) -> bool:

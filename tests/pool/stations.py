@@ -1,4 +1,4 @@
-"""Workspaces of the tests with a courier in a worker's place."""
+"""A workspace of the tests with a courier in a worker's place."""
 
 from __future__ import annotations
 
@@ -12,19 +12,17 @@ if TYPE_CHECKING:
     from tests.world import World
 
 
-def station_of(world: World, name: str = "甲", files: Any = None) -> Station:
+def station_of(world: World, name: str = "甲") -> Station:
     ws = world.ws
-    return Station(name, "host", files or world.files, world.paths, ws.config, ws.events, SEAL, world.clock)
+    return Station(name, world.files, world.paths, ws.config, ws.events, SEAL, world.clock)
 
 
 class Stepped(Courier):
     """A courier whose clock goes on by two seconds a step, so that each looks and asks."""
 
-    def __init__(self, pool: Any, *stations: Station, window: int = 0) -> None:
+    def __init__(self, pool: Any, station: Station, window: int = 0) -> None:
         self.at_s = 0.0
-        super().__init__(pool, now_s=self._next_s, window=window)
-        for station in stations:
-            self.join(station)
+        super().__init__(pool, station, now_s=self._next_s, window=window)
 
     def _next_s(self) -> float:
         self.at_s += 2.0

@@ -49,18 +49,6 @@ def test_courier_brings_the_tasks_to_the_pool_and_results_home(world: World) -> 
     assert not world.files.disk.is_locked(world.paths.worker_lock(0))
 
 
-def test_courier_takes_from_its_workspaces_in_turn(tmp_path: Path) -> None:
-    worlds = [World(tmp_path / name, NOW, WITH_MODEL) for name in "甲乙"]
-    for world in worlds:
-        world.write([message_on(f"2026-01-{day}") for day in (10, 11, 12)])
-        world.round("all")
-    pool = PoolInMemory(slots=2)
-    courier = Stepped(pool, *(station_of(world, name) for world, name in zip(worlds, "甲乙", strict=True)))
-    courier.step()
-    assert [uid[0] for uid in pool.queue] in (["甲", "乙"] * 2, ["乙", "甲"] * 2)
-    assert {uid[2:16] for uid in pool.queue[:2]} == {"day-2026-01-12"}
-
-
 def test_cargo_has_no_secret_and_no_address(world: World) -> None:
     with_tasks(world, "2026-01-10", text=TOLD)
     pool = PoolInMemory()
@@ -125,20 +113,17 @@ def test_courier_forgets_what_nobody_wants_any_more(world: World) -> None:
     assert not pool.cargo
 
 
-def test_answer_of_a_workspace_that_left_waits_for_its_next_courier(world: World) -> None:
+def test_answer_to_a_courier_that_ended_waits_for_the_next(world: World) -> None:
     with_tasks(world, "2026-01-10")
     pool = PoolInMemory()
     courier = Stepped(pool, station_of(world))
     courier.step()
     (uid,) = pool.running = set(pool.cargo)
-    courier.leave("甲")
+    courier.close()
     assert pool.cargo  # what is begun is paid
     pool.running.clear()
     pool.work(world.model, world.clock)
-    courier.step()
-    courier.join(station_of(world))
-    courier.step()
-    courier.step()
+    Stepped(pool, station_of(world)).step()
     assert [answer.uid for answer in pool.delivered] == [uid]
     assert [path.stem for path in (world.root / "worker/results").iterdir()] == [uid.partition(".")[2]]
 
@@ -170,23 +155,26 @@ def test_courier_has_a_thread_from_the_first_task_until_it_is_stopped(world: Wor
     assert not courier.is_alive()
 
 
-def test_workspace_whose_disk_refuses_leaves_the_others_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    bad, good = (with_tasks(World(tmp_path / name, NOW, WITH_MODEL), "2026-01-10") for name in "甲乙")
-    pool, refused = PoolInMemory(), station_of(bad, "甲")
-    courier = Stepped(pool, refused, station_of(good, "乙"))
+def test_answer_comes_again_once_the_disk_takes_it(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    with_tasks(world, "2026-01-10")
+    pool, station = PoolInMemory(), station_of(world)
+    courier = Stepped(pool, station)
     courier.step()
+    pool.work(world.model, world.clock)
 
     def refuses(*_: object, **__: object) -> None:
         raise OSError(5, "Input/output error")
 
-    for name in ("beat", "spent_today", "receive", "open", "close_if_idle"):
-        monkeypatch.setattr(refused, name, refuses)
-    for _ in range(4):
-        courier.step()
-        pool.work(good.model, good.clock)
-    assert list((good.root / "worker/results").iterdir())
-    assert bad.events.of("pool_waits")
-    assert not good.events.of("pool_waits")
+    with monkeypatch.context() as disk:
+        for name in ("beat", "spent_today", "receive", "claim", "close_if_idle"):
+            disk.setattr(station, name, refuses)
+        for _ in range(4):
+            courier.step()
+    assert pool.done
+    assert world.events.of("pool_waits")
+    courier.step()
+    assert list((world.root / "worker/results").iterdir())
+    assert not pool.done
 
 
 def test_task_that_needs_more_calls_than_reserved_comes_again_with_more(world: World) -> None:
@@ -211,26 +199,22 @@ def test_task_that_needs_more_calls_than_reserved_comes_again_with_more(world: W
 @pytest.mark.proof
 @pytest.mark.parametrize("seed", range(3))
 def test_nothing_is_lost_in_a_pool_that_forgets_at_every_call(tmp_path: Path, seed: int) -> None:
-    worlds = [World(tmp_path / name, NOW, f"{WITH_MODEL}max_calls_per_day = 40\n") for name in "甲乙"]
+    world = World(tmp_path, NOW, f"{WITH_MODEL}max_calls_per_day = 40\n")
     pool = PoolInMemory(Random(seed), mischief=30)
     made: list[int] = []
     model = ScriptedModel(Random(seed), lambda: None, lambda: made.append(1))
     model.time = "perfect"
-    stations = [station_of(world, name) for world, name in zip(worlds, "甲乙", strict=True)]
-    courier = Stepped(pool, *stations)
-    for world in worlds:
-        with_tasks(world, *(f"2026-01-{day}" for day in range(10, 16)))
+    courier = Stepped(pool, station_of(world))
+    with_tasks(world, *(f"2026-01-{day}" for day in range(10, 16)))
     with without_comparison():
         for _ in range(8):
-            carried(courier, pool, model, worlds[0].clock)
-            for world in worlds:
-                world.round("none")
-    for world in worlds:
-        assert summaries(world) == [f"2026-01-{day}" for day in range(10, 16)]
-        assert len(world.events.of("summarised")) == 6  # none twice
-        assert world.ws.calls.today(world.clock()) <= 40
-        assert not list((world.root / "worker/running").iterdir())
-    assert sum(world.ws.calls.today(world.clock()) for world in worlds) >= len(made)
+            carried(courier, pool, model, world.clock)
+            world.round("none")
+    assert summaries(world) == [f"2026-01-{day}" for day in range(10, 16)]
+    assert len(world.events.of("summarised")) == 6  # none twice
+    assert world.ws.calls.today(world.clock()) <= 40
+    assert not list((world.root / "worker/running").iterdir())
+    assert world.ws.calls.today(world.clock()) >= len(made)
 
 
 @pytest.mark.proof
