@@ -38,7 +38,7 @@ ROOMS: Final = (
     Room("supervisor/query supervisor/index supervisor/recall supervisor/context", most=10_600, goal=8_000),
     Room("supervisor/longterm", most=1_290, goal=950),
     Room("supervisor/conversation supervisor/replies", most=3_020, goal=2_300),
-    Room("supervisor/pool worker/pooled.py worker/crew.py", most=2_355, goal=1_400),
+    Room("supervisor/pool worker/pooled.py worker/crew.py", most=2_170, goal=1_400),
     Room(
         "supervisor/checks/fleet_unit.py supervisor/interfaces/cli/fleet.py",
         most=320,
@@ -49,7 +49,7 @@ ROOMS: Final = (
         most=1_520,
         goal=950,
     ),
-    Room("supervisor/host", most=3_210, goal=2_200),
+    Room("supervisor/host", most=3_200, goal=2_200),
     Room("supervisor/checks", most=3_990, goal=2_100),
     Room("supervisor/importing", most=2_010, goal=1_400),
     Room("supervisor/operations", most=2_440, goal=1_800),
@@ -65,9 +65,9 @@ ROOMS: Final = (
     ),
 )
 #: All rooms together, lines and modules, and the lines of the tests.
-ALL: Final = Room("all", most=66_890, goal=48_000)
+ALL: Final = Room("all", most=66_700, goal=48_000)
 MODULES: Final = Room("modules", most=368, goal=270)
-OF_TESTS: Final = Room("tests", most=78_620, goal=48_000)
+OF_TESTS: Final = Room("tests", most=78_600, goal=48_000)
 
 
 def _lines(path: Path) -> int:
