@@ -123,6 +123,18 @@ def prepare(history: Path, root: Path, layout: str, zone: ZoneInfo, asked_at: st
         sys.exit(f"{root} could not be prepared")
 
 
+def opened(root: Path, settings: dict[str, str], at: str) -> Workspace:
+    """Return the workspace as a supervisor has it at that moment: with its index, its vectors and the model that makes them."""
+    clock = fixed_clock(datetime.fromisoformat(at))
+    ws = open_workspace(root, settings, clock, lasting=True)
+    ws.searcher.refresh()
+    if why := make_vectors(ws, clock)[1]:
+        sys.exit(f"{why}")
+    if ws.meaning and (made := ws.meaning.embedder()):
+        made[0].load()
+    return ws
+
+
 def passages(block: str) -> list[str]:
     """Return the passages that a memory block shows, in its order, without tags, speakers and white space."""
     found: list[str] = []
@@ -305,13 +317,7 @@ def main() -> None:
             if not (root / name).is_dir():
                 prepare(history, root / name, layout, zone, at)
             texts = {one["id"]: one["text"] for one in json.loads(history.read_text(encoding="utf-8"))}
-            clock = fixed_clock(datetime.fromisoformat(at))
-            ws = open_workspace(root / name, settings, clock, lasting=True)  # by meaning too, as in a supervisor
-            ws.searcher.refresh()
-            if why := make_vectors(ws, clock)[1]:
-                sys.exit(f"{why}")
-            if ws.meaning and (made := ws.meaning.embedder()):
-                made[0].load()
+            ws = opened(root / name, settings, at)
             rows += [(one, ask(ws, one, texts)) for one in questions if one["ws"] == name]
         print(f"\nlayout {layout} {' '.join(options.set)}\n\n{table(rows)}", flush=True)
         if not options.root:
