@@ -1,4 +1,4 @@
-"""recalld for LlamaIndex (docs/how-to/use-with-llamaindex.md); needs the extra: `pip install '.[llamaindex]'` in the clone."""
+"""recalld for LlamaIndex (docs/how-to/keep-a-long-conversation.md); needs the extra: `pip install '.[llamaindex]'` in the clone."""
 
 from __future__ import annotations
 

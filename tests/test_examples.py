@@ -31,14 +31,11 @@ HOW_TOS: Final = (
     *("run-as-a-service", "use-a-model", "use-from-your-assistant", "back-up-your-memory"),
     *(
         "keep-a-long-conversation",
-        "use-with-llamaindex",
         "when-something-is-wrong",
         "connect-an-agent",
         "import-what-you-have",
         "run-in-a-container",
         "see-what-it-remembers",
-        "talk-to-it",
-        "put-memory-before-a-model-server",
         "forget",
         "install",
         "a-pool-of-workers",  # its commands are run with a Redis, by tests/pool/test_how_to.py
