@@ -60,14 +60,14 @@ def test_readme_names_only_existing_commands_and_scripts(text):
     assert all(os.access(ROOT / script, os.X_OK) for script in scripts)
 
 
-@BOTH
-def test_readme_tree_shows_everything_in_a_workspace(text, tmp_path):
+def test_protocol_tree_shows_everything_in_a_workspace(tmp_path):
     from recalld.supervisor.protocol.making import make_workspace
     from recalld.supervisor.workspace import open_workspace
 
     make_workspace(tmp_path, {})
     open_workspace(tmp_path, {}, None).prepare()
-    tree = text.partition("    workspace/\n")[2].partition("\n\n")[0]
+    page = (ROOT / "docs/reference/protocol.md").read_text(encoding="utf-8")
+    tree = page.partition("    workspace/\n")[2].partition("\n\n")[0]
     named = [name.rstrip("/").partition("/")[0] for name in re.findall(r"^    [├└]── (\S+)", tree, re.MULTILINE)]
     assert set(os.listdir(tmp_path)) - set(named) == set()
 
