@@ -31,7 +31,7 @@ class Room(NamedTuple):
 ROOMS: Final = (
     Room("supervisor/text", most=2_840, goal=2_300),
     Room("supervisor/storage", most=2_730, goal=1_900),
-    Room("supervisor/protocol", most=5_300, goal=4_100),
+    Room("supervisor/protocol", most=5_320, goal=4_100),
     Room("supervisor/archive", most=5_010, goal=3_900),
     Room("supervisor/extracts", most=1_090, goal=950),
     Room("supervisor/summaries", most=2_360, goal=1_850),

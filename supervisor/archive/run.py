@@ -47,6 +47,7 @@ def archive(
     everything: bool,
     control: Control,
     slugs: Slugs | None = None,
+    language: str = "en",
 ) -> int:
     """Write the un-written messages, without open questions unless *everything*, to new dated files; returns how many."""
     # gather
@@ -67,7 +68,7 @@ def archive(
         if control.should_stop():
             break
         blocks = [attachments.keep_of(block) for block in file.blocks]
-        data = render_dated(file.day, settings.timezone, settings.zone, now, blocks)
+        data = render_dated(file.day, settings.timezone, settings.zone, now, blocks, language)
         try:
             memory.write_dated(file.name, data)
         except FileExistsError:

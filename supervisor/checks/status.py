@@ -168,9 +168,9 @@ def _is_spared(ws: Workspace, job: SummaryJob, present: Collection[str], summari
 
 def _as_written(ws: Workspace, days: Sequence[DayFile], now: datetime) -> Iterator[MemoryFile]:
     """Yield the dated files of *days*, as they will be when the same run submits summaries."""
-    settings = ws.config.archive
+    settings, language = ws.config.archive, ws.config.language
     for day in days:
-        size = len(render_dated(day.day, settings.timezone, settings.zone, now, day.blocks))
+        size = len(render_dated(day.day, settings.timezone, settings.zone, now, day.blocks, language))
         yield MemoryFile(
             name=day.name, digest="", day=day.day, count=len(day.blocks), size=size, ours=True, original=False, created=now
         )

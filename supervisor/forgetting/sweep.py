@@ -9,12 +9,16 @@ leaves an unfinished act, and its words where they still stand; the next round g
 from __future__ import annotations
 
 import stat as modes
+from datetime import UTC
 from typing import TYPE_CHECKING, Final
 from zlib import crc32
 
-from ..protocol.paths import day_of_name
+from ..archive.journal import SeenJournal
+from ..archive.tombstones import Tombstones
+from ..protocol.paths import WorkspacePaths, day_of_name
 from ..storage.noting import note, noting
 from ..storage.texts import Text, msgid
+from ..workspace import open_workspace
 from .aim import Aim
 from .derived import forget_made, forget_tables
 from .sources import forget_sources
@@ -28,6 +32,8 @@ if TYPE_CHECKING:
 
     from ..archive.tombstones import Act
     from ..protocol.message import Key
+    from ..storage.clock import Clock
+    from ..storage.files import Files
     from ..workspace import Workspace
     from .wanted import Standing, Wanted
 
@@ -131,6 +137,33 @@ def sweep(ws: Workspace, now: datetime) -> int:
         ws.events.emit("forgotten", **counts)
         note("forgotten", **counts, **({"by": one.by} if one.by else {}))
     return len(unfinished)
+
+
+def forget_in(folder: Path, known: Path, files: Files, environ: Mapping[str, str], clock: Clock) -> bool:
+    """
+    Take out of the unpacked *folder* what was forgotten in the workspace *known*.
+
+    Return whether that is known at all: False where *known* is no workspace, or that of another memory.
+    """
+    theirs = Tombstones(files, WorkspacePaths(known))
+    mine = Tombstones(files, WorkspacePaths(folder))
+    if not files.disk.stat(WorkspacePaths(known).state) or not mine.is_of(theirs) or not _are_one(folder, known, files):
+        return False
+    if mine.merge(theirs):
+        ws = open_workspace(folder, environ, clock)
+        ws.prepare()
+        ws.journal.refresh()
+        sweep(ws, clock())
+    return True
+
+
+def _are_one(folder: Path, known: Path, files: Files) -> bool:
+    """Return whether the folder holds no message, or one that *known* knows or has forgotten: it is a state of that memory."""
+    mine, theirs = (SeenJournal(files, WorkspacePaths(root), UTC) for root in (folder, known))
+    mine.refresh()
+    theirs.refresh()
+    there, keys = theirs.written.keys() | theirs.unwritten.keys(), mine.written.keys() | mine.unwritten.keys()
+    return not keys or not keys.isdisjoint(there) or any(map(theirs.tombstones.has_key, keys))
 
 
 def has_returned(ws: Workspace) -> bool:

@@ -70,6 +70,7 @@ def archive(ws: Workspace, now: datetime, control: Control = UNLIMITED, *, every
         everything=everything,
         control=control,
         slugs=ws.slugs,
+        language=ws.config.language,
     )
 
 

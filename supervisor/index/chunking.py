@@ -22,6 +22,7 @@ from ..protocol.marks import is_shared, without_pin
 from ..protocol.parts import only_results
 from ..protocol.summary_file import MARKER, without_sources
 from ..storage.clock import local_day
+from ..text.language import ROLES
 from ..text.lazy_re import lazy_re
 from ..text.record import record
 from .hit import Passage
@@ -46,14 +47,7 @@ _RULE: Final = lazy_re(r"\s*(?:[-*_=]\s*){3,}|\s*<!--.*-->\s*|\s*\|?[\s:|-]*-[\s
 _FENCE: Final = lazy_re(r"\s*(`{3,}|~{3,})(.*)")
 #: What may follow the fence that opens code and is no text: its language.
 _LANGUAGE: Final = lazy_re(r"[ \t]*[\w+#.-]{0,20}[ \t]*", re.ASCII)
-_SPEAKERS: Final = {
-    "user": "user",
-    "assistant": "assistant",
-    "system": "system",
-    "tool": "tool",
-    "agent": "assistant",
-    "teller": "assistant",
-}
+_SPEAKERS: Final = {**{role: role for role in ROLES}, "agent": "assistant", "teller": "assistant"}
 _CHINESE_SPEAKERS: Final = {"用户": "user", "我": "user", "助手": "assistant", "助理": "assistant"}
 _SAID: Final = lazy_re(
     r"(?:\**\[?(?:[01]?\d|2[0-3])[:：][0-5]\d(?:[:：][0-5]\d)?\]?\**\s*)?"

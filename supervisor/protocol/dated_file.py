@@ -2,8 +2,7 @@
 The format of a dated file, `memory/2026-01-28-deploy.md`: messages of one day, verbatim; parsing returns the same messages.
 
 Each message is a block: a comment line with its other fields as JSON, a line with local time, role and the speaker's name, the
-text exactly as written, and a line for each picture, file and call of a tool. A text that Markdown would hide or change is put
-in a fence longer than any fence in it; a text that Markdown can't hold is written as a JSON string. To delete a block is to
+text exactly as written, and a line for each picture, file and call of a tool (`parts`). To delete a block is to
 delete that memory. Source: docs/reference/protocol.md, 4.
 """
 
@@ -18,10 +17,11 @@ from typing import TYPE_CHECKING, Any, Final
 
 from ..storage.clock import find_zone, from_wire, local, to_wire
 from ..storage.errors import BadConfig
+from ..text.language import ROLES
 from ..text.lazy_re import lazy_re
 from ..text.llm_output import after_thoughts
 from ..text.record import record
-from .frontmatter import DATED_FORMAT, FORMAT, number_in, read_head, render_head
+from .frontmatter import DATED_FORMAT, FORMAT, SPEAKERS_FORMAT, number_in, read_head, render_head
 from .message import (
     OUR_FIELDS,
     Key,
@@ -32,7 +32,7 @@ from .message import (
     text_field_of,
     why_undated,
 )
-from .parts import LINE, file_lines, speaker_of, tool_lines
+from .parts import UNWRITABLE, file_lines, is_code, parse_words, render_words, speaker_of, tool_lines, without_lines
 
 if TYPE_CHECKING:
     from datetime import date, datetime, tzinfo
@@ -46,14 +46,6 @@ _DIGEST: Final = 16
 _MARK: Final = lazy_re(r"^<!-- (\{.*\}) -->\n+\*\*(?:\d\d:\d\d) ([^\n]*)\*\*\n+", re.MULTILINE)
 #: What may be left of messages whose words were deleted: their comments, and the lines with time and speaker.
 _WORDLESS: Final = lazy_re(r"<!--.*?-->|^\*\*\d\d:\d\d [^\n]*\*\*$", re.MULTILINE | re.DOTALL)
-_FENCED: Final = lazy_re(r"(`{3,})(json)?\n(.*)\n\1\n*", re.DOTALL)
-#: Characters that Markdown can't hold, or that an editor would change: control characters, CR, lone surrogates, a BOM.
-_UNWRITABLE: Final = lazy_re("[\x00-\x08\x0b-\x1f\x7f\ud800-\udfff\ufeff\ufffe\uffff]")
-#: A line that would be parsed as the head of another block, even inside a fence.
-_FORGED: Final = lazy_re(r"^<!-- \{", re.MULTILINE)
-#: A line that would hide the text after it or imitate another speaker: HTML, a line like those of a block, a fence.
-_UNPLAIN: Final = lazy_re(r"^[ \t]{0,3}(?:<[A-Za-z!?/]|\*\*\d\d:\d\d |`{3}|~{3})", re.MULTILINE)
-_FENCE: Final = lazy_re(r"^ {0,3}(`{3,}|~{3,})([^`\n]*)$", re.MULTILINE)
 #: From so many bytes on a dated file may hold base64 that is worth taking out.
 _LARGE_BYTES: Final = 1_000_000
 #: A session in the head of a message, and the objects that a head has where no field of the message is one.
@@ -66,9 +58,10 @@ _COMMENT: Final = lazy_re(rb"^<!-- \{[^\n]*", re.MULTILINE)
 _TORN: Final = lazy_re(rb"\n<!-- \{[^\n]*\} -->\s*(?:\*\*\d\d:\d\d [^\n]*\*\*\s*)?\Z")
 #: Behind a quote or a comma, never behind a backslash: what is left is JSON.
 _BASE64: Final = lazy_re(rb"(?<=[\",])[A-Za-z0-9+/_-]{1000,}={0,2}")
-#: How the line of a call of a tool begins.
-_CALL: Final = "(call"
 _SHOWN_ROLE: Final = lazy_re(r"[a-z][a-z_-]{0,31}")
+#: The roles as a new file has them in Chinese; every file is read in both languages.
+_CHINESE: Final = {**ROLES, "other": "其他"}
+_OF_CHINESE: Final = {shown: role for role, shown in _CHINESE.items()}
 
 
 @record
@@ -120,7 +113,7 @@ class Block:
     def shown(self) -> str:
         """The words, and a line for each picture, file and call of a tool: what is found and quoted."""
         # the line of a result says only to which call it belongs
-        calls = (line for line in tool_lines(self.fields) if line.startswith(_CALL))
+        calls = (line for line in tool_lines(self.fields) if line.startswith("(call"))
         return "\n".join(filter(None, (self.words, *file_lines(self.fields), *calls)))
 
     @property
@@ -162,18 +155,22 @@ def block_of(message: Message, *, revision: bool = False) -> Block:
     found = message.raw.get("createdAt")
     if found != to_wire(message.created_at):
         others["createdAt"] = found
-    if not revision:
-        return Block(message.id, message.role, message.text, message.created_at, others, text_field)
-    identity = f"{message.id}~{message.text_digest[:REVISION]}"
-    return Block(identity, message.role, message.text, message.created_at, others, text_field, message.id)
+    identity, of = (f"{message.id}~{message.text_digest[:REVISION]}", message.id) if revision else (message.id, "")
+    return Block(identity, message.role, message.text, message.created_at, others, text_field, of)
 
 
-def render_dated(period: date, zone_name: str, zone: tzinfo, created: datetime, blocks: Sequence[Block]) -> bytes:
-    """Return the bytes of the whole file, in UTF-8; in the first format if that is enough, so that older programs read it."""
-    body = "\n" + "\n".join(_render_block(block, zone) for block in blocks)
+def render_dated(
+    period: date, zone_name: str, zone: tzinfo, created: datetime, blocks: Sequence[Block], language: str = "en"
+) -> bytes:
+    """
+    Return the bytes of the whole file, in UTF-8; its roles are in Chinese where the language that is set is "zh".
+
+    It has the first format that is enough for it, so that older programs read it.
+    """
+    body = "\n" + "\n".join(_render_block(block, zone, language) for block in blocks)
     head = render_head(
         {
-            "recalld": str(DATED_FORMAT if any(block.speaker or block.lines for block in blocks) else FORMAT),
+            "recalld": str(_format_of(blocks, language)),
             "kind": "dated",
             "period": period.isoformat(),
             "zone": zone_name,
@@ -183,6 +180,12 @@ def render_dated(period: date, zone_name: str, zone: tzinfo, created: datetime, 
         },
     )
     return (head + body).encode()
+
+
+def _format_of(blocks: Sequence[Block], language: str) -> int:
+    if language == "zh" or any(is_code(block.text) for block in blocks):
+        return DATED_FORMAT
+    return SPEAKERS_FORMAT if any(block.speaker or block.lines for block in blocks) else FORMAT
 
 
 def sessions_in(data: bytes) -> frozenset[str]:
@@ -303,7 +306,7 @@ def _head_and_body(data: bytes, path: Path) -> tuple[dict[str, str], str]:
     return read_head(data.decode("utf-8-sig", "replace").replace("\r\n", "\n"), path)
 
 
-def _render_block(block: Block, zone: tzinfo) -> str:
+def _render_block(block: Block, zone: tzinfo, language: str) -> str:
     about: dict[str, Any] = {"id": block.id, "createdAt": to_wire(block.created_at)}
     if block.revision_of:
         about["of"] = block.revision_of
@@ -313,44 +316,19 @@ def _render_block(block: Block, zone: tzinfo) -> str:
         about["fields"] = dict(block.fields)
     if lines := block.lines:
         about["lines"] = len(lines)
+    if is_code(block.text):
+        about["code"] = True
     # subtle: `>` is escaped, so that no field can end the comment
     comment = json.dumps(about, ensure_ascii=False, allow_nan=False)
-    if _UNWRITABLE.search(comment):
+    if UNWRITABLE.search(comment):
         comment = json.dumps(about, allow_nan=False).replace("\x7f", "\\u007f")
     comment = comment.replace(">", "\\u003e")
     shown = block.role if _SHOWN_ROLE.fullmatch(block.role) else "other"
+    shown = _CHINESE.get(shown, shown) if language == "zh" else shown
     head = f"{local(block.created_at, zone):%H:%M} {' · '.join(filter(None, (shown, block.speaker)))}"
-    paragraphs = [_render_text(block.text)] if block.text or not lines else []
+    paragraphs = [render_words(block.text)] if block.text or not lines else []
     paragraphs += ["".join(f"{line}\n" for line in lines)] if lines else []
     return f"<!-- {comment} -->\n**{head}**\n\n" + "\n".join(paragraphs)
-
-
-def _render_text(text: str) -> str:
-    """Return the text as Markdown: plain where that is parsed unchanged and hides nothing below it, else fenced or as JSON."""
-    if _UNWRITABLE.search(text) or _FORGED.search(text):
-        return f"```json\n{json.dumps(text)}\n```\n".replace("\x7f", "\\u007f")
-    if text and text == text.strip() and not _needs_fence(text):
-        return f"{text}\n"
-    longest = max((len(run) for run in re.findall(r"`+", text)), default=0)
-    fence = "`" * max(3, longest + 1)
-    return f"{fence}\n{text}\n{fence}\n"
-
-
-def _needs_fence(text: str) -> bool:
-    """Return whether the text begins like a fence, leaves a fence open, or has a line that hides or imitates others."""
-    if re.match(r"[`~]{3}", text):
-        return True
-    outside, fence = [], ""
-    for line in text.split("\n"):
-        match = _FENCE.match(line)
-        if fence:
-            if match and match[1].startswith(fence) and not match[2].strip():
-                fence = ""
-        elif match:
-            fence = match[1]
-        else:
-            outside.append(line)
-    return bool(fence) or bool(_UNPLAIN.search("\n".join(outside)))
 
 
 def marks_in(body: str) -> list[re.Match[str]]:
@@ -366,32 +344,12 @@ def block_at(mark: re.Match[str], markdown: str) -> Block | None:
         created_at = from_wire(about["createdAt"])
         identity, text_field = str(about["id"]), str(about.get("words", "text"))
         revision_of = str(about.get("of", ""))
-        text = _parse_text(_without_lines(markdown, int(about.get("lines", 0))))
+        markdown = without_lines(markdown, int(about.get("lines", 0)))
+        text = markdown.strip("\n") if about.get("code") is True else parse_words(markdown)
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
         return None
-    role = str(fields.get("role", mark[2].partition(" · ")[0]))
+    shown = mark[2].partition(" · ")[0]
+    role = str(fields.get("role", _OF_CHINESE.get(shown, shown)))
     if role_of(role) != role:
         fields["role"] = role  # as found, also where an older recalld did not know what it means
     return Block(identity, role_of(role), text, created_at, fields, text_field, revision_of)
-
-
-def _without_lines(markdown: str, most: int) -> str:
-    """Return a block without up to *most* lines at its end that `parts` made; a person may have deleted some."""
-    for _ in range(most):
-        before, _, last = markdown.rstrip("\n").rpartition("\n")
-        if not LINE.fullmatch(last):
-            break
-        markdown = f"{before}\n" if before else ""
-    return markdown
-
-
-def _parse_text(markdown: str) -> str:
-    fenced = _FENCED.fullmatch(markdown)
-    if not fenced:
-        return markdown.strip("\n")
-    if fenced[2]:
-        text = json.loads(fenced[3])
-        if not isinstance(text, str):
-            raise ValueError("the text is not a string")
-        return text
-    return fenced[3]

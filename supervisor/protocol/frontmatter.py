@@ -17,8 +17,10 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 FORMAT: Final = 1
-#: Of dated files that have names of speakers, or lines of pictures, files and tools; the others have the first format.
-DATED_FORMAT: Final = 2
+#: Of dated files: the second has names of speakers, or lines of pictures, files and tools; the third has roles in Chinese, or a
+#: message that is one code block. The others have the first format.
+SPEAKERS_FORMAT: Final = 2
+DATED_FORMAT: Final = 3
 _HEAD: Final = lazy_re(r"\A\ufeff?---\r?\n((?:[^\n]*\n)+?)---\r?\n")
 #: A head ends within so many characters, with all that a person has added.
 _MOST_CHARS: Final = 16_000

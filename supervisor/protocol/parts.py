@@ -6,12 +6,13 @@ The parts of a message that are no words, as lines for a person: pictures and fi
     (result of call_7)
 
 Each is one line, at the end of the message's block in a dated file (docs/reference/protocol.md, 4.2). The words themselves stay
-as they are.
+as they are: plain where Markdown shows them so and hides nothing below them, else in a fence, or as JSON.
 """
 
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
@@ -25,6 +26,15 @@ if TYPE_CHECKING:
 
     from .message import Message
 
+#: Words in a fence of ours.
+_FENCED: Final = lazy_re(r"(`{3,})(json)?\n(.*)\n\1\n*", re.DOTALL)
+#: Characters that Markdown can't hold, or that an editor would change: control characters, CR, lone surrogates, a BOM.
+UNWRITABLE: Final = lazy_re("[\x00-\x08\x0b-\x1f\x7f\ud800-\udfff\ufeff\ufffe\uffff]")
+#: A line that would be parsed as the head of another block, even inside a fence.
+_FORGED: Final = lazy_re(r"^<!-- \{", re.MULTILINE)
+#: A line that would hide the text after it or imitate another speaker: HTML, a line like those of a block, a fence.
+_UNPLAIN: Final = lazy_re(r"^[ \t]{0,3}(?:<[A-Za-z!?/]|\*\*\d\d:\d\d |`{3}|~{3})", re.MULTILINE)
+_FENCE: Final = lazy_re(r"^ {0,3}(`{3,}|~{3,})([^`\n]*)$", re.MULTILINE)
 #: Every line that this module makes.
 LINE: Final = lazy_re(r"\((?:image|audio|video|file|call|result)\b[^\n]*\)")
 #: Characters of a name, a link and a call's arguments that are shown.
@@ -199,3 +209,57 @@ def _plain(text: str, chars: int) -> str:
     """Return the text on one line, without what Markdown would take for HTML, cut to *chars* characters."""
     line = " ".join(_UNSHOWN.sub(" ", text).split()).replace("<", "\\<")
     return line if len(line) <= chars else f"{line[:chars].rstrip()}…"
+
+
+def without_lines(markdown: str, most: int) -> str:
+    """Return the rest of a block without up to *most* lines of parts at its end; a person may have deleted some."""
+    for _ in range(most):
+        before, _, last = markdown.rstrip("\n").rpartition("\n")
+        if not LINE.fullmatch(last):
+            break
+        markdown = f"{before}\n" if before else ""
+    return markdown
+
+
+def render_words(text: str) -> str:
+    """Return the text as Markdown: plain where that can be, else in a fence, or as JSON."""
+    if _is_plain(text):
+        return f"{text}\n"
+    if UNWRITABLE.search(text) or _FORGED.search(text):
+        return f"```json\n{json.dumps(text)}\n```\n".replace("\x7f", "\\u007f")
+    longest = max((len(run) for run in re.findall(r"`+", text)), default=0)
+    fence = "`" * max(3, longest + 1)
+    return f"{fence}\n{text}\n{fence}\n"
+
+
+def is_code(text: str) -> bool:
+    """True if the text is written as it is but looks like words in a fence of ours: the comment says that it is code."""
+    return bool(_FENCED.fullmatch(text)) and _is_plain(text)
+
+
+def _is_plain(text: str) -> bool:
+    """True if the text is parsed unchanged, leaves no fence open, and has no line that hides or imitates others."""
+    if not text or text != text.strip() or UNWRITABLE.search(text) or _FORGED.search(text):
+        return False
+    outside, fence = [], ""
+    for line in text.split("\n"):
+        match = _FENCE.match(line)
+        if fence:
+            if match and match[1].startswith(fence) and not match[2].strip():
+                fence = ""
+        elif match:
+            fence = match[1]
+        else:
+            outside.append(line)
+    return not fence and not _UNPLAIN.search("\n".join(outside))
+
+
+def parse_words(markdown: str) -> str:
+    """Return the words that `render_words` wrote."""
+    fenced = _FENCED.fullmatch(markdown)
+    if not fenced:
+        return markdown.strip("\n")
+    text = json.loads(fenced[3]) if fenced[2] else fenced[3]
+    if not isinstance(text, str):
+        raise ValueError("the text is not a string")  # noqa: TRY004 - every fault of a block is one kind
+    return text

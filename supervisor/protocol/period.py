@@ -7,10 +7,7 @@ from dataclasses import dataclass
 from datetime import date, timedelta
 from typing import Final, Literal
 
-from ..text.lazy_re import lazy_re
-
 RECENT_DAYS: Final = 5  # calendar days; docs/reference/protocol.md, 3.4
-_GROUP: Final = lazy_re(r"(?:day-(\d{4}-\d{2}-\d{2})|month-(\d{4}-\d{2}))")
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -60,8 +57,8 @@ def read_period(label: str) -> Period | None:
 
 def period_of_group(group: str) -> Period | None:
     """Return the period of a group's name; None for any other name."""
-    match = _GROUP.fullmatch(group)
-    return read_period(match[1] or match[2]) if match else None
+    period = read_period(group.partition("-")[2])
+    return period if period and period.group == group else None
 
 
 def summary_period(of: date, today: date, recent_days: int = RECENT_DAYS) -> Period | None:

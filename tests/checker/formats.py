@@ -18,6 +18,7 @@ from zoneinfo import ZoneInfo
 _BLOCK = re.compile(r"^<!-- \{", re.MULTILINE)
 _SOURCE = re.compile(r"^- (.+) · ([0-9]+) · ([0-9a-f]{16})$", re.MULTILINE)
 EDITED = "<!-- recalld: below this line stands newer machine text"
+_CHINESE = {"用户": "user", "助手": "assistant", "系统": "system", "工具": "tool", "其他": "other"}
 _MADE_FROM = "<!-- recalld: made from -->\n"
 
 
@@ -132,11 +133,12 @@ def _words_of(piece: str) -> Words:
     shown = re.fullmatch(r"\*\*[0-9]{2}:[0-9]{2} (.*)\*\*", line)
     if not shown or blank:
         raise Unreadable(f"{about['id']} has the line {line[:60]!r}")
-    text = _text_of(_without_parts(rest, about.get("lines", 0)))
+    rest = _without_parts(rest, about.get("lines", 0))
+    text = rest.strip("\n") if about.get("code") else _text_of(rest)
     stem, tilde, suffix = about["id"].rpartition("~")
     digest = hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
     revision = bool(tilde) and len(suffix) == 8 and digest.startswith(suffix)
-    role = str(about.get("role", shown[1].split(" · ")[0]))
+    role = str(about.get("role", _CHINESE.get(role := shown[1].split(" · ")[0], role)))
     return Words(stem if revision else about["id"], role, text, about["createdAt"], "createdAtFound" in about)
 
 
@@ -150,15 +152,13 @@ def _without_parts(rest: str, count: int) -> str:
 
 
 def _text_of(rest: str) -> str:
-    rest = rest.rstrip("\n")
-    ticks = re.match(r"`{3,}", rest)
-    if not ticks:
-        return rest.lstrip("\n")
+    rest = rest.strip("\n")
     first, *inner = rest.split("\n")
-    if len(inner) < 1 or inner[-1] != ticks[0]:
-        raise Unreadable("words begin with a fence that does not end")
+    ours = re.fullmatch(r"(`{3,})(json)?", first)
+    if not ours or not inner or inner[-1] != ours[1]:
+        return rest  # words that begin with code of their own
     held = "\n".join(inner[:-1])
-    return str(json.loads(held)) if first == f"{ticks[0]}json" else held
+    return str(json.loads(held)) if ours[2] else held
 
 
 @lru_cache(maxsize=4096)

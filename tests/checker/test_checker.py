@@ -398,12 +398,13 @@ def test_checker_reports_modes_that_let_others_read() -> None:
         st.text(alphabet=st.sampled_from("`~ \n#*<!->a你\r\0\ud800\ufeff") | st.characters(), max_size=40),
         min_size=1,
         max_size=4,
-    )
+    ),
+    st.sampled_from(["en", "zh"]),
 )
-def test_read_dated_returns_the_texts_that_render_dated_wrote(texts: list[str]) -> None:
+def test_read_dated_returns_the_texts_that_render_dated_wrote(texts: list[str], language: str) -> None:
     at = datetime(2026, 1, 28, 4, tzinfo=UTC)
     blocks = [Block(f"号{n}", "user", text, at, {"备注": text}) for n, text in enumerate(texts)]
-    found = read_dated(render_dated(at.date(), "Asia/Shanghai", ZoneInfo("Asia/Shanghai"), at, blocks))
+    found = read_dated(render_dated(at.date(), "Asia/Shanghai", ZoneInfo("Asia/Shanghai"), at, blocks, language))
     assert found
     assert [(one.id, one.text) for one in found.words] == [(block.id, block.text) for block in blocks]
 

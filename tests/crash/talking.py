@@ -33,10 +33,12 @@ MODEL = (("RECALLD_LLM_MODEL", "小模型"), ("RECALLD_SUMMARIZE_LEAST", "0"))
 class Archive(Workload):
     """A first talk of three days goes to its dated files; one day is old already. Two doors: the command, and the lock."""
 
+    settings: ClassVar = (("RECALLD_LANGUAGE", "zh"),)
+
     def happen(self, life: Program) -> None:
         life.say("一", "明天部署 v2 到生产环境。", "2026-01-27T02:00:00.000Z")
         life.say("二", "记住了。\n\n```\nv2\n", "2026-01-27T02:00:05.000Z", "assistant")
-        life.say_under_lock("三", "今天部署好了。", "2026-01-28T02:00:00.000Z", session="终端")
+        life.say_under_lock("三", "```\n今天部署好了。\n```", "2026-01-28T02:00:00.000Z", session="终端")
         life.say_under_lock("四", "上周三说过的话。", "2026-01-21T02:00:00.000Z")
 
 

@@ -14,7 +14,7 @@ from recalld.supervisor.checks.check import Look
 from recalld.supervisor.checks.incoming import forgetting
 from recalld.supervisor.checks.table import account
 from recalld.supervisor.forgetting import sweep
-from recalld.supervisor.forgetting.restored import forget_in
+from recalld.supervisor.forgetting.sweep import forget_in
 from recalld.supervisor.forgetting.wanted import wanted
 from recalld.supervisor.host.last_night import remember_backup
 from recalld.supervisor.operations import forget as operations

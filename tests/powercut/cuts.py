@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
     from tests.checker.checker import Acked
 
-ENVIRON: Final = forked.plain_environ(**HURRY)
+ENVIRON: Final = forked.plain_environ(**HURRY, RECALLD_LANGUAGE="zh")
 _ZONE: Final = HURRY["RECALLD_ARCHIVE_TIMEZONE"]
 _LONGEST_S: Final = 0.6
 

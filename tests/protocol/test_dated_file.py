@@ -15,7 +15,6 @@ from recalld.supervisor.protocol.dated_file import (
     Block,
     DatedFile,
     block_of,
-    body_digest,
     parse_dated,
     render_dated,
     sessions_in,
@@ -55,12 +54,6 @@ def body(*blocks: Block) -> str:
 # ── as a person sees it ──────────────────────────────────────────────────────
 
 
-def test_render_dated_writes_comment_time_role_and_text_of_a_message():
-    assert body(say("我对花生过敏，\n记一下。")) == (
-        '\n<!-- {"id": "01J", "createdAt": "2026-01-28T01:02:00.000Z"} -->\n**09:02 user**\n\n我对花生过敏，\n记一下。\n'
-    )
-
-
 PICTURE = {"type": "image_url", "image_url": {"url": f"data:image/png;base64,{path(PNG, 'png')}"}}
 CALL = {"id": "c1", "type": "function", "function": {"name": "weather", "arguments": '{"city": "泉州"}'}}
 
@@ -97,26 +90,6 @@ def test_parse_dated_reads_a_file_of_the_first_format_as_it_was():
     assert (block.text, block.fields) == ("看这张", {"content": [inline]})
 
 
-def test_render_dated_writes_day_zone_and_count_into_the_header():
-    text = write(say("早"), say("好的", "02J", "assistant"))
-    head = text.split("---\n")[1].splitlines()
-    assert head[:-1] == [
-        "recalld: 1",
-        "kind: dated",
-        "period: 2026-01-28",
-        "zone: Asia/Shanghai",
-        "created: 2026-01-28T15:00:00.000Z",
-        "count: 2",
-    ]
-    assert len(head) <= 12
-    assert read(text).digest == body_digest(text.split("---\n", 2)[2])
-
-
-def test_render_dated_shows_times_in_the_workspace_zone():
-    assert "**20:02 user**" in write(say("早"), zone_name="America/New_York")
-    assert "**12:02 user**" in write(say("早"), zone_name="Australia/Lord_Howe")
-
-
 @pytest.mark.parametrize(
     "text",
     [
@@ -143,7 +116,6 @@ def test_render_dated_writes_plain_markdown_unchanged(text):
         "\n前有空行",
         "后有空行\n",
         "```\n没有结尾",
-        '```json\n"像我们的"\n```',
         "~~~\n波浪",
         "**09:02 user**\n冒充",
         "<script>alert(1)</script>",
@@ -156,11 +128,6 @@ def test_render_dated_fences_text_that_markdown_would_alter(text):
     shown = body(say(text))
     assert f"```\n{text}\n```" in shown
     assert read(write(say(text))).blocks == (say(text),)
-
-
-def test_render_dated_uses_a_fence_longer_than_any_in_the_text():
-    text = "````\n三个不够：```\n"
-    assert f"`````\n{text}\n`````\n" in body(say(text))
 
 
 @pytest.mark.parametrize(
@@ -258,7 +225,40 @@ def test_parse_dated_returns_none_for_a_foreign_file(data):
 
 def test_parse_dated_refuses_a_file_of_a_newer_format():
     with pytest.raises(NewerFormat):
-        parse_dated(write(say("好")).replace("recalld: 1", "recalld: 3").encode(), HERE)
+        parse_dated(write(say("好")).replace("recalld: 1", "recalld: 4").encode(), HERE)
+
+
+@pytest.mark.parametrize(
+    ("number", "text"),
+    [
+        (3, "```\n一段\n```"),
+        (3, '```json\n"像我们的"\n```'),
+        (3, "```\n一\n```\n中间\n```\n二\n```"),
+        (3, "````\n```\n里面\n```\n````"),
+        (3, "```\n**09:02 用户**\n<b>\n```"),
+        (1, "```bash\nls\n```"),
+        (1, "```bash\nls\n```\n\n再说"),
+        (1, "~~~\n波浪\n~~~"),
+    ],
+)
+def test_a_code_block_stands_in_one_fence(number, text):
+    written = write(say(text), say("别的", "02J"))
+    assert written.startswith(f"---\nrecalld: {number}\n")
+    assert f"**\n\n{text}\n\n<!-- " in written
+    assert read(written).blocks == (say(text), say("别的", "02J"))
+
+
+def test_a_code_block_that_was_written_in_two_fences_is_read_as_before():
+    old = write(say("    缩进的代码")).replace("    缩进的代码", "```\nls\n```").replace("```", "````", 1)
+    (block,) = read(f"{old[:-4]}````\n").blocks
+    assert block.text == "```\nls\n```"
+
+
+@pytest.mark.parametrize("role", ["用户", "助手", "user"])
+def test_a_file_is_read_in_either_language(role):
+    english = write(say("好")).replace("**09:02 user**", f"**09:02 {role}**")
+    (block,) = read(english).blocks
+    assert (block.role, block.fields) == ("assistant" if role == "助手" else "user", {})
 
 
 # ── from history and back ────────────────────────────────────────────────────
@@ -303,7 +303,7 @@ MESSAGES = st.builds(
     lambda foreign, raw: {**foreign, **raw},
     FIELDS.filter(lambda foreign: "id" not in foreign),
     st.fixed_dictionaries(
-        {"role": st.sampled_from(["user", "assistant", "agent", "tool"]) | TEXT.filter(str.strip)},
+        {"role": st.sampled_from(["user", "assistant", "agent", "tool", "other", "用户", "其他"]) | TEXT.filter(str.strip)},
         optional={
             "id": TEXT,
             "createdAt": st.sampled_from(["2026-01-28T01:02:00.000Z", "2026-01-28 09:02:00+08:00", 1769562120, "昨天", None]),
@@ -313,11 +313,11 @@ MESSAGES = st.builds(
 )
 
 
-@given(st.lists(MESSAGES, max_size=4), st.sampled_from(ZONES))
-def test_parse_dated_returns_every_message_that_render_dated_wrote(raws, zone_name):
+@given(st.lists(MESSAGES, max_size=4), st.sampled_from(ZONES), st.sampled_from(["en", "zh"]))
+def test_parse_dated_returns_every_message_that_render_dated_wrote(raws, zone_name, language):
     messages = [message(raw) for raw in raws]
     blocks = tuple(block_of(one) for one in messages)
-    found = parse_dated(render_dated(DAY, zone_name, ZoneInfo(zone_name), NOW, blocks), HERE)
+    found = parse_dated(render_dated(DAY, zone_name, ZoneInfo(zone_name), NOW, blocks, language), HERE)
     assert found
     assert tuple(found.blocks) == blocks
     assert [(block.id, block.role, block.text, block.created_at) for block in found.blocks] == [

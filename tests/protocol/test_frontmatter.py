@@ -16,14 +16,6 @@ HERE = Path("memory/2026-01-28-nginx.md")
 FIELDS = {"recalld": str(FORMAT), "kind": "dated", "period": "2026-01-28", "zone": "Asia/Shanghai"}
 
 
-def test_render_head_writes_flat_yaml_between_markers():
-    assert render_head(FIELDS) == "---\nrecalld: 1\nkind: dated\nperiod: 2026-01-28\nzone: Asia/Shanghai\n---\n"
-
-
-def test_read_head_returns_fields_and_body():
-    assert read_head(render_head(FIELDS) + "\n花生\n---\n", HERE) == (FIELDS, "\n花生\n---\n")
-
-
 @pytest.mark.parametrize(
     "text",
     [
@@ -78,11 +70,6 @@ def test_read_head_refuses_a_newer_format_and_names_the_file():
 def test_read_head_keeps_unknown_keys_and_values_as_strings():
     fields, _ = read_head("---\nrecalld: 1\nextract: true\ncount: 007\nmood: 好\nwhen: 2026-01-28\n---\n", HERE)
     assert fields == {"recalld": "1", "extract": "true", "count": "007", "mood": "好", "when": "2026-01-28"}
-
-
-def test_read_head_accepts_quoted_values_and_comments():
-    fields, _ = read_head("---\nrecalld: \"1\" # 别动\nkind: dated\nzone: 'Asia/Shanghai'\n---\n", HERE)
-    assert fields == {"recalld": "1", "kind": "dated", "zone": "Asia/Shanghai"}
 
 
 KEYS = st.from_regex(r"[a-z]{1,10}", fullmatch=True).filter(lambda key: key != "recalld")

@@ -73,6 +73,19 @@ def test_render_dated_matches_the_golden_file(golden: Callable[[str, bytes], Non
     assert tuple(found.blocks) == blocks()
 
 
+def test_render_dated_in_chinese_matches_the_golden_file(golden: Callable[[str, bytes], None]):
+    said = (
+        *blocks(),
+        Block("01JK0006", "assistant", "```\nnginx -t\n```", NOW, {"name": "小助手"}),
+        Block("01JK0007", "other", "嘀", NOW, {}),
+    )
+    data = render_dated(date(2026, 1, 28), "Asia/Shanghai", SHANGHAI, NOW, said, "zh")
+    golden("protocol/2026-01-28-nginx.md", data)
+    found = parse_dated(data, HERE)
+    assert found
+    assert tuple(found.blocks) == said
+
+
 def test_render_history_matches_the_golden_file(golden: Callable[[str, bytes], None]):
     one, two, three, *rest = messages()
     unnamed = read_message({"role": "user", "text": "没有编号和时间"}, SHANGHAI)

@@ -126,7 +126,7 @@ def backup_restore(
 
 def _forget_in(call: Call, folder: Path) -> bool:
     """Take out of a restored folder what was forgotten in the workspace of this command; return whether that knows it."""
-    from ...forgetting.restored import forget_in
+    from ...forgetting.sweep import forget_in
     from ...storage.disk import RealDisk
     from ...storage.files import Files
 
