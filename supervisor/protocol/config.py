@@ -234,18 +234,19 @@ _INTRODUCTION: Final = """\
 
 This page is generated from the source: `python -m recalld.supervisor.protocol.config > docs/reference/configuration.md`.
 
-The file `recalld.toml` is in the workspace; a workspace without one uses the defaults. Every key can also be set by an
-environment variable, `RECALLD_<SECTION>_<KEY>` (`RECALLD_RECALL_MAX_HITS=0`; for a key without a section `RECALLD_LANGUAGE`).
-The variable wins over the file. `RECALLD_WORKSPACE` and `RECALLD_NOW` choose the workspace and the clock; they are not keys.
+The file `recalld.toml` is in the workspace; a workspace without one uses the defaults. Every key can also be set by a variable,
+`RECALLD_<SECTION>_<KEY>` (`RECALLD_RECALL_MAX_HITS=0`; without a section `RECALLD_LANGUAGE`), which wins over the file.
 
 * Times: `"500ms"`, `"30s"`, `"10m"`, `"6h"`, `"1.5h"`, `"1d"`; a bare number counts seconds. At most ten years.
 * Sizes: `"10MB"` is 10,000,000 bytes, `"10MiB"` is 10,485,760 (B, KB, MB, GB, KiB, MiB, GiB); a bare number counts bytes.
-* In a variable the items of a list are separated by commas (`RECALLD_ARCHIVE_BACKOFF=10m,30m`); an item with a comma in it can
-  only be set in the file. In a variable true and false may also be written yes, no, on, off, 1, 0.
-* An unknown section, key or variable, or a value that is not allowed, ends the command with one sentence and exit code 78.
-* A running supervisor uses a changed file within two polls; a wrong file is reported and not used (`config_refused`).
+* In a variable commas separate the items of a list (`=10m,30m`); true and false may be yes, no, on, off, 1, 0.
+* A key takes what its default is: a whole number, a number with a point, a time, a size, true or false.
+* An unknown section, key or variable, or a value that is not allowed, ends the command with exit code 78; a running supervisor
+  reports a wrong file (`config_refused`) and does not use it. It uses a changed one within two polls.
 """
 
+#: What the default shows already, in the column "takes".
+_KIND_OF_DEFAULT: Final = lazy_re(r"^a (?:whole number|number|time|size) |^true or false$")
 _BETWEEN: Final = """\
 ## Between keys
 
@@ -275,7 +276,7 @@ def _reference(defaults: Config) -> str:
             parts += [f"\n## {title}\n", f"{_first_line(table)}\n", "| key | default | takes | meaning |"]
             parts += ["|---|---|---|---|"]
             last = section
-        takes = key.kind.allowed.partition(", such as")[0]
+        takes = _KIND_OF_DEFAULT.sub("", key.kind.allowed.partition(", such as")[0])
         parts.append(f"| `{name}` | `{literal(key.default)}` | {takes} | {key.meaning} |")
     return "\n".join(parts) + "\n"
 
