@@ -5,12 +5,14 @@ from __future__ import annotations
 import json
 import os
 import re
+import subprocess
 from dataclasses import asdict
 from datetime import UTC, datetime
 from pathlib import Path
 from zoneinfo import ZoneInfo
 
 import pytest
+import yaml
 
 from recalld.supervisor import events
 from recalld.supervisor.archive.journal import SeenJournal
@@ -357,10 +359,21 @@ def test_decision_docs_are_few_numbered_without_gaps_and_short():
 
 def test_architecture_docs_name_exactly_the_existing_packages():
     text = (ROOT / "docs/architecture.md").read_text(encoding="utf-8")
-    named = re.findall(r"^\| `supervisor/(\w+)/` \|", text, re.MULTILINE)
+    named = re.findall(r"^\| `(\w+)/` \|", text, re.MULTILINE)
     assert sorted(named) == sorted(path.parent.name for path in (ROOT / "supervisor").glob("*/__init__.py"))
     modules = {path.name for path in (ROOT / "supervisor").glob("*.py") if path.name != "__init__.py"}
     assert [name for name in modules if f"`{name}`" not in text] == []
+
+
+def test_architecture_picture_is_the_one_that_the_imports_make():
+    printed = subprocess.run([ROOT / "script/imports", "--print"], check=True, capture_output=True, text=True).stdout
+    assert printed == (ROOT / "docs/architecture.svg").read_text(encoding="utf-8"), "make it again: script/imports"
+
+
+def test_pre_commit_runs_exactly_the_tools_of_the_lint_script():
+    hooks = yaml.safe_load((ROOT / ".pre-commit-config.yaml").read_text(encoding="utf-8"))["repos"][0]["hooks"]
+    lint = re.findall(r'^"\$bin/(\S+)" (.*?)\.?(?: *\|\|)', (ROOT / "script/lint").read_text(encoding="utf-8"), re.MULTILINE)
+    assert [hook["entry"] for hook in hooks] == [f".venv/bin/{tool} {words}".strip() for tool, words in lint]
 
 
 def test_docs_name_only_existing_modules():
