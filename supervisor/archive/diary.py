@@ -111,9 +111,8 @@ class Diary:
     """
     The diary of one workspace, in the language that is set, else in that of most of the newest words when its file is made.
 
-    Its title keeps the language; one that is set later is that of the title and of the lines from then on.
-
-    With `care.diary` off it keeps nothing.
+    Its title keeps the language, also where another one is set later: a file has one language. With `care.diary` off it keeps
+    nothing.
     """
 
     def __init__(self, files: Files, paths: WorkspacePaths, config: Config, history: HistoryStore) -> None:
@@ -166,37 +165,32 @@ class Diary:
         self._is_whole = False
         with self._files.lock(self._paths.state / _LOCK):
             stat = self._files.disk.stat(self._paths.diary)
-            language = self._told_in(stat)
-            before = language
-            if before and self._config.language != "auto":
-                language = self._config.language
-            untold, torn = self._untold(stat, language) if stat and stat.size and language else (b"", 0)
+            is_begun = bool(stat and stat.size)
+            language = self._told_in() if is_begun else self._language(acts)
+            untold, torn = self._untold(stat, language) if stat and is_begun and language else (b"", 0)
             if lines:
                 self._files.make_folder(self._paths.state)
                 self._files.append(self._paths.acts, b"".join(render_json(line) + b"\n" for line in lines))
                 self._cut(self._paths.acts, _MOST_ACTS)
-            if language is None and stat and stat.size:
+            if language is None:
                 return  # somebody else's file of that name is left alone
-            language = language or self._language(acts)
             data = untold + b"".join(self._line(act, language) for act in acts)
-            if stat and stat.size:
-                self._extend(data, torn, (_head(before or language), _head(language)))
+            if is_begun:
+                self._extend(data, torn)
             else:
                 self._files.replace(self._paths.diary, _head(language) + data, self._files.read_stable(self._paths.diary))
         self._is_whole = True
 
-    def _told_in(self, stat: Stat | None) -> Language | None:
-        """Return the language of the diary; None where there is none, or somebody else's file."""
-        head = self._files.disk.read(self._paths.diary)[:_HEAD_BYTES].decode("utf-8-sig", "replace") if stat else ""
+    def _told_in(self) -> Language | None:
+        """Return the language of the diary; None where it is somebody else's file."""
+        head = self._files.disk.read(self._paths.diary)[:_HEAD_BYTES].decode("utf-8-sig", "replace")
         return next((one for one in LANGUAGES if head.startswith(render(Text("# What was done to memory"), one))), None)
 
-    def _extend(self, lines: bytes, torn: int, head: tuple[bytes, bytes]) -> None:
-        """Append the lines, in the place of the *torn* bytes at the end; of the *head*s the second replaces the first."""
-        if torn or (lines and head[0] != head[1]):
+    def _extend(self, lines: bytes, torn: int) -> None:
+        """Append the lines, in the place of the *torn* bytes at the end."""
+        if torn:
             version = self._files.read_stable(self._paths.diary)
             data = version.data if version else b""
-            if data.startswith(head[0]):  # else a person has changed it
-                data = head[1] + data[len(head[0]) :]
             self._files.replace(self._paths.diary, data[: len(data) - torn] + lines, version)
         elif lines:
             self._files.append(self._paths.diary, lines)

@@ -94,19 +94,6 @@ def test_diary_that_begins_with_a_line_is_in_the_language_of_the_line(world: Wor
     assert (world.read("CHANGES.md") or b"").decode().startswith("# 记忆里发生过什么\n")
 
 
-def test_diary_takes_the_language_that_is_set_later_for_what_comes(world: World) -> None:
-    write(world, "住在杭州")
-    before = diary(world)
-    world.reopen(f'language = "zh"\n{WITH_MODEL}')
-    assert diary(world) == before
-    write(world, "养了一只猫")
-    title, *_ = (world.read("CHANGES.md") or b"").decode().split("\n")
-    assert title == "# 记忆里发生过什么"
-    assert diary(world)[:-1] == before
-    assert diary(world)[-1].endswith("memory.md 写入了第 2 行（工具，write）")
-    assert (world.read("CHANGES.md") or b"").decode().count("recalld undo") == 1
-
-
 def test_diary_tells_a_hand_edit_once_and_nothing_of_the_supervisors(world: World) -> None:
     world.write([message("1", "2026-01-10T09:00", "备用钥匙在花盆下面。"), message("2", "2026-01-30T09:00", "好。")])
     world.settle()

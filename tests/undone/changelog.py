@@ -52,12 +52,6 @@ FIXED: Final = (
         "tests/importing/test_names.py::test_import_of_whatsapp_reads_utf8_and_utf16_with_its_mark",
     ),
     Undone(
-        "a key that is there twice is a fault of TOML",
-        'if what == "Cannot overwrite a value" and (key := _KEY.match(place)):',
-        "if False and (key := _KEY.match(place)):",
-        "tests/protocol/test_config.py::test_load_refuses_bad_toml_naming_key_value_and_allowed_values",
-    ),
-    Undone(
         "a receipt that showed a note under its earlier name stays",
         " or (aim.notes.is_in_bytes(version.data) and any(_is_gone(aim, one) for one in shown))",
         "",
