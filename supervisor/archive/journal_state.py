@@ -103,11 +103,12 @@ class JournalState:
             case "written":
                 self._apply_written(value, fields["file"], is_note=bool(fields.get("by")), moved=bool(fields.get("moved")))
             case "left":
-                for one in value:
-                    self._apply_left(one)
+                for identity, digest in value:
+                    self.in_history.pop((str(identity), str(digest)), None)
             case "here":
-                for one in value:
-                    self._apply_here(one)
+                for identity, digest in value:  # behind those before it
+                    self.in_history.pop((str(identity), str(digest)), None)
+                    self.in_history[str(identity), str(digest)] = None
             case "back":
                 self.reinserted.update((str(identity), str(digest)) for identity, digest in value)
             case "known":
@@ -149,22 +150,6 @@ class JournalState:
     def _apply_dropped(self, identity: str, digest: str) -> None:
         self.unwritten.pop((identity, digest), None)
         self.in_history.pop((identity, digest), None)
-
-    def _apply_here(self, one: object) -> None:
-        """Add an id and the digest of its words behind those before it; an older line has the id alone."""
-        identity, digest = (str(part) for part in one) if isinstance(one, list) else (str(one), self._words.get(str(one), ""))
-        if digest:
-            self.in_history.pop((identity, digest), None)
-            self.in_history[identity, digest] = None
-
-    def _apply_left(self, one: object) -> None:
-        """Remove an id with the digest of its words; an older line has the id alone."""
-        if isinstance(one, list):
-            identity, digest = one
-            self.in_history.pop((identity, digest), None)
-        else:
-            for key in [key for key in self.in_history if key[0] == one]:
-                del self.in_history[key]
 
     def _apply_written(self, messages: Any, file: str, *, is_note: bool, moved: bool) -> None:
         if day_of_name(file) is None:
