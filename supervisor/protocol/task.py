@@ -12,7 +12,8 @@ import hashlib
 import json
 import math
 import re
-from dataclasses import asdict, field, replace
+from collections.abc import Callable, Mapping  # noqa: TC003 - the types of tables
+from dataclasses import MISSING, asdict, field, fields, replace
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias, get_args
 
 from ..storage.clock import from_wire, to_wire
@@ -24,7 +25,7 @@ from .message import ATTEMPTS_END
 from .summary_file import Source, can_be_named
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
     from datetime import datetime
 
 VERSION: Final = 1
@@ -37,6 +38,7 @@ _LINE: Final = 200  # characters
 LONGEST_RETRY_S: Final = 86_400
 
 Kind: TypeAlias = Literal["daily-summary", "monthly-summary"]
+Status: TypeAlias = Literal["done", "failed"]
 #: What somebody waits for: a model's answer or an extract for a session, one word of the model, the list of its server.
 AskedKind: TypeAlias = Literal["session-summary", "session-extract", "model-test", "model-list", "reply", "lookup"]
 ASKED_KINDS: Final = get_args(AskedKind)
@@ -100,7 +102,7 @@ class Result:
     """The result of a task. *sources*, *group*, *previous_digest*, *redo* and *attempt* are copied from the task."""
 
     id: str
-    status: Literal["done", "failed"]
+    status: Status
     text: str = ""
     error: str = ""
     reason: Reason | None = None
@@ -182,91 +184,42 @@ def parse_task(data: bytes) -> Task | AskedTask:
     Unknown fields are ignored.
     """
     raw = _object(data, VERSION, ASKED_VERSION, REPLY_VERSION)
-    return _parse_period(raw) if raw["version"] == VERSION else _parse_asked(raw)
-
-
-def _parse_asked(raw: dict[str, Any]) -> AskedTask:
-    messages = _list(raw, "messages")
-    for one in messages:
-        if not isinstance(one, dict):
-            raise ValueError("messages are not objects")  # noqa: TRY004
-        for key in ("role", "content", "createdAt"):
-            _text(one, key)
-        _time(one, "createdAt")
-    return AskedTask(
-        id=_text(raw, "id"),
-        kind=_one_of(raw, "kind", ASKED_KINDS),
-        group=_text(raw, "group", ""),
-        server=_text(raw, "server", ""),
-        prompt=_text(raw, "prompt", ""),
-        messages=tuple(messages),
-        turns=_turns(raw),
-        mark=_text(raw, "mark", ""),
-        created_at=_text(raw, "createdAt", ""),
-        attempt=_number(raw, "attempt", ATTEMPTS_END),
-    )
-
-
-def _parse_period(raw: dict[str, Any]) -> Task:
-    return Task(
-        id=_text(raw, "id"),
-        kind=_one_of(raw, "kind", ("daily-summary", "monthly-summary")),
-        group=_text(raw, "group"),
-        period=_text(raw, "period"),
-        zone=_text(raw, "zone"),
-        sources=_sources(raw),
-        material=_material(raw),
-        previous=_text(raw, "previous", ""),
-        previous_digest=_text(raw, "previousDigest", ""),
-        redo=raw.get("redo") is True,
-        apart=raw.get("apart") is True,
-        priority=_number(raw, "priority"),
-        created_at=_text(raw, "createdAt", ""),
-        attempt=_number(raw, "attempt", ATTEMPTS_END),
-    )
+    return Task(**_fields(Task, raw)) if raw["version"] == VERSION else AskedTask(**_fields(AskedTask, raw))
 
 
 def parse_result(data: bytes) -> Result:
     """Return the parsed result; ValueError with a reason when *data* is not one, NewerVersion as in `parse_task`."""
     raw = _object(data, VERSION)
-    status = _one_of(raw, "status", ("done", "failed"))
+    found = _fields(Result, raw)
     usage = raw.get("usage")
-    return Result(
-        id=_text(raw, "id"),
-        status=status,
-        text=_text(raw, "text", ""),
-        error=restored(_text(raw, "error", ""), raw.get("errorText")),
-        reason=_one_of(raw, "reason", REASONS) if status == "failed" else None,
-        retry_after_s=min(_number(raw, "retryAfterS"), LONGEST_RETRY_S),
-        too_long=raw.get("tooLong") is True,
-        provider=_line(raw, "provider"),
-        model=_line(raw, "model"),
-        prompt=_line(raw, "prompt"),
-        extract=raw.get("extract") is True,
-        joined=raw.get("joined") is True,
-        request=_text(raw, "request", ""),
-        turns=_turns(raw),
-        mark=_text(raw, "mark", ""),
-        usage={str(k): v for k, v in usage.items() if isinstance(v, int)} if isinstance(usage, dict) else {},
-        group=_text(raw, "group", ""),
-        sources=_sources(raw),
-        previous_digest=_text(raw, "previousDigest", ""),
-        redo=raw.get("redo") is True,
-        attempt=_number(raw, "attempt", ATTEMPTS_END),
-        started_at=_time(raw, "startedAt"),
-        completed_at=_time(raw, "completedAt"),
-        duration_ms=_number(raw, "durationMs"),
-    )
+    found |= {
+        "error": restored(found["error"], raw.get("errorText")),
+        "reason": _one_of(raw, "reason", REASONS) if found["status"] == "failed" else None,
+        "retry_after_s": min(found["retry_after_s"], LONGEST_RETRY_S),
+        "prompt": _line(raw, "prompt", False),  # of a task it is the whole text
+        "usage": {str(k): v for k, v in usage.items() if isinstance(v, int)} if isinstance(usage, dict) else {},
+    }
+    return Result(**found)
+
+
+def _fields(kind: type, raw: dict[str, Any]) -> dict[str, Any]:
+    """Return the fields of a record of this *kind*, each read as its name or its type has it; unknown ones are ignored."""
+    found = {}
+    for one in fields(kind):
+        read = _BY_NAME.get(one.name) or _BY_TYPE.get(str(one.type))
+        if read:
+            found[one.name] = read(raw, _wire(one.name), one.default is MISSING)
+    return found
 
 
 def _render(record: Task | AskedTask | Result, version: int) -> bytes:
-    fields = {_wire(key): value for key, value in asdict(record).items() if value is not None}
-    if text := stored(fields.get("error", "")):
-        fields["errorText"] = text
+    found = {_wire(key): value for key, value in asdict(record).items() if value is not None}
+    if text := stored(found.get("error", "")):
+        found["errorText"] = text
     for key in ("tooLong", "joined", "apart", "turns", "mark", "request"):
-        if not fields.get(key):
-            fields.pop(key, None)  # a file without it is read by every version
-    return render_json({"version": version, **fields}) + b"\n"
+        if not found.get(key):
+            found.pop(key, None)  # a file without it is read by every version
+    return render_json({"version": version, **found}) + b"\n"
 
 
 def _wire(key: str) -> str:
@@ -286,47 +239,30 @@ def _object(data: bytes, *versions: int) -> dict[str, Any]:
     return raw
 
 
-def _turns(raw: dict[str, Any]) -> tuple[dict[str, str], ...]:
-    turns = _list(raw, "turns") if "turns" in raw else []
-    for one in turns:
-        if not isinstance(one, dict):
-            raise ValueError("turns are not objects")  # noqa: TRY004
-        for key in ("role", "content"):
-            _text(one, key)
-    return tuple(turns)
-
-
-def _text(raw: dict[str, Any], key: str, default: str | None = None) -> str:
-    found = raw.get(key, default)
+def _text(raw: dict[str, Any], key: str, is_needed: bool = True) -> str:
+    found = raw.get(key, None if is_needed else "")
     if not isinstance(found, str):
         raise ValueError(f"{key} is not a string")  # noqa: TRY004
     return found
 
 
-def _line(raw: dict[str, Any], key: str) -> str:
+def _line(raw: dict[str, Any], key: str, _: bool) -> str:
     """Return a field for the head of a summary: one line of characters that can be written in UTF-8, whatever was sent."""
-    return " ".join(_text(raw, key, "").encode("utf-8", "replace").decode().split())[:_LINE]
+    return " ".join(_text(raw, key, False).encode("utf-8", "replace").decode().split())[:_LINE]
 
 
-def _time(raw: dict[str, Any], key: str) -> str:
-    found = _text(raw, key, "")
+def _time(raw: dict[str, Any], key: str, _: bool) -> str:
+    found = _text(raw, key, False)
     try:
         return found and to_wire(from_wire(found))
     except ValueError:
         raise ValueError(f"{key} is not a time with a zone") from None
 
 
-def _number(raw: dict[str, Any], key: str, end: float = math.inf) -> int:
+def _number(raw: dict[str, Any], key: str, _: bool) -> int:
     found = raw.get(key, 0)
-    if type(found) is not int or not 0 <= found < end:
+    if type(found) is not int or not 0 <= found < (ATTEMPTS_END if key == "attempt" else math.inf):
         raise ValueError(f"{key} is not a number of its range")
-    return found
-
-
-def _list(raw: dict[str, Any], key: str) -> list[Any]:
-    found = raw.get(key, [])
-    if not isinstance(found, list):
-        raise ValueError(f"{key} is not a list")  # noqa: TRY004
     return found
 
 
@@ -337,15 +273,40 @@ def _one_of(raw: dict[str, Any], key: str, allowed: tuple[str, ...]) -> Any:
     return found
 
 
-def _material(raw: dict[str, Any]) -> tuple[str, ...]:
-    names = tuple(str(name) for name in _list(raw, "material"))
+def _list(raw: dict[str, Any], key: str) -> list[Any]:
+    found = raw.get(key, [])
+    if not isinstance(found, list):
+        raise ValueError(f"{key} is not a list")  # noqa: TRY004
+    return found
+
+
+def _objects(raw: dict[str, Any], key: str, texts: tuple[str, ...]) -> tuple[dict[str, Any], ...]:
+    """Return a list of objects that have these *texts*."""
+    found = _list(raw, key)
+    for one in found:
+        if not isinstance(one, dict):
+            raise ValueError(f"{key} are not objects")  # noqa: TRY004
+        for name in texts:
+            _text(one, name)
+    return tuple(found)
+
+
+def _messages(raw: dict[str, Any], key: str, _: bool) -> tuple[dict[str, Any], ...]:
+    messages = _objects(raw, key, ("role", "content", "createdAt"))
+    for one in messages:
+        _time(one, "createdAt", True)
+    return messages
+
+
+def _material(raw: dict[str, Any], key: str, _: bool) -> tuple[str, ...]:
+    names = tuple(str(name) for name in _list(raw, key))
     if not all(parts_of(name, from_here=True) for name in names):
         raise ValueError("material leads out of the folder")
     return names
 
 
-def _sources(raw: dict[str, Any]) -> tuple[Source, ...]:
-    listed = _list(raw, "sources")
+def _sources(raw: dict[str, Any], key: str, _: bool) -> tuple[Source, ...]:
+    listed = _list(raw, key)
     try:
         found = tuple(Source(str(s["name"]), str(s["digest"]), int(s.get("count", 0))) for s in listed)
     except (TypeError, KeyError, ValueError, AttributeError):
@@ -353,3 +314,22 @@ def _sources(raw: dict[str, Any]) -> tuple[Source, ...]:
     if not all(map(can_be_named, found)):
         raise ValueError("sources can not be named in a summary")
     return found
+
+
+#: How a field is read from the object, by its key and whether it is needed: by the field's name, else by its type.
+_BY_NAME: Final[Mapping[str, Callable[[dict[str, Any], str, bool], Any]]] = {
+    **dict.fromkeys(("provider", "model"), _line),
+    **dict.fromkeys(("started_at", "completed_at"), _time),
+    "messages": _messages,
+    "turns": lambda raw, key, _: _objects(raw, key, ("role", "content")),
+    "material": _material,
+}
+_BY_TYPE: Final[Mapping[str, Callable[[dict[str, Any], str, bool], Any]]] = {
+    "str": _text,
+    "int": _number,
+    "bool": lambda raw, key, _: raw.get(key) is True,
+    "Kind": lambda raw, key, _: _one_of(raw, key, get_args(Kind)),
+    "AskedKind": lambda raw, key, _: _one_of(raw, key, ASKED_KINDS),
+    "Status": lambda raw, key, _: _one_of(raw, key, get_args(Status)),
+    "tuple[Source, ...]": _sources,
+}
