@@ -86,7 +86,7 @@ PURE: Final = tuple(
         "storage": "errors instant lenient_json",
         "protocol": "attachments connections dated_file inbox marks message parts period summary_file task turn",
         "extracts": "candidates cues extract replies sentences",
-        "archive": "copies coverage flags identity plan slug",
+        "archive": "coverage flags identity plan slug",
         "summaries": "material phrases quality retry schedule",
         "query": "calendar dates intent meanings parse recurring unknown_words",
         "index": "chunking hit",

@@ -1,25 +1,44 @@
 """
-Which dated files a summary covers: those that it names with the digest that they have now, and no others.
+Which dated files a summary covers: those that it names with the digest that they have now, and no others; and which are copies.
 
 This rule keeps every memory reachable (docs/decisions/0106): a file that no summary names stays in the search, a daily summary
 stays in the search until its month names all of its files, and a month that names one late message hides nothing else.
+
+A copy of a file that recalld made (`X (1).md`, `X - 副本.md`) is known by its name, which has the name of another file of ours,
+and by this: it has the bytes of that file, or is as recalld wrote it. It is neither searched nor summarised, and never touched.
+A file in which a person has written anything is no copy (docs/reference/protocol.md, 1.5).
 """
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
+from ..protocol.dated_file import is_edited
+from ..protocol.frontmatter import head_in
+from ..protocol.paths import SLUG
 from ..protocol.period import Period
-from ..protocol.summary_file import Source
+from ..protocol.summary_file import Source, parse_summary
+from ..storage.errors import NewerFormat
+from ..text.lazy_re import lazy_re
 from ..text.record import record
 
 if TYPE_CHECKING:
     from array import array
     from collections.abc import Collection, Iterable, Mapping
     from datetime import date, datetime
+    from pathlib import Path
 
     from ..protocol.inbox import ChatKind
+
+#: The paths that recalld itself gives to its files, and the part of a name that recalld may have given.
+_OURS: Final = lazy_re(
+    rf"memory/(?:originals/\d{{4}}-\d\d/)?\d{{4}}-\d\d-\d\d-{SLUG}\.md|memory/summary/\d{{4}}-\d\d(?:-\d\d)?\.md"
+)
+_NAME: Final = lazy_re(
+    rf"\d{{4}}-\d\d-\d\d-{SLUG}?(?<!-)(?=(?:的?副本)?(?:[^a-z0-9\u4e00-\u9fff-]|-[A-Z]))|\d{{4}}-\d\d(?:-\d\d)?"
+)
 
 
 @record(kw_only=True)
@@ -36,7 +55,7 @@ class MemoryFile:
     created: datetime | None  # of the run that made it; None for a person's own
     period: str = ""  # by its head
     ids: array[int] | None = None  # a CRC of the id of each message; None where they are not known (`memory_folder.ids_in`)
-    as_made: bool = False  # recalld wrote it, and nobody has changed it since (`copies.is_as_made`)
+    as_made: bool = False  # recalld wrote it, and nobody has changed it since (`is_as_made`)
     broken: bool = False  # it holds zeros, or has lost its end (`is_broken`)
     sessions: frozenset[str] = frozenset()  # that its messages may name; "" where one may name none (`sessions_in`)
     groups: frozenset[tuple[str, ChatKind]] = frozenset()  # the sessions whose chat is a group's by one of its messages
@@ -117,3 +136,38 @@ def may_replace(
 def names_ever(summaries: Iterable[ExistingSummary]) -> frozenset[str]:
     """Return every file name that a summary lists; such a name is never used again, even when the file is gone."""
     return frozenset(source.name for summary in summaries for source in summary.sources)
+
+
+# ── copies ───────────────────────────────────────────────────────────────────
+
+
+@record
+class Made:
+    """A file by the *digest* of its bytes; *is_as_made*: recalld wrote it, and nobody has changed it since."""
+
+    digest: str
+    is_as_made: bool
+
+
+def is_as_made(data: bytes, path: Path) -> bool:
+    """True if recalld wrote the file, and nobody has changed it since."""
+    with suppress(NewerFormat):
+        head = head_in(data, path)
+        if head.get("kind") == "dated":
+            return not is_edited(data, path)
+        if head.get("kind") in {"day", "month"}:
+            return not parse_summary(data, head.get("period", ""), path).kept
+    return False
+
+
+def copies(files: Mapping[str, Made]) -> dict[str, str]:
+    """Return the copies among the *files*, by path, each with the path of the file that it is a copy of."""
+    ours = {path.rpartition("/")[2]: path for path in sorted(files, reverse=True) if _OURS.fullmatch(path)}
+    found: dict[str, str] = {}
+    for path, file in files.items():
+        name = _NAME.search(path.rpartition("/")[2])
+        original = ours.get(f"{name[0]}.md", path) if name else path
+        is_renamed = file.is_as_made and not _OURS.fullmatch(path)
+        if original != path and (is_renamed or file.digest == files[original].digest):
+            found[path] = original
+    return found

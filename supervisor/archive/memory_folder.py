@@ -2,8 +2,8 @@
 The files of memory/: dated files, summaries, originals (docs/reference/protocol.md, 1 and 4).
 
 A dated file is created once and moved once; the version of a summary that is replaced is kept. Files are compared by stat, and
-read again only when they have changed, also since another process read them (`file_table.py`). What is a copy is decided by
-`copies`, which summary may replace which by `coverage`.
+read again only when they have changed, also since another process read them (`file_table.py`). What is a copy, and
+which summary may replace which, is decided by `coverage`.
 """
 
 from __future__ import annotations
@@ -33,8 +33,7 @@ from ..storage.move_across import move_across
 from ..storage.noting import note
 from ..text.decoding import text_of
 from ..text.lazy_re import lazy_re
-from .copies import Made, copies, is_as_made
-from .coverage import ExistingSummary, MemoryFile
+from .coverage import ExistingSummary, Made, MemoryFile, copies, is_as_made
 from .file_table import ReadFolder
 
 if TYPE_CHECKING:

@@ -8,24 +8,29 @@ finished when nothing is left; so whoever finds one that is not finished goes on
 
 from __future__ import annotations
 
+import re
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from hashlib import blake2b, sha256
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
+from ..protocol.dated_file import block_at, body_digest, is_as_written, is_broken, marks_in, parse_dated
+from ..protocol.frontmatter import number_in, read_head
 from ..protocol.message import fingerprint_of
 from ..protocol.paths import LONG_TERM
 from ..storage.clock import to_wire
 from ..storage.errors import NewerFormat, SupervisorError
 from ..storage.files import digest_of
 from ..storage.lenient_json import parse_json, render_json
+from ..text.lazy_re import lazy_re
 from ..text.record import record
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
     from datetime import datetime
     from pathlib import Path
 
+    from ..protocol.dated_file import Block
     from ..protocol.message import Key
     from ..protocol.paths import WorkspacePaths
     from ..storage.disk import Stat
@@ -34,6 +39,8 @@ if TYPE_CHECKING:
 FORMAT: Final = 1
 _KEY_BYTES: Final = 32
 _DIGEST_BYTES: Final = 16
+_COUNT: Final = lazy_re(r"^count: .*$", re.MULTILINE)
+_DIGEST: Final = lazy_re(r"^digest: .*$", re.MULTILINE)
 
 
 class Said(Protocol):
@@ -160,9 +167,7 @@ class Tombstones:
         return data
 
     def _shown(self, path: Path, data: bytes) -> bytes | None:
-        from ..protocol.dated_file import parse_dated
-        from ..protocol.summary_file import sources_in
-        from .cut import cut  # lazy: most workspaces have forgotten nothing
+        from ..protocol.summary_file import sources_in  # lazy: most workspaces have forgotten nothing
 
         files = [(name, digest_of(data)[:16]) for name in (self._paths.relative(path), path.name, "")]
         if path.parent == self._paths.turns and any(one in data for one in self._known.ids):
@@ -307,3 +312,39 @@ def _known(data: bytes, stat: Stat, paths: WorkspacePaths) -> _Known:
     gone = frozenset(digest for act in ended for digest in (*act.files, *act.versions))
     ids = frozenset(one.id.encode("utf-8", "surrogatepass") for act in ended if not act.marks for one in act.messages)
     return _Known(stat, key, tuple(acts), digests, others, gone, ids)
+
+
+# ── a dated file without a message ───────────────────────────────────────────
+
+
+def cut(data: bytes, path: Path, is_unwanted: Callable[[Block], bool], gone: int = 0) -> tuple[bytes, list[Block]]:
+    """
+    Return the dated file without the unwanted messages, and the messages that are left; every other word of it stays.
+
+    It is the one case in which recalld writes such a file a second time.
+
+    *gone* is how many of the messages that its head counts a person has taken out before. A file that was edited stays known as
+    edited, and one that was cut off as cut off.
+    """
+    text = data.decode("utf-8-sig").replace("\r\n", "\n")
+    head, body = read_head(text, path)
+    marks = marks_in(body)
+    pieces, kept, taken = [body[: marks[0].start() if marks else None]], [], 0
+    for mark, end in zip(marks, [*(mark.start() for mark in marks[1:]), len(body)], strict=False):
+        words = body[mark.end() : end]
+        block = block_at(mark, words)  # None where a person broke it
+        if block and is_unwanted(block):
+            taken += 1
+            continue
+        pieces.append(mark[0] + words)
+        kept += [block] if block else []
+    whole = "".join(pieces)
+    if not body.endswith(pieces[-1]):  # the last message went, and the blank line before it goes, too
+        whole = whole.rstrip("\n")
+    if not (whole.endswith("\n") or is_broken(data, path)):
+        whole += "\n"
+    digest = body_digest(whole) if is_as_written(body, head) else head.get("digest", "")
+    count = max((number_in(head, "count") or 0) - taken - gone, 0)
+    written = text[: len(text) - len(body)]
+    written = _DIGEST.sub(f"digest: {digest}", _COUNT.sub(f"count: {count}", written, count=1), count=1)
+    return (written + whole).encode("utf-8", "surrogatepass"), kept

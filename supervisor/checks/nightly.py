@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Final
 from ..archive.places import place_of
 from ..host.last_night import LastBackup, LastFsck, keep_last, read_last_backup, read_last_fsck
 from ..protocol.paths import day_of_name
-from ..protocol.quiet_hours import quiet_until
+from ..protocol.period import quiet_until
 from ..storage.errors import BadBackup, BadRequest, StorageError, SupervisorError
 from ..storage.os_errors import from_os_error, why_refused
 from ..storage.texts import Text

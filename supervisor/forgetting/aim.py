@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from ..archive.places import place_of
 from ..longterm.lines import parse_entry
-from .trace import Trace, decoded
+from .wanted import Trace, decoded
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -20,8 +20,7 @@ from ..protocol.period import period_of_group
 from ..protocol.turn import parse_receipt
 from ..storage.errors import SupervisorError
 from ..storage.lenient_json import parse_json, render_json
-from .trace import decoded
-from .wanted import files_below
+from .wanted import decoded, files_below
 
 if TYPE_CHECKING:
     from collections.abc import Collection

@@ -11,9 +11,9 @@ from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING
 
-from ..archive.cut import cut
 from ..archive.run import taken_names
 from ..archive.slug import free_name, short_id
+from ..archive.tombstones import cut
 from ..longterm.lines import cut as cut_lines
 from ..longterm.lines import filled, without_lines
 from ..protocol.attachments import attachments_of, named

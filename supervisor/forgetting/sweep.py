@@ -22,8 +22,7 @@ from ..workspace import open_workspace
 from .aim import Aim
 from .derived import forget_made, forget_tables
 from .sources import forget_sources
-from .trace import Spot
-from .wanted import blocks_at, copies, files_below, standing, standing_lines, undoable_lines
+from .wanted import Spot, blocks_at, copies, files_below, standing, standing_lines, undoable_lines
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Final, Literal, TypeVar
 
 from ..faults import FaultScope
 from ..protocol.paths import check_inside
-from ..protocol.quiet_hours import quiet_until
+from ..protocol.period import quiet_until
 from ..storage.clock import LARGE, SMALL, steady_s
 from ..storage.control import UNLIMITED, Control
 from ..storage.errors import BadFile

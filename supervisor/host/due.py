@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 from ..archive.intake import unwritten
 from ..archive.run import is_overflowing, next_run
-from ..protocol.quiet_hours import quiet_until
+from ..protocol.period import quiet_until
 from ..storage.clock import local
 from ..summaries.llm_state import provider_state
 

@@ -17,7 +17,7 @@ import time
 from typing import TYPE_CHECKING, Final
 
 from ..archive.intake import unwritten
-from ..protocol.quiet_hours import quiet_until
+from ..protocol.period import quiet_until
 from ..storage.clock import local
 from ..storage.errors import BadFile
 from ..text.record import record

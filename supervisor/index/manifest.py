@@ -39,7 +39,7 @@ class Record:
     key: str = ""
     original: bool = False  # covered by a summary of a model
     excluded: bool = False  # not searched
-    as_made: bool = False  # recalld wrote it, and nobody has changed it since (`archive/copies.py`)
+    as_made: bool = False  # recalld wrote it, and nobody has changed it since (`archive/coverage.py`)
 
     def is_as(self, stat: Stat) -> bool:
         """Return whether the file is unchanged, judged by its stat."""

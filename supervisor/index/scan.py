@@ -13,8 +13,7 @@ from dataclasses import replace
 from datetime import date
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from ..archive.copies import Made, copies, is_as_made
-from ..archive.coverage import MemoryFile, covered, covered_days
+from ..archive.coverage import Made, MemoryFile, copies, covered, covered_days, is_as_made
 from ..protocol.frontmatter import head_in
 from ..protocol.paths import LONG_TERM, day_of_name, is_foreign, period_of_name
 from ..storage.clock import within

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final, cast
 
 from ..archive.diary import amounts_of
-from ..forgetting.trace import Spot  # noqa: TC001 - the type of an answer's field
+from ..forgetting.wanted import Spot  # noqa: TC001 - the type of an answer's field
 from ..storage.clock import local_day, to_wire, within
 from ..storage.errors import AlreadyRuns, BadRequest, SupervisorError, refuse_no_text
 from ..storage.noting import author
@@ -184,8 +184,7 @@ def _left(ws: Workspace, meant: Wanted, text: str, gone: Collection[str]) -> tup
 
     A summary that is not *gone* then has them since somebody wrote them into it.
     """
-    from ..forgetting.trace import Trace, decoded
-    from ..forgetting.wanted import blocks_at, dated_paths, files_below, plain
+    from ..forgetting.wanted import Trace, blocks_at, dated_paths, decoded, files_below, plain
 
     if not (meant or text):
         return ()

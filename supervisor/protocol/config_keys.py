@@ -13,7 +13,7 @@ from ..storage.clock import find_zone
 from ..storage.texts import Text
 from ..text.personal import PERSONAL
 from ..text.record import record
-from .quiet_hours import QUIET_HOURS
+from .period import QUIET_HOURS
 from .settings import choice, duration, durations, flag, many, patterns, real, size, text, url, whole
 
 if TYPE_CHECKING:

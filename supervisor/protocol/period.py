@@ -4,10 +4,15 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from datetime import date, timedelta
+from datetime import date, datetime, time, timedelta, tzinfo
 from typing import Final, Literal
 
+from ..storage.clock import local
+
 RECENT_DAYS: Final = 5  # calendar days; docs/reference/protocol.md, 3.4
+_TIME: Final = r"(?:[01][0-9]|2[0-3]):[0-5][0-9]"
+#: What `care.quiet_hours` may hold: "22:00-07:00", or nothing.
+QUIET_HOURS: Final = rf"|{_TIME}-{_TIME}"
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -74,3 +79,23 @@ def summary_period(of: date, today: date, recent_days: int = RECENT_DAYS) -> Per
         return None
     first_of_last_month = (today.replace(day=1) - timedelta(days=1)).replace(day=1)
     return day(of) if of >= first_of_last_month else month(of)
+
+
+def quiet_until(hours: str, now: datetime, zone: tzinfo) -> datetime | None:
+    """
+    Return when the quiet *hours* end that *now* is in, in UTC; None where it is in none. "22:00-07:00" goes over midnight.
+
+    >>> from zoneinfo import ZoneInfo
+    >>> quiet_until("22:00-07:00", datetime(2026, 1, 28, 15, tzinfo=ZoneInfo("UTC")), ZoneInfo("Asia/Shanghai")).isoformat()
+    '2026-01-28T23:00:00+00:00'
+    """
+    if not hours:
+        return None
+    begin, end = (time.fromisoformat(text) for text in hours.split("-"))
+    here = local(now, zone)
+    at = here.time()
+    is_quiet = begin <= at < end if begin <= end else at >= begin or at < end
+    if not is_quiet:
+        return None
+    day = here.date() + timedelta(days=at >= end)
+    return datetime.combine(day, end, zone).astimezone(now.tzinfo)

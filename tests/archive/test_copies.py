@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from recalld.supervisor.archive.copies import Made, copies
+from recalld.supervisor.archive.coverage import Made, copies
 from recalld.supervisor.archive.memory_folder import ids_in
 from tests.world import FaultyDisk, message, message_on
 

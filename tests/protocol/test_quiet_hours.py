@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from recalld.supervisor.protocol.config import load
-from recalld.supervisor.protocol.quiet_hours import quiet_until
+from recalld.supervisor.protocol.period import quiet_until
 from recalld.supervisor.storage.errors import BadConfig
 from tests.world import ZONE, at
 
