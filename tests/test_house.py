@@ -31,8 +31,8 @@ class Room(NamedTuple):
 ROOMS: Final = (
     Room("supervisor/text", most=2_840, goal=2_300),
     Room("supervisor/storage", most=2_730, goal=1_900),
-    Room("supervisor/protocol", most=5_320, goal=4_100),
-    Room("supervisor/archive", most=5_010, goal=3_900),
+    Room("supervisor/protocol", most=5_290, goal=4_100),
+    Room("supervisor/archive", most=4_970, goal=3_900),
     Room("supervisor/extracts", most=1_090, goal=950),
     Room("supervisor/summaries", most=2_360, goal=1_850),
     Room("supervisor/query supervisor/index supervisor/recall supervisor/context", most=10_600, goal=8_000),
@@ -46,7 +46,7 @@ ROOMS: Final = (
     ),
     Room(
         "supervisor/forgetting supervisor/operations/forget.py supervisor/operations/undo.py supervisor/operations/prune.py",
-        most=1_520,
+        most=1_500,
         goal=950,
     ),
     Room("supervisor/host", most=3_200, goal=2_200),
@@ -65,9 +65,9 @@ ROOMS: Final = (
     ),
 )
 #: All rooms together, lines and modules, and the lines of the tests.
-ALL: Final = Room("all", most=66_700, goal=48_000)
-MODULES: Final = Room("modules", most=368, goal=270)
-OF_TESTS: Final = Room("tests", most=78_900, goal=48_000)
+ALL: Final = Room("all", most=66_620, goal=48_000)
+MODULES: Final = Room("modules", most=363, goal=270)
+OF_TESTS: Final = Room("tests", most=78_880, goal=48_000)
 
 
 def _lines(path: Path) -> int:
