@@ -191,10 +191,8 @@ _INTRODUCTION: Final = """# REST
 
 This page is generated from the source: `python -m recalld.supervisor.interfaces.http.openapi > docs/reference/rest.md`.
 
-With `[serve] port` a running supervisor answers over HTTP on 127.0.0.1 ([cli.md](cli.md#http)). Every request carries the
-token of the workspace, `Authorization: Bearer TOKEN`, which `.recalld/token` has; the cookie of the page opens nothing here.
-Bodies and answers are JSON; `/openapi.json` describes them for programs. A refusal is `application/problem+json` with one
-sentence in `detail`."""
+With `[serve] port` a running supervisor answers over HTTP on 127.0.0.1 ([cli.md](cli.md#http)), with the token of the workspace:
+`Authorization: Bearer TOKEN`. Bodies and answers are JSON; `/openapi.json` describes them for programs."""
 _OPERATIONS: Final = """
 ## Every operation
 
@@ -230,7 +228,9 @@ def _row(path: str, method: str, route: dict[str, Any], definitions: dict[str, A
     answer = definitions.get(answer.get("$ref", "").removeprefix(_DEFINITIONS), answer)
     query = [one["name"] for one in route.get("parameters", ()) if one["in"] == "query" and one not in _WHO]
     address = f"`{method.upper()} {path}{'?' + '='.join([*query, '']) if query else ''}`"
-    return f"| {address} | {_fields(asked)} | {route['summary']} {_fields(answer)} |"
+    summary = route["summary"].removeprefix("Return ").removesuffix(".")
+    given = f": {_fields(answer)}" if answer.get("properties") else ""
+    return f"| {address} | {_fields(asked)} | {summary[0].upper()}{summary[1:]}{given} |"
 
 
 def _fields(kind: dict[str, Any]) -> str:
