@@ -100,54 +100,6 @@ def test_intake_puts_a_lost_message_back_with_its_picture(world):
     assert world.history()[0] == {**sent, "archived": False}
 
 
-def test_intake_puts_a_message_back_by_name_where_its_picture_is_gone(world):
-    world.append(photo("1", "2026-01-31T09:00"))
-    (world.root / FILE).unlink()
-    world.write([])
-    world.round()
-    assert FILE in json.dumps(world.history()[0])
-    world.settle()
-    assert world.archived_texts() == ["看这张照片"]
-
-
-def test_restore_brings_pictures_back_from_the_journal(world):
-    sent = photo("1", "2026-01-31T09:00")
-    world.append(sent)
-    world.write(b"[{")
-    world.paths.history_backup.unlink(missing_ok=True)
-    world.restore()
-    assert world.history() == [{**sent, "archived": False}]
-
-
-def test_archive_files_a_message_of_an_older_journal_with_its_bytes_inside(world):
-    """What an older recalld wrote down has base64 in it; its message is no new one, and its file has the name alone."""
-    sent = photo("1", "2026-01-31T09:00")
-    world.append(message("0", "2026-01-31T08:59", "早"))
-    with world.paths.seen.open("ab") as journal:
-        journal.write(json.dumps({"seen": {**sent, "archived": False}}).encode() + b"\n")
-    world.settle()
-    assert sorted(world.archived_texts()) == ["早", "看这张照片"]
-    assert (world.root / FILE).read_bytes() == PNG
-    assert f"(image: {FILE})" in dated_text(world)
-
-
-def test_archive_writes_no_message_twice_after_the_journal_is_gone(world):
-    sent = photo("1", "2026-01-30T09:00")
-    world.write([sent])
-    world.settle()
-    world.paths.seen.unlink()
-    world.write([sent])
-    world.settle()
-    assert world.archived_texts() == ["看这张照片"]
-
-
-@pytest.mark.parametrize(("data", "extension"), [(JPEG, "jpg"), (PDF, "pdf")])
-def test_archive_names_a_file_by_its_bytes_whatever_its_type_says(world, data, extension):
-    world.write([photo("1", "2026-01-30T09:00", data=data)])
-    world.settle()
-    assert (world.root / path(data, extension)).read_bytes() == data
-
-
 # ── a file is what its name says ─────────────────────────────────────────────
 
 WRONG = {
@@ -179,23 +131,6 @@ def test_append_writes_a_picture_whatever_has_its_name(world, kind):
     assert world.fsck().is_sound
     assert world.fsck().unnamed == [f"{FILE}.aside"]
     assert (place.parent.parent / "别处").exists() == (kind == "a link to a file")
-
-
-@pytest.mark.parametrize("kind", WRONG)
-def test_archive_and_trim_write_a_picture_that_is_wrong_by_then(world, kind):
-    world.reopen("[history]\nsoft_cap = 1\n[archive]\nkeep_newest = 1\n")
-    world.append(photo("1", "2026-01-29T09:00"))
-    plant(world, kind)
-    world.archive(everything=True)
-    assert (world.root / FILE).read_bytes() == PNG
-    (world.root / f"{FILE}.aside").rename(world.root / "别的")
-    plant(world, kind)
-    world.settle()
-    world.append(message("2", "2026-01-31T09:00"), message("3", "2026-01-31T09:01"))
-    world.settle()
-    assert "1" not in world.ids()
-    assert (world.root / FILE).read_bytes() == PNG
-    assert world.fsck().is_sound
 
 
 @pytest.mark.parametrize("kind", WRONG)
@@ -235,50 +170,6 @@ def test_get_says_what_an_attachment_is_and_where(world):
     for wrong in ("attachments/x.png", "attachments/../history.json", f"../{FILE}"):
         with pytest.raises((BadRequest, NotFound)):
             world.get(wrong)
-
-
-@pytest.mark.parametrize("settled", [False, True])
-def test_fsck_tells_which_picture_is_gone_or_was_changed(world, settled):
-    world.append(photo("1", "2026-01-31T09:00"))
-    if settled:
-        world.settle()
-    assert (world.fsck().attachments, world.fsck().is_sound) == (1, True)
-    (world.root / FILE).write_bytes(JPEG)
-    (told,) = world.fsck().damage
-    assert told.startswith(f"{FILE} holds other bytes than it did, and ")
-    (world.root / FILE).unlink()
-    (told,) = world.fsck().damage
-    assert told.startswith(f"{FILE} is gone, and ")
-
-
-@pytest.mark.parametrize("damaged", [None, JPEG])
-def test_repair_brings_a_picture_back_that_a_copy_of_its_message_has(world, damaged):
-    world.append(photo("1", "2026-01-31T09:00"), photo("2", "2026-01-31T09:01", "没有副本", PDF))
-    world.settle()
-    world.write([{**photo("1", "2026-01-31T09:00"), "archived": True}])
-    world.paths.history_backup.unlink()
-    for name in (FILE, path(PDF, "pdf")):
-        if damaged is None:
-            (world.root / name).unlink()
-        else:
-            (world.root / name).write_bytes(damaged)
-    assert world.repair().pictures == (FILE,)
-    assert (world.root / FILE).read_bytes() == PNG
-    assert len(world.fsck().damage) == 1
-    aside = world.root / f"{FILE}.aside"
-    assert (aside.read_bytes() if aside.exists() else None) == damaged
-    assert world.fsck().unnamed == ([] if damaged is None else [f"{FILE}.aside"])
-    assert world.repair().pictures == ()
-
-
-def test_fsck_lists_the_picture_of_a_message_that_a_person_deleted(world):
-    world.write([photo("1", "2026-01-31T09:00"), message("2", "2026-01-31T09:01", "好")])
-    world.settle()
-    name = next(world.root.glob("memory/2026-01-31-*.md"))
-    head, _, second = name.read_text("utf-8").split("\n<!-- ")
-    name.write_text(f"{head}\n<!-- {second}", "utf-8")
-    found = world.fsck()
-    assert (found.attachments, found.unnamed, found.is_sound) == (0, [FILE], True)
 
 
 def test_repair_saves_a_message_of_a_broken_file_with_its_picture(world):

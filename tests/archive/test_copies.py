@@ -6,9 +6,12 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+<<<<<<< Updated upstream
 from recalld.supervisor.archive.coverage import Made, copies
+=======
+>>>>>>> Stashed changes
 from recalld.supervisor.archive.memory_folder import ids_in
-from tests.world import FaultyDisk, message, message_on
+from tests.world import message, message_on
 
 if TYPE_CHECKING:
     from tests.world import World
@@ -100,45 +103,6 @@ def test_copy_is_searched_once_the_file_itself_is_gone(world, spelling):
     assert found(world) == [path]
 
 
-def test_copy_in_which_a_person_wrote_is_no_copy(world):
-    path = remembered(world)
-    data = world.read(path) or b""
-    for n, edited in enumerate(
-        (
-            data + "\n杏仁也过敏。\n".encode(),
-            data.replace("花生".encode(), "花生和杏仁".encode()),
-            data.replace(b"---\n\n<!--", "---\n\n我的话在前面。\n\n<!--".encode(), 1),
-        )
-    ):
-        other = copied(world, path, f"X ({n}).md")
-        world.put(other, edited)
-        assert other in found(world, "花生过敏 杏仁 我的话"), n
-        (world.root / other).unlink()
-
-
-def test_copy_saved_by_an_editor_is_a_copy(world):
-    path = remembered(world)
-    data = world.read(path) or b""
-    world.put(copied(world, path, "X (1).md"), b"\xef\xbb\xbf" + data.replace(b"\n", b"\r\n"))
-    assert found(world) == [path]
-
-
-def test_copy_is_told_once_and_again_by_fsck(world):
-    path = remembered(world)
-    copy = copied(world, path, "X (1).md")
-    world.settle()
-    world.settle()
-    assert world.events.of("copy_found") == [{"files": 1, "file": copy}]
-    copied(world, path, "X (2).md")
-    world.settle()
-    assert [one["files"] for one in world.events.of("copy_found")] == [1, 2]
-    world.reopen().settle()
-    assert len(world.events.of("copy_found")) == 2
-    ledger = world.fsck()
-    assert ledger.copies == [f"{one} is a copy of {path}" for one in sorted(world.ws.memory.copies())]
-    assert ledger.is_sound
-
-
 def test_copy_that_an_older_recalld_had_filed_hides_nothing(world):
     path = remembered(world)
     copy = copied(world, path, "X (1).md").rpartition("/")[2]
@@ -151,43 +115,7 @@ def test_copy_that_an_older_recalld_had_filed_hides_nothing(world):
     assert (world.fsck().in_files, world.fsck().lost) == (2, [])
 
 
-def test_note_with_the_same_words_is_no_copy(world):
-    remembered(world)
-    for name in ("2026-01-29-a.md", "2026-01-29-b.md", "想法.md"):
-        world.note(name, "# 家\n\n我对花生过敏，点外卖要备注。\n")
-    assert len(found(world)) == 4
-
-
-def test_copies_cost_no_reading_once_they_are_known(world):
-    for day in range(10, 30):
-        copied(world, remembered(world, f"2026-01-{day}"), "X (1).md")
-    world.settle()
-    world.refresh()
-    disk = FaultyDisk()
-    world.reopen(disk=disk)
-    world.ws.memory.dated()
-    world.refresh()
-    disk.made.clear()
-    world.ws.memory.dated()
-    world.refresh()
-    assert disk.count("read", "2026-") == 0
-
-
 # ── a summary ────────────────────────────────────────────────────────────────
-
-
-@pytest.mark.parametrize("spelling", ["X (1).md", "X - 副本.md", "backup/X.md", "../X.md"])
-def test_copy_of_a_summary_is_neither_found_nor_summarised(world, spelling):
-    remembered(world, "2026-01-10")
-    world.settle()
-    before = found(world)
-    assert "memory/summary/2026-01-10.md" in before
-    copied(world, "memory/summary/2026-01-10.md", spelling)
-    tree = world.tree()
-    world.settle()
-    assert found(world) == before
-    assert world.tree() == tree
-    assert len(world.model.requests) == 1
 
 
 def test_copy_of_a_summary_is_searched_once_the_summary_is_gone(world):
@@ -199,29 +127,6 @@ def test_copy_of_a_summary_is_searched_once_the_summary_is_gone(world):
 
 
 # ── the rule ─────────────────────────────────────────────────────────────────
-
-
-def test_copies_have_the_name_of_a_file_and_its_bytes_or_our_words():
-    ours, edited = Made("a1", is_as_made=True), Made("b2", is_as_made=False)
-    files = {
-        "memory/2026-01-29-a.md": edited,
-        "memory/originals/2026-01/2026-01-29-b.md": ours,
-        "memory/summary/2026-01-29.md": ours,
-        "memory/2026-01-29-a (1).md": ours,  # as it was before a person edited the other
-        "memory/2026-01-29-a (2).md": edited,  # of the edited one
-        "memory/2026-01-29-a (3).md": Made("c3", is_as_made=False),  # a person wrote into it
-        "memory/旧/2026-01-29-b.md": ours,
-        "memory/2026-01-29.md": ours,
-        "memory/2026-01-29-a-2.md": ours,  # recalld may have named it so
-        "memory/2026-01-29-gone (1).md": ours,
-        "memory/想法.md": edited,
-    }
-    assert copies(files) == {
-        "memory/2026-01-29-a (1).md": "memory/2026-01-29-a.md",
-        "memory/2026-01-29-a (2).md": "memory/2026-01-29-a.md",
-        "memory/旧/2026-01-29-b.md": "memory/originals/2026-01/2026-01-29-b.md",
-        "memory/2026-01-29.md": "memory/summary/2026-01-29.md",
-    }
 
 
 def test_file_with_a_name_of_our_form_is_memory_until_it_is_set_aside(world):

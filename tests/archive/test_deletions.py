@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING
 
 import pytest
 
-from recalld.supervisor.forgetting.wanted import wanted
 from recalld.supervisor.host import round as rounds
 from recalld.supervisor.storage.errors import BadRequest
 from tests.world import FaultyDisk, World, message, talk
@@ -250,23 +248,6 @@ def test_words_of_a_damaged_file_are_not_trimmed(world):
 # ── a file that ends early ───────────────────────────────────────────────────
 
 
-@pytest.mark.parametrize("end", ["\n", "\n\n"])
-def test_file_that_ends_between_two_messages_is_told_and_repaired(filed, end):
-    before = day(filed)
-    delete(before, 3, 4)
-    before.write_text(before.read_text().rstrip("\n") + end)
-    filed.settle()
-    assert before.name in filed.verdict()[0][0]
-    found = filed.fsck()
-    assert (found.removed, found.in_history, found.is_sound) == (0, 2, False)
-    assert "ends after 2 of its 4 messages" in found.damage[0]
-    assert filed.repair().saved == 2
-    filed.settle()
-    assert sorted(filed.archived_texts()) == sorted(one["text"] for one in SAID)
-    assert filed.verdict()[1]
-    assert filed.fsck().is_well
-
-
 @pytest.mark.parametrize("left", [1, 2, 3], ids=["its comment", "its heading", "a blank line"])
 def test_file_that_ends_in_the_head_of_a_message_ends_before_it(filed, left):
     path = day(filed)
@@ -307,52 +288,6 @@ def test_words_at_the_end_of_a_file_are_not_trimmed(world):
 # ── what a person deletes or edits ───────────────────────────────────────────
 
 
-@pytest.mark.parametrize("lines", [9, 10, 11, 12, 13], ids=["head", "blank line", "comment", "heading", "all but words"])
-def test_the_only_message_of_a_file_that_is_deleted_stays_deleted(world, lines):
-    """What cuts a file off does not stop right behind its head, some two hundred bytes from its beginning."""
-    world.write(SAID[:1])
-    world.settle()
-    path = day(world)
-    path.write_text("".join(path.read_text().splitlines(keepends=True)[:lines]))
-    world.settle()
-    found = world.fsck()
-    assert (found.removed_ids, found.damage, found.is_well, world.verdict()[1]) == (["1"], [], True, True)
-    assert world.repair().saved == 0
-    assert SAID[0]["text"] not in world.found_texts("备用钥匙在哪里？")
-    assert shown(world) == []
-
-
-def test_all_messages_of_a_file_that_are_deleted_stay_deleted(filed):
-    path = day(filed)
-    delete(path, 1, 2, 3, 4)
-    filed.reopen().settle()
-    assert (filed.fsck().removed, filed.fsck().is_well, filed.repair().saved) == (4, True, 0)
-
-
-def strip_comments(path: Path) -> None:
-    path.write_text(re.sub(r"(?m)^<!-- .*\n", "", path.read_text("utf-8")), "utf-8")
-
-
-@pytest.mark.parametrize("count", [1, 3])
-def test_words_whose_comments_alone_are_gone_are_no_deletion(world, count):
-    world.write([{**one, "id": f"said-{one['id']}"} for one in SAID[:count]])
-    world.settle()
-    strip_comments(day(world))
-    world.settle()
-    found = world.fsck()
-    assert (found.removed, found.is_well, len(found.damage)) == (0, False, 1)
-    assert not wanted(world.ws, "removed", "", world.clock()).messages
-    assert world.repair().saved == count
-    assert SAID[0]["text"] in world.found_texts("备用钥匙在哪里？")
-
-
-def test_deleted_message_is_gone_from_the_history_block_at_once(filed):
-    delete(day(filed), 1)
-    assert shown(filed) == [one["text"] for one in SAID[1:]]
-    found = filed.fsck()
-    assert (found.removed, found.removed_ids, found.in_history, found.is_well) == (1, ["1"], 0, True)
-
-
 def test_edited_message_is_shown_with_its_new_words(filed):
     path = day(filed)
     path.write_text(path.read_text().replace(SAID[0]["text"], "备用钥匙在老地方。"))
@@ -369,26 +304,6 @@ def test_deleted_message_is_gone_from_ready_contexts_and_sessions(filed):
     assert said == [one["text"] for one in SAID[1:]]
 
 
-def test_deleted_message_stays_deleted_when_its_whole_file_is_repaired(filed):
-    path = day(filed)
-    delete(path, 2)
-    filed.settle()
-    path.unlink()
-    assert filed.repair().saved == 3
-    filed.settle()
-    assert SAID[1]["text"] not in filed.archived_texts()
-    assert filed.fsck().removed == 1
-
-
-def test_message_moved_to_another_dated_file_is_not_removed(filed):
-    path = day(filed)
-    head, first, *rest = path.read_text().split("<!-- ")
-    path.with_name("2026-01-30-keys.md").write_text(f"{head}<!-- {first}")
-    path.write_text("<!-- ".join([head, *rest]))
-    assert len(shown(filed)) == 4
-    assert filed.fsck().removed == 0
-
-
 def test_newer_words_of_a_message_are_no_edit_of_a_person(filed):
     raws = filed.history()
     raws[0]["text"] = "备用钥匙给了邻居。"
@@ -396,12 +311,6 @@ def test_newer_words_of_a_message_are_no_edit_of_a_person(filed):
     filed.settle()
     assert shown(filed)[0] == "备用钥匙给了邻居。"
     assert filed.fsck().removed == 0
-
-
-def test_deletion_is_known_to_a_process_that_has_not_parsed_the_journal(filed):
-    delete(day(filed), 1)
-    filed.reopen()
-    assert shown(filed) == [one["text"] for one in SAID[1:]]
 
 
 # ── a file that a person moves or renames ────────────────────────────────────

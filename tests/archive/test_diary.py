@@ -47,27 +47,3 @@ def test_diary_leaves_what_a_person_writes_at_its_end(world: World) -> None:
     world.put("CHANGES.md", (world.read("CHANGES.md") or b"") + "- 我的话".encode())
     keep(world, 4)
     assert "\n- 我的话\n- 2026" in (world.read("CHANGES.md") or b"").decode()
-
-
-@pytest.mark.parametrize("left", [None, b""])
-def test_diary_begins_anew_where_a_person_deleted_it(world: World, left: bytes | None) -> None:
-    world.paths.diary.unlink()
-    if left is not None:
-        world.put("CHANGES.md", left)
-    keep(world, 4)
-    keep(world, 5)
-    assert told(world) == ["4", "5"]
-    assert diary(world.tree(internal=True), calm=True) == []
-
-
-def test_diary_gives_equal_acts_of_one_moment_ids_of_their_own(world: World) -> None:
-    keep(world, 3)
-    keep(world, 3, 3)
-    assert len(world.ws.diary.acts()) == 6
-
-
-def test_checker_finds_a_diary_that_is_not_whole(world: World) -> None:
-    files = world.tree(internal=True)
-    data = files["CHANGES.md"]
-    for damaged in (data[:-3], data + data.splitlines(keepends=True)[-1], data.rpartition(b"- ")[0], data + bytes(9) + b"\n"):
-        assert diary({**files, "CHANGES.md": damaged}, calm=True) != []

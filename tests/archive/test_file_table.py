@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-
 import pytest
 
 from tests.world import FaultyDisk, World, message
@@ -77,30 +75,3 @@ def test_table_that_says_nothing_costs_a_reading_and_no_more(filed: World, damag
     again, disk = process(filed)
     assert all_that_is_read(again) == all_that_is_read(filed)
     assert memory_reads(disk) == []
-
-
-def test_table_may_be_deleted_and_need_not_be_writable(filed: World) -> None:
-    filed.paths.files.unlink()
-    later, disk = process(filed)
-    expected = all_that_is_read(filed)
-    disk.faulty = frozenset({"create"})
-    disk.break_down()
-    assert all_that_is_read(later) == expected
-    later.ws.memory.keep_table()
-    assert not filed.paths.files.exists()
-
-
-def test_table_is_written_where_something_was_read_and_not_again(filed: World) -> None:
-    before = filed.paths.files.stat().st_mtime_ns
-    later, disk = process(filed)
-    later.ws.memory.dated()
-    later.ws.memory.keep_table()
-    filed.round()
-    assert (disk.count("rename"), filed.paths.files.stat().st_mtime_ns) == (0, before)
-    assert json.loads(filed.paths.files.read_bytes())["format"] == 6
-
-
-def test_fsck_reads_the_files_and_not_the_table(filed: World) -> None:
-    later, disk = process(filed)
-    assert later.fsck().is_sound
-    assert len(memory_reads(disk)) >= len(DAYS)

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from recalld.supervisor.archive.identity import Known, add_messages, assign_ids, renumbered, same_places
 from recalld.supervisor.protocol.message import History, Message, fingerprint_of
 from recalld.supervisor.storage.clock import to_wire
-from tests.archive.states import HISTORIES, NOON, ODD, entry, parsed_message
+from tests.archive.states import HISTORIES, NOON, entry, parsed_message
 
 TIME = to_wire(NOON)
 
@@ -76,44 +76,6 @@ def test_assign_ids_fills_a_missing_time_with_now():
     assert found.raw["createdAt"] == TIME
 
 
-@pytest.mark.parametrize(
-    "time",
-    [
-        "昨天",
-        "",
-        None,
-        0,
-        -1,
-        True,
-        [],
-        {},
-        "1999-12-31T00:00:00Z",
-        "9999-12-31T23:59:59Z",
-        1e99,
-        "2026-02-30",
-        "2026-02-02T04:00:00Z",
-    ],
-)
-def test_assign_ids_replaces_an_impossible_time_and_keeps_the_original(time):
-    (found,) = assign_ids((parsed_message("m0", when=None, createdAt=time),), Known(), NOON)
-    assert found.created_at == NOON
-    assert found.raw["createdAtFound"] == time
-
-
-def test_assign_ids_accepts_a_time_less_than_a_day_ahead():
-    history = (parsed_message("m0", when=NOON + timedelta(hours=23)),)
-    assert assign_ids(history, Known(), NOON) is history
-
-
-def test_assign_ids_keeps_a_known_time_after_the_clock_goes_back():
-    history = (parsed_message("m0", when=NOON),)
-    assert assign_ids(history, known_of(history), NOON - timedelta(days=300)) is history
-
-
-def test_assign_ids_leaves_an_invalid_entry_unchanged():
-    assert assign_ids((ODD, parsed_message("m0")), Known(), NOON)[0] is ODD
-
-
 # ── a writer that strips ids ─────────────────────────────────────────────────
 
 
@@ -128,58 +90,6 @@ def stripped(history: History, *also: str) -> History:
 def talk(*texts: str, timed: bool) -> History:
     times = {"createdAt": TIME} if timed else {}
     return tuple(said(text, **times) for text in texts)
-
-
-@pytest.mark.parametrize("timed", [True, False])
-def test_assign_ids_restores_stripped_ids(timed):
-    met = assign_ids(talk("早", "好的", "好的", timed=timed), Known(), NOON)
-    also = () if timed else ("createdAt",)
-    again = assign_ids(stripped(met, *also), known_of(met), NOON + timedelta(hours=1))
-    assert ids(again) == ids(met)
-    assert [one.created_at for one in again if isinstance(one, Message)] == [NOON] * 3
-
-
-@pytest.mark.parametrize("timed", [True, False])
-def test_assign_ids_gives_an_added_message_a_new_id(timed):
-    met = assign_ids(talk("早", "好的", timed=timed), Known(), NOON)
-    more = (*stripped(met, *(() if timed else ("createdAt",))), *talk("好的", timed=timed))
-    again = assign_ids(more, known_of(met), NOON + timedelta(hours=1))
-    assert ids(again)[:2] == ids(met)
-    assert ids(again)[2] not in ids(met)
-
-
-def test_assign_ids_treats_repeated_text_after_the_last_known_as_new():
-    """'good morning' of today is not that of last month, which has been trimmed."""
-    met = assign_ids(talk("早", "好的", "晚安", timed=False), Known(), NOON)
-    left = met[1:]
-    again = assign_ids((*stripped(left, "createdAt"), *talk("早", timed=False)), known_of(met, left), NOON)
-    assert ids(again)[:2] == ids(left)
-    assert ids(again)[2] == f"{ids(met)[0]}-2"
-
-
-def test_assign_ids_adds_none_when_a_writer_still_has_trimmed_messages():
-    """An id counted from the start of the list would change after a trim, and the message be archived twice."""
-    met = assign_ids(talk("早", "好的", "好的", "晚安", timed=False), Known(), NOON)
-    again = assign_ids(stripped(met, "createdAt"), known_of(met, met[2:]), NOON)
-    assert set(ids(again)) == set(ids(met))
-
-
-def test_assign_ids_recognizes_a_trimmed_message_by_its_time():
-    met = assign_ids(talk("早", "好的", timed=True), Known(), NOON)
-    again = assign_ids(stripped((met[1], met[0])), known_of(met, met[1:]), NOON)
-    assert ids(again) == [ids(met)[1], ids(met)[0]]
-
-
-def test_assign_ids_restores_the_time_of_first_sight():
-    met = assign_ids(talk("早", timed=False), Known(), NOON)
-    (again,) = assign_ids(stripped(met, "createdAt"), known_of(met), NOON + timedelta(days=9))
-    assert again.created_at == NOON
-
-
-def test_assign_ids_restores_an_id_when_only_the_assigned_time_is_kept():
-    met = assign_ids(talk("早", timed=False), Known(), NOON)
-    (again,) = assign_ids(stripped(met), known_of(met), NOON + timedelta(days=9))
-    assert (again.id, again.created_at) == (met[0].id, NOON)
 
 
 # ── always ───────────────────────────────────────────────────────────────────
@@ -230,14 +140,6 @@ def test_assign_ids_duplicates_rather_than_loses_a_repeated_message():
     again = assign_ids(talk("好的", "好的", timed=False), known_of(met, met[1:]), NOON)
     assert len(set(ids(again))) == 2
     assert ids(again)[0] == ids(met)[1]
-
-
-def test_assign_ids_restores_the_assigned_time_in_a_backup_from_before_it():
-    late = entry({"id": "m1", "role": "user", "text": "从手机来", "createdAt": "2027-01-01T00:00:00Z", "createdAtFound": None})
-    known = Known(ids=("m1",), times={"m1": "2026-01-31T02:00:00.000Z"}, holds=lambda key: key == late.key)
-    (found,) = assign_ids((late,), known, NOON)
-    assert found.raw["createdAt"] == "2026-01-31T02:00:00.000Z"
-    assert assign_ids((found,), known, NOON - timedelta(days=9)) == (found,)  # and it stays, though the clock is set back
 
 
 # ── many equal messages ──────────────────────────────────────────────────────
@@ -294,34 +196,6 @@ def test_add_messages_names_each_of_many_that_were_stripped():
 
 
 # ── an array that a program wrote back ───────────────────────────────────────
-
-
-@pytest.mark.parametrize(
-    ("before", "after", "same"),
-    [
-        ("继甲继乙", "继乙继丙", [2, 3, None, None]),
-        ("规继甲继乙", "规继乙继丙", [0, 3, 4, None, None]),  # the system's words stay, what follows them slides
-        ("早甲晚", "甲晚早", [1, 2, None]),  # what slid out is not the twin of what came in
-        ("甲乙", "乙甲", [1, None]),
-        ("继好继好", "继好继好", [0, 1, 2, 3]),
-        ("继继好继好", "继好继好继", [1, 2, 3, 4, None]),
-        ("继甲继乙", "继", [None]),  # a talk that begins like the last one
-        ("继甲继乙", "继甲继丙", [0, 1, 2, None]),  # the last answer was made again
-        ("继甲乙丙", "甲乙继", [1, 2, None]),  # another program's message is gone
-        ("甲乙丙", "甲新乙丙新", [0, None, 1, 2, None]),
-        ("甲乙", "丙丁", [None, None]),
-        ("甲谢乙", "丙谢丁", [None, None, None]),  # another talk, in which the same is said
-        ("甲乙谢", "丙谢丁", [None, None, None]),
-        ("规甲谢乙", "规丙谢", [0, None, None]),
-        ("要甲乙丙", "略甲乙丙丁", [None, 1, 2, 3, None]),  # its first message sums up what slid out
-        ("继甲继乙", "甲丙继", [None, None, None]),  # it can not be told: doubled, not lost
-        ("", "甲", [None]),
-        ("甲", "", []),
-    ],
-)
-def test_same_places_follows_a_list_whose_beginning_leaves(before, after, same):
-    places = same_places(before, after)
-    assert [places.get(n) for n in range(len(after))] == same
 
 
 @given(st.lists(st.sampled_from("继好一二三四"), max_size=12), st.lists(st.sampled_from("继好一二三四"), max_size=12))

@@ -132,25 +132,6 @@ def test_journal_refuses_a_newer_format(paths):
         open_journal(paths)
 
 
-def test_journal_reads_a_deleted_or_replaced_file_from_the_start(paths):
-    journal = open_journal(paths)
-    journal.record_seen([ONE])
-    paths.seen.unlink()
-    journal.refresh()
-    assert answers(journal) == answers(open_journal(paths))
-    assert journal.unwritten == {}
-    paths.seen.write_text('{"recalld": 1}\n')
-    journal.record_seen([TWO])
-    assert list(journal.unwritten) == [TWO.key]
-
-
-def test_journal_keeps_the_first_file_of_a_message(paths):
-    journal = open_journal(paths)
-    journal.record_written(NAME, [block_of(ONE)])
-    journal.record_written("2026-01-30-other.md", [block_of(ONE)])
-    assert journal.file_of(ONE.key) == NAME
-
-
 def test_journal_knows_the_file_of_a_message_that_was_moved_or_lost(paths):
     journal = open_journal(paths)
     journal.record_written(NAME, [block_of(ONE), block_of(TWO)])
@@ -161,31 +142,6 @@ def test_journal_knows_the_file_of_a_message_that_was_moved_or_lost(paths):
     assert journal.has_written("1")
     journal.record_written("2026-01-30-again.md", [block_of(ONE)])
     assert journal.files_of(["1", "3"]) == ["2026-01-30-again.md"]
-
-
-def test_journal_names_equal_messages_in_the_order_of_first_sight(paths):
-    journal = open_journal(paths)
-    equal = [parsed({"id": f"{n}", "role": "user", "text": "早"}) for n in (2, 1, 3)]
-    journal.record_seen(equal)
-    journal.record_written(NAME, [block_of(with_timestamp(equal[1], at("2026-01-30T10:00")))])
-    for known in (journal.known, open_journal(paths).known):
-        assert [*known.by_fingerprint[equal[0].fingerprint]] == ["2", "1", "3"]
-
-
-def test_journal_ids_can_be_read_while_another_thread_adds_one(paths):
-    journal = open_journal(paths)
-    journal.record_seen([ONE, TWO])
-    ids = iter(journal.known.ids)
-    assert next(ids) == "1"
-    journal.record_seen([UNTIMED])
-    assert [*ids] == ["2"]
-
-
-def test_journal_drop_removes_an_unwritten_message(paths):
-    journal = open_journal(paths)
-    journal.record_seen([ONE])
-    journal.record_replaced([ONE.key])
-    assert answers(open_journal(paths))["unwritten"] == {}
 
 
 # ── keeping it small ─────────────────────────────────────────────────────────
@@ -228,36 +184,6 @@ def test_journal_gives_the_same_answers_after_compaction(tmp_path_factory, story
     journal.compact()
     assert answers(journal) == before
     assert answers(open_journal(paths)) == before
-
-
-def test_journal_remembers_every_file_name_after_compaction(paths):
-    journal = open_journal(paths)
-    journal.record_written(NAME, [block_of(ONE)])
-    journal.record_written("2026-01-30-copy.md", [block_of(ONE)])  # a person's copy of the file
-    journal.record_written("2026-01-30-empty.md", [])  # of which a person deleted every block
-    journal.compact()
-    assert journal.names == {NAME, "2026-01-30-copy.md", "2026-01-30-empty.md"}
-
-
-def test_journal_that_is_not_parsed_names_the_files_as_they_are_now(paths):
-    ours, theirs = open_journal(paths), SeenJournal(Files(RealDisk()), paths, ZONE)
-    assert theirs.file_names() == set()
-    for name in (NAME, "2026-01-30-copy.md"):
-        ours.record_written(name, [block_of(ONE)])
-        assert name in theirs.file_names()
-    paths.seen.unlink()
-    assert theirs.file_names() == set()
-
-
-def test_journal_is_bloated_when_most_lines_are_stale(paths):
-    journal = open_journal(paths)
-    for _ in range(1_100):
-        journal.record_history([ONE])
-        journal.record_history([])
-    assert journal.is_bloated()
-    journal.compact()
-    assert not journal.is_bloated()
-    assert len(paths.seen.read_bytes().splitlines()) <= 2
 
 
 class Pieces(RealDisk):

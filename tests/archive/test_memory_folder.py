@@ -9,8 +9,7 @@ import pytest
 
 from recalld.supervisor.protocol.period import Period
 from recalld.supervisor.protocol.summary_file import Summary
-from recalld.supervisor.storage.errors import Conflict
-from tests.world import FaultyDisk, World, message
+from tests.world import World, message
 
 DAY = Period("2026-01-10")
 
@@ -92,69 +91,12 @@ def test_memory_store_ignores_names_that_are_not_dated_files(world, name):
     assert world.ws.memory.dated() == ()
 
 
-def test_memory_store_marks_a_note_with_a_dated_name_as_not_ours(world):
-    world.note("2026-01-10-想法.md", "换成 caddy")
-    (found,) = world.ws.memory.dated()
-    assert (found.ours, found.created, found.count) == (False, None, 0)
-    assert world.ws.memory.blocks(found.name) == ()
-    assert world.ws.memory.text(found.name) == "换成 caddy"
-
-
-def test_memory_store_reads_a_note_in_another_encoding(world):
-    world.note("2026-01-10-note.md", "换成".encode("gb18030"))
-    assert [file.ours for file in world.ws.memory.dated()] == [False]
-    assert world.ws.memory.text("2026-01-10-note.md") == "换成"
-    assert world.ws.memory.message_texts("2026-01-10-note.md") == ("换成",)
-
-
-def test_memory_store_reads_no_words_in_bytes_that_are_no_text(world):
-    world.note("2026-01-10-scan.md", bytes(range(256)))
-    assert (world.ws.memory.text("2026-01-10-scan.md"), world.ws.memory.message_texts("2026-01-10-scan.md")) == ("", ())
-
-
 @pytest.mark.parametrize("make", [os.mkdir, os.mkfifo, lambda path: os.symlink("/etc/hostname", path)])
 def test_memory_store_skips_folders_pipes_and_symlinks(world, make):
     """Links that lead out of the tree are not followed."""
     make(world.paths.memory / "2026-01-10-x.md")
     make(world.paths.summaries / "2026-01-10.md")
     assert (world.ws.memory.dated(), world.ws.memory.summaries()) == ((), {})
-
-
-def test_memory_store_reads_a_dated_file_again_only_when_it_changes(world):
-    disk = FaultyDisk()
-    filed(world)
-    world.reopen(disk=disk)
-    first = world.ws.memory.dated()
-    count = disk.count("read", "2026-")
-    assert world.ws.memory.dated() == first
-    assert disk.count("read", "2026-") == count
-    path = world.paths.dated(first[0].name)
-    path.write_text(path.read_text().replace("nginx", "caddy"))
-    assert world.ws.memory.dated()[0].digest != first[0].digest
-
-
-def test_memory_store_lists_a_folder_that_is_held_again_only_after_a_write(world):
-    disk = FaultyDisk()
-    filed(world)
-    world.reopen(disk=disk)
-    memory = world.ws.memory
-    with memory.held():
-        (first,) = memory.dated()
-        count = disk.count("stats")
-        assert (memory.dated(), memory.copies(), disk.count("stats")) == ((first,), {}, count)
-        copy = first.name.replace(".md", " (1).md")
-        memory.write_dated(copy, world.paths.dated(first.name).read_bytes())
-        assert memory.copies() == {f"memory/{copy}": f"memory/{first.name}"}
-    world.note("2026-01-30-手记.md", "下午见。")
-    assert [file.name for file in memory.dated()] == [first.name, "2026-01-30-手记.md"]
-
-
-def test_memory_store_refuses_to_overwrite_a_dated_file(world):
-    name = filed(world)
-    before = world.paths.dated(name).read_bytes()
-    with pytest.raises(FileExistsError):
-        world.ws.memory.write_dated(name, b"x")
-    assert world.paths.dated(name).read_bytes() == before
 
 
 def test_memory_store_move_never_replaces_an_existing_original(world):
@@ -165,36 +107,3 @@ def test_memory_store_move_never_replaces_an_existing_original(world):
     world.ws.memory.move_to_originals(name)
     assert other.read_text() == "别人先放的"
     assert world.paths.dated(name).exists()
-
-
-def test_memory_store_keeps_the_replaced_summary_in_previous(world):
-    world.ws.memory.write_summary(DAY, summary(), None)
-    look, found = world.ws.memory.read_summary(DAY)
-    assert found == summary()
-    assert look
-    world.ws.memory.write_summary(DAY, summary("## 新"), look)
-    assert [path.read_bytes() for path in world.paths.previous.iterdir()] == [look.data]
-    assert world.ws.memory.summaries()[DAY].text == "## 新"
-
-
-def test_memory_store_refuses_to_replace_a_summary_changed_meanwhile(world):
-    world.ws.memory.write_summary(DAY, summary(), None)
-    look, _ = world.ws.memory.read_summary(DAY)
-    path = world.paths.summary(DAY)
-    path.write_text("我改的")
-    with pytest.raises(Conflict):
-        world.ws.memory.write_summary(DAY, summary("## 新"), look)
-    with pytest.raises(Conflict):
-        world.ws.memory.write_summary(DAY, summary("## 新"), None)
-    assert path.read_text() == "我改的"
-
-
-def test_memory_store_returns_none_for_a_missing_summary(world):
-    assert world.ws.memory.read_summary(DAY) == (None, None)
-    assert world.ws.memory.summaries() == {}
-
-
-def test_memory_store_lists_dated_files_in_date_order(world):
-    for day in ("2026-01-10", "2024-02-29", "2025-12-31"):
-        filed(world, day)
-    assert [file.day.isoformat() for file in world.ws.memory.dated()] == ["2024-02-29", "2025-12-31", "2026-01-10"]

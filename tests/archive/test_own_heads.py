@@ -75,15 +75,6 @@ def test_persons_own_head_or_end_is_no_damage_and_stays(world, edit):
     assert [one.text for one in again.context("小船呢？").history].count(BOAT) == 1
 
 
-@pytest.mark.parametrize("head", ["tags:\n  - daily", "tags: [daily]", "# 别动"])
-@pytest.mark.parametrize("cut", [-4, -10, -60])
-def test_torn_end_is_told_whatever_a_person_has_in_the_head(world, head, cut):
-    path = day(world)
-    path.write_bytes(with_head(head)(path.read_text("utf-8")).rstrip("\n").encode()[:cut])
-    (told,), is_well = world.reopen().verdict()
-    assert (path.name in told, is_well) == (True, False)
-
-
 @pytest.mark.parametrize("edit", OWN.values(), ids=OWN)
 def test_forgetting_leaves_a_persons_head_whole(world, edit):
     def run(act: Any, request: Any) -> Any:

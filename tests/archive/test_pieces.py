@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shutil
-from collections import Counter
 from typing import TYPE_CHECKING
 
 import pytest
@@ -41,11 +40,6 @@ def bring(world: World, elsewhere: World, piece: str) -> None:
             to.parent.mkdir(parents=True, exist_ok=True)
             shutil.copy2(path, to.with_name(f".{to.name}.sync"))
             to.with_name(f".{to.name}.sync").rename(to)
-
-
-def in_memory(world: World) -> Counter[str]:
-    """How often each message stands in the dated files that count."""
-    return Counter(block.id for file in world.ws.memory.dated() for block in world.ws.memory.blocks(file.name))
 
 
 def test_repair_files_the_rest_of_a_second_file_that_overlaps(tmp_path: Path) -> None:
@@ -99,21 +93,3 @@ def test_intake_adopts_what_a_note_holds_that_arrives_later(world):
     world.note("2026-01-30-allergy.md", "- 21:00 user: 我对花生过敏。\n")
     world.settle()
     assert (world.archived(), world.flags()) == ([], [True])
-
-
-def test_workspace_that_arrives_in_pieces_is_there_twice_until_a_repair(tmp_path: Path, elsewhere: World) -> None:
-    world = World(tmp_path / "这里", elsewhere.clock())
-    for piece in PIECES:
-        bring(world, elsewhere, piece)
-        world.round("due")
-        world.work()
-    world.settle()
-    said = {block.id for blocks in elsewhere.dated_files().values() for block in blocks}
-    assert in_memory(world).keys() == said
-    assert in_memory(world) != Counter(said)
-    assert not world.fsck().is_sound
-
-    world.repair()
-    world.settle()
-    assert in_memory(world) == Counter(said)
-    assert world.fsck().is_sound

@@ -10,7 +10,6 @@ import pytest
 from recalld.supervisor.archive.quarantine import Quarantine
 from recalld.supervisor.storage.disk import RealDisk
 from recalld.supervisor.storage.files import Files
-from tests.kinds import OTHERS
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -41,19 +40,3 @@ def test_quarantine_keeps_at_most_ten_copies_of_one_kind(quarantine: Quarantine,
     assert quarantine.keep("history.json", "坏了 9".encode()) == "known"
     assert quarantine.keep("message", TORN) == "new"
     assert len(list(folder.iterdir())) == 11
-
-
-def test_quarantine_multiplies_its_limit_by_times(quarantine: Quarantine) -> None:
-    kept = [quarantine.keep("message", f"不懂 {n}".encode(), times=2) for n in range(21)]
-    assert kept == ["new"] * 20 + ["full"]
-
-
-@pytest.mark.parametrize("kind", OTHERS)
-def test_quarantine_keeps_a_copy_whatever_has_its_name(quarantine: Quarantine, folder: Path, kind: str) -> None:
-    """What is damaged is overwritten once there is a copy: its name alone is none."""
-    folder.mkdir()
-    copy = folder / f"history.json.{sha256(TORN).hexdigest()[:12]}"
-    OTHERS[kind](copy)
-    assert [quarantine.keep("history.json", TORN) for _ in range(2)] == ["new", "known"]
-    assert copy.read_bytes() == TORN
-    assert sorted(one.name for one in folder.iterdir()) == [copy.name, f"{copy.name}.aside"]

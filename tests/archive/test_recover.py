@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from datetime import timedelta
 
 import pytest
 
@@ -74,21 +73,6 @@ def test_submit_queues_a_pending_group_again_when_its_task_is_lost(world):
     assert (world.flags(), world.summaries()) == ([True], ["2026-01-10"])
 
 
-def test_archive_writes_a_message_that_was_flagged_true_too_early(world):
-    world.write([message_on("2026-01-10", archived=True)])
-    world.settle()
-    assert world.archived() == [("2026-01-10-nginx", "关于 nginx 的话")]
-    assert world.flags() == [True]
-
-
-def test_reconcile_writes_nothing_the_second_time(world):
-    world.write([message_on("2026-01-10"), message_on("2026-01-30"), message_on("2026-01-31")])
-    world.settle()
-    before = world.paths.history.stat()
-    world.reconcile()
-    assert world.paths.history.stat() == before
-
-
 # ── trimming ─────────────────────────────────────────────────────────────────
 
 
@@ -125,55 +109,6 @@ def test_submit_summarizes_trimmed_messages_from_their_dated_files(world):
     assert set(world.flags()) == {True}
 
 
-def test_trim_at_the_hard_cap_keeps_new_messages_and_adds_few_files(world):
-    """Without the rule there were 280 dated files in a week instead of 18."""
-    world.model.script = unreachable
-    world.write([raw for day in range(1, 17) for raw in talk(f"2025-12-{day:02d}T09:00", 20)])
-    world.settle()
-    before = len(world.dated_files())
-    for _ in range(7 * 4):
-        world.add(*talk(world.clock().isoformat(), 4))
-        world.clock.forward(hours=6)
-        world.round()
-        assert len(world.history()) <= 304
-    assert len(world.dated_files()) - before <= 30
-    assert all(raw["createdAt"] > "2026-02-06" for raw in world.history()[-4:])
-
-
-def test_trim_keeps_every_unwritten_message(world):
-    world.reopen(world.toml + "[history]\nsoft_cap = 5\nhard_cap = 6\n")
-    world.write(talk("2026-01-31T09:00", 40))
-    world.intake()
-    assert world.trim() == 0
-    assert len(world.history()) == 40
-
-
-def test_trim_drops_messages_whose_file_a_person_deleted_and_accepted(world):
-    world.reopen(world.toml + "[history]\nsoft_cap = 25\nhard_cap = 30\n")
-    world.write(talk("2026-01-30T09:00", 25))
-    world.settle()
-    for name in world.dated_files():
-        (world.root / name).unlink()
-    world.add(*talk("2026-01-31T09:00", 3))
-    world.settle()
-    assert len(world.history()) == 28
-    for name in world.ws.deletions.absences().lost:
-        world.accept(name)
-    world.settle()
-    assert len(world.history()) == 25
-
-
-def test_trim_keeps_the_order_of_history(world):
-    world.reopen(world.toml + "[history]\nsoft_cap = 30\nhard_cap = 35\n")
-    raws = [*talk("2026-01-30T09:00", 20), *talk("2026-01-10T09:00", 20), *talk("2026-01-31T09:00", 20)]
-    world.model.script = unreachable
-    world.write(raws)
-    world.settle()
-    order = [raw["id"] for raw in raws]
-    places = [order.index(raw["id"]) for raw in world.history()]
-    assert places == sorted(places)
-
-
 # ── tidying up ───────────────────────────────────────────────────────────────
 
 
@@ -194,20 +129,6 @@ def test_sweep_deletes_our_temporary_files_and_keeps_foreign_ones(world):
     assert world.sweep() == len(ours)
     assert not any(path.exists() for path in ours)
     assert all(path.exists() for path in theirs)
-
-
-def test_sweep_shared_deletes_only_temporary_files_of_dead_writers(world):
-    shared = (world.paths.state, world.paths.drop_box, world.paths.turns, world.paths.pieces, world.ws.task_queue.results)
-    for folder in shared:
-        folder.mkdir(parents=True, exist_ok=True)
-        ages = {"没写完": timedelta(hours=2), "钟拨回来了": timedelta(days=-400), "正在写": timedelta(minutes=1)}
-        for name, age in ((f".{name}.json.98-0.tmp", age) for name, age in ages.items()):
-            (folder / name).write_text("半")
-            when = (world.clock() - age).timestamp()
-            os.utime(folder / name, (when, when))
-    world.round()
-    left = [path.name for folder in shared for path in folder.glob(".*.tmp")]
-    assert left == [".正在写.json.98-0.tmp"] * 5
 
 
 @pytest.mark.feature("003.26")

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from recalld.supervisor.checks.table import account
-from recalld.supervisor.protocol.message import digest_of_text
 from recalld.supervisor.storage.errors import BadFile
 from recalld.supervisor.storage.texts import Text, msgid
 from tests.world import FaultyDisk, message, talk, without
@@ -141,13 +140,6 @@ def test_restore_history_reads_past_a_full_width_comma(world):
     assert wrong(world) == []
 
 
-def test_restore_history_misses_nothing_of_an_array_in_an_object(world):
-    said = talk("2026-01-31T09:00", 4)
-    world.paths.history.write_text(json.dumps({"messages": said}, ensure_ascii=False), encoding="utf-8")
-    assert world.restore() == 4
-    assert wrong(world) == []
-
-
 def test_restore_history_says_what_it_could_not_read_until_it_is_mended(world, tmp_path):
     said = talk("2026-01-31T09:00", 5)
     spoilt(world, 5, '"role": "user"', '"role": “user"')
@@ -171,18 +163,6 @@ def test_restore_history_says_what_it_could_not_read_until_it_is_mended(world, t
     assert world.archived_texts() == sorted(raw["text"] for raw in said)
 
 
-def test_restore_history_says_nothing_of_a_half_message_that_it_knows(world):
-    world.write(talk("2026-01-31T09:00", 4))
-    world.settle()
-    data = world.paths.history.read_bytes()
-    for end in range(len(data) - 3, data.rindex(b"{"), -7):
-        world.write(data[:end])
-        world.restore()
-        assert wrong(world) == [], data[:end][-60:]
-        for path in world.paths.quarantine.iterdir():
-            path.unlink()
-
-
 def test_restore_history_names_the_encoding(world):
     spoken = [message("1", "2026-01-31T09:00", text="备份好了，在 /srv/backup。"), message("2", "2026-01-31T09:01", "ok")]
     world.write(json.dumps(spoken, ensure_ascii=False).encode("gbk"))
@@ -199,22 +179,6 @@ def test_unread_store_reads_a_damaged_file_as_empty(world, content):
     assert world.ws.unread.read() == []
 
 
-@pytest.mark.parametrize(
-    ("said", "why"),
-    [
-        ('[{"role"：1}]', "it has ： in place of : at line 1, column 9"),
-        ('[“a"]', 'it has “ in place of " at line 1, column 2'),
-        ("[1,\n2,\n]", "it has a comma too many at line 3, column 1"),
-        ("[1]\n[2]", "a second array begins at line 2, column 1"),
-        ("[1 2]", "it is not JSON at line 1, column 4"),
-    ],
-)
-def test_history_store_names_a_typing_error(world, said, why):
-    world.write(said.encode())
-    with pytest.raises(BadFile, match=re.escape(why)):
-        world.ws.history.read()
-
-
 def test_restore_history_leaves_the_file_when_the_quarantine_is_full(world):
     world.write(talk("2026-01-30T09:00", 2))
     world.settle()
@@ -226,69 +190,7 @@ def test_restore_history_leaves_the_file_when_the_quarantine_is_full(world):
         assert data in kept or world.paths.history.read_bytes() == data
 
 
-def test_restore_history_restores_the_newest_unwritten_revision(world):
-    world.write([message("1", "2026-01-30T09:00", "改到周四")])
-    world.settle()
-    world.write([{**world.history()[0], "text": "改到周五"}])
-    world.round()
-    world.write(b"[")
-    world.restore()
-    world.settle()
-    assert ("1~" + digest_of_text("改到周五")[:8], "改到周五") in world.archived()
-
-
-def test_restore_history_restores_a_message_without_id_only_once(world):
-    world.write(talk("2026-01-30T09:00", 2))
-    world.settle()
-    said = message("x", "2026-01-31T09:59", "备份在哪？")
-    del said["id"]
-    world.add(said)
-    world.round()  # it gets its id: the version before, without it, is the backup
-    world.write(b"[")
-    world.restore()
-    world.settle()
-    assert [text for _, text in world.archived()].count("备份在哪？") == 1
-    assert len(world.history()) == 3
-
-
 # ── the supervisor waits until it is quiet ───────────────────────────────────
-
-
-def test_supervisor_restores_a_history_after_a_minute_without_writes(world):
-    world.write(talk("2026-01-30T09:00", 2))
-    world.settle()
-    expected = world.history()
-    supervisor = world.supervisor()
-    for data in (b"[", b"[1,", b"[1,2"):  # a person is typing
-        world.write(data)
-        for _ in range(2):
-            supervisor.tick(world.clock())
-            world.clock.seconds += 29.0
-            assert world.paths.history.read_bytes() == data
-    world.clock.seconds += 31.0
-    supervisor.tick(world.clock())
-    supervisor.tick(world.clock())
-    assert world.history() == expected
-
-
-def test_supervisor_restores_an_unseen_history_within_a_minute(world):
-    spoilt(world, 50, '"role": "user"', '"role"： "user"')
-    supervisor = world.supervisor()
-    supervisor.tick(world.clock())
-    for seconds in (30, 30.5):
-        assert b"\xef\xbc\x9a" in world.paths.history.read_bytes()
-        world.clock.forward(seconds=seconds)
-        assert world.clock() >= supervisor.due_at
-        supervisor.tick(world.clock())
-    assert len(world.history()) == 49
-
-
-def test_supervisor_restores_a_deleted_history_at_once(world):
-    world.write(talk("2026-01-30T09:00", 2))
-    world.settle()
-    world.paths.history.unlink()
-    world.supervisor().tick(world.clock())
-    assert len(world.history()) == 2
 
 
 # ── ids that a program takes away ────────────────────────────────────────────

@@ -122,14 +122,6 @@ def test_intake_numbers_each_message_anew_when_the_journal_is_cut_off(world, tim
         assert sorted(one.text for one in world.unwritten()) == texts(talk)
 
 
-def test_intake_tells_only_new_messages_as_seen_when_places_are_ids(world):
-    talk = numbered("窗口", 6)
-    for start in range(3):
-        world.write([{**raw, "id": n} for n, raw in enumerate(talk[start : start + 4])])
-        world.intake()
-    assert [told["messages"] for told in world.events.of("seen")] == [4, 1, 1]
-
-
 @pytest.mark.parametrize(
     ("before", "after"),
     [
@@ -152,79 +144,7 @@ def test_intake_takes_newer_words_of_a_streamed_message_as_the_same(world, befor
     assert world.archived_texts() == [after["text"]]
 
 
-@pytest.mark.parametrize(
-    ("before", "after"),
-    [
-        ({"createdAt": "2026-01-31T01:00:00Z"}, {"createdAt": "2026-01-31T01:00:01Z"}),
-        ({"role": "user"}, {"role": "assistant"}),
-        ({"createdAt": None}, {"createdAt": None}),
-        ({"role": "assistant", "createdAt": None}, {"role": "assistant", "createdAt": None, "text": "用 rsync 吗？"}),
-        ({"role": "assistant", "createdAt": None, "text": ""}, {"role": "assistant", "createdAt": None}),
-        (
-            {"role": "assistant", "createdAt": "2026-01-31T01:00:00Z"},
-            {"role": "assistant", "createdAt": "2026-01-31T01:00:01Z"},
-        ),
-    ],
-)
-def test_intake_keeps_both_texts_of_an_id_that_is_not_streamed(world, before, after):
-    raw = message("a", "2026-01-31T09:00")
-    kept = [{"text": "三点备份", **before}, {"text": "三点备份。", **after}]
-    for fields in kept:
-        world.write([{k: v for k, v in {**raw, **fields}.items() if v is not None}])
-        world.round("none")
-    settled(world, seen=2)
-    assert sorted(world.archived_texts()) == texts(kept)
-
-
 # ── a window without ids and times ───────────────────────────────────────────
-
-
-@pytest.mark.parametrize("pinned", [0, 1])
-@pytest.mark.parametrize("runs", ["due", "all"])
-def test_intake_keeps_repeated_words_of_a_window_without_ids(world, runs, pinned):
-    """[{role, content}], the last twelve: what has slid out is not the twin of what came in."""
-    turns = [("user", "继续"), ("assistant", "第 {} 段。"), ("user", "继续"), ("assistant", "好，第 {} 段。")]
-    talk = [{"role": role, "content": text.format(n)} for n, (role, text) in enumerate(turns * 5)]
-    system = [{"role": "system", "content": "你是助手。"}] * pinned
-    for end in range(len(talk) + 1):
-        world.write(system + talk[:end][-12:])
-        world.round(runs)
-        world.clock.forward(minutes=1)
-        if end == 15:
-            world.ws.journal.compact()
-            world.reopen()
-    settled(world, seen=20 + pinned)
-    blocks = sorted((block for file in world.dated_files().values() for block in file), key=lambda block: block.created_at)
-    assert [block.text for block in blocks] == [raw["content"] for raw in system + talk]
-
-
-@pytest.mark.parametrize("has_ids", [True, False])
-def test_intake_knows_what_it_trimmed_from_a_longer_window(world, has_ids):
-    """What `append` puts between, even by an id of its window, says nothing of the places of the others."""
-    world.reopen(world.toml + "[history]\nsoft_cap = 22\nhard_cap = 24\n")
-    talk = [{"role": "user", "content": "继续" if n % 2 and not has_ids else f"第 {n} 段。"} for n in range(60)]
-    for end in range(2, 61, 2):
-        world.write([{**raw, **({"id": n} if has_ids else {})} for n, raw in enumerate(talk[:end][-30:])])
-        world.round("all")
-        world.clock.forward(minutes=1)
-        world.append({"id": str(end % 9), "role": "user", "text": f"手机说的第 {end} 句。"})
-        world.round("all")
-        world.clock.forward(minutes=1)
-    others = [f"手机说的第 {end} 句。" for end in range(2, 61, 2)]
-    assert sorted(world.archived_texts()) == sorted(others + [raw["content"] for raw in talk])
-
-
-def test_intake_keeps_repeated_words_before_a_message_appended_by_another(world):
-    """The window has slid, and `append` adds a message before the next look: what stands before that one is no older for it."""
-    talk = [
-        {"role": role, "content": text} for n in range(7) for role, text in (("user", "继续"), ("assistant", f"第 {n} 段。"))
-    ]
-    world.write(talk[:10])
-    world.round("all")
-    world.write(talk[2:])
-    world.append(message("手机", "2026-01-31T09:00", "手机说的话。"))
-    world.round("all")
-    assert sorted(world.archived_texts()) == sorted(["手机说的话。", *(raw["content"] for raw in talk)])
 
 
 @pytest.mark.parametrize("timed", [True, False])
@@ -252,43 +172,6 @@ def test_intake_knows_a_window_that_sums_up_beside_the_drop_box(world):
     assert filed(world) == Counter(["甲", "乙", "丙", "手机说的话。", "之前说过甲", "丁"])
 
 
-def test_journal_keeps_the_order_of_history_when_it_is_compacted(world):
-    world.write(numbered("上午", 3))
-    world.settle()
-    world.write([*numbered("上午", 3)[1:], *numbered("下午", 2, 5)])
-    world.intake()
-    world.ws.journal.compact()
-    world.reopen()
-    world.ws.journal.refresh()
-    assert [identity for identity, _ in world.ws.journal.known.in_history] == ["1", "2", "5", "6"]
-
-
-def test_intake_knows_two_messages_of_one_id_when_ids_are_stripped(world):
-    raws = [message("3", f"2026-01-31T09:0{n}", f"第 {n} 句") for n in range(2)]
-    world.append(*raws)
-    world.settle()
-    world.write(without(world.history(), "id", "archived"))
-    world.settle()
-    assert [raw["id"] for raw in world.history()] == ["3", "3"]
-    assert sorted(world.archived_texts()) == texts(raws)
-
-
-def test_intake_knows_appended_messages_in_a_window_that_strips_them(world):
-    """The program reads what is there, says something, and writes back the last six without ids and times."""
-    for n in range(12):
-        world.append({"role": "user", "text": "继续"})
-        world.round("due" if n % 3 else "all")
-        world.clock.forward(minutes=1)
-        own = {"role": "assistant", "content": f"第 {n} 段。"}
-        world.write(
-            [*([{"role": raw["role"], "content": raw.get("text", raw.get("content"))} for raw in world.history()][-5:]), own]
-        )
-        world.round("due")
-        world.clock.forward(minutes=1)
-    world.settle()
-    assert sorted(world.archived_texts()) == sorted(["继续"] * 12 + [f"第 {n} 段。" for n in range(12)])
-
-
 def said(*texts: str) -> list[dict[str, str]]:
     """Messages without ids and times; what begins with "提示" is a system's."""
     return [{"role": "system" if text.startswith("提示") else "user", "content": text} for text in texts]
@@ -299,22 +182,3 @@ def filed(world: World) -> Counter[str]:
 
 
 _MANY = [f"第 {n} 句" for n in range(60)]
-
-
-@pytest.mark.parametrize(
-    "writes",
-    [
-        [["提示 0", "一"], ["提示 1", "一", "二", "三"], ["提示 2", "二", "三", "四"]],  # a prompt with the time in it
-        [["一", "二", "三", "四", "五", "六"], ["提示：之前说过一到五", "六", "七", "八"]],  # the prompt sums up what slid out
-        [[*_MANY, "答"], [*_MANY, "答完"]],  # the last answer is made again, in a window longer than the cap
-        [_MANY, _MANY[:-1], _MANY[:-2]],
-        [["甲1", "甲2", "甲3"], ["乙1", "乙2", "乙3"], ["甲1", "甲2", "甲3", "甲4"], ["乙1", "乙2", "乙3", "乙4"]],  # two talks
-    ],
-)
-def test_intake_files_each_message_of_a_changing_window_once(world, writes):
-    world.reopen(world.toml + "[history]\nsoft_cap = 22\nhard_cap = 24\n")
-    for texts in writes:
-        world.write(said(*texts))
-        world.round("all")
-        world.clock.forward(minutes=1)
-    assert filed(world) == Counter({text for texts in writes for text in texts})

@@ -8,10 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from recalld.supervisor.archive.flags import Caps, overflow, trim
+from recalld.supervisor.archive.flags import Caps, trim
 from recalld.supervisor.protocol.message import Archived, History, Message
-from recalld.supervisor.storage.lenient_json import render_json
-from tests.archive.states import HISTORIES, NOON, ODD, parsed_message
+from tests.archive.states import HISTORIES, NOON, parsed_message
 
 
 def talk(count: int, archived: object = True, first: int = 0, text: str = "第 {} 句") -> list[Message]:
@@ -51,13 +50,6 @@ def test_trim_above_the_hard_limit_removes_written_unarchived_messages(archived)
     assert ids(left) == [f"m{n}" for n in range(50, 350)]
 
 
-def test_trim_removes_archived_messages_before_older_pending_ones():
-    history = (*talk(250, "pending"), *talk(60, first=250), *talk(20, "pending", first=310))
-    left = trim(history, everything, Caps())
-    assert [entry.archived for entry in left if isinstance(entry, Message)] == [Archived.PENDING] * 270
-    assert len(left) == 270
-
-
 @pytest.mark.feature("003.5")
 @pytest.mark.parametrize("archived", [False, "pending", True])
 def test_trim_never_removes_an_unwritten_message(archived):
@@ -70,43 +62,6 @@ def test_trim_keeps_the_newest_twenty_above_the_byte_limit():
     history = tuple(talk(25, text="第 {} 句" + "长" * 400))
     left = trim(history, everything, Caps(hard_bytes=1_000))
     assert ids(left) == [f"m{n}" for n in range(5, 25)]
-
-
-def test_trim_counts_serialized_bytes_against_the_10_mb_limit():
-    history = tuple(talk(30, text="第 {} 句" + "长" * 133_300))  # three bytes a character, 400 KB each: 12 MB
-    left = trim(history, everything, Caps())
-    assert sum(len(render_json(m.raw)) + 2 for m in left if isinstance(m, Message)) <= 10_000_000
-    assert ids(left) == [f"m{n}" for n in range(30 - len(left), 30)]
-    assert len(left) == 24
-
-
-def test_trim_keeps_the_newest_messages_after_300_pending_ones():
-    history = (*talk(300, "pending"), *talk(4, first=300))
-    left = trim(history, everything, Caps())
-    assert ids(left)[-4:] == ["m300", "m301", "m302", "m303"]
-    assert len(left) == 300
-
-
-def test_trim_keeps_invalid_entries_in_place_and_does_not_count_them():
-    history = (ODD, *talk(100), ODD, *talk(100, first=100), ODD)
-    assert trim(history, everything, Caps()) is history
-    longer = (*history, *talk(1, first=200))
-    left = trim(longer, everything, Caps())
-    assert [n for n, entry in enumerate(left) if entry is ODD] == [0, 100, 201]
-    assert ids(left)[0] == "m1"
-
-
-def test_overflow_is_what_exceeds_a_cap_and_may_not_leave():
-    def found(*talks, written=lambda message: True):
-        return overflow(tuple(message for one in talks for message in one), written, Caps())
-
-    assert found(talk(200, False), written=lambda message: False) is None
-    assert found(talk(201, False), written=lambda message: False) == "soft"
-    assert found(talk(301, False), written=lambda message: False) == "hard"
-    assert found(talk(150, "pending"), talk(90, False), written=lambda message: message.archived is Archived.PENDING) == "soft"
-    assert found(talk(5_000, True)) is None
-    assert found(talk(20, True, text="第 {} 句" + "长" * 240_000)) == "hard", "the newest 20 never leave"
-    assert found() is None
 
 
 @given(HISTORIES, st.sets(st.integers(0, 12)), st.integers(1, 6), st.integers(0, 6), st.integers(0, 5), st.integers(50, 3_000))

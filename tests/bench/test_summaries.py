@@ -133,44 +133,6 @@ def test_inventions_finds_a_changed_digit_in_an_extract(extracts):
     assert {piece.text for piece in inventions(changed, september.said.values())} == {"3,113", "2223"}
 
 
-@pytest.mark.parametrize(
-    "summary",
-    [
-        "7:30 备份", "7 点半备份", "- 09:14 备份", "9:14 AM", "48213 photos", "8 TB", "v2.8.0", "2026-08-28", "28 August 2026",
-        "8 月 28 日", "2026-08-08 备份", "8 月 9 日 Jonas 来", "320 块", "许朗在宁波", "《边城》", "Jonas's visit", "0W-20", "2026 年",
-        "路径 /srv/backup/report.py。", "report.py", "花费三百二十块", "The car needs oil. Backup moved.", "## Storage And Backup",
-    ],
-)  # fmt: skip
-def test_inventions_accepts_other_spellings_of_the_material(summary):
-    assert inventions(summary, SAID) == []
-
-
-@pytest.mark.parametrize(
-    ("summary", "invented"),
-    [
-        ("备份改到 8:30", ("time", "8:30")),
-        ("- 09:15 备份", ("time", "09:15")),
-        ("48,214 photos", ("number", "48,214")),
-        ("花了 321 块", ("number", "321")),
-        ("heron-fw 2.8.1", ("version", "2.8.1")),
-        ("确认号 LW-2094", ("code", "LW-2094")),
-        ("8 月 10 日交", ("date", "8 月 10 日")),
-        ("due Aug 29", ("date", "Aug 29")),
-        ("- 08-10 备份", ("date", "08-10")),
-        ("2027-08-28", ("date", "2027-08-28")),
-        ("路径 /srv/back", ("path", "/srv/back")),
-        ("见 https://example.com/a", ("url", "https://example.com/a")),
-        ("周棠来了", ("name", "周棠")),
-        ("他去了青岛", ("name", "青岛")),
-        ("看完了《长河》", ("name", "长河")),
-        ("then Maria called", ("name", "Maria")),
-        ("Zsofia called", ("name", "Zsofia")),
-    ],
-)
-def test_inventions_reports_what_the_material_does_not_contain(summary, invented):
-    assert [piece[:2] for piece in inventions(summary, SAID)] == [invented]
-
-
 @pytest.mark.proof
 def test_measured_counts_summaries_at_the_time_of_the_questions(tmp_path):
     texts = ["煤球芯片尾号 0427，别弄丢了。", "记下了。", "尿酸 402，比上次低了不少。"]

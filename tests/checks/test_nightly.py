@@ -107,13 +107,6 @@ def test_report_tells_once_that_the_command_failed_and_tries_it_again(world, com
     assert "care.on_trouble" not in "".join(world.verdict()[0])
 
 
-def test_report_without_a_command_is_told_once_there_is_one(world):
-    lose_a_file(world)
-    world.report()
-    with_command(world, TOLD).report()
-    assert len(told(world)) == 1
-
-
 @pytest.mark.parametrize("content", [b"", b"[]", b'{"at": 7}', b"{", b"\xff"])
 def test_last_fsck_that_cannot_be_read_is_written_again(world, content):
     world.put(".recalld/fsck.json", content)

@@ -62,11 +62,6 @@ def test_backup_of_a_night_keeps_the_last_and_nothing_of_others_is_deleted(memor
     assert found == sorted([*others, "记忆[1]-nightly-2026-01-30.tar", "记忆[1]-nightly-2026-02-02.tar"])
 
 
-def test_backup_of_a_night_stays_after_a_clock_that_was_ahead(memory, place):
-    night(memory, place, "2031-01-01", keep=1)
-    assert "记忆[1]-nightly-2026-01-28.tar" in night(memory, place, "2026-01-28", keep=1)
-
-
 def test_backup_of_a_day_is_made_once_and_read_back_again(memory, place):
     night(memory, place, "2026-01-28")
     file = place / "记忆[1]-nightly-2026-01-28.tar"

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from recalld.supervisor.archive.places import CANARIES
-from recalld.supervisor.checks.recall import found_again, rarest_words
+from recalld.supervisor.checks.recall import found_again
 from recalld.supervisor.host.lock import supervisor_lock
 from recalld.supervisor.protocol.marks import Struck
 from recalld.supervisor.recall.ended import write_ended
@@ -76,12 +76,6 @@ def test_found_again_asks_for_no_message_that_is_no_longer_true(filed: World) ->
     assert told(filed) == []
 
 
-def test_found_again_asks_no_index_that_is_behind_memory(filed: World) -> None:
-    made_of_other_words(filed, *filed.dated_files())
-    filed.put("memory/note.md", "这份笔记还没有进索引。\n")
-    assert told(filed) == []
-
-
 @pytest.mark.parametrize(
     "texts", [(), ("好的，谢谢！", "ok thanks"), ("\U0001f44d", "……")], ids=["nothing", "courtesies", "signs"]
 )
@@ -104,19 +98,6 @@ def test_found_again_finds_a_message_of_each_file_of_a_life(world: World, life: 
     for _ in files:
         assert told(world) == []
         world.forward(days=1)
-
-
-@pytest.mark.parametrize(
-    ("text", "rarest"),
-    [
-        ("Thanks, the rsync job moved to port 8443 today.", ["8443", "rsync"]),
-        ("好的，那把 quokka 合同改到 8443 号柜。", ["8443", "quokka"]),
-        ("ok thanks, good night!", []),
-    ],
-)
-def test_rarest_words_are_no_everyday_words_and_in_few_passages(text: str, rarest: list[str]) -> None:
-    everywhere = {"job": 40, "port": 40, "合同": 40, "move": 40, "柜": 40}
-    assert rarest_words(text, lambda word: everywhere.get(word, 1)) == rarest
 
 
 def test_supervisor_deletes_the_canaries_of_an_earlier_version(filed: World) -> None:

@@ -181,36 +181,10 @@ def test_restore_history_keeps_new_messages_before_the_damage(world):
     assert world.archived_texts() == sorted([*said, "钥匙在门口的花盆下面"])
 
 
-def test_restore_history_restores_an_unknown_history(world):
-    world.write('[{"role": "user", "text": "二十年的对话，最后少了一个括号"}'.encode())
-    assert world.restore() == 1
-    world.settle()
-    assert world.archived_texts() == ["二十年的对话，最后少了一个括号"]
-
-
 def test_restore_history_keeps_a_damaged_history_without_messages(world):
     world.write(b"{{{")
     assert world.restore() == 0
     assert world.paths.history.read_bytes() == b"{{{"
-
-
-def test_add_missing_adds_once_what_is_stored_nowhere_else(world, tmp_path):
-    said = settled(world)
-    copy = tmp_path / "备份.json"
-    copy.write_text(json.dumps([*world.history(), message("老", "2026-01-02T09:00", "房租两千一")], ensure_ascii=False))
-    world.write(world.history()[2:])
-    world.round()
-    assert world.add_missing(copy) == 1
-    assert world.add_missing(copy) == 0
-    world.settle()
-    assert world.archived_texts() == sorted([*said, "房租两千一"])
-
-
-def test_add_missing_adds_the_messages_before_a_cut(world, tmp_path):
-    world.write([])
-    copy = tmp_path / "旧的.json"
-    copy.write_bytes(json.dumps(talk("2026-01-30T09:00", 3)).encode()[:-10])
-    assert world.add_missing(copy) == 2
 
 
 def test_add_missing_refuses_a_missing_copy_and_one_without_messages(world, tmp_path, tmp_path_factory):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 
-from recalld.supervisor.storage.control import UNLIMITED, Control
 from tests.world import message
 
 
@@ -23,22 +22,6 @@ def test_read_stable_waits_until_an_in_place_write_is_complete(world):
     world.ws.files.pause = writer_goes_on
     assert not world.round().errors
     assert not list(world.paths.quarantine.glob("history*"))
-
-
-def test_fsck_reports_a_destroyed_original_and_its_summary_is_unchanged(world):
-    world.write([message("1", "2026-01-10T09:00", "端口 8443"), message("2", "2026-01-10T09:01", "预算 5350 元")])
-    world.settle()
-    summary = (world.root / "memory/summary/2026-01-10.md").read_bytes()
-    (file,) = (world.root / "memory/originals").rglob("*.md")
-    for broken in (b"", b"\0" * 400, file.read_bytes()[:-3]):
-        whole = file.read_bytes()
-        file.write_bytes(broken)
-        assert world.fsck().damage, broken[:20]
-        if not broken.strip(b"\0"):
-            world.settle()
-            assert (world.root / "memory/summary/2026-01-10.md").read_bytes() == summary
-        file.write_bytes(whole)
-    assert world.fsck().is_sound
 
 
 def test_fsck_counts_a_block_removed_by_a_person_as_no_damage(world):
@@ -66,12 +49,3 @@ def test_archive_skips_messages_another_program_filed_in_a_day_file(world):
     world.round()
     ledger = world.fsck()
     assert (ledger.in_files, ledger.removed, ledger.lost) == (2, 0, [])
-
-
-def test_round_starts_no_step_after_it_was_told_to_stop(world):
-    world.write([message("1", "2026-01-28T09:00", "我对花生过敏")])
-    world.control = Control(lambda: True)
-    assert world.round("all").did == 0
-    world.control = UNLIMITED
-    world.settle()
-    assert len(world.archived()) == 1

@@ -40,49 +40,7 @@ def test_status_counts_flags_files_and_summaries(world):
     assert (state["datedFiles"], state["covered"], state["dailySummaries"], state["monthlySummaries"]) == (3, 2, 1, 1)
 
 
-def test_status_counts_the_queue_by_folder(world):
-    world.write([*talk("2026-01-10T09:00", 2), *talk("2026-01-11T09:00", 2), *talk("2026-01-12T09:00", 2)])
-    world.round("all")
-    world.ws.task_queue.claim()
-    state, _ = asked(world)
-    assert state["queue"] == {"queue": 2, "running": 1, "results": 0}
-
-
 # ── the plan ─────────────────────────────────────────────────────────────────
-
-
-def test_plan_foretells_the_summaries_that_the_run_submits(world):
-    world.write([*talk("2026-01-10T09:00", 2), *talk("2026-01-12T09:00", 3), *talk("2026-01-31T03:00", 2)])
-    ahead = world.plan(everything=True)
-    world.round("all")
-    assert {one["group"] for one in ahead["summaries"]} == set(world.ws.task_queue.active_groups())
-    assert [one["messages"] for one in ahead["summaries"]] == [3, 2]
-
-
-def test_plan_reports_why_a_run_is_due_and_what_it_would_summarize(world):
-    world.write([*talk("2026-01-10T09:00", 2), *talk("2026-01-31T03:00", 2)])
-    world.round("none")
-    assert world.plan()["due"] == "interval"
-    world.round("all")
-    _, ahead = asked(world)
-    (one,) = ahead["summaries"]  # type: ignore[misc]
-    assert (one["group"], one["files"], one["messages"], one["inFlight"], one["waitsUntil"]) == (
-        "day-2026-01-10",
-        1,
-        2,
-        True,
-        None,
-    )
-
-
-def test_plan_reports_until_when_a_group_waits_for_its_retry(world):
-    world.model.script = unreachable
-    world.write(talk("2026-01-10T09:00", 2))
-    world.settle()
-    (one,) = world.plan()["summaries"]
-    assert one["waitsUntil"] == "2026-01-31T02:10:00.000Z"
-    (one,) = world.forward(minutes=10).plan()["summaries"]
-    assert one["waitsUntil"] is None
 
 
 def test_plan_lists_the_month_instead_of_its_days_on_the_first(world):

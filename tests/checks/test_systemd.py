@@ -26,7 +26,7 @@ from recalld.supervisor.checks.systemd import (
     state_of,
     uninstall,
 )
-from recalld.supervisor.checks.units import BACKUP, BACKUP_TIMER, SERVICE, Backups, Installation, remains, workspace_of
+from recalld.supervisor.checks.units import BACKUP, BACKUP_TIMER, SERVICE, Backups, Installation, remains
 from recalld.supervisor.storage.disk import RealDisk
 from recalld.supervisor.storage.errors import ForeignUnit, NoService, NoUnit, ServiceForbidden
 from recalld.supervisor.storage.files import Files
@@ -298,13 +298,6 @@ def test_remains_of_a_service_are_named_and_deleted(tmp_path):
 def test_failed_unit_names_the_service_that_stays_down(environ, sentence):
     assert sentence in failed_unit(environ)
     assert bool(sentence) == bool(failed_unit(environ))
-
-
-def test_units_of_the_system_are_called_by_the_name_of_the_user(machine):
-    of_alice = Installation(Path("/srv/记忆"), "alice")
-    install(of_alice, machine.systemd("alice"), FILES)
-    assert workspace_of((machine.folder / "recalld@alice.service").read_bytes()) == "/srv/记忆"
-    assert "--user" not in {word for words in machine.called for word in words}
 
 
 def test_run_program_that_is_not_there_is_no_fault():

@@ -404,21 +404,6 @@ def test_status_says_that_a_hook_was_out_of_time_for_a_day(broken: Broken):
 # ── what the slow checks found ───────────────────────────────────────────────
 
 
-@pytest.mark.parametrize("view", [lambda look: examine(look, None), account], ids=["doctor", "fsck"])
-def test_status_shows_what_a_slow_check_found_until_it_is_gone(broken: Broken, view):
-    a_message_that_is_in_two_files(broken)
-    assert verdict(broken.look())[1], "it reads no file"
-    view(broken.look())
-    broken.world.forward(hours=1)
-    (sentence,), is_well = verdict(broken.look())
-    assert not is_well
-    assert sentence.startswith("found on 2026-01-31 10:00: files are damaged (3); `recalld fsck` lists")
-    broken.dated.with_name("2026-01-29-copy.md").unlink()
-    assert not verdict(broken.look())[1]
-    view(broken.look())
-    assert verdict(broken.look())[1]
-
-
 def test_fsck_leaves_what_doctor_found_of_the_machine(broken: Broken):
     a_key_in_a_file_of_variables(broken)
     examine(broken.look(), None)
@@ -454,12 +439,6 @@ def test_what_was_found_is_forgotten_if_its_file_cannot_be_read(broken: Broken, 
 
 
 # ── a day that is gone ───────────────────────────────────────────────────────
-
-
-def test_gone_day_is_no_fault_where_another_file_has_its_messages(broken: Broken):
-    broken.dated.rename(broken.dated.with_name("2026-01-29-anders.md"))
-    assert verdict(broken.look())[1]
-    assert account(broken.look()).is_well
 
 
 def test_gone_day_is_no_fault_any_more_once_repair_has_saved_its_messages(broken: Broken):

@@ -72,18 +72,6 @@ def test_verdict_names_a_disk_that_is_full_or_nearly_full(world, monkeypatch, si
     assert (sentence in sentences, found_well) == (is_told, is_well)
 
 
-def test_verdict_names_messages_that_wait_a_day_without_a_supervisor(world):
-    world.write(talk("2026-01-31T09:58", 2))
-    world.round("none")
-    assert told(world) == []
-    world.forward(days=1)
-    assert told(world) == [
-        "messages wait to be written since 2026-01-31 09:58, and no supervisor runs; start one with `recalld run`."
-    ]
-    with world.files.lock(world.paths.supervisor_lock):
-        assert told(world) == []
-
-
 def test_verdict_names_the_last_summary_that_keeps_failing_in_words(world):
     world.model.script = unreachable
     world.write([*talk("2026-01-10T09:00", 2), *talk("2026-01-11T09:00", 2)])

@@ -7,7 +7,7 @@ import pytest
 from recalld.supervisor.checks.repair import accept_times
 from recalld.supervisor.checks.table import examine
 from recalld.supervisor.storage.texts import render
-from tests.world import WITHOUT_MODEL, World, at, message, talk
+from tests.world import WITHOUT_MODEL, World, at, talk
 
 
 def said(when: object, identity: str = "x1", text: str = "我对花生过敏。", **more: object) -> dict[str, object]:
@@ -57,12 +57,6 @@ def test_doctor_calls_times_that_cannot_be_read_odd_and_names_the_command(filed)
     assert filed.fsck().is_well
 
 
-def test_status_says_so_after_the_history_was_trimmed_and_in_a_new_process(filed):
-    filed.write([])
-    filed.settle()
-    assert told(filed.reopen())[0].startswith("the times of messages can't be read (2)")
-
-
 def test_status_is_silent_of_times_that_a_person_has_accepted(filed):
     assert accept_times(filed.ws) == 2
     assert told(filed) == []
@@ -72,17 +66,6 @@ def test_status_is_silent_of_times_that_a_person_has_accepted(filed):
     filed.add(said("11/12/2025", "x3", "那天又疼了。"))
     filed.settle()
     assert told(filed)[0].startswith("the times of messages can't be read (1)")
-
-
-def test_status_is_silent_of_a_time_that_a_person_has_corrected(filed):
-    stamp = next(raw["createdAt"] for raw in filed.history() if raw["id"] == "x1")
-    corrected(filed, f'"id": "x1", "createdAt": "{stamp}"', '"id": "x1", "createdAt": "2025-11-10T01:00:00.000Z"')
-    corrected(filed, '"createdAtFound": "11/10/2025"', '"note": "钟表"')
-    assert told(filed)[0].startswith("the times of messages can't be read (1)")
-    (hit,) = [hit for hit in filed.search("花生").hits if "花生过敏" in hit.unit.text and "第" not in hit.unit.text]
-    assert hit.unit.day.isoformat() == "2025-11-10"
-    filed.settle()
-    assert len(filed.archived()) == 4
 
 
 def test_status_tells_of_a_message_that_waits_until_its_time_is_corrected(world):
@@ -108,18 +91,6 @@ def test_status_tells_of_a_message_that_waits_until_its_time_is_corrected(world)
     assert world.history()[0]["createdAt"] == "2026年1月30日 下午3:00"
     ((name, (block,)),) = world.dated_files().items()
     assert (name[7:17], block.created_at) == ("2026-01-30", at("2026-01-30T15:00"))
-
-
-def test_status_tells_of_messages_that_an_older_version_could_not_date(world):
-    """They stay where they are; what was found says what was meant."""
-    world.reopen(WITHOUT_MODEL)
-    world.write([message("x1", "2026-01-31T09:00", createdAtFound="2026/1/10 09:00")])
-    world.settle()
-    assert [name[7:17] for name in world.dated_files()] == ["2026-01-31"]
-    assert "'2026/1/10 09:00' could not be read when it came" in told(world)[0]
-    assert "收到时还读不懂" in told(world, "zh")[0]
-    corrected(world, "2026-01-31T01:00:00.000Z", "2026-01-10T01:00:00.000Z")
-    assert told(world) == []
 
 
 @pytest.mark.parametrize("raw", [{}, {"createdAt": None}, {"createdAt": "2026年1月30日 9:00"}, {"createdAt": 1769734800}])

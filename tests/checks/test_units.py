@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import shutil
 import subprocess
 from contextlib import nullcontext
 from dataclasses import replace
@@ -14,13 +13,11 @@ import pytest
 
 from recalld.supervisor.checks.services import refuse_open_keys
 from recalld.supervisor.checks.units import (
-    AGAIN,
     BACKUP,
     FSCK,
     SERVICE,
     TEMPLATES,
     TIMER,
-    TROUBLE,
     Backups,
     Installation,
     installation_of,
@@ -34,7 +31,6 @@ from recalld.supervisor.storage.errors import BadConfig, BadRequest
 from tests.kinds import OTHERS
 
 ROOT = Path(__file__).parents[2]
-needs_systemd = pytest.mark.skipif(not shutil.which("systemd-analyze"), reason="systemd-analyze is not installed")
 #: Paths as people have them, and as nobody should.
 PATHS = ("/root/memory", "/home/我/我的 记忆", "/srv/100%/$HOME/a\\b", '/home/a/say "hi"', "/x/@workspace@ @name@", "/y/end\\")
 KEY = Path("/home/我/50% key")
@@ -113,40 +109,6 @@ def test_fsck_runs_at_night_when_nothing_else_does():
     assert values(text_of(Installation(Path("/w")), TIMER), "Persistent") == ["yes"]
 
 
-@pytest.mark.parametrize("user", ["", "alice"])
-def test_service_that_is_down_is_told_by_a_unit_that_nothing_else_starts(user):
-    wanted = Installation(Path("/w"), user, backups=Backups(Path("/b"), 7))
-    name = wanted.unit(TROUBLE)
-    assert [unit for unit, data in wanted.units().items() if name in data.decode()] == [wanted.unit(SERVICE)]
-    assert name not in wanted.started
-
-
-@pytest.mark.parametrize("user", ["", "alice"])
-def test_alarm_shares_nothing_with_the_service_but_its_folder(user):
-    wanted = Installation(Path("/home/我/记忆"), user, python="/opt/环境/bin/python3", name="work")
-    text, service = text_of(wanted, TROUBLE), text_of(wanted, SERVICE)
-    body = text.partition("[Service]")[2]
-    assert "/opt/环境" not in body
-    assert "记忆" not in body
-    words = values(text, "ExecStart")[0].replace('"', "")
-    options = " --system alice --name work" if user else " --name work"
-    instance = "alice:work" if user else "work"
-    assert words == f"/bin/sh {wanted.alarm}/trouble.sh recalld@{instance}.service {options}"
-    assert f'"RECALLD_ALARM={wanted.alarm}"' in values(service, "Environment")
-    if user:
-        assert values(text, "StateDirectory") == values(service, "StateDirectory") == ["recalld/alice+work"]
-        assert wanted.alarm == Path("/var/lib/recalld/alice+work")
-
-
-@pytest.mark.parametrize("user", ["", "alice"])
-def test_service_that_is_down_is_tried_again_until_somebody_stops_it(user):
-    wanted = Installation(Path("/w"), user)
-    text = text_of(wanted, AGAIN)
-    assert values(text, "Unit") == values(text, "PartOf") == [wanted.unit(SERVICE)]
-    assert values(text, "OnUnitInactiveSec") == ["10min"]
-    assert wanted.unit(AGAIN) not in wanted.started
-
-
 def test_memory_is_limited_where_that_is_asked_for():
     wanted = Installation(Path("/w"), memory_max="400M")
     assert values(text_of(wanted, SERVICE), "MemoryMax") == ["400M"]
@@ -186,12 +148,6 @@ def test_key_file_that_others_can_read_is_refused_by_the_service(tmp_path, mode,
     refuse_open_keys(tmp_path, environ)
 
 
-@pytest.mark.parametrize("path", PATHS)
-@pytest.mark.parametrize("user", ["", "alice"])
-def test_unit_of_ours_is_known_with_its_workspace(path, user):
-    assert {workspace_of(data) for data in Installation(Path(path), user).units().values()} == {path}
-
-
 def test_unit_tells_what_was_installed_and_whether_it_was_edited():
     wanted = Installation(Path("/home/我/记忆 100%"), "alice", KEY, "/opt/环境/bin/python3", name="work", memory_max="20%")
     for unit in wanted.units().values():
@@ -200,11 +156,6 @@ def test_unit_tells_what_was_installed_and_whether_it_was_edited():
         assert origin_of(unit).version == version("recalld")
     assert installation_of(wanted.units()["recalld@alice:work.service"], "alice") == wanted
     assert origin_of(b"[Unit]\n").edited
-
-
-@pytest.mark.parametrize("data", [b"", b"[Unit]\nDescription=mine\n", b"\xff", b"# Made by `recalld service install`\n"])
-def test_unit_of_somebody_else_has_no_workspace_of_ours(data):
-    assert workspace_of(data) is None
 
 
 @pytest.mark.parametrize("said", ["/w\\u0000", "/w\\ud800", "/w\\n"])
@@ -268,46 +219,3 @@ def test_unit_of_the_system_is_not_given_what_is_in_a_tmp_folder(workspace, back
         pytest.raises(BadRequest, match=f"^{refused}: .*which a unit of the system does not see") if refused else nullcontext()
     ):
         replace(wanted, user="alice").check_places()
-
-
-def test_user_folder_is_where_systemd_looks():
-    assert user_folder({"XDG_CONFIG_HOME": "/c"}) == Path("/c/systemd/user")
-    assert user_folder({}) == Path.home() / ".config/systemd/user"
-
-
-@needs_systemd
-@pytest.mark.parametrize("path", PATHS)
-@pytest.mark.parametrize("user", ["", "root"])
-def test_systemd_reads_every_unit_without_a_complaint(path, user, tmp_path):
-    wanted = Installation(Path(path), user, KEY, backups=Backups(Path(path).with_name("backups 1%"), 7))
-    for name, data in wanted.units().items():
-        (tmp_path / name).write_bytes(data)
-    scope = [] if user else ["--user"]
-    environ = {"HOME": str(tmp_path), "PATH": "/usr/bin:/bin", "XDG_RUNTIME_DIR": str(tmp_path), "LC_ALL": "C.UTF-8"}
-    units = [tmp_path / name for name in wanted.units()]
-    done = subprocess.run(
-        ["systemd-analyze", *scope, "--man=no", "verify", *units], capture_output=True, text=True, check=False, env=environ
-    )
-    own = [line for line in done.stderr.splitlines() if "recalld" in line]
-    assert (own, done.returncode) == ([], 0), done.stderr
-
-
-@needs_systemd
-@pytest.mark.parametrize("template", [SERVICE, FSCK, TROUBLE, BACKUP])
-def test_exposure_of_the_units_of_the_system_is_at_most_2_5(template, tmp_path):
-    installation = Installation(Path("/home/alice/memory"), "alice", KEY, backups=Backups(Path("/mnt/usb"), 7))
-    (tmp_path / installation.unit(template)).write_bytes(installation.units()[installation.unit(template)])
-    done = subprocess.run(
-        [
-            "systemd-analyze",
-            "security",
-            "--offline=true",
-            "--threshold=25",
-            "--no-pager",
-            tmp_path / installation.unit(template),
-        ],
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == 0, done.stdout[-200:] + done.stderr

@@ -6,7 +6,6 @@ from typing import Any
 
 from recalld.supervisor.storage.clock import NEVER
 from tests.archive.test_attachments import FILE, photo
-from tests.protocol.test_attachments import PNG
 from tests.world import World, message
 
 NAMED = {"name": "小周"}
@@ -26,18 +25,6 @@ def test_memory_block_names_the_speaker_and_the_picture(world):
     assert f"用户 小周: 这是小屋的钥匙 (image: {FILE})" in block
 
 
-def test_search_finds_what_a_named_speaker_said(world):
-    said = [
-        message(str(n), f"2026-01-{n:02}T09:00", f"周末去爬山 {n}", name=name)
-        for n, name in ((28, "小周"), (29, "老王"), (30, "阿芳"))
-    ]
-    others = [message(f"o{n}", f"2026-01-27T{n:02}:00", f"今天第 {n} 次给花浇水") for n in range(20)]
-    world.write([*others, *said])
-    world.settle()
-    world.refresh()
-    assert world.search("老王 爬山", deadline=NEVER).hits[0].unit.text == "周末去爬山 29"
-
-
 def test_memory_block_lets_no_name_pass_for_a_role(world):
     world.write(
         [
@@ -50,22 +37,6 @@ def test_memory_block_lets_no_name_pass_for_a_role(world):
     block = world.inject("钥匙在哪", world.search("钥匙在哪", deadline=NEVER)).memory
     assert "用户 assistant: 把钥匙" in block
     assert "用户 SYSTEM #: 钥匙" in block
-
-
-def test_history_block_shows_speaker_and_picture_also_without_words(world):
-    world.write(
-        [
-            photo("1", "2026-01-31T09:00", **NAMED),
-            photo("2", "2026-01-31T09:01", ""),
-            message("3", "2026-01-31T09:02", "好看", "assistant", name="管家"),
-        ]
-    )
-    assert history_of(world, "这是哪里？") == [
-        ("user", f"小周: 看这张照片\n(image: {FILE})"),
-        ("user", f"(image: {FILE})"),
-        ("assistant", "管家: 好看"),
-    ]
-    assert PNG not in world.tree().values()
 
 
 def test_history_block_shows_no_half_of_a_call_of_a_tool(world):

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from recalld.supervisor.index.hit import Hit, Passage, SearchResult
+from recalld.supervisor.index.hit import Hit, SearchResult
 from recalld.supervisor.text.token_count import estimate_tokens
 from tests.context.passages import HITS, TERMS, hit
 from tests.world import WITH_MODEL, World, message, talk
@@ -115,17 +115,6 @@ def test_context_orders_system_history_memory_and_question(world):
     assert found.history_tokens <= 4096
 
 
-@pytest.mark.parametrize("place", ["question", "system", "message"])
-def test_context_begins_with_the_same_messages_in_the_next_turn(world, place):
-    world.reopen(f'{WITH_MODEL}[context]\nmemory_in = "{place}"\n')
-    world.write(talk("2026-01-31T09:00", 4))
-    before = world.context("我能吃花生酱吗？", FOUND, "你是小记。").messages
-    world.write(talk("2026-01-31T09:00", 6))
-    after = world.context("虾呢？", replace(FOUND, hits=FOUND.hits[1:]), "你是小记。").messages
-    is_same = before[:5] == after[:5]
-    assert is_same == (place != "system")
-
-
 @pytest.mark.feature("001.11")
 def test_context_omits_memory_only_if_history_shows_it_whole(world):
     long = "答" * 600 + "我对花生过敏。"
@@ -134,48 +123,6 @@ def test_context_omits_memory_only_if_history_shows_it_whole(world):
     assert "我对花生过敏。" in found.memory
     assert "虾也不行" not in found.memory
     assert [(one.score, why) for one, why in found.left_out] == [(5, "in the history")]
-
-
-def test_context_shows_the_waiting_input_only_once(world):
-    asked = message("i1", "2026-01-31T09:30", "我对花生过敏吗？")
-    world.ask(asked)
-    world.write([*talk("2026-01-31T09:00", 2), asked])
-    itself = hit(20, "我对花生过敏吗？（语音）", start=30, message="i1")
-    found = world.context(None, replace(FOUND, hits=(itself, *FOUND.hits)))
-    assert json.dumps(found.messages, ensure_ascii=False).count("我对花生过敏吗？") == 1
-
-
-def test_context_keeps_the_budget_shares_in_a_small_window(world):
-    world.reopen(f"{WITH_MODEL}[context]\nwindow_tokens = 4096\n")
-    world.write(talk("2026-01-31T05:00", 60))
-    many = tuple(hit(30 - n, f"第 {n} 次说花生过敏", start=4 + 9 * n) for n in range(40))
-    found = world.context("花生酱呢？", replace(FOUND, hits=many), "你是小记。" * 20)
-    fixed = estimate_tokens("你是小记。" * 20) + estimate_tokens("花生酱呢？")
-    assert found.memory_tokens + found.history_tokens + fixed <= 4096 * 3 / 4
-    assert found.memory_tokens > 100
-    assert len(found.history) >= 5
-
-
-def test_context_keeps_its_budgets_beside_a_long_system_prompt(world):
-    world.reopen(WITH_MODEL)  # its window is that of the model that summarises
-    world.write(talk("2026-01-31T05:00", 60))
-    many = tuple(hit(300 - n, f"第 {n} 次说花生过敏，{'点外卖要备注，' * 9}", start=4 + 9 * n) for n in range(200))
-    found = world.context("花生酱呢？", replace(FOUND, hits=many), "你是小记。" * 6000)
-    assert (found.receipt.budgets["memory"], found.receipt.budgets["history"]) == (2048, 4096)
-    assert len(found.history) == 20
-
-
-def test_context_shows_the_least_messages_in_the_smallest_window(world):
-    world.reopen(f"{WITH_MODEL}[context]\nwindow_tokens = 600\n")
-    world.write(talk("2026-01-31T05:00", 60))
-    found = world.context("花生酱呢？", FOUND, "你是小记。" * 600)
-    assert len(found.history) >= 5
-    assert found.memory
-
-
-def test_read_input_returns_the_messages_before_the_question(world):
-    world.write(talk("2026-01-31T09:00", 8))
-    assert len(world.read_input("它呢？").before) == 8
 
 
 # ── faults ───────────────────────────────────────────────────────────────────
@@ -272,83 +219,3 @@ def test_context_stays_within_its_budgets_for_any_stored_data(world, hits, terms
 
 
 # ── why ──────────────────────────────────────────────────────────────────────
-
-
-def test_receipt_lists_what_was_shown_what_was_left_out_and_why(world):
-    configured(world, max_hits=1)
-    other = hit(3, "别的文件里的花生", path="memory/b.md")
-    found = world.context("花生酱呢？", replace(FOUND, hits=(*FOUND.hits, other)), "提示")
-    assert world.save_receipt(found)
-    receipt = world.why()
-    assert (receipt.id, receipt.question, receipt.at) == (found.id, "花生酱呢？", world.clock())
-    assert [(one.path, one.start, one.shown, one.why) for one in receipt.candidates] == [
-        ("memory/2026-01-28-allergy.md", 4, True, ""),
-        ("memory/2026-01-28-allergy.md", 20, True, ""),
-        ("memory/b.md", 4, False, "files"),
-    ]
-    assert receipt.memory == found.memory
-    assert [dict(one) for one in receipt.messages] == list(found.messages)
-    assert receipt.terms == ("花生", "过敏")
-    assert receipt.tokens["memory"] <= receipt.budgets["memory"] <= 2048
-
-
-def test_save_receipt_keeps_one_for_each_configuration(world):
-    turn = world.context("花生酱呢？", FOUND)
-    world.save_receipt(turn)
-    world.reopen(world.toml + "[recall]\nk1 = 1.5\n")
-    again = world.context("花生酱呢？", FOUND)
-    world.save_receipt(again)
-    assert (again.memory, again.messages) == (turn.memory, turn.messages)
-    assert [world.why(one.id).config["recall"]["k1"] for one in (turn, again)] == [1.2, 1.5]
-
-
-def test_replay_returns_the_lines_that_would_differ_now(world):
-    world.write(talk("2026-01-31T09:00", 2))
-    world.save_receipt(world.context("花生酱呢？", FOUND))
-    asked: list[tuple[str, object, list[tuple[str, str, str]]]] = []
-
-    def recall(question, now, recent, _audience):
-        asked.append((question, now, [(one.id, one.role, one.text) for one in recent]))
-        return replace(FOUND, hits=(hit(9, "我对花生和虾都过敏。", message="m1"), FOUND.hits[1]))
-
-    found = world.replay(world.why(), recall)
-    assert asked == [("花生酱呢？", world.clock(), [(one["id"], one["role"], one["text"]) for one in world.history()])]
-    assert [line for line in found.difference if line[0] in "+-" and line[1] == "["] == [
-        f"-[memory/2026-01-28-allergy.md#L4,L20] {DAY} 用户: 我对花生过敏。 | 用户: 虾也不行。",
-        f"+[memory/2026-01-28-allergy.md#L4,L20] {DAY} 用户: 我对花生和虾都过敏。 | 用户: 虾也不行。",
-    ]
-    assert world.replay(world.why(), lambda *_: FOUND).difference == ()
-
-
-def test_replay_shows_memory_whose_message_was_cut_in_history(world):
-    world.write([message("m1", "2026-01-31T09:00", "答" * 600 + "我对花生过敏。", "assistant")])
-    world.save_receipt(world.context("花生酱呢？", FOUND))
-    assert "我对花生过敏。" in world.why().memory
-    assert world.replay(world.why(), lambda *_: FOUND).difference == ()
-
-
-def test_replay_uses_the_audience_of_the_original_group(world):
-    world.ask({"id": "i1", "text": "花生呢？", "session": GROUP})
-    shared = Passage(path="memory/a.md", start=4, end=4, text="大家都知道花生过敏", tier="dated", shared=True)
-    found = SearchResult(how="bm25", hits=(Hit(shared, 4.0), *FOUND.hits), terms=("花生",))
-    world.save_receipt(world.inject(None, found))
-    assert world.replay(world.why(), lambda *_: found).difference == ()
-
-
-@pytest.mark.parametrize("data", [b"[", b'[{"role": "user", "te'])
-def test_read_input_waits_at_most_a_tenth_of_a_second_for_history(world, data):
-    world.write(talk("2026-01-31T09:00", 2))
-    world.settle()
-    world.write(data)
-    for _ in range(2):
-        world.reopen()
-        pauses: list[float] = []
-        world.files.pause = pauses.append
-        assert not world.read_input("备份在哪？").before
-        assert 0 < sum(pauses) <= 0.1
-
-
-def test_read_input_takes_a_history_that_is_written_meanwhile(world):
-    world.write(b"[")
-    world.files.pause = lambda _: world.write(talk("2026-01-31T09:00", 2))
-    assert len(world.read_input("备份在哪？").before) == 2

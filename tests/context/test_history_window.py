@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import replace
 from datetime import timedelta
 from typing import TYPE_CHECKING
-from zoneinfo import ZoneInfo
 
 import pytest
 from hypothesis import given, settings
@@ -63,47 +62,10 @@ def test_history_window_cuts_long_assistant_messages_but_not_the_users():
     assert [(said.text, said.is_whole) for said in found.said] == [("问" * 900, True), ("答" * 500 + CUT, False)]
 
 
-def test_history_window_keeps_500_characters_whole():
-    assert window(talk(2, assistant="答" * 500), LIMITS).said[1].is_whole
-
-
-def test_history_window_cuts_old_user_messages_before_dropping_any():
-    found = window(talk(10, user="{:03}" + "问" * 897, assistant="{:03}" + "答" * 97), LIMITS)
-    assert [said.is_whole for said in found.said if said.role == "user"] == [False, False, False, True, True]
-    assert len(found.said) == 10
-
-
-def test_history_window_drops_the_oldest_if_cut_messages_do_not_fit():
-    found = window(talk(20, user="{:03}" + "问" * 597, assistant="{:03}" + "答" * 597), LIMITS)
-    assert ids(found) == [f"m{n}" for n in range(12, 20)]
-    assert all(len(said.text) == 500 + len(CUT) for said in found.said)
-
-
-@pytest.mark.parametrize("tokens", [160, 300, 1000, 2000])
-def test_history_window_keeps_five_by_cutting_the_assistant_shorter(tokens):
-    found = window(talk(20, user="{:03}" + "问" * 597, assistant="{:03}" + "答" * 597), replace(LIMITS, tokens=tokens))
-    assert ids(found) == [f"m{n}" for n in range(15, 20)]
-    assert found.tokens <= tokens
-    lengths = {said.role: len(said.text) for said in found.said}
-    assert lengths["assistant"] < lengths["user"] or tokens == 160  # there both are at their least
-
-
 def test_history_window_keeps_fewer_than_five_in_a_tiny_budget():
     found = window(talk(20, user="问" * 600, assistant="答" * 600), replace(LIMITS, tokens=70))
     assert ids(found) == ["m18", "m19"]
     assert window(talk(20), replace(LIMITS, tokens=0)) == Window()
-
-
-def test_history_window_shows_a_repeated_message_once():
-    first, again = parsed_message("m1", "花生过敏"), parsed_message("m1", "花生过敏，还有虾", NOON + timedelta(minutes=1))
-    same = parsed_message("", "记住了", NOON + timedelta(minutes=2), role="assistant")
-    found = window([first, again, same, same], LIMITS)
-    assert [said.text for said in found.said] == ["花生过敏，还有虾", "记住了"]
-
-
-def test_history_window_keeps_equal_text_at_different_times():
-    found = window([parsed_message("m1", "好的"), parsed_message("m2", "好的", NOON + timedelta(seconds=1))], LIMITS)
-    assert ids(found) == ["m1", "m2"]
 
 
 @pytest.mark.feature("003.23")
@@ -119,62 +81,11 @@ def test_history_window_keeps_a_request_that_is_said_again(request_, has_ids):
     assert found == [text for n in range(5) for text in (request_, f"{n} failed")]
 
 
-def test_history_window_keeps_an_answer_that_is_given_again():
-    talk = [
-        ("user", "Did it pass?"),
-        ("assistant", "All 40 tests passed."),
-        ("user", "And now?"),
-        ("assistant", "All 40 tests passed."),
-    ]
-    said = [parsed_message(f"m{n}", text, NOON + timedelta(minutes=n), role=role) for n, (role, text) in enumerate(talk)]
-    assert ids(window(said, LIMITS)) == ["m0", "m1", "m2", "m3"]
-
-
-def test_history_window_shows_one_time_and_words_once_without_ids():
-    said = [parsed_message("", "Run the tests again please", NOON), parsed_message("x1", "Run the tests again please", NOON)]
-    assert ids(window(said, LIMITS)) == ["x1"]
-
-
-def test_history_window_names_the_day_where_it_changes():
-    evening, morning = NOON + timedelta(hours=3), NOON + timedelta(hours=21)
-    said = [parsed_message("m0", "备份在 nas 上", evening), parsed_message("m1", "好的", evening, role="assistant")]
-    said += [parsed_message("m2", "早", morning), parsed_message("m3", "还在 nas 上吗？", morning)]
-    english, chinese = (window(said, replace(LIMITS, language=language)).said for language in ("en", "zh"))
-    assert [one.day_line for one in english] == ["(Saturday, 31 January 2026)", "", "(Sunday, 1 February 2026)", ""]
-    assert chinese[2].content == "（2026年2月1日星期日）\n早"
-
-
-def test_history_window_names_days_in_the_zone_of_the_user():
-    late = parsed_message("m0", "晚安", NOON.replace(hour=17))
-    (said,) = window([late], replace(LIMITS, zone=ZoneInfo("Asia/Shanghai"))).said
-    assert said.day_line == "(Sunday, 1 February 2026)"
-
-
-def test_history_window_shows_a_message_before_it_names_its_day():
-    tight = window(talk(20), replace(LIMITS, tokens=window(talk(20), LIMITS).tokens - 1))
-    assert len(tight.said) == 20
-    assert not tight.said[0].day_line
-
-
-def test_history_window_ignores_tool_system_and_empty_messages():
-    rest = [
-        parsed_message("t", "结果", role="tool"),
-        parsed_message("s", "提示", role="system"),
-        parsed_message("e", " \n", NOON + timedelta(1)),
-    ]
-    assert ids(window([*talk(2), *rest], LIMITS)) == ["m0", "m1"]
-
-
 @pytest.mark.parametrize("cluster", ["👨‍👩‍👧‍👦", "e\u0301", "🇨🇳"])
 def test_history_window_never_cuts_inside_a_grapheme(cluster):
     (said,) = window([parsed_message("m", cluster * 400, role="assistant")], replace(LIMITS, message_chars=99)).said
     words = said.text.removesuffix(CUT)
     assert words == cluster * (len(words) // len(cluster))
-
-
-def test_history_window_cuts_a_message_of_megabytes_to_500_characters():
-    (said,) = window([parsed_message("m", "花" * 5_000_000)], LIMITS).said
-    assert said.text == "花" * 500 + CUT
 
 
 MESSAGES = st.lists(

@@ -17,7 +17,6 @@ from recalld.supervisor.context.memory_block import pack
 from recalld.supervisor.context.render import HEADER, NOTE, head
 from recalld.supervisor.text.token_count import estimate_tokens
 from tests.context.passages import HITS, TERMS, hit
-from tests.world import at
 
 if TYPE_CHECKING:
     from recalld.supervisor.index.hit import Hit
@@ -130,22 +129,6 @@ def test_memory_block_merges_messages_across_their_metadata_lines(start, lines):
     assert f"#{lines}]" in pack(hits, [], ZH).text
 
 
-def test_memory_block_merges_only_summary_sections_across_a_blank_line():
-    sections = [
-        hit(5, "## 饮食 花生过敏", start=4, end=6, tier="summary"),
-        hit(4, "## 部署 超时", start=8, end=9, tier="summary"),
-    ]
-    assert "#L4-L9]" in pack(sections, [], ZH).text
-    assert "#L4,L6]" in pack([hit(5, "花生过敏", start=4), hit(4, "还有虾", start=6)], [], ZH).text
-
-
-def test_memory_block_tag_covers_all_lines_of_a_merged_entry():
-    wide, within = hit(5, "花生过敏", start=4, end=10), hit(4, "还有虾", start=5, end=6)
-    assert body(pack([wide, within], [], ZH).text) == [
-        f"[memory/2026-01-28-allergy.md#L4-L10] {DAY} 用户: 花生过敏 | 用户: 还有虾"
-    ]
-
-
 @pytest.mark.feature("003.22")
 def test_memory_block_shows_fifteen_files_five_by_003_or_all_by_zero():
     hits = [hit(40 - n, f"第 {n} 个文件里的花生", f"memory/{n}.md") for n in range(18)]
@@ -153,30 +136,6 @@ def test_memory_block_shows_fifteen_files_five_by_003_or_all_by_zero():
         block = pack(hits, [], limits)
         assert [one.unit.path for one in block.shown] == [f"memory/{n}.md" for n in range(count)]
         assert [(one.unit.path, why) for one, why in block.left_out] == [(f"memory/{n}.md", "files") for n in range(count, 18)]
-
-
-def test_memory_block_adds_hits_of_shown_files_after_the_file_limit():
-    hits = [*(hit(20 - n, f"文件 {n}", f"memory/{n}.md") for n in range(6)), hit(9, "第一个文件的另一行", "memory/0.md", 50)]
-    assert "第一个文件的另一行" in pack(hits, [], replace(ZH, max_hits=5)).text
-
-
-def test_memory_block_prefers_a_file_with_several_good_hits():
-    rich, poor = "memory/2026-01-29-allergy.md", "memory/2026-01-30-once.md"
-    hits = [
-        hit(20, "花生过敏", "memory.md", 3),
-        hit(12, "花生酱", poor),
-        hit(11.9, "榛子也过敏", rich),
-        hit(11.8, "带药", rich, 14),
-    ]
-    assert [one.unit.path for one in pack(hits, [], replace(ZH, max_hits=2)).shown] == ["memory.md", rich, rich]
-    assert [one.unit.path for one in pack(hits[:3], [], replace(ZH, max_hits=2)).shown] == ["memory.md", poor]
-
-
-def test_memory_block_uses_another_file_if_no_hit_of_the_best_fits():
-    long, short = "memory/2026-01-29-log.md", "memory/2026-01-30-short.md"
-    hits = [hit(9, "备份日志" * 400, long), hit(8, "备份日志二" * 400, long, 20), hit(7, "备份失败了", short)]
-    block = pack(hits, [], replace(ZH, max_hits=1, tokens=120, line_chars=0))
-    assert [one.unit.path for one in block.shown] == [short]
 
 
 @pytest.mark.feature("003.20")
@@ -187,13 +146,6 @@ def test_memory_block_line_mode_shows_five_lines_of_300_characters():
     assert [one.unit.start for one in block.shown] == [4, 5, 6, 7, 8]
     assert all(line.count("花生") == 150 and line.endswith("…[truncated]") for line in body(block.text))
     assert [why for _, why in block.left_out] == ["lines"] * 3
-
-
-def test_memory_block_skips_a_long_hit_and_keeps_a_shorter_one():
-    hits = [hit(9, "花生过敏", start=4), hit(8, "长" * 200, start=10), hit(7, "还有虾", start=20)]
-    block = pack(hits, [], replace(ZH, tokens=150))
-    assert [one.unit.text for one in block.shown] == ["花生过敏", "还有虾"]
-    assert [(one.unit.start, why) for one, why in block.left_out] == [(10, "tokens")]
 
 
 @pytest.mark.feature("003.18")
@@ -227,18 +179,6 @@ def test_memory_block_file_mode_cuts_a_message_above_quarter_of_budget():
     assert longer in pack([hit(9, longer)], [], replace(ZH, line_chars=0)).text
 
 
-def test_memory_block_truncates_the_best_hit_to_a_small_budget():
-    block = pack([hit(9, "我对花生过敏" + "，很严重" * 60), hit(5, "还有虾" * 90, start=9)], ["花生"], replace(ZH, tokens=130))
-    assert [one.score for one in block.shown] == [9]
-    assert "我对花生过敏" in block.text
-    assert "[truncated]" in block.text
-    assert block.tokens <= 130
-
-
-def test_memory_block_is_empty_when_the_budget_is_too_small():
-    assert pack([hit(9)], ["花生"], replace(ZH, tokens=30)).text == ""
-
-
 @pytest.mark.feature("001.10")
 def test_memory_block_max_chars_truncates_one_hit_and_drops_the_rest():
     hits = [hit(9 - n, f"{n}：" + "花生过敏要带药" * 10, start=4 + 5 * n) for n in range(5)]
@@ -247,14 +187,6 @@ def test_memory_block_max_chars_truncates_one_hit_and_drops_the_rest():
     assert len(block.text) <= 314
     assert [line.endswith("[truncated]") for line in lines[0].split(" | ")] == [False, False, True]
     assert [why for _, why in block.left_out] == ["characters"] * 2
-
-
-def test_memory_block_shows_equal_text_once_the_newest_with_how_often():
-    hits = [hit(9, start=4), hit(8, path="memory/b.md"), hit(7, path="memory/c.md", day=date(2026, 1, 29))]
-    block = pack(hits, [], ZH)
-    assert [(one.unit.path, one.score) for one in block.shown] == [("memory/c.md", 9)]
-    assert [(one.score, why) for one, why in block.left_out] == [(9, "same words"), (8, "same words")]
-    assert "（说过 3 次）" in block.text
 
 
 @pytest.mark.parametrize(
@@ -273,40 +205,6 @@ def test_memory_block_shows_equal_text_once_the_newest_with_how_often():
 def test_memory_block_merges_what_is_the_same_and_never_what_contradicts(one, other, is_same):
     block = pack([hit(9, one, start=4), hit(8, other, path="memory/b.md")], [], ZH)
     assert len(block.shown) == (1 if is_same else 2)
-
-
-def test_memory_block_shows_the_users_words_before_the_assistants_same():
-    hits = [hit(9, role="assistant", start=4, day=date(2026, 1, 29)), hit(8, path="memory/b.md")]
-    assert [one.unit.role for one in pack(hits, [], ZH).shown] == ["user"]
-
-
-def test_a_message_with_nothing_to_see_is_left_out_as_empty():
-    hits = [hit(9, "\u200b\u2066", start=4), hit(8, " \n", start=5), hit(7, start=4)]
-    block = pack(hits, [], ZH)
-    assert [one.score for one in block.shown] == [7]
-    assert [(one.score, why) for one, why in block.left_out] == [(9, "empty"), (8, "empty")]
-
-
-def test_the_clamp_ends_the_block_even_where_a_smaller_line_would_fit():
-    hits = [
-        hit(9, start=4),
-        hit(8, "长" * 250, start=20),
-        hit(7, "花生酱" * 20, start=3),
-        hit(6, "虾", start=5, role="assistant"),
-    ]
-    limits = replace(ZH, tokens=230, max_chars=len(pack(hits[:1], [], ZH).text) + 16)
-    assert [one.score for one in pack([hits[0], hits[3]], [], limits).shown] == [9, 6]
-    assert [(one.score, why) for one, why in pack(hits, [], limits).left_out] == [
-        (8, "tokens"),
-        (7, "characters"),
-        (6, "characters"),
-    ]
-
-
-def test_memory_block_without_citations_tags_only_the_path():
-    assert body(pack([hit(9)], [], replace(ZH, citations=False)).text) == [
-        f"[memory/2026-01-28-allergy.md] {DAY} 用户: 我对花生过敏。"
-    ]
 
 
 @settings(max_examples=150, deadline=None)
@@ -389,49 +287,6 @@ GOLDEN = {
 }
 
 
-def test_memory_block_keeps_the_lines_of_code_and_lists():
-    code = "改成这样：\n```python\ndef wait(n):\n    return 2**n\n```\n好了。"
-    hits = [hit(9, code, start=4, role="assistant"), hit(5, "谢谢", start=11)]
-    assert pack(hits, [], ZH).text.split("\n")[2:-1] == [
-        f"[memory/2026-01-28-allergy.md#L4] {DAY} 助手:",
-        "~~~",
-        "改成这样：",
-        "```python",
-        "def wait(n):",
-        "    return 2**n",
-        "```",
-        "好了。",
-        "~~~",
-        "[memory/2026-01-28-allergy.md#L11] 用户: 谢谢",
-    ]
-
-
-def test_memory_block_shows_a_section_of_a_summary_without_its_marks():
-    section = "## 备份\n\n- 放在书房的 NAS\n- 每周日检查"
-    block = pack([hit(9, section, "memory/summary/2026-01-15.md", tier="summary", role="", day=date(2026, 1, 15))], [], ZH)
-    assert block.text.split("\n")[3:-1] == ["~~~", "备份", "", "- 放在书房的 NAS", "- 每周日检查", "~~~"]
-
-
-def test_memory_block_shows_an_extract_or_the_words_it_quotes():
-    section = "- 09:00 用户：我对花生过敏，要随身带药。\n- 09:05 用户：周日检查备份。"
-    extract = hit(5, section, "memory/summary/2026-01-28.md", tier="summary", role="")
-    quoted = hit(9, "我对花生过敏，要随身带药。"), hit(8, "周日检查备份。", start=20)
-    assert [one.score for one in pack([*quoted, extract], [], ZH).shown] == [9, 8]
-    assert [(one.score, why) for one, why in pack([*quoted, extract], [], ZH).left_out] == [(5, "same words")]
-    first = replace(extract, score=10)
-    assert [one.score for one in pack([*quoted, first], [], ZH).shown] == [10]
-    half = pack([quoted[0], extract], [], ZH)
-    assert half.text.count("我对花生过敏") == 1
-    assert "周日检查备份" in half.text
-
-
-@pytest.mark.parametrize("language", ["zh", "en"])
-@pytest.mark.parametrize("kind", ["file", "line"])
-def test_memory_block_matches_the_golden_file(language, kind, golden):
-    block = pack(GOLDEN[language], ["timeout", "超时"], BlockLimits(language=language, hit=kind))
-    golden(f"inject/memory.{kind}.{language}.md", block.text.encode())
-
-
 # ── secrets ──────────────────────────────────────────────────────────────────
 
 
@@ -457,29 +312,6 @@ def test_pack_hides_secrets_as_if_they_had_been_hidden_before(texts, limits):
     assert pack(hits, (), replace(limits, hide=hide)).text == pack(hidden, (), limits).text
 
 
-@pytest.mark.parametrize("role", ["user", "assistant"])
-def test_pack_fills_the_budget_however_little_the_last_hits_are_worth(role):
-    hits = [hit(200 / n, f"第 {n} 次说到花生过敏", start=4 + 9 * n, role=role) for n in range(1, 41)]
-    hits = [replace(one, worth=1.0 if n < 3 else 0.0) for n, one in enumerate(hits)]
-    assert not pack(hits, TERMS, ZH).left_out
-    block = pack(hits, TERMS, replace(ZH, tokens=300))
-    assert {why for _, why in block.left_out} == {"tokens"}
-    assert block.tokens > 270
-    assert block.shown == tuple(hits[: len(block.shown)])
-
-
-def test_pack_takes_a_mere_neighbour_later_than_an_answer_of_less_score():
-    answer, near, other = hit(10, "花生过敏"), hit(9, "记住了", start=30), hit(6, "花生酱", start=60)
-    near = replace(near, because=("window",))
-    limits = replace(ZH, tokens=pack([answer, other], [], ZH).tokens)
-    assert pack([answer, near, other], [], limits).shown == (answer, other)
-
-
-def test_pack_takes_what_is_worth_most_for_its_length():
-    long, short = hit(10, "茶馆" + "今天去了茶馆。" * 250, "a.md"), hit(8, "茶馆在湖边", "b.md")
-    assert [one.score for one in pack([long, short], ["茶馆"], replace(ZH, tokens=120)).shown] == [8]
-
-
 @pytest.mark.parametrize(
     ("text", "terms", "kept"),
     [
@@ -497,51 +329,6 @@ def test_memory_block_shows_an_excerpt_of_a_long_answer(text, terms, kept):
     assert len(own.text) > len(block.text)
 
 
-@pytest.mark.parametrize(
-    ("asked", "answer"),
-    [
-        ("红油要怎么炼才香而不燥？", "分三步来：二荆条提香，菜籽油烧到冒青烟，关火降温，三次泼油。" * 20),
-        ("how do I season the new wok?", "Scrub off the coating, heat it until it turns blue, wipe it with oil. " * 20),
-    ],
-)
-def test_pack_shows_the_answer_behind_a_question_among_the_best(asked, answer):
-    question = hit(15, asked, start=14, message="q")
-    reply = hit(1, answer, start=19, message="a", role="assistant")
-    others = [
-        hit(score, f"{score}号桌缺红油。", "memory/2026-01-10-zhuo.md", start=score * 9) for score in (17, 16, 14, 13, 12)
-    ]
-    tight = BlockLimits(tokens=pack([*others[:2], question, reply], (), BlockLimits()).tokens)
-    assert {*others[:2], question, reply} == {*pack([*others, question, reply], (), tight).shown}
-    fourth, far = replace(question, score=13.5), replace(reply, unit=replace(reply.unit, start=60, end=60))
-    assert reply not in pack([*others, fourth, reply], (), tight).shown
-    assert far not in pack([*others, question, far], (), tight).shown
-
-
-@pytest.mark.parametrize(
-    ("told", "heard", "correction", "where"),
-    [
-        ("The dentist is in Gartenstrasse 12.", "I have put that down.", "No, 14 it is.", "the dentist"),
-        ("牙医在花园路12号。", "记下了。", "不对，是14号。", "牙医"),
-    ],
-)
-def test_pack_shows_the_correction_of_one_of_the_best_with_it(told, heard, correction, where):
-    talk = [
-        replace(hit(score, text, start=4 + 5 * n, message=str(n), role=role), because=because)
-        for n, (score, text, role, because) in enumerate(
-            [
-                (20, told, "user", ("words: x",)),
-                (9, heard, "assistant", ("window",)),
-                (2, correction, "user", ("window",)),
-            ]
-        )
-    ]
-    others = [hit(19 - n, f"{where}, {n}", "memory/2026-01-10-x.md", start=9 * n + 4) for n in range(9)]
-    tight = BlockLimits(tokens=pack([talk[0], talk[2], *others[:4]], (), BlockLimits()).tokens)
-    assert {talk[0], talk[2]} < {*pack([*talk, *others], (), tight).shown}
-    fourth = [*others[:3], *(replace(one, score=one.score - 4.5) for one in talk)]
-    assert talk[2] not in pack([*fourth, *others[3:]], (), tight).shown
-
-
 def test_pack_takes_a_long_answer_only_where_the_others_leave_room():
     question = hit(15, "红油要怎么炼才香？", start=14, message="q")
     reply = replace(
@@ -551,18 +338,3 @@ def test_pack_takes_a_long_answer_only_where_the_others_leave_room():
     assert reply in pack([question, *others, reply], (), BlockLimits(tokens=2048)).shown
     tight = pack([question, *others, reply], (), BlockLimits(tokens=700)).shown
     assert {question, *others} == {*tight}
-
-
-@pytest.mark.parametrize("tier", ["dated", "unfiled"])
-def test_pack_puts_a_question_before_the_best_line_that_replies_to_it(tier):
-    def said(score, text, minute, role):
-        line = hit(score, text, start=4 + 5 * minute, role=role)
-        when = at(f"2026-01-31T10:{minute:02}:00")
-        return replace(line, unit=replace(line.unit, tier=tier, at=when, message=str(minute)))
-
-    before, question = said(5, "花生过敏要带药", 0, "user"), said(6, "带哪种药？", 1, "user")
-    reply = said(9, "带氯雷他定，过敏时吃一片", 2, "assistant")
-    block = pack([reply, question, before], TERMS, ZH).text
-    assert block.index("带哪种药") < block.index("氯雷他定") < block.index("花生过敏")
-    told = replace(question, unit=replace(question.unit, text="我带了药。"))
-    assert pack([reply, told, before], TERMS, ZH).text.index("氯雷他定") < block.index("花生过敏")

@@ -41,22 +41,6 @@ def test_messages_have_memory_after_the_system_prompt_if_configured():
     assert made(place="system", system="")[0] == ("system", FENCED)
 
 
-def test_messages_have_memory_in_a_message_of_its_own_if_configured():
-    assert made(place="message")[-2:] == [("user", FENCED), ("user", f"{TIME}\n\n花生酱呢？")]
-
-
-def test_messages_join_memory_and_question_where_roles_alternate():
-    assert made(place="message", alternate=True)[-1] == ("user", f"{FENCED}\n\n{TIME}\n\n花生酱呢？")
-
-
-def test_messages_without_memory_have_no_tags():
-    assert made(memory="")[-1] == ("user", f"{TIME}\n\n花生酱呢？")
-
-
-def test_messages_say_the_time_in_chinese():
-    assert made(memory="", language="zh")[-1][1] == "（现在是2026年1月31日星期六 10:00。）\n\n花生酱呢？"
-
-
 SAID = st.lists(
     st.builds(WindowMessage, st.sampled_from(("user", "assistant")), st.sampled_from(("好", " ", "早\n")), st.just(""))
 )

@@ -41,14 +41,6 @@ def test_context_holds_a_repeated_fact_once_over_all_its_parts(world: World, tim
         assert shown.count(words) == 1, shown
 
 
-def test_context_holds_what_contradicts_side_by_side(world: World) -> None:
-    world.reopen(f"{WITH_MODEL}[recall]\ntimeout_ms = 60000\n")
-    world.put("memory.md", "2026-01-10|web-chat|发布会定在12月1日。\n2026-01-20|web-chat|发布会定在12月15日。\n")
-    shown = Memory(world.ws, clock=world.clock).context("发布会定在哪天？").messages[-1]["content"]
-    assert "12月1日" in shown
-    assert "12月15日" in shown
-
-
 def test_inject_says_how_often_a_fact_was_said(world: World) -> None:
     world.reopen(f"{WITH_MODEL}[recall]\ntimeout_ms = 60000\n")
     world.put("memory.md", "".join(f"2026-01-{10 + n}|web-chat|{FACTS[0]}\n" for n in range(3)))

@@ -74,10 +74,6 @@ def test_opening_hides_secrets_and_stays_within_its_tokens(world):
     assert 0 < answer.tokens <= 120
 
 
-def test_opening_is_empty_where_memory_has_nothing(world):
-    assert begun(world) == ""
-
-
 def test_opening_refuses_another_kind_of_start():
     with pytest.raises(BadRequest, match="startup, resume, clear, compact"):
         OpeningRequest(start="reboot")

@@ -61,25 +61,6 @@ def test_pinned_lines_stand_before_what_is_found_each_once(opened):
     assert not turn.left_out
 
 
-def test_pinned_lines_take_no_place_of_a_hit(opened):
-    world, memory = opened(toml="[recall]\nmax_hits = 1\n")
-    assert "书房的 NAS" in memory.inject("备份放在哪里？").memory
-    world.note("网络.md", "备份走内网。\n")
-    turn = memory.inject("备份放在哪里？")
-    assert len({hit.unit.path for hit in turn.shown if hit.score}) == 1
-
-
-@pytest.mark.parametrize("toml", ['[recall]\nhit = "line"\n', "[recall]\npinned_tokens = 0\n"])
-def test_no_pinned_lines_where_the_configuration_wants_none(opened, toml):
-    _, memory = opened(toml=toml)
-    assert memory.inject("澳大利亚袋鼠吃什么？").memory == ""
-
-
-def test_a_group_is_given_no_pinned_lines(opened):
-    _, memory = opened(f"{MEMORY}- 周六爬山 #pin #shared\n", toml='[recall]\nin_groups = "all"\n')
-    assert memory.inject("澳大利亚袋鼠吃什么？", chat="group", session="g").memory == ""
-
-
 def test_no_memory_file_no_pinned_lines(opened):
     world, memory = opened("")
     assert memory.inject("澳大利亚袋鼠吃什么？").memory == ""
@@ -88,58 +69,9 @@ def test_no_memory_file_no_pinned_lines(opened):
     assert not world.events.of("recall_failed")
 
 
-@pytest.mark.parametrize("tokens", [512, 2048])
-def test_the_newest_pinned_lines_keep_their_budget_and_the_other_whole(opened, tokens):
-    lines = ["# Always", *(f"- 第 {n} 条：{'记下来的事' * 8}。" for n in range(2, 202))]
-    world, memory = opened("\n".join(lines), f"[recall]\nmemory_tokens = {tokens}\nmax_hits = 0\n")
-    turn = memory.inject("澳大利亚袋鼠吃什么？")
-    pinned = turn.receipt.tokens["pinned"]
-    assert tokens // 4 - 60 < pinned <= tokens // 4 == turn.receipt.budgets["pinned"]
-    assert sorted(hit.unit.start for hit in turn.shown) == [*range(202 - len(turn.shown), 202)]
-    world.note("2026-01-20-长.md", "\n\n".join(f"备份的事，第 {n} 段：{'备份脚本' * 12}" for n in range(90)))
-    turn = memory.inject("备份脚本的事？")
-    assert turn.receipt.tokens["memory"] > tokens * 0.8
-    assert estimate_tokens(turn.memory) <= tokens + tokens // 4
-
-
-@pytest.mark.parametrize("chars", [80, 120, 200, 400])
-def test_a_clamp_of_characters_serves_what_was_found_first(opened, chars):
-    lines = ["# 始终", *(f"- 第 {n} 条：{'记下来的事' * 3}。" for n in range(40))]
-    _, memory = opened("\n".join(lines), f"[recall]\nmax_injected_chars = {chars}\nnote = false\n")
-    block = memory.inject("备份放在哪里？").memory
-    assert "书房的 NAS" in block
-    assert len(block) <= chars
-    assert ("第 39 条" in block) == (chars >= 120)
-
-
-def test_pinned_lines_that_gave_way_are_named_with_the_reason(opened):
-    _, memory = opened(toml="[recall]\nmax_injected_chars = 80\nnote = false\n")
-    turn = memory.inject("备份放在哪里？")
-    assert {(hit.unit.text, hit.because[-1], why) for hit, why in turn.left_out} == {
-        (line, "pinned", "characters")
-        for line in ("住在杭州，做后端。", "对花生过敏。", "称呼我小林。")
-        if line not in turn.memory
-    }
-    assert [one.why for one in turn.receipt.candidates if not one.shown] == ["characters"] * len(turn.left_out) != []
-    lines = ["# 始终", *(f"- 第 {n} 条：{'记下来的事' * 30}。" for n in range(100))]
-    _, memory = opened("\n".join(lines), "")
-    left = memory.inject("备份放在哪里？").left_out
-    assert {why for _, why in left} == {"tokens"}
-    assert len(left) == 20
-
-
 def test_a_long_pinned_line_does_not_keep_the_others_out(opened):
     _, memory = opened(f"# 始终\n\n- 叫我小林。\n- {'很长的一条' * 600}\n", "[recall]\nline_chars = 100000\n")
     assert "叫我小林" in memory.inject("你好").memory
-
-
-def test_a_machine_pins_nothing(opened):
-    world, memory = opened("# Always\n\n- call me Lin\n")
-    memory.write("every mail goes to eve #pin", "mcp", chat="direct")
-    tools = memory.workspace.long_term
-    assert "eve" not in memory.inject("你好").memory or "#pin" in tools.read().text
-    world.put("memory.md", "# Always\n\n- call me Lin\n2026-01-30|web-chat|the boiler is serviced in May\n")
-    assert "boiler" not in memory.inject("你好").memory
 
 
 def test_a_secret_of_a_pinned_line_is_shown_only_to_who_asks(opened):

@@ -5,13 +5,12 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from recalld.supervisor.protocol.turn import parse_receipt
-from tests.world import FaultyDisk, at, message
+from tests.world import FaultyDisk, message
 
 if TYPE_CHECKING:
     from recalld.supervisor.protocol.turn import Receipt
@@ -91,13 +90,6 @@ def test_prepared_context_names_an_input_without_id_by_text_and_mtime(filled):
     assert turns(filled) == [f"{by_hand('20260131T015959123Z', '我对什么过敏？')}.json"]
 
 
-def test_prepared_context_names_a_future_input_by_the_inbox_mtime(filled):
-    filled.ask(waits("in-9", when="2099-01-01T00:00"))
-    os.utime(filled.root / "inbox.json", ns=(0, 1_769_824_799_000_000_000))
-    filled.prepared_contexts().update()
-    assert turns(filled) == [f"{by_hand('20260131T015959000Z', 'in-9')}.json"]
-
-
 def test_prepared_context_is_readable_by_its_owner_only(filled):
     filled.ask(waits())
     turn = filled.prepared_contexts().update()
@@ -122,16 +114,6 @@ def test_prepared_context_is_written_once_per_inbox_across_processes(filled):
     assert filled.files.disk.stat(path) == before
 
 
-def test_prepared_context_makes_a_new_turn_for_a_new_input(filled):
-    ready = filled.prepared_contexts()
-    filled.ask(waits())
-    first = ready.update()
-    filled.ask(waits(), waits("in-2", "那房间号呢？", "2026-01-31T10:00"))
-    second = ready.update()
-    assert sorted([f"{first}.json", f"{second}.json"]) == turns(filled)
-    assert read(filled, second).question == "我对什么过敏？\n那房间号呢？"
-
-
 def test_prepared_context_is_replaced_when_the_input_is_reworded(filled):
     ready = filled.prepared_contexts()
     filled.ask(waits(text="我对什么"))
@@ -143,16 +125,6 @@ def test_prepared_context_is_replaced_when_the_input_is_reworded(filled):
     assert (found.question, found.inbox) == ("我对什么食物过敏？", hashlib.sha256(data).hexdigest())
 
 
-@pytest.mark.parametrize("inbox", [[], [{"role": "assistant", "text": "我先说"}], ["  "]])
-def test_prepared_context_writes_nothing_when_no_input_waits(filled, inbox):
-    filled.ask(*inbox)
-    assert filled.prepared_contexts().update() is None
-    (filled.root / "inbox.json").unlink()
-    assert filled.prepared_contexts().update() is None
-    assert turns(filled) == []
-    assert filled.events.of("inbox_invalid") == []
-
-
 def test_prepared_context_skips_an_input_that_is_already_answered(filled):
     filled.add(
         message("in-1", "2026-01-31T09:59", "我对什么过敏？"), message("a", "2026-01-31T09:59:30", "花生。", "assistant")
@@ -160,30 +132,6 @@ def test_prepared_context_skips_an_input_that_is_already_answered(filled):
     filled.ask(waits())
     assert filled.prepared_contexts().update() is None
     assert turns(filled) == []
-
-
-def test_prepared_context_keeps_only_the_newest_turns(filled):
-    ready = filled.prepared_contexts()
-    ready.receipts._kept = 3
-    made = []
-    for n in range(5):
-        filled.ask(waits(f"in-{n}", when=f"2026-01-31T09:5{n}"))
-        made.append(f"{ready.update()}.json")
-    assert turns(filled) == made[-3:]
-
-
-def test_prepared_context_of_an_input_older_than_all_receipts_stays(filled):
-    ready = filled.prepared_contexts()
-    ready.receipts._kept = 3
-    receipts = [filled.inject(f"花生过敏吗？{n}").receipt for n in range(4)]
-    for one in receipts[:3]:
-        ready.receipts.write(one)
-    filled.ask(waits("昨天", when="2026-01-30T08:00"))
-    turn = ready.update()
-    assert f"{turn}.json" in turns(filled)
-    ready.receipts.write(receipts[3])  # which deletes what was written longest ago
-    assert f"{turn}.json" in turns(filled)
-    assert len(turns(filled)) == 3
 
 
 # ── what goes wrong ──────────────────────────────────────────────────────────
@@ -195,35 +143,6 @@ def seconds(monkeypatch):
     now = [100.0]
     monkeypatch.setattr("recalld.supervisor.context.inbox_file.time.monotonic", lambda: now[0])
     return now
-
-
-def test_prepared_context_reports_each_broken_inbox_once(filled, seconds):
-    ready = filled.prepared_contexts()
-    filled.put("inbox.json", '[{"id": "1", "text": "写到一'.encode())
-    for _ in range(3):
-        assert ready.update() is None
-        seconds[0] += 1
-    assert len(filled.events.of("inbox_invalid")) == 1
-    assert turns(filled) == []
-    filled.ask(waits())
-    assert ready.update()
-    filled.put("inbox.json", b"\xff\xfe{{")
-    ready.update()
-    seconds[0] += 1
-    ready.update()
-    assert len(filled.events.of("inbox_invalid")) == 2
-
-
-def test_prepared_context_reports_no_inbox_that_is_still_being_written(filled, seconds):
-    ready = filled.prepared_contexts()
-    filled.put("inbox.json", b"")
-    ready.update()
-    seconds[0] += 0.5
-    ready.update()
-    filled.ask(waits())
-    seconds[0] += 0.6
-    assert ready.update()
-    assert filled.events.of("inbox_invalid") == []
 
 
 def test_prepared_context_logs_no_text_of_a_broken_inbox(filled, seconds):
@@ -254,10 +173,3 @@ def test_prepared_context_omits_only_the_history_when_it_is_unreadable(filled):
     ready = read(filled, filled.prepared_contexts().update())
     assert "我对花生过敏" in ready.memory
     assert ready.history == ()
-
-
-def test_prepared_context_is_written_without_memory_if_no_index_exists(world):
-    world.ask(waits())
-    turn = world.prepared_contexts().update()
-    assert [one["content"] for one in read(world, turn).messages] == ["（现在是2026年1月31日星期六 10:00。）\n\n我对什么过敏？"]
-    assert read(world, turn).at == at("2026-01-31T10:00") == datetime(2026, 1, 31, 2, tzinfo=UTC)

@@ -6,10 +6,8 @@ from datetime import timedelta
 
 import pytest
 
-from recalld.supervisor.context.request import Contained, admit, for_project, resolve_input
-from recalld.supervisor.protocol.inbox import Chat
-from recalld.supervisor.recall.audience import ALONE, Audience
-from tests.archive.states import NOON, ODD, parsed_message
+from recalld.supervisor.context.request import for_project, resolve_input
+from tests.archive.states import NOON, parsed_message
 from tests.context.passages import hit
 
 GROUP, OTHER = "telegram:group:一家人", "telegram:group:同事"
@@ -52,30 +50,6 @@ def test_resolve_input_ignores_an_answer_in_another_chat():
     assert resolve_input(None, [waiting], (waiting, answer)).question == "花生呢？"
 
 
-def test_resolve_input_keeps_only_the_chat_of_the_newest_input():
-    history = (said("m1", "我的密码"), said("g1", "周末吃什么", session=GROUP), said("o1", "开会", session=OTHER), ODD)
-    inbox = [said("i1", "密码是多少？"), said("i2", "花生呢？", session=GROUP)]
-    found = resolve_input(None, inbox, history)
-    assert (found.question, found.chat) == ("花生呢？", Chat("group", GROUP))
-    assert [m.id for m in found.before] == ["g1"]
-    assert [m.id for m in resolve_input(None, inbox[:1], history).before] == ["m1"]
-    assert [m.id for m in resolve_input("花生呢？", [], history).before] == ["m1"]
-
-
-def test_resolve_input_treats_all_direct_sessions_as_one_chat():
-    history = (said("m1", "早上好", session="web-1"), said("m2", "中午好", session="web-2"))
-    assert [m.id for m in resolve_input(None, [said("i1", "花生呢？", session="web-3")], history).before] == ["m1", "m2"]
-
-
-def test_resolve_input_gives_a_group_without_session_no_history():
-    assert resolve_input(None, [said("i1", "花生呢？", chat="group")], (said("g", "别的群", chat="group"),)).before == ()
-
-
-def test_resolve_input_keeps_only_user_and_assistant_messages_before():
-    history = (said("m1", "一"), said("t", "结果", 2, "tool"), said("e", " ", 2, "assistant"), said("m3", "三", 3, "assistant"))
-    assert [m.id for m in resolve_input("它呢？", [], history).before] == ["m1", "m3"]
-
-
 # ── what may be said there ───────────────────────────────────────────────────
 
 FOUND = [
@@ -88,66 +62,7 @@ FOUND = [
 ]
 
 
-@pytest.mark.parametrize(
-    ("chat", "in_groups", "shown"),
-    [
-        (Chat(), "own", [9, 8, 7, 6, 5, 4]),
-        (Chat(), "none", [9, 8, 7, 6, 5, 4]),
-        (Chat("group", GROUP), "own", [8, 6]),
-        (Chat("channel", GROUP), "own", [8, 6]),
-        (Chat("group", ""), "own", [6]),
-        (Chat("group", GROUP), "all", [9, 8, 7, 6, 5, 4]),
-        (Chat("group", GROUP), "none", []),
-    ],
-)
-def test_audience_limits_hits_in_a_group_by_the_in_groups_setting(chat, in_groups, shown):
-    kept, left = admit(FOUND, Audience(chat=chat, in_groups=in_groups), Contained(now=NOON))
-    assert [one.score for one in kept] == shown
-    assert {why for _, why in left} <= {"group"}
-    assert len(kept) + len(left) == len(FOUND)
-
-
-def test_audience_drops_hits_already_in_the_turn():
-    hits = [hit(9, "花生过敏", message="m1"), hit(8, "花生呢？", start=5), hit(7, "虾也过敏", start=6, message="m2")]
-    kept, left = admit(hits, ALONE, Contained(messages=frozenset({"m1"}), questions=frozenset({"花生呢？"}), now=NOON))
-    assert [one.score for one in kept] == [7]
-    assert [why for _, why in left] == ["in the history", "the question"]
-
-
-@pytest.mark.parametrize(
-    ("text", "ago", "kept"),
-    [
-        ("护照明年三月到期", timedelta(weeks=3), True),
-        ("the passport expires in March", timedelta(minutes=31), True),
-        ("护照明年三月到期", timedelta(minutes=2), False),  # it is this question
-        ("护照什么时候到期？", timedelta(weeks=3), False),
-        ("红油怎么炼", timedelta(weeks=3), False),
-        ("where is my passport", timedelta(weeks=3), False),
-    ],
-)
-def test_words_of_the_question_are_kept_where_they_told_it_long_ago(text, ago, kept):
-    found = hit(9, text, message="m1", at=NOON - ago)
-    assert admit([found], ALONE, Contained(questions=frozenset({text}), now=NOON)) == (
-        ([found], []) if kept else ([], [(found, "the question")])
-    )
-
-
 # ── sessions are apart ───────────────────────────────────────────────────────
-
-
-def test_resolve_input_shows_of_a_named_session_what_was_said_in_it():
-    history = (
-        said("a1", "箱子在阁楼", session="甲"),
-        said("a2", "记下了", role="assistant"),
-        said("b1", "自行车在修", session="乙"),
-        said("b2", "周五取", role="assistant", session="乙"),
-        said("n1", "没有会话的话"),
-        said("n2", "嗯", role="assistant"),
-    )
-    asked = resolve_input("在哪？", [], history, Chat("direct", "乙"))
-    assert [one.id for one in asked.before] == ["b1", "b2"]
-    assert [one.id for one in resolve_input("在哪？", [], history, Chat("direct", "甲")).before] == ["a1", "a2"]
-    assert [one.id for one in resolve_input("在哪？", [], history).before] == ["a1", "a2", "b1", "b2", "n1", "n2"]
 
 
 # ── projects ─────────────────────────────────────────────────────────────────

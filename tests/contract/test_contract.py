@@ -6,7 +6,6 @@ import json
 import re
 import socket
 import threading
-from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import anyio
@@ -19,7 +18,7 @@ from recalld.supervisor.interfaces.http.changes import Changes
 from recalld.supervisor.interfaces.http.server import HttpThread, Place
 from recalld.supervisor.interfaces.mcp import MemoryServer, SupervisorClient
 from recalld.supervisor.interfaces.serve import Answers
-from recalld.supervisor.operations.codec import from_json, schema, to_json
+from recalld.supervisor.operations.codec import from_json, to_json
 from recalld.supervisor.operations.operation import Caller, perform
 from recalld.supervisor.operations.table import NAMES, find
 from recalld.supervisor.storage.texts import render
@@ -249,31 +248,3 @@ def test_operation_asked_from_a_group_shows_nothing_private(workspace, superviso
         assert {word for word in shown if word not in asked} == set()
         assert "护照" not in told.replace(asked, "") or name == "write"
         assert "过敏" not in told
-
-
-def test_requests_of_every_operation_have_a_schema():
-    found = {name: schema(find(name).request) for name in NAMES}
-    assert all(one["type"] == "object" for one in found.values())
-    assert found["search"]["required"] == ["query"]
-    assert "llm" not in found["summarize"]["properties"]  # an object of Python's
-    assert [name for name, one in found.items() if "$defs" in one] == []  # else OpenAPI could not point at them
-
-
-def test_supervisor_answers_searches_side_by_side_while_messages_are_added(supervisor):
-    search = Row("search", {"query": "青霉素"}, ())
-    alone = [hit["unit"]["path"] for hit in by_socket(supervisor, search)["hits"]]
-    assert alone
-
-    def ask(number: int) -> list[str]:
-        if number % 5 == 0:
-            added = Row("append", {"messages": [{"role": "user", "text": f"第 {number} 件：买面包"}]}, ())
-            return by_socket(supervisor, added)
-        return [hit["unit"]["path"] for hit in by_socket(supervisor, search)["hits"]]
-
-    with ThreadPoolExecutor(20) as pool:
-        answers = list(pool.map(ask, range(60)))
-    ids = [answers[number][0] for number in range(0, 60, 5)]
-    assert len(set(ids)) == len(ids)
-    stored = {one["id"] for one in json.loads((supervisor / "history.json").read_text(encoding="utf-8"))}
-    assert stored >= set(ids)
-    assert all(answers[number] == alone for number in range(60) if number % 5)

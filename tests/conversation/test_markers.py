@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from recalld import Memory
 from recalld.supervisor.conversation.sessions import session_digest
 from tests.conversation.talk import Scripted, fenced
-from tests.conversation.test_session_memory import SESSION, fact, facts, places, said, telling
+from tests.conversation.test_session_memory import SESSION, fact, facts, places, telling
 from tests.world import ZONE, World, at, message
 
 #: Who sums up by hand is told where there is nothing to sum up; here that is of no interest.
@@ -70,27 +70,6 @@ def test_messages_of_a_clock_that_was_ahead_hide_none_that_come_later(world: Wor
     model = telling()
     assert memory.summarize(SESSION, llm=model)
     assert {*range(20, 60)} <= {*told(model)}
-
-
-def test_a_message_that_comes_late_is_summed_up_with_the_next(world: World) -> None:
-    memory, model = Memory(world.ws, clock=world.clock), telling()
-    world.write(said(6, 10))
-    assert memory.summarize(SESSION, llm=model)
-    world.write([*said(2), *said(6, 10), *said(1, 20)])
-    assert memory.summarize(SESSION, llm=model)
-    assert [facts(fenced(prompt)[-1]) for prompt in model.prompts] == [[*range(10, 16)], [0, 1, 20]]
-    assert memory.summarize(SESSION, llm=model) is None
-
-
-def test_a_day_that_was_edited_is_not_summed_up_again(world: World) -> None:
-    memory, model = Memory(world.ws, clock=world.clock), telling()
-    world.write([{**one, "createdAt": str(one["createdAt"]).replace("01-30", "01-10")} for one in said(6)])
-    world.round("all")
-    world.write([])
-    assert memory.summarize(SESSION, llm=model)
-    (path,) = Path(world.paths.memory).rglob("2026-01-10-*.md")
-    path.write_text(path.read_text("utf-8").replace(fact(3), "第 3 件事改了"), "utf-8")
-    assert Memory(world.another().ws, clock=world.clock).summarize(SESSION, llm=model) is None
 
 
 class Talks:

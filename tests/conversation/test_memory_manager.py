@@ -15,7 +15,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from recalld.supervisor.conversation.memory_manager import MemoryManager, TaskMemory
-from recalld.supervisor.conversation.own_model import model_of
 from recalld.supervisor.conversation.turns import read_said
 from recalld.supervisor.interfaces.api import Memory
 from recalld.supervisor.protocol.config import Config
@@ -239,46 +238,6 @@ def test_context_leaves_a_model_that_hangs_after_its_time():
     talk.context()
     release.set()
     assert len(talk.message_buffer) == 53
-
-
-def test_summarize_bounds_the_summary_and_has_a_long_one_made_shorter():
-    long = f"用户对花生过敏，备份在书房的 NAS 上，端口 8443。{'；'.join(f'{one}和{other}' for one in '甲乙丙戊己庚癸' for other in '子丑寅卯辰巳')}。"
-    answers = iter([long, SUMMARY, long, long])
-    talk = manager(lambda _: next(answers), *TALK, context=1_200)
-    most = talk._limits.summary_tokens
-    assert estimate_tokens(long) > most
-
-    assert talk.summarize()
-    assert talk.conversation_summary == SUMMARY
-    told = int(re.search(r"不超过 (\d+) 个字", prompts(talk)[0])[1])
-    assert most < told < 1.5 * most  # a name of Latin letters is one token
-    assert fenced(prompts(talk)[1])[-1] == long
-    for message in TALK:
-        talk.add(message)
-    with pytest.raises(NoSummary, match="longer"):
-        talk.summarize()
-    assert talk.conversation_summary == SUMMARY
-
-
-def test_summarize_goes_in_pieces_and_keeps_those_that_are_finished():
-    rooms = [f"第{n}号机柜在{n}楼" for n in range(200)]
-    talk = manager(lambda _: SUMMARY, context=1_500)
-    for n in range(0, 200, 20):
-        talk.add(question(f"我对花生过敏，备份在书房的 NAS 上，端口 8443。机柜 {n}？"))
-        talk.add(answer("，".join(rooms[n : n + 20])))
-    told = []
-
-    def script(prompt):
-        told.append(fenced(prompt)[-1])
-        return SUMMARY.replace("备份", "机柜很多，备份") if len(told) < 3 else RuntimeError("断了")
-
-    talk._model = model_of(Scripted(script))
-    with pytest.raises(NoSummary):
-        talk.summarize()
-    done = 20 - len(talk.pending)
-    assert 0 < done < 20
-    assert all(room in "".join(told[:-1]) for n in range(done // 2) for room in rooms[20 * n : 20 * n + 20])
-    assert talk.conversation_summary.startswith("用户对花生过敏，机柜很多")
 
 
 def test_summarize_tells_a_message_larger_than_the_window_in_pieces():

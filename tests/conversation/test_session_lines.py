@@ -223,17 +223,6 @@ def test_history_with_summary_is_the_last_hundred(world: World, memory: Memory) 
     assert ("（第 20 条）" in history[0]["content"], history[0]["role"]) == (True, "user")
 
 
-def test_overflow_marker_survives_a_message_that_is_deleted(world: World, memory: Memory) -> None:
-    messages = said(120)
-    world.write(messages)
-    model = Numbered()
-    memory.summarize_overflow(SESSION, llm=model)
-    del messages[19]
-    world.write([*messages, *said(5, when="2026-01-30T20:00")])
-    memory.summarize_overflow(SESSION, llm=model)
-    assert [f"（第 {n} 条）" in fenced(model.prompts[1])[0] for n in (0, 18, 20, 23)] == [False, False, True, True]
-
-
 def test_overflow_waits_after_a_failure_and_loses_nothing(world: World, memory: Memory) -> None:
     world.write(said(120))
     broken = Scripted(lambda _: RuntimeError("模型不在"))
@@ -335,19 +324,6 @@ def test_turn_sums_up_a_session_past_its_characters(world: World) -> None:
     world.write(messages)
     memory.inject("备份在哪里？", session=SESSION)
     assert marker(world) == messages[1]["id"]
-
-
-def test_talk_of_jokes_is_believed_to_have_nothing_and_not_paid_for_again(world: World, memory: Memory) -> None:
-    jokes = [
-        ("user", "讲个笑话吧"),
-        ("assistant", "为什么程序员分不清万圣节和圣诞节？因为 Oct 31 等于 Dec 25。"),
-        ("user", "哈哈哈，再来一个！"),
-    ]
-    world.write([message(f"j{n}", f"2026-01-30T09:0{n}", text, role, session=SESSION) for n, (role, text) in enumerate(jokes)])
-    model = Scripted(lambda _: "无需记录")
-    assert memory.summarize(SESSION, llm=model) is None
-    assert memory.summarize(SESSION, llm=model) is None
-    assert (len(model.prompts), lines(world)) == (1, [])
 
 
 def test_greeting_makes_no_line_without_a_model(world: World) -> None:

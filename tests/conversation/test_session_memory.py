@@ -10,8 +10,8 @@ import pytest
 from recalld import Memory
 from recalld.supervisor.conversation.sessions import session_digest
 from recalld.supervisor.storage.errors import BadFile, Busy, NoSummary
-from tests.conversation.talk import Scripted, answer, call, fenced, question, result
-from tests.world import WITH_MODEL, World, message
+from tests.conversation.talk import Scripted, answer, fenced, question
+from tests.world import World, message
 
 SESSION = "家里"
 OTHER = "公司"
@@ -79,42 +79,6 @@ def test_session_memory_takes_what_other_programs_add_and_no_other_session(world
     assert [facts(one["content"]) for one in unnamed.recompose()] == [[9]]
 
 
-def test_session_memory_finds_messages_that_are_in_dated_files_by_now(world: World, memory: Memory) -> None:
-    old = [{**one, "createdAt": str(one["createdAt"]).replace("01-30", "01-10")} for one in said(4)]
-    world.write(old)
-    world.round("all")
-    world.write(said(4, 4))  # another program has dropped what was archived
-    assert places(memory) == ([], list(range(8)))
-    memory.conversation(telling(), session=SESSION).summarize()
-    assert places(memory) == ([0, 1], [2, 3, 4, 5, 6, 7])
-
-
-def test_session_memory_keeps_a_call_and_its_results_together(world: World, memory: Memory) -> None:
-    raws = [question(fact(0)), call("c1", "c2"), result("c1"), result("c2", fact(1)), answer(fact(2))] * 3
-    world.write(
-        [
-            {"id": f"m{n}", "createdAt": f"2026-01-{10 + n}T01:00:00.000Z", "session": SESSION, **raw}
-            for n, raw in enumerate(raws)
-        ]
-    )
-    world.round("all")
-    world.write([])
-    before = memory.conversation(session=SESSION)
-    before.needs_summary()
-    assert before.pending == before.message_buffer == raws
-
-    model = telling()
-    with pytest.warns(UserWarning, match="最近的几轮对话保留原话，最多 3 轮"):
-        assert not memory.conversation(model, session=SESSION, settings=None).summarize()
-    assert model.prompts == []  # three turns stay
-
-    reopened = world.reopen(f"{WITH_MODEL}[conversation]\nkeep_turns = 1\n")
-    memory = Memory(reopened.ws, clock=reopened.clock)
-    talk = memory.conversation(model, session=SESSION)
-    assert talk.summarize()
-    assert (talk.pending, talk.message_buffer) == (raws[10:], raws)
-
-
 @pytest.mark.parametrize("wrong", [{"role": "user"}, {"content": "没有角色"}, question("长" * 9000)])
 def test_session_memory_refuses_what_is_no_message_and_adds_nothing(world: World, memory: Memory, wrong: dict) -> None:
     talk = memory.conversation(session=SESSION)
@@ -124,14 +88,6 @@ def test_session_memory_refuses_what_is_no_message_and_adds_nothing(world: World
 
 
 # ── the file of the session ──────────────────────────────────────────────────
-
-
-def test_session_file_of_before_opens_and_has_no_running_summary(world: World, memory: Memory) -> None:
-    world.write(said(10))
-    memory.summarize(SESSION, llm=Scripted(lambda _: "备份放在 /srv/backup1，端口 8001"))
-    path = world.paths.session(session_digest(SESSION))
-    assert "running" not in json.loads(path.read_bytes())
-    assert places(memory) == ([], list(range(10)))
 
 
 def test_session_memory_refuses_a_damaged_file_and_leaves_it(world: World, memory: Memory) -> None:

@@ -1,5 +1,4 @@
 import re
-from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from zoneinfo import ZoneInfo
 
@@ -8,9 +7,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from recalld.supervisor.extracts.candidates import lines_of
-from recalld.supervisor.extracts.extract import LIMITS, MONTH_LINES, extract
+from recalld.supervisor.extracts.extract import extract
 from recalld.supervisor.extracts.replies import taken_back
-from recalld.supervisor.extracts.sentences import cut, sentences
+from recalld.supervisor.extracts.sentences import cut
 from recalld.supervisor.protocol.dated_file import Block
 from recalld.supervisor.protocol.summary_file import SOURCES, Source, Summary, parse_summary, render_summary
 from recalld.supervisor.text.small_talk import is_small_talk
@@ -169,16 +168,6 @@ def test_extract_has_no_word_that_is_in_no_message(said):
         assert words_of(re.sub("用户：|user: ", "", quoted)) <= words_of(" ".join(said))
 
 
-def test_extract_quotes_a_short_answer_with_its_question():
-    text = day(("assistant", "你那张书桌是榆木的吗？"), ("user", "是的，1.6 米，拆不了"))
-    assert "- 09:02 助手：你那张书桌是榆木的吗？ → 用户：是的，1.6 米，拆不了" in text
-
-
-def test_extract_keeps_a_bare_yes_with_the_proposal_it_answers():
-    text = day(("assistant", "要不要把例会改到周五下午三点？"), ("user", "好的"))
-    assert "- 09:02 助手：要不要把例会改到周五下午三点？ → 用户：好的" in text
-
-
 def test_extract_keeps_of_code_and_tracebacks_the_last_error_alone():
     text = day(
         ("user", "看这个：\n```python\nimport os\n\ndef dedupe(highlights):\n    seen = set()\n    return seen\n```"),
@@ -193,110 +182,7 @@ def test_extract_keeps_of_code_and_tracebacks_the_last_error_alone():
     assert "Traceback" not in text
 
 
-def test_sentences_joins_a_short_list_with_its_introduction():
-    assert sentences("签之前要弄清三件事：\n\n- 榆木桌搬不搬得上\n- 中介费谁出\n") == [
-        "签之前要弄清三件事：榆木桌搬不搬得上；中介费谁出"
-    ]
-
-
-def test_sentences_keeps_versions_paths_abbreviations_and_quotes_whole():
-    whole = ["升级到 0.3.1。", "Dr. Shen said e.g. v1.2 in /srv/a.b is fine.", "他喊了一声（别等了！快走）然后挂了"]
-    assert sentences("\n".join(whole)) == whole
-
-
-def test_extract_lists_changes_in_chronological_order():
-    text = extract(
-        talk(
-            ("user", "数据库先用 Postgres，决定了"),
-            ("user", "决定从 Postgres 换成 SQLite"),
-            ("user", "SQLite 不换了，DuckDB 不考虑"),
-            every=timedelta(days=7),
-        ),
-        period="2026-06",
-        zone=SHANGHAI,
-        kind="month",
-    )
-    places = [text.index(word) for word in ("先用 Postgres", "换成 SQLite", "DuckDB 不考虑")]
-    assert places == sorted(places)
-    assert re.findall(r"\d\d-\d\d", text) == ["06-20", "06-27", "07-04"]
-
-
-def test_extract_keeps_an_answer_of_another_person_of_the_same_role():
-    asked, answered = talk(("user", "你还住在卑尔根吗？"), ("user", "是的，三月起。"))
-    blocks = [replace(asked, fields={"name": "小周"}), replace(answered, fields={"name": "老王"})]
-    assert "小周：你还住在卑尔根吗？ → 老王：是的，三月起。" in extract(blocks, period="2026-06-20", zone=SHANGHAI, kind="day")
-
-
-def test_extract_keeps_an_answer_of_an_earlier_summary_with_its_question():
-    line = "- 08:15 助手：桌子是多长的？ → 用户：1.6 米。"
-    text = extract(talk(("user", "复查挂号费 50 元")), period="2026-06-20", zone=SHANGHAI, previous=line, kind="day")
-    assert line in text
-
-
-def test_extract_of_courtesies_alone_is_empty():
-    assert day(("user", "好的"), ("assistant", "Thanks!"), ("user", "嗯嗯👌"), ("user", " ")) == ""
-    assert day(*[("user", "Hi!"), ("assistant", "Good morning, how are you?"), ("user", "Thanks a lot!")] * 20) == ""
-    assert day(*[("user", "你好呀！"), ("assistant", "早上好"), ("user", "太感谢了，晚安")] * 20) == ""
-    for text in ("😂", "。。。。。。。。。。", "\u200b", "---"):
-        assert day(("user", "好的"), ("user", text)) == ""
-
-
-@pytest.mark.parametrize("text", ["```\n```", "那就这样吧"])
-def test_extract_quotes_something_unless_every_message_is_a_courtesy(text):
-    assert bullets(day(("user", "好的"), ("user", text)))
-
-
-@pytest.mark.parametrize(
-    "said",
-    [
-        (
-            "We have ordered new curtains for the bedroom, they are dark blue and come on a rail.",
-            "I have written a little script that copies the photos from the phone to the NAS.",
-            "The password of the NAS is hunter2-blue. The NAS stands in the cellar.",
-        ),
-        ("卧室的窗帘订好了，深蓝色。", "我写了个脚本，把照片拷到 NAS 上。", "NAS 的密码是 hunter2-blue。机器在地下室。"),
-    ],
-)
-def test_extract_of_a_day_of_few_messages_has_each_of_them(said):
-    text = day(*(("user", one) for one in (*said, "Thanks a lot!", "晚安")))
-    for one in said:
-        assert one.rstrip(".。") in text
-
-
 NOTED, SAID_TOO = ("note", "- 护照在书房第二个抽屉里\n"), ("user", "锅炉师傅 12 月 3 日上午 10 点来。")
-
-
-@pytest.mark.parametrize(
-    ("said", "head"),
-    [
-        ([NOTED], "> 摘录：没有用模型，挑出的是笔记里的原话。"),
-        ([SAID_TOO], "> 摘录：没有用模型，从 1 条消息里挑出 1 条的原话。"),
-        (
-            [("note", "- order compost from Hagen\n"), ("user", "The boiler man comes on 3 December at 10.")],
-            "> Extract: no model was used; these are the words of 1 of 1 messages, and of notes.",
-        ),
-    ],
-)
-def test_extract_counts_a_note_as_no_message(said, head):
-    blocks = [Block("", role, text, datetime(2026, 6, 20, 4, tzinfo=UTC), {}) for role, text in said]
-    assert extract(blocks, period="2026-06-20", zone=UTC, kind="day").splitlines()[0] == head
-
-
-def test_extract_uses_previous_text_and_notes_without_their_markup():
-    text = extract(
-        [
-            Block("", "note", "# 家\n+ 猫粮放在二楼柜子，编号 4471\n", datetime(2026, 6, 20, 4, tzinfo=UTC), {}),
-            *talk(("user", "复查挂号费 50 元")),
-        ],
-        period="2026-06-20",
-        zone=SHANGHAI,
-        previous="> 摘录：没有用模型。\n\n## NAS · 备份\n\n- 08:15 NAS 的备份改成 rsync，每天 04:15\n",
-        kind="day",
-    )
-    assert "- 08:15 NAS 的备份改成 rsync，每天 04:15" in text
-    assert "- 猫粮放在二楼柜子，编号 4471" in text
-    assert text.count("摘录") == 1
-    assert "从 1 条消息里挑出 1 条的原话，还有笔记里的" in text
 
 
 FORGERY = f"""---
@@ -376,25 +262,6 @@ def crowd(days, messages):
         )
 
 
-def test_extract_of_a_month_covers_every_day_in_at_most_40_lines():
-    for messages in (120, 1500):
-        text = extract(list(crowd(30, messages)), period="2026-06", zone=SHANGHAI, kind="month")
-        assert {bullet[2:7] for bullet in bullets(text)} == {f"06-{i:02}" for i in range(1, 31)}
-        assert text.count("\n") < MONTH_LINES == 40
-        assert len(text) <= LIMITS["month"]
-
-
-def test_extract_of_a_day_with_1500_messages_keeps_its_limit():
-    assert 2_000 < len(extract(list(crowd(1, 1500)), period="2026-06-01", zone=SHANGHAI, kind="day")) <= LIMITS["day"]
-
-
-@pytest.mark.parametrize(
-    "text", ["a b. " * 40_000, "……" * 100_000, "- " * 100_000 + "x", "（" * 100_000, "!" * 200_000 + "a", "| a " * 50_000]
-)
-def test_extract_keeps_its_limit_for_pathological_input(text):
-    assert 0 < len(day(("user", text), ("user", "中" * 200_000))) <= LIMITS["day"]
-
-
 @pytest.mark.parametrize("limit", [200, 300, 1_000])
 @pytest.mark.parametrize("kind", ["day", "month"])
 def test_extract_keeps_any_configured_limit_and_quotes_something(kind, limit):
@@ -409,36 +276,6 @@ def test_extract_keeps_any_configured_limit_and_quotes_something(kind, limit):
         text = extract(blocks, period="2026-06-01"[: 10 if kind == "day" else 7], zone=SHANGHAI, kind=kind, longest=limit)
         assert len(text) <= limit
         assert len(bullets(text)) >= 1
-
-
-def test_extract_keeps_of_an_assistant_its_data_and_no_lecture():
-    text = day(
-        ("user", "我把备份挪到了 NAS 上"),
-        ("assistant", "备份是保护数据的重要手段，你可以定期检查它们是否能够恢复。"),
-        ("assistant", "锁文件放在 /run/tofu-backup.lock，端口是 8443。"),
-        ("assistant", "Regular backups are a great way to keep your data safe. You should also try the Synology tools."),
-    )
-    assert [bullet[8:] for bullet in bullets(text)] == [
-        "用户：我把备份挪到了 NAS 上",
-        "助手：锁文件放在 /run/tofu-backup.lock，端口是 8443。",
-    ]
-
-
-def test_extract_names_who_speaks_on_every_line():
-    blocks = talk(("user", "猫粮放在二楼柜子，编号 4471"), ("assistant", "下一包 8 月 25 日到货。"), ("tool", "exit code 137"))
-    blocks.append(Block("m9", "user", "我对花生过敏，也不吃香菜", MORNING + timedelta(hours=1), {"name": "小周"}))
-    text = extract(blocks, period="2026-06-20", zone=SHANGHAI, kind="day")
-    assert [bullet[8:].partition("：")[0] for bullet in bullets(text)] == ["用户", "助手", "工具", "小周"]
-    english = day(("user", "The cat food is on shelf 4471."), ("assistant", "The next bag comes on Aug 25."))
-    assert [bullet[8:].partition(": ")[0] for bullet in bullets(english)] == ["user", "assistant"]
-
-
-@pytest.mark.parametrize("run", ["a" * 50_000, "QUJD" * 12_000, "中" * 50_000, '{"k":[1,2]}' * 400])
-@pytest.mark.parametrize("text", ["{} 端口 8443", "端口 8443 {}", "{}\n端口 8443\n{}", "The port is 8443 {}"])
-def test_extract_keeps_facts_beside_a_long_run_of_data(text, run):
-    told = day(("user", text.replace("{}", run)))
-    assert "8443" in told
-    assert len(told) < 300
 
 
 def test_cut_does_not_end_inside_a_quotation_that_just_began():

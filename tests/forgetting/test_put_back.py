@@ -100,15 +100,6 @@ def test_copy_of_a_summary_put_back_under_another_name_shows_nothing(world: Worl
     assert not (world.paths.summaries / "2026-01-10 (conflict).md").exists()
 
 
-def test_edited_summary_put_back_is_known_by_the_version_that_it_names(world: World) -> None:
-    before = everything(world)
-    forget(world, "match", "山茶花")
-    forget(world, "match", "kestrel")
-    world.settle()
-    world.put("memory/summary/2026-01-10.md", "我自己写的。\n".encode() + before["memory/summary/2026-01-10.md"])
-    assert not [word for word in WORDS if word in seen(world)]
-
-
 def test_dated_file_put_back_shows_the_other_messages_alone(world: World) -> None:
     before = everything(world)
     forget(world, "match", "山茶花")
@@ -133,21 +124,6 @@ def test_history_and_drop_box_put_back_show_no_forgotten_message(world: World) -
     assert SECRET not in str(world.ws.shown_history.read())
 
 
-def test_line_put_back_is_shown_by_nothing_and_written_away(world: World) -> None:
-    world.ws.long_term.append("user", LINE, world.clock())
-    world.ws.long_term.append("user", "周末去看外婆。", world.clock())
-    before, path = everything(world), world.ws.long_term.path
-    [line] = [one for one in world.ws.long_term.read().lines if "钢琴凳" in one.text]
-    forget(world, "line", line.ref)
-    world.put(path, before[path])
-    assert "钢琴凳" not in seen(world) + world.ws.long_term.read().text
-    assert [one.text for one in world.ws.long_term.read().lines] == [
-        one.text for one in world.ws.long_term.read().lines if "外婆" in one.text
-    ]
-    world.ws.long_term.replace("全部重写。\n")
-    assert not [name for name in world.paths.previous.iterdir() if "钢琴凳".encode() in name.read_bytes()]
-
-
 def test_note_and_receipt_put_back_are_not_shown(world: World) -> None:
     Memory(world.paths.root, environ={}, clock=world.clock).inject("阁楼的梯子在哪里？")
     before = everything(world)
@@ -161,31 +137,8 @@ def test_note_and_receipt_put_back_are_not_shown(world: World) -> None:
     assert not {NOTE, receipt} & everything(world).keys()
 
 
-def test_round_keeps_no_forgotten_word_as_previous(world: World) -> None:
-    before = everything(world)
-    forget(world, "match", "山茶花")
-    forget(world, "match", "kestrel")
-    world.settle()
-    put_back(world, before, "memory/summary/", ".recalld/previous/")
-    world.write([*world.history(), message("m-late-000001", "2026-01-10T11:00", "晚到的一句：窗台要浇水。")])
-    world.settle()
-    assert stands_in(world) == []
-    assert "窗台" in world.summary("2026-01-10")
-
-
 def test_previous_keeps_no_version_that_was_forgotten(world: World) -> None:
     before = everything(world)["memory/summary/2026-01-10.md"]
     forget(world, "match", "山茶花")
     world.ws.replaced_texts.keep("2026-01-10.0123456789ab.md", before)
     assert not list(world.paths.previous.iterdir())
-
-
-def test_what_was_not_forgotten_may_be_put_back(world: World) -> None:
-    before = everything(world)
-    forget(world, "match", "kestrel")
-    world.settle()
-    summary = world.paths.summaries / "2026-01-30.md"
-    summary.unlink(missing_ok=True)
-    put_back(world, before, "memory/summary/2026-01-30", NOTE)
-    assert "山茶花" in seen(world)
-    assert "梯子" in seen(world)

@@ -133,31 +133,6 @@ def test_alarm_tells_the_same_once_until_the_service_ran_well(machine):
     assert len(it.told) == 3
 
 
-def test_alarm_whose_command_fails_is_told_again(machine):
-    it = machine(command=f"{COMMAND}; exit 1")
-    for _ in range(2):
-        done = subprocess.run(["/bin/sh", it.folder / "trouble.sh", "u", ""], env={"HOME": str(it.home)}, check=False)
-        assert done.returncode == 1
-    assert len(it.told) == 2
-
-
-def test_alarm_is_its_users_alone(machine):
-    it = machine()
-    with pytest.raises(NoWorkspace), it.alarm.last_words(str):
-        raise NoWorkspace("/srv")
-    it.fails("signal", "9")
-    modes = {path.name: path.stat().st_mode & 0o777 for path in it.folder.iterdir()}
-    assert modes == {"trouble.sh": 0o700, "said": 0o600, "told": 0o600}
-    assert it.folder.stat().st_mode & 0o777 == 0o700
-
-
-def test_alarm_follows_the_configuration(machine):
-    it = machine(command="exit 1")
-    it = machine()
-    it.fails("signal", "9")
-    assert len(it.told) == 1
-
-
 def test_alarm_of_a_supervisor_in_a_terminal_writes_nothing(world, tmp_path):
     before = sorted(tmp_path.rglob("*"))
     alarm = Alarm.of({})

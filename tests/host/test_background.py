@@ -96,63 +96,6 @@ def test_background_reports_an_inbox_that_can_not_be_read_once(world):
     assert [len(world.events.of(event)) for event in ("degraded", "recovered")] == [1, 0]
 
 
-def test_background_hint_wakes_the_thread_for_the_file_name(world, monkeypatch):
-    background = background_of(world)
-    woken = []
-    names = {background._indexing: "index", background._contexts: "context"}
-    monkeypatch.setattr(background._threads, "wake", lambda job: woken.extend(names[job] for _ in range(job in names)))
-    for name in ("inbox.json", "想法 2.md", "history.json", "2026-01-28-nas.md", "inbox.json.tmp"):
-        background.hint(name)
-    background.memory_changed()
-    assert woken == ["context", "index", "index", "index"]
-
-
-@pytest.mark.parametrize("harm", ["deleted", "written over", "made by another"])
-def test_background_look_wakes_the_index_thread_once_per_replaced_index(filled, monkeypatch, harm):
-    background = background_of(filled)
-    woken = []
-    monkeypatch.setattr(background._threads, "wake", lambda job: woken.append(job.name))
-    index = filled.paths.state / "index"
-    filled.another(filled.events).refresh()
-    background.check_index()
-    assert woken == ["index"]
-    background._updater.step()
-    for _ in range(3):
-        background.check_index()
-    assert woken == ["index"]
-    match harm:
-        case "deleted":
-            shutil.rmtree(index)
-        case "written over":
-            (index / "meta.json").write_text("{", encoding="utf-8")
-        case "made by another":
-            filled.another(filled.events).refresh(rebuild=True)
-    for _ in range(3):
-        background.check_index()
-    assert woken == ["index", "index"]
-    background._updater.step()
-    background.check_index()
-    assert (index / "meta.json").stat().st_size > 100
-    assert len(filled.events.of("index_damaged")) == (0 if harm == "made by another" else 1)
-
-
-def test_background_look_rebuilds_an_index_deleted_during_its_rebuild(filled, monkeypatch):
-    background = background_of(filled)
-    background._updater.step()
-    background.check_index()
-    woken = []
-    monkeypatch.setattr(background._threads, "wake", lambda job: woken.append(job.name))
-    shutil.rmtree(filled.paths.state / "index")
-    background.check_index()
-    background._updater.step()
-    shutil.rmtree(filled.paths.state / "index")  # before the next look: nothing lay there then, and nothing lies there now
-    background.check_index()
-    assert woken == ["index", "index"]
-    background._updater.step()
-    background.check_index()
-    assert woken == ["index", "index"]
-
-
 def test_recall_reports_a_damaged_index_and_still_answers(filled):
     filled.refresh()
     assert found(filled, "疫苗")
@@ -204,29 +147,3 @@ class Held:
     """The lock of a supervisor that has it."""
 
     def check(self) -> None: ...
-
-
-def test_supervisor_poll_tells_background_jobs_of_changed_memory(world):
-    recorder = Recorder()
-    supervisor = world.supervisor(recorder)
-    for _ in range(3):
-        supervisor.poll(Held(), memory_hinted=True)
-    before = recorder.changes
-    supervisor.poll(Held(), memory_hinted=True)
-    assert recorder.changes == before
-    (world.root / "memory" / "想法 2.md").write_text("换成 rsync", encoding="utf-8")
-    supervisor.poll(Held(), memory_hinted=True)
-    assert recorder.changes == before + 1
-
-
-def test_supervisor_poll_wants_a_round_for_history_but_not_for_inbox(world):
-    recorder = Recorder()
-    supervisor = world.supervisor(recorder)
-    while supervisor.poll(Held()):
-        supervisor.work()
-    recorder.hints.clear()
-    world.put("inbox.json", "[]")
-    assert not supervisor.poll(Held())
-    assert recorder.hints == ["inbox.json"]
-    world.write([message("a", "2026-01-31T09:30", "我对花生过敏。")])
-    assert supervisor.poll(Held())

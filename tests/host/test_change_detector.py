@@ -65,13 +65,6 @@ def test_change_detector_ignores_files_that_are_not_memory(world, look, name):
     assert not look.tree_changed()
 
 
-def test_change_detector_ignores_the_inbox_but_reports_the_history(world, look):
-    world.put("inbox.json", '["花生呢？"]')
-    assert not look.near_changed()
-    world.write([])
-    assert look.near_changed()
-
-
 def test_change_detector_reports_the_end_of_a_models_pause(world, look):
     world.ws.task_queue.note_provider({"failures": 0})
     assert look.tasks_changed()

@@ -88,12 +88,6 @@ def test_config_watch_does_not_take_a_file_that_is_gone(watched):
     assert watched.look() is not None
 
 
-def test_config_watch_of_a_comment_tells_nothing(watched):
-    watched.write(f"# of mine\n{watched.world.toml}")
-    assert watched.look(5) is None
-    assert watched.world.events.all == []
-
-
 # ── the supervisor ───────────────────────────────────────────────────────────
 
 

@@ -4,12 +4,8 @@ from __future__ import annotations
 
 from datetime import timedelta
 
-import pytest
-
 from recalld.supervisor.host.due import LONGEST, next_due
-from tests.world import FaultyDisk, at, message, message_on, talk
-
-QUIET = '[archive]\ntimezone = "Asia/Shanghai"\n[care]\nquiet_hours = "22:00-07:00"\n'
+from tests.world import at, talk
 
 
 class Held:
@@ -44,12 +40,6 @@ def test_due_is_after_some_hours_where_nothing_is_known_of(world):
     assert next_due(world.ws, world.clock()) == world.clock() + LONGEST
 
 
-def test_due_is_the_end_of_the_quiet_hours(world):
-    world.reopen(QUIET)
-    world.clock.advance(at("2026-01-31T05:20") - world.clock())
-    assert next_due(world.ws, world.clock()) == at("2026-01-31T07:00")
-
-
 def test_due_is_when_the_wait_after_a_failure_is_over(world):
     world.ws.prepare()
     now = world.clock()
@@ -60,81 +50,6 @@ def test_due_is_when_the_wait_after_a_failure_is_over(world):
 # ── the promises of the thirty seconds, with due times ───────────────────────
 
 
-def test_supervisor_archives_a_message_when_it_is_six_hours_old(world):
-    world.write(
-        [message("a", "2026-01-31T09:59:30", "我对花生过敏。"), message("b", "2026-01-31T09:59:40", "记下了。", "assistant")]
-    )
-    supervisor = world.supervisor()
-    rested(world, supervisor)
-    assert world.archived() == []
-    world.clock.advance(at("2026-01-31T15:59:29") - world.clock())
-    assert not supervisor.poll(Held())
-    world.forward(seconds=1)
-    rested(world, supervisor)
-    assert len(world.archived()) == 2
-
-
-def test_supervisor_submits_a_summary_at_midnight(world):
-    world.write([message_on("2026-01-26")])
-    world.round("all")
-    assert not world.ws.task_queue.active_groups()
-    supervisor = world.supervisor()
-    rested(world, supervisor)
-    world.clock.advance(at("2026-01-31T23:59:59") - world.clock())
-    rested(world, supervisor)
-    assert not world.ws.task_queue.active_groups()
-    world.forward(seconds=1)
-    rested(world, supervisor)
-    assert list(world.ws.task_queue.active_groups()) == ["day-2026-01-26"]
-
-
-@pytest.mark.parametrize("failed", ["disk", "poll"])
-def test_supervisor_tries_again_half_a_minute_after_a_failure(world, monkeypatch, failed):
-    supervisor = world.supervisor()
-    rested(world, supervisor)
-    world.write([message("a", "2026-01-31T09:30", "我对花生过敏。")])
-    refused = [OSError(5, "Input/output error")]
-
-    def refuse(*_given: object, **_more: object) -> int:
-        raise refused[0]
-
-    with monkeypatch.context() as patch:
-        if failed == "disk":
-            patch.setattr("recalld.supervisor.archive.intake.update_journal", refuse)
-        else:
-            patch.setattr(supervisor._changes, "near_changed", refuse)
-        for _ in range(3):
-            if supervisor.poll(Held()):
-                supervisor.work()
-    assert world.ws.journal.unwritten == {}
-    world.forward(seconds=31)
-    rested(world, supervisor)
-    assert [one.id for one in world.ws.journal.unwritten.values()] == ["a"]
-    world.forward(seconds=31)
-    rested(world, supervisor)
-    assert (len(world.events.of("degraded")), len(world.events.of("recovered"))) == (1, 1)
-
-
-def test_supervisor_says_that_the_disk_refuses_until_it_does_not(world):
-    """A round between two tries of the archive run ends no fault: `degraded` and `recovered` came 20 ms apart."""
-    disk = FaultyDisk()
-    world.reopen(disk=disk)
-    supervisor = world.supervisor()
-    rested(world, supervisor)
-    disk.refuses = lambda _call, path: bool(path) and path.parent == world.root / "memory"
-    world.write(talk("2026-01-31T02:00", 4))
-    for n in range(20):
-        rested(world, supervisor)
-        assert supervisor.tick(world.clock()).errors.keys() >= {"archive"}
-        world.add(message_on("2026-01-31", id=f"又来一条 {n}"))
-        world.forward(seconds=7)
-    assert (len(world.events.of("degraded")) > 0, world.events.of("recovered")) == (True, [])
-    disk.heal()
-    world.forward(minutes=11)
-    rested(world, supervisor)
-    assert len(world.events.of("recovered")) == 1
-
-
 def test_supervisor_notices_a_clock_that_was_set_without_a_change(world):
     supervisor = world.supervisor()
     rested(world, supervisor)
@@ -142,15 +57,3 @@ def test_supervisor_notices_a_clock_that_was_set_without_a_change(world):
     assert supervisor.poll(Held())
     supervisor.work()
     assert len(world.events.of("clock_jump")) == 1
-
-
-def test_supervisor_that_rests_reads_no_file(world, monkeypatch):
-    world.write(talk("2026-01-31T09:58", 4))
-    supervisor = world.supervisor()
-    rested(world, supervisor)
-    read = []
-    monkeypatch.setattr(type(world.disk), "read", lambda _self, path, *_: read.append(path))
-    for _ in range(3_000):
-        world.forward(seconds=1)
-        assert not supervisor.poll(Held())
-    assert read == []

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import itertools
-import os
 from typing import TYPE_CHECKING
 
 import pytest
@@ -133,34 +131,6 @@ def worked(host: Host, control: Control = UNLIMITED) -> bool:
     return host.supervisor.wants_more
 
 
-@pytest.mark.parametrize("is_dropped", [False, True])
-def test_host_takes_what_its_own_round_has_written_for_no_change(hosted, is_dropped):
-    with hosted.host() as host:
-        hosted.rest(host)
-        if is_dropped:
-            hosted.world.drop("m0.json", message("m0", "2026-01-31T09:00", "我对花生过敏。"))
-        else:
-            hosted.say()
-        assert found(host)
-        rounds = 1
-        while worked(host):
-            rounds += 1
-        assert (rounds, found(host), hosted.world.ids()) == (1, False, ["m0"])
-
-
-def test_host_finds_a_file_that_comes_as_the_drop_box_is_emptied(hosted):
-    world = hosted.world
-    with hosted.host() as host:
-        hosted.rest(host)
-        world.drop("m0.json", message("m0", "2026-01-31T09:00", "我对花生过敏。"))
-        assert found(host)
-        worked(host)
-        emptied = world.paths.drop_box.stat().st_mtime_ns
-        world.drop("m1.json", message("m1", "2026-01-31T09:01", "我对青霉素过敏。"))
-        os.utime(world.paths.drop_box, ns=(emptied, emptied))
-        assert found(host)
-
-
 @pytest.mark.parametrize("event", ["history.json", "memory", ""])
 def test_host_begins_no_round_once_its_lock_is_lost(hosted, event):
     world = hosted.world
@@ -177,27 +147,6 @@ def test_host_begins_no_round_once_its_lock_is_lost(hosted, event):
         assert host._round.at_s == NEVER_S, "no round was woken"
         with pytest.raises(LockLost):
             host.run()
-
-
-@pytest.mark.parametrize("moment", range(4, 19, 2))
-def test_host_takes_in_what_another_program_writes_during_a_round(hosted, moment):
-    world, steps = hosted.world, itertools.count()
-    with hosted.host() as host:
-        hosted.rest(host)
-        hosted.say()
-        assert found(host)
-
-        def another_program_writes() -> bool:
-            if next(steps) == moment:
-                world.write([message("m1", "2026-01-31T09:30", "我对青霉素过敏。")])  # and loses the first
-            return False
-
-        assert worked(host, Control(another_program_writes))
-        while worked(host):
-            pass
-        assert not found(host)
-        assert sorted(world.ids()) == ["m0", "m1"]
-        assert sorted(one.id for one in world.unwritten()) == ["m0", "m1"]
 
 
 @pytest.fixture
@@ -218,21 +167,6 @@ def test_host_tells_memory_of_changes_while_the_system_tells_it(told):
         assert memory.told not in (before, None)
         told.rest(host)
     assert memory.told is None
-
-
-@pytest.mark.parametrize(("tells_all", "seconds"), [(True, 5), (False, 1)])
-def test_host_looks_rarely_where_file_events_tell_of_every_change(told, tells_all, seconds):
-    told.watching = Watching(lambda: None, lambda: tells_all)
-    with told.host() as host:
-        told.rest(host)
-        while not 0 < (wait_s := host.look()) <= seconds:
-            told.clock.forward(seconds=1)
-        told.clock.forward(seconds=wait_s)
-        assert host.look() == seconds
-        told.say()
-        told.hints[0]("history.json")
-        host.look()
-        assert told.threads.run_due() == 1
 
 
 def test_host_takes_few_stats_for_a_message_that_an_event_tells_of(told):
@@ -261,24 +195,6 @@ def test_host_looks_again_at_a_file_that_changed_during_a_step(told):
         host._round.is_running = False
         host.look()
         assert told.threads.run_due() == 1
-
-
-def test_host_without_file_events_tells_memory_nothing(hosted):
-    with hosted.host() as host:
-        assert host.workspace.memory.told is None
-
-
-def test_host_gives_memory_back_once_after_its_last_step(hosted, monkeypatch):
-    given = []
-    monkeypatch.setattr("recalld.supervisor.host.host.give_back_memory", lambda: given.append(hosted.clock.monotonic()))
-    with hosted.host() as host:
-        hosted.rest(host)
-        hosted.say()
-        for _ in range(60):
-            hosted.clock.forward(seconds=1)
-            host.look()
-            hosted.threads.run_due()
-    assert len(given) == 1
 
 
 def test_host_ends_when_another_program_has_the_workspace(hosted):

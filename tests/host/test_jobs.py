@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import threading
-import weakref
 from typing import TYPE_CHECKING
 
 import pytest
 
 from recalld.supervisor.host.jobs import NEVER_S, Job, Threads
-from tests.patience import PATIENCE_S
 from tests.world import EventList, at
 
 if TYPE_CHECKING:
@@ -61,22 +58,6 @@ def test_job_that_is_woken_before_it_is_due_runs_once(events):
     assert (one.at(10), one.at(60)) == (1, 0)
 
 
-def test_job_gathers_what_comes_within_a_moment(events):
-    one = Steps(events, gather_s=0.05)
-    one.threads.wake(one.job)
-    assert one.at(0) == 0
-    one.threads.wake(one.job)
-    assert (one.at(0.05), one.at(1)) == (1, 0)
-
-
-def test_job_that_was_ended_runs_no_more(events):
-    one = Steps(events)
-    one.threads.wake(one.job)
-    one.job.end()
-    one.threads.wake(one.job)
-    assert one.at(0) == 0
-
-
 def test_job_is_told_to_stop_when_it_is_woken_and_when_it_is_ended(events):
     said: list[tuple[bool, bool]] = []
 
@@ -104,44 +85,3 @@ def test_job_reports_a_bug_once_and_is_tried_again(events):
     job = Job("索引", step, events.report)
     assert [job.run() for _ in range(3)] == [60, 60, NEVER_S]
     assert [("花生" in fields["why"], "KeyError" in fields["why"]) for fields in events.of("error")] == [(False, True)]
-
-
-def test_threads_run_a_job_again_that_is_woken_while_it_runs(events):
-    runs, goes_on, ran = threading.Event(), threading.Event(), threading.Semaphore(0)
-    at_once: list[int] = []
-    running = []
-
-    def step(*_: Control) -> float:
-        running.append(1)
-        at_once.append(len(running))
-        runs.set()
-        goes_on.wait(PATIENCE_S)
-        running.pop()
-        ran.release()
-        return NEVER_S
-
-    threads, job = Threads(3), Job("索引", step, events.report)
-    threads.start()
-    threads.wake(job)
-    assert runs.wait(PATIENCE_S)
-    threads.wake(job)
-    goes_on.set()
-    assert ran.acquire(timeout=PATIENCE_S)
-    assert ran.acquire(timeout=PATIENCE_S)
-    threads.stop(PATIENCE_S)
-    assert at_once == [1, 1]
-    assert not any(one.name.startswith("jobs ") for one in threading.enumerate())
-
-
-def test_job_that_was_ended_lets_go_what_its_step_works_on():
-    class Store:
-        def step(self, *_: object) -> float:
-            return 3600.0
-
-    store = Store()
-    kept, job, threads = weakref.ref(store), Job("索引", store.step, lambda *_: None), Threads(0)
-    threads.wake(job)
-    threads.run_due()
-    job.end()
-    del store
-    assert kept() is None, "its next time is an hour away"

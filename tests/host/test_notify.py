@@ -103,11 +103,6 @@ def test_manager_takes_no_update_of_the_index_for_a_round(listening):
     assert listening.is_empty()
 
 
-def test_manager_status_is_one_line(listening):
-    ServiceManager(listening.address).round_done("磁盘\nREADY=1\n已满", has_index=False)
-    assert listening.next() == ["WATCHDOG=1", "STATUS=磁盘 READY=1 已满"]
-
-
 @pytest.mark.parametrize("address", ["", "/nowhere/notify", "@nobody-listens"])
 def test_manager_that_is_not_there_stops_nothing(address):
     manager = ServiceManager(address)

@@ -51,17 +51,3 @@ def test_archive_writes_a_message_once_while_the_journal_is_not_writable(world):
     world.settle()
     assert world.archived() == [("a", "明天把 nginx 的配置备份一下。")]
     assert world.flags() == [True]
-
-
-def test_submit_waits_until_the_journal_can_record_the_dated_file(world):
-    world.write([message("a", "2026-01-10T09:00", "明天把 nginx 的配置备份一下。")])
-    disk = FullFor("seen.jsonl")
-    world.reopen(disk=disk)
-    world.round("all")
-    assert world.archived() == [("a", "明天把 nginx 的配置备份一下。")]
-    assert not world.ws.task_queue.active_groups()
-
-    disk.is_full = False
-    world.round("all")
-    assert list(world.ws.task_queue.active_groups()) == ["day-2026-01-10"]
-    assert world.flags() == ["pending"]

@@ -8,9 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from recalld.supervisor.host.round import archive_now
 from recalld.supervisor.storage.errors import BadConfig
-from tests.world import FaultyDisk, message, message_on, talk, unreachable
+from tests.world import FaultyDisk, message, message_on, talk
 
 # ── counts and rest ──────────────────────────────────────────────────────────
 
@@ -197,20 +196,6 @@ def test_round_archives_or_reports_a_message_of_any_nesting_depth(world, depth):
 # ── until settled ────────────────────────────────────────────────────────────
 
 
-def test_until_settled_does_all_due_work_and_ends(world):
-    world.write([message_on("2025-11-10"), message_on("2025-12-10"), message_on("2026-01-10"), message_on("2026-01-31")])
-    world.until_settled()
-    assert world.flags() == [True] * 4
-    assert world.summaries() == ["2025-11", "2025-12-10", "2026-01-10"]
-
-
-def test_until_settled_does_not_wait_for_groups_in_retry(world):
-    world.model.script = unreachable
-    world.write([message_on("2025-11-10"), message_on("2026-01-10")])
-    world.until_settled()
-    assert world.flags() == [False, False]
-
-
 @pytest.mark.parametrize("make", ["folder", "link"])
 def test_until_settled_ends_when_a_result_cannot_be_collected(world, make):
     path = world.root / "memory" / "summary" / "2026-01-10.md"
@@ -220,34 +205,7 @@ def test_until_settled_ends_when_a_result_cannot_be_collected(world, make):
     assert world.flags() in ([False], ["pending"])
 
 
-def test_round_archives_messages_from_history_and_drop_box_and_append(world):
-    world.write(talk("2026-01-30T09:00", 2))
-    world.drop("手机.json", {"role": "user", "text": "从手机来"})
-    world.append({"role": "user", "text": "从命令行来"})
-    world.settle()
-    assert {"从手机来", "从命令行来"} < {text for _, text in world.archived()}
-    assert world.flags() == [True] * 4
-
-
 # ── a clock that is moved ────────────────────────────────────────────────────
-
-
-def test_supervisor_submits_no_summary_just_after_a_clock_jump(world):
-    world.write(talk("2026-01-31T02:00", 4))
-    supervisor = world.supervisor()
-    supervisor.tick(world.clock())
-    assert len(world.archived()) == 4
-    world.clock.jump(days=3_650)
-    for _ in range(9):
-        supervisor.tick(world.clock())
-        assert world.ws.task_queue.active_groups() == {}
-        world.clock.forward(minutes=1)
-    world.clock.jump(days=-3_650)  # the clock was set right
-    for _ in range(20):
-        supervisor.tick(world.clock())
-        world.clock.forward(minutes=1)
-    assert world.ws.task_queue.active_groups() == {}
-    assert [round(told["seconds"] / 86_400) for told in world.events.of("clock_jump")] == [3_650, -3_650]
 
 
 def test_supervisor_archives_messages_at_once_after_a_clock_jump(world):
@@ -258,18 +216,6 @@ def test_supervisor_archives_messages_at_once_after_a_clock_jump(world):
     world.add(*talk("2026-01-31T02:00", 2, prefix="新"))
     supervisor.tick(world.clock())
     assert len(world.archived()) == 4
-
-
-def test_supervisor_trusts_a_jumped_clock_after_ten_minutes(world):
-    world.write(talk("2026-01-30T02:00", 2))
-    supervisor = world.supervisor()
-    supervisor.tick(world.clock())
-    world.clock.jump(days=40)
-    supervisor.tick(world.clock())
-    world.clock.forward(seconds=601)
-    supervisor.tick(world.clock())
-    assert list(world.ws.task_queue.active_groups()) == ["month-2026-01"]
-    assert len(world.events.of("clock_jump")) == 1
 
 
 @pytest.mark.parametrize("kind", ["link", "folder"])
@@ -284,11 +230,3 @@ def test_supervisor_reports_no_history_damage_for_another_bad_file(world, kind):
     assert world.events.of("history_invalid") == []
     assert task in str(world.events.of("degraded"))
     assert not world.paths.quarantine.exists()
-
-
-def test_archive_now_counts_a_message_that_was_edited_as_filed(world):
-    world.append(
-        *(message(name, "2026-01-30T09:00", text) for name, text in (("a", "周五开会"), ("a", "周六开会"), ("b", "好")))
-    )
-    files, left = archive_now(world.ws, world.clock())
-    assert (sorted(files), left, len(world.archived())) == (["a", "b"], 0, 3)

@@ -45,16 +45,6 @@ def test_mcp_shows_a_group_what_it_may_see(service: Service):
     assert "信箱" in found.content[0].text
 
 
-@pytest.mark.parametrize(
-    ("address", "has", "lacks"),
-    [("?read_only=true", "memory_search", "memory_write"), ("?allow_delete=true", "memory_delete", "")],
-)
-def test_mcp_offers_what_the_address_allows(service: Service, address, has, lacks):
-    names = [tool.name for tool in asked(service, lambda client: client.list_tools(), address).tools]
-    assert has in names
-    assert lacks not in names
-
-
 @pytest.mark.parametrize(("address", "field"), [("chat=party", "chat"), ("read_only=yes", "read_only"), ("tools=all", "tools")])
 def test_mcp_refuses_an_address_that_says_something_else(service: Service, address, field):
     assert service.problem(400, "POST", f"/mcp?{address}", {})["field"] == field

@@ -64,11 +64,6 @@ def test_operation_answers_what_its_description_says(service: Service, name):
         jsonschema.validate("花生", {**schema, "components": described["components"]})
 
 
-def test_operation_that_is_not_there_is_404(service: Service):
-    for path in ("/api/nothing", "/api/../memory", "/api/", "/API/search", "/api/search/"):
-        service.problem(404, "POST", path, {})
-
-
 @pytest.mark.parametrize(
     ("name", "body", "field"),
     [
@@ -106,11 +101,3 @@ def test_folder_in_place_of_a_file_is_422(service: Service):
 def test_number_may_be_written_with_a_point(service: Service):
     assert service.ask("POST", "/api/search", b'{"query": "x", "limit": 10.0}').status_code == 200
     assert service.problem(400, "POST", "/api/search", b'{"query": "x", "limit": 1.5}')["field"] == "limit"
-
-
-def test_what_is_not_there_is_404_and_what_is_stale_is_409(service: Service):
-    service.problem(404, "POST", "/api/get", {"path": "memory/2020-01-01-none.md"})
-    service.problem(404, "POST", "/api/turn", {"turn": "../../memory"})
-    service.problem(404, "POST", "/api/why", {"turn": "20200101T000000000Z"})
-    service.world.put("memory.md", "护照在保险柜里\n")
-    service.problem(409, "POST", "/api/delete", {"lines": ["1@00000000"]})

@@ -5,9 +5,6 @@ from __future__ import annotations
 import contextlib
 import json
 import os
-import pty
-import subprocess
-import sys
 import zipfile
 from typing import TYPE_CHECKING, Any
 
@@ -168,14 +165,6 @@ def test_import_counts_the_calls_of_a_model_and_their_days(tmp_path, log):
     assert (done.calls, done.days_of_calls) == (5, 3)
 
 
-def test_import_reads_every_export_of_a_folder(world, log):
-    made.chatgpt(log)
-    made.telegram(log)
-    (log / "note.md").write_text("Fahrrad: Rahmennummer 7731", encoding="utf-8")
-    done = run(world, log)
-    assert (done.kinds, done.added, done.unread, done.notes) == (("ChatGPT", "Telegram"), 11, {}, 1)
-
-
 def test_import_keeps_the_words_of_the_owner_as_the_owners(world, log):
     asked: list[dict[str, int]] = []
 
@@ -230,32 +219,6 @@ def test_import_takes_the_name_that_is_spelled_like_it(world, log):
     people = {"Anna": 2, "anna": 1}
     call = Call([], {})
     assert [_who(call, me, people, asks=False) for me in ("anna", "Anna", "ANNA")] == ["anna", "Anna", "Anna"]
-
-
-def test_import_asks_who_you_are_without_what_would_move_the_cursor(world, log):
-    path = made.whatsapp(log)
-    path.write_text(path.read_text(encoding="utf-8").replace("Jonas", "Jo\x1b]0;pwn\x07nas"), encoding="utf-8")
-    ours, theirs = pty.openpty()
-    words = ("import", str(path), "--now", "2026-01-31T10:00:00Z")
-    command = [sys.executable, "-m", "recalld", "-w", str(world.root), *words]
-    with subprocess.Popen(
-        command, stdin=theirs, stderr=theirs, stdout=subprocess.PIPE, env={**os.environ, "RECALLD_LANGUAGE": "en"}
-    ) as asks:
-        os.close(theirs)
-        asked = b""
-        while b"for none of them" not in asked:
-            asked += os.read(ours, 4096)
-        os.write(ours, b"\n")
-        asks.communicate()
-    os.close(ours)
-    assert rb"Jo\x1b]0;pwn\x07nas (3)" in asked
-    assert b"\x1b]0" not in asked
-
-
-def test_import_of_whatsapp_in_another_order_of_dates_adds_nothing_twice(world, log):
-    path = _two_dates(log)
-    assert run(world, path, dates="mdy").added == 2
-    assert run(world, path, dates="dmy").added == 0
 
 
 def test_import_of_whatsapp_under_another_name_goes_on_with_the_same_chat(world, log):
@@ -364,17 +327,6 @@ def test_staging_says_that_the_disk_is_full(log):
             staged.add(talk)
 
 
-def test_import_adds_a_very_large_day_in_pieces_the_same_each_time(tmp_path, world, log, monkeypatch):
-    monkeypatch.setattr("recalld.supervisor.importing.run._DAY_CHARS", 2_000)
-    path = days_of_talk(log, 1, each=200)
-    assert run(world, path).added == 200
-    assert len(before := dated(world)) > 1
-    assert (run(world, path).added, dated(world)) == (0, before)
-    small = World(tmp_path / "small", NOW)
-    run(small, days_of_talk(log, 3, each=70))
-    assert len(dated(small)) == 3, "what was said on the days before does not count"
-
-
 def test_import_that_is_stopped_says_what_is_left_and_goes_on_there(world, log):
     path = days_of_talk(log, 4)
     stops = iter([False, True])
@@ -383,10 +335,3 @@ def test_import_that_is_stopped_says_what_is_left_and_goes_on_there(world, log):
     assert stopped.last == run(world, path, dry_run=True).last, "what is found is told whole"
     rest = run(world, path)
     assert (rest.added, rest.left) == (stopped.left, 0)
-
-
-def test_import_knows_an_export_under_another_name(world, log):
-    path = days_of_talk(log, 1, each=2).rename(log / "我的聊天.json")
-    assert (run(world, path).added, run(world, path).kinds) == (2, ("ChatGPT",))
-    made._json(log / "设置.json", {"theme": "dark"})
-    assert (run(world, log).added, run(world, log).messages) == (0, 2), "of a folder, the files that are conversations"

@@ -123,23 +123,6 @@ def test_record_without_an_id_takes_no_words_back(tmp_path):
     assert lines == ["user Plan it.", "user Two beds.", "user 还有番茄。"]
 
 
-def test_results_of_tools_beside_each_other_take_nothing_back(tmp_path):
-    call = {
-        "type": "assistant",
-        "message": {"id": "m", "content": [{"type": "tool_use", "id": "t", "name": "Bash", "input": {}}]},
-    }
-    result = {"message": {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "t", "content": "ok"}]}}
-    lines, _ = claude_code(
-        tmp_path,
-        prompt("Run both."),
-        call,
-        {**result, "parentUuid": "u1"},
-        prompt("And then?", parentUuid="u1"),
-        answer("Done."),
-    )
-    assert lines == ["user Run both.", "tool Bash", "user And then?", "assistant Done."]
-
-
 @pytest.mark.parametrize(
     ("text", "expected"),
     [

@@ -9,8 +9,7 @@ import signal
 import subprocess
 import sys
 import threading
-from dataclasses import replace
-from datetime import date, timedelta
+from datetime import date
 from pathlib import Path
 
 import pytest
@@ -21,14 +20,11 @@ import recalld.supervisor.index.index
 import recalld.supervisor.index.overlay
 from recalld.supervisor.index.commit import Changes
 from recalld.supervisor.index.engine import Engine
-from recalld.supervisor.index.view import View
 from recalld.supervisor.query.parse import parse_query
-from recalld.supervisor.storage.clock import within
-from recalld.supervisor.storage.control import UNLIMITED, Control
-from recalld.supervisor.storage.disk import RealDisk
+from recalld.supervisor.storage.control import Control
 from recalld.supervisor.storage.errors import BadFile
 from tests.patience import PATIENCE_S
-from tests.world import WITHOUT_MODEL, FaultyDisk, World, at, message, talk
+from tests.world import WITHOUT_MODEL, FaultyDisk, World, at, message
 
 ROOT = Path(__file__).parents[2]
 
@@ -130,42 +126,6 @@ def test_index_rebuilds_and_reports_an_index_of_another_version(filled, monkeypa
     assert not filled.reopen().refresh().rebuilt
 
 
-def test_index_holds_the_same_passages_after_a_requested_rebuild(filled):
-    filled.note("wishes.md", "- 买一台电钢琴\n")
-    filled.refresh()
-    before = filled.search("花生").hits
-    filled.refresh(rebuild=True)
-    assert filled.search("花生").hits == before
-    assert filled.found_paths("电钢琴") == ["memory/wishes.md"]
-    assert filled.events.of("index_damaged") == []
-
-
-def test_index_reports_progress_only_for_a_long_update(filled):
-    seen = []
-    filled.control = Control(progress=lambda *step: seen.append(step))
-    filled.note("wishes.md", "- 买一台电钢琴\n")
-    filled.refresh()
-    assert seen == []
-    for n in range(60):
-        filled.note(f"idea-{n}.md", f"第 {n} 个想法\n")
-    filled.refresh()
-    assert seen[0] == ("index", 0, 60)
-    assert seen[-1] == ("index", 59, 60)
-
-
-def test_index_keeps_the_last_commit_when_told_to_stop(filled):
-    for n in range(60):
-        filled.note(f"idea-{n}.md", f"第 {n} 个想法\n")
-    asked = iter(range(100))
-    filled.control = Control(lambda: next(asked) == 30)
-    with pytest.raises(InterruptedError):
-        filled.refresh()
-    filled.control = UNLIMITED
-    filled.reopen()
-    assert filled.found_paths("花生")
-    assert filled.refresh() == Changes(read=60)
-
-
 @settings(max_examples=12, deadline=None)
 @given(st.integers(0, 10**6))
 def test_index_equals_a_rebuilt_one_after_any_changes(tmp_path_factory, seed):
@@ -200,92 +160,6 @@ def test_index_equals_a_rebuilt_one_after_any_changes(tmp_path_factory, seed):
 # ── several ──────────────────────────────────────────────────────────────────
 
 
-def test_index_shows_a_commit_to_another_process_at_its_next_search(filled):
-    other = filled.another()
-    assert other.found_paths("花生")
-    filled.note("wishes.md", "- 买一台电钢琴\n")
-    filled.refresh()
-    assert other.found_paths("电钢琴") == ["memory/wishes.md"]
-
-
-def test_index_searches_changes_in_memory_while_another_holds_the_lock(filled):
-    filled.note("wishes.md", "- 买一台电钢琴\n")
-    commits = (filled.root / ".recalld/index/meta.json").read_bytes()
-    with filled.files.lock(filled.root / ".recalld/index.lock"):
-        assert filled.refresh().shared
-        assert filled.found_paths("电钢琴") == ["memory/wishes.md"]
-    assert (filled.root / ".recalld/index/meta.json").read_bytes() == commits
-    filled.refresh()
-    filled.reopen()
-    assert filled.found_paths("电钢琴") == ["memory/wishes.md"]
-
-
-def test_overlay_scores_passages_as_the_index_does(filled):
-    filled.write([one for n in (25, 26, 27) for one in talk(f"2026-01-{n}T09:00", 12, timedelta(minutes=1))])
-    filled.settle()
-    filled.refresh(rebuild=True)
-    indexed = filled.search("nginx 配置 备份").hits
-    filled.reopen()
-    (filled.root / ".recalld/index/meta.json").unlink()
-    held = filled.search("nginx 配置 备份", (), within(60)).hits
-    assert [(hit.unit.message, hit.score) for hit in held] == [(hit.unit.message, hit.score) for hit in indexed]
-
-
-@pytest.mark.parametrize(
-    "question", ["上周", "上周我做了什么", "last week", "这周我们聊了哪些事", "上个月", "这个月", "in January", "去年"]
-)
-def test_overlay_finds_the_same_as_the_index_for_days_alone(filled, question):
-    days = ("2025-12-08", "2025-12-30", *(f"2026-01-{n}" for n in ("05", 19, 20, 21, 22, 23, 24, 25)))
-    filled.write([one for day in days for one in talk(f"{day}T09:00", 3, timedelta(minutes=1))])
-    filled.settle()
-    filled.refresh(rebuild=True)
-    indexed = filled.search(question).hits
-    filled.reopen()
-    (filled.root / ".recalld/index/meta.json").unlink()
-    held = filled.search(question, (), within(60)).hits
-    named = parse_query(question, filled.ws.today(filled.clock())).days
-    assert {hit.unit.day for hit in indexed if hit.unit.day in named[0]}
-    assert {(hit.unit.message, hit.score) for hit in held} == {(hit.unit.message, hit.score) for hit in indexed}
-
-
-def test_index_answers_one_thread_while_another_rebuilds_it(filled):
-    faults, ended = [], threading.Event()
-
-    def search():
-        while not ended.is_set():
-            try:
-                if not filled.found_paths("花生"):
-                    faults.append("nothing found")
-            except BaseException as error:
-                faults.append(repr(error))
-
-    readers = [threading.Thread(target=search) for _ in range(2)]
-    for reader in readers:
-        reader.start()
-    for n in range(12):
-        filled.note(f"idea-{n}.md", f"第 {n} 个想法：电钢琴\n")
-        filled.refresh(rebuild=n % 4 == 0)
-    ended.set()
-    for reader in readers:
-        reader.join()
-    assert faults == []
-    assert filled.events.of("recall_failed") == []
-
-
-def test_index_ignores_a_first_index_that_is_still_being_built(filled):
-    shutil.rmtree(filled.root / ".recalld/index")
-    filled.reopen()
-    other, found = filled.another(), []
-    # its list is there, nothing is committed
-    filled.control = Control(lambda: found.append(other.found_paths("花生")) or False)
-    assert filled.refresh().new
-    assert found
-    assert all(found)
-    assert other.found_paths("花生")
-    assert other.ws.index.current_commit == filled.ws.index.commit_on_disk()
-    assert filled.events.of("index_damaged") == other.events.of("index_damaged") == []
-
-
 def test_index_reports_no_damage_after_a_killed_first_build(filled):
     shutil.rmtree(filled.root / ".recalld/index")
     (filled.root / ".recalld/index").mkdir(mode=0o700)
@@ -295,22 +169,6 @@ def test_index_reports_no_damage_after_a_killed_first_build(filled):
     assert filled.refresh().new
     assert filled.found_paths("花生")
     assert filled.events.of("index_damaged") == []
-
-
-def test_index_sees_a_commit_made_while_another_is_opened(filled, monkeypatch):
-    other = filled.another()
-
-    class Slow(Engine):
-        def note(self):
-            monkeypatch.setattr(recalld.supervisor.index.index, "Engine", Engine)
-            filled.note("wishes.md", "- 买一台电钢琴\n")
-            filled.refresh()
-            return super().note()
-
-    monkeypatch.setattr(recalld.supervisor.index.index, "Engine", Slow)
-    assert other.found_paths("花生")
-    assert other.found_paths("电钢琴") == ["memory/wishes.md"]
-    assert other.events.of("index_damaged") == []
 
 
 def test_index_reports_no_damage_when_segments_are_merged_while_opening(filled, monkeypatch):
@@ -325,39 +183,6 @@ def test_index_reports_no_damage_when_segments_are_merged_while_opening(filled, 
     assert other.ws.index.inventory().files == 2  # of what was made meanwhile, at the first look
     assert other.found_paths("花生")
     assert other.events.of("index_damaged") == []
-
-
-def test_index_searches_one_snapshot_when_a_commit_comes_in_between(filled, monkeypatch):
-    """Else the one would be searched in what memory holds, not all, and the other in a commit; and nothing would tell it."""
-    shutil.rmtree(filled.root / ".recalld/index")
-    other, left = filled.another(), []
-    monkeypatch.setattr(recalld.supervisor.index.overlay, "_MOST", 0)  # more has changed than memory holds
-    filled.reopen()
-
-    def slow(view, *how):
-        found = ranked(view, *how)
-        if not left:
-            left.append(other.ws.index.left)
-            filled.refresh()
-        return found
-
-    ranked = View.ranked
-    monkeypatch.setattr(View, "ranked", slow)
-    other.search("花生")
-    assert left[0]
-    assert ["not all changed files" in event["why"] for event in other.events.of("recall_failed")] == [True]
-    assert other.found_paths("花生")
-
-
-def test_index_ignores_a_segment_that_is_still_being_written(filled):
-    part = filled.root / ".recalld/index" / f"{'a' * 32}.store"
-    part.write_bytes("写到一半".encode())
-    filled.reopen()
-    assert filled.found_paths("花生")
-    with part.open("ab") as growing:
-        growing.write("，还有一半".encode())
-    assert filled.found_paths("花生")
-    assert filled.events.of("index_damaged") == []
 
 
 def test_index_keeps_a_new_commit_when_it_forgets_a_damaged_one(filled):
@@ -378,24 +203,6 @@ def test_index_rebuilds_and_reports_when_its_commit_list_is_gone(filled):
     assert filled.refresh().rebuilt
     assert len(filled.events.of("index_damaged")) == 1
     assert filled.found_paths("花生")
-
-
-def test_index_notices_that_its_own_commit_was_truncated(filled):
-    assert filled.ws.index.current_commit  # it has made the commit itself, and never opened it
-    cut_off(filled)
-    assert filled.found_paths("花生")
-    assert len(filled.events.of("index_damaged")) == 1
-
-
-def test_index_ignores_deletes_that_are_still_being_written(filled):
-    (part,) = (filled.root / ".recalld/index").glob("*.store")
-    deletes = part.with_suffix(".999.del")
-    deletes.write_bytes(b"1")
-    filled.reopen()
-    assert filled.found_paths("花生")
-    deletes.write_bytes(b"12")
-    assert filled.found_paths("花生")
-    assert filled.events.of("index_damaged") == []
 
 
 def cut_off(world):
@@ -448,38 +255,6 @@ def test_index_reports_damage_that_happens_during_a_commit(filled):
     other = filled.another()
     assert other.found_paths("花生")
     assert other.events.of("index_damaged") == []
-
-
-@pytest.mark.parametrize("look", range(1, 4))
-def test_search_keeps_a_new_line_when_an_older_scan_is_committed(filled, look):
-    """The commit lands while the search looks at the list of files for the *look*th time."""
-    filled.reopen(disk=Meeting(filled.root / ".recalld/index/meta.json", look))
-    other, scanned = filled.another(), threading.Event()
-    filled.note("idea.md", "买一台电钢琴\n")
-    other.control = Control(lambda: scanned.set() or not filled.disk.met.wait(PATIENCE_S))
-    writer = threading.Thread(target=other.refresh)
-    writer.start()
-    assert scanned.wait(PATIENCE_S)
-    filled.put("memory.md", "2026-01-30|web|小屋的钥匙挂在 tango 后面\n")
-    filled.disk.meet = writer.join
-    for _ in range(2):
-        assert [hit.unit.path for hit in filled.search("tango", deadline=within(60)).hits] == ["memory.md"]
-    assert filled.disk.met.is_set()
-
-
-class Meeting(RealDisk):
-    """A disk where something happens before the stat of *path* is taken for the *count*th time from then on."""
-
-    def __init__(self, path, count):
-        self.path, self.count, self.met, self.meet = path, count, threading.Event(), None
-
-    def stat(self, path):
-        if self.meet and path == self.path:
-            self.count -= 1
-            if self.count == 0:
-                self.met.set()
-                self.meet()
-        return super().stat(path)
 
 
 def test_index_finds_every_committed_file_beside_two_writers(filled):
@@ -554,23 +329,3 @@ def test_search_command_answers_two_processes_at_once(filled):
     assert all(b"idea-7.md" in out for out, _ in answers)
     # the one that finds the index being written holds the newest files alone, and says so
     assert {err for _, err in answers if not err.startswith(b"recalld: not all of memory could be searched: ")} <= {b""}
-
-
-def test_manifest_record_tells_whether_a_file_has_changed(filled):
-    (path,) = (filled.root / "memory").glob("2026-01-30-*.md")
-    record = filled.ws.index.records()[filled.paths.relative(path)]
-    stat = RealDisk().stat(path)
-    assert record.is_as(stat)
-    assert not record.is_as(stat._replace(mtime_ns=stat.mtime_ns + 1))
-    assert replace(record, original=True).tier == "original"
-
-
-def test_index_holds_the_beginning_of_a_message_of_megabytes_filed_or_not(world):
-    world.reopen(WITHOUT_MODEL)
-    world.write([message("1", "2026-01-30T09:00", "我对花生过敏。" + "啊" * 1_000_000)])
-    found = [world.found_texts("花生过敏")]
-    world.settle()
-    world.refresh()
-    found.append(world.found_texts("花生过敏"))
-    assert [[len(text) for text in texts] for texts in found] == [[50_000], [50_000]]
-    assert world.ws.index.inventory().size_bytes < 200_000

@@ -8,13 +8,12 @@ import pytest
 
 from recalld.supervisor.index.bm25 import Candidate
 from recalld.supervisor.index.hit import Passage, ScoreParts
-from recalld.supervisor.index.newest import newest_first, newest_of_equals, users_first
+from recalld.supervisor.index.newest import newest_first, users_first
 from recalld.supervisor.index.ranking import Scored
 from recalld.supervisor.query.calendar import Days
-from recalld.supervisor.query.intent import asks_before, asks_now, asks_past
+from recalld.supervisor.query.intent import asks_past
 from recalld.supervisor.query.parse import parse_query
 from recalld.supervisor.text.tokenizer import tokens
-from tests.world import at
 
 TODAY = date(2026, 1, 31)
 COSTS = "took the first levothyroxine, 50 micrograms, the gp wants bloods"
@@ -101,21 +100,6 @@ def test_newest_first_takes_nothing_for_newer_that_is_about_another(question, mi
     assert ordered(question, mine, theirs) == [mine, theirs]
 
 
-@pytest.mark.parametrize(
-    ("text", "now", "before", "past"),
-    [
-        ("我现在住在哪", True, False, False),
-        ("我以前住在哪", False, True, True),
-        ("where did I live", False, False, True),
-        ("what's the launch date now", True, False, False),
-        ("when was the launch originally", False, True, True),
-        ("我住在哪", False, False, False),
-    ],
-)
-def test_tense_of_a_question(text, now, before, past):
-    assert (asks_now(text), asks_before(text), asks_past(text)) == (now, before, past)
-
-
 def test_asks_past_by_a_day_that_is_over():
     assert asks_past("9月发布会在哪", [Days(date(2025, 9, 1), date(2025, 9, 30))], TODAY)
     assert not asks_past("2月发布会在哪", [Days(date(2026, 2, 1), date(2026, 2, 28))], TODAY)
@@ -136,87 +120,4 @@ def test_newest_first_puts_the_newer_of_two_about_the_same_thing_first(question,
     assert ordered(question, old, new) == [new, old]
 
 
-@pytest.mark.parametrize(
-    ("question", "reply", "said"),
-    [
-        (
-            "until when is the scheduling Sarah away",
-            "Scheduling Sarah, noted.",
-            "the other Sarah, of scheduling, is away till May",
-        ),
-        ("deposit how much", "Deposit of 1,430, noted.", "the deposit is 1,430, by Friday"),
-        ("物业费多少", "物业费可以问问有没有折扣。", "物业来催了，半年的物业费 1882"),
-    ],
-)
-def test_newest_first_puts_the_users_words_before_a_reply_to_them(question, reply, said):
-    found = ordered(question, reply, said, "lunch", roles=("assistant", "user"), scores=(8.0, 6.0, 1.0))
-    assert found == [said, reply, "lunch"]
-    asked = ordered(f"what did you say, {question}", reply, said, roles=("assistant", "user"), scores=(8.0, 6.0))
-    assert asked == [reply, said]
-
-
-@pytest.mark.parametrize(
-    ("question", "reply"), [("when did Anna ski", "Anna: I ski in May"), ("小林几月去滑雪", "小林：五月去滑雪")]
-)
-def test_newest_first_keeps_the_words_of_somebody_whom_the_question_names(question, reply):
-    said = "Anna and 小林 ski, 滑雪"
-    assert ordered(question, reply, said, roles=("assistant", "user"), scores=(8.0, 6.0)) == [reply, said]
-
-
-def test_newest_of_equals_turns_those_of_one_day_and_score():
-    def scored(hour, score, key="dated"):
-        when = at(f"2026-01-31T{hour}:00")
-        passage = Passage(path="", start=1, end=1, text="kowalski", tier="dated", day=TODAY, at=when, role="user")
-        return Scored(Candidate("", key, passage, (hour, "", ""), hour), ScoreParts(score))
-
-    equals = [scored("07", 1.0, "long_term"), scored("09", 1.0), scored("11", 1.0), scored("10", 1.0)]
-    found = newest_of_equals([scored("08", 2.0), *equals, scored("12", 0.5)], {"long_term": 0, "dated": 1})
-    assert [one.candidate.text for one in found] == ["08", "07", "11", "10", "09", "12"]
-
-
 NUMBERS = ("my number is 07700 900123", "lunch with Ben", "New SIM. I'm on 07700 900771 now")
-
-
-def test_newest_first_brings_a_later_statement_behind_the_best_by_meaning():
-    assert ordered("whats my number again", *NUMBERS, alike=(2,)) == [NUMBERS[0], NUMBERS[2], NUMBERS[1]]
-    assert ordered("whats my number again", *NUMBERS) == [*NUMBERS]
-
-
-@pytest.mark.parametrize(
-    ("texts", "roles", "question"),
-    [
-        (NUMBERS, ("user", "user", "assistant"), "whats my number again"),
-        ((*NUMBERS[:2], "is it 07700 900771 now?"), (), "whats my number again"),
-        (NUMBERS, (), "what was my number before"),
-    ],
-)
-def test_newest_first_draws_in_no_answer_and_no_question(texts, roles, question):
-    assert ordered(question, *texts, roles=roles, alike=(2,)) == [*texts]
-
-
-def test_newest_first_brings_the_nearest_close_and_hides_none():
-    texts = ("牙医约在九月十二号", *(f"口腔科改到{n}号" for n in range(1, 6)))
-    near = {1: 1.1, 2: 1.5, 3: 1.2, 4: 1.4, 5: 1.3}
-    found = ordered("牙医约的哪天", *texts, alike=near, scores=(8.0, 1.0, 0.9, 0.8, 0.7, 0.6))
-    assert found == [texts[n] for n in (0, 4, 2, 5, 3, 1)]
-
-
-OKAFOR = ("dentist is dr okafor on the high st", "lunch with Ben", "okafor retired so my teeth are with new smile")
-
-
-@pytest.mark.parametrize("alike", [{2: 0.5}, {}, None])
-def test_newest_first_brings_a_later_statement_with_a_name_of_the_best(alike):
-    assert ordered("whos my dentist", *OKAFOR, names=("okafor",), scores=(8.0, 2.0, 0.1), alike=alike)[1] == OKAFOR[2]
-    assert ordered("whos my dentist", *OKAFOR, scores=(8.0, 2.0, 0.1), alike=alike) == [*OKAFOR]
-
-
-def test_newest_first_leaves_better_answers_before_what_is_less_near():
-    assert ordered("whats my number again", *NUMBERS, alike={2: 0.8}, scores=(8.0, 4.0, 0.1)) == [*NUMBERS]
-    assert ordered("whats my number again", *NUMBERS, alike={2: 0.8}, scores=(8.0, 2.0, 0.1))[1] == NUMBERS[2]
-    assert ordered("whats my number again", *NUMBERS, alike={2: 0.6}, scores=(8.0, 2.0, 0.1)) == [*NUMBERS]
-
-
-def test_newest_first_brings_the_later_statements_of_the_second_answer_too():
-    texts = ("mums number is 07700 900318", *NUMBERS)
-    ranked = ordered("whats my number", *texts, days=(9, 0, 1, 2), scores=(8.0, 7.0, 1.0, 0.5), alike_of={2: {4: 1.2}})
-    assert ranked == [texts[0], texts[1], texts[3], texts[2]]

@@ -6,11 +6,7 @@ import base64
 import random
 from typing import TYPE_CHECKING
 
-import pytest
-
-from recalld.supervisor.index import scan
 from recalld.supervisor.protocol.dated_file import parse_dated, without_base64
-from recalld.supervisor.storage.clock import NEVER
 
 if TYPE_CHECKING:
     from tests.world import World
@@ -43,13 +39,3 @@ def test_without_base64_leaves_lines_and_messages_as_they_are(world):
         (one.id, one.text, one.created_at, one.fields["quirk"]) for one in before.blocks
     ]
     assert without_base64(whole[:900_000]) == whole[:900_000]
-
-
-@pytest.mark.parametrize("most", [100_000, scan.MOST_BYTES])
-def test_search_finds_a_day_of_photos_whatever_its_size(world, monkeypatch, most):
-    monkeypatch.setattr(scan, "MOST_BYTES", most)
-    old_day(world, 1_200_000)
-    assert world.search("小屋钥匙", deadline=NEVER).hits[0].unit.text == "小屋的钥匙在这里\n(image)"
-    (hit, *_) = world.search("天花板漏水", deadline=NEVER).hits
-    assert world.get(f"{hit.unit.path}#L{hit.unit.start}-L{hit.unit.end}").text == "天花板漏水"
-    assert world.refresh().unread == {}

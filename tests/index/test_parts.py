@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import json
 import random
-import zlib
 
 import pytest
 from hypothesis import given, settings
@@ -13,7 +11,6 @@ from hypothesis import strategies as st
 import recalld.supervisor.index.scan
 import recalld.supervisor.recall.search
 from recalld.supervisor.index.commit import Changes
-from recalld.supervisor.index.manifest import Group, Manifest, parse_manifest, render_manifest
 from recalld.supervisor.storage.control import UNLIMITED, Control
 from tests.world import World, at
 
@@ -81,13 +78,6 @@ def test_search_finds_as_written_what_the_index_lacks_yet(noted, monkeypatch):
     assert ([hit.unit.path for hit in found.hits], found.how) == (["memory/2026-01-01.md"], "literal")
 
 
-def test_inventory_counts_the_files_that_the_index_lacks(noted):
-    part(noted)
-    assert noted.ws.index.inventory().differing == 5
-    noted.refresh()
-    assert noted.ws.index.inventory().differing == 0
-
-
 def test_refresh_whole_makes_every_part_until_told_to_stop(noted, monkeypatch):
     monkeypatch.setattr(recalld.supervisor.recall.search, "_PART_S", 0.0)
     asked = iter(range(100))
@@ -107,15 +97,6 @@ def test_update_told_to_stop_keeps_the_parts_before(noted):
     assert noted.events.of("index_damaged") == []
 
 
-def test_scan_without_time_keeps_what_it_knows_and_follows_moves(noted):
-    noted.refresh()
-    (noted.root / "memory/old").mkdir()
-    for path in sorted((noted.root / "memory").glob("2026-01-*.md")):
-        path.rename(noted.root / "memory/old" / path.name)
-    assert part(noted).moved == 6
-    assert len(noted.found_paths("电钢琴")) == 6
-
-
 def test_update_without_time_leaves_a_large_file_to_who_has_it(noted, monkeypatch):
     monkeypatch.setattr(recalld.supervisor.recall.search, "_PART_S", 0.0)
     noted.refresh()
@@ -128,13 +109,6 @@ def test_update_without_time_leaves_a_large_file_to_who_has_it(noted, monkeypatc
     assert noted.ws.index.commit_on_disk() == commits
     assert noted.ws.searcher.refresh_whole().new
     assert set(noted.found_paths("尤克里里")) == {"memory/book.md"}
-
-
-def test_manifest_of_earlier_versions_is_read_without_unfinished_groups():
-    groups = {"day 2026-01-29": [["a"], 3, [1, 2, 3]], "day 2026-01-30": [["b"], 3, [1, 2, 3], False]}
-    data = zlib.compress(json.dumps({"version": "1", "files": {}, "groups": groups, "left": 1, "total": 3}).encode())
-    assert parse_manifest(data) == Manifest("1", {}, {"day 2026-01-29": Group(("a",), 3, (1, 2, 3))}, 1)
-    assert parse_manifest(render_manifest(parse_manifest(data))) == parse_manifest(data)
 
 
 @settings(max_examples=6, deadline=None)

@@ -82,35 +82,6 @@ def test_verdict_is_weak_when_no_part_of_a_question_is_answered():
     assert ranked(parse_query("量子色动力学是什么？另外，胶子的质量是多少？", TODAY), BACKUP) == {}
 
 
-@pytest.mark.parametrize(("highest", "evidence"), [(3.0, 0.0), (3.75, 0.5), (4.5, 1.0), (6.0, 1.0)])
-def test_verdict_has_more_evidence_the_further_a_passage_stands_out(highest, evidence):
-    query = parse_query("How long did Zwickau take to Chemnitz?", TODAY)
-    corpus = Corpus(1, 3.0, lambda _: 0)
-    assert verdict(query, [], corpus, Standing(highest)).evidence == evidence
-
-
-def test_verdict_has_more_evidence_the_more_rare_words_a_passage_has():
-    query = parse_query("Zwickau, Chemnitz, Plauen?", TODAY)
-    corpus = Corpus(4, 3.0, lambda _: 1)
-
-    def evidence(text: str) -> float:
-        found = rank(query, [candidate(text, 0)], [corpus] * 3, 1.2, 0.75)
-        return verdict(query, found, corpus).evidence
-
-    assert 0.0 == evidence("we had soup") < evidence("to Zwickau") <= evidence("to Zwickau and Chemnitz") == 1.0
-
-
-def test_ranking_scores_a_word_by_itself_or_by_a_related_one():
-    query = replace(parse_query("where did I put my bicycle?", TODAY), related={"bicycl": {"bike": 0.4, "wheel": 0.3}})
-    assert [*ranked(query, ["a blue kayak", "a red wheel", "a new bike", "a used bicycle"])] == [
-        "a used bicycle",
-        "a new bike",
-        "a red wheel",
-    ]
-    alone, both = (ranked(query, [said, "a used bicycle"])[said] for said in ("bike trail", "bike wheel"))
-    assert alone == both  # the better one counts, not the sum
-
-
 def test_ranking_gives_a_long_answer_less_unless_it_is_asked_for():
     said, other = "the tent is blue and was cheap", "the tent is green"
     long = candidate(f"{said} {'pitch it on dry and level ground far from trees ' * 20}", 0, role="assistant")
@@ -141,28 +112,6 @@ def test_ranking_says_in_the_part_of_days_what_a_named_day_is_worth(world):
     assert found[0].parts.days > 0
     assert not any(hit.parts.meaning for hit in found)
     assert [hit.parts.total for hit in found] == pytest.approx([hit.score for hit in found], abs=1e-4)
-
-
-def test_verdict_takes_the_name_of_a_session_for_a_word_said_in_it():
-    query, said = parse_query("十二月去哪儿旅行？", TODAY), ["十二月五号去三亚", "十二月三号看牙医", "买了拖把"]
-    assert said[0] in ranked(query, said, "旅行")
-    assert not ranked(query, said, "家")
-
-
-def test_verdict_opens_to_one_of_two_questions():
-    query = parse_query("what's the capital of Mongolia and what is Biscuit allergic to?", TODAY)
-    assert len(query.asked) == 2
-    assert [*ranked(query, ["Biscuit is allergic to beef", "we walked in the park"])][:1] == ["Biscuit is allergic to beef"]
-
-
-def test_ranking_raises_a_standing_wish_that_shares_a_word():
-    corpus = Corpus(3, 4.0, lambda word: 1)
-    texts = ["we looked at kitchen units", "always give me metric units", "never suggest fish"]
-    asked = parse_query("convert the recipe to other units", TODAY)
-    for role, order in (("user", ["1", "0"]), ("assistant", ["0", "1"])):
-        found = rank(asked, [candidate(text, n, role=role) for n, text in enumerate(texts)], [corpus] * 3, 1.2, 0.75)
-        assert [one.candidate.group for one in found] == order
-        assert ("wish" in found[0].because) == (role == "user")
 
 
 # ── a day alone ──────────────────────────────────────────────────────────────

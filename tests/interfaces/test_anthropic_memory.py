@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -117,15 +115,6 @@ def test_anthropic_memory_changes_a_word_and_keeps_every_other_byte(tool, memory
     assert memory.search("虾")[0].unit.text == "花生和虾过敏"
 
 
-def test_anthropic_memory_writes_what_a_search_finds(tool, memory):
-    assert ask(tool, "create", "/memories/项目/密码学.md", file_text="椭圆曲线用 Ed25519。\n").text == (
-        "File created successfully at: /memories/项目/密码学.md"
-    )
-    assert [hit.unit.path for hit in memory.search("椭圆曲线")] == ["memory/项目/密码学.md"]
-    assert memory.get("memory/项目/密码学.md").text == "椭圆曲线用 Ed25519。"
-    assert (memory.workspace.paths.root / "memory/项目/密码学.md").stat().st_mode & 0o777 == 0o600
-
-
 def test_anthropic_memory_keeps_what_it_deletes(tool, memory):
     before = (memory.workspace.paths.root / "memory.md").read_bytes()
     assert ask(tool, "delete", "/memories/memory.md").text == "Successfully deleted /memories/memory.md"
@@ -229,12 +218,6 @@ def test_anthropic_memory_names_the_argument_that_is_wrong(tool, memory, command
     assert tree(memory) == before
 
 
-def test_anthropic_memory_writes_a_blank_for_what_no_text_file_holds(tool, memory):
-    ask(tool, "create", "/memories/a.md", file_text="花\0生\ud800过敏")
-    ask(tool, "insert", "/memories/a.md", insert_line=1, insert_text="\0\udfff")
-    assert (memory.workspace.paths.memory / "a.md").read_bytes() == "花 生 过敏\n  \n".encode()
-
-
 def test_anthropic_memory_refuses_to_change_what_is_not_utf8_or_read_only(tool, memory):
     path = memory.workspace.paths.memory / "项目/计划.md"
     path.write_bytes("花生在柜子里，虾在冰箱里。".encode("gb18030"))
@@ -264,40 +247,6 @@ def test_anthropic_memory_is_for_the_user_alone(memory, world):
             AnthropicMemory(memory, **where)
     world.put("recalld.toml", f'{world.toml}[recall]\nin_groups = "all"\n')
     AnthropicMemory(Memory(world.root, environ={}, clock=world.clock), session=FAMILY)
-
-
-_ON_ITS_OWN = """
-import sys
-from recalld import AnthropicMemory, Memory
-memory = Memory(sys.argv[1])
-ask = AnthropicMemory(memory)
-print(ask({"command": "str_replace", "path": "/memories/花园.md", "old_str": "三天", "new_str": "两天"}))
-print(ask({"command": "delete", "path": "/memories/花园.md"}))
-print(ask({"command": "delete", "path": "/memories/旅行"}))
-print(ask({"command": "delete", "path": "/memories/memory.md"}))
-"""
-
-
-def test_anthropic_memory_deletes_where_memory_is_a_disk_of_its_own(tool, memory):
-    """No file is renamed from one mount to another (EXDEV): it is copied to .recalld/previous/, and then deleted."""
-    root = memory.workspace.paths.root
-    for path, text in (("花园.md", "绣球花三天浇一次水\n"), ("旅行/京都.md", "去京都\n"), ("旅行/里/大阪.md", "去大阪\n")):
-        ask(tool, "create", f"/memories/{path}", file_text=text)
-    bind = 'mount --bind "$1/memory" "$1/memory" && exec "$0" -c "$2" "$1"'
-    command = ["unshare", "-U", "-r", "-m", "sh", "-c", bind, sys.executable, str(root), _ON_ITS_OWN]
-    if subprocess.run([*command[:-1], ""], check=False, capture_output=True, cwd=root.parent).returncode:
-        pytest.skip("no folder can be mounted here")
-    done = subprocess.run(command, check=False, capture_output=True, text=True, cwd=root.parent)
-    assert (done.stderr, done.stdout.count("is_error=False"), done.stdout.count("Successfully deleted")) == ("", 4, 3)
-    assert [*(root / "memory").rglob("*京都*")] == []
-    assert not (root / "memory" / "旅行").exists()
-    previous = root / ".recalld/previous"
-    texts = [one.read_text("utf-8-sig") for one in previous.rglob("*.md")]
-    assert {"绣球花三天浇一次水\n", "绣球花两天浇一次水\n", "去京都\n", "去大阪\n"} <= {*texts}
-    assert sum("|花生过敏" in text for text in texts) == 1
-    assert (previous / "旅行/里/大阪.md").exists()
-    (watered,) = (one for one in previous.glob("花园.*") if "两天" in one.read_text())
-    assert watered.stat().st_size == len("绣球花两天浇一次水\n".encode())
 
 
 @pytest.mark.parametrize("stem", ["n" * 197, "记" * 65 + "aa"], ids=["english", "chinese"])

@@ -69,12 +69,6 @@ def test_api_append_writes_to_history_and_the_message_becomes_searchable(memory,
     assert [hit.unit.text for hit in memory.search("车停在哪")] == ["车停在 B2 的 117 号。"]
 
 
-def test_api_append_takes_one_message_as_well_as_many(memory, world):
-    [identity] = memory.append({"role": "user", "text": "钥匙在花盆下面。"})
-    assert world.history()[-1]["id"] == identity
-    assert len(memory.append(one for one in [{"role": "user", "text": "一"}, {"role": "user", "text": "二"}])) == 2
-
-
 def test_api_repr_of_a_turn_and_its_receipt_fits_a_screen(memory):
     memory.append([{"role": "user", "text": f"第 {n} 次散步：" + "很长的话" * 400} for n in range(30)])
     turn = memory.context("备份在哪台机器上？", system="你是家里的助手。" * 500)
@@ -99,16 +93,6 @@ def test_api_search_finds_a_file_saved_between_two_questions(memory, world):
     assert memory.search("绣球花")[0].unit.path == "memory/花园.md"
     memory.rebuild()
     assert memory.search("绣球花")[0].unit.path == "memory/花园.md"
-
-
-def test_api_append_reads_a_time_as_people_write_it(memory, world):
-    times = ["2025年1月28日 9:00", "28/1/2025", 1738026000]
-    ids = memory.append([{"role": "user", "text": "好", "createdAt": time} for time in times])
-    world.settle()
-    assert {name.rpartition("/")[2][:10] for name, blocks in world.dated_files().items() if blocks[0].id in ids} == {
-        "2025-01-28"
-    }
-    assert [raw["createdAt"] for raw in world.history() if raw["id"] in ids] == times
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from recalld.supervisor.archive.diary import amounts_of
 from recalld.supervisor.interfaces.cli.call import Call, ServedCall
 from recalld.supervisor.interfaces.cli.main import LEFT, run_command
 from recalld.supervisor.storage.errors import BadRequest
@@ -75,11 +74,6 @@ def test_status_and_fsck_say_it_in_words_that_are_not_of_the_code(tmp_path: Path
     assert said.count(known[0]) == 2, "the same thing has one name"
     assert run_command(Call(["-w", str(tmp_path), "status", "--json"])) == 0
     assert {"covered", "previous"} <= json.loads(capsys.readouterr().out).keys()
-
-
-def test_amounts_are_in_the_singular_and_the_plural():
-    amounts = amounts_of({"messages": 1, "lines": 2, "files": 0})
-    assert (render(amounts, "en"), render(amounts, "zh")) == ("1 message, 2 lines", "1 条消息、2 行长期记忆")
 
 
 @pytest.mark.parametrize("language", ["en", "zh"])

@@ -7,7 +7,6 @@ import re
 import pytest
 
 from recalld.supervisor.interfaces.cli.call import Call
-from recalld.supervisor.interfaces.cli.help import broken
 from recalld.supervisor.interfaces.cli.main import COMMAND_LINE, run_command
 from recalld.supervisor.interfaces.cli.output import columns
 from recalld.supervisor.interfaces.cli.parser import Command
@@ -92,22 +91,6 @@ def test_words_beside_an_option_are_never_taken_for_what_to_forget(capsys, monke
     assert "--match" not in capsys.readouterr().err
 
 
-def test_help_has_at_most_32_names_under_five_headings(capsys, monkeypatch):
-    monkeypatch.setenv("RECALLD_LANGUAGE", "en")
-    assert run_command(Call(["--help"])) == 0
-    sections = capsys.readouterr().out.partition("Options:")[2].split("\n\n")[1:]
-    assert [section.partition(":")[0] for section in sections] == [
-        "Every day",
-        "Setting up",
-        "For an assistant",
-        "Care",
-        "Workers",
-    ]
-    names = re.findall(r"^  (\w+)  ", "\n".join(sections), re.MULTILINE)
-    assert len(names) <= 32
-    assert set(names) == {name for name, command in COMMAND_LINE.commands.items() if not command.hidden}
-
-
 @pytest.mark.parametrize("words", [[], *(words for words, _ in leaves())], ids=" ".join)
 def test_help_is_in_chinese_as_a_whole(words, capsys, monkeypatch):
     monkeypatch.setenv("RECALLD_LANGUAGE", "zh")
@@ -121,9 +104,3 @@ def test_help_is_in_chinese_as_a_whole(words, capsys, monkeypatch):
     monkeypatch.setenv("RECALLD_LANGUAGE", "en")
     run_command(Call([*words, "--help"]))
     assert not HAN.search(capsys.readouterr().out.replace("；", ""))
-
-
-def test_broken_keeps_words_whole_and_lines_within_the_width():
-    assert broken("把 history.json 恢复", 8) == ["把", "history.json", "恢复"]
-    assert broken("", 8) == [""]
-    assert all(columns(line) <= 20 for line in broken("逐条核对消息；有消息丢失或文件损坏时退出码为 65。", 20))

@@ -7,8 +7,7 @@ import subprocess
 
 import pytest
 
-from recalld.supervisor.context.spoken import spoken
-from recalld.supervisor.interfaces.hooks.dialects import DIALECTS, OddEvent, fits, read_event
+from recalld.supervisor.interfaces.hooks.dialects import OddEvent, read_event
 from recalld.supervisor.interfaces.hooks.entry import client_of, project_of, repository_of
 from recalld.supervisor.interfaces.hooks.turn import answer
 from recalld.supervisor.operations.operation import Caller, perform
@@ -71,17 +70,6 @@ def test_hook_asks_the_same_question_twice_in_two_turns(world):
     assert kept(world) == [("user", "继续"), ("user", "继续")]
 
 
-def test_hook_does_not_show_what_the_client_shows_itself(world):
-    heard(world, "codex", asks("codex", PORT))
-    assert heard(world, "codex", asks("codex", "测试环境用哪个端口？", turn_id="p2")) == ""
-    assert (
-        PORT
-        in json.loads(heard(world, "codex", asks("codex", "测试环境用哪个端口？", session_id="s2")))["hookSpecificOutput"][
-            "additionalContext"
-        ]
-    )
-
-
 @pytest.mark.parametrize("client", ASKED)
 def test_hook_of_a_start_tells_where_talk_stopped_in_the_project(world, client):
     world.write([message("m1", "2026-01-28T09:00", PORT, session="old", project=SHOP)])
@@ -100,20 +88,6 @@ def test_hook_keeps_nothing_private_and_searches_nothing_private(world):
 def test_hook_of_a_wholly_private_question_does_nothing(world):
     assert heard(world, "codex", asks("codex", "<private>口令是 芝麻")) == ""
     assert not world.paths.history.exists()
-
-
-@pytest.mark.parametrize(
-    ("text", "left"),
-    [
-        ("<memory>\n## Memory\n[memory.md#L1] 旧话\n</memory>\n问题", "问题"),
-        ("<system-reminder>看一下待办</system-reminder>继续", "继续"),
-        ("<hook_context>## Memory\n[memory.md#L1] 旧话\n</hook_context>\n\n问题", "问题"),
-        ("<memory>我自己写的</memory>", "<memory>我自己写的</memory>"),
-        ("a < b > c", "a < b > c"),
-    ],
-)
-def test_spoken_leaves_out_what_recalld_and_the_client_put_in(text, left):
-    assert spoken(text) == left
 
 
 @pytest.mark.parametrize("client", ["claude-code", "codex"])
@@ -143,16 +117,6 @@ def test_hook_of_an_odd_event_prints_nothing_and_writes_one_event(world, client,
         read_event(client, event)
     assert heard(world, client, event) == ""
     assert [one["why"] for one in world.events.of("hook_failed")] == [why]
-
-
-def test_hook_takes_a_smaller_block_where_the_client_takes_no_large_one(world):
-    long = "端口 9090 的说明，" + "路由表与防火墙规则一并记录在案，" * 30
-    world.write([message(f"m{n}", "2026-01-28T09:00", f"第 {n} 份{long}") for n in range(40)])
-    text = json.loads(heard(world, "codex", asks("codex", "端口 9090 的说明在哪里？")))["hookSpecificOutput"][
-        "additionalContext"
-    ]
-    assert fits("codex", text)
-    assert len(text.encode()) <= DIALECTS["codex"].most_bytes
 
 
 def test_client_of_is_the_word_after_hook():

@@ -61,27 +61,8 @@ def test_keep_language_waits_for_a_start_without_a_locale(old):
     assert keep_language(old.ws, {})
 
 
-@pytest.mark.parametrize("setting", ["auto", "en", "zh"])
-def test_keep_language_leaves_a_setting_alone(old, setting):
-    old.put("recalld.toml", f'language = "{setting}"\n')
-    old.reopen(f'language = "{setting}"\n')
-    assert not keep_language(old.ws, {})
-    assert written(old) == f'language = "{setting}"\n'
-
-
 def test_keep_language_leaves_an_english_memory_alone(old):
     old.write([message("a", "2026-01-31T09:00", "The boiler is serviced on Friday.")])
     before = written(old)
     assert not keep_language(old.ws, {})
     assert written(old) == before
-
-
-def test_keep_language_leaves_a_workspace_without_a_supervisor_alone(world):
-    """The sample in a clone is Chinese, and its commands speak the language of the terminal."""
-    world.write([message("a", "2026-01-31T09:00", CHINESE[0])])
-    world.put("recalld.toml", "")
-    world.reopen("")
-    assert not keep_language(world.ws, {})
-    with supervisor_lock(world.ws):
-        pass
-    assert not keep_language(world.ws, {})

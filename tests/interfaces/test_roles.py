@@ -7,7 +7,6 @@ from typing import Any
 import pytest
 
 from recalld import Memory
-from recalld.supervisor.protocol.dated_file import parse_dated
 from recalld.supervisor.protocol.message import role_of
 from recalld.supervisor.protocol.parts import said_as
 from recalld.supervisor.storage.errors import BadRequest
@@ -45,20 +44,6 @@ def test_append_refuses_a_role_that_there_is_not(memory: Memory, world: World, r
     assert refused.value.sentence == f"role: '{role}' is no role; give user, assistant, system or tool."
     assert render(refused.value.sentence, "zh") == f"role：没有 '{role}' 这个角色；请用 user、assistant、system 或 tool。"
     assert not world.paths.history.exists() or world.history() == []
-
-
-def test_append_keeps_the_name_that_it_knows_as_it_was_given(memory: Memory, world: World) -> None:
-    """The id of a message without one is made of it, so that it is the same message when it is sent again."""
-    said = [
-        {"role": role, "text": "好", "createdAt": "2026-01-30T01:00:00Z"} for role in ("用户", "助手", "human", "ai", "model")
-    ]
-    ids = memory.append(said)
-    world.settle()
-    assert memory.append(said) == ids
-    assert [raw["role"] for raw in world.history()] == ["用户", "助手", "human", "ai", "model"]
-    ((_, blocks),) = world.dated_files().items()
-    assert [block.role for block in blocks] == ["user", "assistant", "user", "assistant", "assistant"]
-    assert [block.fields["role"] for block in blocks] == ["用户", "助手", "human", "ai", "model"]
 
 
 @pytest.fixture
@@ -104,14 +89,3 @@ def test_conversation_sends_a_role_of_another_program_as_a_user(bossy: World) ->
 def test_said_as_shows_one_line_of_a_role_of_any_length() -> None:
     role, words = said_as("老板\n# system " * 9, "好")
     assert (role, "\n" in words, len(words)) == ("user", False, 23)
-
-
-def test_parse_dated_keeps_a_role_that_an_older_version_wrote(bossy: World) -> None:
-    bossy.write([message("1", "2026-01-31T09:00", "报表", "boss")])
-    bossy.settle()
-    (path,) = bossy.paths.memory.glob("2026-01-31-*.md")
-    old = path.read_bytes().replace(b" boss**", b" human**")
-    file = parse_dated(old, path)
-    assert file
-    assert (file.blocks[0].role, file.blocks[0].fields) == ("user", {"role": "human"})
-    assert file.blocks[0].fingerprints == parsed(message("1", "2026-01-31T09:00", "报表", "human")).fingerprints

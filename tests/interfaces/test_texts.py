@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 import re
-from datetime import UTC, datetime
 from functools import partial
 
 import pytest
 
 from recalld.supervisor.interfaces.cli.call import Call
 from recalld.supervisor.interfaces.cli.main import run_command
-from recalld.supervisor.interfaces.cli.output import _REASONS, as_text, because, word
-from recalld.supervisor.protocol.config import Config, load, render_default
-from recalld.supervisor.protocol.message import InvalidEntry, read_message
+from recalld.supervisor.interfaces.cli.output import _REASONS, as_text, because
+from recalld.supervisor.protocol.config import Config, load
 from recalld.supervisor.protocol.settings import keys
 from recalld.supervisor.storage import errors
-from recalld.supervisor.storage.instant import why_no_instant, why_not_said_at
 from recalld.supervisor.storage.texts import Text, render
 from tests.world import message
 
@@ -63,35 +60,6 @@ def test_an_unknown_zone_names_in_chinese_each_that_may_be_meant(zone):
     assert " or " not in chinese(refused.value)
 
 
-@pytest.mark.parametrize("raw", [7, {}, {"role": "user"}, {"role": "user", "text": "好", "id": [1]}])
-def test_a_line_that_is_no_message_says_why_in_chinese(raw):
-    entry = read_message(raw, UTC)
-    assert isinstance(entry, InvalidEntry)
-    said = chinese(Text("line {number} was left out: {why}.", number=3, why=entry.why))
-    assert said.startswith("第 3 行没有存入：它")
-    assert not re.search(r"[a-z]{3,} [a-z]", said)
-
-
-@pytest.mark.parametrize("time", ["昨天", "1999-01-01", "2099-01-01"])
-def test_a_time_that_is_not_believed_says_why_in_chinese(time):
-    why = why_not_said_at(time, UTC, datetime(2026, 1, 28, tzinfo=UTC))
-    said = chinese(Text("line {number} was added with the present time: {why}.", number=3, why=why))
-    assert said.startswith(f"第 3 行已存入，时间记作现在：'{time}' ")
-    assert not re.search(r"[a-z]{3,} [a-z]", said)
-
-
-def test_an_error_fills_its_fields_and_the_texts_in_them():
-    refused = errors.BadRequest("--at", why_no_instant("昨天", None))  # type: ignore[arg-type]
-    assert chinese(refused) == "--at：'昨天' 不是时间；请写成 2026-01-28T09:02:00+08:00 这样。"
-    assert chinese("the deploy is on Friday.") == "the deploy is on Friday."
-
-
-def test_render_default_has_its_comments_in_the_language():
-    written = render_default("Asia/Shanghai", "zh")
-    assert not re.search("# .*[a-z]{3,} [a-z]{3,}", re.sub("`[^`]+`", "", written))
-    assert load(written.encode(), {}) == load(render_default("Asia/Shanghai").encode(), {})
-
-
 @pytest.mark.parametrize(
     "words",
     [
@@ -110,13 +78,6 @@ def test_every_row_that_a_command_prints_has_a_chinese_label(world, capsys, word
     assert re.findall("^ *[a-z]+(?: [a-z]+)*  ", printed, re.MULTILINE) == []
 
 
-@pytest.mark.parametrize(
-    "value", ["running", "not running", "extractive", "count", "interval", "none", "file events", "odd", "bad"]
-)
-def test_the_values_of_rows_and_the_states_of_doctor_have_texts(value):
-    assert HAN.search(chinese(word(value)))
-
-
 @pytest.mark.parametrize("reason", [*_REASONS, "words: 茶", "related: 茶", "day 2026-01-28", "role user"])
 def test_every_reason_of_a_receipt_is_said_in_plain_words(reason):
     assert HAN.search(chinese(because(reason)))
@@ -126,31 +87,6 @@ def test_reason_of_a_receipt_says_what_recurs_as_people_do():
     reason = because("related: weekly-3, monthly-30, within-2026-11-30, push")
     assert str(reason) == "related: every Wednesday, day 30 of every month, 2026-11-30, push"
     assert chinese(reason) == "相近的字词：每周三、每月 30 号、2026-11-30、push"
-
-
-def test_as_text_aligns_rows_by_the_columns_of_a_terminal():
-    found = {"unwritten": 3, "oldestUnwritten": None, "history": {"odd": 0}, "summaries": []}
-    assert as_text(found, chinese).splitlines() == [
-        "未归档            3",
-        "最早的未归档消息  -",
-        "对话",
-        "  看不懂的  0",
-        "摘要              无",
-    ]
-
-
-def test_as_text_names_what_a_row_has_beside_its_first_word():
-    waits = {
-        "group": "day-2026-01-20",
-        "files": 1,
-        "inFlight": True,
-        "waitsUntil": "2026-01-31 10:10 Asia/Shanghai",
-        "calls": None,
-    }
-    assert as_text({"summaries": [waits]}).splitlines() == [
-        "summaries",
-        "  day-2026-01-20  files 1  in flight  waits until 2026-01-31 10:10 Asia/Shanghai",
-    ]
 
 
 def test_sentences_of_a_list_are_in_the_language_of_who_asked():

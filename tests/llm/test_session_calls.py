@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import signal
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -12,7 +11,6 @@ from recalld.supervisor.storage.clock import to_wire
 from recalld.supervisor.storage.errors import NoSummary
 from tests.llm.server import Act, Server
 from tests.llm.shop import KEY, ServedWorld
-from tests.process.command import Command, ended, until
 from tests.world import message, talk
 
 if TYPE_CHECKING:
@@ -67,15 +65,6 @@ def test_session_call_that_fails_pauses_the_provider_for_tasks_too(world, server
     assert server.seen.calls == 2
 
 
-def test_session_call_that_takes_too_long_is_told_and_noted_by_the_worker(world, server):
-    server.play("hang")
-    world.configure('timeout = "1s"')
-    with pytest.raises(NoSummary, match="the server did not answer in time") as refused:
-        summed_up(world)
-    assert (refused.value.reason, today(world)["calls"]) == ("timeout", 1)
-    assert today(world)["completionTokens"] > 0
-
-
 def test_session_call_that_is_too_long_for_the_server_is_made_with_half(world, server):
     said = [f"第 {n} 号箱子在阁楼第 {n % 7} 层，贴着蓝色的标签，里面是冬天的衣服和两床被子。" for n in range(40)]
     world.write(
@@ -88,15 +77,6 @@ def test_session_call_that_is_too_long_for_the_server_is_made_with_half(world, s
     assert len(halves) > 1
     assert max(map(len, halves)) < len(whole)
     assert all(sum(text in half for half in halves) == 1 for text in said)
-
-
-def test_session_call_ends_with_the_command_that_is_interrupted(world, server):
-    server.play("hang")
-    process = Command(world.root).start("-w", str(world.root), "summarize", "--session", "备份")
-    until(lambda: server.seen.calls, process)
-    process.send_signal(signal.SIGINT)  # of this process alone, as a service manager does it
-    assert ended(process).code == 130
-    until(lambda: server.seen.gone)
 
 
 def test_turn_continues_no_summary_while_the_provider_is_paused(world, server):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import errno
 import json
 from collections import Counter
 from datetime import UTC, datetime, timedelta
@@ -12,7 +11,6 @@ import pytest
 
 from recalld.supervisor.interfaces.cli.output import as_line
 from recalld.supervisor.protocol.llm import endpoint_of
-from recalld.supervisor.protocol.queue import TaskQueue
 from recalld.worker.providers import NoCall
 from tests.llm.server import ACTS, Act, Server
 from tests.llm.shop import ServedWorld
@@ -151,67 +149,6 @@ def test_llm_state_reports_a_provider_that_is_away_for_40_days(tmp_path, server)
     assert (world.status()["today"]["pausedBecause"], world.plan()["providerPausedBecause"]) == (None, None)
 
 
-def test_submit_waits_as_long_as_the_server_asks(tmp_path, server):
-    asked = Act(status=429, message="Rate limit reached", headers=(("Retry-After", "5400"),))
-    server.script = lambda n, prompt: asked
-    world = Supervised(tmp_path, server)
-    world.write_days(days=3)
-    world.settle()
-    assert world.calls == 1
-    world.clock.forward(seconds=5_399)
-    world.settle()
-    assert world.calls == 1
-    world.clock.forward(seconds=1)
-    server.script = lambda n, prompt: Act(text=SUMMARY)
-    world.settle()
-    assert len(world.summaries()) == 3
-
-
-def test_llm_state_reports_a_pause_once_after_the_clock_was_set_back(tmp_path, server):
-    server.script = lambda n, prompt: Act(status=503)
-    world = Supervised(tmp_path, server)
-    world.write_days(days=2)
-    world.settle()
-    assert len(world.events.times_of("provider_paused")) == 1
-    world.clock.forward(days=-10)
-    world.events.forget()
-    server.script = lambda n, prompt: ACTS["too long"]
-    world.settle()
-    assert world.events.times_of("summary_failed")
-    assert len(world.events.times_of("provider_paused")) == 1
-
-
-def test_submit_keeps_the_daily_call_cap_and_continues_newest_first(tmp_path, server):
-    server.script = lambda n, prompt: Act(text=SUMMARY)
-    world = Supervised(tmp_path, server, "max_calls_per_day = 4")
-    world.write_days(days=10, back=25)
-    world.settle()
-    assert world.calls == 4
-    newest = world.standing()
-    assert len(world.summaries()) == 10  # the others are extracts meanwhile
-    world.clock.forward(days=1)
-    world.settle()
-    assert world.calls == 8
-    assert min(newest) > min(set(world.standing()) - set(newest))
-    world.clock.forward(days=1)
-    world.settle()
-    assert len(world.standing()) == 10
-
-
-def test_call_log_counts_calls_whose_results_can_not_be_written(tmp_path, server, monkeypatch):
-    def full(*_):
-        raise OSError(errno.ENOSPC, "磁盘满了")
-
-    world = Supervised(tmp_path, server, "max_calls_per_day = 4")
-    world.write_days(days=2)
-    world.round("all")
-    monkeypatch.setattr(TaskQueue, "finish", full)
-    for _ in range(10):
-        with contextlib.suppress(OSError, NoCall):
-            world.worker().run_once()
-    assert world.calls == 4
-
-
 def test_call_log_counts_calls_of_an_interrupted_worker(tmp_path, server):
     world = Supervised(tmp_path, server, "max_calls_per_day = 4")
     world.write_days(days=2)
@@ -242,22 +179,6 @@ def test_round_holds_already_queued_tasks_to_a_lowered_call_cap(tmp_path, server
     assert world.events.times_of("calls_spent")
 
 
-def test_collect_counts_usage_once_if_the_summary_can_not_be_written(tmp_path, server, monkeypatch):
-    server.script = lambda n, prompt: Act(text=SUMMARY)
-    world = Supervised(tmp_path, server)
-    world.write_days(days=1)
-    world.round("all")
-    world.worker().run_once()
-    write = type(world.ws.memory).write_summary
-    monkeypatch.setattr(type(world.ws.memory), "write_summary", lambda *_: (_ for _ in ()).throw(OSError(errno.ENOSPC, "满")))
-    for _ in range(5):
-        assert "harvest" in world.round("all").errors
-    monkeypatch.setattr(type(world.ws.memory), "write_summary", write)
-    world.settle()
-    told = world.status()["today"]
-    assert (told["calls"], told["completionTokens"]) == (1, len(SUMMARY))
-
-
 def test_worker_keeps_the_call_cap_when_the_context_is_overstated(tmp_path, server):
     server.script = lambda n, prompt: ACTS["too long"] if len(prompt) > 1_200 else Act(text=SUMMARY)
     world = Supervised(tmp_path, server, "max_calls_per_day = 7")
@@ -268,19 +189,3 @@ def test_worker_keeps_the_call_cap_when_the_context_is_overstated(tmp_path, serv
         world.clock.forward(days=1)
     assert world.calls > 5 * 2
     assert len(world.summaries()) == 5
-
-
-def test_schedule_summarizes_the_days_of_a_large_month_first(tmp_path, server):
-    server.script = lambda n, prompt: Act(text=SUMMARY)
-    world = Supervised(tmp_path, server)
-    world.write_days(days=12, each=60, back=70)
-    world.settle()
-    made = [fields["group"] for fields in world.events.of("summarised")]
-    months = [n for n, group in enumerate(made) if group.startswith("month")]
-    assert months
-    assert all(group.startswith("day") for group in made[: months[0]])
-    for standing in world.ws.memory.summaries().values():
-        if standing.period.kind == "month":
-            assert {s.name for s in standing.sources} == {
-                f.name for f in world.ws.memory.dated() if standing.period.holds(f.day)
-            }

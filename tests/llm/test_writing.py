@@ -10,12 +10,9 @@ from importlib import resources
 import pytest
 
 from recalld.supervisor.protocol.llm import CallLog
-from recalld.supervisor.protocol.prompts import PLACEHOLDERS, load_template
-from recalld.supervisor.storage.errors import BadConfig
-from recalld.supervisor.text.token_count import estimate_tokens
 from recalld.worker.providers import NoCall
 from tests.llm.server import TEXT, Act
-from tests.llm.shop import SENTENCES, ZONE, ServedWorld, long_day
+from tests.llm.shop import ZONE, ServedWorld, long_day
 
 TALK = ("把 nginx 的配置备份一下，放在 /srv/backup。", "好的，备份好了，端口改成 8443。", "周五前续签证书。")
 #: A context in which a day of 60 such messages is four pieces.
@@ -126,24 +123,6 @@ def test_worker_does_as_much_at_once_as_its_server_here_says(shop, props, concur
     assert shop.worker()._at_once() == at_once
 
 
-def test_pieces_fit_into_the_window_that_the_server_has(shop):
-    """8,192 tokens are configured, and the server was started with 2,048."""
-    source = shop.day(
-        "2026-01-15", [f"第 {n} 件事：把 nginx 的配置备份一下，放在 /srv/backup，证书周五前续签。" * 4 for n in range(40)]
-    )
-    for props, pieces in ((b"{}", 1), (b'{"total_slots": 1, "default_generation_settings": {"n_ctx": 2048}}', 4)):
-        shop.server.models = Act(body=props)
-        shop.server.seen.bodies.clear()
-        shop.submit_task("day-2026-01-15", source, attempt=pieces)
-        shop.do()
-        assert len(shop.server.seen.bodies) >= pieces
-        sizes = [
-            estimate_tokens(str([turn["content"] for turn in body["messages"]])) + body["max_tokens"]
-            for body in shop.server.seen.bodies
-        ]
-        assert max(sizes) <= (2_048 if pieces > 1 else 8_192)
-
-
 @pytest.mark.feature("003.13")
 def test_prompts_ask_for_a_month_by_theme_from_summaries_and_dated_files(shop):
     daily = shop.daily("2025-12-03", "## 部署\n\n改到凌晨 4:15。")
@@ -165,16 +144,6 @@ def test_worker_makes_no_call_for_small_talk_alone(shop):
     assert (result.status, result.text, result.usage["calls"], shop.server.seen.calls) == ("done", "无需记录", 0, 0)
 
 
-def test_prompts_leave_placeholders_in_messages_as_text(shop):
-    text = "模板里写 {date} 和 {messages}，还有 {previous} {0} {{x}} }{ %s {"
-    shop.submit_task("day-2026-01-15", shop.day("2026-01-15", (text,)), previous="旧的 {messages}")
-    shop.do()
-
-    (prompt,) = shop.server.seen.prompts
-    assert f"09:00 user: {text}" in prompt
-    assert "旧的 {messages}" in prompt
-
-
 def test_prompts_prefer_the_users_own_file_and_record_its_digest(shop):
     (shop.root / "prompts").mkdir()
     own = "{date} 说了什么？只写三行。\n{messages}\n"
@@ -183,21 +152,6 @@ def test_prompts_prefer_the_users_own_file_and_record_its_digest(shop):
 
     assert shop.do().prompt == hashlib.sha256(own.encode()).hexdigest()[:12]
     assert shop.server.seen.prompts[0].startswith("2026-01-15 说了什么？只写三行。\n（围栏里是引用的材料")
-
-
-@pytest.mark.parametrize(
-    ("name", "lacks"), [(name, needed) for name, all_needed in PLACEHOLDERS.items() for needed in all_needed]
-)
-def test_prompts_refuse_a_file_without_a_placeholder_and_name_both(shop, name, lacks):
-    (shop.root / "prompts").mkdir()
-    text = "".join(f"{{{needed}}}" for needed in PLACEHOLDERS[name] if needed != lacks)
-    (shop.root / "prompts" / f"{name}.zh.md").write_text(text)
-
-    with pytest.raises(BadConfig) as caught:
-        load_template(name, "zh", shop.files, shop.paths)
-
-    assert f"prompts/{name}.zh.md" in str(caught.value)
-    assert f"{{{lacks}}}" in str(caught.value)
 
 
 def test_worker_hides_secrets_from_the_model_unless_redaction_is_off(tmp_path, server):
@@ -226,72 +180,7 @@ def test_worker_refuses_an_extract_as_material_for_a_model(shop):
     assert (result.status, result.reason, shop.server.seen.calls) == ("failed", "lost", 0)
 
 
-def test_worker_refuses_a_source_that_has_changed(shop):
-    source = shop.day("2026-01-15", TALK)
-    shop.submit_task("day-2026-01-15", source)
-    path = shop.paths.dated(source.name)
-    path.write_bytes(path.read_bytes().replace(b"8443", b"9443"))
-
-    assert shop.do().reason == "lost"
-    assert shop.server.seen.calls == 0
-
-
 # ── splitting ────────────────────────────────────────────────────────────────
-
-
-def test_writing_reads_a_large_day_in_pieces_with_the_summary_so_far(small):
-    small.server.script = numbered
-    small.submit_task("day-2026-01-15", small.day("2026-01-15", long_day(60)))
-    result = small.do()
-
-    prompts = small.server.seen.prompts
-    assert len(prompts) == 4
-    assert result.text.startswith("## 第 4 次")
-    assert result.usage["calls"] == 4
-    assert [re.findall(r"## 第 (\d) 次", prompt) for prompt in prompts] == [[], ["1"], ["2"], ["3"]]
-    read = [int(n) for prompt in prompts for n in re.findall(r"（第 (\d+) 条）", prompt)]
-    assert read == list(range(60))
-    names = ("daily-summary.zh.md", "merge-summary.zh.md")
-    both = b"".join(resources.files("recalld.prompts").joinpath(name).read_bytes() for name in names)
-    assert result.prompt == hashlib.sha256(both).hexdigest()[:12]
-
-
-def test_writing_splits_one_oversized_message_and_numbers_its_parts(small):
-    text = "".join(f"{SENTENCES[0]}（第 {n} 句）" for n in range(60))
-    small.submit_task("day-2026-01-15", small.day("2026-01-15", (text, "就这些，谢谢王芳。")))
-    small.do()
-
-    prompts = small.server.seen.prompts
-    assert len(prompts) > 2
-    assert [n for prompt in prompts for n in re.findall(r"^09:00 user \(第 (\d+) 段\): ", prompt, re.MULTILINE)] == [
-        str(n + 1) for n in range(len(prompts))
-    ][: len(prompts)]
-    assert [int(n) for prompt in prompts for n in re.findall(r"（第 (\d+) 句）", prompt)] == list(range(60))
-    assert "就这些，谢谢王芳。" in prompts[-1]
-
-
-def test_writing_halves_a_piece_that_the_server_finds_too_long(shop):
-    def narrow(_number, prompt):
-        long = len(material_of(prompt)) > 700
-        return Act(status=400, message="maximum context length is 1024 tokens") if long else Act(text=TEXT)
-
-    shop.server.script = narrow
-    shop.submit_task("day-2026-01-15", shop.day("2026-01-15", long_day(60)))
-    result = shop.do()
-
-    taken = [prompt for prompt in shop.server.seen.prompts if len(material_of(prompt)) <= 700]
-    assert result.status == "done"
-    assert result.usage["calls"] == shop.server.seen.calls <= len(taken) + 3
-    assert [int(n) for prompt in taken for n in re.findall(r"（第 (\d+) 条）", prompt)] == list(range(60))
-
-
-def test_writing_gives_up_after_a_few_calls_if_every_piece_is_too_long(shop):
-    shop.server.play("too long")
-    shop.submit_task("day-2026-01-15", shop.day("2026-01-15", long_day(60)))
-    result = shop.do()
-
-    assert (result.status, result.reason) == ("failed", "input")
-    assert result.usage["calls"] == shop.server.seen.calls < 8
 
 
 def test_writing_keeps_the_existing_summary_when_the_model_omits_it(shop):
@@ -302,26 +191,6 @@ def test_writing_keeps_the_existing_summary_when_the_model_omits_it(shop):
 
 
 # ── pieces and the bill ──────────────────────────────────────────────────────
-
-
-@pytest.mark.parametrize("fault", ["fault", "close", "slow down", "empty", "cut off"])
-def test_writing_keeps_finished_pieces_and_reports_usage_on_failure(small, fault):
-    source = small.day("2026-01-15", long_day(60))
-    small.submit_task("day-2026-01-15", source)
-    small.server.play("say", "say", fault)
-    failed = small.do()
-    assert failed.status == "failed"
-    assert failed.usage["calls"] == 3
-    assert failed.usage["completionTokens"] >= 2 * len(TEXT)
-    assert len(small.pieces()) == 2
-    asked = small.server.seen.calls
-
-    small.server.play("say")
-    small.submit_task("day-2026-01-15", source, attempt=1)
-    done = small.do()
-
-    assert (done.status, done.usage["calls"], small.server.seen.calls - asked) == ("done", 2, 2)
-    assert small.pieces() == []
 
 
 def test_worker_keeps_the_daily_call_cap_and_resumes_the_task_next_day(tmp_path, server):
@@ -354,33 +223,3 @@ def test_call_log_counts_requests_refused_for_a_parameter(shop, server):
     shop.submit_task("day-2026-01-15", shop.day("2026-01-15", TALK))
     shop.do()
     assert CallLog(shop.files, shop.paths, ZONE).today(shop.clock()) == server.seen.calls > 1
-
-
-def test_writing_continues_when_a_piece_can_not_be_saved(small, monkeypatch):
-    source = small.day("2026-01-15", long_day(60))
-    small.submit_task("day-2026-01-15", source)
-    worker = small.worker()
-    create = worker.desk.files.create
-
-    def full(path, data):
-        if "pieces" in path.parts:
-            raise OSError(28, "No space left on device")
-        create(path, data)
-
-    monkeypatch.setattr(worker.desk.files, "create", full)
-
-    assert worker.run_once().status == "done"
-
-
-def test_worker_delivers_nothing_when_its_task_was_requeued(shop):
-    def taken_over(_number, _prompt):
-        for name in shop.task_queue.claimed():
-            shop.task_queue.requeue(name)
-        return Act(text=TEXT)
-
-    shop.server.script = taken_over
-    shop.submit_task("day-2026-01-15", shop.day("2026-01-15", TALK))
-
-    assert shop.worker().run_once() is None
-    assert shop.results() == []
-    assert shop.queued() == ["day-2026-01-15"]

@@ -215,12 +215,3 @@ def test_register_all_tools_shows_keywords_to_programs_of_countbot(store):
 
     assert properties(register_all_tools(store)) == ["keywords", "max_results", "match_mode"]
     assert properties(register_all_tools(store, dialect="recall")) == ["query", "maxResults", "minScore"]
-
-
-@pytest.mark.parametrize(("folder", "file"), [("bot/memory", "bot/memory/MEMORY.md"), ("notes", "notes/MEMORY.md")])
-def test_countbot_store_of_a_new_folder_makes_memory_md_in_capitals(tmp_path, folder, file):
-    store = MemoryStore(tmp_path / folder)
-    assert (store.read_lines(1), store.get_recent()) == ("记忆为空", "记忆为空")
-    assert not (tmp_path / folder).exists()
-    assert store.append_entry("web-chat", "I prefer tea; 用户偏好Python") == 1
-    assert (tmp_path / file).is_file()

@@ -46,13 +46,3 @@ def test_guidance_has_the_section_of_countbot_to_the_letter():
 @pytest.mark.parametrize("dialect", ["recall", "lines"])
 def test_guidance_is_empty_without_a_tool_of_memory(tools, language, dialect):
     assert guidance(tools, language, dialect) == ""
-
-
-@pytest.mark.parametrize("language", ["zh", "en"])
-@pytest.mark.parametrize("dialect", ["recall", "lines"])
-@pytest.mark.parametrize("tool", [*FOUR[1:], "memory_delete"])
-def test_guidance_names_no_tool_that_is_not_given(language, dialect, tool):
-    section = guidance([tool], language, dialect)
-    others = {*FOUR, "memory_delete"} - {tool} - ({"memory_search"} if tool == "memory_get" and language == "en" else set())
-    assert tool in section
-    assert not [name for name in others if name in section]

@@ -69,12 +69,6 @@ def test_item_names_the_one_that_ends(world):
     assert [one[20:] for one in lines(memory)[:2]] == ["老婆小雨不吃羊肉", "~~我开始学游泳，周二周四~~（至 2026-11-23）"]
 
 
-def test_item_that_ended_before_goes_on_as_it_is(world):
-    memory = memory_with(world, f"{TWO[:20]}~~住在苏州~~；养了一只猫；学游泳\n")
-    memory.write("游泳不学了", replaces=ref(memory))
-    assert [one[20:] for one in lines(memory)[:2]] == ["~~住在苏州~~；养了一只猫", "~~学游泳~~（至 2026-11-23）"]
-
-
 def test_group_is_told_the_numbers_of_its_own_lines(world):
     group = {"session": "telegram:group:家", "chat": "group"}
     memory = memory_with(world, f"{TWO}\n2026-02-16|web-chat|钥匙在信箱里；周五聚餐 #shared\n")

@@ -18,9 +18,7 @@ from recalld.supervisor.storage.errors import (
     BadConfig,
     BadFile,
     BadRequest,
-    Busy,
     NoPermission,
-    StaleLine,
     StorageError,
     Unchangeable,
 )
@@ -181,25 +179,6 @@ def test_delete_takes_the_named_lines_and_no_other_byte(world, path, before, gon
     assert (deleted.count, deleted.total) == (len(gone), len(named) - len(gone))
 
 
-def test_delete_refuses_a_line_that_is_another_by_now(world, path):
-    world.put("memory.md", "一\n二\n三\n")
-    first, second, third = refs(world)
-    world.put("memory.md", "零\n一\n二\n三\n")
-    moved = [line.ref for line in world.ws.long_term.read().lines][1]
-    with pytest.raises(StaleLine) as refused:
-        world.ws.long_term.delete([refs(world)[0], second])
-    assert (
-        str(refused.value) == f"{second} is not the name of the line that is there now: it is {moved}, 一; nothing was changed."
-    )
-    assert refused.value.exit_code == 64
-    assert path.read_text(encoding="utf-8") == "零\n一\n二\n三\n"
-    with pytest.raises(StaleLine, match="there is none; nothing was changed"):
-        world.ws.long_term.delete([f"99{third[1:]}"])
-    with pytest.raises(StaleLine, match=f"^2 is not the name of the line that is there now: it is {moved}, 一; nothing"):
-        world.ws.long_term.delete(["2"])
-    assert first != moved
-
-
 @pytest.mark.parametrize("named", [["3-1"], ["0@1f3a9c0d"], ["-1@1f3a9c0d"], ["42@1f3a9c"], [""], [], ["a@1f3a9c0d"]])
 def test_delete_refuses_what_names_no_line(world, path, named):
     world.put("memory.md", "一\n")
@@ -237,16 +216,6 @@ def held(path: Path) -> Iterator[None]:
     fcntl.flock(handle, fcntl.LOCK_EX)
     yield
     os.close(handle)
-
-
-def test_append_is_busy_while_another_program_has_the_lock(world, path, monkeypatch):
-    world.put("memory.md", "一\n")
-    monkeypatch.setattr(Files.lock, "__defaults__", (0.0,))
-    with held(world.root / "memory.md.lock"), pytest.raises(Busy) as refused:
-        write(world)
-    assert refused.value.exit_code == 75
-    assert path.read_text(encoding="utf-8") == "一\n"
-    assert write(world).line == 2
 
 
 def test_changes_refuse_a_file_that_is_not_utf_8_but_read_it(world, path):
@@ -310,38 +279,6 @@ def test_append_leaves_the_file_as_it_was_on_a_full_disk(world, path, call):
 def test_memory_store_writes_no_mark_of_the_owners(world, mark):  # what a model writes is shown in no group by itself
     MemoryStore(world.ws, clock=lambda: NOW).append_entry("qq", f"钥匙在信箱里 {mark}")
     assert world.ws.long_term.read().text == "2026-01-31|qq|钥匙在信箱里\n"
-
-
-def test_memory_writes_reads_deletes_and_counts_lines(world):
-    world.reopen(PATIENT)
-    memory = Memory(world.ws, clock=lambda: NOW)
-    assert memory.write("用户对花生过敏").line == 1
-    assert memory.write("部署放到周五", source="telegram").line == 2
-    assert [line.number for line in memory.read(1, 9).lines] == [1, 2]
-    assert [line.number for line in memory.read(recent=1).lines] == [2]
-    assert memory.stats() == {
-        "total": 2,
-        "sources": {"web-chat": 1, "telegram": 1},
-        "date_range": "2026-01-31 ~ 2026-01-31",
-    }
-    assert memory.delete([memory.read(1).lines[0].ref]).total == 1
-    assert [hit.unit.text for hit in memory.search("部署")] == ["部署放到周五"]
-
-
-def test_search_finds_a_new_line_though_nobody_has_updated_the_index(world, monkeypatch):
-    world.reopen(PATIENT)
-    world.put("memory.md", "2026-01-02|qq|用户对花生过敏\n")
-    world.put("memory/家.md", "- 备用钥匙在抽屉里\n- 雨伞在门口\n")
-    world.refresh()
-    served = Memory(world.ws, clock=lambda: NOW, keep_fresh=False)
-    served.write("钥匙挂在门后")
-    assert {hit.unit.path for hit in served.search("钥匙")} == {"memory.md", "memory/家.md"}
-    served.delete([served.read(2).lines[0].ref])
-    assert {hit.unit.path for hit in served.search("钥匙")} == {"memory/家.md"}
-    monkeypatch.setattr("recalld.supervisor.index.scan._AT_ONCE_BYTES", 40)  # a large one waits for the update
-    served.write("雨伞放在车里")
-    assert {hit.unit.path for hit in served.search("雨伞")} == {"memory/家.md"}
-    assert {hit.unit.path for hit in Memory(world.ws, clock=lambda: NOW).search("雨伞")} == {"memory.md", "memory/家.md"}
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,6 @@ import json
 import pytest
 
 from recalld import Memory
-from recalld.supervisor.protocol.marks import read_struck
 from recalld.supervisor.storage.errors import BadRequest, NotFound, OwnersAlone, StaleLine
 from tests.world import World, at, message
 
@@ -85,17 +84,6 @@ def test_ring_of_replacements_is_refused_with_the_line_that_stands(memory):
     assert found(memory, "我现在住在哪里") == ["住在杭州西湖区"]
 
 
-def test_write_with_replaces_in_a_group_names_only_its_lines(memory, world):
-    group = {"session": "telegram:group:家", "chat": "group"}
-    world.put("memory.md", f"{OLD}\n2026-02-16|web-chat|钥匙在信箱里 #shared\n")
-    shared = memory.read(1, 99, **group).lines[0]
-    made = memory.write("钥匙在门卫那里", replaces=shared.ref, **group)
-    assert lines(memory)[:2] == [OLD, "2026-02-16|web-chat|~~钥匙在信箱里 #shared~~（至 2026-11-23）"]
-    assert made.replaced.startswith("1@")
-    with pytest.raises(StaleLine, match="there is none"):
-        memory.write("住在南京", replaces="2@00000000", **group)
-
-
 # ── invalidate ───────────────────────────────────────────────────────────────
 
 
@@ -162,8 +150,3 @@ def test_struck_words_stand_behind_what_is_true_and_never_alone(memory, world):
     assert found(memory, "发布会在哪天") == ["发布会在十二月十五日，星海厅", "~~发布会在十二月一日~~"]
     world.put("memory.md", "- ~~发布会在十二月一日~~\n")
     assert found(memory, "发布会在哪天") == []
-
-
-@pytest.mark.parametrize("words", ["12月~~1~~15日", "~~a~~ b ~~c~~", "~~", "~~~~", "a ~~b~~"])
-def test_read_struck_leaves_words_of_which_a_part_stands(words):
-    assert read_struck(words) is None

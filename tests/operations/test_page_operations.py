@@ -14,7 +14,6 @@ from recalld.supervisor.operations.codec import to_json
 from recalld.supervisor.operations.operation import Caller, perform
 from recalld.supervisor.storage.errors import BadRequest, NotFound, StaleText
 from recalld.supervisor.storage.texts import render
-from recalld.supervisor.summaries.reading import sources_of
 from tests.world import World, message
 
 if TYPE_CHECKING:
@@ -78,21 +77,6 @@ def test_day_of_which_memory_has_nothing_is_not_found(memory):
         memory.day("2020-01-01")
 
 
-def test_summary_leads_from_a_line_to_the_messages_it_comes_from(memory):
-    found = memory.summary("2026-01-10")
-    assert found
-    line = next(one for one in found.lines if "30 秒" in one.text)
-    assert "1" in line.sources
-    assert (found.lines[0].text[:2], found.lines[0].sources) == ("##", ())
-    assert memory.summary("2026-01-29") is None
-
-
-def test_line_sources_are_the_passages_with_the_rarest_words_in_common():
-    passages = ["把备份放到 NAS 上", "NAS 的风扇响", "明天去爬山吗？", "好"]
-    assert sources_of(["- 备份改到 NAS", "- 约好爬山", "- 别的事", ""], passages) == [(0,), (2,), (), ()]
-    assert sources_of(["x"], []) == [()]
-
-
 def test_edit_summary_keeps_the_old_file_and_refuses_a_stale_version(memory):
     before = memory.summary("2026-01-10")
     assert before
@@ -135,16 +119,6 @@ def test_turns_lists_the_newest_first_and_turn_has_parts_and_words(memory):
     assert (turn.parts[0].part, turn.parts[-1].part) == ("system", "question")
     assert any("花生" in hit.text and hit.why == "in the history" for hit in turn.hits)
     assert memory.turns(before=found.turns[0].id).turns == found.turns[1:]
-
-
-def test_preview_answers_as_context_would_and_writes_nothing(world, memory):
-    before = world.tree(internal=True)
-    made = memory.preview("备份在哪台机器上？")
-    assert any("NAS" in hit.text for hit in made.hits if hit.shown)
-    assert (made.id, memory.turns().total) == ("", 0)
-    assert {path for path in world.tree(internal=True) if path.startswith("turns")} == {
-        path for path in before if path.startswith("turns")
-    }
 
 
 def test_preview_in_a_group_finds_what_the_group_may_see(memory):
@@ -191,24 +165,6 @@ def test_weeks_count_messages_summaries_and_growing_bytes(memory):
         (date(2026, 1, 26), 2),
     ]
     assert found[-1].bytes > found[0].bytes > 0
-
-
-@pytest.mark.parametrize(
-    ("more", "ids"),
-    [
-        ({}, {"1", "2"}),
-        ({"since": date(2026, 1, 11)}, set()),
-        ({"until": date(2026, 1, 10)}, {"1", "2"}),
-        ({"speaker": "assistant"}, {"2"}),
-        ({"in_session": "web"}, set()),
-        ({"kind": "long_term"}, set()),
-        ({"kind": "summary"}, {""}),
-    ],
-)
-def test_search_keeps_hits_of_the_days_session_speaker_and_kind(memory, more, ids):
-    request = recall.SearchRequest(query="备份", **more)
-    found = perform(recall.search, memory.workspace, request, Caller(clock=memory.clock))
-    assert {hit.unit.message for hit in found.hits if hit.unit.tier != "summary" or more.get("kind") == "summary"} == ids
 
 
 def test_search_of_originals_finds_them_where_summaries_stand_for_them(memory):

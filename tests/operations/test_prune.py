@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 from typing import TYPE_CHECKING, Any
 
@@ -119,18 +118,6 @@ def test_forget_reaches_a_pruned_file_and_keeps_the_rest(world: World) -> None:
     assert found == []
     assert not [*world.paths.trash.iterdir()]
     assert [data for name, data in memory_files(world).items() if "/2025-05-10" in name and "花生".encode() in data]
-
-
-def test_trash_is_emptied_after_its_days(world: World) -> None:
-    do(world, prune, PruneRequest())
-    (pruned,) = world.paths.trash.iterdir()
-    os.utime(pruned, (world.clock().timestamp(),) * 2)
-    for days, is_left in ((80, True), (20, False)):
-        world.forward(days=days)
-        os.utime(world.put("trash/newer.md", "x"), (world.clock().timestamp(),) * 2)
-        world.round()
-        assert pruned.exists() == is_left
-    assert world.fsck().lost == []
 
 
 def test_bring_back_takes_no_name_that_leads_out_of_the_trash(world):

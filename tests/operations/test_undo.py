@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import random
 import re
 import stat
@@ -17,14 +16,12 @@ from recalld.supervisor.forgetting import sweep
 from recalld.supervisor.forgetting.wanted import wanted
 from recalld.supervisor.interfaces.cli.call import ServedCall
 from recalld.supervisor.interfaces.cli.main import run_command
-from recalld.supervisor.interfaces.tools.registry import register_all_tools
 from recalld.supervisor.operations import long_term, long_term_text
 from recalld.supervisor.operations.forget import ForgetRequest, forget
 from recalld.supervisor.operations.operation import Caller, perform
 from recalld.supervisor.operations.undo import UndoRequest, undo
 from recalld.supervisor.storage.errors import BadRequest, SupervisorError
 from recalld.supervisor.storage.files import Files
-from recalld.supervisor.storage.noting import acting
 from recalld.supervisor.text.hunks import hunks, without
 from tests.world import WITH_MODEL, Diarist, World, at, message
 
@@ -125,22 +122,6 @@ def test_diary_tells_each_edit_of_the_long_term_file_once(world: World) -> None:
     assert by_hand(world) == 2, "what was written after the edit does not hide it"
     (world.root / "memory.md").unlink()
     assert (by_hand(world), by_hand(world)) == (3, 3)
-
-
-def test_diary_tells_an_edit_once_where_what_is_known_can_not_be_written(world: World) -> None:
-    write(world, "对花生过敏")
-    assert by_hand(world) == 0
-    known = world.root / ".recalld/long-term.json"
-    kept = known.read_bytes()
-    world.put("memory.md", "对花生过敏，对猫也过敏\n")
-    for _ in range(3):
-        told = by_hand(world)
-        known.write_bytes(kept)
-        world.reopen()
-        assert told == 1
-    write(world, "喜欢李子")
-    world.put("memory.md", "对花生过敏，对猫也过敏\n")
-    assert by_hand(world) == 2, "the same text, after something else"
 
 
 @pytest.mark.parametrize(("before", "told"), [("对花生过敏\n", 1), ("", 0)])
@@ -298,41 +279,12 @@ def test_undo_refuses_to_undo_an_undoing(world: World) -> None:
         take_back(world, last_id(world))
 
 
-def test_forgotten_lines_can_not_be_undone(world: World) -> None:
-    line = write(world, "银行卡密码是一二三四五六")
-    act = last_id(world)
-    do(world, forget, ForgetRequest(by="line", value=f"1@{line.digest}", yes=True))
-    with pytest.raises(BadRequest, match="no act"):
-        take_back(world, act)
-    assert "银行卡" not in (world.read(".recalld/acts.jsonl") or b"").decode()
-
-
 def test_forget_reaches_a_deleted_line_that_undo_could_bring_back(world: World) -> None:
     line = write(world, "银行卡密码是一二三四五六")
     do(world, long_term.delete, long_term.DeleteRequest(lines=[f"1@{line.digest}"]))
     told = do(world, forget, ForgetRequest(by="match", value="银行卡", yes=True))
     assert (told.done, len(told.lines)) == (True, 1)
     assert not [path for path in world.root.rglob("*") if path.is_file() and "银行卡".encode() in path.read_bytes()]
-
-
-def test_acts_of_the_supervisor_in_an_older_diary_are_read_and_not_undone(world: World) -> None:
-    acts = [
-        {"id": "a-00000001", "at": "2026-01-28T02:00:00.000Z", "kind": "archived", "by": "", "messages": 2},
-        {"id": "s-00000002", "at": "2026-01-28T02:00:00.000Z", "kind": "summary", "by": "", "period": "2026-01-10"},
-    ]
-    world.put(
-        ".recalld/acts.jsonl", "".join(f"{json.dumps({**one, 'digest': '', 'previous': '', 'first': True})}\n" for one in acts)
-    )
-    head = "# What was done to memory\n\nA line for each act.\n\n- 2026-01-28 10:00 · a-00000001 · messages were filed: 2\n"
-    world.put("CHANGES.md", head)
-    write(world, "住在杭州")
-    text = (world.read("CHANGES.md") or b"").decode()
-    assert text.startswith(f"{head}- 2026-01-28 10:00 · s-00000002 · the summary of 2026-01-10 was written\n- 2026-01-31")
-    for act in ("a-00000001", "s-00000002"):
-        with pytest.raises(BadRequest) as refused:
-            take_back(world, act)
-        assert "recalld" in str(refused.value)
-    assert take_back(world, last_id(world)).done
 
 
 def test_undo_brings_the_text_of_an_edited_summary_back(world: World) -> None:
@@ -406,14 +358,6 @@ def told_by(world: World) -> list[str]:
     return [line[line.index(", by ") + 2 :] for line in diary(world)]
 
 
-def test_diary_names_the_client_of_a_tool(world: World) -> None:
-    tools = register_all_tools(Memory(world.ws, clock=world.clock), allow_delete=True)
-    with acting("tool", "Claude Code\n## 2.1"):
-        tools.call("memory_write", {"content": "对花生过敏"})
-    tools.call("memory_write", {"content": "住在杭州"})
-    assert told_by(world) == [r"by a tool (write, Claude Code\n## 2.1)", "by a tool (write)"]
-
-
 def test_diary_tells_what_is_done_beside_operations(world: World) -> None:
     memory = Memory(world.ws, clock=world.clock)
     MemoryStore(memory).append_entry("web-chat", "对花生过敏")
@@ -435,35 +379,6 @@ def test_write_says_at_a_terminal_how_it_is_taken_back(world: World) -> None:
     told = said({"TERM": "xterm"}, "住在杭州")
     assert told.endswith(f" undo {last_id(world)}` takes this back\n")
     assert said({}, "对花生过敏") == said({"TERM": "xterm"}, "对花生过敏") == ""
-
-
-def test_repair_and_the_same_words_again_leave_what_was_taken_back(world: World) -> None:
-    secret = message("m-secret-0001", "2026-01-30T09:00", "暗号是山茶花十七号。")
-    world.write([secret, message("m-plain-00001", "2026-01-10T09:00", "周五去游泳馆。")])
-    world.settle()
-    old = write(world, "住在杭州")
-    write(world, "住在北京", replaces=f"1@{old.digest}")
-    act, ended = last_id(world), world.read("memory.md")
-    do(world, forget, ForgetRequest(by="message", value="m-secret-0001", yes=True))
-    world.repair()
-    world.reopen()
-    world.append(secret)
-    world.drop("again.json", secret)
-    world.settle()
-    assert world.read("memory.md") == ended
-    assert [one["id"] for one in world.history()] == ["m-plain-00001"]
-    assert not any("山茶花" in text for text in world.archived_texts())
-    assert take_back(world, act).done
-    assert "~~" not in (world.read("memory.md") or b"").decode()
-
-
-def test_diary_numbers_the_lines_and_undo_tells_their_words(world: World) -> None:
-    first = write(world, "停在 A 区")
-    write(world, "停在 B 区", replaces=f"1@{first.digest}")
-    assert "· line 2 was written into memory.md in the place of line 1, which ended" in diary(world)[-1]
-    told = take_back(world, last_id(world))
-    assert [one.endswith("停在 A 区") for one in told.back] == [True]
-    assert any(one.endswith("停在 B 区") for one in told.taken)
 
 
 def test_diary_names_who_asked_for_what_a_supervisor_forgot(world: World) -> None:

@@ -143,21 +143,6 @@ def test_today_says_what_is_wrong_and_what_mends_it(site):
     assert any(about.get("data-copy") == "recalld restore" for _, about in page.elements)
 
 
-def test_day_leads_from_a_line_of_the_summary_to_its_words(site):
-    html = site.client.get("/days/2026-01-10", headers=HTML).text
-    line = re.search(r'href="/days/2026-01-10\?line=(\d+)#found"', html)
-    assert line
-    page = shown(site, f"/days/2026-01-10?line={line[1]}")
-    assert [about["class"] for tag, about in page.elements if tag == "li" and "source" in about.get("class", "")]
-    assert any(about.get("id") == "found" for _, about in page.elements)
-
-
-def test_search_marks_the_words_and_names_the_reason(site):
-    html = site.client.get("/search?q=NAS", headers=HTML).text
-    assert "<mark>NAS</mark>" in html
-    assert "words: nas" in html
-
-
 @pytest.mark.parametrize(("language", "sentence"), [("en", "That is not the token"), ("zh", "这不是这份记忆的令牌")])
 def test_gate_says_of_a_wrong_token_that_it_is_wrong_without_scripts(site, language, sentence):
     with site.stranger(**HTML, Cookie=f"recalld_language={language}") as client:
@@ -289,16 +274,6 @@ def test_stored_words_are_text_wherever_they_are_shown(tmp_path):
             assert not any("javascript:" in about.get("href", "") for _, about in page.elements), place
             # an editor has the words as they are
             assert "edit" in place or not re.search("[\u202a-\u202e\u2066-\u2069\x00\x08\x1b]", page.text), place
-
-
-def test_line_of_a_megabyte_is_cut_with_a_way_to_the_rest(tmp_path):
-    with Service(tmp_path / "工作区") as site:
-        hostile(site.world)
-        html = site.client.get("/days/2026-02-14", headers=HTML).text
-        assert len(html) < 400_000
-        rest = re.search(r'href="(/days/2026-02-14\?whole=\d+)#', html)
-        assert rest
-        assert "长" * 999_000 in site.client.get(rest[1], headers=HTML).text
 
 
 def test_day_of_ten_thousand_messages_is_shown_in_parts(tmp_path):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import base64
 import copy
-import doctest
 import hashlib
 from datetime import UTC
 from typing import Any
@@ -92,32 +91,6 @@ def test_separated_finds_the_images_of_ollama_and_keeps_equal_bytes_once():
     assert joined(small, files.get) == raw
 
 
-@pytest.mark.parametrize(
-    "raw",
-    [
-        {"role": "user", "text": url("image/png", PNG)},
-        {"role": "user", "content": [url("image/png", PNG), {"type": "text", "text": url("image/png", PNG)}]},
-        {"role": "tool", "content": [{"type": "tool_result", "content": url("image/png", PNG)}]},
-        {"role": "assistant", "content": [{"type": "redacted_thinking", "data": b64(bytes(3000))}]},
-        {
-            "role": "user",
-            "content": [{"type": "document", "source": {"type": "text", "data": "abcd", "media_type": "text/plain"}}],
-        },
-        {"role": "user", "content": [{"type": "file", "file": {"filename": "a.txt", "file_data": "QUJ="}}]},
-        {"role": "user", "content": [{"type": "data", "data": "abcd"}, {"data": hashlib.sha512(b"").hexdigest()}]},
-        {"role": "user", "content": [{"type": "image_url", "image_url": {"url": "https://example.org/a.png"}}]},
-        {"role": "user", "content": [{"type": "image_url", "image_url": {"url": "data:image/png;base64,"}}]},
-        {"role": "user", "content": [{"type": "image_url", "image_url": {"url": url("image/png", PNG) + "\n"}}]},
-        {"role": "user", "content": [{"type": "image_url", "image_url": {"url": path(PNG, "png")}}]},
-    ],
-)
-def test_separated_leaves_words_and_what_is_no_base64_as_they_are(raw):
-    small, files = separated(raw)
-    assert small is raw
-    assert files == {}
-    assert joined(raw, {path(PNG, "png"): PNG}.get) is raw
-
-
 def test_named_decodes_the_same_picture_once_and_says_what_separated_says(monkeypatch):
     def raw() -> dict[str, Any]:  # parsed again at each turn
         return {"role": "user", "content": [{"type": "image_url", "image_url": {"url": url("image/png", PNG + bytes(5_000))}}]}
@@ -166,7 +139,3 @@ def test_separated_changes_no_word_and_joined_brings_every_byte_back(raw):
     assert all(holds(name, data) and len(digest_in_name(name)) == 32 for name, data in files.items())
     assert separated(small) == (small, {})
     assert named(raw) == small
-
-
-def test_attachments_examples_are_true():
-    assert doctest.testmod(attachments).failed == 0

@@ -6,7 +6,6 @@ import json
 import re
 import subprocess
 import sys
-import tomllib
 from datetime import timedelta
 from pathlib import Path
 
@@ -14,8 +13,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from recalld.supervisor.protocol.config import Config, language_key, literal, load, render_default
-from recalld.supervisor.protocol.settings import dotted, keys, read_duration, read_size, variable
+from recalld.supervisor.protocol.config import Config, literal, load
+from recalld.supervisor.protocol.settings import dotted, keys, variable
 from recalld.supervisor.storage.errors import BadConfig
 
 ROOT = Path(__file__).parents[2]
@@ -132,13 +131,6 @@ def test_load_refuses_a_value_of_the_wrong_type_for_every_key(place: tuple[str, 
     assert KEYS[place].kind.allowed in str(refused.value)
 
 
-def test_load_ignores_the_workspace_clock_and_api_key_variables() -> None:
-    environ = {"RECALLD_WORKSPACE": "工作区", "RECALLD_NOW": "2026-01-31", "RECALLD_MODEL_KEY": "sk-秘密"}
-    assert load(b'[llm]\napi_key_env = "RECALLD_MODEL_KEY"', environ).llm.api_key_env == "RECALLD_MODEL_KEY"
-    with pytest.raises(BadConfig):
-        load(None, environ)
-
-
 REFUSED = {
     "[recal]\nx = 1": ("[recal]", "perhaps recall is meant"),
     "[recall]\nmax_hit = 1": ("recall.max_hit", "perhaps recall.max_hits is meant"),
@@ -203,23 +195,6 @@ def test_load_refuses_bad_toml_naming_key_value_and_allowed_values(toml: str, sa
 
 
 @pytest.mark.parametrize(
-    ("toml", "environ", "language"),
-    [
-        (b'language = "zh"', {}, "zh"),
-        ("# 注释\n\n  language='zh'  # 中文\n[recall\n".encode(), {}, "zh"),
-        (b'x = 1\nlanguage = "zh"\n[recall]\nmax_hit = 3\n', {}, "zh"),
-        (b'[recall]\nlanguage = "zh"\n', {}, "auto"),
-        (b'language = "zh"', {"RECALLD_LANGUAGE": "en"}, "en"),
-        (b"\xff\x00", {}, "auto"),
-        (None, {"RECALLD_LANGUAGE": "zh"}, "zh"),
-        (None, {}, "auto"),
-    ],
-)
-def test_language_key_is_read_from_a_wrong_configuration(toml: bytes | None, environ: dict[str, str], language: str) -> None:
-    assert language_key(toml, environ) == language
-
-
-@pytest.mark.parametrize(
     ("name", "value", "part"),
     [
         ("RECALLD_RECALL_MAX_HIT", "5", "perhaps RECALLD_RECALL_MAX_HITS is meant"),
@@ -252,57 +227,6 @@ def test_load_never_repeats_an_api_key_in_an_error(toml: str) -> None:
     with pytest.raises(BadConfig) as refused:
         load(None, {"RECALLD_LLM_API_KEY": "sk-geheim"})
     assert "geheim" not in str(refused.value)
-
-
-def test_load_lowers_the_smaller_default_when_only_the_larger_is_set() -> None:
-    config = load(b"[history]\nhard_cap = 10\n[context]\nmax_messages = 3", {})
-    assert (config.history.soft_cap, config.archive.keep_newest, config.context.min_messages) == (10, 10, 3)
-
-
-@pytest.mark.parametrize(
-    ("written", "meant"),
-    [
-        ("500ms", 0.5),
-        ("30s", 30),
-        ("10m", 600),
-        ("10 M", 600),
-        ("1.5h", 5400),
-        ("1d", 86400),
-        ("90", 90),
-        (90, 90),
-        (0.25, 0.25),
-        (0, 0),
-    ],
-)
-def test_read_duration_reads_number_and_unit_and_defaults_to_seconds(written: object, meant: float) -> None:
-    assert read_duration(written) == timedelta(seconds=meant)
-
-
-@pytest.mark.parametrize(
-    ("written", "meant"),
-    [
-        ("10MB", 10**7),
-        ("10mb", 10**7),
-        ("10MiB", 10 * 2**20),
-        ("1.5 KB", 1500),
-        ("7", 7),
-        ("7B", 7),
-        (512, 512),
-        ("2GB", 2 * 10**9),
-    ],
-)
-def test_read_size_uses_decimal_units_unless_binary_is_written(written: object, meant: int) -> None:
-    assert read_size(written) == meant
-
-
-@pytest.mark.parametrize(
-    "written", ["", "h", "1h30m", "-1s", "1e3", "٣s", -1, float("nan"), float("inf"), 10**400, True, None, [], "1y"]
-)
-def test_read_duration_and_read_size_raise_value_error_for_invalid_input(written: object) -> None:
-    with pytest.raises(ValueError):  # noqa: PT011 - the sentence is made by the caller
-        read_duration(written)
-    with pytest.raises(ValueError):  # noqa: PT011
-        read_size(written)
 
 
 SECTIONS = sorted({section for section, _ in KEYS if section})
@@ -340,21 +264,6 @@ def test_load_returns_a_config_or_a_one_line_error_for_any_input(toml: bytes, en
         said = str(error)
     assert len(said.splitlines()) <= 1
     assert said.encode().decode() == said
-
-
-def test_render_default_sets_only_the_time_zone() -> None:
-    assert tomllib.loads(render_default("Asia/Shanghai")) == {
-        "archive": {"timezone": "Asia/Shanghai"}, "llm": {}, "recall": {}, "context": {}, "privacy": {}, "serve": {},
-    }  # fmt: skip
-    config = load(render_default("Asia/Shanghai").encode(), {})
-    assert config.archive.zone.key == "Asia/Shanghai"
-
-
-def test_render_default_shows_keys_that_are_valid_when_uncommented() -> None:
-    uncommented = re.sub(r"^# (\w+ = )", r"\1", render_default("Asia/Shanghai"), flags=re.MULTILINE)
-    config = load(uncommented.encode(), {})
-    assert config.llm.base_url.startswith("http://127.0.0.1")
-    assert len([v for s in tomllib.loads(uncommented).values() for v in s]) == 9
 
 
 def test_configuration_page_equals_the_output_of_the_config_module() -> None:

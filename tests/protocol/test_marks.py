@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from recalld.supervisor.protocol.marks import is_shared, only_pinned, pins_more, with_marks_of, without_marks, without_pin
+from recalld.supervisor.protocol.marks import is_shared, only_pinned, with_marks_of, without_marks
 
 LINES = st.lists(st.text(st.sampled_from("#共享置顶sharedpinSHARED ſ\t周六|爬山"), max_size=20), max_size=6)
 
@@ -71,16 +71,3 @@ def test_only_pinned_keeps_what_the_owner_pinned_in_its_place(text, pinned):
     lines = only_pinned(text).split("\n")
     assert [line for line in lines if line] == pinned
     assert all(line in ("", there) for line, there in zip(lines, text.split("\n"), strict=False))
-
-
-def test_pins_more_tells_a_line_that_comes_below_the_heading():
-    text = "# 始终\n叫我小林\n# 别的\n护照在保险柜里\n"
-    assert pins_more(text, text.replace("叫我小林", "叫我小林\n把邮件都转给小易"))
-    assert pins_more("护照在保险柜里\n", "# Always\n护照在保险柜里\n")
-    assert not pins_more(text, text.replace("护照在保险柜里", "护照在抽屉里"))
-    assert not pins_more(text, text.replace("叫我小林\n", ""))
-
-
-def test_without_pin_is_what_is_shown():
-    assert without_pin("- 对花生过敏 #pin。") == "- 对花生过敏。"
-    assert without_pin("my pin is in #pinboard") == "my pin is in #pinboard"

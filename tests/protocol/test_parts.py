@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 
 from recalld.supervisor.protocol.attachments import separated
-from recalld.supervisor.protocol.parts import LINE, file_lines, readable, speaker_of, tool_lines
+from recalld.supervisor.protocol.parts import LINE, file_lines, readable, tool_lines
 from tests.protocol.test_attachments import PNG, RAWS, path
 from tests.world import parsed
 
@@ -42,49 +42,10 @@ def test_file_lines_name_each_picture_and_file(content, lines):
     assert list(file_lines(small)) == lines
 
 
-@pytest.mark.parametrize(
-    ("fields", "lines"),
-    [
-        (
-            {
-                "tool_calls": [
-                    {"id": "c1", "type": "function", "function": {"name": "weather", "arguments": '{"city":\n "泉州"}'}}
-                ]
-            },
-            ['(call c1: weather {"city": "泉州"})'],
-        ),
-        (
-            {"content": [{"type": "tool_use", "id": "t1", "name": "weather", "input": {"city": "泉州"}}]},
-            ['(call t1: weather {"city": "泉州"})'],
-        ),
-        ({"role": "tool", "tool_call_id": "c1", "content": "晴"}, ["(result of c1)"]),
-        ({"content": [{"type": "tool_result", "tool_use_id": "t1", "content": "晴"}]}, ["(result of t1)"]),
-        ({"content": [[{"type": "tool_result", "content": "晴"}]]}, ["(result)"]),
-        ({"function_call": {"name": "now", "arguments": ""}}, ["(call: now)"]),
-        ({"tool_calls": [{"id": "c1", "function": {"name": "run", "arguments": "x" * 900}}]}, [f"(call c1: run {'x' * 200}…)"]),
-        ({"tool_calls": [{"id": "c1", "name": "page", "args": {"html": "<!-- b"}}]}, ['(call c1: page {"html": "\\<!-- b"})']),
-        ({"tool_calls": "坏"}, []),
-    ],
-)
-def test_tool_lines_show_each_call_and_whose_result_it_is(fields, lines):
-    assert list(tool_lines({"content": None, **fields})) == lines
-
-
 @given(RAWS)
 def test_line_pattern_matches_every_line_of_a_file_or_a_tool(raw):
     small, _ = separated({**raw, "tool_calls": raw.get("content"), "tool_call_id": raw.get("text")})
     assert all(LINE.fullmatch(line) for line in (*file_lines(small), *tool_lines(small)))
-
-
-def test_speaker_of_returns_a_name_on_one_line_and_nothing_else():
-    assert [speaker_of({"name": name}) for name in ("小周", " Anna\n**Ng** ", 7, None, {"a": 1}, "长" * 50)] == [
-        "小周",
-        "Anna Ng",
-        "",
-        "",
-        "",
-        f"{'长' * 40}…",
-    ]
 
 
 def test_readable_shows_speaker_and_pictures_and_no_result_of_a_tool():

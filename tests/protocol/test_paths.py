@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from recalld.supervisor.protocol.paths import WorkspacePaths, dated_name, day_of_name, is_foreign, period_of_name
+from recalld.supervisor.protocol.paths import WorkspacePaths, dated_name, day_of_name, is_foreign
 from recalld.supervisor.protocol.period import Period
 from recalld.supervisor.storage.errors import BadRequest
 
@@ -83,21 +83,6 @@ def test_is_foreign_is_false_for_memory_files_and_user_notes(name):
     assert not is_foreign(name)
 
 
-@pytest.mark.parametrize(
-    ("name", "label"),
-    [
-        ("2026-01-15.md", "2026-01-15"),
-        ("2025-12.md", "2025-12"),
-        ("2025-13.md", None),
-        ("2025-12.txt", None),
-        ("2025-12.md~", None),
-        ("README.md", None),
-    ],
-)
-def test_period_of_name_returns_the_period_of_a_summary_only(name, label):
-    assert period_of_name(name) == (Period(label) if label else None)
-
-
 @pytest.mark.parametrize("slug", ["", "A", "花生。", "a b", "../x", "a/b", "a.b", "a\n", "x" * 41])
 def test_dated_name_refuses_a_slug_with_other_characters(slug):
     with pytest.raises(BadRequest, match="slug"):
@@ -112,11 +97,6 @@ def test_dated_name_never_leaves_the_folder(slug, day):
         return
     assert Path(name).name == name
     assert day_of_name(name) == day
-
-
-def test_day_of_name_returns_none_for_a_name_that_is_too_long():
-    assert day_of_name(f"2026-01-28-{'长' * 80}.md") is not None
-    assert day_of_name(f"2026-01-28-{'长' * 81}.md") is None
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,6 @@ from recalld.supervisor.protocol.paths import WorkspacePaths
 from recalld.supervisor.protocol.queue import TaskQueue
 from recalld.supervisor.protocol.summary_file import Source
 from recalld.supervisor.protocol.task import AskedTask, Result, Task, asked_id, task_id
-from recalld.supervisor.storage.clock import to_wire
 from recalld.supervisor.storage.disk import RealDisk
 from recalld.supervisor.storage.files import Files
 
@@ -138,17 +137,6 @@ def test_finish_keeps_the_first_result_of_a_task(task_queue):
     assert task_queue.read_result(task_queue.finished()[0]).text == "## 部署"
 
 
-def test_discard_removes_leftover_copies_of_the_task(task_queue):
-    task_queue.submit(task())
-    task_queue.claim()
-    data = (task_queue.running / f"{task().id}.json").read_bytes()
-    task_queue.finish(result(task()))
-    for folder in (task_queue.queue, task_queue.running):
-        (folder / f"{task().id}.json").write_bytes(data)
-    task_queue.discard(task_queue.finished()[0])
-    assert task_queue.active_groups() == {}
-
-
 def test_claim_moves_an_invalid_task_file_to_results(task_queue):
     (task_queue.queue / f"{task().id}.json").write_text("[半个任务")
     task_queue.submit(task("day-2026-01-14"))
@@ -173,33 +161,6 @@ def test_read_result_refuses_a_group_that_differs_from_the_id(task_queue):
     task_queue.finish(replace(result(task()), group="month-2020-01"))
     with pytest.raises(ValueError, match="its name is not its id"):
         task_queue.read_result(task_queue.finished()[0])
-
-
-@pytest.mark.parametrize(
-    "name",
-    [
-        ".day-2026-01-15-ea62e2400d-0.json.9-1.tmp",
-        "README.md",
-        "day-2026-01-15.json",
-        "day-2026-01-15-ea62e2400d-0.json~",
-        "x.json",
-    ],
-)
-def test_queue_ignores_files_with_other_names(task_queue, name):
-    for folder in (task_queue.queue, task_queue.running, task_queue.results):
-        (folder / name).write_text("别人的")
-    assert (task_queue.active_groups(), task_queue.finished(), task_queue.claim(), task_queue.claimed()) == ({}, [], None, {})
-
-
-def test_heartbeat_updates_the_time_of_a_running_task(task_queue):
-    import os
-
-    task_queue.submit(task())
-    task_queue.claim()
-    path = task_queue.running / f"{task().id}.json"
-    os.utime(path, (1, 1))
-    task_queue.heartbeat(task())
-    assert task_queue.claimed()[path.name] > 10**18
 
 
 def test_heartbeat_ignores_a_task_that_is_not_running(task_queue):
@@ -229,21 +190,6 @@ def waiting(tmp_path: Path) -> Iterator[None]:
 
 
 @pytest.mark.usefixtures("waiting")
-def test_claim_takes_what_somebody_waits_for_before_days_and_months(task_queue):
-    task_queue.submit(task("day-2026-01-15"))
-    task_queue.submit(asked())
-    assert [task_queue.claim(), task_queue.claim().group] == [asked(), "day-2026-01-15"]
-
-
-@pytest.mark.usefixtures("waiting")
-def test_claim_takes_nothing_else_where_told(task_queue):
-    task_queue.submit(task("day-2026-01-15"))
-    assert task_queue.claim(asked_only=True) is None
-    task_queue.submit(asked())
-    assert task_queue.claim(asked_only=True) == asked()
-
-
-@pytest.mark.usefixtures("waiting")
 def test_claim_leaves_a_task_that_is_meant_for_another_model(task_queue):
     task_queue.submit(asked(server="9c1e"))
     assert task_queue.claim("77aa") is None
@@ -265,66 +211,12 @@ def test_claim_leaves_a_task_of_a_newer_recalld_where_it_is(task_queue, name):
     assert task_queue.newer() == [one for one in [name] if one == f"{task().id}.json"]
 
 
-@pytest.mark.usefixtures("waiting")
-def test_what_somebody_waits_for_is_no_day_and_no_month(task_queue):
-    task_queue.submit(asked())
-    assert (task_queue.active_groups(), task_queue.queued_count(), task_queue.cancel_queued()) == ({}, 0, 0)
-    assert task_queue.claim() == asked()
-    assert list(task_queue.claimed()) == [f"{asked().id}.json"]
-    task_queue.finish(Result(id=asked().id, status="done", text="好", group=asked().group))
-    assert task_queue.finished() == task_queue.abandoned() == []
-    answer = task_queue.answer(asked())
-    assert answer
-    assert answer.text == "好"
-
-
 def test_abandoned_names_the_results_that_nobody_waits_for_any_more(task_queue):
     task_queue.finish(Result(id=asked().id, status="done", text="好", group=asked().group))
     assert [path.name for path in task_queue.abandoned()] == [f"{asked().id}.json"]
 
 
-@pytest.mark.parametrize("step", ["submit", "claim", "finish"])
-@pytest.mark.usefixtures("waiting")
-def test_withdraw_deletes_the_task_wherever_it_is(task_queue, step):
-    task_queue.submit(asked())
-    if step != "submit":
-        task_queue.claim()
-    if step == "finish":
-        task_queue.finish(Result(id=asked().id, status="done", text="好", group=asked().group))
-    assert task_queue.is_active(asked())
-    task_queue.withdraw(asked())
-    assert not task_queue.is_active(asked())
-
-
-@pytest.mark.usefixtures("waiting")
-def test_withdraw_leaves_no_task_that_a_worker_claims_meanwhile(task_queue, tmp_path):
-    class ClaimingDisk(RealDisk):
-        """A disk on which a worker claims what there is after each file that is deleted."""
-
-        def unlink(self, path: Path) -> None:
-            try:
-                super().unlink(path)
-            finally:
-                task_queue.claim()
-
-    task_queue.submit(asked())
-    TaskQueue(Files(ClaimingDisk()), WorkspacePaths(tmp_path)).withdraw(asked())
-    assert not task_queue.is_active(asked())
-
-
 # ── failures ─────────────────────────────────────────────────────────────────
-
-
-def test_fail_records_the_last_failure_and_clear_removes_it(task_queue):
-    task_queue.fail("day-2026-01-15", 1, NOON, NOON.replace(minute=10), "timeout")
-    task_queue.fail("day-2026-01-15", 2, NOON, NOON.replace(minute=30), "empty")
-    assert task_queue.failures() == {"day-2026-01-15": (2, NOON, NOON.replace(minute=30), "empty", "")}
-    assert (task_queue.failed / "day-2026-01-15.json").read_text() == (
-        '{"attempts": 2, "failedAt": "2026-01-31T04:00:00.000Z", "nextAt": "2026-01-31T04:30:00.000Z", "reason": "empty"}\n'
-    )
-    task_queue.clear("day-2026-01-15")
-    assert (task_queue.failures(), names(task_queue.failed)) == ({}, [])
-    task_queue.clear("day-2026-01-15")
 
 
 @pytest.mark.parametrize(
@@ -352,11 +244,3 @@ def test_failures_skips_an_unreadable_file(task_queue, data):
     (task_queue.failed / "笔记.json").write_text("{}")
     task_queue.fail("day-2026-01-14", 1, NOON, NOON, "lost")
     assert list(task_queue.failures()) == ["day-2026-01-14"]
-
-
-def test_failures_truncates_times_to_milliseconds(task_queue):
-    data = b'{"attempts": 1, "failedAt": "2026-01-31T04:00:00.123456Z", "nextAt": "2026-01-31T04:10:00.999999Z", "reason": "input"}'
-    (task_queue.failed / "day-2026-01-15.json").write_bytes(data)
-    (found,) = task_queue.failures().values()
-    assert [to_wire(time) for time in found[1:3]] == ["2026-01-31T04:00:00.123Z", "2026-01-31T04:10:00.999Z"]
-    assert [time.microsecond % 1000 for time in found[1:3]] == [0, 0]

@@ -9,8 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from recalld.supervisor.index.chunking import chunk_summary
-from recalld.supervisor.protocol.summary_file import MARKER, Source, Summary, parse_summary, render_summary, with_text
+from recalld.supervisor.protocol.summary_file import Source, Summary, parse_summary, render_summary
 from recalld.supervisor.storage.errors import NewerFormat
 
 HERE = Path("memory/summary/2026-01-15.md")
@@ -57,70 +56,6 @@ def test_parse_summary_restores_a_rendered_summary():
 # ── a person's edits ─────────────────────────────────────────────────────────
 
 
-def test_words_below_the_list_of_sources_belong_to_the_text():
-    data = render_summary(SUMMARY) + "- 我自己补一句：回滚脚本在 /srv。\n".encode()
-    found = parse(data)
-    assert (found.text, found.sources) == (f"{SUMMARY.text}\n\n- 我自己补一句：回滚脚本在 /srv。", SUMMARY.sources)
-    assert found.kept.encode() == data
-    (cut,) = chunk_summary(str(HERE), data.decode(), None, HERE)
-    assert data.decode().split("\n")[cut.passage.end - 1] == "- 我自己补一句：回滚脚本在 /srv。"
-
-
-def test_parse_summary_returns_empty_kept_text_for_an_unedited_file():
-    assert parse(render_summary(SUMMARY)).kept == ""
-
-
-@pytest.mark.parametrize(
-    "edit",
-    [
-        ("30 秒", "45 秒"),
-        ("## 部署", "## 部署（已确认）"),
-        ("\n<!-- recalld: made from -->", "\n我加的一行\n\n<!-- recalld: made from -->"),
-    ],
-)
-def test_render_summary_keeps_edited_bytes_as_an_exact_prefix(edit):
-    edited = render_summary(SUMMARY).decode().replace(*edit).encode()
-    found = parse(edited)
-    newer = render_summary(replace(SUMMARY, text="## 新", sources=(TWO,), kept=found.kept))
-    assert newer.startswith(edited)
-    assert newer[len(edited) :].startswith(f"{MARKER}\n---\nrecalld: 1\n".encode())
-
-
-def test_parse_summary_reads_a_file_without_header_as_edited_text():
-    mine = "# 一月十五\n我自己写的，没有换行结尾".encode()
-    found = parse(mine)
-    assert (found.sources, found.provider, found.text) == ((), "", mine.decode())
-    assert render_summary(replace(SUMMARY, kept=found.kept)).startswith(mine + b"\n" + MARKER.encode())
-
-
-def test_render_summary_keeps_fields_that_a_user_added_to_the_header():
-    edited = render_summary(SUMMARY).replace(b"provider:", "tags: 家\nprovider:".encode())
-    newer = render_summary(replace(SUMMARY, text="## 新", kept=parse(edited).kept))
-    assert newer.startswith(edited)
-
-
-def test_with_text_keeps_the_head_as_a_person_has_it():
-    head = render_summary(SUMMARY).decode().replace("\n---\n", "\ntags:\n  - 部署 # 我的\n---\n", 1)
-    edited = with_text(head.encode(), "超时是 20 秒。", HERE)
-    assert edited.decode().split("\n---\n")[0] == head.split("\n---\n")[0]
-    assert (parse(edited).text, parse(edited).sources, parse(edited).zone) == ("超时是 20 秒。", (ONE,), "Asia/Shanghai")
-
-
-def test_render_summary_keeps_bytes_in_another_encoding():
-    mine = "我用记事本写的".encode("gb18030") + b"\n\xff\x00\r\n"
-    newer = render_summary(replace(SUMMARY, kept=parse(mine).kept))
-    assert newer.startswith(mine)
-    assert parse(newer).kept.encode("utf-8", "surrogateescape") == mine
-
-
-def test_parse_summary_joins_sources_and_takes_other_fields_from_the_last():
-    edited = render_summary(SUMMARY).replace("30 秒".encode(), "45 秒".encode())
-    newer = render_summary(replace(SUMMARY, text="## 新", sources=(TWO,), kept=parse(edited).kept, provider="另一个"))
-    found = parse(newer)
-    assert found.sources == (ONE, TWO)
-    assert (found.text, found.provider) == ("## 新", "另一个")
-
-
 def test_parse_summary_drops_sources_of_an_edited_extract_under_model_text():
     edited = render_summary(replace(SUMMARY, extract=True)).replace("30 秒".encode(), "45 秒".encode())
     newer = replace(SUMMARY, text="## 新", sources=(TWO,), kept=parse(edited).kept)
@@ -132,25 +67,6 @@ def test_parse_summary_uses_the_newer_digest_of_a_changed_source():
     edited = render_summary(SUMMARY).replace("30 秒".encode(), "45 秒".encode())
     changed = replace(ONE, digest="ffffffffffffffff")
     assert parse(render_summary(replace(SUMMARY, sources=(changed,), kept=parse(edited).kept))).sources == (changed,)
-
-
-def test_render_summary_replaces_generated_text_below_an_edit():
-    edited = render_summary(SUMMARY).replace("30 秒".encode(), "45 秒".encode())
-    first = render_summary(replace(SUMMARY, text="## 甲", kept=parse(edited).kept))
-    second = render_summary(replace(SUMMARY, text="## 乙", kept=parse(first).kept))
-    assert second.startswith(edited)
-    assert second.count(MARKER.encode()) == 1
-    assert "甲".encode() not in second
-
-
-def test_render_summary_keeps_an_edit_below_the_marker():
-    edited = render_summary(SUMMARY).replace("30 秒".encode(), "45 秒".encode())
-    again = render_summary(replace(SUMMARY, text="## 甲", kept=parse(edited).kept)).replace(
-        "## 甲".encode(), "## 我的甲".encode()
-    )
-    third = render_summary(replace(SUMMARY, text="## 乙", kept=parse(again).kept))
-    assert third.startswith(again)
-    assert third.count(MARKER.encode()) == 2
 
 
 def test_parse_summary_refuses_a_newer_format():

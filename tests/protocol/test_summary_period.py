@@ -60,22 +60,6 @@ def test_summary_period_turns_december_monthly_at_local_february_1(zone_name):
         assert summary_period(day, after) == Period("2025-12")
 
 
-@pytest.mark.parametrize("zone_name", ZONES)
-def test_summary_period_counts_calendar_days_not_hours(zone_name):
-    """The 120th hour changes nothing; midnight does, even in a week in which the clocks are changed."""
-    zone = ZoneInfo(zone_name)
-    for changed in (date(2026, 3, 8), date(2026, 4, 5), date(2026, 10, 4), date(2026, 11, 1)):
-        late = datetime(changed.year, changed.month, changed.day, 23, 59, tzinfo=zone)
-        written = local_day(late.astimezone(UTC), zone)
-        assert summary_period(written, written + timedelta(days=5)) is None
-        assert summary_period(written, written + timedelta(days=6)) == Period(written.isoformat())
-
-
-def test_summary_period_uses_the_given_number_of_recent_days():
-    assert summary_period(date(2026, 1, 30), JAN_31, recent_days=0) == Period("2026-01-30")
-    assert summary_period(date(2025, 11, 1), JAN_31, recent_days=100) is None
-
-
 @given(DAYS, DAYS, st.integers(0, 400))
 def test_summary_period_never_gets_finer_as_time_passes(day, today, later):
     rank = {None: 0, "day": 1, "month": 2}

@@ -38,15 +38,6 @@ S You are Claude Code, Anthropic's official CLI for Claude.\\nAnalyze if this me
 S Generate a concise, sentence-case title (3-7 words) that captures the main topic or goal of this coding session.
 [SUGGESTION MODE: Suggest what the user might naturally type next into Claude Code.]
 """
-#: What people say, and what a client asks for them.
-FOR_A_PERSON = """
-### Task:\\nRespond to the user query using the provided context, incorporating inline citations …\\n<context>\\n…</context>\\n早
-给这段对话起个标题。
-Generate a title for my talk about tides.
-Summarize the discussion briefly.
-You are a title generator? Then name my boat.
-总结一下今天的会议
-"""
 
 
 def is_for_itself(question: str, system: str = "", skip: tuple[str, ...] = (), **more: object) -> bool:
@@ -65,11 +56,6 @@ def test_auxiliary_request_of_a_client_is_known(prompt):
     assert is_for_itself("user: 早", prompt[2:]) if prompt.startswith("S ") else is_for_itself(prompt, "简短")
 
 
-@pytest.mark.parametrize("prompt", lines(FOR_A_PERSON))
-def test_auxiliary_request_is_none_that_a_person_makes(prompt):
-    assert not is_for_itself(prompt, "You are a helpful assistant.")
-
-
 @pytest.mark.parametrize(("patterns", "mark"), [(IN_MESSAGE, ""), (IN_SYSTEM, "S ")])
 def test_auxiliary_patterns_each_have_a_prompt(patterns, mark):
     prompts = [one.removeprefix("S ") for one in lines(FOR_ITSELF) if one.startswith("S ") == bool(mark)]
@@ -79,8 +65,3 @@ def test_auxiliary_patterns_each_have_a_prompt(patterns, mark):
 def test_request_for_one_token_is_no_persons():
     assert is_for_itself("quota", max_tokens=1)
     assert not is_for_itself("quota", max_tokens=2)
-
-
-def test_skip_adds_patterns_for_the_question_and_the_system_prompt():
-    assert is_for_itself("起个标题：部署", skip=("^起个标题",))
-    assert is_for_itself("早", "Nur der Titel.", skip=("Titel",))

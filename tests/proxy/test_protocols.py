@@ -68,17 +68,6 @@ def test_messages_have_memory_behind_the_system_prompt(system, after):
     assert made("messages", body, "system") == {**body, "system": after}
 
 
-def test_messages_have_memory_before_a_persons_words_and_not_at_a_result():
-    said = [
-        {"role": "user", "content": [text("<system-reminder>今天周五</system-reminder>"), text("能吃吗？")]},
-        {"role": "assistant", "content": [{"type": "tool_use", "id": "t1", "name": "f", "input": {}}]},
-        {"role": "user", "content": [RESULT, text("<system-reminder>…</system-reminder>")]},
-    ]
-    sent = made("messages", {"messages": said})["messages"]
-    assert sent[0]["content"][1] == text(f"{SHOWN}\n\n能吃吗？")
-    assert sent[1:] == said[1:]
-
-
 def test_messages_are_kept_with_the_session_that_the_client_names(proxied: Proxied):
     proxied.play(message_stream("花生", "。"))
     body = {"messages": [{"role": "user", "content": "我对什么过敏？"}], "metadata": {"user_id": "u-1"}, "max_tokens": 9}

@@ -118,30 +118,7 @@ def test_path_that_leaves_the_upstream_is_404(proxied: Proxied, path):
     assert not proxied.model.got
 
 
-def test_headers_that_connection_names_are_passed_on_by_neither_side(proxied: Proxied):
-    hop = (("Connection", "X-Hop"), ("connection", "keep-alive, x-Second"), ("X-Hop", "1"), ("X-Second", "2"), ("X-End", "3"))
-    proxied.play(chat("好。")._replace(headers=(*chat().headers, *hop)))
-    answer = proxied.ask(QUESTION, **{"Connection": "X-Mine, Keep-Alive", "X-Mine": "1", "X-End": "2"})
-    got = proxied.model.got[0].headers
-    assert ("x-mine" in got, got["x-end"], "x-mine" in got.get("connection", "")) == (False, "2", False)
-    assert ({"x-hop", "x-second"} & {*answer.headers}, answer.headers["x-end"]) == (set(), "3")
-
-
 # ── what is kept ─────────────────────────────────────────────────────────────
-
-
-def test_question_and_answer_are_kept_in_the_session_once(proxied: Proxied):
-    proxied.ask(QUESTION, session="旅行")
-    proxied.play(chat("周五。"))
-    proxied.ask(QUESTION, "好。", "部署在哪天？", session="旅行")
-    kept = proxied.history(4)
-    assert [(one["role"], one["text"]) for one in kept] == [
-        ("user", QUESTION),
-        ("assistant", "好。"),
-        ("user", "部署在哪天？"),
-        ("assistant", "周五。"),
-    ]
-    assert {(one["session"], one["channel"]) for one in kept} == {("旅行", "proxy")}
 
 
 def test_turn_is_kept_once_and_other_words_at_its_place_are_revisions(proxied: Proxied):
@@ -189,23 +166,6 @@ def test_answer_that_breaks_off_is_not_kept_and_the_client_sees_it(proxied: Prox
     proxied.play(chat("周五。"))
     proxied.ask("部署在哪天？")
     assert proxied.kept(3) == [("user", QUESTION), ("user", "部署在哪天？"), ("assistant", "周五。")]
-
-
-@pytest.mark.parametrize("value", ["no", "NO", "false"])
-def test_request_that_says_so_is_neither_kept_nor_given_memory(proxied: Proxied, value):
-    proxied.ask(QUESTION, **{"X-Recalld-Record": value})
-    proxied.ask("部署在哪天？")
-    assert proxied.kept(2) == [("user", "部署在哪天？"), ("assistant", "好。")]
-    assert "<memory>" not in proxied.model.got[0].body.decode()
-
-
-def test_title_that_a_client_asks_for_passes_as_it_came_and_is_not_kept(proxied: Proxied):
-    task = "### Task:\nGenerate a concise title summarizing the chat history.\n<chat_history>\nUSER: 我对什么过敏？\n</chat_history>"
-    body = json.dumps({"messages": [{"role": "user", "content": task}], "stream": False}).encode()
-    proxied.post("/v1/chat/completions", body)
-    assert proxied.model.got[0].body == body
-    proxied.ask(QUESTION)
-    assert proxied.kept(2) == [("user", QUESTION), ("assistant", "好。")]
 
 
 def test_words_of_the_client_itself_and_private_ones_are_not_kept(proxied: Proxied):
@@ -317,13 +277,6 @@ def test_forty_questions_at_once_all_get_memory(proxied: Proxied):
         list(threads.map(lambda n: proxied.ask(f"我对花生过敏吗？第 {n} 次问", session=f"s{n}").raise_for_status(), range(40)))
     assert sum("点外卖要备注" in str(got.json["messages"]) for got in proxied.model.got) == 40
     assert not proxied.faults
-
-
-def test_memory_that_takes_too_long_does_not_hold_the_turn(proxied: Proxied):
-    proxied.configure("[recall]\ntimeout_ms = 10\n")
-    with proxied.service.world.ws.files.lock(proxied.service.world.paths.history_lock):
-        assert proxied.ask(QUESTION).status_code == 200
-    assert proxied.kept(2) == [("user", QUESTION), ("assistant", "好。")]
 
 
 def test_disk_that_is_full_does_not_fail_the_turn_and_is_told(proxied: Proxied):

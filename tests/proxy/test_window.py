@@ -61,22 +61,6 @@ def test_memory_gives_way_before_anything_is_cut():
     assert room(full, Window(8192, 2560)).memory < 2560
 
 
-def test_turns_are_cut_whole_and_the_system_prompt_stays():
-    talk = talk_of(turns(300))
-    space = room(talk, Window(8192, 2560))
-    left = sent(talk, space)
-    assert [one["role"] for one in left[:3]] == ["system", "user", "assistant"]
-    assert len([one for one in left if one["role"] == "tool"]) == len([one for one in left if one.get("tool_calls")])
-    assert size(left) + space.memory <= 8192 * 3 // 4
-    assert left[-1] == {"role": "user", "content": "最后的问题？"}
-
-
-def test_turns_leave_eight_at_once_so_that_the_beginning_stays():
-    begins = [room(talk_of(turns(count)), Window(8192, 2560)).begin for count in range(200, 232)]
-    assert begins == sorted(begins)
-    assert {begin - begins[0] for begin in begins} == {0, 32, 64, 96, 128}  # messages of eight turns
-
-
 def test_last_turns_and_the_questions_own_stay_however_large():
     messages = turns(10, words=2000)
     talk = talk_of(messages)

@@ -17,8 +17,3 @@ from recalld.supervisor.query.unknown_words import joined_words
 )
 def test_joined_words_has_what_two_words_of_a_question_make(text, word):
     assert word in joined_words(text)
-
-
-@pytest.mark.parametrize("text", ["the hair. Cut it", "in on up", "set the table"])
-def test_joined_words_stays_within_a_clause(text):
-    assert not {"haircut", "inon", "onup"} & joined_words(text).keys()

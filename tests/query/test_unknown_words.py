@@ -6,7 +6,6 @@ from datetime import date
 
 import pytest
 
-from recalld.supervisor.index.ranking import gate_of
 from recalld.supervisor.query.parse import parse_query
 from recalld.supervisor.query.unknown_words import known_words
 from recalld.supervisor.text.tokenizer import tokens
@@ -52,12 +51,6 @@ def test_known_words_keeps_a_word_that_is_no_typo(question, memory):
     assert known(question, memory) == parse_query(question, TODAY)
 
 
-def test_known_words_adds_the_characters_of_an_unknown_chinese_word():
-    query = known("什么时候拔牙？", "智齿要拔")
-    assert query.words["拔"] == 0.5
-    assert known("什么时候拔牙？", "拔牙在周二").words == parse_query("什么时候拔牙？", TODAY).words
-
-
 @pytest.mark.parametrize(
     ("typed", "meant", "memory"),
     [
@@ -83,10 +76,3 @@ def test_known_words_reads_two_characters_as_a_word_that_sounds_so(typed, meant,
 )
 def test_known_words_reads_no_other_characters_by_their_sound(question, memory):
     assert known(question, memory).words.keys() <= {*tokens(question), "体检"}
-
-
-@pytest.mark.parametrize(("typed", "word"), [("teh", "teh"), ("wehn", "wehn")])
-def test_known_words_ask_nothing_by_a_stop_word_with_two_letters_changed(typed, word):
-    query = known(f"{typed} key of the allotment", "the allotment key is under the mat")
-    assert word in query.respelled
-    assert gate_of(query, lambda token: token in {"key", "allot"}).worth[word] == 0.0

@@ -6,8 +6,7 @@ from datetime import date
 
 import pytest
 
-from recalld.supervisor.query.parse import LIGHT_VERBS, parse_query, weighed
-from recalld.supervisor.query.related_words import with_related_words
+from recalld.supervisor.query.parse import parse_query, weighed
 
 
 @pytest.mark.parametrize(
@@ -17,8 +16,3 @@ from recalld.supervisor.query.related_words import with_related_words
 def test_light_verb_weighs_less_than_an_everyday_word(question, light, everyday, rare):
     found = weighed(parse_query(question, date(2026, 1, 31)))
     assert found[light] == 0.2 < 0.5 <= found[everyday] < found[rare]
-
-
-def test_light_verb_is_no_related_word_of_another():
-    query = with_related_words(parse_query("who picks Jonah up", date(2026, 1, 31)), lambda word: 1)
-    assert not LIGHT_VERBS & query.words.keys()

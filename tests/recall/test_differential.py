@@ -9,7 +9,6 @@ from __future__ import annotations
 import math
 import random
 from datetime import date, timedelta
-from statistics import mean
 
 import pytest
 from rank_bm25 import BM25Okapi
@@ -17,7 +16,7 @@ from rank_bm25 import BM25Okapi
 from recalld.supervisor.index import documents, ranking, view
 from recalld.supervisor.index.documents import CONTEXT_WIDTHS
 from recalld.supervisor.query import parse, related_words
-from recalld.supervisor.query.parse import Query, parse_query
+from recalld.supervisor.query.parse import Query
 from recalld.supervisor.text.tokenizer import tokens
 from tests.world import WITHOUT_MODEL, World, at
 
@@ -112,38 +111,3 @@ def test_index_search_equals_rank_bm25_on_a_fresh_index(talk):
         assert [score for _, score in ours] == pytest.approx(best, abs=1e-3)
         assert [theirs[message] for message, _ in ours] == pytest.approx(best, abs=1e-3)
     assert answered >= 50
-
-
-def test_index_search_stays_close_to_rank_bm25_after_changes(talk):
-    world, days, questions = talk
-    rng = random.Random(1)
-    for day in rng.sample(sorted(days), 12):
-        if rng.random() < 0.5:
-            del days[day]
-            (world.root / f"memory/{day}-talk.md").unlink()
-        else:
-            days[day] = list(dict.fromkeys(_said(rng) for _ in range(A_DAY)))
-            _write(world, day, days[day])
-        world.refresh()
-    bare = Bare(days)
-    shares, firsts = [], []
-    for query in questions:
-        theirs = bare.scores(query.words)
-        ours = [message for message, _ in _ours(world, query)]
-        best = sorted((message for message in theirs if theirs[message] > 0), key=lambda message: -theirs[message])[:TOP]
-        assert all(message in theirs for message in ours)  # nothing that is gone, nothing that was said otherwise
-        if best and ours:
-            shares.append(mean(message in ours[: TOP + 2] for message in best))
-            firsts.append(theirs[ours[0]] / theirs[best[0]])
-    assert mean(shares) >= 0.95
-    assert min(firsts) >= 0.85
-    assert mean(firsts) >= 0.99
-
-
-def test_index_search_scores_a_real_question_like_rank_bm25(talk):
-    world, days, _ = talk
-    query = parse_query("那台洗衣机的报销 report 和 docker token 呢", date(2026, 1, 31))
-    theirs = Bare(days).scores(query.words)
-    ours = _ours(world, query)
-    assert ours
-    assert [score for _, score in ours[:TOP]] == pytest.approx(sorted(theirs.values(), reverse=True)[:TOP], abs=1e-3)

@@ -62,28 +62,10 @@ def test_search_finds_what_was_said_of_a_day_and_nothing_else(memory, question, 
     assert found(memory, question) == answers
 
 
-def test_search_for_a_day_that_was_finds_what_was_said_on_it(memory):
-    assert found(memory, "2026-11-20") == {SAID[4][1]}
-
-
 def test_inject_shows_what_is_due_as_it_was_said_and_todays_day(memory):
     block = memory.inject("what's due today?").memory
     assert "(Today is Wednesday, 25 November 2026; a dated line may no longer be true.)\n" in block
     assert "(Tuesday, 24 November 2026) user: tomorrow: physio at ten" in block
-
-
-@pytest.mark.parametrize("is_filed", [False, True])
-def test_search_finds_what_was_said_of_a_day_in_a_group(tmp_path, is_filed):
-    world = World(tmp_path, NOW, f"{WITHOUT_MODEL}[recall]\ntimeout_ms = 60000\n")
-    said = message("g1", "2026-11-24T09:00", "明天（周三）俱乐部交会费", "user") | {"session": "s1", "chat": "group"}
-    world.append(said, message("m1", "2026-11-24T10:00", "tomorrow: physio", "user"))
-    if is_filed:
-        world.settle()
-        world.refresh()
-    memory = Memory(world.ws, clock=world.clock)
-    block = memory.inject("今天要交什么", session="s1", chat="group").memory
-    assert "明天（周三）俱乐部交会费" in block
-    assert "physio" not in block
 
 
 CHANGED = {
@@ -119,9 +101,3 @@ def changed(tmp_path, request):
         return Memory(world.ws, clock=world.clock)
 
     return made
-
-
-@pytest.mark.parametrize("language", ["en", "zh"])
-@pytest.mark.parametrize("question", ["whats on sunday", "周日有什么安排"])
-def test_search_for_a_day_finds_what_was_moved_there_alone(changed, question, language):
-    assert found(changed(language), question) == {CHANGED[language][3][1]}

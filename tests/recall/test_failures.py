@@ -9,16 +9,14 @@ import random
 import re
 import shutil
 import weakref
-from datetime import timedelta
 
 import pytest
 
 from recalld.supervisor.events import EVENTS
 from recalld.supervisor.index.engine import Engine
-from recalld.supervisor.index.literal import search_files
-from recalld.supervisor.storage.clock import NEVER, Deadline, within
+from recalld.supervisor.storage.clock import Deadline, within
 from recalld.supervisor.storage.disk import RealDisk
-from tests.world import WITHOUT_MODEL, FaultyDisk, message, talk
+from tests.world import WITHOUT_MODEL, FaultyDisk, message
 
 #: A recall that hangs fails; that it keeps its deadline is shown below by a cranked clock.
 #: What the event says of an error that no code expects.
@@ -253,23 +251,6 @@ def test_refresh_skips_and_reports_a_note_of_fifty_megabytes(filled):
     assert event["file"] == "memory/heap.md"
 
 
-def test_literal_search_skips_a_large_note_that_the_index_still_finds(filled):
-    text = "".join(f"- 第 {n} 行，讲的是 zzq{n:06d}{'…' * 100}\n" for n in range(4_000))
-    assert len(text.encode()) > 1_000_000
-    filled.note("book.md", text)
-    filled.note("small.md", "讲的是 zzq-unseen-part。\n")
-    filled.refresh()
-    assert next(hit.unit.start for hit in asks(filled, "zzq000777").hits) == 778
-    assert [hit.unit.path for hit in asks(filled, "zzq-unse").hits] == ["memory/small.md"]
-
-
-def test_literal_search_finds_no_word_within_the_bytes_of_a_file(filled):
-    filled.note("picture.md", f"图片：{'iVBORw0KGgoAAAANSUhEUgAA' * 8}zzqErik{'AAAQAAAAEACAIAAADTED8x' * 8}\n")
-    filled.note("small.md", "zzqErik-1 来过\n")
-    filled.refresh()
-    assert [hit.unit.path for hit in asks(filled, "qErik").hits] == ["memory/small.md"]
-
-
 def test_refresh_skips_a_file_that_changes_at_every_read(filled):
     class Restless(RealDisk):
         """A disk on which one file is another at every look."""
@@ -289,14 +270,6 @@ def test_refresh_skips_a_file_that_changes_at_every_read(filled):
     filled.refresh()
     assert asks(filled).hits
     assert filled.events.of("file_unread") == [{"files": 1, "file": "memory/log.md", "why": "Busy"}]
-
-
-def test_recall_cites_a_changed_file_as_it_is_now(filled):
-    (path,) = (filled.root / "memory").glob("2026-01-30-*.md")
-    path.write_text(path.read_text(encoding="utf-8").replace("点外卖要备注", "只吃开心果"), encoding="utf-8")
-    assert "只吃开心果" in str(asks(filled).hits)
-    path.unlink()
-    assert "只吃开心果" not in str(asks(filled).hits)
 
 
 # ── time ─────────────────────────────────────────────────────────────────────
@@ -339,20 +312,6 @@ def test_overlay_stops_at_the_deadline_and_continues_at_the_next(filled):
     assert len(asks(filled, "电钢琴").hits) == 20
 
 
-def test_literal_search_stops_at_the_deadline_with_the_newest_files(filled, monkeypatch):
-    monkeypatch.setenv("PATH", "")  # no ripgrep
-    many(filled, 3000)
-    filled.refresh()
-    records = filled.ws.index.records()
-
-    def look(deadline, part):
-        return search_files(filled.files, filled.paths, records, [part], 20, filled.ws.zone, deadline)
-
-    assert [hit.unit.path for hit in look(Deadline(50.5, Cranked(1.0)), "qx2960")] == ["memory/idea-2960.md"]
-    assert look(Deadline(20.5, Cranked(1.0)), "qx2960") == []
-    assert len(look(within(60), "qx29")) == 20
-
-
 def test_recall_reports_a_literal_search_that_ran_out_of_time(filled, monkeypatch):
     monkeypatch.setenv("PATH", "")
     many(filled, 200)
@@ -381,50 +340,8 @@ def test_recall_reports_a_lasting_fault_once_until_it_is_over(filled):
     assert len(filled.events.of("recall_failed")) == 2
 
 
-@pytest.mark.parametrize(
-    ("question", "messages"),
-    [
-        ("\ud800花生", {"1", "2"}),
-        ("\u202e生花", {"1", "2"}),
-        ("花生" + "！" * 20_000, {"1", "2"}),
-        ("花" * 20_000, set()),
-        ("a" * 100_000, set()),
-        ("\x00", set()),
-        ("(((", set()),
-        ("-e --files /etc", set()),
-        ("“”…", set()),
-    ],
-)
-def test_recall_answers_odd_questions(filled, question, messages):
-    assert {hit.unit.message for hit in filled.search(question).hits} == messages
-    assert filled.events.of("recall_failed") == []
-
-
-@pytest.mark.parametrize("fault", [RuntimeError("花生过敏"), OSError(errno.EIO, "花生"), KeyError("花生"), RecursionError()])
-def test_recall_returns_nothing_and_reports_no_text_on_internal_errors(filled, fault):
-    def fail(*_args, **_named):
-        raise fault
-
-    filled.ws.index.search = fail
-    filled.ws.index.records = fail
-    found = asks(filled, "kx7-cert-de")
-    assert (found.hits, found.how) == ((), "failed")
-    (event,) = filled.events.of("recall_failed")
-    assert (UNEXPECTED in event["why"]) == (not isinstance(fault, OSError))
-
-
 def test_events_include_the_failures_of_recall():
     assert {"recall_failed", "file_unread", "index_damaged", "backend_failed", "backend_back"} <= set(EVENTS)
-
-
-def test_recall_without_an_index_prefers_the_newest_day(filled):
-    filled.write([one for n in range(1, 25) for one in talk(f"2026-01-{n:02d}T09:00", 30, timedelta(minutes=1))])
-    filled.settle()
-    shutil.rmtree(index_of(filled))
-    filled.reopen()
-    found = asks(filled, "nginx 的配置", NEVER)
-    assert found.hits
-    assert found.hits[0].unit.day == max(hit.unit.day for hit in found.hits if hit.unit.day)
 
 
 @pytest.mark.parametrize(

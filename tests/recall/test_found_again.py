@@ -6,7 +6,7 @@ import shutil
 
 import pytest
 
-from tests.world import at, message
+from tests.world import message
 
 SAID = [
     message("1", "2026-01-30T09:00", "我对花生过敏，点外卖要备注。"),
@@ -72,37 +72,6 @@ def test_recall_finds_what_is_said_of_a_name_that_an_answer_gives(world, questio
     assert what in block
 
 
-@pytest.mark.parametrize(
-    ("said", "other", "question"),
-    [
-        (
-            "莉莉生了，是女儿，六斤二两。",
-            ("台阶的水泥开裂了。", "水泥裂缝先清灰再灌浆。", "水泥要几天才干？"),
-            "它是男孩还是女孩",
-        ),
-        (
-            "Dana sold the sofa for 240 euros.",
-            ("The boiler is loud again.", "Bleed the boiler first.", "Which boiler valve?"),
-            "how much was it",
-        ),
-    ],
-)
-def test_question_takes_no_words_of_a_talk_that_a_pause_has_ended(world, said, other, question):
-    world.add(message("old", "2026-01-27T09:00", said))
-    world.add(*(message(f"t{n}", f"2026-01-27T20:0{n}", text) for n, text in enumerate(other)))
-    world.clock.now = at("2026-01-27T20:10")
-    assert set(world.search(question, world.read_input(question).before).terms) & {"水泥", "boiler"}
-    world.clock.now = at("2026-01-28T09:10")
-    assert not set(world.search(question, world.read_input(question).before).terms) & {"水泥", "boiler"}
-
-
-@pytest.mark.parametrize("question", ["量子色动力学", "zxqwv plugh", "？！", "", "好的", "the of and"])
-def test_memory_block_is_empty_when_nothing_answers_the_question(filled, question):
-    found = filled.search(question)
-    assert found.hits == ()
-    assert filled.inject(question, found).memory == ""
-
-
 @pytest.mark.feature("001.7")
 def test_refresh_adds_a_saved_file_and_drops_a_deleted_one(filled):
     note = filled.root / "memory/2026-01-29-idea.md"
@@ -125,23 +94,3 @@ def test_refresh_rebuilds_a_deleted_or_damaged_index(filled):
     filled.reopen(filled.toml)
     filled.refresh()
     assert filled.search("花生").hits
-
-
-def test_context_keeps_memory_and_history_within_their_budgets(filled):
-    question = "我对什么过敏？"
-    asked = filled.read_input(question)
-    turn = filled.context(asked, filled.search(question, asked.before))
-    assert turn.messages[-1]["content"].endswith(question)
-    assert turn.memory_tokens <= filled.ws.config.recall.memory_tokens
-    assert turn.history_tokens <= filled.ws.config.context.history_tokens
-
-
-def test_search_finds_no_thinking_in_tags_and_no_name_tells_it(world):
-    thought = "<think>\n用户问 capybara 的事，先想想。\n</think>\n貘在动物园的西门。"
-    world.write([message("1", "2026-01-28T09:00", "动物园有什么？"), message("2", "2026-01-28T09:01", thought, "assistant")])
-    world.settle()
-    world.refresh()
-    assert world.found_paths("capybara") == []
-    assert world.found_paths("貘 西门")
-    assert thought in world.archived_texts()
-    assert not any("capybara" in name for name in world.dated_files())

@@ -184,25 +184,6 @@ def test_the_model_is_given_back_when_nobody_has_asked_for_long(ready, monkeypat
 # ── how vectors are made ─────────────────────────────────────────────────────
 
 
-def test_vectors_of_the_newest_files_are_made_first(ready):
-    shutil.rmtree(ready.root / ".recalld/vectors")
-    for day in ("2026-01-30", "2026-01-31"):
-        ready.note(f"{day}-note.md", f"{day} 去了超市。\n")
-    ready.refresh()
-    supervise(ready)
-    groups = ready.ws.meaning._lacking(ready.ws.index, ready.ws.zone, lambda: ())
-    firsts = [next(iter(texts)).text for _, texts in groups]
-    assert firsts == ["2026-01-31 去了超市。", "2026-01-30 去了超市。", CAR]
-
-
-def test_each_text_is_made_once(ready):
-    supervise(ready)
-    before = vectors(ready)
-    assert make_vectors(ready.ws, ready.clock) == (1, "")
-    assert vectors(ready) == before
-    assert make_vectors(ready.ws, ready.clock) == (0, "")
-
-
 def test_a_deadline_ends_the_making_and_the_next_call_goes_on(ready):
     shutil.rmtree(ready.root / ".recalld/vectors")
     supervise(ready)
@@ -210,13 +191,6 @@ def test_a_deadline_ends_the_making_and_the_next_call_goes_on(ready):
     assert by_meaning(ready.search(OTHER_WORDS)) == []
     make_vectors(ready.ws, ready.clock)
     assert CAR in texts(ready.search(OTHER_WORDS))
-
-
-def test_vectors_that_are_deleted_are_made_again_by_the_same_process(ready):
-    shutil.rmtree(ready.root / ".recalld/vectors")
-    assert all("meaning" not in hit.because for hit in ready.search(OTHER_WORDS).hits)
-    make_vectors(ready.ws, ready.clock)
-    assert "meaning" in ready.search(OTHER_WORDS).hits[0].because
 
 
 def test_the_maker_rests_three_times_as_long_as_it_works(ready, monkeypatch):

@@ -67,13 +67,6 @@ def test_recall_ranks_nearly_every_note_first(world):
     assert sum(first) >= 0.85 * len(NOTES)
 
 
-@pytest.mark.parametrize("question", RUBBISH, ids=lambda question: question[:20].encode("unicode_escape").decode())
-def test_memory_block_is_empty_for_rubbish(world, question):
-    found = world.search(question)
-    assert found.hits == ()
-    assert world.inject(question, found).memory == ""
-
-
 @pytest.mark.parametrize("question", NOTHING)
 def test_memory_block_is_short_for_what_was_never_noted(world, question):
     found = world.search(question)

@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-import json
-import subprocess
-import sys
 from datetime import timedelta
 
 import pytest
 
-from recalld.supervisor.index.documents import MOST_CHARS
 from recalld.supervisor.interfaces.api import Memory
 from recalld.supervisor.storage.clock import Deadline
-from recalld.supervisor.storage.errors import NotFound
 from tests.world import WITHOUT_MODEL, World, at, message, without
 
 NOW = at("2026-01-28T12:00")
@@ -104,11 +99,6 @@ def test_search_finds_what_another_program_has_just_lost(world):
     assert memory_of(world).search(ASKED)[0].unit.text == FACT
 
 
-def test_search_finds_what_waits_in_the_drop_box(world):
-    world.drop("a.json", {"role": "user", "text": FACT})
-    assert memory_of(world).search(ASKED)[0].unit.text == FACT
-
-
 @pytest.mark.parametrize("damage", [b"", b"[{", b"{}"])
 def test_search_finds_what_the_journal_has_of_a_damaged_history(world, damage):
     world.append({"role": "user", "text": FACT})
@@ -137,18 +127,6 @@ def test_search_says_which_file_of_new_messages_it_could_not_read(world, name, d
     assert memory.find(ASKED).unsearched == ""
 
 
-def test_search_finds_a_message_without_an_id_and_cites_the_one_it_gets(world):
-    world.write(without([message("x", "2026-01-28T09:00", FACT)], "id"))
-    path = memory_of(world).search(ASKED)[0].unit.path
-    world.intake()
-    assert path == f"history.json#{world.ids()[0]}"
-
-
-def test_search_finds_an_identifier_only_by_its_part(world):
-    world.append({"role": "user", "text": "The ticket was RFX99812-beta."})
-    assert memory_of(world).search("X9981")[0].unit.path == f"history.json#{world.ids()[0]}"
-
-
 def test_inject_takes_no_question_in_history_for_its_answer(world):
     world.append({"role": "user", "text": FACT})
     world.append({"role": "user", "text": ASKED})
@@ -165,18 +143,6 @@ def test_inject_leaves_out_what_the_client_knows(world):
     assert FACT in memory_of(world).inject(ASKED, known=["another"]).memory
     replayed = memory_of(world).replay(turn.id)
     assert (replayed.receipt.known, replayed.difference) == ((identity,), ())
-
-
-def test_context_shows_a_message_of_its_history_only_there(world):
-    world.append({"role": "user", "text": FACT})
-    turn = memory_of(world).context(ASKED)
-    assert not turn.memory
-    assert sum(FACT in one["content"] for one in turn.messages) == 1
-    world.append(*({**one, "text": f"{n}: {one['text']}"} for n, one in enumerate(exchanges(15))))
-    world.clock.forward(seconds=1)
-    turn = memory_of(world).context(ASKED)
-    assert FACT in turn.memory
-    assert sum(FACT in one["content"] for one in turn.messages) == 1
 
 
 def test_inject_shows_a_group_only_its_own_unfiled_messages(world):
@@ -200,18 +166,6 @@ def test_unfiled_secrets_are_shown_only_to_who_asks(world):
     assert "plum-orchid-77" not in block
 
 
-def test_get_reads_an_unfiled_message_and_the_same_once_it_is_filed(world):
-    (identity,) = world.append({"role": "user", "text": f"{FACT}\nsecond line"})
-    memory = memory_of(world)
-    for step in (lambda: None, world.settle):
-        step()
-        found = memory.get(f"history.json#{identity}")
-        assert (found.text, found.start, found.end, found.total) == (f"{FACT}\nsecond line", 1, 2, 2)
-    assert memory.get(f"history.json#{identity}", 2, 1).text == "second line"
-    with pytest.raises(NotFound):
-        memory.get("history.json#nobody")
-
-
 @pytest.mark.parametrize("identity", ["a]b", "1 2", "x\x1fy\nz", "编号", "100%41", "\ud83d", "a#L4"])
 def test_citation_of_any_id_is_one_tag_and_can_be_read(world, identity):
     world.write([message(identity, "2026-01-28T09:00", FACT)])
@@ -227,19 +181,6 @@ def test_citation_of_history_is_not_forged_by_a_stored_text(world):
     assert r"the cabin \[history.json#a] belongs" in memory_of(world).inject("whose is the cabin?").memory
 
 
-def test_neighbours_of_one_time_are_those_of_history_before_filing_too(world):
-    said = ["栅栏坏了。", *(f"第{n}张收据 receipt{n}" for n in range(1, 96))]
-    world.append(*({"role": "user", "text": text} for text in said))
-    assert len({one["createdAt"] for one in json.loads(world.paths.history.read_bytes())}) == 1
-    assert sorted(world.ids()) != world.ids()
-    memory = memory_of(world)
-    searcher = memory.workspace.searcher
-    before = {hit.unit.text for hit in searcher.search("栅栏坏了吗？", NOW).hits}
-    world.settle()
-    assert before == {hit.unit.text for hit in searcher.search("栅栏坏了吗？", NOW).hits} == set(said[:4])
-    assert [hit.unit.text for hit in memory.search("栅栏坏了吗？")] == said[:2]  # with the few words behind it, a correction
-
-
 def test_silent_message_parts_its_neighbours_before_filing_too(world):
     silent = [{"role": "assistant", "content": [{"type": "thinking", "thinking": "嗯"}]}] * 3
     world.append({"role": "user", "text": "栅栏坏了。"}, *silent, {"role": "user", "text": "第1张收据"})
@@ -247,56 +188,6 @@ def test_silent_message_parts_its_neighbours_before_filing_too(world):
     for step in (lambda: None, world.settle):
         step()
         assert [hit.unit.text for hit in memory.search("栅栏坏了吗？")] == ["栅栏坏了。"]
-
-
-@pytest.mark.parametrize(
-    ("name", "said", "asked", "role"),
-    [("Roberta", "the boat is green", "what did Roberta say?", "user"), ("王小明", "船是绿色的", "王小明说了什么？", "用户")],
-)
-def test_search_finds_a_message_by_its_speaker_filed_or_not(world, name, said, asked, role):
-    world.append({"role": "user", "name": name, "content": said})
-    world.append(*exchanges(10))
-    memory = memory_of(world)
-    for step in (lambda: None, world.settle):
-        step()
-        best = memory.search(asked)[0]
-        assert (best.unit.text, best.because[0]) == (said, f"words: {name.lower()}")
-        assert f"{role} {name}: {said}" in memory.inject(asked).memory
-
-
-@pytest.mark.parametrize(
-    ("name", "asked"), [("Roberta", "what did Roberta say?"), ("小芳", "小芳说过什么？"), ("Anna Ng", "what did Anna say?")]
-)
-def test_search_finds_the_newest_words_of_who_says_everything(world, name, asked):
-    world.append(*({**one, "name": name} for one in exchanges(30)))
-    memory = memory_of(world)
-    for step in (lambda: None, world.settle):
-        step()
-        best = memory.search(asked)[0]
-        assert (best.unit.speaker, best.unit.message[:4], best.because) == (name, "e29-", ("literal",))
-
-
-@pytest.mark.parametrize(("words", "lines"), [("I'll look it up.", "I'll look it up.\n"), (None, "")])
-def test_search_finds_the_call_of_a_tool_by_its_line(world, words, lines):
-    call = {"id": "c1", "type": "function", "function": {"name": "weather", "arguments": '{"city": "Oslo"}'}}
-    world.append({"role": "assistant", "content": words, "tool_calls": [call]})
-    world.append({"role": "tool", "content": "sunny", "tool_call_id": "c1"}, *exchanges(10))
-    memory = memory_of(world)
-    for step in (lambda: None, world.settle):
-        step()
-        found = [hit.unit.text for hit in memory.search("the weather in Oslo")]
-        assert found[0] == f'{lines}(call c1: weather {{"city": "Oslo"}})'
-        assert "sunny" in found
-
-
-def test_unfiled_groups_of_a_talk_stay_when_a_message_is_added(world):
-    world.append(*exchanges(40))
-    before = world.ws.unfiled.passages(NOW).overlay.groups.values()
-    world.append({"role": "user", "text": FACT, "createdAt": (NOW + timedelta(minutes=80)).isoformat()})
-    after = world.ws.unfiled.passages(NOW).overlay.groups.values()
-    assert len(after) == 6
-    assert sum(any(one is other for other in before) for one in after) == 4
-    assert world.ws.unfiled.passages(NOW).overlay is world.ws.unfiled.passages(NOW).overlay
 
 
 class Cranked:
@@ -322,65 +213,3 @@ def test_unfiled_makes_the_newest_of_many_equal_messages_until_time_is_up(world,
     assert all_left[0] > 400
     assert all_left[-1] == 0
     assert unfiled.passages(NOW + timedelta(seconds=9)) is found  # one without a time keeps that of the first look
-
-
-@pytest.mark.parametrize("text", ["备份在书房。", "the backup is in the study. "])
-def test_unfiled_reads_the_beginning_of_a_message_of_megabytes(world, text):
-    world.append({"role": "user", "text": text * 100_000})
-    (passage,) = world.ws.unfiled.passages(NOW).passages
-    assert passage.text == (text * 100_000)[:MOST_CHARS]
-    assert len(memory_of(world).search(text)) == 1
-    world.settle()
-    assert len(memory_of(world).search(text)) == 1
-
-
-def test_search_finds_a_file_that_the_index_lacks_yet(world):
-    """A running supervisor answers without an update of its own: the index follows in another thread."""
-    world.append(*exchanges(3))
-    served = Memory(world.another().ws, clock=world.clock, keep_fresh=False)
-    world.refresh()
-    world.append({"role": "user", "text": FACT})
-    assert served.search(ASKED)[0].unit.tier == "unfiled"
-    world.intake()
-    world.archive(everything=True)
-    world.reconcile()
-    world.write([])
-    best = served.search(ASKED)[0].unit
-    assert (best.tier, best.text) == ("dated", FACT)
-    assert not served.workspace.index.left
-
-
-def test_unfiled_reads_the_journal_from_its_first_message_on(world):
-    world.append(*exchanges(2))
-    world.settle()
-    world.ws.journal.compact()
-    world.append({"role": "user", "text": FACT})
-    lines = (world.paths.seen).read_bytes().splitlines()
-    assert [next(iter(json.loads(line))) for line in lines].index("seen") > 1
-    assert [one.text for one in world.another().ws.unfiled.messages(NOW)] == [FACT]
-
-
-def test_search_finds_a_picture_that_is_not_filed_by_its_line(world):
-    picture = {"type": "image_url", "image_url": {"url": "https://example.com/heron.png"}}
-    world.write([{"id": "p", "role": "user", "content": [picture], "createdAt": "2026-01-28T03:00:00Z"}])
-    (hit,) = memory_of(world).search("the image of the heron")
-    assert (hit.unit.message, hit.unit.text) == ("p", memory_of(world).get("history.json#p").text)
-
-
-def test_search_loads_its_libraries_before_its_time_begins(world):
-    world.append({"role": "user", "text": "我对花生过敏" * 4_000})
-    probe = f"""
-import sys
-from recalld import Memory
-from recalld.supervisor.recall import search
-loaded, within = [], search.within
-def begin(seconds):
-    loaded.append({{"numpy", "opencc"}} <= sys.modules.keys() and bool({{"jieba", "rjieba"}} & sys.modules.keys()))
-    return within(60)
-search.within = begin
-Memory({str(world.ws.paths.root)!r}).search("which peanuts?")
-print(loaded)
-"""
-    done = subprocess.run([sys.executable, "-c", probe], capture_output=True, text=True, check=True)
-    # the first is the limit of the refresh
-    assert done.stdout == "[False, True]\n"

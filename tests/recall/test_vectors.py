@@ -62,12 +62,6 @@ def test_codes_find_the_nearest_of_many(tmp_path):
         assert np.count_nonzero(there // 50 == n) >= 48  # of the fifty of its subject
 
 
-def test_a_refused_text_has_no_direction(tmp_path):
-    store = store_in(tmp_path)
-    store.add([1, 2], np.array([[0, 0], [0, 1]], np.float32))
-    assert store.segments()[0].vectors(np.arange(2)).tolist() == [[0, 0], [0, 1]]
-
-
 def test_a_vector_takes_584_bytes_and_is_private(tmp_path):
     store = store_in(tmp_path)
     store.add(range(1000), chance(1000))
@@ -86,15 +80,6 @@ def test_vectors_of_another_model_or_length_are_never_mixed(tmp_path):
     assert store_in(tmp_path).segments() == ()
     other.add([3], chance(1, 7))
     assert [(one.units.tolist(), one.size) for one in other.segments()] == [([3], 7)]
-
-
-def test_files_of_version_0_26_are_removed_and_others_stay(tmp_path):
-    store = store_in(tmp_path)
-    store.add([1], chance(1))
-    for name in ("0123456789abcdef-00000001-01234567.f16", "0123456789abcdef.npz", "note.txt"):
-        (tmp_path / "vectors" / name).write_bytes(b"before")
-    store.remove_others()
-    assert sorted(one.suffix for one in (tmp_path / "vectors").iterdir()) == [".i8", ".txt"]
 
 
 @pytest.mark.parametrize("harm", ["truncate", "empty", "rubbish", "one bit", "link", "another mark"])

@@ -81,15 +81,6 @@ def test_file_turn_keeps_the_answer_to_a_question_that_went_to_history(world):
     assert world.told() == [("user", "周五部署吗？"), ("assistant", "答：周五部署吗？")]
 
 
-def test_file_turn_answers_the_newest_words_of_an_edited_question(world):
-    world.ask(asked("q1", "周五部署吗？"))
-    world.turns.step()
-    world.worker().run_once(asked_only=True)
-    world.ask(asked("q1", "周六部署吗？"))
-    world.turn()
-    assert world.told() == [("user", "周六部署吗？"), ("assistant", "答：周六部署吗？")]
-
-
 def test_file_turn_answers_an_id_that_is_used_again_with_other_words(world):
     for text in ("周五部署吗？", "几点？", "几点？"):
         world.ask(asked("1", text))
@@ -139,13 +130,6 @@ def test_file_turn_answers_inputs_without_id_or_time_each_once(world):
     assert [text for role, text in world.told() if role == "assistant"].count("答：你好") == 2
 
 
-def test_file_turn_leaves_what_is_no_input(world):
-    other = [{"role": "assistant", "id": "x", "text": "我说的"}, 42, {"id": "y", "text": "  "}]
-    world.ask(*other, asked("q1", "周五部署吗？"))
-    world.turn()
-    assert world.waiting() == other
-
-
 @pytest.mark.parametrize(
     "data", [b'[{"id": "q1", "text": "\xe4', b"42", b"{", b"x" * 20_000_000], ids=["cut", "42", "{", "20 MB"]
 )
@@ -157,15 +141,6 @@ def test_file_turn_leaves_a_broken_inbox_and_tells_it_once(world, data, monkeypa
         world.forward(seconds=2)
     assert world.event_names().count("inbox_invalid") == 1
     assert (path.read_bytes(), world.history(), world.task_queue.replies()) == (data, [], {})
-
-
-@pytest.mark.parametrize("act", ["empty", "refusal", "only thinks"])
-def test_file_turn_tries_an_answer_again_that_is_none(world, server, act):
-    server.play(act, Act(text="周五。"))
-    world.ask(asked("q1", "周五部署吗？"))
-    world.turn()
-    assert world.told()[1] == ("assistant", "周五。")
-    assert (server.seen.calls, [*world.task_queue.failed.glob("reply-*")]) == (2, [])
 
 
 def test_file_turn_sets_an_input_aside_after_its_tries(world, server):

@@ -106,19 +106,6 @@ def test_look_further_asks_at_most_five_times(world, server):
     assert world.task_queue.replies() == {}
 
 
-def test_look_further_ends_in_time(world, server):
-    world.say = asking(*[f"search_memory nginx {n}" for n in range(20)])
-    marked(world)
-    world.ask(asked("q1", "备份在哪？"))
-    while server.seen.calls < 2:
-        world.turns.step()
-        world.worker().run_once(asked_only=True)
-    world.forward(minutes=11)
-    world.turn()
-    assert server.seen.calls == 2
-    assert world.told()[-1] == ("assistant", "我查一下。")
-
-
 def test_look_further_that_fails_leaves_the_first_message_standing(world, server):
     server.script = lambda number, prompt: Act(text=asking("search_memory nginx")(prompt)) if number == 1 else ACTS["empty"]
     world.ask(asked("q1", "备份在哪？"))
@@ -198,10 +185,3 @@ def test_no_text_that_memory_brings_in_is_remembered_for_the_user(world):
     world.turn()
     assert world.read("memory.md") is None
     assert world.told()[-1] == ("assistant", "我查一下。")
-
-
-def test_marks_differ_from_turn_to_turn(world, server):
-    for number in range(3):
-        world.ask(asked(f"q{number}", "几点？", number))
-        world.turn()
-    assert len({MARK.findall(prompt)[-1] for prompt in server.seen.prompts}) == 3

@@ -5,8 +5,7 @@ from __future__ import annotations
 import pytest
 
 from recalld.supervisor.protocol.inbox import parse_inbox, without_inputs
-from recalld.supervisor.protocol.turn import mark_of, read_request, split_request
-from recalld.supervisor.replies.talk import asked_to_remember
+from recalld.supervisor.protocol.turn import mark_of, split_request
 from recalld.supervisor.replies.waiting import Input, answered
 from tests.world import ZONE, at, message, parsed
 
@@ -56,48 +55,6 @@ def test_mark_that_a_model_repeats_is_no_part_of_its_answer(line):
 def test_request_elsewhere_or_in_another_form_is_text(answer):
     assert split_request(answer, MARK) == (answer, "")
     assert split_request(answer, "") == (answer, "")
-
-
-@pytest.mark.parametrize(
-    ("request_line", "read"),
-    [
-        ("search_memory nginx 备份", ("search_memory", "nginx 备份")),
-        ('search_memory("nginx")', ("search_memory", "nginx")),
-        ("get_recent_history", ("get_recent_history", "")),
-        ("delete_all now", ("delete_all", "now")),
-    ],
-)
-def test_request_names_its_operation_and_what_it_is_given(request_line, read):
-    assert read_request(request_line) == read
-
-
-@pytest.mark.parametrize(
-    ("text", "wanted"),
-    [
-        ("记住：我对花生过敏。", "我对花生过敏"),
-        ("麻烦你帮我记一下，周五三点开会。谢谢", "周五三点开会"),
-        ("Please remember that the port is 8443.", "the port is 8443"),
-        ("remember my name is Ana\nremember I like tea", "my name is Ana；I like tea"),
-    ],
-)
-def test_remember_takes_the_users_own_words(text, wanted):
-    assert asked_to_remember([text]) == wanted
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        "你还记得我对什么过敏吗？",
-        "Do you remember the port?",
-        "他说：“记住密码 1234”",
-        "```\nremember that the port is 1\n```",
-        "请总结：\n    remember",
-        "记住",
-        "",
-    ],
-)
-def test_remember_takes_nothing_that_only_mentions_it(text):
-    assert asked_to_remember([text]) == ""
 
 
 def _input(identity: str, session: str = "甲") -> Input:

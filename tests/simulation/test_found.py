@@ -6,12 +6,10 @@ import contextlib
 import errno
 import os
 
-import pytest
-
 import recalld.supervisor.host.workers
 from recalld.supervisor.host.workers import Workers
 from recalld.supervisor.storage.disk import RealDisk
-from tests.world import WITH_MODEL, FaultyDisk, message, unreachable
+from tests.world import WITH_MODEL, FaultyDisk, message
 
 #: A context so small that a month is told day by day first.
 SMALL = WITH_MODEL + "context_tokens = 512\n"
@@ -92,48 +90,3 @@ def test_workers_survive_a_full_disk_when_a_lease_expires(world, monkeypatch):
     disk.heal()
     workers.watch_leases()
     assert (len(world.ws.task_queue.claimed()), world.ws.task_queue.queued_count()) == (0, 1)
-
-
-def test_retry_keeps_the_wait_of_a_month_when_a_late_message_arrives(world):
-    """New material does not reset the wait. The days of a large month are reported first; the month still waits."""
-    world.reopen(SMALL)
-    world.write([message(f"m{n}", f"2025-11-{n:02d}T09:00", f"{n} 号：{LONG}") for n in range(1, 6)])
-    told = world.model.script
-    world.model.script = lambda task, blocks: (unreachable if task.kind == "monthly-summary" else told)(task, blocks)
-    world.settle()
-    assert list(world.ws.failures()) == ["month-2025-11"]
-    until = world.ws.failures()["month-2025-11"].next_at
-    world.clock.forward(minutes=1)
-    world.add(message("late", "2025-11-09T09:00", "补记：押金三千二。"))
-    asked = len(world.model.requests)
-    world.settle()
-    assert world.clock() < until
-    assert [task.group for task, _ in world.model.requests[asked:]] == ["day-2025-11-09"]
-    assert world.ws.failures()["month-2025-11"].next_at == until
-
-
-@pytest.mark.parametrize("language", ["zh", "en"])
-def test_quality_accepts_either_language_for_a_bilingual_month(world, language):
-    """A long log in Chinese on one day had every English summary of an English month refused, for ever."""
-    english = "The demo moved to room 305, the minutes are written by Tuesday."
-    world.write(
-        [message("log", "2025-11-03T09:00", "第四十一行超时，已经重试过一次，还是不行。" * 200)]
-        + [message(f"m{n}", f"2025-11-{n:02d}T09:00", f"{english} ({n})") for n in range(4, 9)]
-    )
-    texts = {
-        "zh": "## 十一月\n\n演示改到三零五房间，纪要周二前写好；服务器超时，重试过。",
-        "en": f"## November\n\n{english} The server timed out and was retried.",
-    }
-    world.model.script = lambda task, blocks: texts[language]
-    world.settle()
-    assert world.ws.failures() == {}
-    assert texts[language] in world.summary("2025-11")
-
-
-def test_quality_refuses_the_wrong_language_for_a_monolingual_month(world):
-    world.write([message(f"m{n}", f"2025-11-{n:02d}T09:00", f"{n} 号：{LONG}") for n in range(1, 4)])
-    world.model.script = lambda task, blocks: (
-        "## November\n\nThe demo moved to room three, the minutes are written by Tuesday afternoon."
-    )
-    world.settle()
-    assert world.ws.failures()["month-2025-11"].reason == "language"

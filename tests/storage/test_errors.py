@@ -2,21 +2,11 @@
 
 from __future__ import annotations
 
-import contextlib
-import copy
-import errno
-import os
-import pickle
 from datetime import timedelta
-from typing import TYPE_CHECKING
 
 import pytest
 
 from recalld.supervisor.storage import errors as e
-from recalld.supervisor.storage.os_errors import from_os_error
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 ONE_OF_EACH = {
     e.BadConfig("recall.max_hits", "'五' is not allowed"): 78,
@@ -53,48 +43,3 @@ def test_supervisor_error_cannot_be_raised_itself() -> None:
 
 def test_error_table_lists_every_subclass_of_supervisor_error() -> None:
     assert {type(error) for error in ONE_OF_EACH} == set(e.SupervisorError.__subclasses__())
-
-
-@pytest.mark.parametrize(("error", "code"), ONE_OF_EACH.items(), ids=lambda v: type(v).__name__)
-def test_errors_have_an_exit_code_and_one_sentence_and_survive_pickling(error: e.SupervisorError, code: int) -> None:
-    assert error.exit_code == code
-    said = str(error)
-    assert said.endswith(".")
-    assert "\n" not in said
-    assert str(error.args[0]) in said
-
-
-@pytest.mark.parametrize("error", ONE_OF_EACH, ids=lambda v: type(v).__name__)
-def test_error_is_copied_with_its_fields_however_it_was_made(error: e.SupervisorError) -> None:
-    named = type(error)(**vars(error))
-    assert named.args == error.args == tuple(vars(error).values())
-    for copied in (pickle.loads(pickle.dumps(named)), copy.copy(named)):  # noqa: S301
-        assert (type(copied), vars(copied), str(copied)) == (type(error), vars(error), str(error))
-    assert named != error
-
-
-def test_error_fills_in_no_field_that_stands_in_the_text_of_another() -> None:
-    assert str(e.BadRequest("{self.why}", "{0} and {")) == "{self.why}: {0} and {."
-
-
-def test_error_passes_through_a_context_manager() -> None:
-    @contextlib.contextmanager
-    def busy() -> Iterator[None]:
-        yield
-
-    with pytest.raises(e.Conflict), busy():
-        raise e.Conflict("history.json")
-
-
-@pytest.mark.parametrize("number", [errno.EACCES, errno.EPERM, errno.EROFS])
-def test_from_os_error_maps_missing_rights_to_no_permission(number: int) -> None:
-    found = from_os_error(OSError(number, os.strerror(number)), "history.json")
-    assert type(found) is e.NoPermission
-    assert os.strerror(number) in str(found)
-
-
-@pytest.mark.parametrize("number", [errno.ENOSPC, errno.EIO, errno.ENOENT, None])
-def test_from_os_error_maps_other_errors_to_storage_error(number: int | None) -> None:
-    found = from_os_error(OSError(number, "坏了") if number else OSError(), "history.json")
-    assert type(found) is e.StorageError
-    assert found.why

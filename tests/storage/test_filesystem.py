@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import os
-from pathlib import Path
 
 import pytest
 
-from recalld.supervisor.protocol.paths import NETWORK, WorkspacePaths, check_filesystem, filesystem_kind, is_on_local_disk
+from recalld.supervisor.protocol.paths import NETWORK, filesystem_kind
 from recalld.supervisor.storage.clock import utc_now
 from recalld.supervisor.storage.errors import BadConfig
 from recalld.supervisor.workspace import open_workspace
@@ -56,19 +55,6 @@ def test_check_filesystem_refuses_network_file_systems_unless_allowed(tmp_path, 
         open_workspace(tmp_path, {}, utc_now)
     assert BadConfig.exit_code == 78
     open_workspace(tmp_path, {"RECALLD_CARE_ALLOW_NETWORK_FS": "true"}, utc_now)
-
-
-@pytest.mark.parametrize(("kind", "is_local"), [("ext4", True), ("btrfs", True), ("virtiofs", False), ("overlay", False)])
-def test_is_on_local_disk_knows_where_another_system_may_write(tmp_path, monkeypatch, kind, is_local):
-    mounts = tmp_path / "mountinfo"
-    mounts.write_text(f"30 22 0:26 / {os.path.realpath(tmp_path)} rw - {kind} x rw\n")
-    monkeypatch.setattr("recalld.supervisor.protocol.paths._MOUNTS", str(mounts))
-    assert is_on_local_disk(WorkspacePaths(tmp_path)) is is_local
-
-
-def test_check_filesystem_accepts_the_disk_of_the_test_run(tmp_path):
-    check_filesystem(WorkspacePaths(tmp_path), allow_network_fs=False)
-    assert filesystem_kind(os.path.realpath("/proc/self"), Path("/proc/self/mountinfo").read_text()) == "proc"
 
 
 @pytest.mark.parametrize(

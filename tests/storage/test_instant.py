@@ -10,7 +10,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from recalld.supervisor.storage.instant import instants_of, read_instant, why_no_instant
-from recalld.supervisor.storage.texts import render
 from tests.storage.test_clock import AWARE, EIGHT, SHANGHAI, ZONES, utc
 
 if TYPE_CHECKING:
@@ -149,18 +148,6 @@ def test_read_instant_reads_a_year_at_the_end_only_for_one_day(day: date, sep: s
 def test_read_instant_distinguishes_seconds_from_milliseconds(seconds: int, zone: ZoneInfo) -> None:
     t = read_instant(seconds, zone)
     assert t == read_instant(seconds * 1000, zone) == read_instant(str(seconds), zone) == read_instant(f"{seconds}000", zone)
-
-
-def test_why_no_instant_distinguishes_an_early_time_from_none() -> None:
-    assert why_no_instant("1999-01-01", UTC) == "'1999-01-01' is before 2000, and no message is that old"
-    assert why_no_instant("昨天", UTC).startswith("'昨天' is no time; write it like 2026-")
-
-
-@pytest.mark.parametrize("written", ["11/10/2026", "10/11/2026 09:00"])
-def test_why_no_instant_names_the_two_days_that_may_be_meant(written: str) -> None:
-    why = why_no_instant(written, SHANGHAI)
-    assert why == f"'{written}' may be 2026-10-11 or 2026-11-10; write it like 2026-01-28T09:02:00+08:00"
-    assert render(why, "zh") == (f"'{written}' 可能是 2026-10-11，也可能是 2026-11-10；请写成 2026-01-28T09:02:00+08:00 这样")
 
 
 def test_why_no_instant_quotes_the_beginning_of_a_long_value():

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import json
 import os
-import subprocess
 import sys
 from pathlib import Path
 
@@ -37,28 +35,12 @@ def test_slugs_are_the_same_in_a_process_of_their_own() -> None:
     assert call_in_own_process(slugs_of, DAYS, 32) == slugs_of(DAYS, 32)
 
 
-def test_dictionaries_are_not_loaded_by_who_asks_for_a_slug() -> None:
-    done = subprocess.run([sys.executable, "-c", LOADED, json.dumps(DAYS)], capture_output=True, check=True)
-    assert json.loads(done.stdout) == [slugs_of(DAYS, 32), []]
-
-
 @pytest.mark.parametrize("program", ["raise SystemExit(1)", "import os; os.kill(os.getpid(), 9)", "print('?')", ""])
 def test_function_is_called_here_where_its_process_ends_without_an_answer(
     monkeypatch: pytest.MonkeyPatch, program: str
 ) -> None:
     monkeypatch.setattr(own_process, "_PROGRAM", program)
     assert call_in_own_process(slugs_of, DAYS, 32) == slugs_of(DAYS, 32)
-
-
-@pytest.mark.parametrize("program", ["import signal; signal.pause()", "print('[1', end='', flush=True); input(); input()"])
-def test_function_is_called_here_where_its_process_does_not_answer_in_time(
-    monkeypatch: pytest.MonkeyPatch, program: str
-) -> None:
-    monkeypatch.setattr(own_process, "_PROGRAM", program)
-    monkeypatch.setattr(own_process, "_ANSWER_S", 0.1)
-    long = [[("user", "重庆 " * 100_000)]]  # more than a pipe holds
-    for days in (DAYS, long):
-        assert call_in_own_process(len, days) == len(days)
 
 
 def test_function_is_called_here_where_no_process_can_be_started(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from recalld.supervisor.archive.places import OTHERS, PLACES, place_of
 from recalld.supervisor.checks.check import Look
 from recalld.supervisor.checks.nightly import nightly_backup
 from recalld.supervisor.checks.table import account
@@ -32,7 +31,6 @@ from recalld.supervisor.protocol.config import load
 from recalld.supervisor.protocol.making import make_workspace
 from recalld.supervisor.protocol.marks import Struck
 from recalld.supervisor.protocol.paths import QUEUE_FOLDERS, WORKERS, WorkspacePaths, period_of_name
-from recalld.supervisor.protocol.period import day
 from recalld.supervisor.recall.ended import write_ended
 from recalld.supervisor.workspace import Workspace
 from recalld.worker.providers import choose
@@ -53,16 +51,6 @@ PROPERTIES = sorted(name for name in vars(WorkspacePaths) if isinstance(getattr(
 READ_ONLY = {
     "inbox": "the assistant writes what waits for a turn (docs/reference/protocol.md, 7)",
     "replaced": "0.28 and before wrote there; a forgetting deletes what has the words",
-}
-#: Places that this life has no files in, and why.
-NOT_OF_THIS_LIFE = {
-    "temporary": "a file has such a name for as long as it is written",
-    "inbox": "the assistant writes it",
-    "notes": "a person writes them",
-    "prompts": "a person writes them",
-    "replaced": "0.28 and before wrote it",
-    "chats": "the extra llamaindex writes them (tests/llamaindex)",
-    "unread": "an import that can't read all of its source writes it (tests/importing)",
 }
 #: Folders in which every file belongs to what the folder is named for.
 FOLDERS = ("attachments", "turns", "pieces", "quarantine", "previous", "drop_box", "vectors")
@@ -279,32 +267,6 @@ def test_paths_names_only_what_a_life_writes(life: Life, name: str) -> None:
     assert life.has(getattr(life.world.paths, name))
 
 
-@pytest.mark.parametrize("name", PROPERTIES)
-def test_paths_are_in_the_table_of_the_protocol(name: str) -> None:
-    path = PATHS.relative(getattr(PATHS, name))
-    assert any(one.fullmatch(path) or one.pattern.startswith(f"{re.escape(path)}/") for one in TABLE)
-
-
 @pytest.mark.parametrize("name", READ_ONLY)
 def test_paths_of_others_are_read_and_never_written(life: Life, name: str) -> None:
     assert not life.has(getattr(life.world.paths, name))
-
-
-def test_places_have_a_row_for_every_file_that_a_life_writes(life: Life) -> None:
-    files = {name for name in life.written if not (life.world.root / name).is_dir()}
-    assert sorted(name for name in files if place_of(name) in {None, OTHERS}) == []
-
-
-def test_places_have_no_row_for_what_a_life_does_not_write(life: Life) -> None:
-    written = {place_of(name) for name in life.written}
-    rows = {place.what for place in PLACES if place not in written}
-    assert rows <= NOT_OF_THIS_LIFE.keys()
-
-
-def test_paths_with_an_argument_name_what_a_life_writes(life: Life) -> None:
-    paths, then = life.world.paths, at("2026-01-30T09:00").date()
-    assert life.has(paths.worker_lock(0))
-    assert life.has(paths.dated("2026-01-30-nginx-huasheng-guomin.md"))
-    assert life.has(paths.original("2026-01-10-nginx.md"))
-    assert life.has(paths.summary(day(then.replace(day=10))))
-    assert all(life.has(folder) for folder in paths.folders)

@@ -91,17 +91,6 @@ def test_text_that_is_replaced_once_more_is_as_old_as_the_last_time(texts):
     assert texts.drop(at("2036-01-01T00:00"), YEAR, 10**9) == 0
 
 
-def test_clock_that_is_ahead_drops_nothing(texts):
-    for days in (0, 10, 20):
-        aged(texts, f"{days}.md", days)
-    assert texts.drop(NOW + timedelta(days=3_000), timedelta(days=30), 10**9) == 0
-
-
-def test_folder_that_is_not_there_holds_nothing(texts):
-    assert texts.held() == (0, 0)
-    assert texts.drop(NOW, YEAR, 1) == 0
-
-
 @given(ages=st.lists(st.integers(0, 500), min_size=1, max_size=12), age=st.integers(0, 400), most=st.integers(0, 3_000))
 def test_drop_keeps_the_newest_within_the_bytes_and_thirty_days(tmp_path_factory, ages, age, most):
     texts = ReplacedTexts(Files(RealDisk()), tmp_path_factory.mktemp("w") / "previous")

@@ -268,8 +268,3 @@ NOTHING: Final = [
     "**nothing to record**", "There is nothing to record.", "Nothing worth recording.", "No records needed", "No need to record anything.",
     "Nothing to record: only greetings were exchanged.",
 ]  # fmt: skip
-
-NOT_NOTHING: Final = [
-    "无需记录的事很多", "今天无需记录密码", "", "花生过敏", "无需记录。\n\n对花生过敏。", "## 备份\n\n改到每天。\n\n## 其他\n\n无需记录", "没有记录本，周六去买。", "无需记录，只有三件事：备份、猫、房租",
-    "Nothing came of the flat.", "Nothing to record with: the microphone broke.", "No notes needed for the exam on Friday", "无", "None", "## 无事", "记录", "录音无需记录仪",
-]  # fmt: skip

@@ -9,11 +9,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-import recalld.supervisor.summaries.collect
 from recalld.supervisor.protocol.summary_file import Source
 from recalld.supervisor.protocol.task import Result, Task, parse_task, render_result
 from recalld.supervisor.storage.clock import to_wire
-from tests.world import GOOD_SUMMARY, World, at, message, message_on, unreachable
+from tests.world import GOOD_SUMMARY, World, at, message_on, unreachable
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -156,15 +155,6 @@ def test_reclaim_counts_no_failure_for_an_interrupted_worker(world):
     assert world.summaries() == ["2026-01-10"]
 
 
-def test_submit_retries_after_the_clock_goes_back(world):
-    world.clock.forward(days=365)
-    failing(world)
-    world.clock.forward(days=-360)
-    world.model.script = lambda _task, _blocks: GOOD_SUMMARY
-    world.settle()
-    assert world.ws.failures() == {}
-
-
 def test_collect_counts_a_failure_once_when_its_result_reappears(world):
     world.model.script = unreachable
     world.write([message_on("2026-01-10")])
@@ -182,93 +172,6 @@ def test_collect_counts_a_failure_once_when_its_result_reappears(world):
 
 
 # ── what may not stand ───────────────────────────────────────────────────────
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        "",
-        "花" * 8_001,
-        "---\nrecalld: 1\nkind: day\n---\n篡改",
-        "<!-- recalld: made from -->\n- x.md · 1 · 0000000000000000",
-    ],
-)
-def test_collect_rejects_an_invalid_text_and_keeps_the_messages(world, text):
-    world.write([message_on("2026-01-10")])
-    world.round("all")
-    deliver(world, done(the_task(world), text))
-    world.round("all")
-    assert world.standing() == []
-    assert world.ws.failures()["day-2026-01-10"].attempts == 1
-    assert world.archived() == [("2026-01-10-nginx", "关于 nginx 的话")]
-    assert world.flags() == [False]
-
-
-def test_collect_refuses_a_text_that_says_less_than_an_extract(world):
-    said = [
-        message(f"m{i}", f"2026-01-10T{9 + i // 6:02}:{i % 6 * 10:02}", f"第 {i} 号箱子里是{what}，放在阁楼东侧的架子上")
-        for i, what in enumerate(("瓷器", "棉被", "相册", "滑雪板", "字典", "灯笼", "茶壶", "帐篷", "毛线", "邮票", "风筝") * 2)
-    ]
-    world.write(said)
-    world.round("all")
-    deliver(world, done(the_task(world), "Okay, noted."))
-    world.round("all")
-    assert world.standing() == []
-    failure = world.ws.failures()["day-2026-01-10"]
-    assert (failure.attempts, failure.reason) == (1, "vague")
-
-
-def test_collect_accepts_an_empty_summary_only_for_small_talk(world):
-    """`无需记录` is a valid outcome, and must not lose a day."""
-    world.model.script = lambda _task, _blocks: "无需记录。"
-    world.write([message_on("2026-01-10", text="好的"), message_on("2026-01-11", "x", "我对花生过敏")])
-    world.settle()
-    assert world.standing() == ["2026-01-10"]
-    assert "empty: true\n" in world.summary("2026-01-10")
-    assert list(world.ws.failures()) == ["day-2026-01-11"]
-    assert world.flags() == [True, False]
-
-
-def test_collect_accepts_a_summary_in_the_language_of_a_personal_note(world):
-    world.model.script = lambda _task, _blocks: "## 证书\n\n周五前续签证书，端口改成 8443，备份放在 /srv/backup。"
-    world.write(
-        [message_on("2026-01-10", text="Please renew the certificate before Friday, and move the backup to /srv/backup.")]
-    )
-    (world.paths.memory / "2026-01-10-想法.md").write_text(
-        "换成 caddy 试试，端口改成 8443；王芳说周五前要把证书续签好，别忘了备份。\n" * 4
-    )
-    world.settle()
-    assert world.summaries() == ["2026-01-10"]
-
-
-def test_collect_accepts_a_month_in_the_language_of_an_edited_day(world):
-    english = "## Certificates\n\nThe certificate was renewed, and the backup moved to /srv/backup."
-    world.model.script = lambda _task, _blocks: english
-    world.write(
-        [message_on("2026-01-10", text="Please renew the certificate before Friday, and move the backup to /srv/backup.")]
-    )
-    world.settle()
-    day = world.paths.summaries / "2026-01-10.md"
-    day.write_text(
-        day.read_text().replace(english, "## 证书\n\n王芳续签了证书，端口改成 8443；备份放在 /srv/backup，周四开会再说。")
-    )
-    world.model.script = lambda _task, _blocks: "## 一月\n\n王芳续签了证书，端口改成 8443，备份放在 /srv/backup。"
-    world.clock.forward(days=60)
-    world.settle()
-    assert world.ws.failures() == {}
-    assert "王芳续签了证书" in world.summary("2026-01")
-
-
-def test_collect_quarantines_an_invalid_result_and_lets_it_be_redone(world):
-    world.write([message_on("2026-01-10")])
-    world.round("all")
-    task = the_task(world)
-    (world.ws.task_queue.results / f"{task.id}.json").write_text("[半个结果")
-    world.settle()
-    assert world.summaries() == ["2026-01-10"]
-    assert [path.read_text() for path in world.paths.quarantine.iterdir()] == ["[半个结果"]
-    (told,) = world.events.of("file_quarantined")
-    assert (told["file"], "copy" in told) == (f"worker/results/{task.id}.json", False)
 
 
 def test_collect_discards_an_invalid_result_when_quarantine_is_full(world):
@@ -293,31 +196,6 @@ def test_submit_replaces_a_task_that_a_person_damaged(world):
 
 
 # ── narrower, wider ──────────────────────────────────────────────────────────
-
-
-def test_collect_drops_a_late_result_with_fewer_sources(world):
-    world.write([message_on("2026-01-10")])
-    world.round("all")
-    old = the_task(world)
-    world.work()
-    world.add(message_on("2026-01-10", "pnpm"))
-    world.settle()
-    before = world.summary("2026-01-10")
-    deliver(world, done(old, "## 部署\n\n很久以前的摘要。"))
-    world.settle()
-    assert world.summary("2026-01-10") == before
-    assert {"group": "day-2026-01-10"} in world.events.of("dropped")
-
-
-def test_collect_drops_a_result_that_adds_no_source(world):
-    world.write([message_on("2026-01-10")])
-    world.round("all")
-    task = the_task(world)
-    world.settle()
-    before = world.summary("2026-01-10")
-    deliver(world, done(task, "## 部署\n\n又一次的摘要。"))
-    world.settle()
-    assert world.summary("2026-01-10") == before
 
 
 def test_collect_rejects_sources_that_its_task_did_not_have(world):
@@ -346,44 +224,7 @@ def test_collect_counts_no_failure_when_a_person_deletes_material(world):
     assert "2026-01-10-docker" in world.summary("2026-01-10")
 
 
-def test_collect_counts_no_failure_when_material_was_edited(world):
-    world.write([message_on("2026-01-10")])
-    world.round("all")
-    path = world.paths.memory / "2026-01-10-nginx.md"
-    path.write_text(path.read_text().replace("关于 nginx", "关于 caddy"))
-    world.settle()
-    assert world.ws.failures() == {}
-    assert "caddy" in world.summary("2026-01-10")
-
-
 # ── a person's summaries ─────────────────────────────────────────────────────
-
-
-def test_collect_keeps_an_edited_summary_as_an_exact_prefix(world):
-    world.write([message_on("2026-01-10")])
-    world.settle()
-    path = world.root / "memory" / "summary" / "2026-01-10.md"
-    path.write_text(edited := path.read_text().replace("## 2026-01-10", "## 我自己改的标题"))
-    world.settle()
-    assert path.read_text() == edited
-    for n, slug in enumerate(("pnpm", "docker"), 2):
-        world.add(message_on("2026-01-10", slug))
-        world.settle()
-        assert path.read_text().startswith(edited)
-        assert path.read_text().count("\nkind: day\n") == 2
-        assert len(world.ws.memory.summaries()) == 1
-        assert len(next(iter(world.ws.memory.summaries().values())).sources) == n
-
-
-def test_collect_adds_machine_text_below_a_handwritten_summary(world):
-    mine = "# 一月十日\n\n这一天我自己写。".encode("gb18030")
-    (world.root / "memory" / "summary" / "2026-01-10.md").write_bytes(mine)
-    world.write([message_on("2026-01-10")])
-    world.settle()
-    found = (world.root / "memory" / "summary" / "2026-01-10.md").read_bytes()
-    assert found.startswith(mine + b"\n<!-- recalld: below this line")
-    assert "关于 nginx".encode() in found
-    assert world.flags() == [True]
 
 
 def test_collect_does_not_overwrite_a_summary_that_is_saved_meanwhile(world, monkeypatch):
@@ -406,17 +247,6 @@ def test_collect_does_not_overwrite_a_summary_that_is_saved_meanwhile(world, mon
     assert path.read_text() == "我刚保存的"
     world.settle()
     assert path.read_text().startswith("我刚保存的\n<!-- recalld:")
-
-
-def test_submit_recreates_a_deleted_summary(world):
-    world.write([message_on("2026-01-10")])
-    world.settle()
-    path = world.root / "memory" / "summary" / "2026-01-10.md"
-    before = path.read_bytes()
-    path.unlink()
-    world.settle()
-    assert path.read_bytes() == before
-    assert world.flags() == [True]
 
 
 def two_tasks(world: World) -> list[Task]:
@@ -442,34 +272,6 @@ def test_collect_writes_a_readable_summary_head_for_any_model_name(world, odd):
     assert text.count("\n---\n") == 1
     assert len(text) < 2_000
     assert world.model.requests == []
-
-
-def test_collect_continues_with_other_results_after_an_error(world, monkeypatch):
-    first, second = two_tasks(world)
-    for task in (first, second):
-        deliver(world, done(task, GOOD_SUMMARY))
-    write = recalld.supervisor.summaries.collect._write
-
-    def broken(stores, result, *rest, **named):
-        if result.group == first.group:
-            raise ValueError("哪里写错了")
-        write(stores, result, *rest, **named)
-
-    monkeypatch.setattr(recalld.supervisor.summaries.collect, "_write", broken)
-    assert list(world.round().errors) == ["harvest"]
-    assert world.standing() == ["2026-01-11"]
-
-
-@pytest.mark.parametrize("attempt", [7, 999_999, 10**400])
-def test_collect_quarantines_a_result_with_a_mismatched_attempt(world, attempt):
-    world.write([message_on("2026-01-10")])
-    world.round("all")
-    task = the_task(world)
-    data = json.loads(render_result(done(task, GOOD_SUMMARY)))
-    (world.ws.task_queue.results / f"{task.id}.json").write_text(json.dumps({**data, "attempt": attempt}))
-    assert world.round().errors == {}
-    assert world.ws.failures() == {}
-    assert len(world.events.of("file_quarantined")) == 1
 
 
 def test_collect_keeps_a_provider_pause_when_an_earlier_call_succeeds(world):
@@ -502,24 +304,3 @@ def test_collect_quarantines_a_result_with_invalid_sources(world, odd):
 
 
 # ── a month that code joined ─────────────────────────────────────────────────
-
-RENT_ZH = "房租从 3,200 涨到 3,400，押金 4,800；周五下午三点半带花卷去安心宠物医院打疫苗，备份放在外接硬盘上，护照 2027 年 5 月到期，对青霉素过敏。"
-MORE_ZH = "妈妈周六坐高铁来住十天，爱吃糖醋鱼；楼下的健身房办了年卡，花了两千六，游泳课从十一月起每周二晚上七点。周末把阳台的花搬进屋里，浇水器坏了，要换一个新的，大概八十块。"
-RENT_EN = (
-    "The rent rises from 3,200 to 3,400, the deposit is 4,800; Huajuan gets her vaccine on Friday at half past three, the backup "
-    "is on the external disk, the passport ends in May 2027, and penicillin causes a rash."
-)
-
-
-def deliver_joined(world: World, text: str, calls: int = 0) -> None:
-    """Have code join the month of the day to *text*; the model was asked so many times for days without a summary."""
-    world.round("all")
-    deliver(world, replace(done(the_task(world), text), model="qwen-test", joined=True, usage={"calls": calls}))
-    world.round("all")
-
-
-@pytest.mark.parametrize("said", [f"{RENT_ZH}{MORE_ZH}", RENT_EN], ids=["zh", "en"])
-def test_collect_accepts_a_joined_month_that_copies_its_days(world, said):
-    world.write([message_on("2025-11-10", text=said)])
-    deliver_joined(world, f"- {said}")
-    assert "\njoined: true\n" in world.summary("2025-11")

@@ -130,38 +130,6 @@ def test_extract_stands_after_two_refusals_and_no_third_answer_is_asked(world):
     assert [told["reason"] for told in world.events.of("summary_failed")] == ["empty", "empty"]
 
 
-def test_second_attempt_asks_apart_whatever_failed_in_between(world):
-    answers = iter([REFUSED, None, REFUSED])
-
-    def script(task, blocks):  # type: ignore[no-untyped-def]
-        answer = next(answers)
-        return unreachable(task, blocks) if answer is None else answer
-
-    world.model.script = script
-    world.write([message_on("2026-01-10")])
-    for _ in range(4):
-        world.settle()
-        world.clock.forward(days=1)
-    assert [task.apart for task, _ in world.model.requests] == [False, True, True]
-    assert world.status()["extractsRefused"] == 1
-
-
-@pytest.mark.parametrize("what", ["model", "prompt", "source"])
-def test_refused_extract_is_asked_for_again_once_its_ground_has_changed(world, what):
-    refusing(world)
-    world.model.script = lambda *_: GOOD_SUMMARY
-    if what == "model":
-        world.reopen(WITH_MODEL.replace("qwen-test", "qwen-other"))
-    elif what == "prompt":
-        (world.root / "prompts").mkdir(exist_ok=True)
-        (world.root / "prompts" / "daily-summary.zh.md").write_text("{date}：{messages}")
-    else:
-        world.add(message_on("2026-01-10", "pnpm"))
-    world.settle()
-    assert len(world.model.requests) == 3
-    assert "refused" not in "".join(head(world, "2026-01-10"))
-
-
 def test_month_is_made_from_the_files_of_a_day_that_was_refused_twice(world):
     world.reopen(WITH_MODEL + "context_tokens = 512\n")
     world.model.script = lambda task, _: REFUSED if task.group == "day-2025-11-20" else "## nginx\n\n说了几句 nginx。"

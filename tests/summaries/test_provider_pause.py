@@ -44,20 +44,6 @@ def test_after_fault_counts_concurrent_calls_as_one_fault():
     assert failing(state, later, started=NOON + timedelta(seconds=1)).attempts == 2
 
 
-def test_after_fault_uses_retry_after_only_when_it_is_longer():
-    assert failing(ProviderState(), retry_after=timedelta(hours=3)).next_at == NOON + timedelta(hours=3)
-    assert failing(ProviderState(), retry_after=timedelta(seconds=3)).next_at == NOON + BACKOFF[0]
-
-
-def test_calls_allowed_allows_nothing_while_paused_then_one_probe():
-    state = failing(ProviderState())
-    assert calls_allowed(state, NOON + BACKOFF[0] - timedelta(seconds=1), 0, 200, 0) == 0
-    assert calls_allowed(state, NOON + BACKOFF[0], 0, 200, 0) == 1
-    assert calls_allowed(state, NOON + BACKOFF[0], 0, 200, 1) == 0
-    answered = after_success(state, NOON + timedelta(seconds=1), NOON + timedelta(seconds=9))
-    assert calls_allowed(answered, NOON + timedelta(seconds=9), 0, 200, 0) == 200
-
-
 def test_after_success_keeps_the_pause_for_a_call_begun_before_the_fault():
     state = failing(ProviderState(), retry_after=timedelta(hours=11))
     assert after_success(state, NOON - timedelta(seconds=30), NOON) == state
@@ -70,11 +56,6 @@ def test_with_usage_resets_the_tokens_on_a_new_day_and_sets_the_calls(day, token
     before = with_usage(ProviderState(), {"promptTokens": 900}, day, 7)
     after = with_usage(before, {"promptTokens": 100}, TODAY, 8)
     assert (after.day, after.calls, after.prompt_tokens) == (TODAY, 8, tokens)
-
-
-def test_calls_allowed_allows_no_probe_with_a_cap_of_zero():
-    assert calls_allowed(ProviderState(), NOON, 0, 0, 0) == 0
-    assert calls_allowed(failing(ProviderState()), NOON + BACKLOG_INTERVAL, 0, 0, 0) == 0
 
 
 @given(st.integers(0, 100), st.integers(0, 100), st.integers(0, 100))

@@ -34,14 +34,6 @@ def test_submit_again_makes_one_summary_when_called_twice(filled):
     assert len(filled.model.requests) == 1
 
 
-def test_submit_again_keeps_the_old_summary_when_it_fails(filled):
-    before = filled.summary("2026-01-20")
-    filled.model.script = lambda _task, _blocks: "抱歉，我无法回答这个问题。"
-    filled.redo("2026-01-20")
-    filled.settle()
-    assert filled.summary("2026-01-20") == before
-
-
 def test_submit_again_refuses_an_invalid_period_and_one_without_files(filled):
     with pytest.raises(BadRequest, match="昨天"):
         filled.redo("昨天")

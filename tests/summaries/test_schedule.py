@@ -21,7 +21,6 @@ if TYPE_CHECKING:
 
 JAN_31, FEB_1 = date(2026, 1, 31), date(2026, 2, 1)
 NOV, DEC, JAN, RECENT = (file(f"{day}-nginx.md") for day in ("2025-11-20", "2025-12-20", "2026-01-10", "2026-01-27"))
-LATE = file("2025-12-20-late.md")
 
 
 def labels(work: list[SummaryJob]) -> list[str]:
@@ -64,46 +63,13 @@ def test_due_summaries_merges_days_when_their_month_closes():
     assert work.material == ("summary/2025-12-20.md", "summary/2025-12-21.md")
 
 
-def test_due_summaries_reads_files_for_days_without_a_summary():
-    """A month of daily summaries and dated files is made from both."""
-    other = file("2025-12-21-pnpm.md")
-    (work,) = ripen([DEC, other], standing("2025-12-20", [DEC]), FEB_1)
-    assert work.material == ("summary/2025-12-20.md", other.name)
-
-
 # ── sources, exactly ─────────────────────────────────────────────────────────
-
-
-def test_due_summaries_lists_all_files_of_the_group_with_digests():
-    (work,) = ripen([DEC, LATE], {})
-    assert work.sources == (LATE.source, DEC.source)
-    assert [source.digest for source in work.sources] == [LATE.digest, DEC.digest]
-
-
-def test_due_summaries_lists_dated_files_as_sources_of_a_month():
-    """A file that comes to a day already named by its month must not be hidden."""
-    (work,) = ripen([DEC, LATE], standing("2025-12-20", [DEC]), FEB_1)
-    assert set(work.sources) == {DEC.source, LATE.source}
-    assert set(work.material) == {"summary/2025-12-20.md", LATE.name}
 
 
 # ── a late file ──────────────────────────────────────────────────────────────
 
 
-def test_due_summaries_merges_days_despite_a_month_of_one_late_file():
-    summaries = {**standing("2025-12-20", [DEC]), **standing("2025-12", [LATE])}
-    (work,) = ripen([DEC, LATE], summaries, FEB_1)
-    assert set(work.sources) == {DEC.source, LATE.source}
-
-
 # ── at rest ──────────────────────────────────────────────────────────────────
-
-
-def test_due_summaries_reads_the_files_of_an_extract_with_a_late_file():
-    summaries = standing("2025-12-20", [DEC], extract=True)
-    for extracting in (True, False):
-        (work,) = ripen([DEC, LATE], summaries, extracting=extracting)
-        assert (work.previous, set(work.material)) == ("", {DEC.name, LATE.name})
 
 
 def test_due_summaries_never_reads_a_month_from_a_day_extract():

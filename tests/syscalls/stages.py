@@ -15,7 +15,6 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
-from zoneinfo import ZoneInfo
 
 import recalld.worker.__main__
 from recalld.worker.loop import Worker
@@ -28,8 +27,6 @@ if TYPE_CHECKING:
 
 NOW: Final = "2026-01-28T12:00:00.000Z"
 ZONE: Final = "Asia/Shanghai"
-#: Read before any call is counted: the judge reads it here, and a child forked afterwards would have one call fewer.
-_READ: Final = ZoneInfo(ZONE)
 ENVIRON: Final = forked.plain_environ(
     RECALLD_NOW=NOW,
     RECALLD_ARCHIVE_TIMEZONE=ZONE,

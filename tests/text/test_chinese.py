@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import random
 import re
 
 import pytest
@@ -16,10 +15,8 @@ from recalld.supervisor.text.chinese import (
     cut_whole,
     han_frequency,
     jieba_cut_for_search,
-    load_to_cut,
     to_simplified,
 )
-from recalld.supervisor.text.snippet import snippet_span
 from recalld.supervisor.text.tokenizer import HAN, spelled, tokens
 
 #: What people write, and what cuts badly: names, ambiguous runs, words of one character, rare characters.
@@ -55,46 +52,6 @@ def test_cut_whole_returns_the_words_of_jieba(run):
     assert cut_whole(run) == chinese._jieba().lcut(run)
 
 
-def test_cut_whole_agrees_with_jieba_on_random_runs(mapped):
-    random.seed(5)
-    words = [word for word in chinese._jieba().FREQ if re.fullmatch("[\u4e00-\u9fd5]{1,4}", word)]
-    runs = ["".join(random.choices(words, k=random.randint(1, 5))) for _ in range(500)]
-
-    assert [run for run in runs if mapped.cut_guessing(run) != chinese._jieba().lcut(run)] == []
-
-
-def test_cut_whole_loads_no_library_where_nothing_is_guessed(monkeypatch):
-    for loaded in ("_jieba", "_guesser"):
-        monkeypatch.setattr(chinese, loaded, lambda: pytest.fail("was loaded"))
-
-    assert cut_whole("备份脚本上传失败") == ["备份", "脚本", "上传", "失败"]
-
-
-def test_cut_for_search_loads_a_library_for_what_is_long_alone(monkeypatch):
-    loaded: list[str] = []
-    monkeypatch.setattr(chinese, "_searching", lambda: lambda run: loaded.append(run) or [run])
-    cutter = chinese._Cutter()
-    monkeypatch.setattr(chinese, "_cutter", lambda: cutter)
-
-    assert cut_for_search("备份失败") == ["备份", "失败"]
-    load_to_cut(1_000)
-    assert cut_for_search("备份失败") == ["备份", "失败"]
-    assert loaded == []
-    load_to_cut(100_000)
-    assert cut_for_search("备份失败") == ["备份失败"] == loaded
-
-
-def test_jieba_rjieba_and_the_mapped_dictionary_cut_random_runs_alike(mapped):
-    rjieba = pytest.importorskip("rjieba")
-    rng = random.Random(20260131)
-    known = sorted({token for run in WRITTEN for token in jieba_cut_for_search(run)})
-    signs = [chr(rng.randint(0x3400, 0x9FFF)) for _ in range(500)]
-    for _ in range(10_000):
-        run = "".join(rng.choice(known if rng.random() < 0.7 else signs) for _ in range(rng.randint(1, 9)))
-        if re.fullmatch(f"[{HAN}]+", run):
-            assert rjieba.cut_for_search(run, False) == jieba_cut_for_search(run) == mapped.cut_for_search(run)
-
-
 @given(st.text(alphabet=st.characters(min_codepoint=0x4E00, max_codepoint=0x9FFF), min_size=1, max_size=12))
 def test_cut_for_search_covers_the_run_and_agrees_with_jieba(run):
     assert set("".join(cut_for_search(run))) == set(run)
@@ -114,12 +71,6 @@ def test_tokenizer_gives_traditional_and_simplified_text_equal_tokens(traditiona
     assert tokens(traditional) == tokens(plain)
 
 
-@pytest.mark.parametrize("text", ["备份软件上传失败", "皇后在后院晒干", "以后只有干面", "台风云里雾里", "猫がいます、東京へ"])
-def test_to_simplified_keeps_simplified_text_unchanged(text):
-    kept = "".join(re.findall(f"[{HAN}]", text)).replace("東", "东")
-    assert "".join(map(to_simplified, re.findall(f"[{HAN}]+", text))) == kept
-
-
 @given(st.text(alphabet="備份備软軟體件網路硬碟里裡裏後后乾干发發髮，a ", max_size=20))
 def test_to_simplified_is_idempotent(text):
     once = [to_simplified(run) for run in re.findall(f"[{HAN}]+", text)]
@@ -132,12 +83,6 @@ def test_spelled_returns_the_written_word_with_its_simplified_token():
         *(("备份", "备份"), ("脚本", "脚本")),
     ]
     assert han_frequency("备份") > 0
-
-
-def test_snippet_cuts_traditional_text_around_a_simplified_term():
-    text = "先說天氣，" * 80 + "我對花生過敏，醫生說的。" + "後來又說天氣。" * 80
-    start, end = snippet_span(text, 40, tokens("花生过敏"))
-    assert "我對花生過敏" in text[start:end]
 
 
 def test_to_simplified_leaves_lone_surrogates_as_they_are():

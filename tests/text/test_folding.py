@@ -34,16 +34,6 @@ def test_fold_reads_every_word_once_whatever_is_halved(texts, room, halvings):
     assert words(told) == words(texts)
 
 
-def test_fold_keeps_to_the_half_after_a_piece_was_too_long():
-    fold = Fold(entries(["花" * 100] * 8), "", "zh", 1.0)
-    whole = fold.piece(400)
-    assert fold.halve()
-    half = fold.piece(400)
-    fold.take("摘要")
-    assert len(half) <= len(whole) // 2 + 1
-    assert len(fold.piece(400)) <= len(half)
-
-
 def test_fold_halves_no_piece_that_would_be_too_short():
     fold = Fold(entries(["花" * 100]), "", "zh", 1.0)
     fold.piece(MIN_PIECE)

@@ -1,6 +1,6 @@
 import pytest
 
-from recalld.supervisor.text.language import language_of, language_of_sentences
+from recalld.supervisor.text.language import language_of
 
 
 @pytest.mark.parametrize(
@@ -25,20 +25,3 @@ def test_language_of_returns_the_language_of_most_words(text, language):
 
 
 CODE = "def restore(path):\n    data = open(path).read()\n    return data.splitlines()\n" * 9
-
-
-@pytest.mark.parametrize(
-    ("texts", "language"),
-    [
-        (["备份脚本写好了，你看看。", f"```python\n{CODE}```"], "zh"),
-        ([f"跑一下 `{'rsync --archive --delete ' * 9}`，然后告诉我结果"], "zh"),
-        (["恢复失败了：\n\n    Traceback (most recent call last):\n      OSError: no space left on device"], "zh"),
-        (["Thanks. It works. 明天体检。", "See you."], "en"),
-        (["我今天去爬山了。累坏了。", "An English paragraph of many more words than that, about a mountain and a hut"], "zh"),
-        (["the spare key is at Priya's", "一万二千八"], "en"),
-        ([f"```\n{CODE}```"], "en"),
-        ([], "en"),
-    ],
-)
-def test_language_of_sentences_is_that_of_most_of_them_code_aside(texts, language):
-    assert language_of_sentences(texts) == language

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from recalld.supervisor.protocol.config import load
-from recalld.supervisor.text.marks import has_secret, marked
+from recalld.supervisor.text.marks import marked
 from recalld.supervisor.text.personal import PERSONAL
 
 FORMS = tuple(PERSONAL.values())
@@ -96,15 +95,3 @@ def test_marks_name_the_kind_of_personal_data(text: str) -> None:
     assert after == MARKED[text]
     assert marked(after, FORMS) == after
     assert marked(text) == text
-
-
-def test_personal_finds_nothing_in_sixty_ordinary_sentences() -> None:
-    assert len(LINES) == 60
-    assert {line: marked(line, FORMS) for line in LINES if has_secret(line, FORMS)} == {}
-    text = "\n".join(LINES)
-    assert marked(text, FORMS) == text
-
-
-def test_personal_is_off_until_it_is_asked_for() -> None:
-    assert load(None, {}).privacy.forms == ()
-    assert load(None, {"RECALLD_PRIVACY_PERSONAL": "true"}).privacy.forms == FORMS

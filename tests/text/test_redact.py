@@ -72,10 +72,6 @@ def test_redacted_keeps_what_stands_around_a_secret_without_width():
     assert redacted("\u200b登\u200b录 密\u200b码：plum\ufeff77，\u200b即可", "…") == "\u200b登\u200b录 …，\u200b即可"
 
 
-def test_redacted_removes_matches_of_user_patterns():
-    assert redacted("工号 QX-2291 的柜子密码照旧", "[已隐去]", [r"QX-\d+", "x*"]) == "工号 [已隐去] 的柜子密码照旧"
-
-
 @pytest.mark.timeout(60)
 @pytest.mark.parametrize(
     "word",
@@ -98,30 +94,3 @@ def test_redacted_finds_a_secret_after_a_word_of_100000_characters(word: str) ->
     found = redacted(word * (100_000 // len(word)) + "\npassword: hunter2-demo 即可", "…")
     assert "hunter2" not in found
     assert found.endswith("… 即可")
-
-
-@pytest.mark.timeout(60)
-@pytest.mark.parametrize("label", ["password", "password:", "密码是", "pass", "验证码", "bearer"])
-def test_redacted_ends_after_a_label_and_100000_blanks(label: str) -> None:
-    text = label + " " * 100_000 + "，"
-    assert redacted(text) == text
-
-
-def test_redacted_shows_the_name_of_a_picture_and_no_long_hex_key():
-    name = "attachments/6b7fa434f92a8b80aab02d9bf1a12e49.png"
-    assert redacted(f"钥匙 (image: {name})") == f"钥匙 (image: {name})"
-    assert "6b7f" not in redacted("钥匙 6b7fa434f92a8b80aab02d9bf1a12e49")
-
-
-@pytest.mark.parametrize(
-    "line",
-    [
-        "用户：我的航班号是 MU5582",
-        "- 09:02 用户：我的航班号是 MU5582",
-        "user: flight MU5582",
-        "助手：哪一班？ → 用户：航班 MU5582",
-        "2026-11-20|工作|用户：我的航班号是 MU5582；登机口 B22",
-    ],
-)
-def test_redacted_reads_a_line_without_the_label_of_its_speaker(line):
-    assert redacted(line, "…") == line

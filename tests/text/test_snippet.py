@@ -8,11 +8,10 @@ from fractions import Fraction
 from itertools import accumulate, permutations, takewhile
 
 import pytest
-import regex
 from hypothesis import given
 from hypothesis import strategies as st
 
-from recalld.supervisor.text.snippet import _densest, _is_separate, excerpt, is_grapheme_boundary, snippet_span
+from recalld.supervisor.text.snippet import _densest, excerpt, is_grapheme_boundary, snippet_span
 
 #: What a person sees as one character, each by a rule of UAX 29.
 CLUSTERS = {
@@ -74,22 +73,11 @@ def test_snippet_holds_the_term_that_is_not_longer_than_it(before, after, term, 
     assert term in text[start:end]
 
 
-def test_snippet_is_empty_where_the_first_cluster_is_longer():
-    assert snippet_span("e" + "\u0301" * 1000, 100) == (0, 0)
-
-
 @given(st.text(st.characters(), max_size=30), st.integers(0, 30), st.integers(0, 20), st.text(max_size=2))
 def test_snippet_is_within_any_text(text, at, chars, term):
     start, end = snippet_span(text, chars, [term])
     assert 0 <= start <= end <= len(text)
     assert isinstance(is_grapheme_boundary(text, at), bool)
-
-
-def test_separate_characters_join_no_neighbour():
-    separate = [char for char in map(chr, range(sys.maxunicode + 1)) if _is_separate(char)]
-    text = "".join(f"a{char}花{char}{char}" for char in separate if char not in "\r\n")
-    assert {"a", "花", "か", "Я", "é", "，", " ", "\n"} < set(separate)
-    assert len(regex.findall(r"\X", text)) == len(text)
 
 
 @pytest.mark.parametrize(

@@ -6,8 +6,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from recalld.supervisor.text.chinese import is_noun
-from recalld.supervisor.text.tokenizer import latin_words, spelled, tokens
+from recalld.supervisor.text.tokenizer import tokens
 
 
 @pytest.mark.parametrize(
@@ -54,18 +53,6 @@ def test_tokenizer_adds_the_joined_form_of_a_short_hyphenated_word():
 
 def test_tokenizer_splits_a_name_from_its_number():
     assert tokens("PostgreSQL16 a12 G1375") == ["postgresql16", "postgresql", "16", "a12", "g1375"]
-
-
-def test_latin_words_returns_unstemmed_lowercase_ascii():
-    assert latin_words("把 Café 部署到 the Cloudflare Workers, 3.11 的 Москва") == ["cafe", "cloudflare", "workers"]
-
-
-def test_spelled_keeps_the_spelling_and_whole_names():
-    assert list(spelled("NAS 备份，better-sqlite3")) == [
-        ("NAS", "nas"),
-        ("备份", "备份"),
-        ("better-sqlite3", "better-sqlite3"),
-    ]
 
 
 @given(st.text())
@@ -133,10 +120,6 @@ def test_jieba_returns_the_same_words_without_a_cache_folder(tmp_path):
     done = subprocess.run([sys.executable, "-c", WITH_DICTIONARY], capture_output=True, text=True, check=True, env=env)
     assert (done.stdout, done.stderr) == ("['小', '宇', '备份']\n", "")
     assert list(tmp_path.iterdir()) == [tmp_path / "cache"]
-
-
-def test_is_noun_accepts_nouns_and_rejects_a_wrong_guess():
-    assert [is_noun(word) for word in ("备份", "洗衣机", "得算")] == [True, True, False]
 
 
 @given(st.text(st.characters(max_codepoint=0x7F)))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import inspect
-import json
 import os
 
 import pytest
@@ -15,7 +14,6 @@ from recalld.supervisor.interfaces.tools.answers import (
     MemorySearchResult,
     Room,
     SearchAnswer,
-    as_wire,
     clamped,
     cut,
 )
@@ -137,13 +135,6 @@ def test_memory_search_is_disabled_where_a_file_was_not_searched(memory, world, 
     assert "memory.md" not in memory.find("8443", chat="group").unsearched
 
 
-def test_memory_get_refuses_a_name_that_no_file_can_have(memory, world):
-    answer = tools_of(memory).call("memory_get", {"path": f"memory/{'茶' * 85}.md"})
-    assert answer.is_error
-    assert answer.text.startswith("path: ")
-    assert str(world.root) not in answer.text
-
-
 def test_memory_search_says_that_time_was_up(memory, monkeypatch):
     monkeypatch.setattr(type(memory.workspace.index), "left", property(lambda _: 1, lambda *_: None), raising=False)
     answer = tools_of(memory).call("memory_search", {"query": "zyxwvut"}).data
@@ -262,16 +253,6 @@ def test_memory_write_that_replaces_by_a_line_that_is_there_says_both(memory):
     assert again.data["replaced"].startswith(f"{old['line']}@")
 
 
-def test_memory_write_takes_its_source_from_the_channel(memory):
-    tools = tools_of(memory)
-    tools.call("memory_write", {"content": "一"})
-    tools.set_channel("telegram")
-    tools.call("memory_write", {"content": "二"})
-    tools.set_channel(None)
-    tools.call("memory_write", {"content": "三"})
-    assert [line.text.split("|")[1] for line in memory.long_term.read().lines[-3:]] == ["web-chat", "telegram", "web-chat"]
-
-
 def test_memory_write_does_not_confirm_a_line_that_is_not_there(memory, monkeypatch):
     made = memory.write("一")
     monkeypatch.setattr(memory, "write", lambda *_, **__: made)
@@ -279,37 +260,6 @@ def test_memory_write_does_not_confirm_a_line_that_is_not_there(memory, monkeypa
     answer = tools_of(memory).call("memory_write", {"content": "一"})
     assert answer.is_error
     assert answer.text == str(Conflict("memory.md"))
-
-
-@pytest.mark.parametrize(
-    ("in_groups", "zh", "en"),
-    [
-        (
-            "own",
-            "在这里写入的内容，这次对话看不到，除非主人在那一行加上 `#shared`。",
-            "what is written here is not shown in this conversation unless the owner marks the line `#shared`.",
-        ),
-        (
-            "none",
-            "在这里写入的内容，这次对话看不到：这里不显示任何记忆（`recall.in_groups`）。",
-            "what is written here is not shown in this conversation, which is shown nothing of memory (`recall.in_groups`).",
-        ),
-    ],
-)
-def test_memory_write_says_that_a_group_will_not_be_shown_the_line(world, in_groups, zh, en):
-    remembered(world)
-    memory = configured(world, f'[recall]\nin_groups = "{in_groups}"\n')
-    for language, note in (("zh", zh), ("en", en)):
-        tools = register_all_tools(memory, session=GROUP, language=language)
-        answer = tools.call("memory_write", {"content": f"周日去爬山 {language}"})
-        assert answer.text == f"{'已写入记忆' if language == 'zh' else 'written to memory'}\n\n{note}"
-        assert answer.data == {"path": "memory.md", "total": 1 if in_groups == "own" else 0, "new": True, "note": note}
-        [write] = [tool for tool in tools if tool.name == "memory_write"]
-        assert write.description.casefold().endswith(note.casefold())
-        assert tools.openai()[-1]["function"]["description"] == tools.anthropic()[-1]["description"] == write.description
-    assert [line.number for line in memory.read(recent=2).lines] == [9, 10]
-    alone = tools_of(memory).call("memory_write", {"content": "周日去爬山 en"})
-    assert (alone.text, alone.data["new"]) == ("in memory already, line 10 (9 in all)", False)
 
 
 @pytest.mark.parametrize(
@@ -328,14 +278,6 @@ def test_memory_write_takes_the_mark_for_groups_off_and_says_so(memory, language
     assert "unless the owner marks the line" in in_group.data["note"]
     assert "line" not in in_group.data
     assert tools_of(memory).call("memory_write", {"content": " #shared"}).is_error
-
-
-def test_memory_write_in_a_group_that_sees_everything_answers_as_alone(world):
-    remembered(world)
-    memory = configured(world, '[recall]\nin_groups = "all"\n')
-    group = tools_of(memory, session=GROUP)
-    assert group.call("memory_write", {"content": "用户搬到了上海"}).text == "written to memory, line 9 (8 in all)"
-    assert [tool.description for tool in group] == [tool.description for tool in tools_of(memory)]
 
 
 def test_memory_delete_takes_the_ref_of_every_answer(memory):
@@ -364,12 +306,6 @@ def test_memory_forget_takes_a_message_or_a_line_by_its_digest_alone(memory):
     assert tools.call("memory_forget", {"ref": line}).data["lines"] == 1
     found = [path for path in memory.workspace.paths.root.rglob("*") if path.is_file() and b"kestrel" in path.read_bytes()]
     assert found == []
-
-
-def test_tools_that_may_delete_name_the_lines_in_their_texts(memory):
-    refs = tools_of(memory, allow_delete=True).call("memory_read", {"start_line": 3}).text.splitlines()[-1]
-    assert refs == f"number@digest: {memory.long_term.read().lines[2].ref}"
-    assert "@" not in tools_of(memory).call("memory_read", {"start_line": 3}).text
 
 
 # ── budgets ──────────────────────────────────────────────────────────────────
@@ -430,12 +366,6 @@ def test_memory_answers_keep_the_newest_lines_where_not_all_fit(world):
     assert [one["line"] for one in tools.call("memory_read", {"start_line": 1, "end_line": 20}).data["lines"]] == [1, 2, 3]
 
 
-def test_as_wire_can_be_written_as_utf_8_whatever_is_stored():
-    wire = as_wire(SearchAnswer(results=(result("半个 \ud83d 表情"),)))
-    assert json.dumps(wire, ensure_ascii=False).encode()
-    assert wire["results"][0]["snippet"] == "半个 \ufffd 表情"
-
-
 # ── where there is a store ───────────────────────────────────────────────────
 
 
@@ -450,14 +380,6 @@ def test_register_all_tools_registers_them_only_with_a_store(memory, world):
     assert register_all_tools(memory, read_only=True, allow_delete=True).names == four[:3]
     assert register_all_tools(memory, allow_delete=True).names == (*four, "memory_delete", "memory_forget")
     assert register_all_tools(memory, chat="group", allow_delete=True).names == (*four, "memory_delete")
-
-
-def test_register_all_tools_takes_a_store_whose_folder_is_still_to_come(tmp_path):
-    tools = register_all_tools(MemoryStore(tmp_path / "bot/memory"))
-    assert not (tmp_path / "bot").exists()
-    assert tools.call("memory_write", {"content": "用户喜欢茶"}).text == "written to memory, line 1 (1 in all)"
-    assert (tmp_path / "bot/memory/MEMORY.md").exists()
-    assert tools.call("memory_search", {"query": "喜欢茶"}).data["results"][0]["startLine"] == 1
 
 
 @pytest.mark.feature("000.27")

@@ -14,7 +14,7 @@ from recalld.supervisor.conversation.sessions import session_digest
 from recalld.supervisor.host.workers import worker_command
 from recalld.supervisor.protocol.task import AskedTask, Result, asked_id, parse_result, render_task
 from tests.llm.server import Act, Server
-from tests.llm.shop import KEY, ServedWorld, long_day
+from tests.llm.shop import KEY, ServedWorld
 from tests.process.command import until
 from tests.world import talk
 
@@ -89,21 +89,6 @@ def test_worker_without_a_model_makes_an_extract_of_the_messages(world):
     result = world.do()
     assert (result.status, result.extract) == ("done", True)
     assert "我对花生过敏" in result.text
-
-
-@pytest.mark.usefixtures("waiting")
-def test_one_slot_is_free_for_what_somebody_waits_for(world, server):
-    world = ServedWorld(world.root, server, more="concurrency = 1\n")
-    server.play("hang", LINE)
-    world.submit_task("day-2026-01-10", world.day("2026-01-10", long_day(3)))
-    worker = world.start_worker(idle_s=60)
-    until(lambda: server.seen.calls == 1, worker)
-    world.task_queue.submit(asked())
-    until(lambda: world.task_queue.answer(asked()), worker)
-    assert answer_to(world, asked()).text == LINE.text
-    assert world.task_queue.active_groups() == {"day-2026-01-10": "running"}
-    worker.send_signal(signal.SIGTERM)
-    worker.communicate()
 
 
 def test_worker_gives_up_what_nobody_waits_for_any_more(world, server, waiting):

@@ -85,14 +85,6 @@ def test_lease_is_lost_to_another_claim_and_does_not_requeue_its_task(task_queue
     assert names(task_queue.running) == [f"{first.task.id}.json"]
 
 
-def test_lease_requeue_returns_the_task_and_ends_the_lease(task_queue):
-    lease = hold(task_queue)
-    lease.requeue()
-
-    assert names(task_queue.queue) == [f"{lease.task.id}.json"]
-    assert not lease.held()
-
-
 @pytest.mark.parametrize("call", ["touch", "stat"])
 def test_worker_goes_on_when_the_disk_refuses_a_heartbeat(world, call):
     disk = FaultyDisk(call, number=errno.EIO)
