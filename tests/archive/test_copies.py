@@ -6,10 +6,6 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-<<<<<<< Updated upstream
-from recalld.supervisor.archive.coverage import Made, copies
-=======
->>>>>>> Stashed changes
 from recalld.supervisor.archive.memory_folder import ids_in
 from tests.world import message, message_on
 

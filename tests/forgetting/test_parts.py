@@ -7,14 +7,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-<<<<<<< Updated upstream
-from recalld.supervisor.archive.tombstones import Tombstones, cut
-from recalld.supervisor.forgetting.wanted import Trace
-from recalld.supervisor.protocol.dated_file import block_of, parse_dated, render_dated
-=======
 from recalld.supervisor.archive.tombstones import Tombstones
-from recalld.supervisor.forgetting.trace import Trace
->>>>>>> Stashed changes
+from recalld.supervisor.forgetting.wanted import Trace
 from recalld.supervisor.protocol.paths import WorkspacePaths
 from recalld.supervisor.storage.disk import RealDisk
 from recalld.supervisor.storage.files import Files

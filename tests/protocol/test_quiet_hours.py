@@ -4,13 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-<<<<<<< Updated upstream
-from recalld.supervisor.protocol.config import load
 from recalld.supervisor.protocol.period import quiet_until
-from recalld.supervisor.storage.errors import BadConfig
-=======
-from recalld.supervisor.protocol.quiet_hours import quiet_until
->>>>>>> Stashed changes
 from tests.world import ZONE, at
 
 
