@@ -1,4 +1,4 @@
-"""recalld for LlamaIndex (docs/how-to/keep-a-long-conversation.md); needs the extra: `pip install '.[llamaindex]'` in the clone."""
+"""recalld for LlamaIndex (docs/how-to/keep-a-long-conversation.md): the clone's extra, `pip install '.[llamaindex]'`."""
 
 from __future__ import annotations
 
