@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-import codecs
-import tomllib
 from contextlib import suppress
 from typing import TYPE_CHECKING, Final
 
-from ..protocol.message import Message
-from ..protocol.paths import day_of_name
 from ..storage.errors import SupervisorError
-from ..text.language import language_of_most
+from ..text.lazy_re import lazy_re
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -19,6 +15,8 @@ if TYPE_CHECKING:
     from ..text.language import Language
     from ..workspace import Workspace
 
+#: The key in recalld.toml, before any section.
+_LANGUAGE: Final = lazy_re(r"""(?:(?![ \t]*\[)[^\n]*\n)*?[ \t]*language[ \t]*=[ \t]*["'](auto|zh|en)["']""")
 #: Locales that name no language.
 _NO_LANGUAGE: Final = frozenset({"", "C", "POSIX"})
 #: What is written into the recalld.toml of a Chinese memory, before what is there.
@@ -43,7 +41,6 @@ def _locale(environ: Mapping[str, str]) -> str:
 
 def setting_at(root: Path, environ: Mapping[str, str]) -> str:
     """Return what `language` is set to in the workspace at *root*, which is not open, and in which anything may be wrong."""
-    from ..protocol.config import language_key
     from ..protocol.paths import WorkspacePaths
     from ..storage.disk import RealDisk
     from ..storage.files import Files
@@ -55,6 +52,19 @@ def setting_at(root: Path, environ: Mapping[str, str]) -> str:
     return language_key(toml, environ)
 
 
+def language_key(toml: bytes | None, environ: Mapping[str, str]) -> str:
+    r"""
+    Return what `language` is set to in a configuration in which anything else may be wrong; "auto" if it is not set.
+
+    No other key is looked at: who wants a page of help does not wait for all of them.
+
+    >>> language_key(b'language = "zh"\n[recall\n', {})
+    'zh'
+    """
+    given = _LANGUAGE.match(toml.decode("utf-8-sig", "replace")) if toml else None
+    return environ.get("RECALLD_LANGUAGE") or (given[1] if given else "auto")
+
+
 def keep_language(ws: Workspace, environ: Mapping[str, str]) -> bool:
     """
     Write `language = "zh"` into the recalld.toml of a Chinese memory, once; return whether it was written.
@@ -63,6 +73,11 @@ def keep_language(ws: Workspace, environ: Mapping[str, str]) -> bool:
     service without LANG, goes on in Chinese. A workspace that no supervisor ran in before is left alone, as is one that has
     the key, or a locale.
     """
+    import codecs
+    import tomllib
+
+    from ..text.language import language_of_most
+
     paths, disk = ws.paths, ws.files.disk
     was_run = disk.stat(paths.supervisor_lock) is not None
     if disk.stat(paths.language_kept) or (was_run and _locale(environ).partition(".")[0] not in _NO_LANGUAGE):
@@ -80,6 +95,9 @@ def keep_language(ws: Workspace, environ: Mapping[str, str]) -> bool:
 
 def _newest_words(ws: Workspace) -> Iterator[str]:
     """Yield what shows the language of the memory, newest first: the end of history.json; else the dated files."""
+    from ..protocol.message import Message
+    from ..protocol.paths import day_of_name
+
     words = [entry.text for entry in ws.history.read() if isinstance(entry, Message)]
     yield from reversed(words)
     for folder in () if words else (ws.paths.memory, *reversed(ws.memory.month_folders())):

@@ -90,9 +90,14 @@ def workspace_of(argv: list[str], environ: Mapping[str, str]) -> str:
         return os.path.expanduser(found)
     if any(os.path.exists(os.path.join("workspace", name)) for name in ("history.json", "recalld.toml")):
         return "workspace"
-    from platformdirs import user_data_dir
+    if sys.platform != "linux":
+        from platformdirs import user_data_dir
 
-    return user_data_dir("recalld")
+        return user_data_dir("recalld")
+    data = environ.get("XDG_DATA_HOME", "").strip() or os.path.expanduser(
+        "~/.local/share"
+    )  # platformdirs' rule, without its import
+    return os.path.join(data, "recalld")
 
 
 def folder_id(root: str) -> list[int]:

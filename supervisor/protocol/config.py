@@ -15,7 +15,6 @@ from ..storage.clock import find_zone
 from ..storage.errors import BadConfig
 from ..storage.lenient_json import not_utf8
 from ..storage.texts import Text, render
-from ..text.lazy_re import lazy_re
 from ..text.record import record
 from .config_keys import (
     Archive,
@@ -60,8 +59,6 @@ OTHER_VARIABLES: Final = frozenset({"RECALLD_WORKSPACE", "RECALLD_NOW", "RECALLD
 OF_A_FLEET: Final = "RECALLD_FLEET_"
 #: Characters of what tomllib says that are shown.
 _FAULT_CHARS: Final = 120
-#: The line that sets the language, above the first section.
-_LANGUAGE: Final = lazy_re(r"""(?:(?![ \t]*\[)[^\n]*\n)*?[ \t]*language[ \t]*=[ \t]*["'](auto|zh|en)["']""")
 
 
 @record
@@ -145,17 +142,6 @@ def load(toml: bytes | None, environ: Mapping[str, str]) -> Config:
     if ("archive", "timezone") in given:
         find_zone(config.archive.timezone)
     return config
-
-
-def language_key(toml: bytes | None, environ: Mapping[str, str]) -> str:
-    r"""
-    Return what `language` is set to in a configuration in which anything else may be wrong; "auto" if it is not set.
-
-    >>> language_key(b'language = "zh"\n[recall\n', {})
-    'zh'
-    """
-    found = _LANGUAGE.match(toml.decode("utf-8-sig", "replace")) if toml else None
-    return environ.get(f"{PREFIX}LANGUAGE") or (found[1] if found else "auto")
 
 
 def _is_ours(serve: Serve) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from recalld.supervisor.host.lock import supervisor_lock
-from recalld.supervisor.interfaces.language import keep_language, spoken_language
+from recalld.supervisor.interfaces.language import keep_language, language_key, spoken_language
 from tests.world import message
 
 CHINESE = ("我对花生过敏", "周五修锅炉", "Rex is at the vet", "明天几点？")
@@ -27,6 +27,23 @@ CHINESE = ("我对花生过敏", "周五修锅炉", "Rex is at the vet", "明天
 )
 def test_spoken_language_is_the_setting_then_the_locale_then_english(setting, environ, language):
     assert spoken_language(setting, environ) == language
+
+
+@pytest.mark.parametrize(
+    ("toml", "environ", "language"),
+    [
+        (b'language = "zh"', {}, "zh"),
+        ("# 注释\n\n  language='zh'  # 中文\n[recall\n".encode(), {}, "zh"),
+        (b'x = 1\nlanguage = "zh"\n[recall]\nmax_hit = 3\n', {}, "zh"),
+        (b'[recall]\nlanguage = "zh"\n', {}, "auto"),
+        (b'language = "zh"', {"RECALLD_LANGUAGE": "en"}, "en"),
+        (b"\xff\x00", {}, "auto"),
+        (None, {"RECALLD_LANGUAGE": "zh"}, "zh"),
+        (None, {}, "auto"),
+    ],
+)
+def test_language_key_is_read_from_a_wrong_configuration(toml, environ, language):
+    assert language_key(toml, environ) == language
 
 
 @pytest.fixture

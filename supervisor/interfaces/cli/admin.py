@@ -7,14 +7,12 @@ from dataclasses import asdict
 from pathlib import Path  # noqa: TC003 - the parser reads the annotations
 from typing import TYPE_CHECKING, Annotated, Final
 
-from ...operations import upkeep
 from ...storage.clock import utc_now
 from ...storage.errors import BadFile
 from ...storage.texts import Text
 from ...text.printable import printable_line
-from .options import command
 from .output import Word, as_json, as_text, wire, word
-from .parser import Exit, Option
+from .parser import Exit, Option, command
 from .state import supervisor_of
 
 if TYPE_CHECKING:
@@ -45,6 +43,7 @@ def fsck(
     from ...checks.check import Look
     from ...checks.systemd import failed_unit
     from ...checks.table import account
+    from ...operations import upkeep
     from ...protocol.making import check_made
 
     if report:
@@ -132,6 +131,7 @@ def restore(
     workspace.
     """
     from ...checks.incoming import why_unread
+    from ...operations import upkeep
 
     done = call.perform(upkeep.restore, upkeep.RestoreRequest(source=source, give_up=give_up))
     found = {"restored": done.restored} | ({} if done.added is None else {"added": done.added})
@@ -147,6 +147,8 @@ def restore(
 @command("index status")
 def index_status(call: Call) -> None:
     """Show what the index holds, and whether it is up to date."""
+    from ...operations import upkeep
+
     found = call.perform(upkeep.index_status, upkeep.StateRequest())
     if call.json:
         call.show(as_json({**_held(found), "differing": found.differing}))
@@ -166,6 +168,7 @@ def index_status(call: Call) -> None:
 def index_rebuild(call: Call) -> None:
     """Rebuild the index from the files, and compute the missing vectors; 69 if their server does not answer."""
     from ...host.background import make_vectors
+    from ...operations import upkeep
     from ...storage.clock import utc_now
 
     changes = asdict(call.perform(upkeep.index_rebuild, upkeep.RebuildRequest()))

@@ -9,19 +9,13 @@ from datetime import UTC, datetime
 from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any, Final
 
-from ...archive.append import leave, read_lines, refuse_odd
-from ...operations.history import AppendRequest
-from ...operations.history import append as append_operation
-from ...operations.operation import perform
-from ...protocol.message import is_role
 from ...storage.clock import fixed_clock, utc_now
 from ...storage.errors import BadConfig, BadFile, BadRequest, StorageError
 from ...storage.instant import why_not_said_at
 from ...storage.texts import Text
 from .call import refuse_other_chats, refuse_plain_folder, unprinted
-from .options import command
 from .output import as_json
-from .parser import Option
+from .parser import Option, command
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -46,6 +40,8 @@ def append(
     ] = False,
 ) -> int:
     """Add a message, or many; prints each id once the message is safe."""
+    from ...protocol.message import is_role
+
     if call.is_served:
         if jsonl:
             raise ValueError("its input is at its client")
@@ -112,6 +108,10 @@ def _acknowledge(call: Call, ids: list[str]) -> int:
 
 def _append(call: Call, ws: Workspace, raws: list[dict[str, Any]], now: datetime, *, as_found: bool) -> list[str]:
     """Append the messages to the workspace and return their ids."""
+    from ...operations.history import AppendRequest
+    from ...operations.history import append as append_operation
+    from ...operations.operation import perform
+
     ws.files.make_folder(ws.paths.state)
     request = AppendRequest(messages=raws, entropy=call.once.entropy if call.once else b"", as_found=as_found)
     return perform(append_operation, ws, request, call.caller(now))
@@ -136,6 +136,8 @@ def _opened_with_defaults(call: Call) -> tuple[Workspace, datetime]:
 
 def _leaving(call: Call, ws: Workspace, refused: BadConfig) -> Callable[..., list[str]]:
     """Return what leaves messages in the drop-box and returns their ids; it says why with the first."""
+    from ...archive.append import leave, refuse_odd
+
     is_told = False
 
     def leave_them(raws: list[dict[str, Any]], now: datetime, *, as_found: bool) -> list[str]:
@@ -160,6 +162,8 @@ def _leaving(call: Call, ws: Workspace, refused: BadConfig) -> Callable[..., lis
 
 def _append_lines(call: Call, ws: Workspace, now: datetime, add: Callable[..., list[str]]) -> int:
     """Append the lines of standard input; lines that can be read at once are one write. Return 65 if a line was no message."""
+    from ...archive.append import read_lines
+
     rest, number, code = b"", 1, 0
     while True:
         data, ended = _read_available()

@@ -13,9 +13,8 @@ from ...storage.clock import fixed_clock, utc_now
 from ...storage.errors import BadFile, BadRequest, NoWorkspace, SupervisorError
 from ...storage.texts import Text
 from ..locate import version
-from .options import command
 from .output import as_json, as_text, in_local_times, wire
-from .parser import Argument, Exit, Option
+from .parser import Argument, Exit, Option, command
 
 if TYPE_CHECKING:
     from types import FrameType

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Final
 
 from ...storage.errors import BadRequest
 from ...storage.texts import Text
-from .options import command
-from .parser import COMPLETE, HELP, Argument, Command, Group
+from .parser import COMPLETE, HELP, Argument, Command, Group, command
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

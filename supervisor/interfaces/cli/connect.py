@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 
 from ...storage.errors import BadFile, BadRequest, NoPermission, SupervisorError
 from ...storage.texts import Text, msgid, render
-from .options import command
 from .output import as_json
-from .parser import Argument, Exit, Option
+from .parser import Argument, Exit, Option, command
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

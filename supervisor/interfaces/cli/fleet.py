@@ -16,23 +16,24 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Final
 
-from ...checks.fleet_unit import workspaces_of
+from ...checks.fleet_unit import UNIT, fleet_unit, replace_fleet, workspaces_of
 from ...host.notify import ServiceManager
 from ...protocol.config import OF_A_FLEET
 from ...protocol.making import is_made
 from ...protocol.paths import FLEET, WorkspacePaths
 from ...storage.disk import RealDisk
-from ...storage.errors import AlreadyRuns, BadRequest, Busy
+from ...storage.errors import AlreadyRuns, BadRequest, Busy, NoService
 from ...storage.files import Files
 from ...storage.os_errors import why_refused
 from ...storage.signals import on_signals
 from ...storage.texts import Text
-from .options import command
-from .parser import Option
+from .parser import Option, command
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from ...checks.systemd import Systemd
+    from ...checks.units import Installation
     from .call import Call
 
 #: Seconds between two looks at the folder and the processes, and the most processes that one look starts.
@@ -187,3 +188,41 @@ def _root(given: Path | None) -> Path:
     if is_made(folder) and not (folder / FLEET).exists():
         raise BadRequest("--root", Text("{root} is a workspace itself; give the folder above it", root=folder))
     return folder
+
+
+def replaces_fleet(call: Call, systemd: Systemd, files: Files, *, dry_run: bool) -> bool:
+    """
+    Install a service for each workspace of an old fleet, by this command with a name, and remove the unit of the fleet.
+
+    False, and nothing is done, where a workspace is named or there is no such unit.
+    """
+    is_named = call.given_workspace or os.environ.get("RECALLD_WORKSPACE")
+    fleet = None if is_named else fleet_unit(systemd, files)
+    if fleet is None:
+        return False
+    services = fleet.services(systemd.user)
+
+    def install_one(service: Installation) -> bool:
+        words = ["-w", str(service.workspace), *call.argv, "--name", service.name]
+        return subprocess.run([sys.executable, "-P", "-m", "recalld", *words], check=False).returncode == 0
+
+    if dry_run:
+        for service in services:
+            install_one(service)
+        return True
+    systemd.check()
+    if left := replace_fleet(fleet, systemd, files, install_one):
+        raise NoService(
+            Text("{unit} goes on with these workspaces, which got no service: {names}", unit=UNIT, names=left),
+            Text("mend what is said above, and give the command again"),
+        )
+    call.say(
+        Text(
+            "each workspace in {root} has a service of its own, recalld@NAME.service ({count}); {unit} is gone.",
+            root=fleet.root,
+            count=len(services),
+            unit=UNIT,
+        ),
+        0,
+    )
+    return True

@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 from ...storage.errors import BadRequest
 from ...storage.texts import Text, msgid
 from ...text.printable import shortened
-from .options import command
 from .output import as_json, wire
-from .parser import Argument, Option
+from .parser import Argument, Option, command
 
 if TYPE_CHECKING:
     from ...operations.forget import Forgotten, ToForget

@@ -16,9 +16,8 @@ from typing import TYPE_CHECKING, Annotated, Final
 from ...storage.errors import BadFile, BadRequest
 from ...storage.texts import Text, msgid
 from ...text.printable import printable_line
-from .options import command
 from .output import as_json, progress, wire
-from .parser import Argument, Exit, Option
+from .parser import Argument, Exit, Option, command
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

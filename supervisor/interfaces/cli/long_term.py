@@ -4,13 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Annotated
 
-from ...longterm.lines import DEFAULT_SOURCE
-from ...operations import long_term
 from ...storage.errors import BadRequest
 from ...storage.texts import Text, msgid
-from .options import Kind, Session, command
 from .output import as_json, wire
-from .parser import Argument, Option
+from .parser import Argument, Kind, Option, Session, command
 
 if TYPE_CHECKING:
     from .call import Call
@@ -20,7 +17,7 @@ if TYPE_CHECKING:
 def write(
     call: Call,
     text: Annotated[str, Argument(meaning="what to remember; several things are separated by ；")],
-    source: Annotated[str, Option("--source", meaning="where it comes from: a channel, or a session's name")] = DEFAULT_SOURCE,
+    source: Annotated[str, Option("--source", meaning="where it comes from: a channel, or a session's name")] = "web-chat",
     replaces: Annotated[
         str | None,
         Option("--replaces", meaning="the line that is no longer true with it, as in 42@1f3a9c0d; `read` shows it"),
@@ -32,6 +29,8 @@ def write(
     chat: Kind = "",
 ) -> None:
     """Add a line to the long-term memory; it is safe when the command returns."""
+    from ...operations import long_term
+
     if replaces is not None and not replaces.strip():  # a variable of a shell that is empty
         raise BadRequest(
             "--replaces",
@@ -72,6 +71,8 @@ def read(
     chat: Kind = "",
 ) -> None:
     """Print lines of the long-term memory, numbered as `delete` takes them; without any option the last ten."""
+    from ...operations import long_term
+
     if sum((line is not None, (start, end) != (None, None), recent is not None, stats)) > 1:
         raise BadRequest("read", Text("it takes a line, or --start and --end, or --recent, or --stats"))
     if stats:
@@ -99,6 +100,8 @@ def delete(
     chat: Kind = "",
 ) -> None:
     """Delete lines of the long-term memory; none of them if one has changed."""
+    from ...operations import long_term
+
     done = call.perform(long_term.delete, long_term.DeleteRequest(lines=lines), session, chat)
     fields = {"deleted": done.count, "total": done.total}
     call.answer({"path": done.path, **fields}, fields)
@@ -115,6 +118,8 @@ def invalidate(
     reason: Annotated[str, Option("--reason", meaning="why it is no longer true")] = "",
 ) -> None:
     """End what is no longer true; it stays, and is shown only where the past is asked for."""
+    from ...operations import long_term
+
     request = long_term.InvalidateRequest(target=target, reason=reason)
     done = call.perform(long_term.invalidate, request)
     if call.json:
@@ -137,6 +142,8 @@ def summarize(
     again: Annotated[bool, Option("--again", meaning="all of it, not only what is new")] = False,
 ) -> None:
     """Write a session, or what is new in it, as one line of the long-term memory."""
+    from ...operations import long_term
+
     request = long_term.SummarizeRequest(session=session, again=again)
     made = call.perform(long_term.summarize, request)
     if call.json:

@@ -17,8 +17,7 @@ from ...storage.errors import BadRequest
 from ...storage.texts import Text
 from ..locate import named_workspace, version, without_workspace
 from .call import exit_code_of, typed
-from .options import COMMANDS, COMMON
-from .parser import COMPLETE, Command, Exit, Group, HelpWanted, Option, Parameter, UsageFault, read_options
+from .parser import COMMANDS, COMMON, COMPLETE, Command, Exit, Group, HelpWanted, Option, Parameter, UsageFault, read_options
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -43,7 +42,7 @@ HEADINGS: Final[Mapping[Text, Mapping[str, str | tuple[str, str]]]] = {
         "run": "service",
         "connect": "connect",
         "import": "import_logs",
-        "service": ("programs", "recalld as a service of systemd."),
+        "service": ("unit", "recalld as a service of systemd."),
         "model": ("admin", "The model that writes summaries."),
     },
     Text("For an assistant"): {

@@ -8,8 +8,9 @@ is typed and what it means; its docstring is the help. Little of the standard li
 from __future__ import annotations
 
 from functools import cached_property
+from pathlib import Path
 from types import UnionType
-from typing import TYPE_CHECKING, Any, Final, NoReturn, get_args, get_origin
+from typing import TYPE_CHECKING, Annotated, Any, Final, NoReturn, TypeVar, get_args, get_origin
 
 from ...storage.texts import Text
 
@@ -27,6 +28,7 @@ HELP: Final = "--help"
 COMPLETE: Final = "_RECALLD_COMPLETE"
 #: The default of a parameter that has none.
 _REQUIRED: Final = object()
+F = TypeVar("F", bound="Callable[..., int | None]")
 
 
 class Option:
@@ -263,3 +265,32 @@ def _near(name: str, known: Mapping[str, object] | Sequence[str]) -> list[str]:
     from difflib import get_close_matches
 
     return get_close_matches(name, known)
+
+
+# ── declared ─────────────────────────────────────────────────────────────────
+
+# whether the folder can be read is not looked at here: it is told when the folder is opened, with exit code 77
+Folder = Annotated[Path | None, Option("-w", "--workspace", meaning="the workspace (RECALLD_WORKSPACE)")]
+Now = Annotated[str | None, Option("--now", meaning="the clock, ISO 8601 (RECALLD_NOW)")]
+Session = Annotated[str, Option("--session", meaning="the key of the conversation in which it was asked")]
+Kind = Annotated[str, Option("--chat", meaning="its kind: direct, group or channel; else that in the session's key")]
+Json = Annotated[bool, Option("--json", meaning="machine-readable output")]
+
+#: The options of most commands, which `Call.take` is given.
+COMMON: Final = {
+    "workspace": Parameter("workspace", Folder, None),
+    "now": Parameter("now", Now, None),
+    "json": Parameter("json", Json, False),
+}
+#: The commands of the modules that are loaded, by the words of each.
+COMMANDS: Final[dict[str, Declared]] = {}
+
+
+def command(words: str, *, common: tuple[str, ...] = tuple(COMMON)) -> Callable[[F], F]:
+    """Declare the function below as the command of these *words*, which takes those options in *common*, too."""
+
+    def declare(function: F) -> F:
+        COMMANDS[words] = function, [COMMON[name] for name in common]
+        return function
+
+    return declare

@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from ...storage.errors import BadConfig, BadRequest, NoService
 from ...storage.texts import Text
-from .options import command
 from .output import Word, as_json, word
-from .parser import Argument, Exit, Option
+from .parser import Argument, Exit, Option, command
 
 if TYPE_CHECKING:
     from collections.abc import Callable

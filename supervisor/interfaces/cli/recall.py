@@ -5,13 +5,10 @@ from __future__ import annotations
 from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Annotated, Any, Final
 
-from ...operations import recall
-from ...protocol.attachments import digest_in_name
 from ...storage.texts import Text
 from ..search_notes import NOT_ASKED, refs_of, why_no_hits, why_not_whole
-from .options import Kind, Session, command
 from .output import as_json, receipt_text, replay_text
-from .parser import Argument, Option
+from .parser import Argument, Kind, Option, Session, command
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
@@ -46,6 +43,8 @@ def inject(
     project: Annotated[str, Option("--project", metavar="DIR", meaning="the folder in which it is asked")] = "",
 ) -> None:
     """Print the memory block for an input, and nothing else."""
+    from ...operations import recall
+
     request = recall.InjectRequest(question=query, known=known or (), project=project)
     made = call.perform(recall.inject, request, session, chat)
     if not made.memory:
@@ -71,6 +70,8 @@ def context(
     chat: Kind = "",
 ) -> None:
     """Print the whole turn, memory and recent history in their budgets, as chat-completions messages."""
+    from ...operations import recall
+
     made = call.perform(recall.context, recall.ContextRequest(question=query, system=system), session, chat)
     if not_whole := why_not_whole(made.result):
         call.say(not_whole, 0)
@@ -89,6 +90,8 @@ def search(
     chat: Kind = "",
 ) -> None:
     """Find memories: path, lines, score."""
+    from ...operations import recall
+
     where = session, chat
     found = call.perform(recall.search, recall.SearchRequest(query=query, limit=limit), *where)
     if not found.hits:
@@ -114,6 +117,9 @@ def get(
     chat: Kind = "",
 ) -> None:
     """Print exact lines of a memory file."""
+    from ...operations import recall
+    from ...protocol.attachments import digest_in_name
+
     request = recall.GetRequest(path=path, start=start, lines=lines)
     found = call.perform(recall.get, request, session, chat)
     if not call.json and digest_in_name(path) and not (session or chat):  # an absolute path opens from any folder
@@ -128,6 +134,8 @@ def why(
     replay: Annotated[bool, Option("--replay", meaning="also what would be shown now, and the difference")] = False,
 ) -> None:
     """Show what was put before the assistant in a turn, what was not, and why."""
+    from ...operations import recall
+
     request = recall.WhyRequest(turn=turn)
     again = call.perform(recall.replay, request) if replay else None
     receipt = again.receipt if again else call.perform(recall.why, request)

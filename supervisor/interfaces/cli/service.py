@@ -9,14 +9,12 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-from ...operations import upkeep
 from ...storage.clock import clock_from, fixed_clock, to_wire, utc_now
 from ...storage.errors import BadRequest, Busy, SupervisorError
 from ...storage.texts import Text
 from .call import Call, refuse_other_chats
-from .options import command
 from .output import as_json, in_local_times, tree
-from .parser import Argument, Exit, Option
+from .parser import Argument, Exit, Option, command
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -195,6 +193,8 @@ def worker(
 
 def _archive(call: Call) -> None:
     """Write every message to its dated file now."""
+    from ...operations import upkeep
+
     done = call.perform(upkeep.archive, upkeep.StateRequest())
     found = {"archived": len(done.files), "files": sorted(set(done.files.values()))}
     call.answer(found)
@@ -209,6 +209,8 @@ def summary_redo(
     period: Annotated[str, Argument(meaning="a day like 2026-01-28, or a month like 2026-01")],
 ) -> None:
     """Have a summary written again; the old one is kept until the new one is there."""
+    from ...operations import upkeep
+
     group = call.perform(upkeep.redo, upkeep.RedoRequest(period=period))
     call.answer({"group": group, "queued": True}, Text("{group} is queued; a supervisor takes it in.", group=group))
 

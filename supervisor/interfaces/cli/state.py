@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Annotated, Any
 
-from ...operations import upkeep
 from ...storage.errors import BadFile, BadRequest
 from ...storage.texts import Text
 from ...text.printable import printable_line
-from .options import command
 from .output import as_json, as_text, in_local_times
-from .parser import Option
+from .parser import Option, command
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -27,6 +25,8 @@ def status(
     at: Annotated[str | None, Option("--at", meaning="the moment to plan for, ISO 8601")] = None,
 ) -> int:
     """Show what is wrong, and the state in five figures; 65 when something is wrong."""
+    from ...operations import upkeep
+
     if plan:
         return _show_plan(call, at)
     if at:
@@ -56,6 +56,8 @@ def _figures(facts: Mapping[str, Any]) -> dict[str, object]:
 
 def _show_plan(call: Call, at: str | None) -> int:
     """Show what the next run would do."""
+    from ...operations import upkeep
+
     if at:
         call.moment(at, "--at")
         call.take(now=at)

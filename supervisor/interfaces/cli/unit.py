@@ -1,18 +1,32 @@
-"""The commands about the service of systemd: service install, restart, status, … (docs/how-to/run-as-a-service.md)."""
+"""
+The commands about services of systemd: service install, restart, status, … (docs/how-to/run-as-a-service.md).
+
+`service add` and `remove` are about a worker of a pool; a fleet of an earlier version gets a service for each workspace.
+"""
 
 from __future__ import annotations
 
 import os
 import pwd
-import subprocess
 import sys
 from contextlib import suppress
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Final
 
-from ...checks.fleet_unit import UNIT, fleet_unit, replace_fleet
-from ...checks.systemd import Systemd, delete, install, installation, lingers, restart, state_of, uninstall
+from ...checks.program_units import KINDS, PoolWorker, unit_of
+from ...checks.systemd import (
+    Systemd,
+    delete,
+    install,
+    install_program,
+    installation,
+    lingers,
+    remove_program,
+    restart,
+    state_of,
+    uninstall,
+)
 from ...checks.units import (
     BACKUP,
     FSCK,
@@ -31,13 +45,13 @@ from ...protocol.paths import WorkspacePaths, check_inside
 from ...storage.disk import RealDisk
 from ...storage.errors import AlreadyRuns, BadConfig, BadFile, BadRequest, ForeignUnit, NoPermission, NoService
 from ...storage.files import Files
-from ...storage.texts import Text
-from .options import command
+from ...storage.texts import Text, msgid
+from .fleet import replaces_fleet
 from .output import as_json, as_text, wire
-from .parser import Exit, Option
+from .parser import Argument, Exit, Option, command
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping, Sequence
 
     from ...checks.systemd import ServiceState
     from .call import Call
@@ -70,27 +84,28 @@ def service_install(
     if no_backup and backup_to:
         raise BadRequest("--no-backup", Text("--backup-to asks for backups; give one of the two"))
     systemd, files = Systemd(system, name=name), Files(RealDisk())
-    if not name and _replaces_fleet(call, systemd, files, dry_run=dry_run):
+    if not name and replaces_fleet(call, systemd, files, dry_run=dry_run):
         return
     root = Path(os.path.realpath(_root(call, system)))
     if not dry_run:
         check_made(root)
-    key, backups = real(key_file) if key_file else None, _backups(backup_to, keep, None)
-    wanted = Installation(root, system, key, backups=backups, name=name, memory_max=memory_max)
-    wanted.units()
+    before = _before(Installation(root, system, name=name), files, systemd)
+    wanted = replace(
+        before,
+        python=sys.executable,
+        key=_real(key_file) if key_file else before.key,
+        backups=None if no_backup else _backups(backup_to, keep, before.backups),
+        memory_max=memory_max or before.memory_max,
+    )
+    units = wanted.units()
     if not dry_run:
         systemd.check()
         call.opened(root)
-    if before := _before(wanted, files, systemd):
-        backups = _backups(backup_to, keep, before.backups)
-        wanted = replace(wanted, key=key or before.key, backups=backups, memory_max=memory_max or before.memory_max)
-    if no_backup:
-        wanted = replace(wanted, backups=None)
-    elif keep and not wanted.backups:
+    if keep and not (no_backup or wanted.backups):
         raise BadRequest("--keep", Text("there are no backups; name their folder with --backup-to"))
     wanted.check_places()
     if dry_run:
-        _show_units(call, wanted, systemd)
+        _show_units(call, systemd, units, wanted.started)
         return
     _check(wanted, files, systemd)
     install(wanted, systemd, files)
@@ -225,42 +240,64 @@ def service_logs(
         ) from None
 
 
-def _replaces_fleet(call: Call, systemd: Systemd, files: Files, *, dry_run: bool) -> bool:
-    """
-    Install a service for each workspace of an old fleet, by this command with a name, and remove the unit of the fleet.
+@command("service add", common=("json",))
+def service_add(
+    call: Call,
+    kind: Annotated[str, Argument(metavar="worker", meaning="what runs")],
+    pool_file: Annotated[Path | None, Option("--pool-file", meaning="what names the models of a worker of a pool")] = None,
+    env_file: Annotated[
+        Path | None, Option("--env-file", meaning="variables, such as RECALLD_POOL_URL and RECALLD_POOL_KEY")
+    ] = None,
+    system: System = "",
+    memory_max: Annotated[str, Option("--memory-max", metavar="SIZE", meaning="the memory it may use, as 400M")] = "",
+    dry_run: Annotated[bool, Option("--dry-run", meaning="show the unit and the commands, change nothing")] = False,
+) -> None:
+    """Run a worker of a pool as a service, now and whenever the machine starts."""
+    from ...checks.services import check_key
 
-    False, and nothing is done, where a workspace is named or there is no such unit.
-    """
-    is_named = call.given_workspace or os.environ.get("RECALLD_WORKSPACE")
-    fleet = None if is_named else fleet_unit(systemd, files)
-    if fleet is None:
-        return False
-    services = fleet.services(systemd.user)
-
-    def install_one(service: Installation) -> bool:
-        words = ["-w", str(service.workspace), *call.argv, "--name", service.name]
-        return subprocess.run([sys.executable, "-P", "-m", "recalld", *words], check=False).returncode == 0
-
+    _check_kind(kind, ("worker",))
+    if pool_file is None:
+        raise BadRequest("--pool-file", Text("it is missing; name the file that names the models of the worker"))
+    systemd = Systemd(system)
+    wanted = PoolWorker(_real(pool_file), _real(env_file) if env_file else None, system, memory_max)
+    text = wanted.text()
     if dry_run:
-        for service in services:
-            install_one(service)
-        return True
+        _show_units(call, systemd, {wanted.unit: text}, [wanted.unit])
+        return
     systemd.check()
-    if left := replace_fleet(fleet, systemd, files, install_one):
-        raise NoService(
-            Text("{unit} goes on with these workspaces, which got no service: {names}", unit=UNIT, names=left),
-            Text("mend what is said above, and give the command again"),
-        )
-    call.say(
+    if wanted.env_file:
+        check_key(wanted.env_file, "--env-file")
+    install_program(wanted, systemd, Files(RealDisk()))
+    command = " ".join(systemd.command("status", wanted.unit))
+    call.answer(
+        {"unit": wanted.unit},
         Text(
-            "each workspace in {root} has a service of its own, recalld@NAME.service ({count}); {unit} is gone.",
-            root=fleet.root,
-            count=len(services),
-            unit=UNIT,
+            msgid("{unit} runs now, and whenever the machine starts; `{command}` says how it is.", "program"),
+            unit=wanted.unit,
+            command=command,
         ),
-        0,
     )
-    return True
+
+
+@command("service remove", common=("json",))
+def service_remove(
+    call: Call,
+    kind: Annotated[str, Argument(metavar="worker|fleet|gateway", meaning="what is stopped")],
+    system: System = "",
+) -> None:
+    """Stop a worker of a pool, or an old fleet or gateway, and remove its unit; the workspaces stay."""
+    _check_kind(kind, KINDS)
+    unit, systemd = unit_of(kind), Systemd(system)
+    systemd.check()
+    remove_program(unit, systemd, Files(RealDisk()))
+    call.answer({"unit": unit}, Text("{unit} is gone; the workspaces are as they were.", unit=unit))
+
+
+def _check_kind(kind: str, kinds: tuple[str, ...]) -> None:
+    if kind not in kinds:
+        raise BadRequest(
+            "|".join(kinds), Text("{value} is not allowed, give {allowed}", value=repr(kind[:40]), allowed=", ".join(kinds))
+        )
 
 
 def _root(call: Call, user: str) -> Path:
@@ -270,7 +307,7 @@ def _root(call: Call, user: str) -> Path:
     return Path(_account(user).pw_dir) / ".local" / "share" / "recalld"
 
 
-def real(path: Path) -> Path:
+def _real(path: Path) -> Path:
     """Return the path without links."""
     return Path(os.path.realpath(path.expanduser()))
 
@@ -279,16 +316,16 @@ def _backups(folder: Path | None, keep: int | None, before: Backups | None) -> B
     """Return the wanted backups: the options' values, else those of the previous installation."""
     if folder is None:
         return replace(before, keep=keep or before.keep) if before else None
-    return Backups(real(folder), keep or (before.keep if before else _KEEP))
+    return Backups(_real(folder), keep or (before.keep if before else _KEEP))
 
 
-def _before(wanted: Installation, files: Files, systemd: Systemd) -> Installation | None:
-    """Return the present installation for this workspace; None if there is none, or the unit is somebody else's."""
+def _before(bare: Installation, files: Files, systemd: Systemd) -> Installation:
+    """Return the present installation of this workspace; *bare* if there is none, or the unit is somebody else's."""
     with suppress(ForeignUnit):
         _, version = systemd.read(files, SERVICE)
-        if version and workspace_of(version.data) == str(wanted.workspace):
-            return installation_of(version.data, wanted.user)
-    return None
+        if version and workspace_of(version.data) == str(bare.workspace):
+            return installation_of(version.data, bare.user)
+    return bare
 
 
 def _forget_backups(root: Path, files: Files) -> None:
@@ -330,14 +367,13 @@ def _check(wanted: Installation, files: Files, systemd: Systemd) -> None:
         raise AlreadyRuns(root)
 
 
-def _show_units(call: Call, wanted: Installation, systemd: Systemd) -> None:
+def _show_units(call: Call, systemd: Systemd, units: Mapping[str, bytes], started: Sequence[str]) -> None:
     """Print the units and the commands of an installation."""
-    units = {str(systemd.folder / name): data.decode() for name, data in wanted.units().items()}
-    names = wanted.started
-    commands = [systemd.command("daemon-reload"), systemd.command("enable", *names), systemd.command("restart", *names)]
+    texts = {str(systemd.folder / name): data.decode() for name, data in units.items()}
+    commands = [systemd.command("daemon-reload"), systemd.command("enable", *started), systemd.command("restart", *started)]
     if call.json:
-        call.show(as_json({"units": units, "commands": commands}))
+        call.show(as_json({"units": texts, "commands": commands}))
         return
-    for path, text in units.items():
+    for path, text in texts.items():
         call.show(f"# {path}\n{text}")
     call.show("\n".join(" ".join(words) for words in commands))
