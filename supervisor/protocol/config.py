@@ -15,6 +15,7 @@ from ..storage.clock import find_zone
 from ..storage.errors import BadConfig
 from ..storage.lenient_json import not_utf8
 from ..storage.texts import Text, render
+from ..text.lazy_re import lazy_re
 from ..text.record import record
 from .config_keys import (
     Archive,

