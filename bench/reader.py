@@ -331,7 +331,10 @@ def main() -> None:
         form, source = found.convert
         if form not in FORMS or not found.data or not Path(source).exists():
             sys.exit(f"--convert takes one of {', '.join(FORMS)} and a path that exists, and --data the folder to write")
-        print(f"{convert(form, Path(source), found.data)} questions")
+        try:
+            print(f"{convert(form, Path(source), found.data)} questions")
+        except (OSError, ValueError, LookupError, TypeError) as error:
+            sys.exit(f"{source} is not of the form of {form}: {type(error).__name__}: {error}")
         return
     if not (found.server or found.no_reader):
         sys.exit("a reader is needed, --server URL, or --no-reader")

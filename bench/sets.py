@@ -96,7 +96,8 @@ def longmemeval(source: Path) -> Converted:
 
 
 def beam(source: Path) -> Converted:
-    for folder in sorted((source / "chats/100K").iterdir(), key=lambda path: int(path.name)):
+    folders = [path for path in (source / "chats/100K").iterdir() if path.name.isdigit()]
+    for folder in sorted(folders, key=lambda path: int(path.name)):
         messages, at = [], datetime(2024, 1, 1, tzinfo=UTC)
         chat = json.loads((folder / "chat.json").read_text(encoding="utf-8"))
         for turn in (one for batch in chat for turns in batch["turns"] for one in turns):

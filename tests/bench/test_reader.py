@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
+import re
 import sys
 from pathlib import Path
 
 import pytest
 
-from bench import reader, sets
+from bench import others, reader, sets
 from bench.judge import facts_in, facts_of, is_yes, judge, request
 from bench.outcomes import compared, interval
 from tests.llm.server import Act, Server
@@ -127,7 +128,7 @@ def message(**fields):
 
 @pytest.fixture
 def data(tmp_path):
-    """A memory of two messages, and six questions about it."""
+    """A memory of six messages, and six questions about one of them."""
     (tmp_path / "data/workspaces/talk").mkdir(parents=True)
     said = [
         {
@@ -138,6 +139,9 @@ def data(tmp_path):
         },
         {"id": "m2", "role": "assistant", "text": "Noted, at half past one.", "createdAt": "2026-11-02T08:15:00+00:00"},
     ]
+    talk = ("the cat sleeps", "rent is due on friday", "we had soup", "the train was late")
+    at = "2026-11-03T08:14:00+00:00"
+    said += [{"id": f"o{n}", "role": "user", "text": text, "createdAt": at} for n, text in enumerate(talk)]
     (tmp_path / "data/workspaces/talk/history.json").write_text(json.dumps(said))
     question = {"dataset": "own", "category": "when", "ws": "talk", "answer": "1:30"}
     lines = [
@@ -199,6 +203,20 @@ def test_reader_gets_the_block_and_the_judge_only_the_answer(data, tmp_path, mon
     assert "| all | 2 | 100.0 | 100 to 100 | 100.0 of 2 |" in said
     said = run(monkeypatch, capsys, *arguments[:2], "--no-reader")
     assert "| all | 6 | 100.0 | 100.0 | 100.0 |" in said
+
+
+def test_others_are_measured_on_the_same_questions_within_the_same_tokens(data, tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr(sys, "argv", ["others", "--data", str(data), "--programs", str(tmp_path), "--tokens", "256"])
+    others.main()
+    said = capsys.readouterr().out
+    assert "6 questions with an answer, 0 never said" in said
+    for name in ("recalld", "rank-bm25", "FTS5"):
+        assert re.search(rf"^\| {name} [\d.]+ \| 100\.0 \(100 to 100\), 100\.0, 100\.0 \| \d+ \|", said, re.MULTILINE)
+
+
+def test_block_of_another_has_the_best_messages_that_fit():
+    found = [{"text": text, "role": "user", "createdAt": "2026-11-02T08:14"} for text in ("short", "long " * 90, "also short")]
+    assert others.within(found, 40) == "[2026-11-02] user: short\n[2026-11-02] user: also short\n"
 
 
 def test_convert_makes_folders_of_the_public_sets(tmp_path):
