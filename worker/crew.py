@@ -17,10 +17,9 @@ from typing import TYPE_CHECKING, Any, Final
 from uuid import uuid4
 
 from recalld.supervisor.pool import scripts
+from recalld.supervisor.pool.cargo import PoolAway, Unsealable, refusal
 from recalld.supervisor.pool.dramatiq_pool import Engine
 from recalld.supervisor.pool.limits import ProviderLimits
-from recalld.supervisor.pool.pool import PoolAway
-from recalld.supervisor.pool.sealing import Unsealable, refusal
 from recalld.supervisor.protocol.config import Config
 from recalld.supervisor.protocol.config_keys import Llm, Tokens
 from recalld.supervisor.storage.errors import BadConfig, Busy, NoService
@@ -35,11 +34,9 @@ from .providers.server_pages import Capacity
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping
 
-    from recalld.supervisor.pool.cargo import Contents
+    from recalld.supervisor.pool.cargo import Answer, Contents, Seal
     from recalld.supervisor.pool.connection import Broker
-    from recalld.supervisor.pool.pool import Answer
-    from recalld.supervisor.pool.profiles import Profile
-    from recalld.supervisor.pool.sealing import Seal
+    from recalld.supervisor.pool.limits import Profile
     from recalld.supervisor.protocol.pool_keys import Crew as Keys
     from recalld.supervisor.storage.clock import Clock
 

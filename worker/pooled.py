@@ -12,9 +12,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final, Protocol
 
-from recalld.supervisor.pool.cargo import Outcome, rendered, unpacked
-from recalld.supervisor.pool.pool import Answer, PoolAway
-from recalld.supervisor.pool.sealing import Unsealable
+from recalld.supervisor.pool.cargo import Answer, Outcome, PoolAway, Unsealable, rendered, unpacked
 from recalld.supervisor.protocol.prompts import read_template, shipped_template
 from recalld.supervisor.protocol.task import NewerVersion, Result, Task, result_of
 from recalld.supervisor.storage.texts import Text
@@ -25,9 +23,8 @@ if TYPE_CHECKING:
     from collections.abc import Collection
     from datetime import datetime
 
-    from recalld.supervisor.pool.cargo import Contents, Why
+    from recalld.supervisor.pool.cargo import Contents, Seal, Why
     from recalld.supervisor.pool.limits import ProviderLimits
-    from recalld.supervisor.pool.sealing import Seal
     from recalld.supervisor.protocol.config import Config
     from recalld.supervisor.protocol.dated_file import Block
     from recalld.supervisor.protocol.llm import Account

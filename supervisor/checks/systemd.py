@@ -13,7 +13,7 @@ import subprocess
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from ..host.alarm import python_gone
+from ..host.alarm import REASONS, python_gone
 from ..storage.disk import MOST_OUTSIDE
 from ..storage.errors import BadFile, ForeignUnit, NoService, NoUnit, ServiceForbidden
 from ..storage.os_errors import from_os_error
@@ -53,12 +53,12 @@ _PROPERTIES: Final = (
 )
 #: Why a service is down, by its property Result.
 _RESULTS: Final = {
-    "watchdog": Text("it hung, and the watchdog killed it"),
-    "timeout": Text("it did not start or stop in time"),
-    "start-limit-hit": Text("it failed again and again"),
-    "oom-kill": Text("it needed more memory than the machine, or `--memory-max`, gives it"),
-    "signal": Text("a signal killed it"),
-    "core-dump": Text("a signal killed it"),
+    "watchdog": REASONS["watchdog"],
+    "timeout": REASONS["timeout"],
+    "start-limit-hit": REASONS["start_limit"],
+    "oom-kill": REASONS["oom"],
+    "signal": REASONS["signal"],
+    "core-dump": REASONS["signal"],
 }
 #: The states of a unit that runs, starts or ends.
 RUNNING: Final = ("active", "activating", "deactivating", "reloading")
@@ -385,9 +385,9 @@ def why_down(systemd: Systemd, unit: str, python: str) -> str:
     found = systemd.show(unit)
     result, code = found.get("Result", ""), found.get("ExecMainStatus", "")
     if result == "exit-code" and code == _NO_CREDENTIAL:
-        return Text("its key file is not there, or can't be read")
+        return REASONS["key_file"]
     if result == "exit-code" and code == _NO_NAMESPACE:
-        return Text("systemd could not make its folders visible to it (226/NAMESPACE); a disk may not be mounted")
+        return REASONS["namespace"]
     if result == "exit-code" and (code == _NO_PROGRAM or not systemd.has_recalld(python)):
         return python_gone(python)
     said = systemd.last_error(unit, found.get("InvocationID", ""))

@@ -37,8 +37,8 @@ TOLD: Final = "told"
 WELL_S: Final = 600.0
 _TEMPLATE: Final = Path(__file__).resolve().parent / SCRIPT
 _WORD: Final = lazy_re(r"@(\w+)@")
-#: The texts of the script that have no fields, by their placeholders in the template.
-_REASONS: Final = {
+#: Why a service is down: the texts of the script that have no fields, by their placeholders in the template.
+REASONS: Final = {
     "unknown": Text("it failed"),
     "dependency": Text("something that it needs could not be started, such as the mount of its disk"),
     "namespace": Text("systemd could not make its folders visible to it (226/NAMESPACE); a disk may not be mounted"),
@@ -102,7 +102,7 @@ def script(ws: Workspace) -> bytes:
     """Return the script for the service of the workspace."""
     language: Language = "zh" if ws.config.language == "zh" else "en"
     texts = {
-        **_REASONS,
+        **REASONS,
         "python": python_gone(sys.executable),
         "exit_code": Text("it ended with exit code {code}", code="%s"),
         "down": Text(

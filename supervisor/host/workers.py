@@ -260,8 +260,8 @@ class CourierWorkers(Workers):
 
     def __init__(self, ws: Workspace, clock: Clock) -> None:
         super().__init__(ws, clock)
+        from ..pool.cargo import Seal
         from ..pool.connection import Broker
-        from ..pool.sealing import Seal
         from ..pool.station import Station
 
         self._broker, self._name = Broker(ws.config.pool.url, ws.config.pool.prefix), name_of(ws.paths.root)

@@ -1,34 +1,56 @@
 """
-What is in a cargo, and what is in an answer: JSON, compressed, before it is sealed.
+What passes through a pool of workers, which may forget everything at any moment, how it is packed, and how it is sealed.
+
+Files are the truth: what a pool loses is offered again, what it repeats adds nothing. A *cargo* is a task with all that is
+needed to do it; an *answer* is a result, or why there is none. Outside its workspace a task is named by its *uid*, the
+workspace's name and the task's id. Source: docs/reference/protocol.md, 6.11.
 
 A cargo has the task, its material with every secret hidden, the keys of the workspace's configuration that a worker needs, the
 prompts that the workspace has of its own, and how many calls it may make. It names a profile of the pool, never an address or a
 key. What is read here may come from another version, or from whoever has taken over a machine of the pool: it is checked like
 any file.
+
+Both are JSON, compressed, and sealed before they leave: AES-256-GCM, with a key that hosts and workers share and the broker
+does not have. The uid and the kind are sealed in, so that no cargo can be given to another task and no answer taken for a
+cargo. Two keys are accepted while one is changed: the first one seals, each of them opens.
 """
 
 from __future__ import annotations
 
+import base64
+import binascii
+import hashlib
 import json
+import os
 import zlib
 from dataclasses import asdict, field
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias, get_args
 
+from cryptography.exceptions import InvalidTag
+from cryptography.hazmat.primitives.ciphers.aead import AESGCM
+
 from ..protocol.config import PREFIX, Config, load
 from ..protocol.dated_file import Block
+from ..protocol.llm import NO_KEY, find_key
 from ..protocol.settings import variable
 from ..protocol.task import NewerVersion, parse_result, parse_task, render_result, render_task
 from ..storage.clock import from_wire, to_wire
 from ..storage.errors import BadConfig
+from ..storage.texts import Text, msgid
 from ..text.record import record
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from ..protocol.llm import Account
     from ..protocol.task import AskedTask, Result, Task
 
+Uid: TypeAlias = str
+#: What became of a task that was offered: it waits for a worker, a worker has it, or its answer waits for its host.
+Sign: TypeAlias = Literal["waits", "runs", "done"]
+#: What is sealed: a task, its answer, or a model's answer that is kept while its task goes on.
+Sealed: TypeAlias = Literal["cargo", "answer", "kept"]
 _VERSION: Final = 1
 #: Of zlib's: 40 % of the time of the usual 6, and 7 % more bytes.
 _LEVEL: Final = 1
@@ -46,6 +68,31 @@ _KEYS: Final = (
 #: Why a task comes back undone: it needs more calls than were reserved for it; no turn with the provider within the wait, or it
 #: is paused; the day's budget of all is spent; its worker had to end, or could not do it.
 Why: TypeAlias = Literal["short", "busy", "spent", "ended"]
+
+
+@record
+class Cargo:
+    """A sealed task on its way to the pool; a person waits for one that *is_asked*."""
+
+    uid: Uid
+    sealed: bytes
+    is_asked: bool = False
+
+
+@record
+class Answer:
+    """What the pool has made of a task, sealed; *refused* says in one word why a worker could not read the cargo."""
+
+    uid: Uid
+    sealed: bytes
+    refused: str = ""
+
+
+class PoolAway(Exception):
+    """The pool can't be reached, or can't be used; the sentence says why. What was asked of it is asked again."""
+
+
+# ── packed ───────────────────────────────────────────────────────────────────
 
 
 @record(kw_only=True)
@@ -196,3 +243,91 @@ def _inflated(data: bytes) -> dict[str, Any]:
     if raw["version"] > _VERSION:
         raise NewerVersion(f"its version is {raw['version']}, of a newer recalld")
     return raw
+
+
+# ── sealed ───────────────────────────────────────────────────────────────────
+
+_SEAL: Final = b"\x01"
+_MARK: Final = 4
+_NONCE: Final = 12
+_KEY_BYTES: Final = 32
+_MOST_KEYS: Final = 2
+
+
+class Unsealable(ValueError):
+    """It can't be opened; *why* is "key" (sealed with another one), "newer" (by a newer recalld) or "changed"."""
+
+    def __init__(self, why: Literal["key", "newer", "changed"]) -> None:
+        super().__init__(why)
+        self.why = why
+
+
+class Seal:
+    """Seals and opens with *keys* of 32 bytes."""
+
+    def __init__(self, keys: Sequence[bytes]) -> None:
+        self._ciphers = {hashlib.sha256(key).digest()[:_MARK]: AESGCM(key) for key in keys}
+        self._mark = next(iter(self._ciphers))
+
+    @classmethod
+    def of(cls, name: str, environ: Mapping[str, str]) -> Seal:
+        """Return the seal of the key in the variable *name*, or of two with a comma between; BadConfig if it has none."""
+        found = find_key(name, environ, "pool.key_env")
+        if found == NO_KEY:
+            raise BadConfig(
+                "pool.key_env",
+                Text(
+                    "the variable {name} has no key; `recalld pool key` prints a new one, which hosts and workers of the pool need",
+                    name=name,
+                ),
+            )
+        try:
+            keys = [base64.b64decode(one, validate=True) for one in found.split(",")]
+        except binascii.Error:
+            keys = []
+        if not 1 <= len(keys) <= _MOST_KEYS or any(len(key) != _KEY_BYTES for key in keys):
+            raise BadConfig(
+                "pool.key_env",
+                Text("the variable {name} has no key of 32 bytes in base64; `recalld pool key` prints one", name=name),
+            )
+        return cls(keys)
+
+    def seal(self, kind: Sealed, uid: str, data: bytes) -> bytes:
+        """Return the data, readable only with the key and for this uid."""
+        nonce = os.urandom(_NONCE)
+        head = _SEAL + self._mark
+        return head + nonce + self._ciphers[self._mark].encrypt(nonce, data, _bound(head, kind, uid))
+
+    def unseal(self, kind: Sealed, uid: str, sealed: bytes) -> bytes:
+        """Return what was sealed; Unsealable where that is not what *sealed* is."""
+        if sealed[:1] > _SEAL:
+            raise Unsealable("newer")
+        if sealed[:1] != _SEAL or len(sealed) < 1 + _MARK + _NONCE:
+            raise Unsealable("changed")
+        head, nonce = sealed[: 1 + _MARK], sealed[1 + _MARK : 1 + _MARK + _NONCE]
+        cipher = self._ciphers.get(head[1:])
+        if cipher is None:
+            raise Unsealable("key")
+        try:
+            return cipher.decrypt(nonce, sealed[1 + _MARK + _NONCE :], _bound(head, kind, uid))
+        except InvalidTag:
+            raise Unsealable("changed") from None
+
+
+def refusal(why: str) -> Text:
+    """Return the sentence of what a worker could not read, or could not do."""
+    known = {
+        "key": msgid("a task is sealed with another key; hosts and workers of a pool need the same in RECALLD_POOL_KEY"),
+        "newer": msgid("a task is of a newer recalld; update this worker"),
+        "profile": msgid("a task wants a profile that pool.toml does not have; see pool.profile"),
+    }
+    return Text(known[why]) if why in known else Text("a task was changed or cut on its way; it is not done")
+
+
+def new_key() -> str:
+    """Return a new key as the variable has it."""
+    return base64.b64encode(os.urandom(_KEY_BYTES)).decode()
+
+
+def _bound(head: bytes, kind: Sealed, uid: str) -> bytes:
+    return head + f"{kind} {uid}".encode()

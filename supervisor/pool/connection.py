@@ -17,7 +17,7 @@ from redis.retry import Retry
 
 from ..protocol.llm import is_local, without_credentials
 from ..storage.texts import Text
-from .pool import PoolAway
+from .cargo import PoolAway
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -15,14 +15,14 @@ from typing import TYPE_CHECKING, Final, TypeVar
 from ..protocol.task import AskedTask
 from ..storage.clock import steady_s
 from ..storage.errors import BadConfig, Busy, SupervisorError
-from .pool import Cargo, PoolAway
+from .cargo import Cargo, PoolAway
 
 if TYPE_CHECKING:
     import threading
     from collections.abc import Callable
 
+    from .cargo import Answer, Uid
     from .dramatiq_pool import DramatiqPool
-    from .pool import Answer, Uid
     from .station import Parcel, Station
 
 T = TypeVar("T")

@@ -23,14 +23,14 @@ from dramatiq.brokers.redis import RedisBroker
 from dramatiq.middleware import CurrentMessage
 
 from ..pool import scripts
+from .cargo import Answer, PoolAway
 from .limits import Spent, report
-from .pool import Answer, PoolAway
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping, Sequence
 
+    from .cargo import Cargo, Sign, Uid
     from .connection import Broker
-    from .pool import Cargo, Sign, Uid
 
 
 #: The queues, and their priority in a worker: what a person waits for is done first.

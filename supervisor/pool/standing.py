@@ -11,15 +11,13 @@ from ..protocol.task import AskedTask
 from ..storage.clock import steady_s, to_wire, utc_now
 from ..storage.texts import Text
 from ..text.record import record
-from .cargo import Contents, Reserve, packed, read
+from .cargo import Cargo, Contents, Reserve, packed, read, refusal
 from .dramatiq_pool import QUEUES, DramatiqPool
 from .limits import today
-from .pool import Cargo
-from .sealing import refusal
 
 if TYPE_CHECKING:
+    from .cargo import Seal
     from .connection import Broker
-    from .sealing import Seal
 
 #: Seconds that a sealed echo may take.
 ECHO_S: Final = 10.0

@@ -25,9 +25,7 @@ from ..storage.clock import from_wire, to_wire, truncate_to_ms
 from ..storage.errors import BadConfig, Busy
 from ..summaries.llm_state import calls_needed, writes_extracts
 from ..text.language import Language, language_of_sentences
-from .cargo import Contents, Outcome, Reserve, packed, read
-from .pool import Cargo
-from .sealing import Unsealable, refusal
+from .cargo import Cargo, Contents, Outcome, Reserve, Unsealable, packed, read, refusal
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -38,8 +36,7 @@ if TYPE_CHECKING:
     from ..protocol.paths import WorkspacePaths
     from ..storage.clock import Clock
     from ..storage.files import Files
-    from .pool import Answer, Uid
-    from .sealing import Seal
+    from .cargo import Answer, Seal, Uid
 
 #: Looks in a row at which a task must be missing in the pool before it is offered again: a worker may be about to show that it
 #: has it, after the pool has forgotten everything.

@@ -7,9 +7,7 @@ import zlib
 from datetime import UTC, date, datetime
 from typing import TYPE_CHECKING, Any
 
-from recalld.supervisor.pool.cargo import Outcome, Reserve, rendered
-from recalld.supervisor.pool.pool import Answer
-from recalld.supervisor.pool.sealing import Unsealable
+from recalld.supervisor.pool.cargo import Answer, Outcome, Reserve, Unsealable, rendered
 from recalld.supervisor.pool.station import Station
 from recalld.supervisor.protocol.config import load
 from recalld.supervisor.protocol.dated_file import Block, render_dated

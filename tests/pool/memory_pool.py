@@ -6,8 +6,7 @@ from contextlib import suppress
 from random import Random
 from typing import TYPE_CHECKING, Any
 
-from recalld.supervisor.pool.pool import Answer, PoolAway
-from recalld.supervisor.pool.sealing import Seal, Unsealable
+from recalld.supervisor.pool.cargo import Answer, PoolAway, Seal, Unsealable
 from recalld.worker.loop import do
 from recalld.worker.pooled import PoolClaim, opened, refuse
 from recalld.worker.providers import Model, NoCall
@@ -17,7 +16,7 @@ from recalld.worker.providers.server_pages import Capacity
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection
 
-    from recalld.supervisor.pool.pool import Cargo, Sign
+    from recalld.supervisor.pool.cargo import Cargo, Sign
     from recalld.supervisor.protocol.task import Result
 
 SEAL = Seal([bytes(32)])

@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from recalld.supervisor.host.workers import workers_of
-from recalld.supervisor.pool.cargo import unpacked
-from recalld.supervisor.pool.sealing import Seal, refusal
+from recalld.supervisor.pool.cargo import Seal, refusal, unpacked
 from recalld.worker.providers import NoCall
 from tests.gate import without_comparison
 from tests.patience import PATIENCE_S

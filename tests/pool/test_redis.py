@@ -11,11 +11,10 @@ from typing import TYPE_CHECKING
 import pytest
 
 from recalld.supervisor.pool import scripts
+from recalld.supervisor.pool.cargo import Answer, Cargo, PoolAway
 from recalld.supervisor.pool.connection import Broker
 from recalld.supervisor.pool.dramatiq_pool import DramatiqPool
-from recalld.supervisor.pool.limits import ProviderLimits, Spent, report
-from recalld.supervisor.pool.pool import Answer, Cargo, PoolAway
-from recalld.supervisor.pool.profiles import Profile
+from recalld.supervisor.pool.limits import Profile, ProviderLimits, Spent, report
 from recalld.supervisor.pool.standing import pause, profiles_of, standing_of
 from recalld.supervisor.protocol.pool_keys import Crew as Keys
 from recalld.supervisor.protocol.task import Result

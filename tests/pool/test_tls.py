@@ -16,9 +16,9 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
 
 from recalld.supervisor.pool import scripts
+from recalld.supervisor.pool.cargo import Cargo, PoolAway
 from recalld.supervisor.pool.connection import Broker
 from recalld.supervisor.pool.dramatiq_pool import DramatiqPool
-from recalld.supervisor.pool.pool import Cargo, PoolAway
 from recalld.supervisor.storage.texts import render
 from tests.pool.redis_server import PROGRAM, RedisServer
 

@@ -39,16 +39,21 @@ _CHANGES: Final = {
     "deleted": msgid("{path}  deleted, since recalld had made it: {what}"),
     "there": msgid("{path}  there already: {what}"),
 }
-#: The last sentence: all was done, or some was; where clients are connected also that there was nothing to do.
-_DONE_ENDS: Final = (
-    msgid("Done. Restart the clients. `recalld doctor` checks the connections."),
-    msgid("The rest is connected; restart these clients. `recalld doctor` checks the connections."),
-    msgid("Everything is connected already."),
-)
-_GONE_ENDS: Final = (
-    msgid("Done. Restart the clients. The memory stays where it is."),
-    msgid("The rest is taken out; restart these clients. The memory stays where it is."),
-)
+#: The last sentences by whether something is taken out: all was done, some was, there was nothing to do, nothing was written.
+_ENDS: Final = {
+    False: (
+        msgid("Done. Restart the clients. `recalld doctor` checks the connections."),
+        msgid("The rest is connected; restart these clients. `recalld doctor` checks the connections."),
+        msgid("Everything is connected already."),
+        msgid("Nothing was written. To write it: `recalld connect{named} --yes`; with --dry-run every line is shown."),
+    ),
+    True: (
+        msgid("Done. Restart the clients. The memory stays where it is."),
+        msgid("The rest is taken out; restart these clients. The memory stays where it is."),
+        msgid("Nothing of recalld's is there."),
+        msgid("Nothing was written. To do it: `recalld connect{named} --remove --yes`."),
+    ),
+}
 
 
 @command("connect", common=("workspace", "json"))
@@ -63,73 +68,49 @@ def connect(
     project: Annotated[Path | None, Option("--project", metavar="DIR", meaning="only for what is done in this folder")] = None,
 ) -> None:
     """Connect the clients of this machine with the workspace: hooks, MCP server, a paragraph for the model."""
-    from ...protocol.making import make_workspace
-
-    machine = _machine(call, project)
-    if remove:
-        _disconnect(call, machine, clients, writes=yes and not dry_run, every_line=dry_run)
-        return
-    if clients == ["mcp"]:
+    machine, writes = _machine(call, project), yes and not dry_run
+    if clients == ["mcp"] and not remove:
         call.show(as_json({"mcpServers": {"recalld": machine.place.server}}))
         call.say(Text("add this to the settings of any client that speaks MCP; most have an object `mcpServers`."), 0)
         return
-    root = machine.paths.root
-    is_made, writes = machine.paths.config.exists(), yes and not dry_run
-    found, refused = _changes(clients, machine.found(), machine.changes)
-    done = [one for one in found if one.kind != "there"]
-    if writes and found:  # where nothing can be connected nothing is made
-        if not is_made:
-            make_workspace(root, os.environ, call.language)
-        machine.apply(found)
-        _forget_findings(call)
+    is_made, known = machine.paths.config.exists(), [*machine.found(), *(machine.left() if remove else ())]
+    changes, refused = _changes(clients, known, machine.removals if remove else machine.changes)
+    done = [one for one in changes if one.kind not in ("there", "absent")]
+    if writes:
+        _write(call, machine, changes, removes=remove, changes_something=bool(done))
     if call.json:
-        call.show(as_json(_as_data(machine, found, refused, written=writes)))
+        call.show(as_json(_as_data(machine, changes, refused, written=writes)))
+    elif not (remove or changes or refused):
+        call.tell(_none_found())
     else:
-        made = msgid("Workspace: {root} (made)") if writes else msgid("Workspace: {root} (there is none yet; --yes makes it)")
-        head = [call.render(Text(msgid("Workspace: {root}") if is_made else made, root=root))] if is_made or found else []
         named = _named(clients, machine)
-        lines = [*head, *_rows(call, found, refused, named, every_line=dry_run, written=writes)]
-        end = (
-            _end(_DONE_ENDS, done, refused)
-            if writes or not done
-            else msgid("Nothing was written. To write it: `recalld connect{named} --yes`; with --dry-run every line is shown.")
-        )
-        lines += ["", *_notes(call, found, machine), call.render(Text(end, named=named))]
-        call.show("\n".join(lines if found or refused else [call.render(_none_found())]))
-    _exit(refused)
+        head = [] if remove else _head(call, machine, is_made=is_made, finds=bool(changes), writes=writes)
+        shown = [one for one in changes if one.kind != "absent" or one.elsewhere]
+        rows = _rows(call, shown, refused, named, every_line=dry_run, written=writes)
+        notes = [] if remove else _notes(call, changes, machine)
+        end = Text(_end(changes, done, refused, removes=remove, writes=writes), named=named)
+        call.show("\n".join([*head, *rows, *([""] if head or rows else []), *notes, call.render(end)]))
+    if refused:
+        raise Exit(refused[0][1].exit_code)
 
 
-def _disconnect(
-    call: Call,
-    machine: Machine,
-    clients: list[str] | None,
-    *,
-    writes: bool,
-    every_line: bool,
-) -> None:
-    """Take out of the clients' settings what `connect` put in, and nothing else."""
-    found, refused = _changes(clients, [*machine.found(), *machine.left()], machine.removals)
-    done = [one for one in found if one.kind != "absent"]
-    if writes and (done or machine.paths.connections.exists()):
-        machine.apply(found)
-        _forget_findings(call)
-    if call.json:
-        call.show(as_json(_as_data(machine, found, refused, written=writes)))
-    else:
-        others = [one for one in found if one.elsewhere]
-        ends = (
-            *_GONE_ENDS,
-            msgid("Nothing of this workspace is there.") if others else msgid("Nothing of recalld's is there."),
-        )
-        end = (
-            _end(ends, done, refused)
-            if writes or not done
-            else msgid("Nothing was written. To do it: `recalld connect{named} --remove --yes`.")
-        )
-        shown, named = [one for one in found if one in done or one in others], _named(clients, machine)
-        rows = _rows(call, shown, refused, named, every_line=every_line, written=writes)
-        call.show("\n".join([*rows, *([""] if rows else []), call.render(Text(end, named=named))]))
-    _exit(refused)
+def _write(call: Call, machine: Machine, changes: Sequence[Change], *, removes: bool, changes_something: bool) -> None:
+    """Write the changes; where nothing can be connected nothing is made."""
+    from ...protocol.making import make_workspace
+
+    if not (changes_something or machine.paths.connections.exists() if removes else changes):
+        return
+    if not removes and not machine.paths.config.exists():
+        make_workspace(machine.paths.root, os.environ, call.language)
+    machine.apply(changes)
+    _forget_findings(call)
+
+
+def _head(call: Call, machine: Machine, *, is_made: bool, finds: bool, writes: bool) -> list[str]:
+    """Return the line that names the workspace; none where there is neither a workspace nor a client."""
+    made = msgid("Workspace: {root} (made)") if writes else msgid("Workspace: {root} (there is none yet; --yes makes it)")
+    head = Text(msgid("Workspace: {root}") if is_made else made, root=machine.paths.root)
+    return [call.render(head)] if is_made or finds else []
 
 
 @command("hook", common=("workspace",))
@@ -229,12 +210,16 @@ def _named(clients: Sequence[str] | None, machine: Machine) -> str:
     return f" {join(words)}" if words else ""
 
 
-def _end(ends: tuple[str, str, str], changed: Sequence[Change], refused: Sequence[object]) -> str:
-    """Return the last sentence, of *ends* where all was done, some was, or there was none; nothing could be done is another."""
-    everything, some, none = ends
-    if changed:
+def _end(changes: Sequence[Change], done: Sequence[Change], refused: Sequence[object], *, removes: bool, writes: bool) -> str:
+    """Return the last sentence."""
+    everything, some, none, unwritten = _ENDS[removes]
+    if done and not writes:
+        return unwritten
+    if done:
         return some if refused else everything
-    return msgid("Nothing was written.") if refused else none
+    if refused:
+        return msgid("Nothing was written.")
+    return msgid("Nothing of this workspace is there.") if removes and any(one.elsewhere for one in changes) else none
 
 
 def _forget_findings(call: Call) -> None:
@@ -297,11 +282,6 @@ def _none_found() -> Text:
     return Text(
         "No client was found on this machine. Name one, as in `recalld connect codex`; there are {names}.", names=list(CLIENTS)
     )
-
-
-def _exit(refused: Sequence[tuple[str, SupervisorError]]) -> None:
-    if refused:
-        raise Exit(refused[0][1].exit_code)
 
 
 def _shown(change: Change) -> str:

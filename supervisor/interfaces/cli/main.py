@@ -34,7 +34,7 @@ HEADINGS: Final[Mapping[Text, Mapping[str, str | tuple[str, str]]]] = {
         "write": "long_term",
         "forget": "forget",
         "undo": "forget",
-        "status": "state",
+        "status": "admin",
         "open": "service",
     },
     Text("Setting up"): {

@@ -31,7 +31,7 @@ def pool_key(call: Call) -> None:
     from ...host.workers import check_installed
 
     check_installed()
-    from ...pool.sealing import new_key
+    from ...pool.cargo import new_key
 
     call.show(new_key())
 
@@ -51,7 +51,7 @@ def pool_status(call: Call, broker: Address = "") -> None:
 
 def _rows(found: dict[str, Any]) -> dict[str, object]:
     """Return how the pool stands in sentences."""
-    from ...pool.sealing import refusal
+    from ...pool.cargo import refusal
 
     return {
         **{name: value for name, value in found.items() if name != "refused"},
@@ -110,7 +110,7 @@ def show_pool(call: Call) -> bool:
     """Show what `doctor --broker` finds of the pool of the workspace; return whether all is well."""
 
     def look(at: Broker) -> list[tuple[str, Text]]:
-        from ...pool.sealing import Seal
+        from ...pool.cargo import Seal
         from ...pool.standing import echo, standing_of
 
         seal = Seal.of(_keys(call).key_env, os.environ)
@@ -133,7 +133,7 @@ def show_pool(call: Call) -> bool:
         )
         return bad or [("good", good), back]
 
-    from ...pool.pool import PoolAway
+    from ...pool.cargo import PoolAway
 
     try:
         found = _of_pool(call, "", look, of_workspace=True)
@@ -150,7 +150,7 @@ def show_pool(call: Call) -> bool:
 
 def _at(call: Call, address: str, act: Callable[[Broker], T]) -> T:
     """Return what *act* returns for the pool; where it is away the command ends with one sentence."""
-    from ...pool.pool import PoolAway
+    from ...pool.cargo import PoolAway
 
     try:
         return _of_pool(call, address, act)
