@@ -24,10 +24,7 @@ WORKER: Final = (
     "recalld.supervisor.protocol",
     "recalld.supervisor.extracts",
     "recalld.supervisor.text",
-    *(
-        f"recalld.supervisor.pool.{name}"
-        for name in ("cargo", "connection", "dramatiq_pool", "limits", "pool", "profiles", "scripts", "sealing")
-    ),
+    *(f"recalld.supervisor.pool.{name}" for name in ("cargo", "connection", "dramatiq_pool", "limits", "scripts")),
     "recalld.worker",
     "recalld.prompts",
 )
