@@ -171,12 +171,12 @@ def _copies(ws: Workspace, aside: list[str]) -> Iterator[Message]:
         rest = version.data.replace(b"\0", b"").decode("utf-8", "ignore").encode() if version else b""
         parsed = parse_dated(rest, path)
         for block in parsed.blocks if parsed else ():
-            message = read_message(_raw(block), ws.zone)
+            message = read_message(raw_of(block), ws.zone)
             if isinstance(message, Message):
                 yield message
 
 
-def _raw(block: Block) -> dict[str, Any]:
+def raw_of(block: Block) -> dict[str, Any]:
     """Return the JSON object from which the block was made."""
     words = {"role": block.role, block.text_field: block.text, "createdAt": to_wire(block.created_at)}
     return {"id": block.revision_of or block.id, **words, **block.fields}

@@ -9,8 +9,10 @@ from __future__ import annotations
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any, Final
 
+from ..checks.repair import raw_of
+from ..protocol.attachments import digest_in_name, holds, joined
 from ..protocol.dated_file import parse_dated
-from ..protocol.message import Message, parse_history, role_of
+from ..protocol.message import OUR_FIELDS, Message, parse_history, role_of
 from .talk import Conversation, Said, text_of, tool_calls, tool_line, when, words
 
 if TYPE_CHECKING:
@@ -91,23 +93,40 @@ def is_workspace(source: Source) -> bool:
 
 
 def workspace(log: Reading) -> Talk:
-    """Yield the messages of a workspace: those of `history.json`, and those of dated files with recalld's head."""
-    for name in log.source.named("history.json"):
-        for n, entry in enumerate(parse_history(log.source.read(name), log.zone)):
-            if isinstance(entry, Message):
-                identity, speaker = entry.id or f"{name}#{n}-{entry.fingerprint}", text_of(entry.raw, "name")
-                said = Said(id=identity, at=entry.created_at, role=entry.role, text=entry.text, name=speaker)
-                yield _place_of(entry.raw), said
-            else:
-                log.unread.note("message", f"{name}#{n}")
+    """Yield the messages of a workspace word for word: of `history.json`, and of dated files with recalld's head."""
+    yield from _of_history(log)
     for name in _dated_files(log.source):
         dated = parse_dated(log.source.read(name), Path(name))
         if dated is None:
             log.unread.note("file", name)
             continue
         for block in dated.blocks:
-            said = Said(id=block.id, at=block.created_at, role=block.role, text=block.text, name=text_of(block.fields, "name"))
+            raw = joined(raw_of(block), lambda path: _bytes_at(log.source, path))
+            said = Said(id=block.key[0], at=block.created_at, role=block.role, text=block.text, raw=raw)
             yield _place_of(block.fields), said
+
+
+def _of_history(log: Reading) -> Talk:
+    for name in log.source.named("history.json"):
+        try:
+            history = parse_history(log.source.read(name), log.zone)
+        except ValueError:  # it is cut off, or no history
+            log.unread.note("file", name)
+            continue
+        for n, entry in enumerate(history):
+            if isinstance(entry, Message):
+                identity = entry.id or f"{name}#{n}-{entry.fingerprint}"
+                raw = {field: value for field, value in entry.raw.items() if field not in OUR_FIELDS} | {"id": identity}
+                said = Said(id=identity, at=entry.created_at, role=entry.role, text=entry.text, raw=raw)
+                yield _place_of(raw), said
+            else:
+                log.unread.note("message", f"{name}#{n}")
+
+
+def _bytes_at(source: Source, path: str) -> bytes | None:
+    """Return the bytes of a picture or file that a message of a workspace names; None where it is not there, or not whole."""
+    data = source.beside(path) if digest_in_name(path) else None
+    return data if data is not None and holds(path, data) else None
 
 
 def _dated_files(source: Source) -> Iterator[str]:

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from ..archive.append import append
 from ..host.round import archive_now
-from ..protocol.message import Message, digest_of_text, read_message
+from ..protocol.message import Message, digest_of_text, read_message, text_of
 from ..protocol.period import summary_period
 from ..storage.clock import from_wire, local_day
 from ..storage.texts import Text
@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from datetime import date
     from pathlib import Path
 
+    from ..protocol.message import Key
     from ..storage.control import Control
     from ..workspace import Workspace
     from .notes import Copied
@@ -204,18 +205,25 @@ class _Import:
             if is_cut or of != today:
                 chars_today = 0
             batch.append(raw)
-            today, chars, chars_today = of, chars + len(raw["text"]), chars_today + len(raw["text"])
+            length = len(text_of(raw) or "")
+            today, chars, chars_today = of, chars + length, chars_today + length
         if batch:
             yield batch
 
     def _new(self, batch: list[dict[str, Any]]) -> tuple[list[dict[str, Any]], bool]:
         """Return the messages that the workspace does not have, and whether all that it has are in dated files."""
-        keys = [(raw.get("id", ""), digest_of_text(raw["text"])) for raw in batch]
+        keys = [(raw.get("id", ""), digest_of_text(text_of(raw) or "")) for raw in batch]
         filed = self._ws.journal.filed(keys)
+        filed |= self._edited([key[0] for key in keys if key not in filed and self._ws.journal.has_written(key[0])])
         present = {entry.key for entry in self._ws.unfiled.messages(self._now)}
         new = [raw for raw, key in zip(batch, keys, strict=True) if key not in filed and key not in present]
         new = [raw for raw in new if not self._is_recorded(raw) and not self._is_forgotten(raw)]
         return new, present.isdisjoint(keys)
+
+    def _edited(self, ids: list[str]) -> set[Key]:
+        """Return what stands in the dated files of these messages: a person may have given one other words there."""
+        names = self._ws.journal.files_of(ids) if ids else []
+        return {block.key for name in names for block in self._ws.memory.blocks(name)}
 
     def _is_forgotten(self, raw: dict[str, Any]) -> bool:
         entry = read_message(raw, self._ws.zone)

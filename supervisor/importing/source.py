@@ -1,23 +1,27 @@
 """
-The file, folder or ZIP archive that is imported: the names of its members, and each as JSON, as lines, or as bytes.
+The file, folder, ZIP archive or backup that is imported: the names of its members, and each as JSON, as lines, or as bytes.
 
-No member is read that is a link, or whose name leads elsewhere. A large file is read piece by piece.
+No member is read that is a link, or whose name leads elsewhere. A large file is read piece by piece, and one that grows as far
+as it was when it was opened.
 """
 
 from __future__ import annotations
 
+import itertools
 import os
 import stat
 import zipfile
 import zlib
 from codecs import BOM_UTF8
-from contextlib import closing, contextmanager
-from io import TextIOWrapper
+from contextlib import closing, contextmanager, suppress
+from io import BufferedReader, RawIOBase, TextIOWrapper
 from pathlib import Path, PurePosixPath
 from typing import IO, TYPE_CHECKING, Any, Final
 
+from ..protocol.backup_file import LIST, Member, is_tar, members
+from ..storage.disk import open_outside, read_outside
 from ..storage.errors import BadFile, BadRequest
-from ..storage.foreign_name import is_below, parts_of
+from ..storage.foreign_name import is_below, parts_of, place_below
 from ..storage.lenient_json import not_utf8, parse_json
 from ..storage.os_errors import from_os_error
 from ..storage.texts import Text, msgid
@@ -43,6 +47,8 @@ _HEAD_EVENTS: Final = 2_000
 _HEAD_BYTES: Final = 1_000
 #: Characters of the path of a value in a JSON file; what is nested more deeply is no conversation.
 _LONGEST_PATH: Final = 2_000
+#: Bytes in which a tar says that it is one.
+_TAR_HEAD: Final = 512
 
 
 class NotImported(BadFile):
@@ -51,6 +57,40 @@ class NotImported(BadFile):
     http_status = 422
     code = "error.not_imported"
     english = msgid("{path} can't be imported: {why}; {mend}.")
+
+
+def _entries(folder: Path) -> Iterator[os.DirEntry[str]]:
+    """Yield what is below the folder, one after another however much it is: files, links and folders."""
+    folders = [os.fspath(folder)]
+    while folders:
+        with suppress(OSError), os.scandir(folders.pop()) as inside:
+            for entry in inside:
+                folders += [entry.path] if entry.is_dir(follow_symlinks=False) else []
+                yield entry
+
+
+class _Part(RawIOBase):
+    """The *size* bytes of a file from *start* on; of a file that grows meanwhile, and of a backup of many, no more."""
+
+    def __init__(self, path: Path, start: int = 0, size: int | None = None) -> None:
+        self._file = open(open_outside(path), "rb", buffering=0)  # noqa: SIM115 - closed with this
+        self._left = os.fstat(self._file.fileno()).st_size if size is None else size
+        self._file.seek(start)
+
+    def readable(self) -> bool:
+        """Return True."""
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        """Read the next bytes."""
+        count = self._file.readinto(memoryview(buffer)[: self._left])
+        self._left -= count
+        return count
+
+    def close(self) -> None:
+        """Close the file."""
+        self._file.close()
+        super().close()
 
 
 class Source:
@@ -63,7 +103,8 @@ class Source:
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        self._members: dict[str, tuple[zipfile.ZipFile | None, str]] = {}
+        #: Of each member the archive or the file that it is in, and where there.
+        self._members: dict[str, tuple[zipfile.ZipFile, str] | tuple[Path, Member | None]] = {}
         self._archives: list[zipfile.ZipFile] = []
         self.left_out: list[str] = []
         self._keys: dict[str, frozenset[str]] = {}
@@ -78,10 +119,8 @@ class Source:
 
     def _find(self, path: Path) -> None:
         if path.is_dir():
-            for folder, folders, files in os.walk(path):
-                folders.sort()
-                for name in sorted([*files, *(one for one in folders if Path(folder, one).is_symlink())]):
-                    self._add(Path(folder, name))
+            for inside in sorted(entry.path for entry in itertools.islice(_entries(path), _MOST_MEMBERS)):
+                self._add(Path(inside))
         elif path.exists():
             self._add(path)
         else:
@@ -108,8 +147,28 @@ class Source:
             raise NotImported(
                 path, Text("it is no ZIP archive, or not a whole one"), Text("export or copy it again; nothing was added")
             )
-        elif len(self._members) < _MOST_MEMBERS:
-            self._members[relative] = (None, str(path))
+        elif path == self.path and is_tar(_head(path)):
+            self._open_backup(path)
+        else:
+            self._members[relative] = (path, None)
+
+    def _open_backup(self, path: Path) -> None:
+        try:
+            with open(open_outside(path), "rb") as file:
+                found = [*members(file)]
+            if not found or found[-1].name != LIST:  # the end is missing
+                raise ValueError
+        except ValueError:
+            raise NotImported(
+                path,
+                Text("it was not made by recalld, or a part of it is missing"),
+                Text("unpack it, and import the folder; nothing was added"),
+            ) from None
+        for member in found[:-1]:
+            if "/".join(parts_of(member.name)) == member.name:
+                self._members[member.name] = (path, member)
+            else:
+                self.left_out.append(member.name)
 
     def _open_archive(self, place: Path | IO[bytes], prefix: str, *, deep: bool) -> None:
         try:
@@ -163,13 +222,16 @@ class Source:
 
     def open(self, name: str) -> IO[bytes]:
         """Open a member for reading."""
-        archive, inner = self._members[name]
-        return archive.open(inner) if archive else Path(inner).open("rb")
+        holder, inner = self._members[name]
+        if isinstance(holder, zipfile.ZipFile):
+            return holder.open(str(inner))
+        part = _Part(holder, inner.offset, inner.size) if isinstance(inner, Member) else _Part(holder)
+        return BufferedReader(part, 1 << 16)
 
     def file(self, name: str) -> Path | None:
         """Return the path of a member that is a file of its own, None for one in an archive."""
-        archive, inner = self._members[name]
-        return None if archive else Path(inner)
+        holder, inner = self._members[name]
+        return holder if isinstance(holder, Path) and inner is None else None
 
     @contextmanager
     def text(self, name: str, errors: str = "strict") -> Iterator[TextIOWrapper]:
@@ -186,6 +248,15 @@ class Source:
         if len(data) > _MOST_AT_ONCE:
             raise self._damaged(name, Text("it is larger than 100 MB"))
         return data
+
+    def beside(self, name: str) -> bytes | None:
+        """Return the bytes of a member, or of another file below the folder, None where it is not there."""
+        if name in self._members:
+            return self.read(name)
+        place = place_below(self.path, name)
+        with suppress(OSError):
+            return read_outside(place, _MOST_AT_ONCE) if place else None
+        return None
 
     def items(self, name: str, prefix: str) -> Iterator[Any]:
         """Yield the values at the prefix of a JSON file, such as `item` for those of an array, one after another."""
@@ -313,3 +384,8 @@ class Source:
 
     def _place(self, name: str) -> Path:
         return self.path if name == self.path.name else self.path / name
+
+
+def _head(path: Path) -> bytes:
+    with open(open_outside(path), "rb") as file:
+        return file.read(_TAR_HEAD)

@@ -101,28 +101,36 @@ class Staging:
         self._database.execute("COMMIT")
 
     def _put(self, at: int, of: int, place: int, conversation: Conversation, said: Said) -> None:
-        text = spoken(said.text)
-        if not text:
-            return
-        text = text if len(text) <= _MOST_CHARS else f"{text[:_MOST_CHARS]}…"
-        raw: dict[str, Any] = {
-            "id": said.id,
-            "role": said.role,
-            "text": text,
-            "createdAt": at,  # `messages` has it as it is by then
-            "channel": conversation.channel,
-            "session": conversation.id,
-        }
-        title = conversation.title if of not in self._titled else ""  # once, in its first message
-        self._titled.add(of)
-        raw |= {"chat": conversation.chat, "name": said.name, "project": conversation.project, "title": title}
-        raw = {field: value for field, value in raw.items() if value}
+        text = said.text
+        if said.raw is None:
+            text = spoken(text)
+            text = text if len(text) <= _MOST_CHARS else f"{text[:_MOST_CHARS]}…"
+            if not text:
+                return
+        raw = dict(said.raw) if said.raw is not None else self._raw(text, of, conversation, said)
         digest = digest_of_text(text)
         if said.id and not self._database.execute("INSERT OR IGNORE INTO keys VALUES (?, ?)", (said.id, digest)).rowcount:
             return  # a session that was resumed is in two logs
         if said.name:
             self.names[said.name] += 1
         self._database.execute("INSERT INTO said VALUES (?, ?, ?, ?)", (at, of, place, render_json(raw)))
+
+    def _raw(self, text: str, of: int, conversation: Conversation, said: Said) -> dict[str, Any]:
+        """Return the fields of a message of another program; `messages` adds its time, which is known by then."""
+        title = conversation.title if of not in self._titled else ""  # once, in its first message
+        self._titled.add(of)
+        raw = {
+            "id": said.id,
+            "role": said.role,
+            "text": text,
+            "channel": conversation.channel,
+            "session": conversation.id,
+            "chat": conversation.chat,
+            "name": said.name,
+            "project": conversation.project,
+            "title": title,
+        }
+        return {field: value for field, value in raw.items() if value}
 
     def messages(self) -> Iterator[dict[str, Any]]:
         """Yield the messages as history.json has them, oldest first; those of one moment in the order of their log."""

@@ -46,13 +46,18 @@ class Conversation:
 
 @record(kw_only=True)
 class Said:
-    """A message: *at* is when it was said, None where the log does not say; *name* who spoke, where that is no role."""
+    """
+    A message: *at* is when it was said, None where the log does not say; *name* who spoke, where that is no role.
+
+    *raw* are all fields of a message of recalld's own, which is added word for word.
+    """
 
     id: str
     at: datetime | None
     role: str
     text: str
     name: str = ""
+    raw: Mapping[str, Any] | None = None
 
 
 #: What a reader yields, in the order of the log.

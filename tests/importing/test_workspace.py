@@ -1,0 +1,102 @@
+"""A workspace, or a backup of one, as what is imported: word for word, and nothing in it is waited for without an end."""
+
+from __future__ import annotations
+
+import json
+import os
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from recalld.supervisor.checks.backup import create
+from recalld.supervisor.importing.run import bring_in
+from recalld.supervisor.importing.source import NotImported, Source
+from recalld.supervisor.storage.control import UNLIMITED
+from tests.importing import made
+from tests.world import WITHOUT_MODEL, World, at, message, talk
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+NOW = at("2026-01-31T10:00")
+
+
+def other(folder: Path, *messages: dict[str, Any]) -> World:
+    """Another workspace with these messages, filed."""
+    found = World(folder, NOW, WITHOUT_MODEL)
+    found.write([*messages])
+    found.intake()
+    found.archive(everything=True)
+    return found
+
+
+def blocks(world: World) -> dict[str, Any]:
+    return {block.id: block for blocks in world.dated_files().values() for block in blocks}
+
+
+def test_message_of_another_workspace_keeps_its_fields_and_picture(tmp_path):
+    picture = "data:image/png;base64,iVBORw0KGgo="
+    there = other(
+        tmp_path / "lap",
+        message("x1", "2026-01-20T09:00", "在群里说的 <private>字</private>", session="g1", chat="group", name="小林"),
+        message("x2", "2026-01-20T09:01", "", content=[{"type": "image_url", "image_url": {"url": picture}}]),
+    )
+    world = World(tmp_path / "ws", NOW, WITHOUT_MODEL)
+    bring_in(world.ws, tmp_path / "lap", NOW, UNLIMITED)
+    assert blocks(world) == blocks(there)
+    assert [path.name for path in (world.root / "attachments").iterdir()]
+
+
+def test_revision_of_another_workspace_is_one_here_and_comes_once(tmp_path):
+    there = other(tmp_path / "lap", message("x1", "2026-01-20T09:00", "am Freitag"))
+    there.append(message("x1", "2026-01-20T09:00", "am Samstag"))
+    there.intake()
+    there.archive(everything=True)
+    world = World(tmp_path / "ws", NOW, WITHOUT_MODEL)
+    for source, target in ((there, world), (world, there), (there, world)):
+        bring_in(target.ws, source.root, NOW, UNLIMITED)
+    assert blocks(world) == blocks(there)
+    assert len(blocks(world)) == 2
+
+
+def test_words_that_a_person_edited_here_do_not_come_back_as_others(tmp_path):
+    there = other(tmp_path / "lap", message("x1", "2026-01-20T09:00", "am Freitag"))
+    path = next((there.root / "memory").glob("2*.md"))
+    path.write_text(path.read_text(encoding="utf-8").replace("am Freitag", "am Samstag"), encoding="utf-8")
+    world = World(tmp_path / "ws", NOW, WITHOUT_MODEL)
+    bring_in(world.ws, there.root, NOW, UNLIMITED)
+    assert bring_in(there.ws, world.root, NOW, UNLIMITED).added == 0
+
+
+def test_backup_is_imported_and_one_that_is_cut_off_is_not(tmp_path):
+    there = other(tmp_path / "lap", *talk("2026-01-20T09:00", 3))
+    create(there.ws, tmp_path / "whole.tar", NOW, "test")
+    (tmp_path / "half.tar").write_bytes((tmp_path / "whole.tar").read_bytes()[:2000])
+    world = World(tmp_path / "ws", NOW, WITHOUT_MODEL)
+    with pytest.raises(NotImported, match="a part of it is missing"):
+        bring_in(world.ws, tmp_path / "half.tar", NOW, UNLIMITED)
+    bring_in(world.ws, tmp_path / "whole.tar", NOW, UNLIMITED)
+    assert blocks(world) == blocks(there)
+
+
+def test_history_that_is_cut_off_is_named_and_the_rest_is_added(tmp_path):
+    there = other(tmp_path / "lap", *talk("2026-01-20T09:00", 3))
+    (there.root / "history.json").write_text('[{"id": "x"', encoding="utf-8")
+    done = bring_in(World(tmp_path / "ws", NOW, WITHOUT_MODEL).ws, there.root, NOW, UNLIMITED)
+    assert (done.added, done.unread) == (3, {"file": 1})
+
+
+def test_log_that_grows_while_it_is_read_ends_where_it_was(tmp_path):
+    path = made._lines(tmp_path / "log.jsonl", *({"n": n} for n in range(10)))
+    read = []
+    for _, value in Source(path).lines("log.jsonl"):
+        read.append(value)
+        with path.open("a", encoding="utf-8") as file:
+            file.write(f"{json.dumps(value)}\n")
+    assert read == [{"n": n} for n in range(10)]
+
+
+def test_pipe_in_a_folder_is_not_waited_for(tmp_path):
+    made._lines(tmp_path / "log" / "a.jsonl", {"role": "user", "content": "好的", "timestamp": "2026-01-05T09:00:00Z"})
+    os.mkfifo(tmp_path / "log" / "pipe.jsonl")
+    assert bring_in(World(tmp_path / "ws", NOW, WITHOUT_MODEL).ws, tmp_path / "log", NOW, UNLIMITED).added == 1
