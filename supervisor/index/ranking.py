@@ -56,7 +56,7 @@ _LONG_WORDS: Final = 60
 _LONG_LEAST: Final = 0.65
 #: The worth of a passage of another day that names the day that is asked for.
 _ABOUT_A_DAY: Final = 0.5
-#: So near is a word that means nearly the same (度假 where memory has 旅行): it helps to open the gate.
+#: So near is a word that means nearly the same: 度假 where memory has 旅行.
 _NEAR: Final = 0.9
 #: How many of the best answers the gate looks at, and `newest_first`.
 LOOKED_AT: Final = 20
@@ -169,16 +169,13 @@ def verdict(query: Query, best: Sequence[Scored], corpus: Corpus, near: Nearness
         return bool(corpus.frequency(word))
 
     gate = gate_of(query, is_there)
-    looked_at = [(_words_of(gate, one), one) for one in best[:LOOKED_AT]]
+    looked_at = [(one.own(gate.worth), one) for one in best[:LOOKED_AT]]
     nothing: tuple[float, list[str], Scored | None] = (0.0, [], None)
-    shares = (
-        (gate.share(words, _near(query, [word for word in gate.worth if word not in words], one.candidate)), words, one)
-        for words, one in looked_at
-    )
+    shares = ((gate.share(words), words, one) for words, one in looked_at)
     share, words, nearest = max(shares, key=lambda found: found[0], default=nothing)
     others = [word for word in gate.worth if word not in words]
     short = [days for days in query.days if days.length <= SHORT]
-    is_dated = not query.is_now and any(one.candidate.day in days for days in short for one in best if one.candidate.day)
+    is_dated = any(one.candidate.day in days for days in short for one in best if one.candidate.day)
     is_of_day = query.only_days or is_dated
     evidence = 1.0 if is_of_day else max(share * gate.needed / _WORDS, (near.highest - _FROM) / _SPAN if near else 0.0)
     return Verdict(
@@ -193,13 +190,6 @@ def verdict(query: Query, best: Sequence[Scored], corpus: Corpus, near: Nearness
     )
 
 
-def _words_of(gate: Gate, one: Scored) -> list[str]:
-    """Return the words of the gate that a passage has, and the name of its session: what is said in 旅行 is about 旅行."""
-    words = one.own(gate.worth)
-    session = one.passage.session.casefold() if words else ""
-    return [*words, session] if session in gate.worth and session not in words else words
-
-
 def worth_of(worth: Mapping[str, float], query: Query, there: Collection[str]) -> float:
     """Return the part of the *worth* of the question's words that a passage with the words *there* has, 0.0 to 1.0."""
     has = sum(worth[word] * part for word, part in _alike(worth, query, there).items())
@@ -210,17 +200,6 @@ def _alike(words: Iterable[str], query: Query, there: Collection[str]) -> dict[s
     """Return the part of each word that a passage has: all of its own words, of a related one its similarity."""
     related = query.related  # most words have none
     return {word: 1.0 if word in there else _likeness(query, word, there) if word in related else 0.0 for word in words}
-
-
-def _near(query: Query, words: Iterable[str], candidate: Candidate) -> list[str]:
-    """
-    Return those of the *words* for which the passage has one that means nearly the same.
-
-    A single character is looked for in other words (牙 in 牙医, `Search.literally`).
-    """
-    related = [word for word in words if len(word) > 1 and word in query.related]
-    there = set(candidate.text.split()) if related else ()
-    return [word for word in related if _likeness(query, word, there) >= _NEAR]
 
 
 def near_words(query: Query, one: Scored) -> list[str]:
@@ -344,8 +323,6 @@ _ENOUGH: Final = 0.5
 _LEAST: Final = 0.1
 #: The worth of an everyday word, where that of a name is 1; it grows with the square of the rarity.
 _EVERYDAY: Final = 0.03
-#: The same where the passage has a word that means nearly the same: 亚铁 for 铁剂.
-_NEARLY: Final = 0.5
 
 
 @dataclass(frozen=True)
@@ -359,14 +336,9 @@ class Gate:
         """The worth that a passage must have in its words."""
         return max(_LEAST, min(_ENOUGH, _SHARE * sum(self.worth.values())))
 
-    def share(self, words: Iterable[str], near: Iterable[str] = ()) -> float:
-        """
-        Return the worth of a passage with these words of the request as a share of `needed`: 1.0 or more opens the gate.
-
-        Of the words *near* the passage has others that mean nearly the same.
-        """
-        has = sum(self.worth.get(word, 0.0) for word in words) + _NEARLY * sum(self.worth[word] for word in near)
-        return has / self.needed
+    def share(self, words: Iterable[str]) -> float:
+        """Return the worth of a passage with these words of the request as a share of `needed`: 1.0 or more opens the gate."""
+        return sum(self.worth.get(word, 0.0) for word in words) / self.needed
 
 
 def gate_of(query: Query, is_there: Callable[[str], bool]) -> Gate:

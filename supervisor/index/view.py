@@ -15,7 +15,6 @@ from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, Final
 
 from ..query.calendar import day_tokens
-from ..query.dates import spans
 from ..query.parse import weighed
 from ..query.recurring import FEW
 from ..query.related_words import other_spellings, with_related_words
@@ -292,13 +291,7 @@ class View:
             of_days = self._found({}, {}, query.days, keys)
             there = [one for one in of_days if one.day and any(one.day in days for days in query.days)]
             tokens = [token for days in query.days if days.length <= FEW for token in day_tokens(days)]
-            there += [one for one in self._having(tokens, keys) if one not in there]
-            numbers = [word for word in query.words if word.isdigit()]
-            return there + [
-                one
-                for one in (self._found(words, {}, (), keys) if numbers else ())
-                if one not in there and len(own_words(numbers, one)) == len(numbers) and self._names_a_day_of(query, one)
-            ]
+            return [*there, *(one for one in self._having(tokens, keys) if one not in there)]
         # sorted by worth, so that a word related to two words of the question keeps the greater worth
         return self._found(words, dict(sorted(related, key=lambda one: one[1])), query.days, keys)
 
@@ -306,12 +299,6 @@ class View:
         """Return the candidates that have one of the *words* themselves."""
         offered = self._found(dict.fromkeys(words, 1.0), {}, (), keys) if words else []
         return [one for one in offered if own_words(words, one)]
-
-    def _names_a_day_of(self, query: Query, one: Candidate) -> bool:
-        """Return whether the words of the passage name a day of the question, in any year: it may have been ahead."""
-        asked = {(days.first.month, days.first.day) for days in query.days if days.length == 1}
-        named = spans(one.passage.text, one.day) if one.day else ()
-        return any((span.days.first.month, span.days.first.day) in asked and span.days.length == 1 for span in named)
 
     def _found(
         self,

@@ -350,29 +350,3 @@ def _joined(spans: Iterable[Span], text: str) -> Iterator[Span]:
             held = span
     if held:
         yield held
-
-
-# ── the first conversation ───────────────────────────────────────────────────
-
-#: The first conversation with the assistant; "the first conversation with Anna" is another one.
-_FIRST_TALK: Final = lazy_re(
-    r"(?:我们俩?|咱们?俩?|你我|[你我][和跟与][你我])的?(?:第一次|最初|最早|首次)的?(?:聊天?|对话|交谈|交流|谈话|说话|见面|认识)"
-    r"|第一次[和跟与]你(?:聊天?|对话|交谈|交流|谈话|说话|见面|认识)"
-    r"|\b(?:our|the) (?:very )?first (?:ever )?(?:conversation|chat|talk|session)\b(?! with (?!you\b))"
-    r"|\bfirst time (?:that )?we (?:ever )?(?:talked|chatted|spoke|met)\b|\bwe first (?:talked|chatted|spoke|met)\b"
-    r"|\bI first (?:talked|spoke|wrote) (?:to|with) you\b",
-    re.IGNORECASE,
-)
-
-
-def first_talk(text: str, first_day: Callable[[], date | None]) -> tuple[Span, ...]:
-    """
-    Return the *first_day* of memory, if there is one, where *text* (NFKC) names the first conversation with the assistant.
-
-    >>> from datetime import date
-    >>> [first_talk(text, lambda: date(2026, 1, 2))[0].days.label for text in ("我们第一次聊天", "when we first met")]
-    ['2026-01-02', '2026-01-02']
-    """
-    talk = _FIRST_TALK.search(text)
-    day = first_day() if talk else None
-    return (Span(Days(day, day), talk.start(), talk.end()),) if talk and day else ()

@@ -231,23 +231,6 @@ _TO_DO: Final = lazy_re(f"{_ENGLISH}|{_CHINESE}")
 _WAS_DONE: Final = lazy_re(r"[了过](?![吗么])|\b(?:did|was|were|had|said|told)\b", re.IGNORECASE)
 
 
-#: Who asks what was said, or with a verb in the past, means a day that was.
-_TALKED: Final = lazy_re(
-    rf"[聊说谈]|讨论|提到|[来去吃买做看用写拍聚]的|\b(?:talk|discuss|(?:{_PAST_VERBS}|ate|made|wrote|broke|began)\b)",
-    re.IGNORECASE,
-)
-
-
-def is_over(question: str) -> bool:
-    """
-    True if a question is about what was, so that a day without a year is the last one.
-
-    >>> is_over("what did we decide on 8 December?"), is_over("12月8号聊什么"), is_over("what happens on 8 December?")
-    (True, True, False)
-    """
-    return bool(_WAS_DONE.search(question) or _TALKED.search(question))
-
-
 def asks_to_do(sentence: str) -> bool:
     """
     True if the sentence asks what is to be done, and not what was.

@@ -17,24 +17,22 @@ from typing import TYPE_CHECKING, Final
 from ..text.lazy_re import lazy_re
 from ..text.record import record
 from ..text.small_talk import is_chitchat, is_small_talk
-from ..text.tokenizer import HAN, spelled, tokens
+from ..text.tokenizer import spelled, tokens
 from ..text.word_frequency import rarity_asked
 from .calendar import Days, day_tokens
-from .dates import days_meant, due_days, first_talk, plain, spans
-from .intent import TENSE_WORDS, is_about_oneself, is_chatter, is_over, role_asked_for, without_asking
+from .dates import days_meant, due_days, plain, spans
+from .intent import OVER, TENSE_WORDS, is_about_oneself, is_chatter, role_asked_for, without_asking
 from .recurring import occasions, recurring
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
     from datetime import date
 
     from .dates import Span
 
-#: Weights: a word of a request; a word of a date; an English word of a span of days, since people say "June" and "year" in
-#: messages, but not 月 and 号 (measured).
+#: Weights: a word of a request; a word of a date.
 REQUEST_WEIGHT: Final = 0.1
 _DATE_WEIGHT: Final = 0.2
-_SPAN_WEIGHT: Final = 0.9
 _POLITE: Final = (
     "你好|您好|早上好|下午好|晚上好|请问|请教|请(?![假客帖柬])|麻烦|劳驾|拜托|能不能|能否|可不可以|可否|可以|能(?![力量源])|你|您|我想让?"
     "|我要|想(?![法象])|要(?!求)|帮忙|帮(?![派手扶])我?|[给替为跟和]我|让我|一下|再(?!见)|先(?!生)|快(?![递餐件速捷乐])|顺便|告诉我?|知不知道|知道|还?记不记得|还?记得"
@@ -93,11 +91,6 @@ def weight_terms(sentence: str, dates: Sequence[Span]) -> dict[str, float]:
     # subtle: the rest may be tokenised differently: 这段话, and 话
     words = dict.fromkeys(known if undated == sentence else tokens(sentence), REQUEST_WEIGHT)
     words |= dict.fromkeys(known, _DATE_WEIGHT)
-    for span in dates:
-        if span.days.length > 1:
-            words |= {
-                word: _SPAN_WEIGHT for word in tokens(sentence[span.start : span.end]) if word.isascii() and word.isalpha()
-            }
     words |= dict.fromkeys(others, 1.0)
     return {word: REQUEST_WEIGHT if word in _SAYING else counts for word, counts in words.items()}
 
@@ -151,8 +144,6 @@ _BACK: Final = lazy_re(
 _PERSON: Final = lazy_re(r"\b(?:he|she|him|her|them|they)\b", re.IGNORECASE)
 #: A capitalised word inside a sentence is probably a name: whom "she" means, or what the question is about.
 NAMED: Final = lazy_re(r"(?<=[\w,;:]\s)(?!I\b)[A-Z][\w'’-]+")
-#: A nickname in a place for a person or a pet: 给小满挑, 给慢慢的. As words 满 and 慢慢 are common.
-_NICKNAMED: Final = lazy_re(rf"(?:给|跟|陪|替)(?:[小阿]([{HAN}])|(([{HAN}])\3))")
 
 
 @record
@@ -164,8 +155,7 @@ class Query:
     language, 1.0 for a name; *asked* are the words of each sentence that asks; *meant* are days, as messages have them that
     are about these days; *occasions* has for such a day what else a message about it may have. *days* are the days that the
     question names; *role* is "assistant" or "user" if it asks for the words of one of them. *is_own*: it is about the user, or
-    about what was said. *only_days*: it asks for what happened on its days and nothing else. *is_now*: today is the only day
-    it names, and it does not ask what happened ("what's the weather today").
+    about what was said. *only_days*: it asks for what happened on its days and nothing else.
 
     `known_words` adds what memory has: *respelled* are the words that it reads as another word too, *characters* are parts of
     words that memory may not have so, *joined* are compounds of memory with the words of the question that they are made of.
@@ -182,7 +172,6 @@ class Query:
     asked: tuple[tuple[str, ...], ...] = ()
     is_own: bool = False
     only_days: bool = False
-    is_now: bool = False
     respelled: frozenset[str] = frozenset()
     characters: frozenset[str] = frozenset()
     joined: Mapping[str, str] = field(default_factory=dict)
@@ -201,14 +190,11 @@ class Query:
         return not self.words and not self.days
 
 
-def parse_query(
-    question: str, today: date, recent: Sequence[str] = (), most: int = 0, first_day: Callable[[], date | None] = lambda: None
-) -> Query:
+def parse_query(question: str, today: date, recent: Sequence[str] = (), most: int = 0) -> Query:
     """
     Return what *question* asks for; *recent* are the texts before it, oldest first.
 
-    Of more than *most* words (0: no limit) the rarest are kept. *first_day* returns the first day of memory, which "our first
-    conversation" names. A greeting or thanks asks for nothing.
+    Of more than *most* words (0: no limit) the rarest are kept. A greeting or thanks asks for nothing.
     """
     question = question[:MOST_CHARS]
     folded = plain(question)
@@ -217,7 +203,7 @@ def parse_query(
     asking, others = _parts(folded)
     asking = [part for sentence in asking for part in questions_in(sentence)]
     text = " ".join(asking)
-    days, asked, meant, told = _days_and_words(asking, today, first_day)
+    days, asked, meant, told = _days_and_words(asking, today)
     words = {word: max(weights.get(word, 0.0) for weights in asked) for weights in asked for word in weights}
     only_days = bool(days) and max(words.values(), default=0.0) < 1.0
     if only_days and asks_which_day(text):
@@ -236,19 +222,17 @@ def parse_query(
         rarest = set(sorted(words, key=lambda word: (-words[word], -rarity_asked(word)))[:most])
         words = {word: counts for word, counts in words.items() if word in rarest}
     each = tuple(filter(None, (tuple(word for word in sentence if word in words) for sentence in asked[-_MOST_ASKED:])))
-    is_now = bool(days) and all(span == Days(today, today) for span in days) and not asks_what_happened(text)
-    names = _names_in(question)
+    names = {token for name in NAMED.findall(question) for token in tokens(name)}
     # a month is written like a name but is not one: "February"
-    rarity = {word: 1.0 if word in names and counts != _SPAN_WEIGHT else rarity_asked(word) for word, counts in words.items()}
+    rarity = {word: 1.0 if word in names and counts > _DATE_WEIGHT else rarity_asked(word) for word, counts in words.items()}
     role = role_asked_for(text)
     is_own = bool(role) or is_about_oneself(text, question)
-    is_now = is_now and not only_days
-    query = Query(words, rarity, days, role, question, back, each, is_own, only_days, is_now)
+    query = Query(words, rarity, days, role, question, back, each, is_own, only_days)
     return replace(query, meant=meant & words.keys(), occasions=told)
 
 
 def _days_and_words(
-    asking: Sequence[str], today: date, first_day: Callable[[], date | None]
+    asking: Sequence[str], today: date
 ) -> tuple[tuple[Days, ...], list[dict[str, float]], frozenset[str], dict[str, tuple[str, ...]]]:
     """
     Return the days that the sentences name, the words of each with their weights, and days that messages may be about.
@@ -265,9 +249,9 @@ def _days_and_words(
             for span in ahead:
                 told |= occasions(span.days)
         else:
-            named = spans(sentence, today) or first_talk(sentence, first_day)
+            named = spans(sentence, today)
             mentioned = days_meant(sentence, today)
-            soon = [span for span in mentioned if 0 < (span.days.first - today).days <= _SOON_DAYS and not is_over(sentence)]
+            soon = [span for span in mentioned if 0 < (span.days.first - today).days <= _SOON_DAYS and not OVER.search(sentence)]
             days += [span.days for span in named if not any(map(span.overlaps, soon))]
             words.append(weight_terms(sentence, named))
             for day in _single(sentence, (*named, *mentioned), today):
@@ -281,12 +265,6 @@ def _single(sentence: str, named: Iterable[Span], today: date) -> list[Days]:
     """Return the single days that messages of other days may be about: those to come, and those with a date."""
     single = [span for span in named if span.days.length == 1]
     return [one.days for one in single if one.days.first > today or any(map(str.isdigit, sentence[one.start : one.end]))]
-
-
-def _names_in(question: str) -> set[str]:
-    """Return the tokens of the question that are names: with a capital, or a nickname."""
-    names = {token for name in NAMED.findall(question) for token in tokens(name)}
-    return names | {name for found in _NICKNAMED.findall(question) for name in found[:2]}
 
 
 def _what_is_due(sentence: str, ahead: Sequence[Span]) -> dict[str, float]:

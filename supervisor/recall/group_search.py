@@ -31,7 +31,7 @@ from .unfiled import UnfiledPassages, is_asked_by, path_by_id
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-    from datetime import date, datetime, tzinfo
+    from datetime import datetime, tzinfo
 
     from ..index.bm25 import Candidate
     from ..index.hit import Answer, Asked, Hit, Passage, SearchResult
@@ -80,11 +80,6 @@ class VisibleView:
     def notes(self) -> frozenset[str]:
         """The paths of the files of which a line is visible."""
         return frozenset(one.path for one in self.passages if not one.message)
-
-    @cached_property
-    def first_day(self) -> date | None:
-        """The first day with a visible message; None if there is none."""
-        return min((one.day for one in self.passages if one.message and one.day), default=None)
 
 
 class Part:
@@ -237,10 +232,6 @@ class GroupSearch(Search):
     def containing(self, wanted: Sequence[str], _unfiled: UnfiledPassages, _deadline: Deadline) -> list[Hit]:
         """Return the newest passages that contain one of *wanted*."""
         return newest_and_fullest(hits_of(self._seen.passages, wanted), wanted)[:LITERAL_LIMIT]
-
-    def first_day(self) -> date | None:
-        """Return the first day of which they may see a message."""
-        return self._parts.seen_by(self._audience, self._now).first_day
 
     def told(self, result: SearchResult) -> SearchResult:
         """Return the result as they may see it: days in place of files, no time, and no reason where something failed."""

@@ -12,7 +12,6 @@ import stat
 import time
 from dataclasses import replace
 from functools import reduce
-from pathlib import PurePath
 from typing import TYPE_CHECKING, Final, TypeVar
 
 from ..index.bm25 import load_numpy
@@ -23,7 +22,6 @@ from ..index.literal import hits_of, literal_terms, newest_and_fullest, search_f
 from ..index.ranking import gate_of
 from ..index.scan import MOST_BYTES, PATIENCE_S, long_term_name
 from ..protocol.marks import only_pinned
-from ..protocol.paths import day_of_name
 from ..query.parse import REQUEST_WEIGHT, Query, as_typed, parse_query, subject_of
 from ..storage.clock import local_day, within
 from ..storage.control import UNENDING, UNLIMITED
@@ -40,7 +38,7 @@ from .unfiled import UnfiledPassages, is_asked_by
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-    from datetime import date, datetime, tzinfo
+    from datetime import datetime, tzinfo
 
     from ..events import Events
     from ..index.commit import Changes
@@ -109,7 +107,7 @@ class Searcher:
         """
         began = time.perf_counter()
         search = Search(self) if audience.sees_all else self.for_group(self, audience, now)
-        query = search.attempt(lambda: self._parsed(question, now, recent, search, is_input), Query({}, text=question))
+        query = search.attempt(lambda: self._parsed(question, now, recent, is_input), Query({}, text=question))
         if self.meaning:
             search.attempt(self.meaning.embedder, None)
         search.attempt(lambda: self._load_libraries(query, now), None)
@@ -208,12 +206,12 @@ class Searcher:
         """The files that are not searched because they can't be read, with the reason."""
         return {**self.index.unread, **self.unfiled.unread}
 
-    def _parsed(self, question: str, now: datetime, recent: Sequence[Message], search: Search, is_input: bool) -> Query:
+    def _parsed(self, question: str, now: datetime, recent: Sequence[Message], is_input: bool) -> Query:
         if not is_input and not any(map(str.isalnum, question)):  # small talk in a turn; who searches for 🦖 means the sign
             return Query({}, text=question.strip())
         count = self.settings.recent_messages
         before = [message.text for message in going_on(recent, now)][-count:] if count else ()
-        return parse_query(question, local_day(now, self.zone), before, self.settings.max_keywords, search.first_day)
+        return parse_query(question, local_day(now, self.zone), before, self.settings.max_keywords)
 
 
 class Search:
@@ -322,10 +320,6 @@ class Search:
         if deadline.is_over:
             self.faults.append(Text("time was up before all files were searched"))
         return hits + hits_of(unfiled.passages, wanted)[-LITERAL_LIMIT:]
-
-    def first_day(self) -> date | None:
-        """Return the first day that memory has messages of; None if nothing is filed yet."""
-        return min(filter(None, (day_of_name(PurePath(path).name) for path in self.of.index.records())), default=None)
 
     def told(self, result: SearchResult) -> SearchResult:
         """Return the result as the audience may see it."""

@@ -214,25 +214,6 @@ def test_recall_finds_a_week_of_a_month_in_order(september, question):
 
 
 @pytest.mark.parametrize(
-    "question",
-    [
-        "我们第一次聊天聊了什么",
-        "你还记得我们第一次对话的时候说了啥吗？",
-        "What happened when we first met?",
-        "our first conversation",
-    ],
-)
-def test_recall_finds_the_first_talk_by_the_first_day(september, question):
-    assert day_texts(september, question)[0][0] == "08-20"
-
-
-def test_recall_finds_nothing_of_a_first_talk_before_one(tmp_path):
-    world = World(tmp_path, at("2026-01-31T10:00"))
-    world.reopen(WITHOUT_MODEL)
-    assert world.search("我们第一次聊天聊了什么").hits == ()
-
-
-@pytest.mark.parametrize(
     ("said", "question"),
     [("家里wifi密码写在冰箱上", "无线网密码"), ("脚踏车钥匙在抽屉里", "自行车钥匙"), ("外婆的老花镜在车里", "外祖母老花镜")],
 )
