@@ -35,7 +35,7 @@ ROOMS: Final = (
     Room("supervisor/archive", most=4_970, goal=3_900),
     Room("supervisor/extracts", most=1_090, goal=950),
     Room("supervisor/summaries", most=2_360, goal=1_850),
-    Room("supervisor/query supervisor/index supervisor/recall supervisor/context", most=10_600, goal=8_000),
+    Room("supervisor/query supervisor/index supervisor/recall supervisor/context", most=10_470, goal=8_000),
     Room("supervisor/longterm", most=1_290, goal=950),
     Room("supervisor/conversation supervisor/replies", most=3_020, goal=2_300),
     Room("supervisor/pool worker/pooled.py worker/crew.py", most=2_130, goal=1_400),
@@ -65,9 +65,9 @@ ROOMS: Final = (
     ),
 )
 #: All rooms together, lines and modules, and the lines of the tests.
-ALL: Final = Room("all", most=66_660, goal=48_000)
+ALL: Final = Room("all", most=66_530, goal=48_000)
 MODULES: Final = Room("modules", most=357, goal=270)
-OF_TESTS: Final = Room("tests", most=69_100, goal=48_000)
+OF_TESTS: Final = Room("tests", most=69_080, goal=48_000)
 
 
 def _lines(path: Path) -> int:
