@@ -11,7 +11,7 @@ from ...storage.clock import utc_now
 from ...storage.errors import BadFile, BadRequest
 from ...storage.texts import Text
 from ...text.printable import printable_line
-from .output import Word, as_json, as_text, in_local_times, wire, word
+from .output import Word, as_text, in_local_times, wire, word
 from .parser import Exit, Option, command
 
 if TYPE_CHECKING:
@@ -44,12 +44,9 @@ def status(
     ws, _ = call.opened_made()
     ask, version = supervisor_of(ws.paths.root, call)
     found = call.perform(upkeep.status, upkeep.StatusRequest(ask=ask, version=version))
-    if call.json:
-        call.show(as_json(found.facts))
-    else:
-        sentences = (printable_line(call.render(sentence)) for sentence in found.sentences)
-        facts = in_local_times(found.facts, ws.zone) if everything else _figures(found.facts)
-        call.show("\n".join([*sentences, "", as_text(facts, call.renderer())]))
+    sentences = (printable_line(call.render(sentence)) for sentence in found.sentences)
+    facts = in_local_times(found.facts, ws.zone) if everything else _figures(found.facts)
+    call.answer(found.facts, [*sentences, "", as_text(facts, call.renderer())])
     return 0 if found.is_well else BadFile.exit_code
 
 
@@ -166,13 +163,11 @@ def doctor(
     call.workspace = ws  # its language is that of the output
     findings = examine(Look(ws, at, os.environ, *supervisor_of(root, call)), refused)
     count = {state: sum(finding.state == state for finding in findings) for state in ("good", "odd", "bad")}
-    if call.json:
-        call.show(as_json({**count, "checks": [{**asdict(finding), "mend": finding.mend} for finding in findings]}))
-    else:
-        render = call.renderer()
-        shown = [finding for finding in findings if verbose or finding.state != "good"]
-        rows = (f"{render(word(one.state))}  {render(word(one.check))}  {printable_line(render(one.why))}" for one in shown)
-        call.show("\n".join([*rows, render(_total(count))]))
+    render = call.renderer()
+    shown = [finding for finding in findings if verbose or finding.state != "good"]
+    rows = (f"{render(word(one.state))}  {render(word(one.check))}  {printable_line(render(one.why))}" for one in shown)
+    rows_of_json = [{**asdict(finding), "mend": finding.mend} for finding in findings]
+    call.answer({**count, "checks": rows_of_json}, [*rows, _total(count)])
     if count["bad"]:
         raise Exit(BadFile.exit_code)
 
@@ -215,18 +210,15 @@ def index_status(call: Call) -> None:
     from ...operations import upkeep
 
     found = call.perform(upkeep.index_status, upkeep.StateRequest())
-    if call.json:
-        call.show(as_json({**_held(found), "differing": found.differing}))
-    else:
-        state = (
-            Text(
-                "files of memory that are not in it as they are now: {count}; the next question takes them in, or `recalld index rebuild`",
-                count=found.differing,
-            )
-            if found.differing
-            else Word("up to date")
+    state = (
+        Text(
+            "files of memory that are not in it as they are now: {count}; the next question takes them in, or `recalld index rebuild`",
+            count=found.differing,
         )
-        call.show(as_text({**_held(found), "state": state}, call.renderer()))
+        if found.differing
+        else Word("up to date")
+    )
+    call.answer({**_held(found), "differing": found.differing}, {**_held(found), "state": state})
 
 
 @command("index rebuild")
@@ -268,19 +260,12 @@ def model_test(call: Call) -> None:
     outcome = {"answer": result.text} if result.status == "done" else {"error": result.error}
     found = {"model": result.model, "seconds": f"{result.duration_ms / 1000:.1f}", **outcome}
     was_paused = "answer" in found and end_pause(ws.model_use)
-    if call.json:
-        call.show(as_json(found))
-    elif "answer" in found:
-        answer = " ".join(found["answer"].split())[:_SHOWN]
-        call.tell(
-            Text(
-                "{model} answered after {seconds} s: {answer}",
-                model=found["model"],
-                seconds=found["seconds"],
-                answer=answer,
-            )
+    if call.json or "answer" in found:
+        answer = " ".join(found.get("answer", "").split())[:_SHOWN]
+        said = Text(
+            "{model} answered after {seconds} s: {answer}", model=found["model"], seconds=found["seconds"], answer=answer
         )
-    if was_paused and not call.json:
-        call.tell(Text("its pause is over; a running supervisor asks it for summaries again."))
+        over = Text("its pause is over; a running supervisor asks it for summaries again.")
+        call.answer(found, [said, over] if was_paused else said)
     if "error" in found:
         raise Exit(call.say(Text("no answer came: {why}.", why=result.error), 69))

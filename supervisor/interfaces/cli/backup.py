@@ -13,12 +13,11 @@ from ...storage.clock import fixed_clock, utc_now
 from ...storage.errors import BadFile, BadRequest, NoWorkspace, SupervisorError
 from ...storage.texts import Text
 from ..locate import version
-from .output import as_json, as_text, in_local_times, wire
+from .output import in_local_times, wire
 from .parser import Argument, Exit, Option, command
 
 if TYPE_CHECKING:
     from types import FrameType
-    from zoneinfo import ZoneInfo
 
     from ...protocol.backup_file import Contents
     from .call import Call
@@ -46,7 +45,7 @@ def backup_create(
         found["leftOut"] = list(made.left_out)
     if call.json:
         found["lockedMs"] = made.locked_ms
-    _show(call, found, None if call.json else ws.zone)
+    call.answer(found, in_local_times(found, ws.zone))
 
 
 @command("backup nightly")
@@ -71,7 +70,7 @@ def backup_nightly(
     found = _described(made.file, made.contents)
     if call.json or made.deleted:
         found["deleted"] = list(map(str, made.deleted))
-    _show(call, found, None if call.json else ws.zone)
+    call.answer(found, in_local_times(found, ws.zone))
 
 
 @command("backup verify", common=("now", "json"))
@@ -86,7 +85,7 @@ def backup_verify(
     at = call.moment()
     contents, ledger = verify(_absolute(file), os.environ, fixed_clock(at) if at else utc_now)
     found = {**_described(_absolute(file), contents), "fsck": wire(asdict(ledger))}
-    _show(call, found, None if call.json else zone_of(_absolute(file), os.environ))
+    call.answer(found, in_local_times(found, zone_of(_absolute(file), os.environ)))
     if not ledger.is_sound:
         raise Exit(BadFile.exit_code)
 
@@ -106,7 +105,7 @@ def backup_restore(
     contents = restore(_absolute(file), _absolute(into), utc_now(), lambda folder: known.append(_forget_in(call, folder)))
     found = {"workspace": str(_absolute(into)), **_described(_absolute(file), contents)}
     zone = zone_of(_absolute(file), os.environ)
-    _show(call, found, None if call.json else zone)
+    call.answer(found, in_local_times(found, zone))
     if not all(known):
         if call.named:
             call.say(
@@ -163,8 +162,3 @@ def _described(file: Path, contents: Contents) -> dict[str, Any]:
 
 def _absolute(path: Path) -> Path:
     return path.expanduser().absolute()
-
-
-def _show(call: Call, found: dict[str, Any], zone: ZoneInfo | None) -> None:
-    """Print the description for people, with times in the zone; without a zone as JSON."""
-    call.show(as_text(in_local_times(found, zone), call.renderer()) if zone else as_json(found))

@@ -120,7 +120,11 @@ class Call:
         self.show(self.render(sentence))
 
     def answer(self, found: object, shown: object = None) -> None:
-        """Print *found* as JSON, with --json; else *shown* or, without it, *found*: a sentence, or a line for each key."""
+        """
+        Print *found* as JSON, with --json; else *shown* or, without it, *found*.
+
+        That is a sentence, a list of sentences and of lines that are shown as they are, or a dictionary: a line for each key.
+        """
         from .output import as_json, as_text
 
         shown = found if shown is None else shown
@@ -128,6 +132,9 @@ class Call:
             self.show(as_json(found))
         elif isinstance(shown, dict):
             self.show(as_text(shown, self.renderer()))
+        elif isinstance(shown, list):
+            render = self.renderer()
+            self.show("\n".join(render(line) if isinstance(line, Text) else line for line in shown))
         else:
             self.tell(shown)
 

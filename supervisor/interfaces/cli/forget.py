@@ -134,7 +134,7 @@ def undo(
     lines = [Text("undone: {what}", what=done.what) if done.done else Text("it was undone already; nothing changes.")]
     lines += [Text("  taken away: {text}", text=shortened(one)) for one in done.taken]
     lines += [Text("  there again: {text}", text=shortened(one)) for one in done.back]
-    call.show(as_json(asdict(done)) if call.json else "\n".join(map(call.render, lines)))
+    call.answer(asdict(done), lines)
 
 
 @command("prune")
@@ -156,35 +156,21 @@ def prune(
         summary_days=summary_days, recent_days=recent_days, keep_longterm=keep_longterm, dry_run=dry_run
     )
     done = call.perform(operations.prune, request)
-    if call.json:
-        call.show(as_json(wire(asdict(done))))
-        return
     moved = (
         msgid("files that went to trash/: {count} ({bytes} bytes); `recalld undo` with the id in CHANGES.md brings them back")
         if done.files
         else msgid("no file went to trash/.")
     )
-    lines = [
-        call.render(
+    if dry_run:
+        moved = msgid("files that would go to trash/: {count} ({bytes} bytes)")
+    lines = [Text(moved, count=len(done.files), bytes=done.bytes), *(f"  {name}" for name in done.files)]
+    if done.uncovered:
+        lines.append(
             Text(
-                msgid("files that would go to trash/: {count} ({bytes} bytes)") if dry_run else moved,
-                count=len(done.files),
-                bytes=done.bytes,
+                "files as old as these that stay, since no summary of a model covers them as they are: {count}",
+                count=done.uncovered,
             )
-        ),
-        *(f"  {name}" for name in done.files),
-    ]
-    lines += (
-        [
-            call.render(
-                Text(
-                    "files as old as these that stay, since no summary of a model covers them as they are: {count}",
-                    count=done.uncovered,
-                )
-            )
-        ]
-        if done.uncovered
-        else []
-    )
-    call.show("\n".join(lines))
-    call.tell_undo()
+        )
+    call.answer(wire(asdict(done)), lines)
+    if not call.json:
+        call.tell_undo()

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Annotated, Final
 from ...storage.errors import BadFile, BadRequest
 from ...storage.texts import Text, msgid
 from ...text.printable import printable_line
-from .output import as_json, progress, wire
+from .output import progress, wire
 from .parser import Argument, Exit, Option, command
 
 if TYPE_CHECKING:
@@ -74,7 +74,7 @@ def import_logs(
             done = bring_in(
                 ws, Path(os.path.abspath(path)), at, control, branches=branches, dates=dates, who=who, dry_run=dry_run
             )
-        call.show(as_json(wire(asdict(done))) if call.json else _told(call, done, ws.zone, dry_run=dry_run))
+        call.answer(wire(asdict(done)), _told(done, ws.zone, dry_run=dry_run))
         if left := getattr(done, "unread", None):
             _tell_unread(call, sum(left.values()), getattr(done, "unread_file", None))
         is_stopped |= bool(getattr(done, "left", 0))
@@ -139,35 +139,19 @@ def _show_clients(call: Call) -> None:
     from ...importing.kinds import CLIENTS, labels, logs_of
 
     found = {kind.name: [str(path) for path in logs_of(kind, os.environ)] for kind in CLIENTS}
-    if call.json:
-        call.show(as_json(found))
-        return
     lines = [
-        call.render(
-            Text(
-                "{label}: logs in {folder}; `recalld import {name}` adds them.", label=kind.label, folder=folder, name=kind.name
-            )
-        )
+        Text("{label}: logs in {folder}; `recalld import {name}` adds them.", label=kind.label, folder=folder, name=kind.name)
         for kind in CLIENTS
         for folder in found[kind.name]
     ]
-    lines = lines or [call.render(Text("No client of this machine has kept logs."))]
-    call.show(
-        "\n".join(
-            [
-                *lines,
-                call.render(
-                    Text(
-                        "`recalld import PATH` reads a file, a folder or a ZIP archive of: {kinds}; and copies Markdown notes.",
-                        kinds=labels(),
-                    )
-                ),
-            ]
-        )
+    lines = lines or [Text("No client of this machine has kept logs.")]
+    others = Text(
+        "`recalld import PATH` reads a file, a folder or a ZIP archive of: {kinds}; and copies Markdown notes.", kinds=labels()
     )
+    call.answer(found, [*lines, others])
 
 
-def _told(call: Call, done: Imported | Copied, zone: ZoneInfo, *, dry_run: bool) -> str:
+def _told(done: Imported | Copied, zone: ZoneInfo, *, dry_run: bool) -> list[Text]:
     """Return in sentences what an import did."""
     from ...importing.notes import Copied
 
@@ -181,7 +165,7 @@ def _told(call: Call, done: Imported | Copied, zone: ZoneInfo, *, dry_run: bool)
                 names=names,
             )
         )
-    return "\n".join(map(call.render, told))
+    return told
 
 
 def _told_notes(done: Copied, *, dry_run: bool) -> list[Text]:

@@ -47,7 +47,7 @@ from ...storage.errors import AlreadyRuns, BadConfig, BadFile, BadRequest, Forei
 from ...storage.files import Files
 from ...storage.texts import Text, msgid
 from .fleet import replaces_fleet
-from .output import as_json, as_text, wire
+from .output import wire
 from .parser import Argument, Exit, Option, command
 
 if TYPE_CHECKING:
@@ -112,14 +112,11 @@ def service_install(
     if no_backup:
         _forget_backups(root, files)
     unit, goes_on = wanted.unit(SERVICE), lingers(system or _me())
-    if call.json:
-        call.show(as_json({"unit": unit, "workspace": str(root), "lingers": goes_on}))
-        return
     status = f"recalld service status{wanted.options}"
     runs = Text("{unit} runs now, and whenever the machine starts; `{command}` says how it is.", unit=unit, command=status)
-    call.tell(runs)
-    if not (system or goes_on):
-        call.tell(Text("It ends when you log out; `loginctl enable-linger` lets it go on."))
+    ends = Text("It ends when you log out; `loginctl enable-linger` lets it go on.")
+    found = {"unit": unit, "workspace": str(root), "lingers": goes_on}
+    call.answer(found, [runs] if system or goes_on else [runs, ends])
 
 
 @command("service restart", common=("json",))
@@ -154,17 +151,15 @@ def service_uninstall(
     what = Installation(Path(workspace), system, name=name)
     delete([what.alarm, *(remains(what) if purge else ())])
     left = list(map(str, remains(what)))
-    if call.json:
-        call.show(as_json({"workspace": workspace, "left": left}))
-        return
-    call.tell(Text("the service is gone; the memory is still in {path}.", path=workspace))
+    sentences = [Text("the service is gone; the memory is still in {path}.", path=workspace)]
     if left:
-        call.tell(
+        sentences.append(
             Text(
                 "caches and stamps of timers are left: {places}; `recalld service uninstall --purge` would have deleted them.",
                 places=left,
             )
         )
+    call.answer({"workspace": workspace, "left": left}, sentences)
 
 
 @command("service status", common=("json",))
@@ -181,11 +176,8 @@ def service_status(
         systemd.check()
     files = Files(RealDisk())
     found = state_of(systemd, files)
-    if call.json:
-        call.show(as_json(wire(asdict(found))))
-    else:
-        shown = {key: value for key, value in wire(asdict(found)).items() if key not in ("down", "retries")}
-        call.show(as_text(shown, call.render))
+    facts = wire(asdict(found))
+    call.answer(facts, {key: value for key, value in facts.items() if key not in ("down", "retries")})
     wrong = [*_down(found, of_unit(system, name)), *_of_the_night(found)]
     faults = list(service_faults(Installed(systemd.folder, installation(systemd, files))))
     for sentence in (*wrong, *(fault.why for fault in faults)):
@@ -371,9 +363,5 @@ def _show_units(call: Call, systemd: Systemd, units: Mapping[str, bytes], starte
     """Print the units and the commands of an installation."""
     texts = {str(systemd.folder / name): data.decode() for name, data in units.items()}
     commands = [systemd.command("daemon-reload"), systemd.command("enable", *started), systemd.command("restart", *started)]
-    if call.json:
-        call.show(as_json({"units": texts, "commands": commands}))
-        return
-    for path, text in texts.items():
-        call.show(f"# {path}\n{text}")
-    call.show("\n".join(" ".join(words) for words in commands))
+    shown = [*(f"# {path}\n{text}" for path, text in texts.items()), *map(" ".join, commands)]
+    call.answer({"units": texts, "commands": commands}, shown)
