@@ -120,11 +120,7 @@ class Call:
         self.show(self.render(sentence))
 
     def answer(self, found: object, shown: object = None) -> None:
-        """
-        Print *found* as JSON, with --json; else *shown* or, without it, *found*.
-
-        That is a sentence, a list of sentences and of lines that are shown as they are, or a dictionary: a line for each key.
-        """
+        """Print *found* as JSON, with --json; else *shown*, or *found*: a sentence, a list of them, or a line for each key."""
         from .output import as_json, as_text
 
         shown = found if shown is None else shown
@@ -132,11 +128,9 @@ class Call:
             self.show(as_json(found))
         elif isinstance(shown, dict):
             self.show(as_text(shown, self.renderer()))
-        elif isinstance(shown, list):
-            render = self.renderer()
-            self.show("\n".join(render(line) if isinstance(line, Text) else line for line in shown))
         else:
-            self.tell(shown)
+            render, lines = self.renderer(), shown if isinstance(shown, list) else [shown]
+            self.show("\n".join(line if type(line) is str else render(line) for line in lines))
 
     def say(self, sentence: object, code: int) -> int:
         """Print the sentence on standard error, in the language of the reader, and return the exit code."""
