@@ -15,7 +15,7 @@ Of each: how many messages with an answer stand whole in what is retrieved, and 
 the median of a question, as a user gets them (two of them are commands, which start anew for each question; a server of theirs would be
 faster); the highest resident memory; what lies on the disk beside the messages. Each way is a process of its own. rank-bm25 and FTS5 get
 recalld's words, without which they find nothing in Chinese; basic-memory and QMD get a file a message, and LlamaIndex's buffer is the
-newest that fits. Their messages are shown as recalld's are, with day and speaker, best first, until the tokens are used up. Questions
+newest that fits. Their messages are shown with day and speaker, the best first, until the tokens are used up. Questions
 that need what was said just before them are left out.
 """
 
@@ -81,6 +81,10 @@ def rank_bm25(messages: list[Said], _folder: Path, _programs: Path) -> Search:
         return [messages[n] for n in sorted(range(len(messages)), key=lambda n: -scores[n])[:_LIMIT] if scores[n] > 0]
 
     return search
+
+
+def users_bm25(messages: list[Said], folder: Path, programs: Path) -> Search:
+    return rank_bm25([one for one in messages if one["role"] == "user"], folder, programs)
 
 
 def fts5(messages: list[Said], folder: Path, _programs: Path) -> Search:
@@ -171,6 +175,7 @@ def ways(programs: Path) -> dict[str, Way]:
     """Return the ways that can be gone here, by name; recalld is not among them."""
     found = {
         "rank-bm25": Way(importlib.metadata.version("rank-bm25"), 4, rank_bm25),
+        "rank-bm25, the user's": Way(importlib.metadata.version("rank-bm25"), 4, users_bm25),
         "FTS5": Way(sqlite3.sqlite_version, 6, fts5),
     }
     for name, folder, lines, made in (
