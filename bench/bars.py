@@ -33,7 +33,7 @@ def table(text: str) -> tuple[list[str], dict[str, list[tuple[Bar, Bar]]]]:
     rows = text.partition("| messages whole")[2].partition("\n\n")[0].split("\n")
     if len(rows) < 3:
         raise ValueError("the page has no table that begins with | messages whole")
-    panels = [cell.strip() for cell in rows[0].strip(" |").split("|")][1:]
+    panels = [cell.strip().replace("`", "") for cell in rows[0].strip(" |").split("|")]
     found = {}
     for row in rows[2:]:
         name, *cells = [cell.strip() for cell in row.strip(" |").split("|")]
