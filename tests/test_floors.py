@@ -30,7 +30,7 @@ WORKER: Final = (
 )
 
 #: The modules of the page that answer requests.
-_PAGES: Final = ("days", "health", "memory", "routes", "search", "turns", "views")
+_PAGES: Final = ("days", "health", "memory", "search", "turns", "views")
 #: The modules of the HTTP service that name Starlette's types.
 _HTTP: Final = "api_routes app gate mcp_endpoint problem reading site".split()
 #: The modules of the proxy that send, and pass on what comes.
@@ -67,6 +67,7 @@ HOMES: Final = {
     **{name: {"recalld.supervisor.interfaces.mcp"} for name in ("mcp", "mcp_types", "anyio")},
     "starlette": {
         *(f"recalld.supervisor.interfaces.http.{name}" for name in _HTTP),
+        "recalld.supervisor.interfaces.page",
         *(f"recalld.supervisor.interfaces.page.{name}" for name in _PAGES),
         "recalld.supervisor.interfaces.proxy.endpoint",
     },

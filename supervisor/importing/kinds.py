@@ -2,7 +2,8 @@
 The kinds of logs and exports that can be imported: how each is known, who reads it, and where a client keeps its own.
 
 Other packages bring more: a reader is a function behind the entry point `recalld.importers`. It gets the `Source` and yields
-messages as JSON lines have them (`messages.py`), none for a source that is not of its kind.
+messages as JSON lines have them, none for a source that is not of its kind. Messages as recalld has them itself, JSON lines and
+the files of a workspace, are read here.
 """
 
 from __future__ import annotations
@@ -10,15 +11,19 @@ from __future__ import annotations
 from collections import Counter
 from contextlib import contextmanager
 from importlib import metadata
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any, Final
 
+from ..checks.repair import raw_of
 from ..importing import chat_exports, coding_logs, messengers
+from ..protocol.attachments import digest_in_name, holds, joined
+from ..protocol.dated_file import parse_dated
+from ..protocol.message import OUR_FIELDS, Message, parse_history, role_of
 from ..storage.errors import SupervisorError
 from ..storage.texts import Text
 from ..text.record import record
-from .messages import is_json_lines, is_workspace, json_lines, message_of, workspace
 from .source import NotImported
+from .talk import Conversation, Said, text_of, tool_calls, tool_line, when, words
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -26,6 +31,8 @@ if TYPE_CHECKING:
     from .source import Source
     from .talk import Reading, Talk
 
+#: Fields that a message may have its time in.
+_TIMES: Final = ("createdAt", "created_at", "timestamp", "time", "date")
 #: Where packages register a reader: the name is what people are shown, and the channel of its messages.
 GROUP: Final = "recalld.importers"
 
@@ -48,6 +55,122 @@ class Kind:
     of_lines: bool = False
     is_of_people: bool = False
     homes: tuple[tuple[str, str, str], ...] = ()
+
+
+def is_json_lines(source: Source) -> bool:
+    """True if the files begin with messages; those of a workspace are its log and its state."""
+    if is_workspace(source):
+        return False
+    firsts = (source.first_line(name) for name in source.named("*.jsonl")[:5])
+    return any(isinstance(first, dict) and {"role", "messages"} & first.keys() for first in firsts) or bool(_arrays(source))
+
+
+def _arrays(source: Source) -> list[str]:
+    """Return the JSON files that are an array of messages, or a conversation as {"messages": […]}."""
+    names = source.json_with(frozenset({"role", "content"}), frozenset({"role", "text"}), frozenset({"messages"}))
+    talks = [name for name in names if {"messages"} <= source.keys(name)]
+    firsts = {name: next(source.items(name, "messages.item"), None) for name in talks}
+    return [name for name in names if name not in firsts or _is_message(firsts[name])]
+
+
+def _is_message(value: object) -> bool:
+    return isinstance(value, dict) and "role" in value
+
+
+def json_lines(log: Reading) -> Talk:
+    """Yield messages of JSON lines and of JSON arrays: one a line, or a conversation a line as {"messages": […]}."""
+    lines = {name: log.source.lines(name) for name in log.source.named("*.jsonl")}
+    for name, values in (lines | {name: enumerate(log.source.objects(name), 1) for name in _arrays(log.source)}).items():
+        stem = PurePosixPath(name).stem
+        for number, raw in values:
+            messages, session = [raw], stem
+            if isinstance(raw, dict) and isinstance(raw.get("messages"), list):
+                messages, session = raw["messages"], text_of(raw, "id") or (f"{stem}-{number}" if name in lines else stem)
+            for n, message in enumerate(messages):
+                yield from message_of(log, message, f"{name}-{number}.{n}", session, "jsonl")
+
+
+def message_of(log: Reading, message: object, place: str, session: str, channel: str) -> Talk:
+    """
+    Yield the message and its calls of tools; a system prompt is none, and what is no message is noted.
+
+    *place* is its id, *session* and *channel* are its own, where it does not name others.
+    """
+    if not isinstance(message, dict) or not isinstance(message.get("role"), str):
+        log.unread.note("message", place)
+        return
+    if message["role"] in ("system", "developer"):
+        return
+    at = next((t for field in _TIMES if (t := when(message.get(field), log.zone))), None)
+    identity, role = text_of(message, "id") or place, role_of(message["role"])
+    calls = [*tool_calls(message.get("content"), identity, at)]
+    text = words(message.get("content") or message.get("text"))
+    if role == "tool":  # what it returned is left out
+        text = tool_line(message.get("name") or "tool", "")
+    if not (text or calls or "tool_calls" in message):
+        log.unread.note("message", place)
+        return
+    about = {field: text_of(message, field) for field in ("title", "chat", "project")}
+    conversation = Conversation(
+        id=text_of(message, "session") or session, channel=text_of(message, "channel") or channel, **about
+    )
+    yield conversation, Said(id=identity, at=at, role=role, text=text, name=text_of(message, "name"))
+    for call in calls:
+        yield conversation, call
+
+
+def is_workspace(source: Source) -> bool:
+    """Return whether the source is a workspace, or a part of one."""
+    return bool(source.named("history.json")) or any(True for _ in _dated_files(source))
+
+
+def workspace(log: Reading) -> Talk:
+    """Yield the messages of a workspace word for word: of `history.json`, and of dated files with recalld's head."""
+    yield from _of_history(log)
+    for name in _dated_files(log.source):
+        dated = parse_dated(log.source.read(name), Path(name))
+        if dated is None:
+            log.unread.note("file", name)
+            continue
+        for block in dated.blocks:
+            raw = joined(raw_of(block), lambda path: _bytes_at(log.source, path))
+            said = Said(id=block.key[0], at=block.created_at, role=block.role, text=block.text, raw=raw)
+            yield _place_of(block.fields), said
+
+
+def _of_history(log: Reading) -> Talk:
+    for name in log.source.named("history.json"):
+        try:
+            history = parse_history(log.source.read(name), log.zone)
+        except ValueError:  # it is cut off, or no history
+            log.unread.note("file", name)
+            continue
+        for n, entry in enumerate(history):
+            if isinstance(entry, Message):
+                identity = entry.id or f"{name}#{n}-{entry.fingerprint}"
+                raw = {field: value for field, value in entry.raw.items() if field not in OUR_FIELDS} | {"id": identity}
+                said = Said(id=identity, at=entry.created_at, role=entry.role, text=entry.text, raw=raw)
+                yield _place_of(raw), said
+            else:
+                log.unread.note("message", f"{name}#{n}")
+
+
+def _bytes_at(source: Source, path: str) -> bytes | None:
+    """Return the bytes of a picture or file that a message of a workspace names; None where it is not there, or not whole."""
+    data = source.beside(path) if digest_in_name(path) else None
+    return data if data is not None and holds(path, data) else None
+
+
+def _dated_files(source: Source) -> Iterator[str]:
+    for name in source.named("[0-9][0-9][0-9][0-9]-[0-9][0-9]-[0-9][0-9]-*.md"):
+        with source.open(name) as file:
+            if file.read(12).startswith(b"---\nrecalld:"):
+                yield name
+
+
+def _place_of(raw: Mapping[str, Any]) -> Conversation:
+    about = {key: text_of(raw, key) for key in ("channel", "chat", "project")}
+    return Conversation(id=text_of(raw, "session"), **about)
 
 
 #: All kinds, in the order in which a source is asked; a log of JSON lines, the least marked one, comes last.

@@ -21,7 +21,9 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
 from ..query.calendar import is_day
+from ..query.dates import days_about
 from ..query.intent import TENSE_WORDS, asks_before, asks_past
+from ..query.recurring import WITHIN
 from ..text.lazy_re import lazy_re
 from ..text.tokenizer import tokens
 from ..text.word_frequency import rarity_asked
@@ -33,7 +35,7 @@ if TYPE_CHECKING:
 
     from ..query.parse import Query
     from .bm25 import Corpus
-    from .hit import PartName
+    from .hit import Hit, PartName
     from .ranking import Gate, Scored
 
 #: The reason of the passage that goes before an older one about the same thing, or, where the past is asked for, a newer one.
@@ -168,6 +170,31 @@ def users_first(query: Query, found: Sequence[Scored]) -> list[Scored]:
         if is_near and sum(_worth(query, other.own(query.words)).values()) >= worth:
             return _ahead(other, found, "who")
     return list(found)
+
+
+def in_order_of_days(query: Query, hits: Sequence[Hit]) -> list[Hit]:
+    """
+    Return the hits; if the question is what is to be done, in the order of the days that they are about, all equally good.
+
+    What a later message about the same day says with all of its words is left out.
+    """
+    if not query.is_of_days or not hits:
+        return list(hits)
+
+    def due(hit: Hit) -> str:
+        about = (token.removeprefix(WITHIN) for token in days_about(hit.unit.text, hit.unit.day or date.min))
+        return min((one for one in about if len(one) > len("2026-12") and one.startswith((*query.words,))), default="~")
+
+    said = []
+    for hit in hits:
+        words = {*tokens(hit.unit.text)} - {*tokens(str(hit.unit.day))}  # that is the heading of a summary
+        said.append((due(hit), (hit.unit.day or date.min, bool(hit.unit.role)), words, hit))
+    best = max(hit.rank for hit in hits)
+    return [
+        hit.reaching(best, "days")
+        for day, at, words, hit in sorted(said, key=lambda one: (one[0], not one[3].unit.role, one[1]))
+        if not any(day == other and at < later and words <= more for other, later, more, _ in said)
+    ]
 
 
 def _ahead(first: Scored, found: Sequence[Scored], part: PartName) -> list[Scored]:

@@ -251,7 +251,9 @@ def _days_and_words(
         else:
             named = spans(sentence, today)
             mentioned = days_meant(sentence, today)
-            soon = [span for span in mentioned if 0 < (span.days.first - today).days <= _SOON_DAYS and not OVER.search(sentence)]
+            soon = [
+                span for span in mentioned if 0 < (span.days.first - today).days <= _SOON_DAYS and not OVER.search(sentence)
+            ]
             days += [span.days for span in named if not any(map(span.overlaps, soon))]
             words.append(weight_terms(sentence, named))
             for day in _single(sentence, (*named, *mentioned), today):

@@ -7,6 +7,77 @@ without scripts; htmx and two scripts of our own make it live. Nothing comes fro
 
 from __future__ import annotations
 
-from .routes import problem, routes
+from functools import partial
+from typing import TYPE_CHECKING, Final
 
-__all__ = ["problem", "routes"]
+from starlette.responses import PlainTextResponse, Response
+from starlette.routing import Route
+
+from . import days, health, memory, search, turns
+from .views import LANGUAGE_COOKIE, LANGUAGES, STATIC, THEME_COOKIE, THEMES, View, go, own_address, static_file
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
+
+    from starlette.requests import Request
+    from starlette.routing import BaseRoute
+
+    from ..http.site import Site
+
+#: How long a browser keeps a choice of its reader, and a file whose address has its digest.
+_KEPT_S: Final = 365 * 24 * 3600
+_TABLE: Final[tuple[tuple[str, Callable[[View], Awaitable[Response]], tuple[str, ...]], ...]] = (
+    ("/", health.today, ("GET",)),
+    ("/file-now", health.file_now, ("POST",)),
+    ("/days", days.calendar, ("GET",)),
+    ("/days/{label}", days.period, ("GET",)),
+    ("/days/{label}/edit", days.edit, ("GET", "POST")),
+    ("/search", search.search, ("GET",)),
+    ("/turns", turns.turns, ("GET",)),
+    ("/turns/try", turns.tried, ("GET",)),
+    ("/turns/{turn}", turns.turn, ("GET",)),
+    ("/long-term", memory.panel, ("GET", "POST")),
+    ("/sessions", memory.sessions, ("GET",)),
+    ("/sessions/summarize", memory.summarize, ("POST",)),
+    ("/forget", memory.forget, ("GET", "POST")),
+    ("/health", health.health, ("GET",)),
+)
+
+
+def routes(site: Site) -> list[BaseRoute]:
+    """Return the routes of the page."""
+
+    async def answer(show: Callable[[View], Awaitable[Response]], request: Request) -> Response:
+        return await show(await View.of(site, request))
+
+    made: list[BaseRoute] = [Route(path, partial(answer, show), methods=[*methods]) for path, show, methods in _TABLE]
+    return [*made, Route("/preferences", partial(_prefer, site), methods=["POST"]), Route("/static/{name}", _static)]
+
+
+def problem(site: Site, request: Request, status: int, sentence: str) -> Response:
+    """Return the page of an error; that of 401 says how to get in, and shows nothing of memory. It is called in a thread."""
+    view = View(site, request, site.language(request))
+    name = "gate.html" if status == 401 else "problem.html"
+    # a token that was sent by hand, without scripts, was wrong
+    return view.shown(name, status=status, sentence=sentence, status_code=status, was_wrong=request.url.path == "/session")
+
+
+async def _prefer(site: Site, request: Request) -> Response:
+    """Keep the reader's language or theme in a cookie, and lead back."""
+    form = await site.form(request)
+    answer = go(own_address(form.get("back", "")))
+    for cookie, field, allowed in ((LANGUAGE_COOKIE, "language", LANGUAGES), (THEME_COOKIE, "theme", THEMES)):
+        if field in form:
+            value = form[field] if form[field] in allowed else ""
+            answer.set_cookie(cookie, value, max_age=_KEPT_S if value else 0, httponly=True, samesite="strict")
+    return answer
+
+
+async def _static(request: Request) -> Response:
+    """Return a file of the page; one whose address has its digest is kept."""
+    name = request.path_params["name"]
+    if name not in STATIC:
+        return PlainTextResponse("not found\n", 404)
+    data, digest = static_file(name)
+    kept = f"public, max-age={_KEPT_S}, immutable" if request.query_params.get("v") == digest else "no-cache"
+    return Response(data, media_type=STATIC[name], headers={"Cache-Control": kept, "ETag": f'"{digest}"'})
