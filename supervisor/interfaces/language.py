@@ -5,7 +5,6 @@ from __future__ import annotations
 from contextlib import suppress
 from typing import TYPE_CHECKING, Final
 
-from ..storage.errors import SupervisorError
 from ..text.lazy_re import lazy_re
 
 if TYPE_CHECKING:
@@ -41,14 +40,11 @@ def _locale(environ: Mapping[str, str]) -> str:
 
 def setting_at(root: Path, environ: Mapping[str, str]) -> str:
     """Return what `language` is set to in the workspace at *root*, which is not open, and in which anything may be wrong."""
-    from ..protocol.paths import WorkspacePaths
-    from ..storage.disk import RealDisk
-    from ..storage.files import Files
+    from ..storage.disk import read_outside
 
     toml = None
-    with suppress(OSError, ValueError, RuntimeError, SupervisorError):
-        version = Files(RealDisk()).read_stable(WorkspacePaths(root.expanduser().absolute()).config)
-        toml = version.data if version else None
+    with suppress(OSError, ValueError, RuntimeError):
+        toml = read_outside(root.expanduser().absolute() / "recalld.toml")
     return language_key(toml, environ)
 
 
