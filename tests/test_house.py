@@ -51,10 +51,10 @@ ROOMS: Final = (
     ),
     Room("supervisor/host", most=3_200, goal=2_200),
     Room("supervisor/checks", most=3_990, goal=2_100),
-    Room("supervisor/importing", most=2_120, goal=1_400),
+    Room("supervisor/importing", most=2_110, goal=1_400),
     Room("supervisor/operations", most=2_440, goal=1_800),
     Room("supervisor/interfaces/cli", most=4_070, goal=2_600),
-    Room("supervisor/interfaces/http supervisor/interfaces/page", most=3_080, goal=2_000),
+    Room("supervisor/interfaces/http supervisor/interfaces/page", most=3_070, goal=2_000),
     Room("supervisor/interfaces/tools supervisor/interfaces/mcp.py supervisor/interfaces/llamaindex", most=2_630, goal=1_900),
     Room("supervisor/interfaces/connect supervisor/interfaces/hooks supervisor/interfaces/proxy", most=2_580, goal=1_900),
     Room("supervisor/interfaces", most=1_470, goal=1_500),
@@ -65,9 +65,9 @@ ROOMS: Final = (
     ),
 )
 #: All rooms together, lines and modules, and the lines of the tests.
-ALL: Final = Room("all", most=66_470, goal=48_000)
-MODULES: Final = Room("modules", most=357, goal=270)
-OF_TESTS: Final = Room("tests", most=69_080, goal=48_000)
+ALL: Final = Room("all", most=66_460, goal=48_000)
+MODULES: Final = Room("modules", most=355, goal=270)
+OF_TESTS: Final = Room("tests", most=69_070, goal=48_000)
 
 
 def _lines(path: Path) -> int:
