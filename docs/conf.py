@@ -1,5 +1,9 @@
 """
-The site of these pages: `script/docs` builds it with Sphinx, docs/decisions/0129 says why.
+The site of these pages, which `script/docs` builds with Sphinx, MyST and the theme Furo, the extra `docs`.
+
+Why Sphinx: the site is read without a network, the build fails at a dead link or at anything that a page would load from a
+network, and the search, which cuts Chinese into pairs of characters here, finds Chinese. In November 2026 MkDocs had had no
+release for two years, and the pages that Zensical makes for use without a network load a script from one.
 
 The pages are plain Markdown that GitHub shows as well. At a comment `<!-- pages: FOLDER PAGE … -->` the site lists the pages of
 the folder, in the language of the page where there are such. These lists are the navigation too: a new page needs no entry.
