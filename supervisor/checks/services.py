@@ -204,18 +204,7 @@ def clients(look: Look) -> Faults:
         if one.client not in CLIENTS:
             left[one.client] = f"recalld connect {one.client} --remove{where}"
             continue
-        try:
-            text = Path(one.path).read_text(encoding="utf-8", errors="replace")
-        except OSError:
-            yield odd(
-                "{path} no longer has what connects {client}; `{command}` puts it in again, `recalld connect {client} --remove --yes` forgets it.",
-                client=one.client,
-                path=one.path,
-                command=again,
-            )
-            continue
-        if one.command:
-            yield from _of_a_hook(look, one, text, again)
+        yield from _of_a_connection(look, one, again)
     for client, command in left.items():
         yield odd(
             "an earlier version connected {client}, whose hooks are no longer answered: nothing that is said there is kept. Its MCP server goes on; `{command}` shows what is taken out.",
@@ -254,15 +243,21 @@ def hooks(look: Look) -> Faults:
         yield bad(Text(late_hooks, clients=clients, count=len(late), time=time))
 
 
-def _of_a_hook(look: Look, one: Connection, text: str, again: str) -> Faults:
-    program, *rest = split(one.command)
-    if json.dumps(one.command, ensure_ascii=False)[1:-1] not in text:
+def _of_a_connection(look: Look, one: Connection, again: str) -> Faults:
+    """Yield the first fault of a connection: of the client's file or, where the entry is a hook, of what that starts."""
+    text = None
+    with suppress(OSError):
+        text = Path(one.path).read_text(encoding="utf-8", errors="replace")
+    program, *rest = split(one.command) or [""]
+    if text is None or json.dumps(one.command, ensure_ascii=False)[1:-1] not in text:
         yield odd(
             "{path} no longer has what connects {client}; `{command}` puts it in again, `recalld connect {client} --remove --yes` forgets it.",
             client=one.client,
             path=one.path,
             command=again,
         )
+    elif not program:
+        return
     elif _is_gone(program):
         yield bad(
             "the hook of {client} starts {program}, which does not exist; `{command}`.",
@@ -272,7 +267,10 @@ def _of_a_hook(look: Look, one: Connection, text: str, again: str) -> Faults:
         )
     elif rest[1:2] != [str(look.ws.paths.root)]:
         yield bad(
-            "the hook of {client} has another workspace, {root}; `{command}`.", client=one.client, root=rest[1], command=again
+            "the hook of {client} has another workspace, {root}; `{command}`.",
+            client=one.client,
+            root=" ".join(rest[1:2]),
+            command=again,
         )
     elif one.client == "codex" and not _is_trusted(Path(one.path)):
         yield odd(

@@ -11,6 +11,7 @@ import os
 import shutil
 import subprocess
 from pathlib import Path
+from subprocess import CompletedProcess
 from typing import TYPE_CHECKING, Final
 
 from ..host.alarm import REASONS, python_gone
@@ -70,26 +71,16 @@ _WAITING: Final = "auto-restart"
 _UNIT_MODE: Final = 0o644
 
 
-@record
-class Done:
-    """The outcome of a program: its exit code and its output."""
-
-    code: int
-    out: str
-    err: str
-
-
-def run_program(words: Iterable[str]) -> Done:
+def run_program(words: Iterable[str]) -> CompletedProcess[str]:
     """Run the program to its end; the exit code is 127 if there is no such program."""
     environ = {**os.environ, "LC_ALL": "C.UTF-8", "SYSTEMD_PAGER": ""}
     runtime = f"/run/user/{os.getuid()}"
     if os.path.isdir(runtime):  # `su` and `ssh HOST COMMAND` may not set the variable
         environ.setdefault("XDG_RUNTIME_DIR", runtime)
     try:
-        done = subprocess.run([*words], env=environ, capture_output=True, text=True, check=False, stdin=subprocess.DEVNULL)
+        return subprocess.run([*words], env=environ, capture_output=True, text=True, check=False, stdin=subprocess.DEVNULL)
     except (FileNotFoundError, NotADirectoryError, PermissionError):
-        return Done(127, "", "")
-    return Done(done.returncode, done.stdout, done.stderr)
+        return CompletedProcess([*words], 127, "", "")
 
 
 class Systemd:
@@ -103,7 +94,7 @@ class Systemd:
     def __init__(
         self,
         user: str = "",
-        run: Callable[[Iterable[str]], Done] = run_program,
+        run: Callable[[Iterable[str]], CompletedProcess[str]] = run_program,
         booted: Path = BOOTED,
         folder: Path | None = None,
         name: str = "",
@@ -127,19 +118,23 @@ class Systemd:
         if self.user and os.geteuid() != 0:
             raise ServiceForbidden(Text("units of the system are root's"), Text("give the same command with `sudo`"))
         done = self._run(self.command("show", "--property=Version"))
-        if done.code and not self.user and not os.path.isdir(os.environ.get("XDG_RUNTIME_DIR") or f"/run/user/{os.getuid()}"):
+        if (
+            done.returncode
+            and not self.user
+            and not os.path.isdir(os.environ.get("XDG_RUNTIME_DIR") or f"/run/user/{os.getuid()}")
+        ):
             raise NoService(
                 Text("this user has no session of systemd"),
                 Text("log in again, not by su or sudo, or have root give `recalld service install --system USER`"),
             )
-        if done.code:
+        if done.returncode:
             raise NoService(Text("systemd can't be reached over D-Bus"), Text("install dbus-user-session, and log in again"))
 
     def call(self, *words: str) -> None:
         """Run systemctl; NoService with its message if it fails."""
         done = self._run(self.command(*words))
-        if done.code:
-            said = (done.err.strip() or f"exit code {done.code}").splitlines()[0].rstrip(".")
+        if done.returncode:
+            said = (done.stderr.strip() or f"exit code {done.returncode}").splitlines()[0].rstrip(".")
             raise NoService(
                 Text("`systemctl {verb}` says: {said}", verb=words[0], said=said), Text("`recalld service logs` may say more")
             )
@@ -151,7 +146,7 @@ class Systemd:
     def show(self, unit: str) -> dict[str, str]:
         """Return the properties of the unit by name."""
         done = self._run(self.command("show", unit, f"--property={_PROPERTIES}"))
-        return dict(line.partition("=")[::2] for line in done.out.splitlines())
+        return dict(line.partition("=")[::2] for line in done.stdout.splitlines())
 
     def runs(self, unit: str) -> bool:
         """Return whether the unit runs, starts or ends."""
@@ -159,14 +154,14 @@ class Systemd:
 
     def has_recalld(self, python: str) -> bool:
         """Return whether this Python exists and has recalld."""
-        return self._run([python, "-P", "-c", "import recalld"]).code == 0
+        return self._run([python, "-P", "-c", "import recalld"]).returncode == 0
 
     def last_error(self, unit: str, invocation: str) -> str:
         """Return the last error that the unit wrote to the journal in the run *invocation*; "" if none can be read."""
         option = "--unit" if self.user else "--user-unit"
         match = [f"_SYSTEMD_INVOCATION_ID={invocation}"] if invocation else [f"{option}={unit}"]
         done = self._run(["journalctl", "--no-pager", "--quiet", "--priority=err", "--lines=1", "--output=cat", *match])
-        return done.out.strip().removeprefix("recalld: ").rstrip(".")
+        return done.stdout.strip().removeprefix("recalld: ").rstrip(".")
 
     def read(self, files: Files, template: str) -> tuple[Path, FileVersion | None]:
         """Return the path of the unit of that template, and its contents; ForeignUnit if it is not a regular unit file."""

@@ -5,11 +5,12 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 from pathlib import Path
+from subprocess import CompletedProcess
 
 import pytest
 
 from recalld.supervisor.checks.program_units import PoolWorker, is_ours
-from recalld.supervisor.checks.systemd import Done, Systemd, install_program, remove_program
+from recalld.supervisor.checks.systemd import Systemd, install_program, remove_program
 from recalld.supervisor.storage.disk import RealDisk
 from recalld.supervisor.storage.errors import BadRequest, ForeignUnit, NoService, NoUnit
 from recalld.supervisor.storage.files import Files
@@ -43,10 +44,10 @@ class Manager:
         self.told: list[str] = []
         self.refuses = refuses
 
-    def __call__(self, words: list[str]) -> Done:
+    def __call__(self, words: list[str]) -> CompletedProcess[str]:
         verb = next((one for one in words[1:] if not one.startswith("-")), "")
         self.told.append(verb)
-        return Done(int(verb == self.refuses), "", "no")
+        return CompletedProcess(words, int(verb == self.refuses), "", "no")
 
 
 def test_worker_is_installed_again_and_removed_and_a_foreign_unit_is_left(tmp_path):

@@ -9,12 +9,12 @@ from __future__ import annotations
 import os
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from subprocess import CompletedProcess
 from typing import TYPE_CHECKING
 
 import pytest
 
 from recalld.supervisor.checks.systemd import (
-    Done,
     Systemd,
     delete,
     failed_unit,
@@ -58,17 +58,17 @@ class Machine:
     has_recalld: bool = True
     called: list[list[str]] = field(default_factory=list)
 
-    def run(self, words: Iterable[str]) -> Done:
+    def run(self, words: Iterable[str]) -> CompletedProcess[str]:
         self.called.append([*words])
         program, *rest = [word for word in self.called[-1] if not word.startswith("-")]
         if program == "journalctl":
-            return Done(0, self.journal, "")
+            return CompletedProcess([], 0, self.journal, "")
         if program != "systemctl":
-            return Done(0 if self.has_recalld else 1, "", "")
+            return CompletedProcess([], 0 if self.has_recalld else 1, "", "")
         verb = rest[0]
         if verb in self.refuses:
-            return Done(1, "", self.refuses[verb])
-        return Done(0, "\n".join(f"{name}={value}" for name, value in self.properties.items()), "")
+            return CompletedProcess([], 1, "", self.refuses[verb])
+        return CompletedProcess([], 0, "\n".join(f"{name}={value}" for name, value in self.properties.items()), "")
 
     def systemd(self, user: str = "", name: str = "") -> Systemd:
         return Systemd(user, self.run, self.booted, self.folder, name)
@@ -158,7 +158,7 @@ def test_check_says_that_systemd_does_not_run(machine):
 @pytest.mark.parametrize(("runtime", "why"), [("none", "no session of systemd"), (".", "over D-Bus")])
 def test_check_tells_a_missing_session_from_a_missing_bus(machine, monkeypatch, tmp_path, runtime, why):
     monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path / runtime))
-    refusing = Systemd("", lambda _: Done(1, "", "Failed to connect to bus"), machine.booted, machine.folder)
+    refusing = Systemd("", lambda _: CompletedProcess([], 1, "", "Failed to connect to bus"), machine.booted, machine.folder)
     with pytest.raises(NoService, match=why):
         refusing.check()
 
@@ -301,4 +301,4 @@ def test_failed_unit_names_the_service_that_stays_down(environ, sentence):
 
 
 def test_run_program_that_is_not_there_is_no_fault():
-    assert run_program(["no-such-program-of-recalld"]).code == 127
+    assert run_program(["no-such-program-of-recalld"]).returncode == 127
