@@ -50,7 +50,7 @@ ROOMS: Final = (
         goal=950,
     ),
     Room("supervisor/host", most=3_200, goal=2_200),
-    Room("supervisor/checks", most=3_990, goal=2_100),
+    Room("supervisor/checks", most=3_980, goal=2_100),
     Room("supervisor/importing", most=2_110, goal=1_400),
     Room("supervisor/operations", most=2_440, goal=1_800),
     Room("supervisor/interfaces/cli", most=4_070, goal=2_600),
