@@ -8,6 +8,7 @@ configuration.md is generated from the keys: `python -m recalld.supervisor.proto
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Literal
 
@@ -58,8 +59,6 @@ PREFIX: Final = "RECALLD_"
 OTHER_VARIABLES: Final = frozenset({"RECALLD_WORKSPACE", "RECALLD_NOW", "RECALLD_TROUBLE", "RECALLD_ALARM"})
 #: How the variables of a fleet begin, which are no workspace's.
 OF_A_FLEET: Final = "RECALLD_FLEET_"
-#: Characters of what tomllib says that are shown.
-_FAULT_CHARS: Final = 120
 
 
 @record
@@ -177,7 +176,10 @@ def tables(toml: bytes | None, file: str = FILE) -> dict[str, object]:
             file, Text("it is nested too deeply; docs/reference/configuration.md lists the sections and keys")
         ) from error
     except ValueError as error:
-        raise BadConfig(file, Text("it is not valid TOML: {what}; correct it there", what=str(error)[:_FAULT_CHARS])) from error
+        at = re.search(r"line (\d+), column (\d+)", str(error))  # the rest of what tomllib says has no Chinese
+        line, column = at.groups() if at else (toml.count(b"\n") + 1, 1)
+        said = Text("line {line}, column {column}: no TOML, or a section stands twice; correct it", line=line, column=column)
+        raise BadConfig(file, said) from error
 
 
 def _value(given: Mapping[Place, object], place: Place) -> Any:

@@ -17,8 +17,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 FORMAT: Final = 1
-#: Of dated files: the second has names of speakers, or lines of pictures, files and tools; the third has roles in Chinese, or a
-#: message that is one code block. The others have the first format.
+#: Of dated files with names of speakers, or lines of pictures, files and tools; and with roles in Chinese, or code as it is.
 SPEAKERS_FORMAT: Final = 2
 DATED_FORMAT: Final = 3
 _HEAD: Final = lazy_re(r"\A\ufeff?---\r?\n((?:[^\n]*\n)+?)---\r?\n")

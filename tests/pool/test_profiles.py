@@ -23,7 +23,7 @@ def test_pool_file_names_the_models_and_what_may_be_asked_of_each(tmp_path):
 @pytest.mark.parametrize(
     ("text", "sentence"),
     [
-        (b"[pool", "pool.toml: it is not valid TOML"),
+        (b"[pool", "pool.toml: line 1, column 1: no TOML"),
         (b"a = " + b"[" * 5_000, "pool.toml: it is nested too deeply"),
         (b"\xff", "pool.toml: it is not UTF-8"),
         (b"", "pool.toml: it names no model"),

@@ -66,8 +66,8 @@ ANSWERS: Final = {
     "summarize": ("summarize --session=", ["session", "line", "new"]),
     "read": ("read", ["path", "total", "lines"]),
     "read --stats": ("read --stats", ["total", "sources", "date_range"]),
-    "invalidate": ("invalidate 1@e3238907", ["place", "text", "until"]),
-    "delete": ("delete 1@e3238907", ["path", "deleted", "total"]),
+    "invalidate": ("invalidate 1@e0d2dbb4", ["place", "text", "until"]),
+    "delete": ("delete 1@e0d2dbb4", ["path", "deleted", "total"]),
     "prune": ("prune --dry-run", ["files", "bytes", "uncovered", "dryRun"]),
     "undo": ("undo {last_act}", ["id", "kind", "what", "done"]),
     "forget": (

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 def write(
     call: Call,
     text: Annotated[str, Argument(meaning="what to remember; several things are separated by ；")],
-    source: Annotated[str, Option("--source", meaning="where it comes from: a channel, or a session's name")] = "web-chat",
+    source: Annotated[str, Option("--source", meaning="where it comes from: a channel, or a session's name")] = "cli",
     replaces: Annotated[
         str | None,
         Option("--replaces", meaning="the line that is no longer true with it, as in 42@1f3a9c0d; `read` shows it"),

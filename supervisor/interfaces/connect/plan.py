@@ -260,8 +260,8 @@ def _argv(server: Any) -> list[str]:
 def _toml(text: str) -> dict[str, Any]:
     try:
         found = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
-        raise Refused(Text("it is not TOML that a table can be added to ({why})", why=str(error))) from None
+    except tomllib.TOMLDecodeError:
+        raise Refused(Text("it is not valid TOML, so no table can be added to it; correct it first")) from None
     return found if isinstance(found.get("mcp_servers", {}), dict) else {}
 
 
