@@ -294,8 +294,7 @@ def parser() -> argparse.ArgumentParser:
     )
     options.add_argument("--root", type=Path, help="keep the workspaces here, and use those that are there")
     options.add_argument("--set", action="append", default=[], metavar="SECTION.KEY=VALUE", help="a setting of recalld")
-    options.add_argument("--memory", default="recalld", help="recalld, none, or one of bench.others")
-    options.add_argument("--tokens", type=int, default=2048, help="of what the others put before the reader")
+    options.add_argument("--memory", choices=("recalld", "none"), default="recalld", help="what is put before the reader")
     options.add_argument("--form", choices=("best", "time"), default="best", help="the order of a block")
     options.add_argument("--without-outdated", action="store_true", help="leave out what a later message has made untrue")
     options.add_argument("--server", help="URL of the reader, as http://127.0.0.1:8431/v1")
@@ -311,15 +310,6 @@ def parser() -> argparse.ArgumentParser:
     options.add_argument("--known", type=Path, help="a file of answers by request: what is in it is not asked again")
     options.add_argument("--compare", nargs=2, type=Path, metavar="ANSWERS", help="two runs")
     return options
-
-
-def source_of(found: argparse.Namespace, spaces: Workspaces) -> Source:
-    """Return what puts memory before the reader."""
-    if found.memory == "none":
-        return lambda _question: ""
-    if found.memory == "recalld":
-        return recalled(spaces, found.form, hides_outdated=found.without_outdated)
-    sys.exit(f"there is no memory {found.memory}")
 
 
 def main() -> None:
@@ -344,7 +334,8 @@ def main() -> None:
         sys.exit("there are no questions with a gold answer")
     with tempfile.TemporaryDirectory(prefix="reader-") as folder:
         spaces = Workspaces(data, questions, found.root or Path(folder), found.set, found.zone)
-        block = source_of(found, spaces)
+        source = recalled(spaces, found.form, hides_outdated=found.without_outdated)
+        block = source if found.memory == "recalld" else lambda _question: ""
         if found.no_reader:
             texts = {one["ws"]: {said["id"]: said["text"] for said in spaces.messages(one["ws"])} for one in questions}
             print(table_of_blocks([in_block(one, block(one), texts[one["ws"]]) for one in questions]))
