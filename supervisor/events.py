@@ -65,6 +65,8 @@ EVENTS: Final[Mapping[str, str]] = {
     "forgotten": msgid("what a person asked to forget has left every place"),
     "accepted": msgid("`fsck --accept`: what is missing of a dated file is wanted no more"),
     "history_restored": msgid("history.json was restored from its backup and the seen journal"),
+    "taken_in": msgid("messages of a source were added"),
+    "source_refused": msgid("nothing of a source is read; `recalld import --list` says more"),
     "put_back": msgid("un-written messages that another program's rewrite had removed were inserted again"),
     "message_odd": msgid("a message is invalid; it is skipped, and a copy is in quarantine"),
     "time_odd": msgid(
@@ -109,7 +111,7 @@ _WARNINGS: Final = frozenset(
         *("backend_failed", "config_refused", "conversation_failed", "degraded", "file_quarantined", "file_unread"),
         *("inbox_invalid", "index_damaged", "index_stale", "message_odd", "output_lost", "provider_paused", "recall_failed"),
         *("pool_waits", "replies_spent", "reply_failed", "hook_failed", "proxy_failed", "summary_failed"),
-        *("port_refused", "supervisor_mute", "task_put_back", "watch_lost"),
+        *("port_refused", "source_refused", "supervisor_mute", "task_put_back", "watch_lost"),
     )
 )
 #: After these events each state that lasts is reported again.

@@ -78,6 +78,7 @@ _BY: Final = {
     "command": msgid(", by a command ({what})"),
     "socket": msgid(", over the socket ({what})"),
     "tool": msgid(", by a tool ({what})"),
+    "source": msgid(", from the source {what}"),
     "http": msgid(", over HTTP ({what})"),
 }
 #: How much is forgotten: several, and a single one.

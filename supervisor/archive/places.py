@@ -91,6 +91,7 @@ PLACES: Final = (
     Place("unread", r"\.recalld/import-unread\.txt", "none"),
     # what holds no words
     Place("forgotten", r"\.recalld/forgotten\.jsonl", "none"),
+    Place("forgotten", r"\.recalld/sources/.+", "none"),
     Place("connections", r"\.recalld/connections\.json", "none"),
     Place("locks", r"(?:history|inbox)\.json\.lock|memory\.md\.lock", "none", in_backup=False),
     Place("locks", r"\.recalld/(?:[^/]+|sessions/[^/]+)\.lock", "none", in_backup=False),

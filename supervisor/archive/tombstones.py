@@ -41,6 +41,8 @@ _KEY_BYTES: Final = 32
 _DIGEST_BYTES: Final = 16
 _COUNT: Final = lazy_re(r"^count: .*$", re.MULTILINE)
 _DIGEST: Final = lazy_re(r"^digest: .*$", re.MULTILINE)
+#: Day and source of a long-term line that came from another workspace.
+_HOME: Final = lazy_re(r"^(\d{4}-\d{2}-\d{2}\|[^|@\n]*)@[^|\n]*\|")
 
 
 class Said(Protocol):
@@ -110,17 +112,17 @@ class _Known:
 class Tombstones:
     """The list of one workspace; it is read again when the file has changed."""
 
-    def __init__(self, files: Files, paths: WorkspacePaths) -> None:
-        self._files, self._paths = files, paths
+    def __init__(self, files: Files, paths: WorkspacePaths, place: Path | None = None) -> None:
+        self._files, self._paths, self._place = files, paths, place or paths.forgotten
         self._known = _Known()
         #: The files that have nothing forgotten, as they were looked at (`forgetting/sweep.py`).
         self.clean: dict[Path, Stat] = {}
 
     def acts(self) -> tuple[Act, ...]:
         """Return all acts, the oldest first; NewerFormat when a newer recalld wrote the list."""
-        stat = self._files.disk.stat(self._paths.forgotten)
+        stat = self._files.disk.stat(self._place)
         if stat != self._known.stat:
-            version = self._files.read_stable(self._paths.forgotten)
+            version = self._files.read_stable(self._place)
             self._known = _known(version.data, version.stat, self._paths) if version else _Known()
             self.clean = {}
         return self._known.acts
@@ -151,8 +153,8 @@ class Tombstones:
         return bool(self.acts()) and self._keyed(_mark_of(key)) in self._known.digests
 
     def has_line(self, text: str) -> bool:
-        """Return whether this line of the long-term file was forgotten."""
-        return bool(self.acts()) and self._keyed(_mark("line", text)) in self._known.others
+        """Return whether this line of the long-term file was forgotten, wherever it came from."""
+        return bool(self.acts()) and any(self._keyed(_mark("line", one)) in self._known.others for one in _forms(text))
 
     def has_file(self, name: str, digest: str) -> bool:
         """Return whether the file *name* was forgotten, or made anew without a message, in the version of this digest."""
@@ -200,7 +202,7 @@ class Tombstones:
             act = Act(
                 to_wire(now),
                 tuple(_grave(one, key) for one in messages),
-                tuple(_keyed(key, _mark("line", line)) for line in lines),
+                tuple(_keyed(key, _mark("line", _forms(line)[-1])) for line in lines),
                 tuple(_keyed(key, _mark("file", *file)) for file in files),
                 by=by,
             )
@@ -226,14 +228,18 @@ class Tombstones:
 
         A redaction is not taken over: it kept the messages, which are in no other file here.
         """
+        acts = others.acts()  # first: it reads the key
+        return self.take_over(others._known.key, acts) if self.is_of(others) else 0
+
+    def take_over(self, key: bytes, acts: Iterable[Act]) -> int:
+        """Take over, as unfinished, those of the acts that this list lacks, under their *key*; return how many."""
         with self._files.lock(self._paths.history_lock):
-            theirs, mine = others.acts(), self.acts()
+            mine = self.acts()
             begun = {act.begun for act in mine}
-            new = [replace(act, finished="") for act in theirs if act.begun not in begun and not act.marks]
-            if new and self.is_of(others):
-                self._write(others._known.key, (*mine, *new))
-                return len(new)
-        return 0
+            new = [replace(act, finished="") for act in acts if act.begun not in begun and not act.marks]
+            if new:
+                self._write(key, (*mine, *new))
+            return len(new)
 
     # ── steps ────────────────────────────────────────────────────────────────
 
@@ -245,10 +251,36 @@ class Tombstones:
     def _write(self, key: bytes, acts: Sequence[Act]) -> None:
         lines: list[Any] = [{"recalld": FORMAT, "key": key.hex()}, *map(_fields, acts)]
         data = b"".join(render_json(line) + b"\n" for line in lines)
-        self._files.replace(self._paths.forgotten, data, self._files.read_stable(self._paths.forgotten))
+        self._files.replace(self._place, data, self._files.read_stable(self._place))
 
     def _keyed(self, mark: bytes) -> str:
         return _keyed(self._known.key, mark)
+
+
+def foreign_lists(files: Files, paths: WorkspacePaths) -> list[Tombstones]:
+    """Return what was forgotten in other workspaces that are sources of this one, each list under its key."""
+    names = files.disk.names(paths.sources) if files.disk.stat(paths.sources) else ()
+    return [Tombstones(files, paths, paths.sources / name) for name in names if name.endswith(".jsonl")]
+
+
+def keep_foreign(files: Files, paths: WorkspacePaths, data: bytes) -> Tombstones | None:
+    """
+    Keep what another workspace has forgotten, by the *data* of its list, and return the list here; None where it says nothing.
+
+    Its acts are not finished until that is forgotten here, too.
+    """
+    theirs = _known(data, None, paths)
+    if not (theirs.key and theirs.acts):
+        return None
+    files.make_folder(paths.sources)
+    kept = Tombstones(files, paths, paths.sources / f"forgotten-{sha256(theirs.key).hexdigest()[:16]}.jsonl")
+    kept.take_over(theirs.key, theirs.acts)
+    return kept
+
+
+def _forms(line: str) -> tuple[str, ...]:
+    """Return a long-term line, and as it stands in the workspace that it came from: there its source has no `@NAME`."""
+    return (line, bare) if (bare := _HOME.sub(r"\1|", line)) != line else (line,)
 
 
 def _marks(said: Said) -> list[bytes]:
@@ -288,7 +320,7 @@ def _fields(act: Act) -> dict[str, Any]:
     }
 
 
-def _known(data: bytes, stat: Stat, paths: WorkspacePaths) -> _Known:
+def _known(data: bytes, stat: Stat | None, paths: WorkspacePaths) -> _Known:
     """Return what the lines say; one that can't be read says nothing, nor a redaction that 0.28 or older did not finish."""
     key, acts = b"", []
     for line in filter(None, data.split(b"\n")):

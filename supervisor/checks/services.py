@@ -18,10 +18,10 @@ from typing import TYPE_CHECKING, Final
 from ..events import lasting_states, newest_events
 from ..host.last_night import read_last_backup, read_last_fsck
 from ..protocol.connections import CLIENTS, HOOK_LATE, HOOK_UNKNOWN, parse_connections
-from ..storage.clock import from_wire, to_wire
+from ..storage.clock import from_wire, to_wire, wire_time
 from ..storage.errors import BadConfig
 from ..storage.os_errors import why_refused
-from ..storage.texts import Text, msgid
+from ..storage.texts import Text, msgid, restored
 from .check import Look, bad, odd
 from .fsck import SERVICE_DOWN
 from .machine import disk_space
@@ -313,6 +313,26 @@ def port(look: Look) -> Faults:
     for fields in states.values():
         refusal = _PORT_REFUSED.get(str(fields.get("reason")), _PORT_REFUSED["address"])
         yield bad(Text(refusal, host=fields.get("host"), port=fields.get("port")))
+
+
+def sources(look: Look) -> Faults:
+    """Yield the sources of which nothing is read, those that have been away for long, and what waits to be forgotten."""
+    config = look.ws.config.sources
+    for source in config.take:
+        version = look.ws.files.read_stable(look.ws.paths.sources / f"{source.name}.json")
+        state = json.loads(version.data) if version else {}
+        away, trouble = wire_time(state.get("away")), state.get("trouble")
+        if trouble:
+            why = restored(str(trouble["english"]), trouble)
+            yield odd("nothing of the source {name} is read: {why}; correct it in recalld.toml.", name=source.name, why=why)
+        elif away and look.now - away >= config.patience:
+            yield odd("the source {name} has been away since {time}.", name=source.name, time=look.local_time(away))
+        if state.get("waits"):
+            yield odd(
+                "in the source {name} was forgotten what stands here ({count}); `recalld import --forget {name}` shows it.",
+                name=source.name,
+                count=state["waits"],
+            )
 
 
 def _restart(look: Look) -> str:

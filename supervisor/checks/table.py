@@ -77,6 +77,7 @@ TABLE: Final = (
     Check("service", "machine", services.units),
     Check("clients", "machine", services.clients, slow=True),
     Check("clients", "machine", services.hooks),
+    Check("sources", "machine", services.sources),
     Check("supervisor", "machine", services.supervisor),
     Check("supervisor", "machine", services.port),
 )
@@ -85,7 +86,7 @@ TABLE: Final = (
 # ── status ───────────────────────────────────────────────────────────────────
 
 #: The checks whose odd findings `status` tells, too.
-_ADVICE: Final = (memory.moved, memory.taken_out, memory.undated, model.paused)
+_ADVICE: Final = (services.sources, memory.moved, memory.taken_out, memory.undated, model.paused)
 
 
 def wrong(look: Look) -> list[str]:
@@ -189,6 +190,7 @@ _GOOD: Final = {
     "key": msgid("the key of the model is in no file of the workspace."),
     "service": msgid("the service is as this version installs it, or there is none."),
     "clients": msgid("each connected client starts this recalld with this workspace, or none is connected."),
+    "sources": msgid("each source is read, or none is configured."),
     "supervisor": msgid("the supervisor responds and is of this version, or none runs."),
 }
 

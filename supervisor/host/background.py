@@ -2,7 +2,8 @@
 The background jobs of an open workspace, which keep recall ready between its rounds (docs/explanation/recall.md).
 
 One updates the index when files change; one prepares the context of the input that waits in inbox.json; one makes the vectors
-by which memories are found by meaning. A job that fails never stops the rounds. Why jobs in a few threads: docs/decisions/0119.
+by which memories are found by meaning; one takes in sources. A job that fails never stops the rounds. Why jobs in a few
+threads: docs/decisions/0119.
 """
 
 from __future__ import annotations
@@ -54,7 +55,8 @@ class Background:
     """
     The background jobs of *ws* in the *threads* of a host; *index_grown* is called while an index is made.
 
-    *turns* answers what waits in inbox.json, in place of making its context ready for an assistant.
+    *turns* answers what waits in inbox.json, in place of making its context ready for an assistant. *sources* takes in what
+    other programs have kept.
     """
 
     def __init__(
@@ -64,6 +66,7 @@ class Background:
         threads: Threads,
         index_grown: Callable[[], None] = lambda: None,
         turns: FileTurns | None = None,
+        sources: Step | None = None,
     ) -> None:
         self._ws = ws
         self._turns = turns
@@ -81,6 +84,8 @@ class Background:
             if turns
             else Job("ready context", _context_step(ws, clock), ws.events.report)
         )
+        self._jobs = [self._contexts, self._indexing, self._vectors]
+        self._jobs += [Job("sources", sources, ws.events.report)] if sources else []
         #: The commit on disk, and the one that this process opened last, also where it has closed the index since.
         self._commits: tuple[Stat | None, Stat | None] = (ws.index.current_commit, ws.index.current_commit)
         self._list = ws.index.list_of_files
@@ -88,12 +93,12 @@ class Background:
 
     def start(self) -> None:
         """Run each job at once."""
-        for job in (self._contexts, self._indexing, self._vectors):
+        for job in self._jobs:
             self._threads.wake(job)
 
     def end(self) -> None:
         """Stop running the jobs."""
-        for job in (self._contexts, self._indexing, self._vectors):
+        for job in self._jobs:
             job.end()
         if self._turns:
             self._turns.end()
@@ -101,7 +106,7 @@ class Background:
     @property
     def is_running(self) -> bool:
         """Whether one of the jobs runs now."""
-        return any(job.is_running for job in (self._contexts, self._indexing, self._vectors))
+        return any(job.is_running for job in self._jobs)
 
     def hint(self, name: str) -> None:
         """Run the job that handles files of this *name*: such a file may have changed."""

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from ..checks.repair import raw_of
 from ..importing import chat_exports, coding_logs, messengers
-from ..protocol.attachments import digest_in_name, holds, joined
+from ..protocol.attachments import attachments_of, digest_in_name, holds, joined
 from ..protocol.dated_file import parse_dated
 from ..protocol.message import OUR_FIELDS, Message, parse_history, role_of
 from ..storage.errors import SupervisorError
@@ -132,8 +132,12 @@ def workspace(log: Reading) -> Talk:
         if dated is None:
             log.unread.note("file", name)
             continue
+        if dated.is_edited and log.may_wait(name):  # it is edited, or cut off: it is read when it stays so
+            continue
         for block in dated.blocks:
             raw = joined(raw_of(block), lambda path: _bytes_at(log.source, path))
+            if attachments_of(raw) and log.may_wait(name):  # a picture is not there yet
+                break
             said = Said(id=block.key[0], at=block.created_at, role=block.role, text=block.text, raw=raw)
             yield _place_of(block.fields), said
 
@@ -143,9 +147,12 @@ def _of_history(log: Reading) -> Talk:
         try:
             history = parse_history(log.source.read(name), log.zone)
         except ValueError:  # it is cut off, or no history
-            log.unread.note("file", name)
+            if not log.may_wait(name):
+                log.unread.note("file", name)
             continue
         for n, entry in enumerate(history):
+            if isinstance(entry, Message) and log.settled is not None and not (entry.id and entry.created_at):
+                continue  # the supervisor there gives it both, and it comes then
             if isinstance(entry, Message):
                 identity = entry.id or f"{name}#{n}-{entry.fingerprint}"
                 raw = {field: value for field, value in entry.raw.items() if field not in OUR_FIELDS} | {"id": identity}

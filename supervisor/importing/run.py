@@ -15,20 +15,21 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Final
 
 from ..archive.append import append
+from ..archive.tombstones import foreign_lists
 from ..host.round import archive_now
 from ..protocol.message import Message, digest_of_text, read_message, text_of
 from ..protocol.period import summary_period
 from ..storage.clock import from_wire, local_day
 from ..storage.texts import Text
 from ..text.record import record
-from .kinds import kinds_of, labels
+from .kinds import KINDS, kinds_of, labels
 from .notes import copy_notes, notes_of
 from .source import NotImported, Source
 from .staging import Staging
 from .talk import Reading, Unread
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Collection, Iterator, Mapping
     from datetime import date
     from pathlib import Path
 
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
     from ..storage.control import Control
     from ..workspace import Workspace
     from .notes import Copied
+    from .talk import Conversation, Said, Talk
 
 #: Messages and characters that are added in one write, but for a day that has more.
 _BATCH: Final = 1_000
@@ -80,12 +82,36 @@ class Imported:
     no_talk: dict[str, int] = field(default_factory=dict)
 
 
+@record(kw_only=True)
+class Share:
+    """
+    What is taken of a source: the files *only* below its folder, of one *kind* alone ("" for any), and what is *wanted*.
+
+    A file that may not be whole yet is put into *waits* and not read, but for those in *settled* (None: all).
+    """
+
+    only: Collection[str] | None = None
+    kind: str = ""
+    wanted: Callable[[Conversation, Said], bool]
+    settled: Collection[str] | None = None
+    waits: set[str] = field(default_factory=set)
+
+    def of(self, talk: Talk) -> Talk:
+        """Yield what is wanted."""
+        return (pair for pair in talk if self.wanted(*pair))
+
+
 def _of_no_kind(source: Source, path: Path) -> NotImported:
     if encoded := next(filter(source.encoded, source.named("*.json*")), ""):
         return source.no_utf8(encoded)
     has_bytes = any(map(source.has_bytes, source.names))
     why = Text("it is no log and no export that recalld knows") if has_bytes else Text("there is nothing in it")
     return NotImported(path, why, Text("these are read: {kinds}, Markdown notes; nothing was added", kinds=labels()))
+
+
+def _without_messages(path: Path, kinds: list[str]) -> NotImported:
+    why = Text("{kinds} was recognised, but there is no message in it", kinds=kinds)
+    return NotImported(path, why, Text("export it again, or give another file; nothing was added"))
 
 
 def bring_in(
@@ -98,17 +124,21 @@ def bring_in(
     dates: str = "",
     who: Callable[[Mapping[str, int]], str] = lambda _people: "",
     dry_run: bool = False,
+    share: Share | None = None,
 ) -> Imported | Copied:
     """
     Import the file, folder or archive at *path*, conversations or notes; with *dry_run* say what that would do.
 
     *who* is asked, before anything is added, which of the people in the export of a messenger the owner is, "" for none.
-    NotImported, and nothing is added, if it is of no kind that is known, can't be read to its end, or holds no message.
+    NotImported, and nothing is added, if it is of no kind that is known, can't be read to its end, or holds no message; with a
+    *share* it may hold none.
     """
-    source = Source(path)
+    source = Source(path, share.only if share else None)
     try:
         kinds = kinds_of(source)
-        if not kinds and (notes_of(source) or (source.left_out and not source.names)):
+        if share and share.kind:
+            kinds = [kind for kind in KINDS if kind.name == share.kind]
+        elif not kinds and (notes_of(source) or (source.left_out and not source.names)):
             return copy_notes(ws, source, dry_run=dry_run)
         if not kinds:
             raise _of_no_kind(source, path)
@@ -125,15 +155,13 @@ def bring_in(
                 dates=dates,
                 sessions=lambda: {session for file in ws.memory.dated() for session in file.sessions},
                 is_known=ws.journal.has_written,
+                settled=share.settled if share else None,
+                waits=share.waits if share else set(),
             )
             for kind in kinds:
-                staged.add(kind.read(reading))
-            if not staged.count():
-                raise NotImported(
-                    path,
-                    Text("{kinds} was recognised, but there is no message in it", kinds=named),
-                    Text("export it again, or give another file; nothing was added"),
-                )
+                staged.add(share.of(kind.read(reading)) if share else kind.read(reading))
+            if not staged.count() and not share:
+                raise _without_messages(path, named)
             people = dict(staged.names.most_common()) if any(kind.is_of_people for kind in kinds) else {}
             staged.me = who(people)
             has_client = any(kind.homes for kind in kinds)
@@ -154,6 +182,7 @@ class _Import:
     def __init__(self, ws: Workspace, staged: Staging, unread: Unread, now: datetime, *, has_client: bool) -> None:
         self._ws, self._staged, self._unread, self._now, self._has_client = ws, staged, unread, now, has_client
         self._recorded: dict[str, Counter[tuple[str, str]]] = {}
+        self._forgotten = (ws.journal.tombstones, *foreign_lists(ws.files, ws.paths))
 
     def run(self, control: Control, *, dry_run: bool) -> Imported:
         """Add what is new, a batch of days after another, and return what was done."""
@@ -227,7 +256,7 @@ class _Import:
 
     def _is_forgotten(self, raw: dict[str, Any]) -> bool:
         entry = read_message(raw, self._ws.zone)
-        return isinstance(entry, Message) and self._ws.journal.tombstones.has(entry)
+        return isinstance(entry, Message) and any(stones.has(entry) for stones in self._forgotten)
 
     def _is_recorded(self, raw: dict[str, Any]) -> bool:
         """Return whether the hook of a client has recorded this message of its session, under an id of its own."""

@@ -28,7 +28,7 @@ from ..storage.texts import Text, msgid
 from ..text.decoding import encoding_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
 #: A member of an archive that is larger and shrinks by more than this is no text that people wrote.
 _BOMB_BYTES: Final = 100_000_000
@@ -59,13 +59,16 @@ class NotImported(BadFile):
     english = msgid("{path} can't be imported: {why}; {mend}.")
 
 
-def _entries(folder: Path) -> Iterator[os.DirEntry[str]]:
-    """Yield what is below the folder, one after another however much it is: files, links and folders."""
+def entries(folder: Path, enters: Callable[[os.DirEntry[str]], bool] = bool) -> Iterator[os.DirEntry[str]]:
+    """Yield what is below the folder, one after another however much it is: files, links, and the folders that it *enters*."""
     folders = [os.fspath(folder)]
     while folders:
         with suppress(OSError), os.scandir(folders.pop()) as inside:
             for entry in inside:
-                folders += [entry.path] if entry.is_dir(follow_symlinks=False) else []
+                is_folder = entry.is_dir(follow_symlinks=False)
+                if is_folder and not enters(entry):
+                    continue
+                folders += [entry.path] if is_folder else []
                 yield entry
 
 
@@ -97,11 +100,12 @@ class Source:
     """
     What is imported. *names* are its members as paths with `/`: the files below a folder, the members of an archive.
 
-    An archive in the folder or archive is opened too, one level deep. *left_out* are the names of what is no member. BadRequest
-    if there is nothing, NotImported if an archive is damaged, encrypted, or shrinks more than text does.
+    With *only* the members are those below the folder that it names. An archive in the folder or archive is opened too, one
+    level deep. *left_out* are the names of what is no member. BadRequest if there is nothing, NotImported if an archive is
+    damaged, encrypted, or shrinks more than text does.
     """
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, only: Iterable[str] | None = None) -> None:
         self.path = path
         #: Of each member the archive or the file that it is in, and where there.
         self._members: dict[str, tuple[zipfile.ZipFile, str] | tuple[Path, Member | None]] = {}
@@ -109,7 +113,11 @@ class Source:
         self.left_out: list[str] = []
         self._keys: dict[str, frozenset[str]] = {}
         try:
-            self._find(path)
+            if only is not None and path.is_dir():
+                for name in sorted(only):
+                    self._add(path / name)
+            else:
+                self._find(path)
         except OSError as error:
             self.close()
             raise from_os_error(error, path) from None
@@ -119,7 +127,7 @@ class Source:
 
     def _find(self, path: Path) -> None:
         if path.is_dir():
-            for inside in sorted(entry.path for entry in itertools.islice(_entries(path), _MOST_MEMBERS)):
+            for inside in sorted(entry.path for entry in itertools.islice(entries(path), _MOST_MEMBERS)):
                 self._add(Path(inside))
         elif path.exists():
             self._add(path)

@@ -11,7 +11,7 @@ from ..text.printable import printable_line
 from ..text.record import record
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping
+    from collections.abc import Callable, Container, Iterable, Iterator, Mapping
     from datetime import datetime, tzinfo
 
     from .source import Source
@@ -93,7 +93,8 @@ class Reading:
     What a reader gets: the *source*, where to note what it can't read, and the *zone* of times without one.
 
     With *branches* every branch of a conversation is read; *dates* is the order of day and month, "" to find it. *sessions*
-    returns the conversations that the workspace has, *is_known* whether it has a message of this id.
+    returns the conversations that the workspace has, *is_known* whether it has a message of this id. A file that may not be
+    whole yet is passed over, and put into *waits*, but for those in *settled*.
     """
 
     source: Source
@@ -103,6 +104,15 @@ class Reading:
     dates: str = ""
     sessions: Callable[[], Iterable[str]] = tuple
     is_known: Callable[[str], bool] = bool
+    settled: Container[str] | None = None
+    waits: set[str] = field(default_factory=set)
+
+    def may_wait(self, name: str) -> bool:
+        """Return whether the file is passed over for now; it is then in `waits`."""
+        if self.settled is None or name in self.settled:
+            return False
+        self.waits.add(name)
+        return True
 
 
 def when(value: object, zone: tzinfo) -> datetime | None:

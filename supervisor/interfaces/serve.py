@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from ..host.answering import FileTurns
+    from ..host.jobs import Step
     from ..operations.operation import Caller, Operation
     from ..storage.clock import Clock
     from ..text.language import Language
@@ -79,7 +80,8 @@ def _serve(root: Path, clock: Clock, print_event: Callable[[Mapping[str, object]
         ws = reopened or reopen()
         alarm.keep(ws)
         workers = workers_of(ws, clock) if has_worker else None
-        background = Background(ws, clock, threads, manager.index_grown, file_turns(ws, clock, has_worker=has_worker))
+        turns = file_turns(ws, clock, has_worker=has_worker)
+        background = Background(ws, clock, threads, manager.index_grown, turns, _sources(ws, clock))
         if before is None:
             return Supervisor(ws, clock, workers, background=background, config=ConfigWatch(ws, reopen), manager=manager)
         before.use(ws, workers, background)
@@ -101,6 +103,15 @@ def _serve(root: Path, clock: Clock, print_event: Callable[[Mapping[str, object]
         with serve_socket(ws.paths.state, ws.files, answering), http:
             http.use(ws)
             host.run()
+
+
+def _sources(ws: Workspace, clock: Clock) -> Step | None:
+    """Return what takes in the sources of recalld.toml; None where there is none."""
+    if not ws.config.sources.take:
+        return None
+    from ..importing.sources import step_of
+
+    return step_of(ws, clock)
 
 
 def file_turns(ws: Workspace, clock: Clock, *, has_worker: bool) -> FileTurns | None:

@@ -46,6 +46,7 @@ from .settings import (
     keys,
     refuse_unknown_variables,
 )
+from .source_keys import Sources
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -85,6 +86,7 @@ class Config:
     log: Log = Log()
     care: Care = Care()
     pool: Pool = Pool()
+    sources: Sources = Sources()
 
 
 #: Pairs of keys: the first may not be larger than the second. If only the second is set, the first is lowered to it.

@@ -98,6 +98,7 @@ class WorkspacePaths:
     fsck = _Below(".recalld", "fsck.json")  # what the last `fsck --report` or `--repair` found, and what was reported
     found = _Below(".recalld", "found.json")  # what the slow checks of `doctor` and `fsck` last found, for `status`
     sessions = _Below(".recalld", "sessions")  # how far sessions are summed up into long-term lines, a file each
+    sources = _Below(".recalld", "sources")  # how far each source is read, and what was forgotten in other workspaces
     pieces = _Below(".recalld", "pieces")  # finished pieces of unfinished summaries
     quarantine = _Below(".recalld", "quarantine")  # copies of damaged files
     replaced = _Below(".recalld", "replaced")  # damaged histories, by a second name: only 0.28 and before wrote there

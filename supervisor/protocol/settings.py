@@ -69,7 +69,7 @@ def whole(default: int, meaning: str, *, least: int = 0, most: int = _MOST) -> i
             return value
         raise ValueError(value)
 
-    return _key(Kind(read, _range(_WHOLE, least, most), _number), default, meaning)
+    return made_key(Kind(read, _range(_WHOLE, least, most), _number), default, meaning)
 
 
 def real(default: float, meaning: str, *, least: float = 0, most: float = _MOST) -> float:
@@ -80,7 +80,7 @@ def real(default: float, meaning: str, *, least: float = 0, most: float = _MOST)
             return float(value)  # type: ignore[arg-type]
         raise ValueError(value)
 
-    return _key(Kind(read, _range(_NUMBER, least, most), _number), default, meaning)
+    return made_key(Kind(read, _range(_NUMBER, least, most), _number), default, meaning)
 
 
 def flag(default: bool, meaning: str) -> bool:
@@ -94,7 +94,7 @@ def flag(default: bool, meaning: str) -> bool:
     words: Mapping[str, object] = dict.fromkeys(("true", "yes", "on", "1"), True) | dict.fromkeys(
         ("false", "no", "off", "0"), False
     )
-    return _key(Kind(read, Text("true or false"), lambda text: words.get(text.strip().lower())), default, meaning)
+    return made_key(Kind(read, Text("true or false"), lambda text: words.get(text.strip().lower())), default, meaning)
 
 
 def choice(default: str, meaning: str, *others: str) -> Any:
@@ -107,7 +107,7 @@ def choice(default: str, meaning: str, *others: str) -> Any:
         raise ValueError(value)
 
     *most, last = (f'"{word}"' for word in words)
-    return _key(Kind(read, Text("{most} or {last}", most=most, last=last) if most else last), default, meaning)
+    return made_key(Kind(read, Text("{most} or {last}", most=most, last=last) if most else last), default, meaning)
 
 
 def text(default: str, meaning: str, *, pattern: str, allowed: str, secret: bool = False) -> str:
@@ -118,7 +118,7 @@ def text(default: str, meaning: str, *, pattern: str, allowed: str, secret: bool
             return value
         raise ValueError(value)
 
-    return _key(Kind(read, allowed, secret=secret), default, meaning, is_read=True)
+    return made_key(Kind(read, allowed, secret=secret), default, meaning, is_read=True)
 
 
 def url(meaning: str) -> str:
@@ -140,7 +140,7 @@ def duration(default: str, meaning: str, *, least: str = "0s") -> timedelta:
         raise ValueError(value)
 
     allowed = Text('a time from "{least}", such as "30s", "10m", "6h" or "1d" (a bare number counts seconds)', least=least)
-    return _key(Kind(read, allowed), default, meaning)
+    return made_key(Kind(read, allowed), default, meaning)
 
 
 def durations(default: list[str], meaning: str) -> tuple[timedelta, ...]:
@@ -151,7 +151,7 @@ def durations(default: list[str], meaning: str) -> tuple[timedelta, ...]:
             return tuple(read_duration(item) for item in value)
         raise ValueError(value)
 
-    return _key(Kind(read, Text('a list of times, such as ["10m", "30m", "2h"]'), _items), default, meaning)
+    return made_key(Kind(read, Text('a list of times, such as ["10m", "30m", "2h"]'), _items), default, meaning)
 
 
 def size(default: str, meaning: str, *, least: str = "0B") -> int:
@@ -163,7 +163,7 @@ def size(default: str, meaning: str, *, least: str = "0B") -> int:
         raise ValueError(value)
 
     allowed = Text('a size from "{least}", such as "500KB", "10MB" or "1GiB" (a bare number counts bytes)', least=least)
-    return _key(Kind(read, allowed), default, meaning)
+    return made_key(Kind(read, allowed), default, meaning)
 
 
 def many(meaning: str) -> tuple[str, ...]:
@@ -174,7 +174,7 @@ def many(meaning: str) -> tuple[str, ...]:
             return tuple(value)
         raise ValueError(value)
 
-    return _key(Kind(read, Text("a list of names of sessions"), _items), [], meaning)
+    return made_key(Kind(read, Text("a list of names of sessions"), _items), [], meaning)
 
 
 def patterns(default: list[str], meaning: str) -> tuple[str, ...]:
@@ -186,7 +186,7 @@ def patterns(default: list[str], meaning: str) -> tuple[str, ...]:
         raise ValueError(value)
 
     allowed = Text("a list of regular expressions, in Python's spelling")
-    return _key(Kind(read, allowed, _items), default, meaning)
+    return made_key(Kind(read, allowed, _items), default, meaning)
 
 
 def read_duration(value: object) -> timedelta:
@@ -273,7 +273,7 @@ def refuse_unknown_variables(
             )
 
 
-def _key(kind: Kind[T], default: Any, meaning: str, *, is_read: bool = False) -> T:
+def made_key(kind: Kind[T], default: Any, meaning: str, *, is_read: bool = False) -> T:
     """Return the field of a key; *is_read*: its default is the value already, and no pattern is compiled to check it."""
     made: T = field(default=default if is_read else kind.read(default), metadata={"key": Key(kind, default, meaning)})
     return made

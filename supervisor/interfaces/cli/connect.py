@@ -243,7 +243,7 @@ def _notes(call: Call, changes: Sequence[Change], machine: Machine) -> list[str]
         notes.append(
             call.render(
                 Text(
-                    "The logs of {names} may have talk that memory lacks: `recalld import {first} --dry-run` says how much.",
+                    'The logs of {names} may have talk that memory lacks: `recalld import {first} --dry-run` says how much. With `[[sources.take]]` and `from = "{first}"` at the end of recalld.toml they are taken in by themselves, before the client deletes them.',
                     names=titles,
                     first=next(iter(names)),
                 )

@@ -11,21 +11,24 @@ from contextlib import contextmanager
 from dataclasses import asdict
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Final
+from typing import TYPE_CHECKING, Annotated, Any, Final
 
 from ...storage.errors import BadFile, BadRequest
 from ...storage.texts import Text, msgid
-from ...text.printable import printable_line
-from .output import progress, wire
+from ...text.printable import printable_line, shortened
+from .output import as_json, in_local_times, progress, wire
 from .parser import Argument, Exit, Option, command
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
+    from datetime import datetime
     from zoneinfo import ZoneInfo
 
+    from ...forgetting.wanted import Wanted
     from ...importing.notes import Copied
     from ...importing.run import Imported
     from ...storage.control import Control
+    from ...workspace import Workspace
     from .call import Call
 
 #: The exit code of a command that a signal ended.
@@ -56,17 +59,25 @@ def import_logs(
     branches: Annotated[bool, Option("--branches", meaning="also what was edited away, or answered anew")] = False,
     dates: Annotated[str, Option("--dates", meaning="WhatsApp's order of day and month: dmy, mdy or ymd")] = "",
     me: Annotated[str, Option("--me", meaning="your name in WhatsApp, Telegram or WeChat: its words are yours")] = "",
+    listed: Annotated[bool, Option("--list", meaning="show the sources of recalld.toml, and how far each is read")] = False,
+    forget: Annotated[str, Option("--forget", metavar="SOURCE", meaning="forget what was forgotten there, and waits")] = "",
+    yes: Annotated[bool, Option("--yes", meaning="do it")] = False,
 ) -> None:
     """Add conversations that other programs have kept; what is there already is not added twice."""
+    from ...importing.kinds import CLIENTS
     from ...importing.run import bring_in
 
-    if not what:
+    if not (what or listed or forget):
         _show_clients(call)
         return
     if dates and dates not in _ORDERS:
         raise BadRequest("--dates", Text("{value} is not allowed, give {allowed}", value=dates, allowed=", ".join(_ORDERS)))
-    paths = _paths(what)
     ws, at = call.opened()
+    is_source = what in {source.name for source in ws.config.sources.take} - {kind.name for kind in CLIENTS}
+    if listed or forget or is_source:
+        _sources(call, ws, at, forget or what, forgets=bool(forget), yes=yes, listed=listed)
+        return
+    paths = _paths(what)
     is_whole, is_stopped = True, False
     who = partial(_who, call, me, asks=not (dry_run or call.json))
     for path in paths:
@@ -85,6 +96,81 @@ def import_logs(
         raise Exit(_STOPPED)
     if not is_whole:
         raise Exit(BadFile.exit_code)
+
+
+def _sources(call: Call, ws: Workspace, at: datetime, name: str, *, forgets: bool, yes: bool, listed: bool) -> None:
+    """Show the sources; take in the one of this name, or have forgotten what was forgotten there."""
+    from ...importing.sources import Taking, take_in
+
+    if name and not listed and not forgets:
+        with _control() as control:
+            take_in(ws, at, control, name)
+    sources = [source for source in ws.config.sources.take if listed or source.name == name]
+    if name and not listed and not sources:
+        raise BadRequest("import", Text("recalld.toml has no source {name}", name=name))
+    found: list[dict[str, Any]] = []
+    for source in sources:
+        taking = Taking(ws, source, at)
+        taking.look()
+        if forgets:
+            meant = taking.forget(yes=yes)
+            taking.keep()
+            _show_meant(call, meant, source.name, yes=yes)
+            return
+        found.append({"name": source.name, "from": source.kind, "path": source.path, **taking.state.shown()})
+    if call.json:
+        call.show(as_json(found))
+    else:
+        lines = [call.render(line) for one in found for line in _told_source(one, ws.zone)]
+        call.show("\n".join(lines or [call.render(Text("recalld.toml has no sources; docs/how-to/several-machines.md"))]))
+
+
+def _told_source(one: dict[str, Any], zone: ZoneInfo) -> Iterator[Text]:
+    """Yield what `--list` says of one source."""
+    read, away = (in_local_times(one[key], zone) if one[key] else "" for key in ("read", "away"))
+    place = one["path"] or one["from"]
+    counts = {"messages": _counted("messages", one["messages"]), "pending": one["pending"]}
+    head = (
+        msgid("{name} ({place}): read last on {time}, {messages}; files that wait: {pending}.")
+        if read
+        else msgid("{name} ({place}): not read yet; files that wait: {pending}.")
+    )
+    yield Text(head, name=one["name"], place=place, time=read, **counts)
+    if one["trouble"]:
+        yield Text("  nothing of it is read: {why}.", why=one["trouble"])
+    elif away:
+        yield Text("  away since {time}.", time=away)
+    if one["unread"]:
+        yield Text("  entries that could not be read: {count}.", count=one["unread"])
+    for name, why in one["leftOut"].items():
+        yield Text("  left out: {name}: {why}.", name=name, why=why)
+    if one["waits"]:
+        yield Text(
+            "  forgotten there, and waits here: {count}; `recalld import --forget {name}` shows it.",
+            count=one["waits"],
+            name=one["name"],
+        )
+
+
+def _show_meant(call: Call, meant: Wanted, name: str, *, yes: bool) -> None:
+    """Show what was forgotten in a source and stands here, or that it is forgotten here now."""
+    from ...archive.diary import amounts_of
+
+    counts = {"messages": len(meant.messages), "lines": len(meant.lines), "files": len(meant.files)}
+    if call.json:
+        call.show(as_json(counts))
+        return
+    if not meant:
+        call.tell(Text("what was forgotten in {name} is forgotten here.", name=name) if yes else Text("nothing waits."))
+        return
+    said = [shortened(one.said.text) for one in meant.messages.values()] + [line.text for line in meant.lines] + [*meant.files]
+    rest = [Text("{count} more", count=len(said) - _MOST_NAMED)] if len(said) > _MOST_NAMED else []
+    lines = [call.render(Text("to be forgotten: {amounts}", amounts=amounts_of(counts)))]
+    lines += [f"  {call.render(line)}" for line in [*said[:_MOST_NAMED], *rest]]
+    lines.append(
+        call.render(Text("Nothing was forgotten. `recalld import --forget {name} --yes` does it, for good.", name=name))
+    )
+    call.show("\n".join(lines))
 
 
 def _who(call: Call, me: str, people: Mapping[str, int], *, asks: bool) -> str:

@@ -84,6 +84,7 @@ def _settle(call: Call, root: Path, at: datetime | None, *, has_worker: bool) ->
     from ...host.background import LOCK_WAIT
     from ...host.round import until_settled
     from ...host.workers import workers_of
+    from ...importing.sources import take_in
     from ...storage.control import Control
     from ...storage.signals import on_signals
     from ...workspace import open_workspace
@@ -98,6 +99,8 @@ def _settle(call: Call, root: Path, at: datetime | None, *, has_worker: bool) ->
     with progress() as shown:
         workers = workers_of(ws, clock, idle_s=1.0) if has_worker else None
         control = Control(stop.is_set, shown)
+        while ws.attempt("sources", lambda: take_in(ws, clock(), control), otherwise=False):
+            pass
         total = until_settled(ws, clock(), workers, control)
         if not stop.is_set():  # without a prepared backend the first question would have to build the index
             ws.attempt("index", lambda: ws.searcher.refresh_whole(LOCK_WAIT.total_seconds(), control), None)

@@ -1,0 +1,225 @@
+"""
+Another workspace as a source, read only: its long-term lines, its notes, and what was forgotten there.
+
+Its messages are read as `import` reads those of a workspace (`messages.py`). An entry of its long-term file becomes one here,
+with the name of the source behind its own: `2026-02-15|web-chat@laptop|…`. Notes, and what else stands in that file, become
+notes in memory/from/NAME/, which nobody takes from here. Only what is said there changes anything here: a line or note that is
+gone there stays.
+"""
+
+from __future__ import annotations
+
+import os
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from ..archive.tombstones import foreign_lists, keep_foreign
+from ..forgetting.sweep import begin
+from ..forgetting.wanted import Wanted, files_below, standing, standing_lines, undoable_lines
+from ..host.lock import supervisor_lock
+from ..host.round import forget
+from ..longterm.lines import Entry, cut, filled, line_with, parse_entry, with_line
+from ..protocol.frontmatter import read_head
+from ..protocol.marks import read_struck, without_marks
+from ..protocol.message import digest_of_text
+from ..protocol.paths import LONG_TERM, is_foreign
+from ..storage.errors import AlreadyRuns, NewerFormat
+from ..storage.files import digest_of
+from ..storage.foreign_name import place_below
+from ..storage.noting import noting
+from ..text.decoding import decoded
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from datetime import datetime
+
+    from ..archive.tombstones import Tombstones
+    from ..workspace import Workspace
+    from .source import Source
+
+#: The folder below memory/ with the notes of other workspaces.
+FROM: Final = "from"
+#: Where a workspace has what was forgotten in it.
+LIST: Final = ".recalld/forgotten.jsonl"
+#: So many messages, lines and notes at once wait until a person has them forgotten.
+MOST_AT_ONCE: Final = 50
+#: Bytes of a note that is taken.
+_MOST_BYTES: Final = 20_000_000
+
+
+def is_taken(name: str) -> bool:
+    """
+    True if a file of a workspace, by its path there, is one that is read.
+
+    >>> is_taken("memory/2026-01-28-deploy.md"), is_taken("memory/from/laptop/garden.md"), is_taken("turns/a.json")
+    (True, False, False)
+    """
+    if name in (LIST, "history.json", *LONG_TERM):
+        return True
+    top, *folders = name.split("/")
+    return (
+        top == "memory" and name.endswith(".md") and folders[0] not in ("summary", FROM) and not any(map(is_foreign, folders))
+    )
+
+
+# ── what was forgotten there ─────────────────────────────────────────────────
+
+
+def forget_theirs(ws: Workspace, source: Source, name: str, now: datetime, most: int = MOST_AT_ONCE) -> Wanted:
+    """Forget what was forgotten there and stands here, and return what is left of it: all, where it is more than *most*."""
+    data = source.beside(LIST)
+    stones = keep_foreign(ws.files, ws.paths, data) if data else None
+    meant = _meant(ws, stones, name, now) if stones else Wanted()
+    if stones is None or len(meant.messages) + len(meant.lines) + len(meant.files) > most:
+        return meant
+    if meant:
+        begin(ws, meant, now, os.urandom(32), by=f"source {name}")
+        with noting() as noted, suppress(AlreadyRuns):  # else the supervisor does it in its next round
+            with supervisor_lock(ws), ws.journal.held():
+                forget(ws, now)
+            ws.diary.keep(noted, now)
+    for act in stones.unfinished():
+        stones.finish(act, now)
+    return Wanted()
+
+
+def _meant(ws: Workspace, stones: Tombstones, name: str, now: datetime) -> Wanted:
+    ws.journal.refresh()
+    if not (stones.unfinished() or _stands_again(ws, stones)):
+        return Wanted()
+    messages = {key: one for key, one in standing(ws, now).items() if stones.has(one.said)}
+    lines = tuple(line for line in standing_lines(ws) if stones.has_line(line.text))
+    folder = ws.paths.memory / FROM / name
+    there = {path: ws.files.read_stable(path) for path in files_below(ws, folder)} if ws.files.disk.stat(folder) else {}
+    notes = (path for path, found in there.items() if found and stones.has_file(_path_there(path, folder), found.digest[:16]))
+    return Wanted(messages, lines, tuple(map(ws.paths.relative, notes)))
+
+
+def _path_there(note: Path, folder: Path) -> str:
+    return f"memory/{note.relative_to(folder).as_posix()}"
+
+
+def _stands_again(ws: Workspace, stones: Tombstones) -> bool:
+    """True if a message that was forgotten there stands here, though that was done before: another source has brought it."""
+    ids = {identity for identity in stones.ids() if ws.journal.has_written(identity)}
+    blocks = (block for name in ws.journal.files_of(ids) for block in ws.memory.blocks(name)) if ids else ()
+    return any(map(stones.has, [*blocks, *ws.journal.unwritten.values()]))
+
+
+# ── long-term lines and notes ────────────────────────────────────────────────
+
+
+class Texts(NamedTuple):
+    """How many lines were added or ended, and how many notes were written; *edited* are those that somebody changed here."""
+
+    lines: int
+    notes: int
+    edited: tuple[str, ...]
+
+
+def take_texts(
+    ws: Workspace, source: Source, name: str, names: Iterable[str], now: datetime, lines: set[str], notes: dict[str, str]
+) -> Texts:
+    """
+    Take in the long-term lines and notes among the files *names*; *lines* and *notes* are what was taken before, and grow.
+
+    A line that was known before stays as it is here: whoever has deleted it meanwhile does not get it again.
+    """
+    texts = {path: data for path in names if (data := _text_at(source, path)) is not None}
+    changed = 0
+    first = next((path for path in LONG_TERM if path in texts or source.beside(path) is not None), "")
+    written: dict[str, bytes] = {}
+    for path, data in texts.items():
+        if path not in LONG_TERM:
+            written[path.removeprefix("memory/")] = data
+        elif path == first:
+            changed += _take_lines(ws, name, decoded(data).removeprefix("\ufeff"), now, lines)
+            rest = "\n".join(line for line in cut(decoded(data)) if not parse_entry(line))
+            if any(line.strip() and not line.startswith("#") for line in rest.split("\n")):
+                written["memory.md"] = f"{rest.strip()}\n".encode()
+    edited = [path for path, data in written.items() if not _write_note(ws, name, path, data, notes)]
+    return Texts(changed, len(written) - len(edited), tuple(edited))
+
+
+def _text_at(source: Source, path: str) -> bytes | None:
+    """Return the bytes of a long-term file or a note; None for any other file, and for one that holds messages."""
+    if path in (LIST, "history.json") or (data := source.beside(path)) is None or len(data) > _MOST_BYTES:
+        return None
+    try:
+        head, _ = read_head(data.decode("utf-8-sig"), Path(path))
+    except (UnicodeDecodeError, NewerFormat):
+        return None
+    return None if head.get("kind") == "dated" else data
+
+
+def _take_lines(ws: Workspace, name: str, text: str, now: datetime, known: set[str]) -> int:
+    """Add the entries of the long-term file there, end those that ended there, and return how many."""
+    there = [entry for line in filled(cut(text)) if (entry := parse_entry(line.text))]
+    here = standing_lines(ws)
+    gone = undoable_lines(ws, here)
+    known |= {_name_of(entry) for line in (*here, *gone) if (entry := parse_entry(line.text))}
+    new = [entry for entry in there if _name_of(entry) not in known]
+    stones = (ws.journal.tombstones, *foreign_lists(ws.files, ws.paths))
+    count = 0
+
+    def rule(before: str) -> str:
+        nonlocal count
+        count, after = 0, before
+        for entry in new:
+            changed = _with_entry(after, entry, name)
+            added = {*cut(changed)} - {*cut(after)}
+            if added and not any(one.has_line(line) for one in stones for line in added):
+                count, after = count + 1, changed
+        return after
+
+    if new:
+        with noting() as noted:
+            ws.long_term.change(rule, kind="written")
+        ws.diary.keep(noted, now, f"source {name}")
+    known |= {_name_of(entry) for entry in there}
+    return count
+
+
+def _name_of(entry: Entry) -> str:
+    return digest_of_text(f"{entry.day}|{entry.content}")
+
+
+def _with_entry(text: str, entry: Entry, name: str) -> str:
+    """Return the text with the entry of another workspace: with its line, or with one here that says the same, struck."""
+    struck = read_struck(entry.content)
+    words = without_marks(struck.words if struck else entry.content)
+    for line in filled(cut(text)):
+        own = parse_entry(line.text)
+        said = read_struck(own.content) if own else None
+        if own and said and without_marks(said.words) == words:  # it ended here
+            return text
+        if own and struck and without_marks(own.content) == words:
+            lines = text.split("\n")
+            ended = line.text.removesuffix(own.content) + entry.content
+            lines[line.number - 1] = lines[line.number - 1].replace(line.text, ended)
+            return "\n".join(lines)
+    if line_with(text, words):
+        return text
+    home = entry.source if "@" in entry.source else f"{entry.source}@{name}"
+    return with_line(text, f"{entry.day}|{home}|{entry.content}")
+
+
+def _write_note(ws: Workspace, name: str, path: str, data: bytes, known: dict[str, str]) -> bool:
+    """Write a note as it is there; False, and nothing is written, where somebody has changed or deleted it here."""
+    folder = ws.paths.memory / FROM / name
+    place, key, digest = place_below(folder, path), digest_of_text(path), digest_of(data)
+    if place is None:
+        return False
+    version = ws.files.read_stable(place)
+    if version and version.digest == digest:
+        known[key] = digest
+        return True
+    if ws.journal.tombstones.has_file(ws.paths.relative(place), digest[:16]):
+        return True
+    if (version.digest if version else None) != known.get(key):
+        return False
+    ws.files.make_folder(place.parent)
+    ws.files.replace(place, data, version)
+    known[key] = digest
+    return True

@@ -1,0 +1,385 @@
+"""
+Sources: logs, folders and other workspaces that the supervisor takes in by itself, by [sources] of recalld.toml.
+
+What is new is read by the readers of `import`, under the same ids, so that what a hook has kept, or a hand has imported, is not
+added twice. `.recalld/sources/NAME.json` says how far a source is read, and holds no word of it. A source that is away is left
+alone. It may be anybody's folder: nothing in it is believed, waited for, or read without an end.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import stat as modes
+import time
+from contextlib import suppress
+from dataclasses import asdict, dataclass, field
+from datetime import timedelta
+from fnmatch import fnmatchcase
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from ..forgetting.wanted import Wanted
+from ..protocol.message import digest_of_text
+from ..protocol.paths import LONG_TERM
+from ..storage.clock import local_day, to_wire, wire_time
+from ..storage.errors import BadRequest
+from ..storage.lenient_json import parse_json
+from ..storage.os_errors import why_refused
+from ..storage.texts import Text, restored, stored
+from ..text.printable import printable_line
+from .another import LIST, MOST_AT_ONCE, forget_theirs, is_taken, take_texts
+from .kinds import KINDS, logs_of
+from .run import Imported, Share, bring_in
+from .source import NotImported, Source, entries
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from datetime import datetime
+
+    from ..host.jobs import Step
+    from ..protocol.source_keys import TakenSource
+    from ..storage.clock import Clock
+    from ..storage.control import Control
+    from ..workspace import Workspace
+    from .talk import Conversation, Said
+
+#: How long a file has not changed before it is read, and before one is that may have been cut off.
+_QUIET: Final = timedelta(minutes=10)
+_SETTLED: Final = timedelta(days=1)
+#: Seconds between two looks, and the rest after work, as a multiple of it: a tenth of a core on average.
+_LOOK_EVERY_S: Final = 300.0
+_REST: Final = 9.0
+#: Files and bytes that are read at once, unless one alone has more.
+_BATCH_FILES: Final = 200
+_BATCH_BYTES: Final = 32_000_000
+#: The largest file that is read by itself, and what a folder holds at most, its own folders among it.
+_MOST_BYTES: Final = 500_000_000
+_MOST_ENTRIES: Final = 100_000
+#: Files that were left out and are named one by one.
+_MOST_NAMED: Final = 20
+
+
+@dataclass
+class State:
+    """
+    How far a source is read: *done* has the files that were read, *pending* the others, each by a digest of its path.
+
+    A file has the *signature* that it had; one that is pending also the time since when it has not changed, and since when it
+    waits. *left* says of files that were left out why, *trouble* why nothing is read. *lines* and *notes* are what was taken of
+    another workspace. *waits* counts what was forgotten there, and stands here until a person says so.
+    """
+
+    taken: str = ""  # when something of it was read last
+    away: str = ""  # since when it is
+    messages: int = 0
+    unread: int = 0
+    waits: int = 0
+    trouble: dict[str, Any] | None = None
+    left: dict[str, dict[str, Any]] = field(default_factory=dict)
+    done: dict[str, str] = field(default_factory=dict)
+    pending: dict[str, list[str]] = field(default_factory=dict)
+    lines: list[str] = field(default_factory=list)
+    notes: dict[str, str] = field(default_factory=dict)
+
+    def why(self) -> str:
+        """Return why nothing is read, "" for no reason."""
+        return restored(str(self.trouble["english"]), self.trouble) if self.trouble else ""
+
+    def shown(self) -> dict[str, Any]:
+        """Return what a person is shown of it."""
+        left = {name: restored(str(why["english"]), why) for name, why in self.left.items()}
+        counts = {"messages": self.messages, "pending": len(self.pending), "unread": self.unread, "waits": self.waits}
+        return {"read": self.taken, "away": self.away, **counts, "trouble": self.why(), "leftOut": left}
+
+
+def state_of(ws: Workspace, name: str) -> State:
+    """Return how far a source is read; one that can't be read begins again, and adds nothing twice."""
+    version = ws.files.read_stable(_place(ws, name))
+    try:
+        return State(**parse_json(version.data)) if version else State()
+    except (ValueError, TypeError):
+        return State()
+
+
+def _place(ws: Workspace, name: str) -> Path:
+    return ws.paths.sources / f"{name}.json"
+
+
+class _Refused(Exception):
+    """Nothing of a source is read, for this reason."""
+
+
+class Taking:
+    """One source, and what is taken of it at *now*."""
+
+    def __init__(self, ws: Workspace, source: TakenSource, now: datetime) -> None:
+        self._ws, self._source, self._now = ws, source, now
+        self.state = state_of(ws, source.name)
+        #: The folders or files that it has here, each with what it holds: names, signatures and sizes.
+        self._roots: dict[Path, dict[str, tuple[str, int]]] = {}
+
+    # ── looking ──────────────────────────────────────────────────────────────
+
+    def look(self) -> bool:
+        """Look what there is; False where the source is away, or is none that is read."""
+        state, wire = self.state, to_wire(self._now)
+        state.trouble = None
+        state.left = {name: why for name, why in state.left.items() if why["key"] in state.done}
+        try:
+            for root in _places(self._ws, self._source):
+                self._refuse_own(root)
+                self._roots[root] = self._listed(root)
+        except _Refused as refused:
+            self._roots, state.trouble = {}, _stored(refused.args[0])
+        except OSError as error:
+            self._roots = {}
+            state.trouble = _stored(Text("{path} can't be read ({why})", path=error.filename or "", why=why_refused(error)))
+        is_there = any(self._roots.values())
+        state.away = "" if is_there or state.trouble else state.away or wire
+        if is_there:
+            self._note_changes()
+        return is_there
+
+    def _refuse_own(self, root: Path) -> None:
+        """Raise _Refused for the workspace itself, a folder that it is in or that is in it, and for another source."""
+        here, root_id = self._ws.paths.root.resolve(), _identity(root)
+        own, outer = _identity(here), map(_identity, here.parents)
+        if root_id == own:
+            raise _Refused(Text("{path} is this workspace itself", path=root))
+        if root_id in outer or own in map(_identity, root.resolve().parents):
+            raise _Refused(Text("{path} is a folder around this workspace, or one in it", path=root))
+        for other in self._ws.config.sources.take:
+            if other is self._source:
+                break
+            if any(_identity(place) == root_id for place in _places(self._ws, other)):
+                raise _Refused(Text("{path} is the same as the source {name}", path=root, name=other.name))
+
+    def _listed(self, root: Path) -> dict[str, tuple[str, int]]:
+        """Return the files below a folder, or the one file; links, pipes and hidden folders are none."""
+        found: dict[str, tuple[str, int]] = {}
+        for n, (name, stat) in enumerate(self._stats(root)):
+            if n >= _MOST_ENTRIES:
+                raise _Refused(
+                    Text("{path} has more than {count} files; give a folder of its own", path=root, count=_MOST_ENTRIES)
+                )
+            if modes.S_ISREG(stat.st_mode) and stat.st_size > _MOST_BYTES:
+                self._leave_out(name or root.name, Text("it is larger than 500 MB; `recalld import PATH` reads it"))
+            elif modes.S_ISREG(stat.st_mode):
+                found[name] = (f"{stat.st_size}-{stat.st_mtime_ns}-{stat.st_ino}", stat.st_size)
+        if self._source.kind == "recalld" and root.is_dir():
+            return {name: file for name, file in found.items() if is_taken(name)}
+        return found
+
+    def _stats(self, root: Path) -> Iterator[tuple[str, os.stat_result]]:
+        if not root.is_dir():
+            yield "", root.stat()
+            return
+        is_workspace = self._source.kind == "recalld"
+        for name in (LIST, "history.json", *LONG_TERM[:2]) if is_workspace else ():
+            with suppress(FileNotFoundError):
+                yield name, (root / name).lstat()
+        for entry in entries(root / "memory" if is_workspace else root, lambda entry: not entry.name.startswith(".")):
+            with suppress(FileNotFoundError):
+                yield os.path.relpath(entry.path, root), entry.stat(follow_symlinks=False)
+
+    def _note_changes(self) -> None:
+        """Note which files have changed since they were read, and since when they have not any more."""
+        state, wire = self.state, to_wire(self._now)
+        there = {_key(root, name): signature for root, names in self._roots.items() for name, (signature, _) in names.items()}
+        state.done = {key: signature for key, signature in state.done.items() if there.get(key) == signature}
+        before, state.pending = state.pending, {}
+        for key, signature in there.items():
+            if key in state.done:
+                continue
+            known = before.get(key, [signature, wire, wire])
+            is_same = known[0] == signature and known[1] <= wire
+            state.pending[key] = [signature, known[1] if is_same else wire, min(known[2], wire)]
+
+    # ── reading ──────────────────────────────────────────────────────────────
+
+    def take(self, control: Control, *, at_once: bool = False) -> bool:
+        """Read the next files that are due; return whether more are."""
+        if self._source.forgets:
+            self._forget_theirs()
+        due = [*self._due(at_once=at_once)]
+        batch: list[tuple[Path, str]] = []
+        size = 0
+        for root, name in due:
+            size += self._roots[root][name][1]
+            if batch and (size > _BATCH_BYTES or len(batch) >= _BATCH_FILES or root != batch[0][0]):
+                break
+            batch.append((root, name))
+        if batch:
+            self._read(batch[0][0], [name for _, name in batch], control)
+            self.state.taken = to_wire(self._now)
+        return len(batch) < len(due)
+
+    def _due(self, *, at_once: bool) -> Iterator[tuple[Path, str]]:
+        last, every = wire_time(self.state.taken), self._source.every
+        if every and last and not at_once and timedelta() <= self._now - last < every:
+            return
+        for root, names in self._roots.items():
+            for name in sorted(names):
+                waiting = self.state.pending.get(_key(root, name))
+                if waiting and (at_once or every or self._is_quiet(waiting, _QUIET) or self._is_of_yesterday(waiting)):
+                    yield root, name
+
+    def _is_quiet(self, waiting: list[str], span: timedelta) -> bool:
+        since = wire_time(waiting[1])
+        return since is None or self._now - since >= span
+
+    def _is_of_yesterday(self, waiting: list[str]) -> bool:
+        """True if the file waits since a day that is over: it is read at night at the latest, though it goes on changing."""
+        since, zone = wire_time(waiting[2]), self._ws.zone
+        return since is None or local_day(since, zone) < local_day(self._now, zone)
+
+    def _read(self, root: Path, names: list[str], control: Control) -> None:
+        """Read files; where they can't be, each alone, so that one keeps no other away."""
+        try:
+            waits = self._bring_in(root, names, control)
+        except NotImported as error:
+            if len(names) > 1:
+                for half in (names[: len(names) // 2], names[len(names) // 2 :]):
+                    self._read(root, half, control)
+                return
+            waits = set()
+            self._leave_out(names[0] or root.name, error.why, _key(root, names[0]))
+        except FileNotFoundError:  # it has left meanwhile
+            return
+        if control.should_stop():
+            return
+        for name in {*names} - waits:
+            key = _key(root, name)
+            self.state.done[key] = self.state.pending.pop(key)[0]
+
+    def _bring_in(self, root: Path, names: list[str], control: Control) -> set[str]:
+        """Add what is new in the files, and return those that may not be whole yet."""
+        state, kind = self.state, self._source.kind
+        is_workspace = kind == "recalld"
+        settled = {name for name in names if self._is_quiet(state.pending[_key(root, name)], _SETTLED)}
+        only = names if root.is_dir() else None
+        share = Share(
+            only=only, kind="workspace" if is_workspace else kind, wanted=self._is_wanted, settled=settled if only else None
+        )
+        done = bring_in(self._ws, root, self._now, control, share=share)
+        if isinstance(done, Imported):
+            state.messages += done.added
+            state.unread += sum(done.unread.values())
+        if is_workspace:
+            source = Source(root, only)
+            try:
+                inside = [name for name in source.names if is_taken(name)]
+                lines = {*state.lines}
+                texts = take_texts(self._ws, source, self._source.name, inside, self._now, lines, state.notes)
+                state.lines = sorted(lines)
+            finally:
+                source.close()
+            for name in texts.edited:
+                self._leave_out(
+                    name, Text("the note was changed or deleted here, and stays as it is"), _key(root, f"memory/{name}")
+                )
+        return share.waits
+
+    def _is_wanted(self, conversation: Conversation, said: Said) -> bool:
+        since, patterns = self._source.since, self._source.sessions or self._ws.config.sources.sessions
+        if since and said.at and local_day(said.at, self._ws.zone) < since:
+            return False
+        return not patterns or any(fnmatchcase(conversation.id, pattern) for pattern in patterns)
+
+    def _forget_theirs(self, most: int = MOST_AT_ONCE) -> Wanted:
+        for root in self._roots:
+            source = Source(root, [LIST] if root.is_dir() else None)
+            try:
+                left = forget_theirs(self._ws, source, self._source.name, self._now, most)
+            finally:
+                source.close()
+            self.state.waits = len(left.messages) + len(left.lines) + len(left.files)
+            return left
+        return Wanted()
+
+    def forget(self, *, yes: bool) -> Wanted:
+        """Return what was forgotten there and waits here; with *yes* it is forgotten, and nothing is left."""
+        return self._forget_theirs(10**9 if yes else -1)
+
+    def _leave_out(self, name: str, why: str, key: str = "") -> None:
+        """Name a file that was left out; *key*: until it changes."""
+        if len(self.state.left) < _MOST_NAMED:
+            self.state.left[printable_line(name)] = {**_stored(why), "key": key}
+
+    def keep(self) -> None:
+        """Write down how far the source is read."""
+        ws, place = self._ws, _place(self._ws, self._source.name)
+        ws.files.make_folder(ws.paths.sources)
+        data = json.dumps(asdict(self.state)).encode() + b"\n"
+        before = ws.files.read_stable(place)
+        if before is None or before.data != data:
+            ws.files.replace(place, data, before)
+
+
+def _places(ws: Workspace, source: TakenSource) -> list[Path]:
+    """Return the folders or the file of the source that are there."""
+    kind = next((one for one in KINDS if one.homes and one.name == source.kind), None)
+    if kind and not source.path:
+        return logs_of(kind, ws.environ)
+    home, path = ws.environ.get("HOME") or str(Path.home()), source.path
+    place = ws.paths.root / (Path(home, path[1:].lstrip("/")) if path == "~" or path.startswith("~/") else path)
+    return [place] if place.exists() else []
+
+
+def _key(root: Path, name: str) -> str:
+    return digest_of_text(f"{root}\0{name}")
+
+
+def _stored(why: str) -> dict[str, Any]:
+    return {"english": str(why), **(stored(why) or {})}
+
+
+def _identity(path: Path) -> tuple[int, int]:
+    found = path.stat()
+    return found.st_dev, found.st_ino
+
+
+# ── all of them ──────────────────────────────────────────────────────────────
+
+
+def take_in(ws: Workspace, now: datetime, control: Control, name: str = "") -> bool:
+    """
+    Take in what is due of each source, a batch at most; return whether there is more.
+
+    The source *name* alone is taken in to its end, and at once. BadRequest where there is none of this name.
+    """
+    sources = [source for source in ws.config.sources.take if name in ("", source.name)]
+    if name and not sources:
+        raise BadRequest("import", Text("recalld.toml has no source {name}", name=name))
+    has_more = False
+    for source in sources:
+        if control.should_stop():
+            break
+        taking = Taking(ws, source, now)
+        try:
+            before = taking.state.messages
+            is_there = taking.look()
+            while is_there and taking.take(control, at_once=bool(name)):
+                has_more = not name
+                if has_more or control.should_stop():
+                    break
+        finally:
+            taking.keep()
+        if added := taking.state.messages - before:
+            ws.events.emit("taken_in", source=source.name, messages=added)
+        why = taking.state.why()
+        ws.events.transition("source_refused", why, what=source.name, source=source.name, why=why)
+    return has_more
+
+
+def step_of(ws: Workspace, clock: Clock) -> Step:
+    """Return the step of a supervisor's job that takes in what is due, a tenth of the time at most."""
+
+    def step(_until_woken: Control, until_end: Control) -> float:
+        began_s = time.monotonic()
+        has_more = ws.attempt("sources", lambda: take_in(ws, clock(), until_end), False)
+        rest_s = _REST * (time.monotonic() - began_s)
+        return rest_s if has_more else max(rest_s, _LOOK_EVERY_S)
+
+    return step

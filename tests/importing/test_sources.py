@@ -1,0 +1,309 @@
+"""Sources: what the supervisor takes in by itself, when, and what it leaves alone."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+from datetime import timedelta
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from recalld.supervisor.checks import services
+from recalld.supervisor.checks.backup import create
+from recalld.supervisor.checks.check import Look
+from recalld.supervisor.forgetting import sweep
+from recalld.supervisor.forgetting.wanted import wanted
+from recalld.supervisor.importing import sources
+from recalld.supervisor.importing.run import bring_in
+from recalld.supervisor.importing.sources import Taking, state_of, take_in
+from recalld.supervisor.protocol.config import load
+from recalld.supervisor.storage.control import UNLIMITED
+from recalld.supervisor.storage.errors import BadConfig
+from tests.importing import machines, made
+from tests.world import WITHOUT_MODEL, World, at, message, talk
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+NOW = at("2026-01-31T10:00")
+
+
+def world_with(root: Path, *takes: str, now: Any = NOW, more: str = "") -> World:
+    """A workspace with these sources, each as the keys of its table."""
+    return World(root, now, WITHOUT_MODEL + more + "".join(f"[[sources.take]]\n{take}\n" for take in takes))
+
+
+def look(world: World, **waited: float) -> None:
+    """Let the supervisor look, when so much time has passed."""
+    world.forward(**waited)
+    while take_in(world.ws, world.clock(), UNLIMITED):
+        pass
+
+
+def now_of(world: World, name: str) -> None:
+    """Take in a source at once."""
+    take_in(world.ws, world.clock(), UNLIMITED, name)
+    world.archive(everything=True)
+
+
+def texts(world: World) -> list[str]:
+    return sorted(block.text for blocks in world.dated_files().values() for block in blocks)
+
+
+def other(folder: Path, *messages: dict[str, Any]) -> World:
+    """Another workspace with these messages, filed."""
+    found = World(folder, NOW, WITHOUT_MODEL)
+    found.write([*messages])
+    found.intake()
+    found.archive(everything=True)
+    return found
+
+
+def forget(world: World, identity: str) -> None:
+    sweep.begin(world.ws, wanted(world.ws, "message", identity, NOW), world.clock.forward(seconds=1), os.urandom(32))
+    sweep.sweep(world.ws, world.clock())
+
+
+# ── when, and what ───────────────────────────────────────────────────────────
+
+
+def test_source_is_read_ten_minutes_after_its_last_change(tmp_path):
+    log = made.claude_code(tmp_path / "log")
+    world = world_with(tmp_path / "ws", f'from = "claude-code"\npath = "{tmp_path}/log"')
+    look(world)
+    look(world, minutes=9)
+    assert texts(world) == []
+    look(world, minutes=1)
+    assert len(texts(world)) == state_of(world.ws, "log").messages > 0
+    before = texts(world)
+    assert bring_in(world.ws, log, world.clock(), UNLIMITED).added == 0
+    assert texts(world) == before
+
+
+def test_file_that_goes_on_changing_is_read_at_night(tmp_path):
+    path = tmp_path / "log" / "talk.jsonl"
+    path.parent.mkdir()
+    world = world_with(tmp_path / "ws", f'path = "{tmp_path}/log"')
+    for n in range(28):
+        with path.open("a", encoding="utf-8") as file:
+            file.write(json.dumps({"id": f"m{n}", "role": "user", "content": f"第 {n} 条", "timestamp": "2026-01-30"}) + "\n")
+        look(world, minutes=30)
+        assert bool(texts(world)) == (n == 27)
+    assert len(texts(world)) == 28
+
+
+def test_transcripts_that_their_client_deletes_after_a_month_are_kept(tmp_path):
+    folder = tmp_path / "projects"
+    world = world_with(tmp_path / "ws", f'from = "claude-code"\npath = "{folder}"', now=at("2026-01-01T09:00"))
+    said = set()
+    for n in range(45):
+        day = (at("2026-01-01T09:00") + timedelta(days=n)).isoformat()
+        text = f"Tag {n}: die Rechnung ist bezahlt."
+        said.add(text)
+        record = {"type": "user", "uuid": f"u{n}", "sessionId": f"s{n}", "timestamp": day}
+        record["message"] = {"role": "user", "content": text}
+        made._lines(folder / "p" / f"s{n}.jsonl", record)
+        if n >= 30:
+            (folder / "p" / f"s{n - 30}.jsonl").unlink()
+        look(world)
+        look(world, hours=24)
+    assert {*texts(world)} == said
+    assert len(state_of(world.ws, "projects").done) == 30
+
+
+def test_since_and_sessions_say_what_is_taken(tmp_path):
+    lines = [
+        {"role": "user", "content": f"{session} {day}", "timestamp": f"2026-01-{day}T09:00:00Z", "session": session}
+        for session in ("work-1", "private")
+        for day in ("10", "20")
+    ]
+    made._lines(tmp_path / "log" / "talk.jsonl", *lines)
+    more = '[sources]\nsessions = ["work-*"]\n'
+    world = world_with(tmp_path / "ws", f'path = "{tmp_path}/log"\nsince = 2026-01-15', more=more)
+    now_of(world, "log")
+    assert texts(world) == ["work-1 20"]
+
+
+@pytest.mark.parametrize(
+    "take",
+    [
+        "{}",
+        '{ from = "gemini" }',
+        '{ from = "codex", nmae = "x" }',
+        '{ path = "x", forgets = true }',
+        '{ path = "x", every = -1 }',
+        '{ path = "x", name = "a/b" }',
+        '{ from = "codex" }, { from = "codex" }',
+    ],
+)
+def test_source_that_can_not_be_meant_is_refused(take):
+    with pytest.raises(BadConfig, match=r"sources\.take"):
+        load(f"[sources]\ntake = [ {take} ]\n".encode(), {})
+
+
+# ── what is left alone ───────────────────────────────────────────────────────
+
+
+def test_source_that_is_away_is_told_after_a_week(tmp_path):
+    world = world_with(tmp_path / "ws", f'path = "{tmp_path}/disk"')
+    (tmp_path / "disk").mkdir()  # where nothing is mounted
+    for day in range(8):
+        look(world, days=1)
+        told = [fault.why for fault in services.sources(Look(world.ws, world.clock(), {}))]
+        assert bool(told) == (day == 7)
+    assert world.events.of("source_refused") == []
+
+
+@pytest.mark.parametrize("place", ["ws", "link", "", "ws/memory", "twice"])
+def test_source_that_is_this_workspace_or_around_it_is_not_read(tmp_path, place):
+    (tmp_path / "link").symlink_to(tmp_path / "through")
+    (tmp_path / "through").symlink_to(tmp_path / "ws")
+    made.claude_code(tmp_path / "log")
+    (tmp_path / "twice").symlink_to(tmp_path / "log")
+    world = world_with(tmp_path / "ws", f'path = "{tmp_path}/log"', f'name = "odd"\npath = "{tmp_path}/{place}"')
+    world.write(talk("2026-01-30T09:00", 2))
+    world.archive(everything=True)
+    look(world)
+    look(world, days=1)
+    assert state_of(world.ws, "odd").trouble
+    assert state_of(world.ws, "odd").messages == 0
+    assert len(world.events.of("source_refused")) == 1
+
+
+def test_hostile_folder_does_not_keep_the_rest_away(tmp_path):
+    folder = tmp_path / "log"
+    made._lines(folder / "good.jsonl", {"id": "a", "role": "user", "content": "好的", "timestamp": "2026-01-05T09:00:00Z"})
+    made._lines(folder / "new\nline.jsonl", {"id": "b", "role": "user", "content": "b", "timestamp": "2026-01-05T09:00:00Z"})
+    os.mkfifo(folder / "pipe.jsonl")
+    (folder / "loop").symlink_to(folder)
+    (folder / "out.jsonl").symlink_to(made._lines(tmp_path / "out.jsonl", {"role": "user", "content": "secret"}))
+    (folder / "bad.zip").write_bytes(b"PK\x03\x04 cut")
+    (folder / ".hidden").mkdir()
+    (folder / os.fsdecode(b"\xff.jsonl")).write_bytes(b"\xff\xfe\n")
+    world = world_with(tmp_path / "ws", f'path = "{folder}"')
+    now_of(world, "log")
+    assert texts(world) == ["b", "好的"]
+    assert "bad.zip" in state_of(world.ws, "log").shown()["leftOut"]
+
+
+def test_folder_of_too_many_files_is_told_and_not_read(tmp_path, monkeypatch):
+    monkeypatch.setattr(sources, "_MOST_ENTRIES", 3)
+    for n in range(4):
+        made._lines(tmp_path / "log" / f"{n}.jsonl", {"role": "user", "content": "x"})
+    world = world_with(tmp_path / "ws", f'path = "{tmp_path}/log"')
+    now_of(world, "log")
+    assert "more than 3 files" in state_of(world.ws, "log").why()
+    assert texts(world) == []
+
+
+# ── other workspaces ─────────────────────────────────────────────────────────
+
+
+def test_message_of_another_workspace_keeps_its_fields_and_picture(tmp_path):
+    picture = "data:image/png;base64,iVBORw0KGgo="
+    there = other(
+        tmp_path / "lap",
+        message("x1", "2026-01-20T09:00", "在群里说的", session="g1", chat="group", name="小林"),
+        {**message("x2", "2026-01-20T09:01", "", content=[{"type": "image_url", "image_url": {"url": picture}}])},
+    )
+    world = world_with(tmp_path / "ws", f'from = "recalld"\npath = "{tmp_path}/lap"')
+    now_of(world, "lap")
+    mine, theirs = ({block.id: block for blocks in one.dated_files().values() for block in blocks} for one in (world, there))
+    assert mine == theirs
+    assert [path.name for path in (world.root / "attachments").iterdir()]
+
+
+def test_line_that_ended_there_ends_here_and_one_deleted_here_stays_so(tmp_path):
+    there = World(tmp_path / "lap", NOW, WITHOUT_MODEL)
+    for words in ("住在杭州", "喜欢茶", "owns a bike"):
+        there.ws.long_term.append("web-chat", words, NOW)
+    world = world_with(tmp_path / "ws", f'from = "recalld"\npath = "{tmp_path}/lap"')
+    now_of(world, "lap")
+    assert world.ws.long_term.read().lines[0].text == "2026-01-31|web-chat@lap|住在杭州"
+    there.ws.long_term.end(there.ws.long_term.read().lines[0].ref, NOW)
+    world.ws.long_term.delete([world.ws.long_term.read().lines[1].ref])
+    now_of(world, "lap")
+    assert [line.text for line in world.ws.long_term.read().lines] == [
+        "2026-01-31|web-chat@lap|~~住在杭州~~（至 2026-01-31）",
+        "2026-01-31|web-chat@lap|owns a bike",
+    ]
+
+
+def test_note_of_another_workspace_follows_it_until_it_is_changed_here(tmp_path):
+    there = World(tmp_path / "lap", NOW, WITHOUT_MODEL)
+    note = there.note("garden.md", "Roses.\n")
+    world = world_with(tmp_path / "ws", f'from = "recalld"\npath = "{tmp_path}/lap"')
+    now_of(world, "lap")
+    note.write_text("Roses and lilies.\n", encoding="utf-8")
+    now_of(world, "lap")
+    mine = world.root / "memory" / "from" / "lap" / "garden.md"
+    assert mine.read_text(encoding="utf-8") == "Roses and lilies.\n"
+    mine.write_text("Mine.\n", encoding="utf-8")
+    note.write_text("Theirs again.\n", encoding="utf-8")
+    now_of(world, "lap")
+    assert mine.read_text(encoding="utf-8") == "Mine.\n"
+    assert "garden.md" in state_of(world.ws, "lap").left
+
+
+def test_what_was_forgotten_there_stays_here_unless_the_source_forgets(tmp_path):
+    there = other(tmp_path / "lap", message("x1", "2026-01-20T09:00", "Dr. Huber in Linz."))
+    world = world_with(tmp_path / "ws", f'from = "recalld"\npath = "{tmp_path}/lap"')
+    now_of(world, "lap")
+    forget(there, "x1")
+    now_of(world, "lap")
+    assert texts(world) == ["Dr. Huber in Linz."]
+
+
+def test_more_than_fifty_at_once_wait_until_a_person_says_so(tmp_path):
+    there = other(tmp_path / "lap", *talk("2026-01-20T09:00", 51))
+    world = world_with(tmp_path / "ws", f'from = "recalld"\npath = "{tmp_path}/lap"\nforgets = true')
+    now_of(world, "lap")
+    for identity in {block.id for blocks in there.dated_files().values() for block in blocks}:
+        forget(there, identity)
+    now_of(world, "lap")
+    assert (len(texts(world)), state_of(world.ws, "lap").waits) == (51, 51)
+    assert [fault.why for fault in services.sources(Look(world.ws, NOW, {}))]
+    taking = Taking(world.ws, world.ws.config.sources.take[0], world.clock())
+    taking.look()
+    assert len(taking.forget(yes=False).messages) == 51
+    assert not taking.forget(yes=True)
+    assert texts(world) == []
+
+
+def test_backup_is_taken_in_once_and_one_that_is_cut_off_not_at_all(tmp_path):
+    there = other(tmp_path / "lap", *talk("2026-01-20T09:00", 3))
+    (tmp_path / "in").mkdir()
+    whole = tmp_path / "whole.tar"
+    create(there.ws, whole, NOW, "test")
+    (tmp_path / "half.tar").write_bytes(whole.read_bytes()[:2000])
+    takes = (f'name = "{name}"\nfrom = "recalld"\npath = "{tmp_path}/{name}.tar"' for name in ("whole", "half"))
+    world = world_with(tmp_path / "ws", *takes)
+    now_of(world, "half")
+    assert state_of(world.ws, "half").left
+    now_of(world, "whole")
+    assert texts(world) == texts(there)
+    shutil.rmtree(there.root)
+    now_of(world, "whole")
+    assert state_of(world.ws, "whole").messages == 3
+
+
+def test_machines_that_are_sources_of_one_another_have_the_same_messages():
+    machines.property_of(25)()
+
+
+def test_file_that_is_cut_off_waits_for_its_rest_a_day_at_most(tmp_path):
+    there = other(tmp_path / "lap", message("x1", "2026-01-20T09:00", "On Friday to the bank, then home."))
+    (there.root / "history.json").unlink()
+    path = next((there.root / "memory").glob("2*.md"))
+    whole = path.read_bytes()
+    path.write_bytes(whole[: whole.index(b", then")])
+    world = world_with(tmp_path / "ws", f'from = "recalld"\npath = "{tmp_path}/lap"')
+    look(world)
+    look(world, minutes=30)
+    assert texts(world) == []
+    path.write_bytes(whole)
+    look(world)
+    look(world, minutes=30)
+    assert texts(world) == ["On Friday to the bank, then home."]
