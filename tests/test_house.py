@@ -31,8 +31,8 @@ class Room(NamedTuple):
 ROOMS: Final = (
     Room("supervisor/text", most=2_840, goal=2_300),
     Room("supervisor/storage", most=2_730, goal=1_900),
-    Room("supervisor/protocol", most=5_280, goal=4_100),
-    Room("supervisor/archive", most=4_970, goal=3_900),
+    Room("supervisor/protocol", most=5_410, goal=4_100),
+    Room("supervisor/archive", most=5_000, goal=3_900),
     Room("supervisor/extracts", most=1_090, goal=950),
     Room("supervisor/summaries", most=2_360, goal=1_850),
     Room("supervisor/query supervisor/index supervisor/recall supervisor/context", most=10_500, goal=8_000),
@@ -49,15 +49,15 @@ ROOMS: Final = (
         most=1_500,
         goal=950,
     ),
-    Room("supervisor/host", most=3_200, goal=2_200),
-    Room("supervisor/checks", most=3_980, goal=2_100),
-    Room("supervisor/importing", most=2_110, goal=1_400),
+    Room("supervisor/host", most=3_210, goal=2_200),
+    Room("supervisor/checks", most=4_000, goal=2_100),
+    Room("supervisor/importing", most=2_770, goal=1_400),
     Room("supervisor/operations", most=2_440, goal=1_800),
-    Room("supervisor/interfaces/cli", most=4_070, goal=2_600),
+    Room("supervisor/interfaces/cli", most=4_160, goal=2_600),
     Room("supervisor/interfaces/http supervisor/interfaces/page", most=3_070, goal=2_000),
     Room("supervisor/interfaces/tools supervisor/interfaces/mcp.py supervisor/interfaces/llamaindex", most=2_630, goal=1_900),
     Room("supervisor/interfaces/connect supervisor/interfaces/hooks supervisor/interfaces/proxy", most=2_580, goal=1_900),
-    Room("supervisor/interfaces", most=1_470, goal=1_500),
+    Room("supervisor/interfaces", most=1_480, goal=1_500),
     Room(
         "worker prompts recalld supervisor/__init__.py supervisor/events.py supervisor/faults.py supervisor/workspace.py",
         most=2_940,
@@ -65,9 +65,9 @@ ROOMS: Final = (
     ),
 )
 #: All rooms together, lines and modules, and the lines of the tests.
-ALL: Final = Room("all", most=66_460, goal=48_000)
-MODULES: Final = Room("modules", most=355, goal=270)
-OF_TESTS: Final = Room("tests", most=69_070, goal=48_000)
+ALL: Final = Room("all", most=67_410, goal=48_000)
+MODULES: Final = Room("modules", most=358, goal=270)
+OF_TESTS: Final = Room("tests", most=69_620, goal=48_000)
 
 
 def _lines(path: Path) -> int:
