@@ -36,27 +36,9 @@ if TYPE_CHECKING:
     from ..workspace import Workspace
     from .wanted import Standing, Wanted
 
-#: The places in the order of the preview; of another one nothing is shown.
-ORDER: Final = (
-    *(
-        "dated",
-        "history",
-        "backup_version",
-        "inbox",
-        "drop_box",
-        "long_term",
-        "notes",
-        "trash",
-        "attachments",
-        "summaries",
-        "sessions",
-    ),
-    *("chats", "tasks", "pieces", "turns", "previous", "quarantine", "replaced", "index", "vectors", "log"),
-    "nightly",
-)
 #: Those of files that are deleted whole.
 _MADE: Final = ("summaries", "turns", "previous", "quarantine", "replaced", "sessions")
-#: What happens in each place, in a sentence.
+#: What happens in each place, in a sentence, in the order of the preview; of another place nothing is shown.
 _PLACES: Final = {
     "dated": msgid("dated files, made anew without the messages under names of what is left: {count}"),
     "history": msgid("the messages leave history.json"),
@@ -95,8 +77,8 @@ def preview(ws: Workspace, wanted: Wanted, now: datetime) -> tuple[Spot, ...]:
 def spots(touched: Mapping[str, Sequence[str]]) -> tuple[Spot, ...]:
     """Return the places of these files, each with its sentence."""
     return tuple(
-        Spot(place, Text(_PLACES[place], count=len(touched[place]), files=touched[place][:3]), tuple(touched[place]))
-        for place in ORDER
+        Spot(place, Text(sentence, count=len(touched[place]), files=touched[place][:3]), tuple(touched[place]))
+        for place, sentence in _PLACES.items()
         if touched.get(place)
     )
 

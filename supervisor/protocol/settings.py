@@ -63,34 +63,21 @@ class Key:
 
 def whole(default: int, meaning: str, *, least: int = 0, most: int = _MOST) -> int:
     """A key that holds a whole number from *least* to *most*."""
-
-    def read(value: object) -> int:
-        if type(value) is int and least <= value <= most:  # `type … is`: True is not a number
-            return value
-        raise ValueError(value)
-
+    # `type … is`: True is not a number
+    read: Callable[[object], int] = _only(lambda value: type(value) is int and least <= value <= most)
     return made_key(Kind(read, _range(_WHOLE, least, most), _number), default, meaning)
 
 
 def real(default: float, meaning: str, *, least: float = 0, most: float = _MOST) -> float:
     """A key that holds a number from *least* to *most*."""
-
-    def read(value: object) -> float:
-        if type(value) in {int, float} and least <= value <= most:  # type: ignore[operator]  # also refuses NaN
-            return float(value)  # type: ignore[arg-type]
-        raise ValueError(value)
-
+    # also refuses NaN
+    read: Callable[[object], float] = _only(lambda value: type(value) in {int, float} and least <= value <= most, float)
     return made_key(Kind(read, _range(_NUMBER, least, most), _number), default, meaning)
 
 
 def flag(default: bool, meaning: str) -> bool:
     """A key that holds true or false."""
-
-    def read(value: object) -> bool:
-        if isinstance(value, bool):
-            return value
-        raise ValueError(value)
-
+    read: Callable[[object], bool] = _only(lambda value: isinstance(value, bool))
     words: Mapping[str, object] = dict.fromkeys(("true", "yes", "on", "1"), True) | dict.fromkeys(
         ("false", "no", "off", "0"), False
     )
@@ -100,24 +87,14 @@ def flag(default: bool, meaning: str) -> bool:
 def choice(default: str, meaning: str, *others: str) -> Any:
     """A key that holds one of a few words: the default or one of *others*; the field's type is a Literal of them."""
     words = (default, *others)
-
-    def read(value: object) -> str:
-        if isinstance(value, str) and value in words:
-            return value
-        raise ValueError(value)
-
+    read: Callable[[object], str] = _only(lambda value: isinstance(value, str) and value in words)
     *most, last = (f'"{word}"' for word in words)
     return made_key(Kind(read, Text("{most} or {last}", most=most, last=last) if most else last), default, meaning)
 
 
 def text(default: str, meaning: str, *, pattern: str, allowed: str, secret: bool = False) -> str:
     """A key that holds a string which *pattern* matches as a whole; *allowed* says in words what matches."""
-
-    def read(value: object) -> str:
-        if isinstance(value, str) and re.fullmatch(pattern, value):
-            return value
-        raise ValueError(value)
-
+    read: Callable[[object], str] = _only(lambda value: isinstance(value, str) and re.fullmatch(pattern, value))
     return made_key(Kind(read, allowed, secret=secret), default, meaning, is_read=True)
 
 
@@ -145,12 +122,7 @@ def duration(default: str, meaning: str, *, least: str = "0s") -> timedelta:
 
 def durations(default: list[str], meaning: str) -> tuple[timedelta, ...]:
     """A key that holds a list of one or more durations."""
-
-    def read(value: object) -> tuple[timedelta, ...]:
-        if isinstance(value, list) and value:
-            return tuple(read_duration(item) for item in value)
-        raise ValueError(value)
-
+    read = _only(lambda value: isinstance(value, list) and value, lambda items: tuple(map(read_duration, items)))
     return made_key(Kind(read, Text('a list of times, such as ["10m", "30m", "2h"]'), _items), default, meaning)
 
 
@@ -168,23 +140,14 @@ def size(default: str, meaning: str, *, least: str = "0B") -> int:
 
 def many(meaning: str) -> tuple[str, ...]:
     """A key that holds a list of texts."""
-
-    def read(value: object) -> tuple[str, ...]:
-        if isinstance(value, list) and all(isinstance(one, str) and one for one in value):
-            return tuple(value)
-        raise ValueError(value)
-
+    read: Callable[[object], tuple[str, ...]]
+    read = _only(lambda value: isinstance(value, list) and all(isinstance(one, str) and one for one in value), tuple)
     return made_key(Kind(read, Text("a list of names of sessions"), _items), [], meaning)
 
 
 def patterns(default: list[str], meaning: str) -> tuple[str, ...]:
     """A key that holds a list of regular expressions."""
-
-    def read(value: object) -> tuple[str, ...]:
-        if isinstance(value, list):
-            return tuple(_checked_pattern(item) for item in value)
-        raise ValueError(value)
-
+    read = _only(lambda value: isinstance(value, list), lambda items: tuple(map(_checked_pattern, items)))
     allowed = Text("a list of regular expressions, in Python's spelling")
     return made_key(Kind(read, allowed, _items), default, meaning)
 
@@ -271,6 +234,17 @@ def refuse_unknown_variables(
             raise BadConfig(
                 _printable(name), Text("no setting has this variable{meant}", meant=_suggestion(bare, known, prefix))
             )
+
+
+def _only(is_allowed: Callable[[Any], object], made: Callable[[Any], T] = lambda value: value) -> Callable[[object], T]:
+    """Return the reader that takes what is allowed, as it is *made*, and raises ValueError for all else."""
+
+    def read(value: object) -> T:
+        if is_allowed(value):
+            return made(value)
+        raise ValueError(value)
+
+    return read
 
 
 def made_key(kind: Kind[T], default: Any, meaning: str, *, is_read: bool = False) -> T:
