@@ -67,7 +67,7 @@ ROOMS: Final = (
 #: All rooms together, lines and modules, and the lines of the tests.
 ALL: Final = Room("all", most=67_370, goal=48_000)
 MODULES: Final = Room("modules", most=358, goal=270)
-OF_TESTS: Final = Room("tests", most=69_620, goal=48_000)
+OF_TESTS: Final = Room("tests", most=70_880, goal=48_000)
 
 
 def _lines(path: Path) -> int:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from recalld.supervisor.archive.coverage import covered, covered_days, covers
+from recalld.supervisor.archive.coverage import covered, covered_days, covers, may_replace
 from recalld.supervisor.protocol.period import Period
 from tests.archive.states import file, standing
 
@@ -53,3 +53,42 @@ def test_covered_days_excludes_a_model_day_under_an_extract_month():
 
 
 # ── what may take the place of what stands ───────────────────────────────────
+
+PRESENT = [ONE, TWO]
+
+
+def test_may_replace_accepts_a_text_where_no_summary_exists():
+    assert may_replace([ONE.source], None, PRESENT, better=False)
+
+
+def test_may_replace_refuses_a_text_without_existing_files():
+    assert not may_replace([], None, PRESENT, better=True)
+    assert not may_replace([file("2025-12-09-gone.md").source], None, PRESENT, better=True)
+
+
+def test_may_replace_refuses_a_text_with_fewer_files():
+    """A suspended worker must not replace a wider summary by its older text."""
+    wide = standing("2025-12", [ONE, TWO])[MONTH]
+    assert not may_replace([ONE.source], wide, PRESENT, better=False)
+    assert not may_replace([ONE.source], wide, PRESENT, better=True)
+
+
+def test_may_replace_accepts_the_same_files_only_if_better():
+    same = standing("2025-12", [ONE])[MONTH]
+    assert not may_replace([ONE.source], same, PRESENT, better=False)
+    assert may_replace([ONE.source], same, PRESENT, better=True)
+
+
+def test_may_replace_accepts_a_text_with_more_files():
+    assert may_replace([ONE.source, TWO.source], standing("2025-12", [ONE])[MONTH], PRESENT, better=False)
+
+
+def test_may_replace_accepts_the_same_names_when_a_file_has_changed():
+    changed = file(ONE.name, "changed")
+    assert may_replace([changed.source], standing("2025-12", [ONE])[MONTH], [changed, TWO], better=False)
+
+
+def test_may_replace_ignores_deleted_files():
+    """A month that lists a deleted file must not be submitted again and again."""
+    wide = standing("2025-12", [ONE, file("2025-12-09-gone.md")])[MONTH]
+    assert may_replace([ONE.source, TWO.source], wide, PRESENT, better=False)

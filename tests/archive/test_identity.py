@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from recalld.supervisor.archive.identity import Known, add_messages, assign_ids, renumbered, same_places
 from recalld.supervisor.protocol.message import History, Message, fingerprint_of
 from recalld.supervisor.storage.clock import to_wire
-from tests.archive.states import HISTORIES, NOON, entry, parsed_message
+from tests.archive.states import HISTORIES, NOON, ODD, entry, parsed_message
 
 TIME = to_wire(NOON)
 
@@ -74,6 +74,34 @@ def test_assign_ids_fills_a_missing_time_with_now():
     (found,) = assign_ids((said("花生过敏"),), Known(), NOON)
     assert found.created_at == NOON
     assert found.raw["createdAt"] == TIME
+
+
+@pytest.mark.parametrize(
+    "time",
+    [
+        "昨天",
+        "",
+        None,
+        0,
+        -1,
+        True,
+        [],
+        {},
+        "1999-12-31T00:00:00Z",
+        "9999-12-31T23:59:59Z",
+        1e99,
+        "2026-02-30",
+        "2026-02-02T04:00:00Z",
+    ],
+)
+def test_assign_ids_replaces_an_impossible_time_and_keeps_the_original(time):
+    (found,) = assign_ids((parsed_message("m0", when=None, createdAt=time),), Known(), NOON)
+    assert found.created_at == NOON
+    assert found.raw["createdAtFound"] == time
+
+
+def test_assign_ids_leaves_an_invalid_entry_unchanged():
+    assert assign_ids((ODD, parsed_message("m0")), Known(), NOON)[0] is ODD
 
 
 # ── a writer that strips ids ─────────────────────────────────────────────────

@@ -132,6 +132,18 @@ def test_journal_refuses_a_newer_format(paths):
         open_journal(paths)
 
 
+def test_journal_reads_a_deleted_or_replaced_file_from_the_start(paths):
+    journal = open_journal(paths)
+    journal.record_seen([ONE])
+    paths.seen.unlink()
+    journal.refresh()
+    assert answers(journal) == answers(open_journal(paths))
+    assert journal.unwritten == {}
+    paths.seen.write_text('{"recalld": 1}\n')
+    journal.record_seen([TWO])
+    assert list(journal.unwritten) == [TWO.key]
+
+
 def test_journal_knows_the_file_of_a_message_that_was_moved_or_lost(paths):
     journal = open_journal(paths)
     journal.record_written(NAME, [block_of(ONE), block_of(TWO)])

@@ -9,6 +9,7 @@ import pytest
 
 from recalld.supervisor.protocol.period import Period
 from recalld.supervisor.protocol.summary_file import Summary
+from recalld.supervisor.storage.errors import Conflict
 from tests.world import World, message
 
 DAY = Period("2026-01-10")
@@ -99,6 +100,14 @@ def test_memory_store_skips_folders_pipes_and_symlinks(world, make):
     assert (world.ws.memory.dated(), world.ws.memory.summaries()) == ((), {})
 
 
+def test_memory_store_refuses_to_overwrite_a_dated_file(world):
+    name = filed(world)
+    before = world.paths.dated(name).read_bytes()
+    with pytest.raises(FileExistsError):
+        world.ws.memory.write_dated(name, b"x")
+    assert world.paths.dated(name).read_bytes() == before
+
+
 def test_memory_store_move_never_replaces_an_existing_original(world):
     name = filed(world)
     other = world.paths.original(name)
@@ -107,3 +116,25 @@ def test_memory_store_move_never_replaces_an_existing_original(world):
     world.ws.memory.move_to_originals(name)
     assert other.read_text() == "别人先放的"
     assert world.paths.dated(name).exists()
+
+
+def test_memory_store_keeps_the_replaced_summary_in_previous(world):
+    world.ws.memory.write_summary(DAY, summary(), None)
+    look, found = world.ws.memory.read_summary(DAY)
+    assert found == summary()
+    assert look
+    world.ws.memory.write_summary(DAY, summary("## 新"), look)
+    assert [path.read_bytes() for path in world.paths.previous.iterdir()] == [look.data]
+    assert world.ws.memory.summaries()[DAY].text == "## 新"
+
+
+def test_memory_store_refuses_to_replace_a_summary_changed_meanwhile(world):
+    world.ws.memory.write_summary(DAY, summary(), None)
+    look, _ = world.ws.memory.read_summary(DAY)
+    path = world.paths.summary(DAY)
+    path.write_text("我改的")
+    with pytest.raises(Conflict):
+        world.ws.memory.write_summary(DAY, summary("## 新"), look)
+    with pytest.raises(Conflict):
+        world.ws.memory.write_summary(DAY, summary("## 新"), None)
+    assert path.read_text() == "我改的"

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from recalld.supervisor.archive.flags import Evidence, Failure, reconcile
 from recalld.supervisor.protocol.message import Archived, Message, with_archived
 from recalld.supervisor.storage.clock import to_wire
-from tests.archive.states import HISTORIES, NOON, parsed_message
+from tests.archive.states import HISTORIES, NOON, ODD, parsed_message
 
 TODAY = date(2026, 1, 31)
 YOUNG, OLD, OLDER = "2026-01-30-nginx.md", "2026-01-15-nginx.md", "2025-11-03-nginx.md"
@@ -50,6 +50,20 @@ def test_reconcile_sets_true_for_an_old_message_covered_by_a_summary(flag, name)
     assert settled(flag, evidence(name, covered=frozenset({name}))).archived is Archived.YES
 
 
+@pytest.mark.parametrize("flag", NOT_TRUE)
+@pytest.mark.parametrize(
+    ("name", "group"),
+    [
+        (OLD, "day-2026-01-15"),
+        (OLDER, "month-2025-11"),
+        pytest.param(OLDER, "day-2025-11-03", id="a day of a large month"),
+        pytest.param(OLD, "month-2026-01", id="submitted before the clock was set back"),
+    ],
+)
+def test_reconcile_sets_pending_while_the_group_is_active(flag, name, group):
+    assert settled(flag, evidence(name, active_groups={group})).archived is Archived.PENDING
+
+
 @pytest.mark.feature("003.6")
 @pytest.mark.parametrize("flag", NOT_TRUE)
 @pytest.mark.parametrize(("name", "group"), [(OLD, "day-2026-01-15"), (OLDER, "month-2025-11")])
@@ -61,12 +75,26 @@ def test_reconcile_sets_false_with_the_failure_of_the_group(flag, name, group):
     assert found.raw["archiveNextAt"] == to_wire(FAILURE.next_at)
 
 
+def test_reconcile_ignores_the_failure_of_another_group():
+    found = settled("pending", evidence(OLD, failures={"month-2026-01": FAILURE, "day-2026-01-14": FAILURE}))
+    assert "archiveAttempts" not in found.raw
+
+
+def test_reconcile_prefers_an_active_group_over_an_earlier_failure():
+    found = settled(False, evidence(OLD, active_groups={"day-2026-01-15"}, failures={"day-2026-01-15": FAILURE}))
+    assert found.archived is Archived.PENDING
+
+
 @pytest.mark.parametrize(
     "found", [NOTHING, evidence(OLD), evidence(OLD, active_groups={"day-2026-01-15"}, failures={"day-2026-01-15": FAILURE})]
 )
 def test_reconcile_never_changes_true(found):
     """A failed summary must not set archived flags back to false."""
     assert settled(True, found).archived is Archived.YES
+
+
+def test_reconcile_leaves_an_invalid_entry_unchanged():
+    assert reconcile((ODD,), evidence(OLD), TODAY, 5) == (ODD,)
 
 
 NAMES = st.sampled_from([None, YOUNG, OLD, OLDER])

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from recalld.supervisor.index.hit import Hit, SearchResult
+from recalld.supervisor.index.hit import Hit, Passage, SearchResult
 from recalld.supervisor.text.token_count import estimate_tokens
 from tests.context.passages import HITS, TERMS, hit
 from tests.world import WITH_MODEL, World, message, talk
@@ -219,3 +219,17 @@ def test_context_stays_within_its_budgets_for_any_stored_data(world, hits, terms
 
 
 # ── why ──────────────────────────────────────────────────────────────────────
+
+
+def test_replay_uses_the_audience_of_the_original_group(world):
+    world.ask({"id": "i1", "text": "花生呢？", "session": GROUP})
+    shared = Passage(path="memory/a.md", start=4, end=4, text="大家都知道花生过敏", tier="dated", shared=True)
+    found = SearchResult(how="bm25", hits=(Hit(shared, 4.0), *FOUND.hits), terms=("花生",))
+    world.save_receipt(world.inject(None, found))
+    assert world.replay(world.why(), lambda *_: found).difference == ()
+
+
+def test_read_input_takes_a_history_that_is_written_meanwhile(world):
+    world.write(b"[")
+    world.files.pause = lambda _: world.write(talk("2026-01-31T09:00", 2))
+    assert len(world.read_input("备份在哪？").before) == 2

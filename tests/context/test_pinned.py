@@ -61,6 +61,11 @@ def test_pinned_lines_stand_before_what_is_found_each_once(opened):
     assert not turn.left_out
 
 
+def test_a_group_is_given_no_pinned_lines(opened):
+    _, memory = opened(f"{MEMORY}- 周六爬山 #pin #shared\n", toml='[recall]\nin_groups = "all"\n')
+    assert memory.inject("澳大利亚袋鼠吃什么？", chat="group", session="g").memory == ""
+
+
 def test_no_memory_file_no_pinned_lines(opened):
     world, memory = opened("")
     assert memory.inject("澳大利亚袋鼠吃什么？").memory == ""

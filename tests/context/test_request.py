@@ -6,8 +6,10 @@ from datetime import timedelta
 
 import pytest
 
-from recalld.supervisor.context.request import for_project, resolve_input
-from tests.archive.states import NOON, parsed_message
+from recalld.supervisor.context.request import Contained, admit, for_project, resolve_input
+from recalld.supervisor.protocol.inbox import Chat
+from recalld.supervisor.recall.audience import ALONE, Audience
+from tests.archive.states import NOON, ODD, parsed_message
 from tests.context.passages import hit
 
 GROUP, OTHER = "telegram:group:一家人", "telegram:group:同事"
@@ -50,6 +52,20 @@ def test_resolve_input_ignores_an_answer_in_another_chat():
     assert resolve_input(None, [waiting], (waiting, answer)).question == "花生呢？"
 
 
+def test_resolve_input_keeps_only_the_chat_of_the_newest_input():
+    history = (said("m1", "我的密码"), said("g1", "周末吃什么", session=GROUP), said("o1", "开会", session=OTHER), ODD)
+    inbox = [said("i1", "密码是多少？"), said("i2", "花生呢？", session=GROUP)]
+    found = resolve_input(None, inbox, history)
+    assert (found.question, found.chat) == ("花生呢？", Chat("group", GROUP))
+    assert [m.id for m in found.before] == ["g1"]
+    assert [m.id for m in resolve_input(None, inbox[:1], history).before] == ["m1"]
+    assert [m.id for m in resolve_input("花生呢？", [], history).before] == ["m1"]
+
+
+def test_resolve_input_gives_a_group_without_session_no_history():
+    assert resolve_input(None, [said("i1", "花生呢？", chat="group")], (said("g", "别的群", chat="group"),)).before == ()
+
+
 # ── what may be said there ───────────────────────────────────────────────────
 
 FOUND = [
@@ -60,6 +76,32 @@ FOUND = [
     hit(5, "没有名字的群", start=8, chat="group"),
     hit(4, "只对我说的", start=9, chat="direct", session=GROUP),
 ]
+
+
+@pytest.mark.parametrize(
+    ("chat", "in_groups", "shown"),
+    [
+        (Chat(), "own", [9, 8, 7, 6, 5, 4]),
+        (Chat(), "none", [9, 8, 7, 6, 5, 4]),
+        (Chat("group", GROUP), "own", [8, 6]),
+        (Chat("channel", GROUP), "own", [8, 6]),
+        (Chat("group", ""), "own", [6]),
+        (Chat("group", GROUP), "all", [9, 8, 7, 6, 5, 4]),
+        (Chat("group", GROUP), "none", []),
+    ],
+)
+def test_audience_limits_hits_in_a_group_by_the_in_groups_setting(chat, in_groups, shown):
+    kept, left = admit(FOUND, Audience(chat=chat, in_groups=in_groups), Contained(now=NOON))
+    assert [one.score for one in kept] == shown
+    assert {why for _, why in left} <= {"group"}
+    assert len(kept) + len(left) == len(FOUND)
+
+
+def test_audience_drops_hits_already_in_the_turn():
+    hits = [hit(9, "花生过敏", message="m1"), hit(8, "花生呢？", start=5), hit(7, "虾也过敏", start=6, message="m2")]
+    kept, left = admit(hits, ALONE, Contained(messages=frozenset({"m1"}), questions=frozenset({"花生呢？"}), now=NOON))
+    assert [one.score for one in kept] == [7]
+    assert [why for _, why in left] == ["in the history", "the question"]
 
 
 # ── sessions are apart ───────────────────────────────────────────────────────

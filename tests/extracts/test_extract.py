@@ -185,6 +185,23 @@ def test_extract_keeps_of_code_and_tracebacks_the_last_error_alone():
 NOTED, SAID_TOO = ("note", "- 护照在书房第二个抽屉里\n"), ("user", "锅炉师傅 12 月 3 日上午 10 点来。")
 
 
+def test_extract_uses_previous_text_and_notes_without_their_markup():
+    text = extract(
+        [
+            Block("", "note", "# 家\n+ 猫粮放在二楼柜子，编号 4471\n", datetime(2026, 6, 20, 4, tzinfo=UTC), {}),
+            *talk(("user", "复查挂号费 50 元")),
+        ],
+        period="2026-06-20",
+        zone=SHANGHAI,
+        previous="> 摘录：没有用模型。\n\n## NAS · 备份\n\n- 08:15 NAS 的备份改成 rsync，每天 04:15\n",
+        kind="day",
+    )
+    assert "- 08:15 NAS 的备份改成 rsync，每天 04:15" in text
+    assert "- 猫粮放在二楼柜子，编号 4471" in text
+    assert text.count("摘录") == 1
+    assert "从 1 条消息里挑出 1 条的原话，还有笔记里的" in text
+
+
 FORGERY = f"""---
 recalld: 1
 kind: day

@@ -137,6 +137,18 @@ def test_note_and_receipt_put_back_are_not_shown(world: World) -> None:
     assert not {NOTE, receipt} & everything(world).keys()
 
 
+def test_round_keeps_no_forgotten_word_as_previous(world: World) -> None:
+    before = everything(world)
+    forget(world, "match", "山茶花")
+    forget(world, "match", "kestrel")
+    world.settle()
+    put_back(world, before, "memory/summary/", ".recalld/previous/")
+    world.write([*world.history(), message("m-late-000001", "2026-01-10T11:00", "晚到的一句：窗台要浇水。")])
+    world.settle()
+    assert stands_in(world) == []
+    assert "窗台" in world.summary("2026-01-10")
+
+
 def test_previous_keeps_no_version_that_was_forgotten(world: World) -> None:
     before = everything(world)["memory/summary/2026-01-10.md"]
     forget(world, "match", "山茶花")

@@ -96,6 +96,35 @@ def test_background_reports_an_inbox_that_can_not_be_read_once(world):
     assert [len(world.events.of(event)) for event in ("degraded", "recovered")] == [1, 0]
 
 
+@pytest.mark.parametrize("harm", ["deleted", "written over", "made by another"])
+def test_background_look_wakes_the_index_thread_once_per_replaced_index(filled, monkeypatch, harm):
+    background = background_of(filled)
+    woken = []
+    monkeypatch.setattr(background._threads, "wake", lambda job: woken.append(job.name))
+    index = filled.paths.state / "index"
+    filled.another(filled.events).refresh()
+    background.check_index()
+    assert woken == ["index"]
+    background._updater.step()
+    for _ in range(3):
+        background.check_index()
+    assert woken == ["index"]
+    match harm:
+        case "deleted":
+            shutil.rmtree(index)
+        case "written over":
+            (index / "meta.json").write_text("{", encoding="utf-8")
+        case "made by another":
+            filled.another(filled.events).refresh(rebuild=True)
+    for _ in range(3):
+        background.check_index()
+    assert woken == ["index", "index"]
+    background._updater.step()
+    background.check_index()
+    assert (index / "meta.json").stat().st_size > 100
+    assert len(filled.events.of("index_damaged")) == (0 if harm == "made by another" else 1)
+
+
 def test_recall_reports_a_damaged_index_and_still_answers(filled):
     filled.refresh()
     assert found(filled, "疫苗")

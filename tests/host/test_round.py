@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from recalld.supervisor.storage.errors import BadConfig
-from tests.world import FaultyDisk, message, message_on, talk
+from tests.world import FaultyDisk, message, message_on, talk, unreachable
 
 # ── counts and rest ──────────────────────────────────────────────────────────
 
@@ -194,6 +194,13 @@ def test_round_archives_or_reports_a_message_of_any_nesting_depth(world, depth):
 
 
 # ── until settled ────────────────────────────────────────────────────────────
+
+
+def test_until_settled_does_not_wait_for_groups_in_retry(world):
+    world.model.script = unreachable
+    world.write([message_on("2025-11-10"), message_on("2026-01-10")])
+    world.until_settled()
+    assert world.flags() == [False, False]
 
 
 @pytest.mark.parametrize("make", ["folder", "link"])

@@ -106,6 +106,15 @@ def test_cookie_opens_the_pages_and_their_stream_of_changes(service: Service):
         assert {client.get(path).status_code for _, path in PAGES} == {200}
 
 
+def test_scripts_of_the_page_open_the_api_by_what_no_other_port_gets(service: Service):
+    with visitor(service, keeps=True) as (client, header), visitor(service, keeps=True) as (other, _):
+        assert client.get(LONG_TERM, headers=header).status_code == 200
+        assert client.put(LONG_TERM, json={"content": "x"}, headers=header).status_code == 200
+        assert other.get(LONG_TERM, headers=header).status_code == 401  # it is that of one cookie
+        client.cookies.clear()
+        assert client.get(LONG_TERM, headers=header).status_code == 401
+
+
 def test_cookie_of_a_browser_with_scripts_sends_no_form(service: Service):
     with visitor(service, keeps=True) as (client, header):
         page_ = client.get("/long-term?edit=1").text

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import random
+import zlib
 
 import pytest
 from hypothesis import given, settings
@@ -11,6 +13,7 @@ from hypothesis import strategies as st
 import recalld.supervisor.index.scan
 import recalld.supervisor.recall.search
 from recalld.supervisor.index.commit import Changes
+from recalld.supervisor.index.manifest import Group, Manifest, parse_manifest, render_manifest
 from recalld.supervisor.storage.control import UNLIMITED, Control
 from tests.world import World, at
 
@@ -109,6 +112,13 @@ def test_update_without_time_leaves_a_large_file_to_who_has_it(noted, monkeypatc
     assert noted.ws.index.commit_on_disk() == commits
     assert noted.ws.searcher.refresh_whole().new
     assert set(noted.found_paths("尤克里里")) == {"memory/book.md"}
+
+
+def test_manifest_of_earlier_versions_is_read_without_unfinished_groups():
+    groups = {"day 2026-01-29": [["a"], 3, [1, 2, 3]], "day 2026-01-30": [["b"], 3, [1, 2, 3], False]}
+    data = zlib.compress(json.dumps({"version": "1", "files": {}, "groups": groups, "left": 1, "total": 3}).encode())
+    assert parse_manifest(data) == Manifest("1", {}, {"day 2026-01-29": Group(("a",), 3, (1, 2, 3))}, 1)
+    assert parse_manifest(render_manifest(parse_manifest(data))) == parse_manifest(data)
 
 
 @settings(max_examples=6, deadline=None)

@@ -15,7 +15,7 @@ from recalld.supervisor.interfaces.cli.call import Call
 from recalld.supervisor.interfaces.cli.main import run_command
 from recalld.supervisor.interfaces.mcp import MemoryServer
 from recalld.supervisor.interfaces.tools.memory_tools import MemoryTools
-from recalld.supervisor.storage.errors import NotFound, StaleLine, SupervisorError
+from recalld.supervisor.storage.errors import BadRequest, NotFound, StaleLine, SupervisorError
 from tests.archive.test_attachments import FILE, photo
 from tests.world import World, at, message
 
@@ -242,6 +242,15 @@ def test_read_and_stats_give_each_audience_its_own_lines(tmp_path, situation):
     }
 
 
+def test_read_numbers_the_lines_that_a_group_may_see_among_themselves(tmp_path):
+    world, memory = opened(tmp_path, is_filed=False)
+    world.put("memory.md", ENTRIES)
+    found = memory.read(recent=9, session=FAMILY)
+    assert (str(found), found.total) == ("[1] 2026-01-21|web-chat|花生在信箱里 #shared", 1)
+    assert [one.digest for one in found.lines] == [one.digest for one in memory.read(3).lines]
+    assert memory.stats(session=FAMILY) == {"total": 1, "sources": {"web-chat": 1}, "date_range": "2026-01-21 ~ 2026-01-21"}
+
+
 def test_delete_takes_no_line_that_a_group_may_not_see_and_quotes_none(tmp_path):
     world, memory = opened(tmp_path, is_filed=False)
     path = world.put("memory.md", ENTRIES)
@@ -258,6 +267,17 @@ def test_delete_takes_no_line_that_a_group_may_not_see_and_quotes_none(tmp_path)
     assert path.read_text(encoding="utf-8") == ENTRIES.replace("2026-01-21|web-chat|花生在信箱里 #shared\n", "")
 
 
+def test_group_is_given_neither_a_score_nor_a_part_of_it(tmp_path):
+    _, memory = opened(tmp_path, is_filed=False)
+    group = {"session": FAMILY, "chat": "group"}
+    hits = memory.find("花生在信箱里", **group).hits
+    assert hits
+    assert [(hit.score, hit.parts.total) for hit in hits] == [(None, 0.0)] * len(hits)
+    candidates = memory.inject("花生在信箱里", **group).receipt.candidates
+    assert candidates
+    assert [(one.score, dict(one.parts)) for one in candidates] == [(0.0, {})] * len(candidates)
+
+
 def test_summary_is_never_told_in_a_group_whatever_it_says(tmp_path):
     world, memory = opened(tmp_path, is_filed=False)
     world.put("memory/summary/2026-01-05.md", "## 花生 #shared\n\n- 花生在 Zanzibar 买的 #shared\n")
@@ -268,6 +288,32 @@ def test_summary_is_never_told_in_a_group_whatever_it_says(tmp_path):
 
 
 # ── exact lines ──────────────────────────────────────────────────────────────
+
+
+def test_get_numbers_the_lines_that_a_group_may_see_among_themselves(workspaces):
+    _, memory = workspaces("own")
+    whole = memory.get("memory.md", session=FAMILY)
+    assert (whole.text, whole.start, whole.end, whole.total) == ("- 花生在信箱里 #shared", 1, 1, 1)
+    (hit,) = (hit for hit in memory.search("信箱", session=FAMILY) if hit.unit.path == "memory.md")
+    assert hit.unit.citation == "memory.md#L1"
+    assert memory.get(hit.unit.citation, session=FAMILY).text == memory.get("memory.md#L4").text
+
+
+def test_get_names_no_dated_file_to_a_group(workspaces):
+    world, memory = workspaces("own")
+    (dated,) = (path for path in files_of(world) if "2026-01-29" in path)
+    for path in (dated, f"memory/{dated.rpartition('/')[2]}"):
+        with pytest.raises(NotFound):
+            memory.get(path, session=FAMILY)  # its name has words of the whole day
+
+
+def test_search_names_a_message_by_its_id_in_a_group(workspaces):
+    _, memory = workspaces("own")
+    (hit,) = (hit for hit in memory.search("花生", session=FAMILY) if "厨房" in hit.unit.text)
+    assert hit.unit.citation == "history.json#m-3"
+    assert memory.get(hit.unit.citation, session=FAMILY).text == hit.unit.text
+    with pytest.raises(NotFound):
+        memory.get(hit.unit.citation, session=WORK)
 
 
 @pytest.mark.parametrize("is_filed", [False, True])
@@ -281,3 +327,19 @@ def test_get_says_of_a_picture_only_where_a_message_of_the_talk_has_it(tmp_path,
     assert memory.get(FILE, session=FAMILY) == memory.get(FILE)
     with pytest.raises(NotFound):
         memory.get(FILE, session=WORK)
+
+
+def test_search_refuses_a_chat_of_no_kind(workspaces):
+    _, memory = workspaces("own")
+    for ask in (lambda: memory.search("花生", chat="supergroup"), lambda: memory.get("memory.md", chat="群")):
+        with pytest.raises(BadRequest, match=r"^chat: "):
+            ask()
+
+
+def test_write_in_a_group_knows_the_lines_that_it_may_see_alone(tmp_path):
+    _, memory = opened(tmp_path)
+    group = {"session": FAMILY}
+    hidden, there = memory.write("- 花生在保险柜里", **group), memory.write("- 花生在信箱里 #shared", **group)
+    assert (hidden.is_new, hidden.is_shown, hidden.line, hidden.total) == (True, False, 0, 1)
+    assert (there.is_new, there.is_shown, there.line, there.total) == (False, True, 1, 1)
+    assert memory.write("- 花生在保险柜里") == replace(hidden, is_new=False, is_shown=True, line=6, total=5)

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.llm.injected import INJECTED
 from tests.llm.server import ACTS, TEXT, Act
 from tests.llm.shop import KEY, ServedWorld, long_day
 from tests.llm.test_writing import SMALL, TALK
@@ -161,3 +162,28 @@ def test_worker_exits_78_and_keeps_its_task_queued_if_a_prompt_breaks(shop, serv
     assert worker.returncode == 78
     assert "prompts/daily-summary.zh.md: it lacks {messages}" in err
     assert shop.queued() == ["day-2026-01-15"]
+
+
+@pytest.mark.parametrize("number", range(len(INJECTED)))
+def test_worker_writes_only_its_result_for_material_with_instructions(shop, server, number):
+    order = INJECTED[number]
+    server.play(Act(text=order))
+    task = shop.submit_task("day-2026-01-15", shop.day("2026-01-15", (TALK[0], order, TALK[1])))
+    before = shop.tree(internal=True)
+
+    result = shop.do()
+
+    after = shop.tree(internal=True)
+    changed = {name for name in before | after if before.get(name) != after.get(name)}
+    assert changed == {f"worker/queue/{task.id}.json", f"worker/results/{task.id}.json", ".recalld/calls.jsonl"}
+    assert (result.id, result.group, result.sources, result.extract) == (task.id, task.group, task.sources, False)
+    (body,) = server.seen.bodies
+    assert not [name for name in body if "tool" in name or "function" in name]
+    assert [message["role"] for message in body["messages"]] == ["system", "user", "assistant", "user"]
+    lines = body["messages"][-1]["content"].split("\n")
+    fences = [n for n, line in enumerate(lines) if line.startswith("```") and set(line) == {"`"}]
+    inside = lines[fences[0] + 1 : fences[-1]]
+    assert [line for line in inside if not line.startswith("    ")] == [
+        line for line in inside if line.startswith(("09:00 user: ", "09:01 assistant: ", "09:02 user: "))
+    ]
+    assert len([line for line in inside if not line.startswith("    ")]) == 3

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ssl
 import traceback
 from dataclasses import replace
 
@@ -11,7 +12,7 @@ from recalld.supervisor.protocol.config import load
 from recalld.supervisor.storage.errors import BadConfig
 from recalld.worker.providers import Cancelled, ProviderError, choose
 from recalld.worker.providers.extractive import Extractive
-from recalld.worker.providers.openai import OpenAi
+from recalld.worker.providers.openai import MOST_BYTES, OpenAi
 from recalld.worker.providers.server_pages import Capacity
 from tests.llm.server import ACTS, TEXT, Act, Server
 from tests.process.command import until
@@ -119,6 +120,14 @@ def test_openai_ends_a_stream_that_is_silent_for_silence_s(server):
 
 
 @pytest.mark.parametrize("act", ["silent", "drip", "hang"])
+def test_openai_ends_every_completion_after_timeout_s(server, act):
+    server.play(act)
+
+    assert refused(provider(server, timeout_s=2.0, silence_s=600)).reason == "timeout"
+    until(lambda: server.seen.gone == 1)
+
+
+@pytest.mark.parametrize("act", ["silent", "drip", "hang"])
 def test_openai_closes_the_connection_when_cancelled(server, act):
     server.play(act)
 
@@ -133,6 +142,21 @@ def test_openai_sends_nothing_when_cancelled_beforehand(server):
         ask(provider(server), cancelled=lambda: True)
 
     assert server.seen.calls == 0
+
+
+def test_openai_omits_unsupported_parameters_and_remembers_them(server):
+    server.play("old")
+    found = provider(server)
+
+    assert ask(found).text == TEXT
+    assert ask(found).usage.calls == 1
+
+    assert [sorted({"stream_options", "temperature", "max_tokens"} & body.keys()) for body in server.seen.bodies] == [
+        ["max_tokens", "stream_options", "temperature"],
+        ["max_tokens", "temperature"],
+        ["max_tokens"],
+        ["max_tokens"],
+    ]
 
 
 def test_openai_renames_max_tokens_when_the_server_asks_for_it(server):
@@ -158,7 +182,35 @@ def test_openai_puts_the_key_in_no_error(server, act):
         assert not [text for text in told if KEY in text]
 
 
+@pytest.mark.parametrize("status", [301, 302, 303, 307, 308])
+def test_openai_follows_no_redirect_to_another_host(server, status):
+    with Server() as other:
+        server.play(Act(status=status, headers=(("Location", f"{other.url}/chat/completions"),)))
+        error = refused(provider(server))
+        assert other.seen.calls == 0
+    assert (error.reason, server.seen.calls) == ("provider", 1)
+    assert f"({status})" in error.why
+
+
+@pytest.mark.parametrize("status", [400, 401, 402, 403, 404, 408, 413, 422, 429, 500, 503, 529])
+def test_openai_quotes_no_text_of_the_server_in_an_error(server, status):
+    server.play(Act(status=status, message="overloaded while it read 花生 nginx, key sk-test-4f9a…"))
+    error = refused(provider(server))
+    assert f"({status})" in error.why
+    for quoted in ("花生", "nginx", "sk-test", "overloaded"):
+        assert quoted not in error.why
+
+
 # ── answers without end ──────────────────────────────────────────────────────
+
+
+@pytest.mark.parametrize("act", ["endless line", "endless lines", "endless error"])
+def test_openai_ends_an_answer_that_has_no_end(server, act):
+    server.play(act)
+    error = refused(provider(server, timeout_s=50))
+    assert (error.reason, error.why.partition(":")[0]) == ("provider", "the server's answer has no end")
+    until(lambda: server.seen.gone == 1)
+    assert server.seen.flooded < 4 * MOST_BYTES  # what lies in the buffers of the sockets included
 
 
 def test_openai_cuts_off_a_model_that_thinks_without_end(server):
@@ -182,7 +234,30 @@ def test_openai_unpacks_no_compressed_answer(server):
     assert server.seen.headers[0]["accept-encoding"] == "identity"
 
 
+def test_openai_builds_one_tls_context_for_all_calls(server, monkeypatch):
+    made = []
+    init = ssl.SSLContext.__new__
+    monkeypatch.setattr(ssl.SSLContext, "__new__", lambda *given, **more: made.append(1) or init(*given, **more))
+    found = provider(server)
+    for _ in range(3):
+        ask(found)
+    assert len(made) <= 1
+
+
 # ── what is sent ─────────────────────────────────────────────────────────────
+
+
+def test_openai_sends_a_lone_surrogate_as_a_question_mark(server):
+    ask(provider(server), prompt="坏掉的表情 \ud83d 在这里")
+
+    assert server.seen.prompts == ["坏掉的表情 ? 在这里"]
+
+
+def test_openai_ignores_base_url_and_proxy_variables(server, monkeypatch):
+    for name in ("OPENAI_BASE_URL", "HTTP_PROXY", "http_proxy", "ALL_PROXY"):
+        monkeypatch.setenv(name, "http://127.0.0.1:9/elsewhere")
+
+    assert ask(provider(server)).text == TEXT
 
 
 def test_openai_says_what_a_server_of_this_machine_can_do(server):

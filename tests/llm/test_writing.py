@@ -180,6 +180,16 @@ def test_worker_refuses_an_extract_as_material_for_a_model(shop):
     assert (result.status, result.reason, shop.server.seen.calls) == ("failed", "lost", 0)
 
 
+def test_worker_refuses_a_source_that_has_changed(shop):
+    source = shop.day("2026-01-15", TALK)
+    shop.submit_task("day-2026-01-15", source)
+    path = shop.paths.dated(source.name)
+    path.write_bytes(path.read_bytes().replace(b"8443", b"9443"))
+
+    assert shop.do().reason == "lost"
+    assert shop.server.seen.calls == 0
+
+
 # ── splitting ────────────────────────────────────────────────────────────────
 
 

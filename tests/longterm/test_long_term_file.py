@@ -19,6 +19,7 @@ from recalld.supervisor.storage.errors import (
     BadFile,
     BadRequest,
     NoPermission,
+    StaleLine,
     StorageError,
     Unchangeable,
 )
@@ -177,6 +178,25 @@ def test_delete_takes_the_named_lines_and_no_other_byte(world, path, before, gon
     deleted = world.ws.long_term.delete([named[n] for n in gone])
     assert path.read_bytes() == after.encode()
     assert (deleted.count, deleted.total) == (len(gone), len(named) - len(gone))
+
+
+def test_delete_refuses_a_line_that_is_another_by_now(world, path):
+    world.put("memory.md", "一\n二\n三\n")
+    first, second, third = refs(world)
+    world.put("memory.md", "零\n一\n二\n三\n")
+    moved = [line.ref for line in world.ws.long_term.read().lines][1]
+    with pytest.raises(StaleLine) as refused:
+        world.ws.long_term.delete([refs(world)[0], second])
+    assert (
+        str(refused.value) == f"{second} is not the name of the line that is there now: it is {moved}, 一; nothing was changed."
+    )
+    assert refused.value.exit_code == 64
+    assert path.read_text(encoding="utf-8") == "零\n一\n二\n三\n"
+    with pytest.raises(StaleLine, match="there is none; nothing was changed"):
+        world.ws.long_term.delete([f"99{third[1:]}"])
+    with pytest.raises(StaleLine, match=f"^2 is not the name of the line that is there now: it is {moved}, 一; nothing"):
+        world.ws.long_term.delete(["2"])
+    assert first != moved
 
 
 @pytest.mark.parametrize("named", [["3-1"], ["0@1f3a9c0d"], ["-1@1f3a9c0d"], ["42@1f3a9c"], [""], [], ["a@1f3a9c0d"]])

@@ -216,6 +216,22 @@ def test_abandoned_names_the_results_that_nobody_waits_for_any_more(task_queue):
     assert [path.name for path in task_queue.abandoned()] == [f"{asked().id}.json"]
 
 
+@pytest.mark.usefixtures("waiting")
+def test_withdraw_leaves_no_task_that_a_worker_claims_meanwhile(task_queue, tmp_path):
+    class ClaimingDisk(RealDisk):
+        """A disk on which a worker claims what there is after each file that is deleted."""
+
+        def unlink(self, path: Path) -> None:
+            try:
+                super().unlink(path)
+            finally:
+                task_queue.claim()
+
+    task_queue.submit(asked())
+    TaskQueue(Files(ClaimingDisk()), WorkspacePaths(tmp_path)).withdraw(asked())
+    assert not task_queue.is_active(asked())
+
+
 # ── failures ─────────────────────────────────────────────────────────────────
 
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from recalld.supervisor.protocol.summary_file import Source, Summary, parse_summary, render_summary
+from recalld.supervisor.protocol.summary_file import MARKER, Source, Summary, parse_summary, render_summary
 from recalld.supervisor.storage.errors import NewerFormat
 
 HERE = Path("memory/summary/2026-01-15.md")
@@ -67,6 +67,15 @@ def test_parse_summary_uses_the_newer_digest_of_a_changed_source():
     edited = render_summary(SUMMARY).replace("30 秒".encode(), "45 秒".encode())
     changed = replace(ONE, digest="ffffffffffffffff")
     assert parse(render_summary(replace(SUMMARY, sources=(changed,), kept=parse(edited).kept))).sources == (changed,)
+
+
+def test_render_summary_replaces_generated_text_below_an_edit():
+    edited = render_summary(SUMMARY).replace("30 秒".encode(), "45 秒".encode())
+    first = render_summary(replace(SUMMARY, text="## 甲", kept=parse(edited).kept))
+    second = render_summary(replace(SUMMARY, text="## 乙", kept=parse(first).kept))
+    assert second.startswith(edited)
+    assert second.count(MARKER.encode()) == 1
+    assert "甲".encode() not in second
 
 
 def test_parse_summary_refuses_a_newer_format():

@@ -22,6 +22,7 @@ from recalld.supervisor.protocol.task import (
     parse_task,
     render_result,
     render_task,
+    task_id,
 )
 from tests.protocol.values import JSON, TEXT
 
@@ -133,6 +134,20 @@ def test_asked_id_depends_on_session_kind_material_and_attempt(other):
 
 
 # ── the id ───────────────────────────────────────────────────────────────────
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        task_id("day-2026-01-16", (ONE,), 0),
+        task_id("day-2026-01-15", (TWO,), 0),
+        task_id("day-2026-01-15", (replace(ONE, digest="0" * 16),), 0),
+        task_id("day-2026-01-15", (ONE,), 1),
+        task_id("day-2026-01-15", (ONE,), 0, "of the text that stands"),
+    ],
+)
+def test_task_id_depends_on_group_sources_attempt_and_previous_digest(other):
+    assert other != task_id("day-2026-01-15", (ONE,), 0)
 
 
 # ── what is no task and no result ────────────────────────────────────────────

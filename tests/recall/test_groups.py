@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from recalld.supervisor.host.round import run_round
 from recalld.supervisor.interfaces.api import Memory
 from recalld.supervisor.operations.operation import Caller
 from tests.world import World, message
@@ -39,6 +40,15 @@ def test_session_is_a_groups_by_one_message_that_waits(private: World, chat: str
     assert "书房" not in shown(private)
 
 
+def test_session_is_a_groups_by_a_message_in_a_dated_file(private: World) -> None:
+    private.add(SAID)
+    private.settle()
+    for path in private.paths.sessions.glob("session-*"):  # as 0.26.0 leaves it
+        path.unlink()
+    private.reopen("")
+    assert kind(private) == "group"
+
+
 def test_session_stays_a_groups_when_its_message_is_forgotten(private: World) -> None:
     private.add(SAID)
     Memory(private.ws, clock=private.clock).forget("match", "周五开会", yes=True)
@@ -46,6 +56,15 @@ def test_session_stays_a_groups_when_its_message_is_forgotten(private: World) ->
     assert private.ws.groups._said(private.clock()) == {}
     assert kind(private) == "group"
     assert "书房" not in shown(private)
+
+
+def test_session_stays_a_groups_when_its_day_was_pruned(private: World) -> None:
+    private.add(SAID)
+    run_round(private.ws, private.clock(), "all")
+    for path in private.paths.memory.glob("2026-*.md"):
+        path.unlink()
+    private.reopen("")
+    assert kind(private) == "group"
 
 
 def test_session_whose_file_can_not_be_read_is_a_groups(private: World) -> None:
@@ -61,6 +80,14 @@ def test_session_of_privacy_direct_is_direct_all_the_same(private: World) -> Non
     private.reopen(f'[privacy]\ndirect = ["{SESSION}", "家人群"]\n')
     assert (kind(private), kind(private, "家人群")) == ("direct", "direct")
     assert kind(private, chat="group") == "group"
+
+
+def test_inbox_is_answered_as_a_group_reads_it(private: World) -> None:
+    private.add(SAID)
+    private.ask({"id": "q1", "role": "user", "text": "备份硬盘在哪里？", "session": SESSION})
+    turn = Memory(private.ws, clock=private.clock).inject()
+    assert turn.receipt.chat == "group"
+    assert "书房" not in turn.memory
 
 
 @pytest.mark.parametrize("in_groups", ["own", "all"])

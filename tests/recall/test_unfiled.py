@@ -190,6 +190,16 @@ def test_silent_message_parts_its_neighbours_before_filing_too(world):
         assert [hit.unit.text for hit in memory.search("栅栏坏了吗？")] == ["栅栏坏了。"]
 
 
+def test_unfiled_groups_of_a_talk_stay_when_a_message_is_added(world):
+    world.append(*exchanges(40))
+    before = world.ws.unfiled.passages(NOW).overlay.groups.values()
+    world.append({"role": "user", "text": FACT, "createdAt": (NOW + timedelta(minutes=80)).isoformat()})
+    after = world.ws.unfiled.passages(NOW).overlay.groups.values()
+    assert len(after) == 6
+    assert sum(any(one is other for other in before) for one in after) == 4
+    assert world.ws.unfiled.passages(NOW).overlay is world.ws.unfiled.passages(NOW).overlay
+
+
 class Cranked:
     """A clock that moves by one second whenever it is asked."""
 

@@ -9,12 +9,13 @@ import stat
 import subprocess
 import sys
 import threading
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
 from recalld.supervisor.storage import disk as module
-from recalld.supervisor.storage.disk import RealDisk, read_outside
+from recalld.supervisor.storage.disk import RealDisk, mapped_copy, read_outside
 from recalld.supervisor.storage.errors import Busy
 from recalld.supervisor.storage.os_errors import why_refused
 from tests.kinds import NO_FILES
@@ -22,7 +23,6 @@ from tests.patience import PATIENCE_S
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from pathlib import Path
 
 DISK = RealDisk()
 
@@ -99,6 +99,18 @@ def test_disk_calls_never_follow_a_symlink(tmp_path):
     assert secret.read_text() == "花生"
 
 
+@pytest.mark.parametrize("make_other", [os.mkfifo, os.mkdir])
+def test_disk_refuses_a_pipe_or_folder_and_leaks_no_descriptor(tmp_path, make_other):
+    make_other(tmp_path / "别的")
+    before = len(os.listdir("/proc/self/fd"))
+    for _ in range(3):
+        with pytest.raises(OSError, match="别的"):
+            DISK.read(tmp_path / "别的")
+        with pytest.raises(OSError, match="别的"):
+            DISK.open_append(tmp_path / "别的", 0o600)
+    assert len(os.listdir("/proc/self/fd")) == before
+
+
 def test_disk_create_makes_a_private_file_and_refuses_an_existing_one(tmp_path):
     handle = DISK.create(tmp_path / "新", 0o600)
     DISK.write(handle, "花生".encode() * 100_000)
@@ -159,6 +171,15 @@ def test_disk_mkdir_makes_a_private_folder(tmp_path):
     with pytest.raises(FileExistsError):
         DISK.mkdir(tmp_path / "夹")
     DISK.sync_folder(tmp_path / "夹")
+
+
+def test_disk_touch_updates_the_time_and_creates_no_file(tmp_path):
+    path = make(tmp_path / "一")
+    os.utime(path, (1, 1))
+    DISK.touch(path)
+    assert path.stat().st_mtime > 10**9
+    with pytest.raises(FileNotFoundError):
+        DISK.touch(tmp_path / "无")
 
 
 def test_disk_lock_is_exclusive_and_keeps_its_file(tmp_path):
@@ -230,7 +251,47 @@ def test_disk_locks_of_each_kind_exclude_and_wait_for_each_other(tmp_path, holde
     assert (first.returncode, refused.returncode, patient.returncode) == (0, 75, 0)
 
 
+def test_disk_lock_takes_the_file_that_has_the_name(tmp_path, monkeypatch):
+    side = tmp_path / "history.json.lock"
+    opened = module.open_regular
+
+    def then_deleted(path: Path, flags: int) -> int:
+        handle = opened(path, flags)
+        monkeypatch.setattr(module, "open_regular", opened)
+        path.unlink()  # by a program that deletes its lock file when it lets go
+        return handle
+
+    monkeypatch.setattr(module, "open_regular", then_deleted)
+    with DISK.lock(side, 1):
+        assert DISK.is_locked(side)
+
+
 def test_disk_lock_makes_a_private_file(tmp_path):
     side = tmp_path / "history.json.lock"
     with DISK.lock(side, 0):
         assert stat.S_IMODE(side.stat().st_mode) == 0o600
+
+
+@pytest.mark.parametrize("make_place", [os.mkdir, os.mkfifo, lambda path: os.symlink("/etc/hostname", path)])
+def test_disk_lock_refuses_what_is_no_file(tmp_path, make_place):
+    side = tmp_path / "history.json.lock"
+    make_place(side)
+    with pytest.raises(OSError, match=r"history\.json\.lock"), DISK.lock(side, 0):
+        pass
+
+
+def test_disk_lock_is_let_go_though_a_forked_process_has_its_handle(tmp_path):
+    side = tmp_path / "history.json.lock"
+    with DISK.lock(side, 0):
+        handles = Path("/proc/self/fd")
+        held = next(handle for handle in handles.iterdir() if handle.exists() and handle.samefile(side))
+        forked = os.dup(int(held.name))  # which is what a fork does
+    assert not DISK.is_locked(side)
+    os.close(forked)
+
+
+def test_mapped_copy_has_the_bytes_and_takes_no_others():
+    copy = mapped_copy(memoryview("花生".encode()))
+    assert copy[:] == "花生".encode()
+    with pytest.raises(TypeError):
+        copy[0] = 0

@@ -165,6 +165,34 @@ def test_replace_refuses_when_another_program_changed_the_file(path, deed):
     assert not [name for name in names(path.parent) if name != "history.json"]
 
 
+def test_replace_refuses_a_change_made_after_its_temporary_file_is_ready(path):
+    theirs = "[别人的]".encode()
+    disk = Meddled("rename", lambda: None)
+    disk.before, disk.deed = "sync", lambda: path.write_bytes(theirs)
+    with pytest.raises(Conflict):
+        files(disk).replace(path, NEW, look(path))
+    assert path.read_bytes() == theirs
+
+
+@pytest.mark.parametrize("call", ["sync_file", "read"])
+def test_replace_refuses_a_file_renamed_into_place_during_sync_or_read(path, call):
+    theirs, seen = "[别人的]".encode(), look(path)
+
+    def rename() -> None:
+        path.with_name("x").write_bytes(theirs)
+        path.with_name("x").rename(path)
+
+    with pytest.raises(Conflict):
+        files(Meddled(call, rename)).replace(path, NEW, seen, keep=path.with_name("history.json.bak"))
+    assert path.read_bytes() == theirs
+
+
+def test_replace_refuses_a_file_that_appeared_meanwhile(path):
+    with pytest.raises(Conflict):
+        files().replace(path, NEW, None)
+    assert path.read_bytes() == OLD
+
+
 @pytest.mark.parametrize("call", ["write", "sync", "own", "rename", "create"])
 @pytest.mark.parametrize("number", [errno.ENOSPC, errno.EIO, errno.EROFS])
 def test_replace_keeps_the_old_file_when_the_disk_fails(path, call, number):
@@ -196,6 +224,51 @@ def test_replace_skips_a_temporary_name_left_by_a_crash(path):
 
 
 # ── making once, adding, moving, removing ────────────────────────────────────
+
+
+def test_create_refuses_an_existing_file_and_writes_a_new_one(path):
+    with pytest.raises(FileExistsError):
+        files().create(path, NEW)
+    assert path.read_bytes() == OLD
+    files().create(path.with_name("新"), NEW)
+    assert path.with_name("新").read_bytes() == NEW
+    assert names(path.parent) == ["history.json", "新"]
+
+
+def test_append_adds_a_line_and_first_ends_a_truncated_one(tmp_path):
+    journal = tmp_path / "seen.jsonl"
+    files().append(journal, "一\n".encode())
+    files().append(journal, "二\n".encode())
+    assert journal.read_text() == "一\n二\n"
+    journal.write_text("一\n半")
+    files().append(journal, "三\n".encode())
+    assert journal.read_text() == "一\n半\n三\n"
+    assert stat.S_IMODE(journal.stat().st_mode) == 0o600
+
+
+def test_move_refuses_to_replace_a_file(path):
+    taken = path.with_name("有")
+    taken.write_bytes(NEW)
+    with pytest.raises(FileExistsError):
+        files().move(path, taken)
+    (path.parent / "originals").mkdir()
+    files().move(path, path.parent / "originals" / "x.md")
+    assert (path.parent / "originals" / "x.md").read_bytes() == OLD
+
+
+def test_remove_ignores_a_missing_file(path):
+    files().remove(path)
+    files().remove(path)
+    assert names(path.parent) == []
+
+
+def test_make_folder_creates_parents_and_leaves_existing_folders_unchanged(tmp_path):
+    folder = tmp_path / "memory" / "originals" / "2026-01"
+    files().make_folder(folder)
+    folder.chmod(0o755)
+    files().make_folder(folder)
+    assert stat.S_IMODE(folder.stat().st_mode) == 0o755
+    assert stat.S_IMODE((tmp_path / "memory").stat().st_mode) == 0o700
 
 
 # ── sweep ─────────────────────────────────────────────────────

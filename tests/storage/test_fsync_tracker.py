@@ -106,6 +106,38 @@ def test_repair_fsyncs_a_persons_copy_before_it_removes_the_original(world: Worl
     assert disk.settled_before(here, ("unlink", moved))
 
 
+def test_intake_fsyncs_an_adopted_note_before_it_journals_its_messages(world: World, disk: Watched) -> None:
+    note = world.paths.memory / "2026-01-10-过敏.md"
+    note.write_text("- 我对花生过敏。\n")
+    world.write([{**message("a", "2026-01-10T09:00"), "archived": True}])
+    world.reopen(disk=disk)
+    world.round()
+    assert disk.settled_before(note, None)
+    assert disk.done.index(("sync", note)) < disk.done.index(("append", world.paths.seen))
+
+
+def test_quarantine_fsyncs_a_copy_that_another_process_made(world: World, disk: Watched) -> None:
+    world.write('[{"id": "a", "text": "断在这'.encode())
+    world.round("all")
+    (copy,) = world.paths.quarantine.iterdir()
+    world.reopen(disk=disk)
+    world.round("all")
+    assert disk.settled_before(copy, None)
+
+
+def test_memory_store_fsyncs_the_previous_copy_before_a_new_summary(world: World, disk: Watched) -> None:
+    world.write([message("a", "2026-01-10T09:00")])
+    world.settle()
+    first = (world.paths.summaries / "2026-01-10.md").read_bytes()
+    world.add(message("b", "2026-01-10T10:00", "再备份一次"))
+    world.settle()
+    (copy,) = world.paths.previous.iterdir()
+    (world.paths.summaries / "2026-01-10.md").write_bytes(first)
+    world.reopen(disk=disk)
+    world.settle()
+    assert disk.settled_before(copy, ("rename", world.paths.summaries / "2026-01-10.md"))
+
+
 def test_append_fsyncs_a_drop_box_file_before_acknowledging_it_again(world: World, disk: Watched) -> None:
     world.write("断了".encode())
     said = {"id": "a", "role": "user", "text": "我对花生过敏", "createdAt": "2026-01-30T09:00:00Z"}
@@ -118,6 +150,22 @@ def test_append_fsyncs_a_drop_box_file_before_acknowledging_it_again(world: Worl
     assert list(world.paths.drop_box.iterdir()) == [waiting]
 
 
+def test_workspace_prepare_fsyncs_the_parents_of_its_folders(world: World, disk: Watched) -> None:
+    world.reopen(disk=disk)
+    roots = (world.paths.memory, world.paths.state, world.paths.worker, world.paths.drop_box.parent)
+    assert all(("sync", folder.parent) in disk.done for folder in (*roots, world.paths.drop_box, world.ws.task_queue.failed))
+
+
+def test_fsync_tracker_syncs_a_read_only_journal_once_per_process(world: World, disk: Watched) -> None:
+    world.write([message("a", "2026-01-30T09:00")])
+    world.round("all")
+    world.paths.seen.chmod(0o400)
+    world.reopen(disk=disk)
+    for _ in range(3):
+        assert not world.round().errors
+    assert disk.done.count(("sync", world.paths.seen)) == 1
+
+
 def test_history_fsyncs_a_foreign_version_before_it_becomes_the_backup(world: World, disk: Watched) -> None:
     world.reopen(disk=disk)
     world.write([message("a", "2026-01-30T09:00", "没有落盘的一句")])
@@ -127,6 +175,51 @@ def test_history_fsyncs_a_foreign_version_before_it_becomes_the_backup(world: Wo
     disk.done.clear()
     world.ws.history.change(lambda history: history[:-1])
     assert ("sync", world.paths.history) not in disk.done  # this one is ours, and was synced before it had its name
+
+
+def test_fsync_tracker_syncs_a_file_again_after_a_rewrite_in_place(world: World, disk: Watched) -> None:
+    path = world.root / "结果.json"
+    world.reopen(disk=disk)
+    for words in ("第一次", "又一次，更长"):
+        path.write_text(words)
+        disk.done.clear()
+        world.ws.files.ensure_durable(path)
+        assert disk.done == [("sync", path), ("sync", world.root)]
+    disk.done.clear()
+    world.ws.files.ensure_durable(path)
+    assert disk.done == []
+
+
+@pytest.mark.parametrize("freed", ["moved", "removed"])
+def test_fsync_tracker_syncs_a_name_again_after_it_was_free(world: World, disk: Watched, freed: str) -> None:
+    folder = world.root / "新的"
+    world.reopen(disk=disk)
+    first, second = folder / "一.json", folder / "二.json"
+    world.ws.files.make_folder(folder)
+    first.write_text("一")
+    world.ws.files.ensure_durable(first)
+    if freed == "moved":
+        world.ws.files.move(first, second)
+    else:
+        second.hardlink_to(first)
+        world.ws.files.remove(first)
+    second.rename(first)  # the same inode, bytes and time; its name is new
+    disk.done.clear()
+    world.ws.files.ensure_durable(first)
+    assert disk.done == [("sync", first), ("sync", folder)]
+
+
+def test_fsync_tracker_skips_our_own_journal_until_another_writes_it(world: World, disk: Watched) -> None:
+    world.write([message("a", "2026-01-30T09:00")])
+    world.reopen(disk=disk)
+    world.round("all")
+    disk.done.clear()
+    world.ws.files.ensure_durable(world.paths.seen)
+    assert disk.done == []
+    with world.paths.seen.open("ab") as file:
+        file.write('{"left": ["别的程序"]}\n'.encode())
+    world.ws.files.ensure_durable(world.paths.seen)
+    assert ("sync", world.paths.seen) in disk.done
 
 
 def test_diary_tells_of_the_acts_of_another_process_once_they_are_durable(tmp_path, disk):

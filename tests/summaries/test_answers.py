@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
 
 import pytest
 
@@ -72,3 +73,18 @@ def test_the_gate_refuses_at_least_ninety_five_of_a_hundred_bad_answers(reasons)
     accepted = [answer for answer in BAD if not reasons[id(answer)]]
 
     assert len(accepted) <= 5, list(map(str, accepted))
+
+
+#: What Qwen2.5-Coder-1.5B said of April: two of its days, word for word.
+TWO_DAYS = """\
+老伴低血糖，头晕出汗，测了 3.6，吃了两块糖缓过来。孙主任电话，说二甲双胍先减到一天一次，早饭后吃。老吴架子拉来了，竹子的，他花了 240。
+
+老伴空腹 6.4，糖化 6.7，孙主任说控制得不错，药继续一天一次，三个月后再来，7 月 30 日。
+
+嘟嘟把番茄苗踩断两棵，还剩十棵。我没骂他。"""
+
+
+def test_the_gate_refuses_a_month_that_tells_of_two_of_its_days():
+    month = next(answer for answer in ANSWERS if answer.story.name == "zh-chenguodong")
+
+    assert reason_of(replace(month, period="2026-04", text=TWO_DAYS)) == "vague"

@@ -197,3 +197,7 @@ def test_judge_reads_100000_characters_of_any_repeated_piece(piece):
     answer = cleaned(text[: MAX_CHARS - 1] + "乙")
     assert judge(answer, Material(((NINE.date(), text),), text[:MAX_CHARS], "zh")) in {None, *REASONS}
     assert not says_nothing(text)
+
+
+def test_judge_refuses_a_megabyte():
+    assert judge(cleaned("备份改到每天。\n" * 125_000), ANY) == "long"

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 JAN_31, FEB_1 = date(2026, 1, 31), date(2026, 2, 1)
 NOV, DEC, JAN, RECENT = (file(f"{day}-nginx.md") for day in ("2025-11-20", "2025-12-20", "2026-01-10", "2026-01-27"))
+LATE = file("2025-12-20-late.md")
 
 
 def labels(work: list[SummaryJob]) -> list[str]:
@@ -64,6 +65,12 @@ def test_due_summaries_merges_days_when_their_month_closes():
 
 
 # ── sources, exactly ─────────────────────────────────────────────────────────
+
+
+def test_due_summaries_lists_all_files_of_the_group_with_digests():
+    (work,) = ripen([DEC, LATE], {})
+    assert work.sources == (LATE.source, DEC.source)
+    assert [source.digest for source in work.sources] == [LATE.digest, DEC.digest]
 
 
 # ── a late file ──────────────────────────────────────────────────────────────

@@ -7,7 +7,7 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from tests.world import ASK, IN_SHANGHAI, WITHOUT_MODEL, World, message
+from tests.world import ASK, IN_SHANGHAI, WITHOUT_MODEL, World, message, unreachable
 
 NAMES = ("nginx", "pnpm", "docker", "postgres")
 
@@ -126,6 +126,16 @@ def test_collect_names_only_the_files_that_the_task_read(world):
 # ── originals ────────────────────────────────────────────────────────────────
 
 
+def test_submit_moves_only_old_covered_files_to_originals_unchanged(world):
+    world.write([*on("2026-01-10"), *on("2026-01-30")])
+    world.round("all")
+    before = dict(world.tree())
+    world.settle()
+    assert places(world) == ["memory/2026-01-30-nginx.md", "memory/originals/2026-01/2026-01-10-nginx.md"]
+    assert world.tree()[places(world)[1]] == before["memory/2026-01-10-nginx.md"]
+    assert world.events.of("moved") == [{"files": 1}]
+
+
 def test_submit_removes_the_duplicate_that_a_crashed_move_left(world):
     world.write(on("2026-01-10"))
     world.settle()
@@ -188,6 +198,18 @@ def test_round_changes_no_file_outside_recalld_when_all_is_settled(world):
     world.reopen()
     world.settle()
     assert world.tree() == before
+
+
+def test_submit_clears_a_failure_whose_group_has_no_files_left(world):
+    """A `failed` file must not outlive its group."""
+    world.model.script = unreachable
+    world.write(on("2026-01-10"))
+    world.settle()
+    assert list(world.ws.failures()) == ["day-2026-01-10"]
+    (world.root / places(world)[0]).unlink()
+    world.settle()
+    assert world.ws.failures() == {}
+    assert world.flags() == [True]
 
 
 def test_submit_includes_a_persons_note_named_like_a_dated_file(world):

@@ -71,6 +71,12 @@ def test_tokenizer_gives_traditional_and_simplified_text_equal_tokens(traditiona
     assert tokens(traditional) == tokens(plain)
 
 
+@pytest.mark.parametrize("text", ["备份软件上传失败", "皇后在后院晒干", "以后只有干面", "台风云里雾里", "猫がいます、東京へ"])
+def test_to_simplified_keeps_simplified_text_unchanged(text):
+    kept = "".join(re.findall(f"[{HAN}]", text)).replace("東", "东")
+    assert "".join(map(to_simplified, re.findall(f"[{HAN}]+", text))) == kept
+
+
 @given(st.text(alphabet="備份備软軟體件網路硬碟里裡裏後后乾干发發髮，a ", max_size=20))
 def test_to_simplified_is_idempotent(text):
     once = [to_simplified(run) for run in re.findall(f"[{HAN}]+", text)]

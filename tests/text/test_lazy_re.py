@@ -18,6 +18,14 @@ def test_lazy_re_answers_as_the_compiled_pattern(method):
     assert _plain(getattr(lazy, method)(TEXT)) == _plain(getattr(compiled, method)(TEXT))
 
 
+def test_lazy_re_replaces_and_tells_of_itself_as_the_compiled_pattern():
+    lazy, compiled = lazy_re(r"(?P<digits>\d+)"), re.compile(r"(?P<digits>\d+)")
+
+    assert lazy.pattern == compiled.pattern
+    assert lazy.sub("*", TEXT) == compiled.sub("*", TEXT)
+    assert (lazy.flags, lazy.groups, dict(lazy.groupindex)) == (compiled.flags, compiled.groups, dict(compiled.groupindex))
+
+
 def test_lazy_re_compiles_at_the_first_use():
     broken = lazy_re("(")
 

@@ -44,3 +44,15 @@ def test_is_chitchat_accepts_courtesies_up_to_eight_characters_only(text):
 def test_is_small_talk_accepts_several_greetings_and_courtesies(text):
     assert is_small_talk(text)
     assert is_small_talk(f"{text.upper()}！😀")
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["早餐吃了什么", "hi-fi 音箱", "你好像说过", "再见面是哪天", "会议几点，谢谢", "继续", "可以吗", "the lot", "666房间"],
+)
+def test_is_small_talk_rejects_a_question_beside_a_greeting(text):
+    assert not is_small_talk(text)
+
+
+def test_is_small_talk_rejects_a_very_long_text():
+    assert not is_small_talk("你好" * 1_000_000)

@@ -6,6 +6,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from recalld.supervisor.text.chinese import is_noun
 from recalld.supervisor.text.tokenizer import tokens
 
 
@@ -120,6 +121,10 @@ def test_jieba_returns_the_same_words_without_a_cache_folder(tmp_path):
     done = subprocess.run([sys.executable, "-c", WITH_DICTIONARY], capture_output=True, text=True, check=True, env=env)
     assert (done.stdout, done.stderr) == ("['小', '宇', '备份']\n", "")
     assert list(tmp_path.iterdir()) == [tmp_path / "cache"]
+
+
+def test_is_noun_accepts_nouns_and_rejects_a_wrong_guess():
+    assert [is_noun(word) for word in ("备份", "洗衣机", "得算")] == [True, True, False]
 
 
 @given(st.text(st.characters(max_codepoint=0x7F)))

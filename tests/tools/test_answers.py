@@ -135,6 +135,13 @@ def test_memory_search_is_disabled_where_a_file_was_not_searched(memory, world, 
     assert "memory.md" not in memory.find("8443", chat="group").unsearched
 
 
+def test_memory_get_refuses_a_name_that_no_file_can_have(memory, world):
+    answer = tools_of(memory).call("memory_get", {"path": f"memory/{'茶' * 85}.md"})
+    assert answer.is_error
+    assert answer.text.startswith("path: ")
+    assert str(world.root) not in answer.text
+
+
 def test_memory_search_says_that_time_was_up(memory, monkeypatch):
     monkeypatch.setattr(type(memory.workspace.index), "left", property(lambda _: 1, lambda *_: None), raising=False)
     answer = tools_of(memory).call("memory_search", {"query": "zyxwvut"}).data
@@ -263,6 +270,37 @@ def test_memory_write_does_not_confirm_a_line_that_is_not_there(memory, monkeypa
 
 
 @pytest.mark.parametrize(
+    ("in_groups", "zh", "en"),
+    [
+        (
+            "own",
+            "在这里写入的内容，这次对话看不到，除非主人在那一行加上 `#shared`。",
+            "what is written here is not shown in this conversation unless the owner marks the line `#shared`.",
+        ),
+        (
+            "none",
+            "在这里写入的内容，这次对话看不到：这里不显示任何记忆（`recall.in_groups`）。",
+            "what is written here is not shown in this conversation, which is shown nothing of memory (`recall.in_groups`).",
+        ),
+    ],
+)
+def test_memory_write_says_that_a_group_will_not_be_shown_the_line(world, in_groups, zh, en):
+    remembered(world)
+    memory = configured(world, f'[recall]\nin_groups = "{in_groups}"\n')
+    for language, note in (("zh", zh), ("en", en)):
+        tools = register_all_tools(memory, session=GROUP, language=language)
+        answer = tools.call("memory_write", {"content": f"周日去爬山 {language}"})
+        assert answer.text == f"{'已写入记忆' if language == 'zh' else 'written to memory'}\n\n{note}"
+        assert answer.data == {"path": "memory.md", "total": 1 if in_groups == "own" else 0, "new": True, "note": note}
+        [write] = [tool for tool in tools if tool.name == "memory_write"]
+        assert write.description.casefold().endswith(note.casefold())
+        assert tools.openai()[-1]["function"]["description"] == tools.anthropic()[-1]["description"] == write.description
+    assert [line.number for line in memory.read(recent=2).lines] == [9, 10]
+    alone = tools_of(memory).call("memory_write", {"content": "周日去爬山 en"})
+    assert (alone.text, alone.data["new"]) == ("in memory already, line 10 (9 in all)", False)
+
+
+@pytest.mark.parametrize(
     ("language", "note"),
     [
         ("en", "the mark was taken off: `#shared` shows a line in groups, `#pin` in every turn, and only the owner sets them."),
@@ -278,6 +316,14 @@ def test_memory_write_takes_the_mark_for_groups_off_and_says_so(memory, language
     assert "unless the owner marks the line" in in_group.data["note"]
     assert "line" not in in_group.data
     assert tools_of(memory).call("memory_write", {"content": " #shared"}).is_error
+
+
+def test_memory_write_in_a_group_that_sees_everything_answers_as_alone(world):
+    remembered(world)
+    memory = configured(world, '[recall]\nin_groups = "all"\n')
+    group = tools_of(memory, session=GROUP)
+    assert group.call("memory_write", {"content": "用户搬到了上海"}).text == "written to memory, line 9 (8 in all)"
+    assert [tool.description for tool in group] == [tool.description for tool in tools_of(memory)]
 
 
 def test_memory_delete_takes_the_ref_of_every_answer(memory):
