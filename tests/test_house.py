@@ -51,7 +51,7 @@ ROOMS: Final = (
     ),
     Room("supervisor/host", most=3_210, goal=2_200),
     Room("supervisor/checks", most=4_000, goal=2_100),
-    Room("supervisor/importing", most=2_770, goal=1_400),
+    Room("supervisor/importing", most=2_780, goal=1_400),
     Room("supervisor/operations", most=2_440, goal=1_800),
     Room("supervisor/interfaces/cli", most=4_160, goal=2_600),
     Room("supervisor/interfaces/http supervisor/interfaces/page", most=3_070, goal=2_000),
@@ -65,9 +65,9 @@ ROOMS: Final = (
     ),
 )
 #: All rooms together, lines and modules, and the lines of the tests.
-ALL: Final = Room("all", most=67_370, goal=48_000)
+ALL: Final = Room("all", most=67_380, goal=48_000)
 MODULES: Final = Room("modules", most=358, goal=270)
-OF_TESTS: Final = Room("tests", most=70_880, goal=48_000)
+OF_TESTS: Final = Room("tests", most=70_940, goal=48_000)
 
 
 def _lines(path: Path) -> int:

@@ -13,7 +13,7 @@ from contextlib import suppress
 from datetime import timedelta
 from pathlib import Path
 from shlex import quote, split
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from ..events import lasting_states, newest_events
 from ..host.last_night import read_last_backup, read_last_fsck
@@ -320,7 +320,9 @@ def sources(look: Look) -> Faults:
     config = look.ws.config.sources
     for source in config.take:
         version = look.ws.files.read_stable(look.ws.paths.sources / f"{source.name}.json")
-        state = json.loads(version.data) if version else {}
+        state: dict[str, Any] = {}
+        with suppress(ValueError):  # the next look begins the source again
+            state = json.loads(version.data) if version else {}
         away, trouble = wire_time(state.get("away")), state.get("trouble")
         if trouble:
             why = restored(str(trouble["english"]), trouble)

@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from ..archive.tombstones import Tombstones
+    from ..protocol.marks import Struck
     from ..workspace import Workspace
     from .source import Source
 
@@ -186,23 +187,33 @@ def _name_of(entry: Entry) -> str:
 
 
 def _with_entry(text: str, entry: Entry, name: str) -> str:
-    """Return the text with the entry of another workspace: with its line, or with one here that says the same, struck."""
+    """
+    Return the text with the entry of another workspace: with its line, or with one here that says the same, struck.
+
+    What ended here is said once more only by an entry of a later day, and such an entry is not ended by an earlier end.
+    """
     struck = read_struck(entry.content)
     words = without_marks(struck.words if struck else entry.content)
+    ended = False
     for line in filled(cut(text)):
         own = parse_entry(line.text)
         said = read_struck(own.content) if own else None
-        if own and said and without_marks(said.words) == words:  # it ended here
-            return text
-        if own and struck and without_marks(own.content) == words:
+        if said and without_marks(said.words) == words:
+            ended = ended or not _is_after(entry, said)
+        elif own and struck and without_marks(own.content) == words and not _is_after(own, struck):
             lines = text.split("\n")
-            ended = line.text.removesuffix(own.content) + entry.content
-            lines[line.number - 1] = lines[line.number - 1].replace(line.text, ended)
+            shown = line.text.removesuffix(own.content) + entry.content
+            lines[line.number - 1] = lines[line.number - 1].replace(line.text, shown)
             return "\n".join(lines)
-    if line_with(text, words):
+    if ended or line_with(text, words):
         return text
     home = entry.source if "@" in entry.source else f"{entry.source}@{name}"
     return with_line(text, f"{entry.day}|{home}|{entry.content}")
+
+
+def _is_after(entry: Entry, ended: Struck) -> bool:
+    """True if the entry stands, and is of a day after the one on which its words ended."""
+    return not read_struck(entry.content) and ended.until is not None and entry.day > ended.until
 
 
 def _write_note(ws: Workspace, name: str, path: str, data: bytes, known: dict[str, str]) -> bool:

@@ -286,6 +286,7 @@ ELSEWHERE = {
         machine.writable,
         machine.links,
         machine.file_events,
+        services.sources,
         memory.moved,
         memory.undated,
         memory.quarantine,

@@ -195,8 +195,7 @@ class Machines:
             assert not self.forgotten.intersection(keys), "what was forgotten stands somewhere"
             assert {*keys} == self.said - self.forgotten, "not the same messages"
             entries = [parse_entry(line.text) for line in self.worlds[n].ws.long_term.read().lines]
-            words = [(read_struck(entry.content) or entry.content) for entry in entries if entry]
-            said = Counter(word if isinstance(word, str) else word.words for word in words)
+            said = Counter(entry.content for entry in entries if entry and not read_struck(entry.content))
             assert not [word for word, times in said.items() if times > 1], "a line stands twice"
             assert not [
                 Taking(self.worlds[n].ws, source, NOW).state.why()

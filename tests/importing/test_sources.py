@@ -231,6 +231,23 @@ def test_line_that_ended_there_ends_here_and_one_deleted_here_stays_so(tmp_path)
     ]
 
 
+def test_line_that_is_said_again_on_a_later_day_comes_again(tmp_path):
+    there = World(tmp_path / "lap", NOW, WITHOUT_MODEL)
+    world = world_with(tmp_path / "ws", f'from = "recalld"\npath = "{tmp_path}/lap"')
+    there.ws.long_term.append("web-chat", "喜欢茶", NOW)
+    there.ws.long_term.end(there.ws.long_term.read().lines[0].ref, NOW)
+    now_of(world, "lap")
+    there.ws.long_term.append("web-chat", "喜欢茶", NOW + timedelta(days=2))
+    now_of(world, "lap")
+    now_of(world, "lap")
+    lines = ["2026-01-31|web-chat@lap|~~喜欢茶~~（至 2026-01-31）", "2026-02-02|web-chat@lap|喜欢茶"]
+    assert [line.text for line in world.ws.long_term.read().lines] == lines
+    there.ws.long_term.end(there.ws.long_term.read().lines[1].ref, NOW + timedelta(days=5))
+    now_of(world, "lap")
+    lines[1] = "2026-02-02|web-chat@lap|~~喜欢茶~~（至 2026-02-05）"
+    assert [line.text for line in world.ws.long_term.read().lines] == lines
+
+
 def test_note_of_another_workspace_follows_it_until_it_is_changed_here(tmp_path):
     there = World(tmp_path / "lap", NOW, WITHOUT_MODEL)
     note = there.note("garden.md", "Roses.\n")

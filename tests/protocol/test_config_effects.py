@@ -17,8 +17,11 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from recalld import register_all_tools
+from recalld.supervisor.checks import services
+from recalld.supervisor.checks.check import Look
 from recalld.supervisor.events import EventLog
 from recalld.supervisor.host.workers import CourierWorkers, Workers, workers_of
+from recalld.supervisor.importing.sources import state_of, take_in
 from recalld.supervisor.interfaces.api import Memory
 from recalld.supervisor.interfaces.hooks.turn import answer
 from recalld.supervisor.interfaces.proxy.auxiliary import is_auxiliary
@@ -33,6 +36,7 @@ from recalld.supervisor.protocol.inbox import Chat
 from recalld.supervisor.protocol.paths import check_filesystem
 from recalld.supervisor.protocol.settings import dotted, keys
 from recalld.supervisor.recall.embeddings import Server
+from recalld.supervisor.storage.control import UNLIMITED
 from recalld.supervisor.storage.errors import BadConfig, NoSummary
 from recalld.worker.__main__ import main
 from recalld.worker.providers import choose
@@ -887,6 +891,34 @@ def needed_argument(world: World) -> str:
     return str(schema["input_schema"]["required"][0])
 
 
+class Toml(str):
+    """A value as TOML has it."""
+
+    __slots__ = ()
+
+
+EXPORTS = {"sources.take": Toml('[{ path = "../exports" }]')}
+
+
+def messages_taken_in(world: World) -> int:
+    folder = world.root.parent / "exports"
+    folder.mkdir(exist_ok=True)
+    said = [
+        {"role": "user", "content": "周五交稿", "timestamp": "2026-01-30T09:00:00Z", "session": s} for s in ("work-1", "home")
+    ]
+    (folder / "talk.jsonl").write_text("\n".join(map(json.dumps, said)), encoding="utf-8")
+    for _ in range(2):
+        take_in(world.ws, world.clock(), UNLIMITED)
+        world.forward(minutes=11)
+    return sum(state_of(world.ws, source.name).messages for source in world.ws.config.sources.take)
+
+
+def told_of_a_source_that_is_away(world: World) -> int:
+    take_in(world.ws, world.clock(), UNLIMITED)
+    world.forward(hours=72)
+    return len([*services.sources(Look(world.ws, world.clock(), {}, lambda: None, lambda: ""))])
+
+
 EFFECTS = {
     "language": Effect(is_said_in_english, {"zh": False, "en": True}),
     "history.soft_cap": Effect(messages_left, {3: 3, 8: 8}, {"archive.keep_newest": 0}),
@@ -1023,12 +1055,15 @@ EFFECTS = {
     "care.diary": Effect(is_told_in_the_diary, {True: True, False: False}),
     "care.allow_network_fs": Effect(opens_on_a_network_disk, {True: True, False: False}),
     "care.quiet_hours": Effect(submitted_at_ten, {"": 1, "09:00-11:00": 0}),
+    "sources.take": Effect(messages_taken_in, {Toml("[]"): 0, EXPORTS["sources.take"]: 2}),
+    "sources.sessions": Effect(messages_taken_in, {(): 2, ("work-*",): 1}, EXPORTS),
+    "sources.patience": Effect(told_of_a_source_that_is_away, {"7d": 0, "1d": 1}, EXPORTS),
     "care.on_trouble": Effect(told_of_a_damaged_history, {"": "", 'echo 坏了 > "$RECALLD_WORKSPACE/told"': "坏了\n"}),
 }
 
 
 def written(value: object) -> str:
-    return literal(list(value) if isinstance(value, tuple) else value)
+    return value if isinstance(value, Toml) else literal(list(value) if isinstance(value, tuple) else value)
 
 
 def toml(settings: dict[str, Any]) -> str:

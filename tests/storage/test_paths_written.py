@@ -22,6 +22,7 @@ from recalld.supervisor.events import EventLog
 from recalld.supervisor.host.background import make_vectors
 from recalld.supervisor.host.lock import supervisor_lock
 from recalld.supervisor.host.round import archive_now
+from recalld.supervisor.importing.sources import take_in
 from recalld.supervisor.interfaces.http.access import Access
 from recalld.supervisor.interfaces.language import keep_language
 from recalld.supervisor.interfaces.socket_server import Answering, serve_socket
@@ -32,6 +33,7 @@ from recalld.supervisor.protocol.making import make_workspace
 from recalld.supervisor.protocol.marks import Struck
 from recalld.supervisor.protocol.paths import QUEUE_FOLDERS, WORKERS, WorkspacePaths, period_of_name
 from recalld.supervisor.recall.ended import write_ended
+from recalld.supervisor.storage.control import UNLIMITED
 from recalld.supervisor.workspace import Workspace
 from recalld.worker.providers import choose
 from tests.llm.server import Act, Server
@@ -94,6 +96,7 @@ def life(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Life]:
         long_term_lines(world)
         questions(world)
         vectors_of_memory(world)
+        take_in(world.ws, world.clock(), UNLIMITED)
         damage(world)
         doors(world, tmp_path_factory.mktemp("home"))
         with (
@@ -110,7 +113,8 @@ def life(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Life]:
 
 def toml_of(server: Server) -> str:
     llm = f'[summarize]\nleast = 0\n[llm]\nbase_url = "{server.url}"\nmodel = "qwen-test"\ncontext_tokens = 2048\n'
-    return f'[archive]\n{IN_SHANGHAI}\njitter = 0\n{llm}[log]\nrotate_bytes = "1KB"\n'
+    sources = '[[sources.take]]\npath = "../exports"\n'
+    return f'[archive]\n{IN_SHANGHAI}\njitter = 0\n{llm}[log]\nrotate_bytes = "1KB"\n{sources}'
 
 
 # ── the life ─────────────────────────────────────────────────────────────────
