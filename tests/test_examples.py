@@ -38,6 +38,7 @@ HOW_TOS: Final = (
         "see-what-it-remembers",
         "forget",
         "install",
+        "several-machines",
         "a-pool-of-workers",  # its commands are run with a Redis, by tests/pool/test_how_to.py
     ),
 )

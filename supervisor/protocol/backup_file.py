@@ -15,7 +15,7 @@ import os
 import stat as modes
 import tarfile
 from dataclasses import asdict
-from typing import IO, TYPE_CHECKING, Any, Final, Self
+from typing import IO, TYPE_CHECKING, Any, Final, Self, cast
 
 from ..storage.clock import from_wire
 from ..storage.disk import open_outside
@@ -208,12 +208,26 @@ def is_tar(data: bytes) -> bool:
     return data[257:265] in _MAGIC
 
 
+class _Heads:
+    """The file of a tar, of which heads alone are read: an extended one says how long it is, and is believed up to a limit."""
+
+    def __init__(self, file: IO[bytes]) -> None:
+        self._file, self.seek, self.tell = file, file.seek, file.tell
+
+    def read(self, size: int = -1) -> bytes:
+        if not 0 <= size <= _CHUNK:
+            raise ValueError
+        return self._file.read(size)
+
+
 def members(file: IO[bytes]) -> Iterator[Member]:
     """Yield the files of a tar, in order; ValueError, with a Text where there is more to say than that it is none."""
     end = file.seek(0, os.SEEK_END)
     file.seek(0)
     try:
-        with tarfile.open(fileobj=file, mode="r:", encoding="utf-8", errors="surrogateescape") as tar:
+        with tarfile.open(
+            fileobj=cast("IO[bytes]", _Heads(file)), mode="r:", encoding="utf-8", errors="surrogateescape"
+        ) as tar:
             for info in tar:
                 if not info.isreg() or info.issparse():
                     raise ValueError(Text(NOT_A_FILE, name=info.name))

@@ -442,13 +442,13 @@ def test_doctor_finds_what_is_broken_and_nothing_else_and_changes_nothing(setup,
 
 def test_doctor_says_one_line_of_a_healthy_workspace(broken: Broken):
     before = tree(broken.root)
-    assert examined(broken) == (0, "18 checks, all well.\n")
+    assert examined(broken) == (0, "19 checks, all well.\n")
     assert tree(broken.root) == before
     broken.answer([{"id": "qwen-test", "max_model_len": 32768}])
-    assert examined(broken) == (0, "18 checks, all well.\n")
+    assert examined(broken) == (0, "19 checks, all well.\n")
     broken.installed()
     broken.supervised()
-    assert examined(broken) == (0, "18 checks, all well.\n")
+    assert examined(broken) == (0, "19 checks, all well.\n")
 
 
 def test_doctor_says_nothing_ill_of_who_holds_the_lock_without_a_socket(broken: Broken):
@@ -478,7 +478,7 @@ def test_doctor_says_nothing_ill_of_a_new_workspace(broken: Broken, tmp_path: Pa
 def test_doctor_lists_with_verbose_what_is_good(broken: Broken):
     code, out = examined(broken, "--verbose")
     assert code == 0
-    assert [line.split()[0] for line in out.splitlines()] == ["good"] * 18 + ["18"]
+    assert [line.split()[0] for line in out.splitlines()] == ["good"] * 19 + ["19"]
 
 
 def test_doctor_names_the_command_that_mends(broken: Broken):
@@ -526,7 +526,7 @@ def test_status_tells_where_nothing_can_be_written_as_doctor_does(setup, broken:
 def test_doctor_speaks_chinese_where_the_setting_is(broken: Broken):
     two_long_term_files(broken)
     out = examined(broken, RECALLD_LANGUAGE="zh")[1]
-    assert out.splitlines()[-1] == "共检查 18 项：0 项有错，1 项可疑。"
+    assert out.splitlines()[-1] == "共检查 19 项：0 项有错，1 项可疑。"
     assert "合并" in out
 
 

@@ -157,7 +157,7 @@ MUTANTS = {
     "writes all but the last": (
         recalld.supervisor.archive.run,
         "render_dated",
-        lambda *about: render_dated(*about[:-1], about[-1][:1]),
+        lambda *about: render_dated(*about[:-2], about[-2][:1], about[-1]),
     ),
     "never trims": (recalld.supervisor.archive.run, "trim", lambda history, written, caps: history),
     "takes any text": (recalld.supervisor.summaries.collect, "_write", lambda *_, **__: None),

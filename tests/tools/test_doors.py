@@ -208,7 +208,8 @@ def command_line(root: Path, capsys: Any) -> list[Said | None]:
         if row.argv is None:
             found.append(None)
             continue
-        run_command(Call(["-w", str(root), *row.argv, "--json"]))
+        source = ("--source", "web-chat") if row.argv[0] == "write" else ()  # a shell says "cli"
+        run_command(Call(["-w", str(root), *row.argv, *source, "--json"]))
         out, err = capsys.readouterr()
         found.append(Said(err.removeprefix("recalld: ").removeprefix("--").rstrip("\n"), json.loads(out) if out else None))
     return found
