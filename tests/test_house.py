@@ -65,7 +65,7 @@ ROOMS: Final = (
     ),
 )
 #: All rooms together, lines and modules, and the lines of the tests.
-ALL: Final = Room("all", most=67_380, goal=48_000)
+ALL: Final = Room("all", most=67_400, goal=48_000)
 MODULES: Final = Room("modules", most=358, goal=270)
 OF_TESTS: Final = Room("tests", most=70_940, goal=48_000)
 
