@@ -12,7 +12,7 @@ from __future__ import annotations
 import os
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Final
 
 from ..archive.tombstones import foreign_lists, keep_foreign
 from ..forgetting.sweep import begin
@@ -111,36 +111,27 @@ def _stands_again(ws: Workspace, stones: Tombstones) -> bool:
 # ── long-term lines and notes ────────────────────────────────────────────────
 
 
-class Texts(NamedTuple):
-    """How many lines were added or ended, and how many notes were written; *edited* are those that somebody changed here."""
-
-    lines: int
-    notes: int
-    edited: tuple[str, ...]
-
-
 def take_texts(
     ws: Workspace, source: Source, name: str, names: Iterable[str], now: datetime, lines: set[str], notes: dict[str, str]
-) -> Texts:
+) -> list[str]:
     """
-    Take in the long-term lines and notes among the files *names*; *lines* and *notes* are what was taken before, and grow.
+    Take in the long-term lines and notes among the files *names*, and return the notes that somebody has changed here.
 
-    A line that was known before stays as it is here: whoever has deleted it meanwhile does not get it again.
+    *lines* and *notes* are what was taken before, and grow. A line that was known before stays as it is here: whoever has
+    deleted it meanwhile does not get it again.
     """
     texts = {path: data for path in names if (data := _text_at(source, path)) is not None}
-    changed = 0
     first = next((path for path in LONG_TERM if path in texts or source.beside(path) is not None), "")
     written: dict[str, bytes] = {}
     for path, data in texts.items():
         if path not in LONG_TERM:
             written[path.removeprefix("memory/")] = data
         elif path == first:
-            changed += _take_lines(ws, name, decoded(data).removeprefix("\ufeff"), now, lines)
+            _take_lines(ws, name, decoded(data).removeprefix("\ufeff"), now, lines)
             rest = "\n".join(line for line in cut(decoded(data)) if not parse_entry(line))
             if any(line.strip() and not line.startswith("#") for line in rest.split("\n")):
                 written["memory.md"] = f"{rest.strip()}\n".encode()
-    edited = [path for path, data in written.items() if not _write_note(ws, name, path, data, notes)]
-    return Texts(changed, len(written) - len(edited), tuple(edited))
+    return [path for path, data in written.items() if not _write_note(ws, name, path, data, notes)]
 
 
 def _text_at(source: Source, path: str) -> bytes | None:
@@ -154,24 +145,22 @@ def _text_at(source: Source, path: str) -> bytes | None:
     return None if head.get("kind") == "dated" else data
 
 
-def _take_lines(ws: Workspace, name: str, text: str, now: datetime, known: set[str]) -> int:
-    """Add the entries of the long-term file there, end those that ended there, and return how many."""
+def _take_lines(ws: Workspace, name: str, text: str, now: datetime, known: set[str]) -> None:
+    """Add the entries of the long-term file there, and end those that ended there."""
     there = [entry for line in filled(cut(text)) if (entry := parse_entry(line.text))]
     here = standing_lines(ws)
     gone = undoable_lines(ws, here)
     known |= {_name_of(entry) for line in (*here, *gone) if (entry := parse_entry(line.text))}
     new = [entry for entry in there if _name_of(entry) not in known]
     stones = (ws.journal.tombstones, *foreign_lists(ws.files, ws.paths))
-    count = 0
 
     def rule(before: str) -> str:
-        nonlocal count
-        count, after = 0, before
+        after = before
         for entry in new:
             changed = _with_entry(after, entry, name)
             added = {*cut(changed)} - {*cut(after)}
             if added and not any(one.has_line(line) for one in stones for line in added):
-                count, after = count + 1, changed
+                after = changed
         return after
 
     if new:
@@ -179,7 +168,6 @@ def _take_lines(ws: Workspace, name: str, text: str, now: datetime, known: set[s
             ws.long_term.change(rule, kind="written")
         ws.diary.keep(noted, now, f"source {name}")
     known |= {_name_of(entry) for entry in there}
-    return count
 
 
 def _name_of(entry: Entry) -> str:

@@ -16,6 +16,7 @@ from contextlib import suppress
 from dataclasses import asdict, dataclass, field
 from datetime import timedelta
 from fnmatch import fnmatchcase
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -271,11 +272,11 @@ class Taking:
             try:
                 inside = [name for name in source.names if is_taken(name)]
                 lines = {*state.lines}
-                texts = take_texts(self._ws, source, self._source.name, inside, self._now, lines, state.notes)
+                edited = take_texts(self._ws, source, self._source.name, inside, self._now, lines, state.notes)
                 state.lines = sorted(lines)
             finally:
                 source.close()
-            for name in texts.edited:
+            for name in edited:
                 self._leave_out(
                     name, Text("the note was changed or deleted here, and stays as it is"), _key(root, f"memory/{name}")
                 )
@@ -345,7 +346,7 @@ def _identity(path: Path) -> tuple[int, int]:
 
 def take_in(ws: Workspace, now: datetime, control: Control, name: str = "") -> bool:
     """
-    Take in what is due of each source, a batch at most; return whether there is more.
+    Take in what is due of each source, a batch at most; return whether there is more. One that fails keeps no other away.
 
     The source *name* alone is taken in to its end, and at once. BadRequest where there is none of this name.
     """
@@ -356,20 +357,27 @@ def take_in(ws: Workspace, now: datetime, control: Control, name: str = "") -> b
     for source in sources:
         if control.should_stop():
             break
-        taking = Taking(ws, source, now)
-        try:
-            before = taking.state.messages
-            is_there = taking.look()
-            while is_there and taking.take(control, at_once=bool(name)):
-                has_more = not name
-                if has_more or control.should_stop():
-                    break
-        finally:
-            taking.keep()
-        if added := taking.state.messages - before:
-            ws.events.emit("taken_in", source=source.name, messages=added)
-        why = taking.state.why()
-        ws.events.transition("source_refused", why, what=source.name, source=source.name, why=why)
+        taking = partial(_take_in, ws, source, now, control, at_once=bool(name))
+        has_more |= taking() if name else ws.attempt(f"source {source.name}", taking, False)
+    return has_more
+
+
+def _take_in(ws: Workspace, source: TakenSource, now: datetime, control: Control, *, at_once: bool) -> bool:
+    has_more = False
+    taking = Taking(ws, source, now)
+    try:
+        before = taking.state.messages
+        is_there = taking.look()
+        while is_there and taking.take(control, at_once=at_once):
+            has_more = not at_once
+            if has_more or control.should_stop():
+                break
+    finally:
+        taking.keep()
+    if added := taking.state.messages - before:
+        ws.events.emit("taken_in", source=source.name, messages=added)
+    why = taking.state.why()
+    ws.events.transition("source_refused", why, what=source.name, source=source.name, why=why)
     return has_more
 
 

@@ -23,7 +23,7 @@ from hypothesis import strategies as st
 
 from recalld.supervisor.forgetting import sweep
 from recalld.supervisor.forgetting.wanted import wanted
-from recalld.supervisor.importing.sources import Taking, take_in
+from recalld.supervisor.importing.sources import state_of, take_in
 from recalld.supervisor.longterm.lines import parse_entry
 from recalld.supervisor.protocol.marks import read_struck
 from recalld.supervisor.storage.control import UNLIMITED
@@ -197,11 +197,8 @@ class Machines:
             entries = [parse_entry(line.text) for line in self.worlds[n].ws.long_term.read().lines]
             said = Counter(entry.content for entry in entries if entry and not read_struck(entry.content))
             assert not [word for word, times in said.items() if times > 1], "a line stands twice"
-            assert not [
-                Taking(self.worlds[n].ws, source, NOW).state.why()
-                for source in self.worlds[n].ws.config.sources.take
-                if Taking(self.worlds[n].ws, source, NOW).state.trouble
-            ]
+            states = [state_of(self.worlds[n].ws, source.name) for source in self.worlds[n].ws.config.sources.take]
+            assert not any(state.trouble for state in states)
 
 
 def run(acts: list[tuple[Any, ...]]) -> None:

@@ -188,6 +188,13 @@ def test_hostile_folder_does_not_keep_the_rest_away(tmp_path):
     assert "bad.zip" in state_of(world.ws, "log").shown()["leftOut"]
 
 
+def test_source_that_fails_does_not_keep_the_next_away(tmp_path):
+    world = world_with(tmp_path, 'from = "codex"', 'name = "next"\npath = "nowhere"')
+    (world.ws.paths.sources / "codex.json").mkdir(parents=True)
+    look(world)
+    assert state_of(world.ws, "next").away
+
+
 def test_folder_of_too_many_files_is_told_and_not_read(tmp_path, monkeypatch):
     monkeypatch.setattr(sources, "_MOST_ENTRIES", 3)
     for n in range(4):
