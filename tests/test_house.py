@@ -31,7 +31,7 @@ class Room(NamedTuple):
 ROOMS: Final = (
     Room("supervisor/text", most=2_840, goal=2_300),
     Room("supervisor/storage", most=2_730, goal=1_900),
-    Room("supervisor/protocol", most=5_390, goal=4_100),
+    Room("supervisor/protocol", most=5_400, goal=4_100),
     Room("supervisor/archive", most=5_000, goal=3_900),
     Room("supervisor/extracts", most=1_090, goal=950),
     Room("supervisor/summaries", most=2_360, goal=1_850),
@@ -65,9 +65,9 @@ ROOMS: Final = (
     ),
 )
 #: All rooms together, lines and modules, and the lines of the tests.
-ALL: Final = Room("all", most=67_390, goal=48_000)
+ALL: Final = Room("all", most=67_400, goal=48_000)
 MODULES: Final = Room("modules", most=358, goal=270)
-OF_TESTS: Final = Room("tests", most=70_940, goal=48_000)
+OF_TESTS: Final = Room("tests", most=70_970, goal=48_000)
 
 
 def _lines(path: Path) -> int:

@@ -98,9 +98,11 @@ def state_of(ws: Workspace, name: str) -> State:
     """Return how far a source is read; one that can't be read begins again, and adds nothing twice."""
     version = ws.files.read_stable(_place(ws, name))
     try:
-        return State(**parse_json(version.data)) if version else State()
+        state = State(**parse_json(version.data)) if version else State()
     except (ValueError, TypeError):
         return State()
+    kinds = {name: (type(value), type(None)) for name, value in asdict(State(trouble={})).items()}
+    return state if all(isinstance(value, kinds[name]) for name, value in asdict(state).items()) else State()
 
 
 def _place(ws: Workspace, name: str) -> Path:
@@ -239,13 +241,16 @@ class Taking:
         """Read files; where they can't be, each alone, so that one keeps no other away."""
         try:
             waits = self._bring_in(root, names, control)
-        except NotImported as error:
+        except (NotImported, PermissionError) as error:
+            if isinstance(error, PermissionError) and not Path(os.fsdecode(error.filename or "/")).is_relative_to(root):
+                raise  # it is the workspace's own trouble
             if len(names) > 1:
                 for half in (names[: len(names) // 2], names[len(names) // 2 :]):
                     self._read(root, half, control)
                 return
             waits = set()
-            self._leave_out(names[0] or root.name, error.why, _key(root, names[0]))
+            why = error.why if isinstance(error, NotImported) else Text("it can't be read ({why})", why=why_refused(error))
+            self._leave_out(names[0] or root.name, why, _key(root, names[0]))
         except FileNotFoundError:  # it has left meanwhile
             return
         if control.should_stop():

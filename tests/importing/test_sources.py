@@ -195,6 +195,30 @@ def test_source_that_fails_does_not_keep_the_next_away(tmp_path):
     assert state_of(world.ws, "next").away
 
 
+def test_file_that_may_not_be_read_is_named_and_keeps_no_other_away(tmp_path, monkeypatch):
+    for name in ("a", "b", "c"):
+        record = {"role": "user", "content": f"{name}：周五交稿", "timestamp": "2026-01-30T09:00:00Z"}
+        made._lines(tmp_path / "log" / f"{name}.jsonl", record)
+    world = world_with(tmp_path / "ws", f'path = "{tmp_path}/log"')
+
+    def refusing(ws, root, now, control, *, share):  # for root every file can be read
+        if "b.jsonl" in share.only:
+            raise PermissionError(13, "Permission denied", str(root / "b.jsonl"))
+        return bring_in(ws, root, now, control, share=share)
+
+    monkeypatch.setattr(sources, "bring_in", refusing)
+    now_of(world, "log")
+    assert texts(world) == ["a：周五交稿", "c：周五交稿"]
+    assert "b.jsonl" in state_of(world.ws, "log").shown()["leftOut"]
+
+
+@pytest.mark.parametrize("state", ['{"done": 5}', '{"taken": []}', '{"lines": {}}', "[]", '{"no": 1}'])
+def test_state_that_is_none_begins_again(tmp_path, state):
+    world = world_with(tmp_path / "ws", f'path = "{tmp_path}/log"')
+    world.put(".recalld/sources/log.json", state.encode())
+    assert state_of(world.ws, "log") == sources.State()
+
+
 def test_folder_of_too_many_files_is_told_and_not_read(tmp_path, monkeypatch):
     monkeypatch.setattr(sources, "_MOST_ENTRIES", 3)
     for n in range(4):

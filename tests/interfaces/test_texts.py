@@ -32,7 +32,9 @@ def test_a_refused_key_says_in_chinese_what_it_may_be(allowed):
 def test_a_wrong_configuration_says_in_chinese_where_it_is_no_toml():
     with pytest.raises(errors.BadConfig) as refused:
         load("language = “zh”\n".encode(), {})
-    assert chinese(refused.value) == "recalld.toml：第 1 行第 12 列：不是合法的 TOML，或同一个小节写了两次；请改正。"
+    assert (
+        chinese(refused.value) == "recalld.toml：第 1 行第 12 列：不是合法的 TOML，或者同一个键、同一个小节写了两次；请改正。"
+    )
 
 
 @pytest.mark.parametrize("zone", ["CST", "UTC+8", "Asia/Beijing"])

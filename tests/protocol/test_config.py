@@ -175,7 +175,7 @@ REFUSED = {
     "[privacy]\npatterns = ['(']": ("privacy.patterns", "regular expressions"),
     "[privacy]\npatterns = ['a{99999999999}']": ("privacy.patterns", "regular expressions"),
     "language = “zh”": ("recalld.toml", "line 1, column 12: no TOML"),
-    "[llm]\n[llm]": ("recalld.toml", "line 2, column 5: no TOML, or a section stands twice; correct it"),
+    "[llm]\n[llm]": ("recalld.toml", "line 2, column 5: no TOML, or a key or a section stands twice; correct it"),
     "a = " + "[" * 5000: ("recalld.toml", "nested too deeply"),
     "language" + ".a" * 3000 + " = 1": ("[language]", "no such section"),
     "[history]\nsoft_cap" + ".a" * 3000 + " = 1": ("history.soft_cap", "is not allowed"),
