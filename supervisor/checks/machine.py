@@ -307,14 +307,11 @@ def file_events(look: Look) -> Faults:
 
 #: Files of earlier versions that nothing writes any more, from the workspace: questions of the search's self-test (until 0.26),
 #: versions of history.json that were replaced while a program had them open and whose messages were taken in (until 0.28), and
-#: what a fleet kept in the folder of its workspaces (until 0.28).
+#: what a fleet kept in the folder of its workspaces (until 0.32).
 LEFT_OVER: Final = (
     ".recalld/canaries.jsonl",
     ".recalld/replaced/history.json.*.*.*",
-    "../.fleet/log.jsonl",
-    "../.fleet/rest-*.json",
-    "../.fleet/sick",
-    "../.fleet/socket",
+    "../.fleet",
     "../fleet.toml",
 )
 

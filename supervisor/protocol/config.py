@@ -58,7 +58,7 @@ FILE: Final = "recalld.toml"
 PREFIX: Final = "RECALLD_"
 #: Variables that choose the workspace and the clock, that of `care.on_trouble`, and that of a service; they belong to no key.
 OTHER_VARIABLES: Final = frozenset({"RECALLD_WORKSPACE", "RECALLD_NOW", "RECALLD_TROUBLE", "RECALLD_ALARM"})
-#: How the variables of a fleet begin, which are no workspace's.
+#: How the variables of a fleet began (until 0.32), which the file of variables of a service may still have.
 OF_A_FLEET: Final = "RECALLD_FLEET_"
 
 

@@ -12,7 +12,7 @@ from ..storage.errors import BadRequest, NoWorkspace
 from ..storage.files import Files
 from ..storage.texts import Text, msgid
 from .config import load, render_default
-from .paths import FLEET, WorkspacePaths, check_filesystem
+from .paths import WorkspacePaths, check_filesystem
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -51,22 +51,13 @@ def make_workspace(root: Path, environ: Mapping[str, str], language: Language = 
     Create what a workspace at *root* lacks and change nothing that exists; return whether it had no configuration.
 
     The machine's time zone is written into the configuration, so that days stay the same wherever the folder is moved.
-    BadConfig, and nothing is created, where the workspace could not be opened afterwards; BadRequest for the root of a fleet.
+    BadConfig, and nothing is created, where the workspace could not be opened afterwards.
     """
     from ..storage.clock import machine_zone
 
     files, paths = Files(RealDisk()), WorkspacePaths(root)
     if root.exists():
         check_folder(root)
-    if files.disk.stat(root / FLEET) and not is_made(root):
-        raise BadRequest(
-            "--workspace",
-            Text(
-                "{root} is the root of a fleet; make a workspace below it, such as `recalld init -w {below}`",
-                root=root,
-                below=quote(f"{root}/NAME"),
-            ),
-        )
     written = files.read_stable(paths.config)
     config = load(written.data if written else None, environ)
     check_filesystem(paths, allow_network_fs=config.care.allow_network_fs)

@@ -26,8 +26,6 @@ QUEUE_FOLDERS: Final = ("queue", "running", "results", "failed")
 WORKERS: Final = 8
 #: What a new ext4 has at its top, for root alone: it belongs to no workspace, also where the workspace is a disk of its own.
 LOST_AND_FOUND: Final = "lost+found"
-#: The folder of a fleet's own state, beside its workspaces.
-FLEET: Final = ".fleet"
 #: Network file systems, and FUSE, where locks are whatever the program behind it makes of them.
 NETWORK: Final = frozenset(
     {"9p", "afs", "ceph", "cifs", "davfs", "fuse", "glusterfs", "lustre", "ncpfs", "nfs", "nfs4", "smb3", "smbfs"}

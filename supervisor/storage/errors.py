@@ -185,14 +185,13 @@ class Busy(SupervisorError):
 
 @dataclass(eq=False, repr=False)
 class AlreadyRuns(SupervisorError):
-    """*who*, another supervisor or a fleet, runs in the folder *root*."""
+    """Another supervisor runs in the workspace *root*."""
 
     exit_code = 75
     http_status = 409
     code = "error.already_runs"
-    english = msgid("{who} already runs in {root}; {mend}.")
+    english = msgid("a supervisor already runs in {root}; {mend}.")
     root: PurePath | str
-    who: str = Text("a supervisor")
     mend: str = Text("use that one, or stop it first: Ctrl-C where it runs, a service with `systemctl --user stop recalld`")
 
 

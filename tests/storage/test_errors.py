@@ -24,7 +24,6 @@ ONE_OF_EACH = {
     e.NoPermission("history.json", "Permission denied"): 77,
     e.NoProcess("Resource temporarily unavailable"): 71,
     e.AlreadyRuns("/srv/memory"): 75,
-    e.AlreadyRuns("/srv/memories", "a fleet"): 75,
     e.LockLost("/srv/memory"): 75,
     e.NoWorkspace("/srv/memory"): 74,
     e.NoService("systemd does not run here", "keep `recalld run` going another way"): 69,

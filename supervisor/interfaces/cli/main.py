@@ -70,11 +70,10 @@ HEADINGS: Final[Mapping[Text, Mapping[str, str | tuple[str, str]]]] = {
     },
     Text("Workers"): {"worker": "service", "pool": ("pool", "A pool of workers, for many workspaces.")},
 }
-#: Commands that the list does not show: what clients and shells run, and what leaves in the next version.
+#: Commands that the list does not show: what clients and shells run.
 HIDDEN: Final[Mapping[str, str | tuple[str, str]]] = {
     "hook": "connect",
     "completion": "completion",
-    "fleet": "fleet",
 }
 
 #: Commands of earlier versions, by their first words, and what does their work now.
@@ -94,14 +93,8 @@ LEFT: Final = {
     "gateway": Text(
         "there is no gateway any more: each workspace answers over HTTP at the `[serve] port` of its own recalld.toml, and a web server in front of them can pass /w/NAME/ on to that port."
     ),
-    "fleet status": Text(
-        "a fleet has no status of its own any more: `recalld -w DIR status` shows how a workspace is, `systemctl status 'recalld*'` how the services are."
-    ),
-    "fleet drain": Text(
-        "nothing is drained or adopted any more: `systemctl stop recalld@NAME` ends the service of a workspace, and `recalld fleet` leaves one alone while there is a file of its name in .fleet/drained."
-    ),
-    "fleet adopt": Text(
-        "nothing is drained or adopted any more: `systemctl stop recalld@NAME` ends the service of a workspace, and `recalld fleet` leaves one alone while there is a file of its name in .fleet/drained."
+    "fleet": Text(
+        "there is no fleet any more: `recalld -w DIR/NAME service install --name NAME` makes a service for each workspace, and `recalld service remove fleet` takes the unit of the fleet away."
     ),
     "service add gateway": Text(
         "there is no gateway any more: each workspace answers over HTTP at the `[serve] port` of its own recalld.toml, and a web server in front of them can pass /w/NAME/ on to that port."

@@ -1,7 +1,7 @@
 """
 The commands about services of systemd: service install, restart, status, … (docs/how-to/run-as-a-service.md).
 
-`service add` and `remove` are about a worker of a pool; a fleet of an earlier version gets a service for each workspace.
+`service add` and `remove` are about a worker of a pool; `remove` takes a fleet and a gateway of an earlier version away, too.
 """
 
 from __future__ import annotations
@@ -46,7 +46,6 @@ from ...storage.disk import RealDisk
 from ...storage.errors import AlreadyRuns, BadConfig, BadFile, BadRequest, ForeignUnit, NoPermission, NoService
 from ...storage.files import Files
 from ...storage.texts import Text, msgid
-from .fleet import replaces_fleet
 from .output import wire
 from .parser import Argument, Exit, Option, command
 
@@ -84,8 +83,6 @@ def service_install(
     if no_backup and backup_to:
         raise BadRequest("--no-backup", Text("--backup-to asks for backups; give one of the two"))
     systemd, files = Systemd(system, name=name), Files(RealDisk())
-    if not name and replaces_fleet(call, systemd, files, dry_run=dry_run):
-        return
     root = Path(os.path.realpath(_root(call, system)))
     if not dry_run:
         check_made(root)
