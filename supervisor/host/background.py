@@ -17,7 +17,6 @@ from typing import TYPE_CHECKING, Final
 
 from ..context.prepared import PreparedContexts
 from ..faults import FaultScope
-from ..recall.embedders import IDLE_S
 from ..storage.clock import NEVER, within
 from ..storage.control import UNLIMITED, Control
 from ..storage.errors import Busy
@@ -216,6 +215,10 @@ class VectorMaker:
         meaning, began_s = self._ws.meaning, self._now()
         if meaning is None:
             return NEVER_S
+        from ..recall.embedders import (
+            IDLE_S,
+        )  # it loads numpy, 13 MB that who searches by words needs from the first question on
+
         if not self._has_index() or began_s < self._rests_until_s:
             return max(_GATHER_S, self._rests_until_s - began_s)
         deadline = within(_MOMENT_S)

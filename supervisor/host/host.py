@@ -16,6 +16,7 @@ from ..storage.clock import steady_s
 from ..storage.errors import Busy, SupervisorError
 from ..storage.os_errors import as_supervisor_error
 from ..storage.own_process import give_back_memory
+from ..text.chinese import rest
 from .jobs import NEVER_S, Job
 from .lock import SupervisorLock
 
@@ -238,3 +239,4 @@ class Host:
         else:
             self._trim_at_s = NEVER_S
             give_back_memory()
+            rest()

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tests.patience import PATIENCE_S
-from tests.process.command import Command, ended
+from tests.process.command import Command, ended, until
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -132,3 +132,15 @@ def test_version_and_help_load_no_store(command, option):
         "recalld.supervisor.archive.journal",
         "recalld.supervisor.index.index",
     } == set()
+
+
+def test_supervisor_by_words_alone_loads_neither_numpy_nor_rjieba_until_somebody_asks(tmp_path):
+    command = Command.made(tmp_path / "workspace", RECALLD_RECALL_BACKEND="bm25")
+    command("write", "我对花生过敏。")
+    with command.supervised(options=["-X", "importtime"]) as process:
+        until(lambda: [*(command.root / ".recalld").rglob("*.store")], process)
+        process.terminate()
+        said = ended(process).err
+    loaded_here = {line.rpartition("|")[2].strip().partition(".")[0] for line in said.splitlines() if "import time:" in line}
+    assert {"tantivy", "opencc"} <= loaded_here
+    assert loaded_here.isdisjoint({"numpy", "rjieba", "pydantic"})

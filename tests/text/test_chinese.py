@@ -93,3 +93,16 @@ def test_spelled_returns_the_written_word_with_its_simplified_token():
 
 def test_to_simplified_leaves_lone_surrogates_as_they_are():
     assert to_simplified("備份\ud800軟體\udfff") == "备份\ud800软件\udfff"
+
+
+def test_cutter_loads_a_library_for_much_text_at_a_time_only(monkeypatch):
+    loads = []
+    monkeypatch.setattr(chinese, "_searching", lambda: loads.append(1) or jieba_cut_for_search)
+    cutter = chinese._Cutter()
+    for _ in range(3):
+        cutter.renew()
+        assert cutter.cut("备份" * 1_000) == jieba_cut_for_search("备份" * 1_000)
+    assert loads == []
+    for _ in range(20):
+        cutter.cut("备份" * 1_000)
+    assert loads != []
