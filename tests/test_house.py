@@ -45,10 +45,10 @@ ROOMS: Final = (
         goal=950,
     ),
     Room("supervisor/host", most=3_210, goal=2_200),
-    Room("supervisor/checks", most=4_000, goal=2_100),
+    Room("supervisor/checks", most=3_870, goal=2_100),
     Room("supervisor/importing", most=2_780, goal=1_400),
     Room("supervisor/operations", most=2_440, goal=1_800),
-    Room("supervisor/interfaces/cli", most=4_150, goal=2_600),
+    Room("supervisor/interfaces/cli", most=4_080, goal=2_600),
     Room("supervisor/interfaces/http supervisor/interfaces/page", most=3_070, goal=2_000),
     Room("supervisor/interfaces/tools supervisor/interfaces/mcp.py supervisor/interfaces/llamaindex", most=2_630, goal=1_900),
     Room("supervisor/interfaces/connect supervisor/interfaces/hooks supervisor/interfaces/proxy", most=2_580, goal=1_900),
@@ -60,9 +60,9 @@ ROOMS: Final = (
     ),
 )
 #: All rooms together, lines and modules, and the lines of the tests.
-ALL: Final = Room("all", most=67_030, goal=48_000)
-MODULES: Final = Room("modules", most=356, goal=270)
-OF_TESTS: Final = Room("tests", most=70_730, goal=48_000)
+ALL: Final = Room("all", most=66_830, goal=48_000)
+MODULES: Final = Room("modules", most=355, goal=270)
+OF_TESTS: Final = Room("tests", most=70_640, goal=48_000)
 
 
 def _lines(path: Path) -> int:

@@ -41,9 +41,6 @@ ENDS_EARLY: Final = msgid(
 )
 ATTACHMENT: Final = msgid("{name} {state}, and {by} names it: put a copy of it back, or delete the message")
 IS_GONE: Final = msgid("is gone")
-SERVICE_DOWN: Final = msgid(
-    "the service is down: it is installed, and no supervisor runs; `{again}` starts it, `{status}` says why it ended."
-)
 
 
 @dataclass(slots=True, kw_only=True)

@@ -31,7 +31,7 @@ from ..text.lazy_re import lazy_re
 from ..text.record import record
 from .backup import check, check_folder, create
 from .check import Look
-from .fsck import ATTACHMENT, SERVICE_DOWN
+from .fsck import ATTACHMENT
 from .machine import SCARCE_BYTES, walk
 from .repair import bring_pictures_back
 from .table import account, wrong
@@ -62,13 +62,12 @@ def await_quiet_end(ws: Workspace, clock: Clock, pause: Callable[[float], None])
 
 
 def report(
-    ws: Workspace, now: datetime, tell: Callable[[str], str] = str, wait_s: float = _COMMAND_S, *, service: str = ""
+    ws: Workspace, now: datetime, tell: Callable[[str], str] = str, wait_s: float = _COMMAND_S
 ) -> tuple[Ledger, list[str]]:
     """
     Account for every message and run `care.on_trouble` for new faults; return the account and all faults.
 
-    *service* is a sentence about a service that stays down, which is a fault, too. *tell* renders a text in the language of the
-    user. The command is killed after *wait_s* seconds.
+    *tell* renders a text in the language of the user. The command is killed after *wait_s* seconds.
     """
     look = Look(ws, now, os.environ)
     ledger = account(look)
@@ -81,9 +80,9 @@ def report(
         ledger = account(look)
     failed_before = before.failed if (before := read_last_fsck(ws)) else ""
     last = note(ws, ledger, now)
-    # the reason why the service is down says more than the fact
-    found = [service, *(why for why in wrong(look) if getattr(why, "msgid", "") != SERVICE_DOWN)] if service else wrong(look)
-    kinds = {sentence: _DIGITS.sub("0", sentence) for sentence in found}  # a fault is not new because a time or count changed
+    kinds = {
+        sentence: _DIGITS.sub("0", sentence) for sentence in wrong(look)
+    }  # a fault is not new because a time or count changed
     new = [sentence for sentence, kind in kinds.items() if kind not in last.told]
     command, failed = ws.config.care.on_trouble, ""
     if command and new:

@@ -23,7 +23,6 @@ from ..storage.errors import BadConfig
 from ..storage.os_errors import why_refused
 from ..storage.texts import Text, msgid, restored
 from .check import Look, bad, odd
-from .fsck import SERVICE_DOWN
 from .machine import disk_space
 from .units import Installed, installed, origin_of, read_unit
 
@@ -54,17 +53,17 @@ _PORT_REFUSED: Final = {
 }
 
 
-def check_key(key: Path, option: str = "--key-file") -> None:
+def check_key(key: Path) -> None:
     """Raise BadConfig if the file of a key does not exist, or others can read it."""
     try:
         found = os.stat(key)
     except OSError as error:
         raise BadConfig(
-            option, Text("{path} can't be read ({why}); write the key into it", path=key, why=why_refused(error))
+            "--key-file", Text("{path} can't be read ({why}); write the key into it", path=key, why=why_refused(error))
         ) from error
     if found.st_mode & _OTHERS:
         raise BadConfig(
-            option,
+            "--key-file",
             Text("others may read {path}; `{command}` takes that from them", path=key, command=f"chmod 600 {quote(str(key))}"),
         )
 
@@ -119,7 +118,11 @@ def units(look: Look) -> Faults:
     yield from faults
     if services and not look.is_running and not faults:
         again, why = (f"recalld service {verb}{services[0].what.options}" for verb in ("restart", "status"))
-        yield bad(Text(SERVICE_DOWN, again=again, status=why))
+        yield bad(
+            "the service is down: it is installed, and no supervisor runs; `{again}` starts it, `{status}` says why it ended.",
+            again=again,
+            status=why,
+        )
 
 
 def service_faults(one: Installed) -> Faults:

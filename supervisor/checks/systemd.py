@@ -20,7 +20,6 @@ from ..storage.errors import BadFile, ForeignUnit, NoService, NoUnit, ServiceFor
 from ..storage.os_errors import from_os_error
 from ..storage.texts import Text
 from ..text.record import record
-from .program_units import is_ours
 from .units import (
     AGAIN,
     BACKUP,
@@ -32,17 +31,15 @@ from .units import (
     TIMER,
     Installation,
     installation_of,
-    of_unit,
     origin_of,
     user_folder,
     workspace_of,
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Iterable
 
     from ..storage.files import Files, FileVersion
-    from .program_units import PoolWorker
 
 #: The folder that exists where systemd runs.
 BOOTED: Final = Path("/run/systemd/system")
@@ -166,12 +163,8 @@ class Systemd:
     def read(self, files: Files, template: str) -> tuple[Path, FileVersion | None]:
         """Return the path of the unit of that template, and its contents; ForeignUnit if it is not a regular unit file."""
         path = self.folder / Installation(Path(), self.user, name=self.name).unit(template)
-        return path, self.unit_at(files, path)
-
-    def unit_at(self, files: Files, path: Path) -> FileVersion | None:
-        """Return the contents of the unit at the path, None if there is none; ForeignUnit if it is not a regular unit file."""
         try:
-            return files.read_stable(path, most=MOST_OUTSIDE)
+            return path, files.read_stable(path, most=MOST_OUTSIDE)
         except OSError as error:
             refused = from_os_error(error, path)
             if isinstance(refused, BadFile) or error.errno == errno.EFBIG:
@@ -221,14 +214,6 @@ def install(wanted: Installation, systemd: Systemd, files: Files) -> None:
     _start(systemd, wanted.started, wanted.python)
 
 
-def install_program(wanted: PoolWorker, systemd: Systemd, files: Files) -> None:
-    """Write the unit of a worker of a pool and start it; NoService if it does not start, ForeignUnit for somebody else's."""
-    data, path, before = wanted.text(), *_program_version(wanted.unit, systemd, files)
-    files.make_folder(systemd.folder)
-    files.replace(path, data, before, mode=_UNIT_MODE)
-    _start(systemd, [wanted.unit], wanted.python)
-
-
 def restart(systemd: Systemd, what: Installation) -> None:
     """Restart the service with the installed code and unit; NoService, with the reason, if that fails."""
     _start(systemd, [what.unit(SERVICE)], what.python, enable=False)
@@ -263,22 +248,6 @@ def uninstall(systemd: Systemd, files: Files) -> str:
             raise ForeignUnit(path)
     _remove(systemd, files, workspaces)
     return next(iter(workspaces.values())) or ""
-
-
-def remove_program(unit: str, systemd: Systemd, files: Files) -> None:
-    """Stop a program and remove its unit; NoUnit if there is none, ForeignUnit for one that is somebody else's."""
-    path, version = _program_version(unit, systemd, files)
-    if version is None:
-        raise NoUnit(path)
-    _remove(systemd, files, [path])
-
-
-def _program_version(unit: str, systemd: Systemd, files: Files) -> tuple[Path, FileVersion | None]:
-    path = systemd.folder / unit
-    version = systemd.unit_at(files, path)
-    if version and not is_ours(version.data):
-        raise ForeignUnit(path)
-    return path, version
 
 
 def _remove(systemd: Systemd, files: Files, units: Iterable[Path]) -> None:
@@ -349,30 +318,6 @@ def _state_at_night(systemd: Systemd, timer: str, started: str) -> str:
     if systemd.show(started).get("Result") not in ("success", None):
         return "failed"
     return systemd.show(timer).get("ActiveState", "")
-
-
-def failed_unit(environ: Mapping[str, str]) -> str:
-    """
-    Return the sentence about a service that stays down, for a check that systemd started; "" if the service runs.
-
-    >>> failed_unit({"MONITOR_UNIT": "recalld.service", "MONITOR_SERVICE_RESULT": "exit-code", "MONITOR_EXIT_STATUS": "75"})
-    'recalld.service does not run: it ended with exit code 75; `recalld service logs` shows its output.'
-    """
-    unit, result = environ.get("MONITOR_UNIT", ""), environ.get("MONITOR_SERVICE_RESULT", "")
-    if not unit or result in ("", "success"):  # systemd also names the service if the timer started the check
-        return ""
-    if unit.startswith(BACKUP.removesuffix(".service")) and result == "exit-code":
-        return ""  # the backup has stored why it failed, and `status` reports that
-    instance = unit.partition("@")[2].removesuffix(".service")
-    # only a user's own service manager sets MANAGERPID
-    user, name = ("", instance) if "MANAGERPID" in environ else instance.partition(":")[::2]
-    why = _RESULTS.get(result) or Text("it ended with exit code {code}", code=environ.get("MONITOR_EXIT_STATUS", "1"))
-    return Text(
-        "{unit} does not run: {why}; `{command}` shows its output.",
-        unit=unit,
-        why=why,
-        command=f"recalld service logs{of_unit(user, name)}",
-    )
 
 
 def why_down(systemd: Systemd, unit: str, python: str) -> str:

@@ -123,7 +123,14 @@ class Installation:
             # the path of a key is the rest of its line; a backslash at its end would join the line with the next
             if _CONTROL.search(value) or (field == "--key-file" and value != value.strip().rstrip("\\")):
                 raise BadRequest(field, Text(_NO_UNIT_HOLDS, value=value))
-        check_user_and_size(self.user, self.memory_max)
+        if self.user and not _USER.fullmatch(self.user):
+            raise BadRequest(
+                "--system", Text("{value!r} can't be a part of a unit's name; give a user of this machine", value=self.user)
+            )
+        if self.memory_max and not _MEMORY.fullmatch(self.memory_max):
+            raise BadRequest(
+                "--memory-max", Text("{value!r} is no size; give one such as 400M, 1G or 20%", value=self.memory_max)
+            )
         if self.name and not NAME.fullmatch(self.name):
             raise BadRequest(
                 "--name", Text("{value!r} can't be a part of a unit's name; use letters, digits, . _ and -", value=self.name)
@@ -192,16 +199,6 @@ class Installation:
         return fill(template_text(f"sandbox-{kind}.conf"), words)
 
 
-def check_user_and_size(user: str, memory_max: str) -> None:
-    """Raise BadRequest for a user that can't be part of a unit's name, or what is no size of memory."""
-    if user and not _USER.fullmatch(user):
-        raise BadRequest(
-            "--system", Text("{value!r} can't be a part of a unit's name; give a user of this machine", value=user)
-        )
-    if memory_max and not _MEMORY.fullmatch(memory_max):
-        raise BadRequest("--memory-max", Text("{value!r} is no size; give one such as 400M, 1G or 20%", value=memory_max))
-
-
 def check_seen(field: str, folder: Path) -> None:
     """Raise BadRequest if a unit of the system has a private folder in place of this one."""
     if hidden := [place for place in _PRIVATE if folder.is_relative_to(place)]:
@@ -213,11 +210,6 @@ def check_seen(field: str, folder: Path) -> None:
                 place=hidden[0],
             ),
         )
-
-
-def has_control_character(value: str) -> bool:
-    """Return whether no unit can hold the value."""
-    return bool(_CONTROL.search(value))
 
 
 def user_folder(environ: Mapping[str, str] = os.environ) -> Path:

@@ -80,13 +80,6 @@ def test_report_tells_what_status_calls_wrong(world):
     assert any("history.json can't be read" in line for line in told(world))
 
 
-def test_report_tells_that_the_service_stays_down(world):
-    with_command(world, TOLD)
-    down = "recalld.service does not run: it hung, and the watchdog killed it; `recalld service logs` shows its output."
-    assert world.report(service=down)[1] == [down]
-    assert told(world) == [f"{world.root}|{down}"]
-
-
 @pytest.mark.parametrize(
     ("command", "wait_s", "why"),
     [("exit 3", PATIENCE_S, "it ended with exit code 3"), ("sleep 600 & wait", 0.2, "it was killed after 0.2 s")],

@@ -17,7 +17,6 @@ import pytest
 from recalld.supervisor.checks.systemd import (
     Systemd,
     delete,
-    failed_unit,
     install,
     installation,
     lingers,
@@ -272,32 +271,6 @@ def test_remains_of_a_service_are_named_and_deleted(tmp_path):
     assert remains(HERE, environ) == [cache, stamps / "stamp-recalld-fsck.timer"]
     delete(remains(HERE, environ))
     assert (remains(HERE, environ), [path.name for path in stamps.iterdir()]) == ([], ["stamp-other.timer"])
-
-
-@pytest.mark.parametrize(
-    ("environ", "sentence"),
-    [
-        ({}, ""),
-        ({"MONITOR_UNIT": "recalld.service", "MONITOR_SERVICE_RESULT": "success", "MONITOR_EXIT_STATUS": "0"}, ""),
-        ({"MONITOR_UNIT": "recalld-backup@我.service", "MONITOR_SERVICE_RESULT": "exit-code", "MONITOR_EXIT_STATUS": "74"}, ""),
-        ({"MONITOR_UNIT": "recalld.service", "MONITOR_SERVICE_RESULT": "watchdog"}, "recalld.service does not run: it hung"),
-        (
-            {"MONITOR_UNIT": "recalld@我.service", "MONITOR_SERVICE_RESULT": "oom-kill"},
-            "`recalld service logs --system 我` shows",
-        ),
-        (
-            {"MONITOR_UNIT": "recalld@work.service", "MONITOR_SERVICE_RESULT": "oom-kill", "MANAGERPID": "7"},
-            "`recalld service logs --name work` shows",
-        ),
-        (
-            {"MONITOR_UNIT": "recalld@我:work.service", "MONITOR_SERVICE_RESULT": "oom-kill"},
-            "`recalld service logs --system 我 --name work` shows",
-        ),
-    ],
-)
-def test_failed_unit_names_the_service_that_stays_down(environ, sentence):
-    assert sentence in failed_unit(environ)
-    assert bool(sentence) == bool(failed_unit(environ))
 
 
 def test_run_program_that_is_not_there_is_no_fault():

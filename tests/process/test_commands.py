@@ -307,15 +307,6 @@ def test_service_install_dry_run_shows_what_stays_of_before(recalld, tmp_path):
     assert "--keep 14" in units[str(folder / BACKUP)]
 
 
-def test_check_of_a_service_that_is_down_waits_for_no_quiet_hours(recalld):
-    config = recalld.root / "recalld.toml"
-    config.write_text(f'{config.read_text("utf-8")}\n[care]\nquiet_hours = "00:00-23:59"\n', "utf-8")
-    down = {"MONITOR_UNIT": "recalld.service", "MONITOR_SERVICE_RESULT": "watchdog"}
-    done = recalld("fsck", "--report", RECALLD_NOW="", **down)
-    assert done.code == 65
-    assert "recalld.service does not run: it hung" in done.err
-
-
 def test_run_tells_the_journal_the_priority_of_each_event(recalld, tmp_path):
     with (tmp_path / "journal").open("w") as journal:
         found = os.fstat(journal.fileno())

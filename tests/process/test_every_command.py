@@ -94,7 +94,6 @@ ANSWERS: Final = {
     "worker": ("worker --idle 0.2", ["group", "status"]),
     "connect": ("connect codex --dry-run", ["workspace", "written", "clients", "refused"]),
     "connect --remove": ("connect codex --remove", ["workspace", "written", "clients", "refused"]),
-    "service add": ("service add worker --pool-file pool.toml --dry-run", ["units", "commands"]),
     "service install": ("service install --dry-run", ["units", "commands"]),
 }
 #: What prints a script for a shell, serves a client or a hook, or needs a supervisor with a port (tests/http/test_command.py).
@@ -102,7 +101,7 @@ WITHOUT_JSON: Final = {"pool key", "mcp", "open"}
 #: What needs a Redis, and is asked for in tests/pool.
 OF_REDIS: Final = {"pool status", "pool pause", "pool flush"}
 #: What needs systemd, and is asked for in script/test-systemd.
-OF_SYSTEMD: Final = {"service remove", "service restart", "service uninstall", "service status", "service logs"}
+OF_SYSTEMD: Final = {"service restart", "service uninstall", "service status", "service logs"}
 AWAY: Final = {
     "RECALLD_LLM_BASE_URL": "http://127.0.0.1:9/v1",
     "RECALLD_LLM_MODEL": "qwen-test",

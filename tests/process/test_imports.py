@@ -134,7 +134,7 @@ def test_version_and_help_load_no_store(command, option):
     } == set()
 
 
-def test_supervisor_by_words_alone_loads_neither_numpy_nor_rjieba_until_somebody_asks(tmp_path):
+def test_supervisor_by_words_alone_loads_neither_numpy_nor_rjieba(tmp_path):
     command = Command.made(tmp_path / "workspace", RECALLD_RECALL_BACKEND="bm25")
     command("write", "我对花生过敏。")
     with command.supervised(options=["-X", "importtime"]) as process:

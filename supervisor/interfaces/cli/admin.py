@@ -103,7 +103,6 @@ def fsck(
 
     from ...checks import nightly
     from ...checks.check import Look
-    from ...checks.systemd import failed_unit
     from ...checks.table import account
     from ...operations import upkeep
     from ...protocol.making import check_made
@@ -118,12 +117,11 @@ def fsck(
         mended |= {"acceptedTimes": call.perform(upkeep.accept_times, upkeep.StateRequest())}
     if repair:
         mended |= {"repaired": wire(asdict(call.perform(upkeep.repair, upkeep.StateRequest())))}
-    down = failed_unit(os.environ) if report else ""
-    if report and call.moment() is None and not down:  # a service that is down archives nothing, so its report can't wait
+    if report and call.moment() is None:
         nightly.await_quiet_end(ws, utc_now, sleep)
         at = utc_now()
     if report:
-        ledger, wrong = nightly.report(ws, at, call.renderer(), service=down)
+        ledger, wrong = nightly.report(ws, at, call.renderer())
     else:
         ledger, wrong = account(Look(ws, at, os.environ)), []
     if repair and not report:

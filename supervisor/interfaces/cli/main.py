@@ -94,13 +94,13 @@ LEFT: Final = {
         "there is no gateway any more: each workspace answers over HTTP at the `[serve] port` of its own recalld.toml, and a web server in front of them can pass /w/NAME/ on to that port."
     ),
     "fleet": Text(
-        "there is no fleet any more: `recalld -w DIR/NAME service install --name NAME` makes a service for each workspace, and `recalld service remove fleet` takes the unit of the fleet away."
+        "there is no fleet any more: `recalld -w DIR/NAME service install --name NAME` makes a service for each workspace, and `systemctl --user disable --now recalld-fleet` ends the unit of the fleet."
     ),
-    "service add gateway": Text(
-        "there is no gateway any more: each workspace answers over HTTP at the `[serve] port` of its own recalld.toml, and a web server in front of them can pass /w/NAME/ on to that port."
+    "service add": Text(
+        "`service add` makes no units any more: `recalld -w DIR/NAME service install --name NAME` makes a service for each workspace, and a unit of your own with `recalld worker --broker URL` runs a worker of a pool (docs/how-to/a-pool-of-workers.md)."
     ),
-    "service add fleet": Text(
-        "a fleet gets no unit any more: `recalld -w DIR/NAME service install --name NAME` makes a service for each workspace."
+    "service remove": Text(
+        "`service remove` removes no units any more: `systemctl --user disable --now recalld-worker` ends a worker of a pool, with recalld-fleet or recalld-gateway what an earlier version ran, and with sudo and without --user those of the system; then the file of the unit can be deleted."
     ),
     "plan": Text("`recalld status --plan` shows what the next run would do."),
     "disconnect": Text("`recalld connect --remove` takes out of the clients' settings what `connect` put in."),

@@ -1,8 +1,4 @@
-"""
-The commands about services of systemd: service install, restart, status, … (docs/how-to/run-as-a-service.md).
-
-`service add` and `remove` are about a worker of a pool; `remove` takes a fleet and a gateway of an earlier version away, too.
-"""
+"""The commands about services of systemd: service install, restart, status, … (docs/how-to/run-as-a-service.md)."""
 
 from __future__ import annotations
 
@@ -14,15 +10,12 @@ from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Final
 
-from ...checks.program_units import KINDS, PoolWorker, unit_of
 from ...checks.systemd import (
     Systemd,
     delete,
     install,
-    install_program,
     installation,
     lingers,
-    remove_program,
     restart,
     state_of,
     uninstall,
@@ -45,9 +38,9 @@ from ...protocol.paths import WorkspacePaths, check_inside
 from ...storage.disk import RealDisk
 from ...storage.errors import AlreadyRuns, BadConfig, BadFile, BadRequest, ForeignUnit, NoPermission, NoService
 from ...storage.files import Files
-from ...storage.texts import Text, msgid
+from ...storage.texts import Text
 from .output import wire
-from .parser import Argument, Exit, Option, command
+from .parser import Exit, Option, command
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -227,66 +220,6 @@ def service_logs(
         raise NoService(
             Text("there is no journal of systemd here"), Text("its events are in log.jsonl of the workspace")
         ) from None
-
-
-@command("service add", common=("json",))
-def service_add(
-    call: Call,
-    kind: Annotated[str, Argument(metavar="worker", meaning="what runs")],
-    pool_file: Annotated[Path | None, Option("--pool-file", meaning="what names the models of a worker of a pool")] = None,
-    env_file: Annotated[
-        Path | None, Option("--env-file", meaning="variables, such as RECALLD_POOL_URL and RECALLD_POOL_KEY")
-    ] = None,
-    system: System = "",
-    memory_max: Annotated[str, Option("--memory-max", metavar="SIZE", meaning="the memory it may use, as 400M")] = "",
-    dry_run: Annotated[bool, Option("--dry-run", meaning="show the unit and the commands, change nothing")] = False,
-) -> None:
-    """Run a worker of a pool as a service, now and whenever the machine starts."""
-    from ...checks.services import check_key
-
-    _check_kind(kind, ("worker",))
-    if pool_file is None:
-        raise BadRequest("--pool-file", Text("it is missing; name the file that names the models of the worker"))
-    systemd = Systemd(system)
-    wanted = PoolWorker(_real(pool_file), _real(env_file) if env_file else None, system, memory_max)
-    text = wanted.text()
-    if dry_run:
-        _show_units(call, systemd, {wanted.unit: text}, [wanted.unit])
-        return
-    systemd.check()
-    if wanted.env_file:
-        check_key(wanted.env_file, "--env-file")
-    install_program(wanted, systemd, Files(RealDisk()))
-    command = " ".join(systemd.command("status", wanted.unit))
-    call.answer(
-        {"unit": wanted.unit},
-        Text(
-            msgid("{unit} runs now, and whenever the machine starts; `{command}` says how it is.", "program"),
-            unit=wanted.unit,
-            command=command,
-        ),
-    )
-
-
-@command("service remove", common=("json",))
-def service_remove(
-    call: Call,
-    kind: Annotated[str, Argument(metavar="worker|fleet|gateway", meaning="what is stopped")],
-    system: System = "",
-) -> None:
-    """Stop a worker of a pool, or an old fleet or gateway, and remove its unit; the workspaces stay."""
-    _check_kind(kind, KINDS)
-    unit, systemd = unit_of(kind), Systemd(system)
-    systemd.check()
-    remove_program(unit, systemd, Files(RealDisk()))
-    call.answer({"unit": unit}, Text("{unit} is gone; the workspaces are as they were.", unit=unit))
-
-
-def _check_kind(kind: str, kinds: tuple[str, ...]) -> None:
-    if kind not in kinds:
-        raise BadRequest(
-            "|".join(kinds), Text("{value} is not allowed, give {allowed}", value=repr(kind[:40]), allowed=", ".join(kinds))
-        )
 
 
 def _root(call: Call, user: str) -> Path:
