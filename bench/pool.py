@@ -181,11 +181,9 @@ class Host:
 class Workers:
     """Processes of the pool."""
 
-    def __init__(self, folder: Path, url: str, model: Model, count: int, threads: int, more: str = "", crew: str = "") -> None:
+    def __init__(self, folder: Path, url: str, model: Model, count: int, threads: int) -> None:
         self.file = folder / "pool.toml"
-        self.file.write_text(
-            f"[pool]\nthreads = {threads}\n{crew}\n[providers.default]\nbase_url = '{model.url}'\nmodel = 'm'\n{more}"
-        )
+        self.file.write_text(f"[pool]\nthreads = {threads}\n\n[providers.default]\nbase_url = '{model.url}'\nmodel = 'm'\n")
         self.url = url
         self.processes = [self.start() for _ in range(count)]
 
@@ -283,6 +281,10 @@ ROWS = (
 )
 
 
+#: Faults after which as many calls as a worker has threads may be paid twice: it was killed, or Redis forgot its answers.
+PAID_TWICE = ("worker-killed", "redis-killed", "flushed", "away-then-empty")
+
+
 def _fault(
     row: str, redis: RedisServer, workers: Workers, host: list[Host], places: list[Place], away_s: float, fault_at: int
 ) -> None:
@@ -332,7 +334,8 @@ def main() -> None:
     for row in given.rows:
         found = run(row, given.tasks, given.processes, given.threads, given.away)
         print(json.dumps(found), flush=True)
-        if found["lost"] or int(str(found["paid twice"])) > (given.threads if row == "worker-killed" else 0):
+        may_pay = given.threads if row in PAID_TWICE else 0
+        if found["lost"] or int(str(found["paid twice"])) > may_pay:
             wrong.append(row)
     if given.judge and wrong:
         sys.exit(f"lost, or paid twice: {', '.join(wrong)}")

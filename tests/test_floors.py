@@ -24,7 +24,7 @@ WORKER: Final = (
     "recalld.supervisor.protocol",
     "recalld.supervisor.extracts",
     "recalld.supervisor.text",
-    *(f"recalld.supervisor.pool.{name}" for name in ("cargo", "connection", "dramatiq_pool", "limits", "scripts")),
+    *(f"recalld.supervisor.pool.{name}" for name in ("cargo", "connection", "dramatiq_pool", "profiles", "scripts")),
     "recalld.worker",
     "recalld.prompts",
 )

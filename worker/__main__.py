@@ -115,14 +115,17 @@ def crew(pool_file: Path, report: Callable[[Mapping[str, object]], None]) -> Non
     """Work for the pool of RECALLD_POOL_URL until a signal; *pool_file* names its models."""
     from recalld.supervisor.pool.cargo import Seal
     from recalld.supervisor.pool.connection import Broker
-    from recalld.supervisor.pool.limits import read_profiles
+    from recalld.supervisor.pool.profiles import read_profiles
     from recalld.worker.crew import Crew
 
     environ = dict(os.environ)
-    keys, profiles = read_profiles(pool_file, {})
+    profiles = read_profiles(pool_file, {})
+    if profiles.notice:
+        report({"notice": profiles.notice})
+    keys = profiles.crew
     seal = Seal.of(keys.key_env, environ)
     broker = Broker(environ.get("RECALLD_POOL_URL", ""), keys.prefix)
-    Crew(broker, keys, profiles, seal, environ, utc_now, report).run()
+    Crew(broker, keys, profiles.models, seal, environ, utc_now, report).run()
 
 
 def do(root: Path) -> bytes:

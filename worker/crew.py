@@ -10,16 +10,13 @@ from __future__ import annotations
 import itertools
 import threading
 import time
-from collections import deque
 from contextlib import suppress
-from secrets import token_hex
 from typing import TYPE_CHECKING, Any, Final
 from uuid import uuid4
 
 from recalld.supervisor.pool import scripts
 from recalld.supervisor.pool.cargo import PoolAway, Unsealable, refusal
 from recalld.supervisor.pool.dramatiq_pool import Engine
-from recalld.supervisor.pool.limits import ProviderLimits
 from recalld.supervisor.protocol.config import Config
 from recalld.supervisor.protocol.config_keys import Llm, Tokens
 from recalld.supervisor.storage.errors import BadConfig, Busy, NoService
@@ -36,8 +33,8 @@ if TYPE_CHECKING:
 
     from recalld.supervisor.pool.cargo import Answer, Contents, Seal
     from recalld.supervisor.pool.connection import Broker
-    from recalld.supervisor.pool.limits import Profile
     from recalld.supervisor.protocol.pool_keys import Crew as Keys
+    from recalld.supervisor.protocol.pool_keys import Provider
     from recalld.supervisor.storage.clock import Clock
 
     from .providers import Model, Summariser
@@ -49,8 +46,6 @@ _WAIT_S: Final = 3.0
 _MOST_TRIES: Final = 2
 _RETRY_S: Final = 0.5
 _THERE_S: Final = 5.0
-#: Seconds after which a host has surely taken an answer.
-_TAKEN_S: Final = 30.0
 
 
 class RedisHold:
@@ -69,7 +64,6 @@ class RedisHold:
                 with self._crew.renewing:  # a lock that is renewed beyond its answer would hide that the task is missing
                     self._broker.run(scripts.DELIVER, self.uid, self.who, host, data)
                     self._crew.holds.discard(self)
-                    self._crew.delivered.append((time.monotonic(), (self.uid, self.who, host, data)))
                 if answer.refused:
                     self._broker.call("hincrby", self._broker.key("refused"), answer.refused, 1)
                     self._broker.call("expire", self._broker.key("refused"), scripts.DAY_S)
@@ -101,7 +95,7 @@ class Crew:
         self,
         broker: Broker,
         keys: Keys,
-        profiles: Mapping[str, Profile],
+        profiles: Mapping[str, Provider],
         seal: Seal,
         environ: Mapping[str, str],
         clock: Clock,
@@ -114,9 +108,6 @@ class Crew:
         self.renewing = threading.Lock()
         self._numbers = itertools.count()
         self.holds: set[RedisHold] = set()
-        #: When each of the last answers was delivered, and with what.
-        self.delivered: deque[tuple[float, tuple[Any, ...]]] = deque()
-        self._epoch = b""  # of Redis as it was seen last, b"" where it may have forgotten something since
         self._models: dict[tuple[Any, ...], Model] = {}
         self.stop, self.ends = threading.Event(), threading.Event()
 
@@ -190,11 +181,7 @@ class Crew:
             self._report({"uid": hold.uid, "error": refusal("profile")})
             refuse(hold, host, "profile")
             return
-        limits = ProviderLimits(self.broker.until_back(self.ends), profile) if profile else None
-        claim: Any = PoolClaim(hold, contents, self._seal, limits)
-        if limits and (wait_s := limits.pause_s()):
-            claim.put_off(wait_s)
-            return
+        claim: Any = PoolClaim(hold, contents, self._seal)
         writer: Model | Summariser = self._model(profile, contents) if profile else extractive.Extractive()
         with suppress(NoCall, BadConfig, Busy, OSError):
             result = do(claim, writer, self._clock, self.ends.is_set, Capacity)
@@ -202,10 +189,10 @@ class Crew:
                 about = {"uid": hold.uid, "status": result.status, "reason": result.reason, "error": result.error}
                 self._report({key: value for key, value in about.items() if value})
 
-    def _model(self, profile: Profile, contents: Contents) -> Model:
+    def _model(self, profile: Provider, contents: Contents) -> Model:
         """Return the model of the profile, one for all tasks that ask it alike: it knows what its server does not accept."""
         llm, weight = contents.config.llm, contents.config.tokens.cjk_weight
-        alike = (profile.name, llm.temperature, llm.timeout, weight)
+        alike = (contents.profile, llm.temperature, llm.timeout, weight)
         if alike not in self._models:
             from .providers import openai  # late: a wrong key or address is told before
 
@@ -225,10 +212,8 @@ class Crew:
         """Renew the lock of each task, and show which were fetched, and how many threads are there."""
         there_s = float("-inf")
         while not self.ends.wait(_RENEW_S):
-            try:
+            with suppress(PoolAway):
                 there_s = self._renew_once(engine, there_s)
-            except PoolAway:
-                self._epoch = b""
 
     def _renew_once(self, engine: Engine, there_s: float) -> float:
         with self.renewing:
@@ -238,20 +223,7 @@ class Crew:
                     hold.lost = bool(is_lost)
             if fetched := engine.fetched():
                 self.broker.run(scripts.HAVE, *fetched)
-            self._deliver_again()
             if time.monotonic() >= there_s + _THERE_S and not self.stop.is_set():
-                for name in self._profiles:
-                    self.broker.run(scripts.THERE, scripts.PROFILES, name, 1)
                 self.broker.run(scripts.THERE, "slots", self._me, self._keys.threads)
                 return time.monotonic()
         return there_s
-
-    def _deliver_again(self) -> None:
-        """Deliver the last answers again where Redis has forgotten them: a host may not have taken them, and they are paid."""
-        epoch = self.broker.run(scripts.EPOCH, token_hex(8))
-        if epoch != self._epoch:
-            for _, args in list(self.delivered):
-                self.broker.run(scripts.DELIVER, *args)
-            self._epoch = epoch
-        while self.delivered and self.delivered[0][0] < time.monotonic() - _TAKEN_S:
-            self.delivered.popleft()

@@ -1,8 +1,8 @@
 """
 A task of the pool as a claim: its cargo is opened in memory, and what becomes of it is sealed again and delivered.
 
-A pool worker has no workspace and no state on disk. A call is made only within what the workspace has reserved, and when the
-provider has a turn for it; a task that gets none goes back without a failure, and its host knows when to offer it again.
+A pool worker has no workspace and no state on disk. A call is made only within what the workspace has reserved; a task that
+needs more goes back without a failure, and its host offers it again with more.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from __future__ import annotations
 import hashlib
 from contextlib import suppress
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Final, Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from recalld.supervisor.pool.cargo import Answer, Outcome, PoolAway, Unsealable, rendered, unpacked
 from recalld.supervisor.protocol.prompts import read_template, shipped_template
@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from recalld.supervisor.pool.cargo import Contents, Seal, Why
-    from recalld.supervisor.pool.limits import ProviderLimits
     from recalld.supervisor.protocol.config import Config
     from recalld.supervisor.protocol.dated_file import Block
     from recalld.supervisor.protocol.llm import Account
@@ -32,9 +31,6 @@ if TYPE_CHECKING:
     from recalld.supervisor.protocol.task import AskedTask
     from recalld.supervisor.storage.clock import Clock
     from recalld.supervisor.text.language import Language
-
-#: Tokens of an answer that are counted before it is there.
-_ANSWER_TOKENS: Final = 500
 
 
 class Hold(Protocol):
@@ -71,19 +67,13 @@ def refuse(hold: Hold, host: str, why: str) -> None:
 
 @dataclass(slots=True, eq=False)
 class PoolClaim:
-    """
-    One task of the pool (`desk.Claim`), its log of calls (`calls.CallBook`), and its finished pieces (`desk.Kept`).
-
-    An extract asks no provider, and has no *limits*.
-    """
+    """One task of the pool (`desk.Claim`), its log of calls (`calls.CallBook`), and its finished pieces (`desk.Kept`)."""
 
     hold: Hold
     contents: Contents
     seal: Seal
-    limits: ProviderLimits | None
     used: int = 0
     _why: Why = "ended"
-    _wait_s: int = 0
     _names: set[str] = field(default_factory=set)
 
     @property
@@ -128,15 +118,6 @@ class PoolClaim:
         if self.used >= self.contents.reserve.calls:
             self._why = "short"
             raise NoCall(Text("the task needs more calls than were reserved for it"))
-        words = sum(len(block.text) for block in self.contents.blocks)
-        refused = self.limits and self.limits.turn(self._workspace, words // 2 + _ANSWER_TOKENS)
-        if refused:
-            self._why, self._wait_s = refused
-            raise NoCall(
-                Text("the day's budget of the pool is spent")
-                if self._why == "spent"
-                else Text("the model of the pool takes nothing now")
-            )
         self.used += 1
         return True
 
@@ -181,21 +162,12 @@ class PoolClaim:
         if result.reason == "spent" and self._why == "short":
             self.give_back()
             return
-        if self.limits:
-            self.limits.ended(result)
         self._deliver(Outcome(reserve=self.contents.reserve, used=self.used, result=result))
 
     def give_back(self) -> None:
-        """Tell the host why the task was not done, and when it may be offered again."""
-        if self.hold.lost:
-            return
-        about = {"why": self._why, "wait_s": self._wait_s, "profile": self.contents.profile}
-        self._deliver(Outcome(reserve=self.contents.reserve, used=self.used, **about))  # type: ignore[arg-type]
-
-    def put_off(self, wait_s: int) -> None:
-        """Give the task back, undone: the provider is left alone for so long."""
-        self._why, self._wait_s = "busy", wait_s
-        self.give_back()
+        """Tell the host why the task was not done."""
+        if not self.hold.lost:
+            self._deliver(Outcome(reserve=self.contents.reserve, used=self.used, why=self._why))
 
     def _deliver(self, outcome: Outcome) -> None:
         sealed = self.seal.seal("answer", self.hold.uid, rendered(outcome))

@@ -25,7 +25,7 @@ import os
 import zlib
 from dataclasses import asdict, field
 from datetime import timedelta
-from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias, get_args
+from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
 
 from cryptography.exceptions import InvalidTag
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
@@ -65,9 +65,8 @@ _KEYS: Final = (
     ("summarize", "char_limit"),
     ("turns", "max_calls_per_day"),
 )
-#: Why a task comes back undone: it needs more calls than were reserved for it; no turn with the provider within the wait, or it
-#: is paused; the day's budget of all is spent; its worker had to end, or could not do it.
-Why: TypeAlias = Literal["short", "busy", "spent", "ended"]
+#: Why a task comes back undone: it needs more calls than were reserved for it; its worker had to end, or could not do it.
+Why: TypeAlias = Literal["short", "ended"]
 
 
 @record
@@ -120,14 +119,12 @@ class Contents:
 
 @record(kw_only=True)
 class Outcome:
-    """What is in an answer: a result, or *why* there is none and the seconds until it may be asked for again."""
+    """What is in an answer: a result, or *why* there is none."""
 
     reserve: Reserve
     used: int  # calls that were made or may have been
     result: Result | None = None
     why: Why = "ended"
-    wait_s: int = 0
-    profile: str = ""
 
 
 def packed(contents: Contents) -> bytes:
@@ -174,8 +171,9 @@ def rendered(outcome: Outcome) -> bytes:
             "reserve": asdict(outcome.reserve),
             "used": outcome.used,
             "why": outcome.why,
-            "wait_s": outcome.wait_s,
-            "profile": outcome.profile,
+            # a host of 0.32 and before reads these
+            "wait_s": 0,
+            "profile": "",
         }
     )
 
@@ -188,9 +186,7 @@ def read(data: bytes) -> Outcome:
             reserve=_reserve(raw["reserve"]),
             used=max(0, int(raw["used"])),
             result=parse_result(raw["result"].encode()) if raw["result"] is not None else None,
-            why=_why(raw["why"]),
-            wait_s=max(0, min(int(raw["wait_s"]), 86_400)),
-            profile=str(raw["profile"]),
+            why="short" if raw["why"] == "short" else "ended",
         )
     except NewerVersion:
         raise
@@ -216,14 +212,6 @@ def _written(config: Config, place: tuple[str, str]) -> str:
 def _reserve(raw: Mapping[str, Any]) -> Reserve:
     account: Account = "replies" if raw["account"] == "replies" else "summaries"
     return Reserve(calls=max(0, int(raw["calls"])), at=to_wire(from_wire(raw["at"])), account=account, mark=str(raw["mark"]))
-
-
-def _why(word: object) -> Why:
-    known: tuple[Why, ...] = get_args(Why)
-    for one in known:
-        if one == word:
-            return one
-    raise ValueError(f"it comes back for no reason that is known: {str(word)[:40]!r}")
 
 
 def _deflated(fields: Mapping[str, Any]) -> bytes:

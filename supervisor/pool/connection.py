@@ -20,17 +20,32 @@ from ..storage.texts import Text
 from .cargo import PoolAway
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
 
 _TIMEOUT_S: Final = 5.0
-_RETRY_S: Final = 0.5
 #: LMOVE came with this version.
 _LEAST: Final = (6, 2)
-#: What follows the prefix in the names of a pool's keys.
+#: What follows the prefix in the names of a pool's keys; those of the second line are of 0.32 and before.
 _KINDS: Final = frozenset(
     (
-        *("sub", "blob", "run", "have", "gone", "tries", "ans", "done", "results", "taking", "slots", "hosts", "refused"),
-        *("rate", "pause", "probe", "doubt", "budget", "tasks", "asked", "__heartbeats__", "__acks__"),
+        *(
+            "sub",
+            "blob",
+            "run",
+            "have",
+            "gone",
+            "tries",
+            "done",
+            "results",
+            "taking",
+            "slots",
+            "hosts",
+            "refused",
+            "tasks",
+            "asked",
+        ),
+        *("ans", "rate", "pause", "probe", "doubt", "budget"),
+        *("__heartbeats__", "__acks__"),
     )
 )
 _MOST_KEYS: Final = 1_000
@@ -76,10 +91,6 @@ class Broker:
             return getattr(self.client, command)(*args, **named)
         except (redis.RedisError, OSError) as error:
             raise self._away(error) from error
-
-    def until_back(self, ends: threading.Event) -> Broker:
-        """Return the same Redis, whose calls wait where it is away, until it is back or *ends* is set."""
-        return _Patient(self, ends)
 
     def _away(self, error: Exception) -> PoolAway:
         words = str(error)
@@ -149,25 +160,3 @@ class Broker:
             if n >= _MOST_KEYS:
                 break
         return ""
-
-
-class _Patient(Broker):
-    """A broker whose calls wait where Redis is away."""
-
-    def __init__(self, broker: Broker, ends: threading.Event) -> None:
-        self.__dict__.update(vars(broker))
-        self._broker, self._ends = broker, ends
-
-    def run(self, script: str, *args: Any) -> Any:
-        return self._waiting(lambda: self._broker.run(script, *args))
-
-    def call(self, command: str, *args: Any, **named: Any) -> Any:
-        return self._waiting(lambda: self._broker.call(command, *args, **named))
-
-    def _waiting(self, act: Callable[[], Any]) -> Any:
-        while True:
-            try:
-                return act()
-            except PoolAway:
-                if self._ends.wait(_RETRY_S):
-                    raise

@@ -33,13 +33,11 @@ _LOOK_S: Final = 0.2
 _ASK_S: Final = 1.5
 #: Seconds between two touches while somebody waits for a task.
 _ASKED_BEAT_S: Final = 1.0
-#: Seconds between two reports of what was spent: the wait of a worker whose host has not reported (`limits.py`) is as long.
-_REPORT_S: Final = 5.0
 #: Steps in a row at which the pool could not be reached, from which on it is told: one lost connection is no news.
 _TOLD_FROM: Final = 3
 #: Seconds until a pool that could not be reached is tried again.
 _AWAY_S: Final = 1.0
-#: Seconds for which a pool is left alone that refuses without saying for how long.
+#: Seconds for which a pool is left alone that gives a task back undone.
 _CLOSED_S: Final = 5.0
 
 
@@ -48,7 +46,7 @@ class Courier:
 
     def __init__(self, pool: DramatiqPool, station: Station, *, now_s: Callable[[], float] = steady_s, window: int = 0) -> None:
         self._pool, self._station, self._now_s, self._window = pool, station, now_s, window
-        self._look_at = self._beat_at = self._ask_at = self._report_at = float("-inf")
+        self._look_at = self._beat_at = self._ask_at = float("-inf")
         self._away_until = self._closed_until = float("-inf")
         #: How many steps in a row could not reach the pool.
         self.missed = 0
@@ -86,7 +84,6 @@ class Courier:
         if now_s < self._away_until:
             return False
         try:
-            self._report(now_s)
             came = self._receive(now_s)
             self._ask(now_s)
             went = self._offer(now_s)
@@ -118,15 +115,6 @@ class Courier:
             with suppress(PoolAway):
                 self._pool.withdraw(unwanted)
 
-    def _report(self, now_s: float) -> None:
-        """Say what the workspace has spent."""
-        if now_s < self._report_at + _REPORT_S:
-            return
-        spent = self._try(self._station.spent_today) if self._station.profile else None
-        if spent is not None:
-            self._pool.report(self._station.name, self._station.profile, spent)
-        self._report_at = now_s
-
     def _receive(self, now_s: float) -> bool:
         """Make durable what has come, and let the pool forget it."""
         done = [answer for answer in self._pool.take() if self._try(partial(self._received, answer, now_s))]
@@ -137,8 +125,8 @@ class Courier:
     def _received(self, answer: Answer, now_s: float) -> bool:
         """Make the answer durable, and offer nothing for a while where the pool takes nothing now."""
         outcome = self._station.receive(answer, now_s)
-        if outcome and outcome.result is None and outcome.why in {"busy", "spent"}:
-            self._closed_until = now_s + (outcome.wait_s or _CLOSED_S)
+        if outcome and outcome.result is None and outcome.why == "ended":
+            self._closed_until = now_s + _CLOSED_S
         return True
 
     def _ask(self, now_s: float) -> None:

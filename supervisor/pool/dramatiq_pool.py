@@ -24,7 +24,6 @@ from dramatiq.middleware import CurrentMessage
 
 from ..pool import scripts
 from .cargo import Answer, PoolAway
-from .limits import Spent, report
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping, Sequence
@@ -53,7 +52,6 @@ class DramatiqPool:
     def __init__(self, broker: Broker, host: str) -> None:
         self._broker, self._host = broker, host
         self._room, self._looked_s = 0, float("-inf")
-        self._seen: dict[str, Spent] = {}
         self._is_fit = False
 
     def room(self) -> int:
@@ -95,10 +93,6 @@ class DramatiqPool:
         """Forget these answers, which are durable here."""
         if answers:
             self._broker.run(scripts.TAKEN, self._host, *(answer.uid for answer in answers))
-
-    def report(self, workspace: str, profile: str, spent: int) -> None:
-        """Say what was spent today, and the total that was seen last: Redis may have lost it."""
-        self._seen[profile] = report(self._broker, profile, workspace, spent, self._seen.get(profile, Spent()))
 
     def close(self) -> None:
         """Leave room for the other hosts."""

@@ -12,10 +12,7 @@ What the pool does in Redis at one stroke: Lua, by name. KEYS has the prefix alo
     <p>:done:<uid>                the sealed answer                         until it is durable, a day
     <p>:results:<host>, <p>:taking:<host>   uids with an answer for a host; those that it writes down
     <p>:slots, <p>:hosts          who is there                              15 s
-    <p>:slots:profiles            the profiles that workers have            15 s
-    <p>:slots:epoch               a random word; whoever finds none sets one    as long as Redis remembers
     <p>:refused                   why cargo could not be read, and how often   a day
-    <p>:rate:<profile>, <p>:pause:<profile>, <p>:budget:<profile>:<day>     `limits.py`
 """
 
 from __future__ import annotations
@@ -151,12 +148,6 @@ return found
 """
 )
 
-#: a random word → the one that is there, or was set now: another than before shows that everything was forgotten.
-EPOCH: Final = """
-local name = KEYS[1] .. ":slots:epoch" -- a kind that a host of 0.19.0 knows
-return redis.call("get", name) or (redis.call("set", name, ARGV[1]) and ARGV[1])
-"""
-
 #: uids that this process has fetched, and not begun.
 HAVE: Final = (
     _KEY
@@ -181,9 +172,7 @@ return 1
 """
 )
 
-#: The kind of `THERE` for the profiles that workers have; a host of 0.20.0 knows a key that begins so.
-PROFILES: Final = "slots:profiles"
-#: kind (slots, hosts or profiles), who, how many (0: it leaves) → the sum of all that are there; what else the hash has, stays.
+#: kind (slots or hosts), who, how many (0: it leaves) → the sum of all that are there; what else the hash has, stays.
 THERE: Final = f"""
 local name, now = KEYS[1] .. ":" .. ARGV[1], tonumber(redis.call("time")[1])
 if ARGV[2] ~= "" then

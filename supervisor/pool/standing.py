@@ -1,4 +1,4 @@
-"""What an operator sees of a pool, and does to it: who is there, what waits, what was spent; pause, flush, an echo."""
+"""What an operator sees of a pool, and does to it: who is there, what waits, what was refused; flush, an echo."""
 
 from __future__ import annotations
 
@@ -13,7 +13,6 @@ from ..storage.texts import Text
 from ..text.record import record
 from .cargo import Cargo, Contents, Reserve, packed, read, refusal
 from .dramatiq_pool import QUEUES, DramatiqPool
-from .limits import today
 
 if TYPE_CHECKING:
     from .cargo import Seal
@@ -34,22 +33,11 @@ class Standing:
     hosts: int
     waiting: int
     working: int
-    paused: dict[str, int]  # profiles, and for how many seconds
-    spent: dict[str, dict[str, float]]  # today's calls and money, by profile
     refused: dict[str, int]  # why cargo could not be read, today
 
 
 def standing_of(broker: Broker) -> Standing:
     """Return how the pool stands; PoolAway where its Redis can't be asked."""
-    spent: dict[str, dict[str, float]] = {}
-    for key in broker.call("scan_iter", match=broker.key("budget", f"*:{today(broker)}")):
-        name = key.decode("utf-8", "replace").split(":")[-2]
-        calls, money = map(_number, broker.call("hmget", key, "calls", "money"))
-        spent[name] = {"calls": calls, "money": money / 1_000_000}
-    pauses = {
-        key.decode("utf-8", "replace"): broker.call("ttl", key)
-        for key in broker.call("scan_iter", match=broker.key("pause", "*"))
-    }
     return Standing(
         server=broker.name,
         version=str(broker.call("info", "server").get("redis_version", "")),
@@ -57,34 +45,12 @@ def standing_of(broker: Broker) -> Standing:
         hosts=broker.run(scripts.THERE, "hosts", "", 0),
         waiting=sum(broker.call("llen", broker.key(queue)) for queue in QUEUES),
         working=sum(1 for _ in broker.call("scan_iter", match=broker.key("run", "*"))),
-        paused={key.rpartition(":")[2]: left for key, left in pauses.items()},
-        spent=spent,
         refused={
             why.decode("utf-8", "replace"): int(count)
             for why, count in broker.call("hgetall", broker.key("refused")).items()
             if count.isdigit()
         },
     )
-
-
-def _number(value: bytes | None) -> int:
-    """Return the number in a field of a hash; 0 where there is none, or something else."""
-    return int(value) if value and value.isdigit() else 0
-
-
-def profiles_of(broker: Broker) -> list[str]:
-    """Return the names of the profiles that workers have, or that are paused."""
-    broker.run(scripts.THERE, scripts.PROFILES, "", 0)  # who has gone leaves
-    named = {name.decode("utf-8", "replace") for name in broker.call("hkeys", broker.key(*scripts.PROFILES.split(":")))}
-    return sorted(named | standing_of(broker).paused.keys())
-
-
-def pause(broker: Broker, profile: str, seconds: int) -> None:
-    """Have the workers leave the model of the profile alone for so long; 0 ends a pause."""
-    if seconds > 0:
-        broker.call("set", broker.key("pause", profile), "1", ex=seconds)
-    else:
-        broker.call("delete", broker.key("pause", profile), broker.key("doubt", profile), broker.key("probe", profile))
 
 
 def flush(broker: Broker) -> int:

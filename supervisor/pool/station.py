@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import contextlib
 from dataclasses import dataclass, replace
-from datetime import UTC, timedelta
+from datetime import timedelta
 from secrets import token_hex
 from typing import TYPE_CHECKING, Final, get_args
 
@@ -230,11 +230,6 @@ class Station:
         self.rests_until_s = now_s + _REST_S
         self.give_back(parcel)
         self.events.transition("pool_waits", why, "pool_goes_on", what="task", why=why)
-
-    def spent_today(self) -> int:
-        """Return the calls that were written down since midnight of UTC."""
-        today = self._clock().astimezone(UTC).date()
-        return sum(at.astimezone(UTC).date() == today for at in self._calls.begun())
 
     # ── while it is away ─────────────────────────────────────────────────────
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final
 from ..storage.texts import Text
 from ..text.record import record
 from .config_keys import ONE_LINE, VARIABLE, name_of_the_key
-from .settings import duration, real, text, url, whole
+from .settings import duration, text, url, whole
 
 if TYPE_CHECKING:
     from datetime import timedelta
@@ -75,22 +75,15 @@ class Crew:
         "20s", "A worker that gives no sign for this long is dead: others do its tasks.", least="5s"
     )
     grace: timedelta = duration("25s", "For how long a worker that is stopped lets its calls end.")
-    rate_wait: timedelta = duration("30s", "The longest wait for a turn with a provider; then the task goes back.")
 
 
 @record
 class Provider:
-    """A model that the pool asks, and how often."""
+    """A model that the pool asks."""
 
     base_url: str = url(Text("The address of an OpenAI-compatible server (Ollama listens on port 11434)."))
     model: str = text("", Text("The model's name on that server."), pattern=ONE_LINE, allowed=Text("a name on one line"))
     api_key_env: str = name_of_the_key()
-    requests_per_minute: int = whole(0, "The most calls a minute of the whole pool; 0: no limit.")
-    tokens_per_minute: int = whole(0, "The most tokens a minute, as estimated before a call; 0: no limit.")
-    calls_per_day: int = whole(0, "The most calls a day of all hosts together; 0: no limit.")
-    money_per_day: float = real(0.0, "The most money a day, by the prices below; 0: no limit.")
-    price_in: float = real(0.0, "The price of a million tokens of prompts.")
-    price_out: float = real(0.0, "The price of a million tokens of answers.")
 
 
 @record

@@ -17,25 +17,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection
 
     from recalld.supervisor.pool.cargo import Cargo, Sign
-    from recalld.supervisor.protocol.task import Result
 
 SEAL = Seal([bytes(32)])
-
-
-class NoLimits:
-    """A provider without limits, that is left alone after a fault until somebody says that it is well."""
-
-    def __init__(self) -> None:
-        self.is_down = False
-
-    def pause_s(self) -> int:
-        return 30 * self.is_down
-
-    def turn(self, host: str, tokens: int) -> None:
-        return None
-
-    def ended(self, result: Result) -> None:
-        self.is_down = self.is_down or result.reason == "provider"
 
 
 class PoolInMemory:
@@ -51,7 +34,6 @@ class PoolInMemory:
         self.kept: dict[str, bytes] = {}
         self.tries: dict[str, int] = {}
         self.delivered: list[Answer] = []
-        self.limits = NoLimits()
 
     # ── what goes wrong ──────────────────────────────────────────────────────
 
@@ -116,9 +98,6 @@ class PoolInMemory:
     def take(self) -> list[Answer]:
         return self._call(lambda: [self.done[uid] for uid in dict.fromkeys(self.results) if uid in self.done])
 
-    def report(self, workspace: str, profile: str, spent: int) -> None:
-        self._call(lambda: None)
-
     def taken(self, answers: Collection[Answer]) -> None:
         def act() -> None:
             for answer in answers:
@@ -150,10 +129,7 @@ class PoolInMemory:
         except Unsealable as fault:
             refuse(hold, "", fault.why)
             return
-        claim: Any = PoolClaim(hold, contents, seal, self.limits)
-        if pause_s := self.limits.pause_s():
-            claim.put_off(pause_s)
-            return
+        claim: Any = PoolClaim(hold, contents, seal)
         writer = provider if contents.profile or not isinstance(provider, Model) else Extractive()
         with suppress(NoCall):
             do(claim, writer, clock, lambda: False, Capacity)

@@ -39,9 +39,4 @@ def carried(courier: Courier, pool: Any, provider: Any, clock: Any, most: int = 
         quiet = 0 if moved or worked or courier.out else quiet + 1
         if quiet > 3:
             return done
-        if pool.limits.is_down:  # nobody is asked before time has passed
-            courier.step()
-            pool.limits.is_down = False
-            courier.close()
-            return done
     raise AssertionError(f"not done after {most} steps: {courier.out}")

@@ -165,7 +165,7 @@ def test_answer_comes_again_once_the_disk_takes_it(world: World, monkeypatch: py
         raise OSError(5, "Input/output error")
 
     with monkeypatch.context() as disk:
-        for name in ("beat", "spent_today", "receive", "claim", "close_if_idle"):
+        for name in ("beat", "receive", "claim", "close_if_idle"):
             disk.setattr(station, name, refuses)
         for _ in range(4):
             courier.step()

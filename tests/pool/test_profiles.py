@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
-
 import pytest
 
 from recalld.supervisor.storage.errors import BadConfig
@@ -11,13 +9,21 @@ from recalld.supervisor.storage.errors import BadConfig
 profiles = pytest.importorskip("recalld.supervisor.pool.profiles", reason="needs the extra pool")
 
 
-def test_pool_file_names_the_models_and_what_may_be_asked_of_each(tmp_path):
+def test_pool_file_names_the_models(tmp_path):
     file = tmp_path / "pool.toml"
-    file.write_text('[pool]\nrate_wait = "5s"\n[providers.fast]\nmodel = "m"\ncalls_per_day = 40\n', encoding="utf-8-sig")
-    _, found = profiles.read_profiles(file, {})
-    assert {name: (one.model, one.calls_per_day, one.rate_wait) for name, one in found.items()} == {
-        "fast": ("m", 40, timedelta(seconds=5))
-    }
+    file.write_text('[pool]\nthreads = 4\n[providers.fast]\nmodel = "m"\n', encoding="utf-8-sig")
+    found = profiles.read_profiles(file, {})
+    assert found.crew.threads == 4
+    assert {name: one.model for name, one in found.models.items()} == {"fast": "m"}
+    assert found.notice is None
+
+
+def test_limits_of_an_older_version_are_told_and_not_regarded(tmp_path):
+    file = tmp_path / "pool.toml"
+    file.write_text('[pool]\nrate_wait = "5s"\n[providers.fast]\nmodel = "m"\ncalls_per_day = 40\n')
+    found = profiles.read_profiles(file, {})
+    assert found.left == ("rate_wait", "calls_per_day")
+    assert "llm.max_calls_per_day" in str(found.notice)
 
 
 @pytest.mark.parametrize(

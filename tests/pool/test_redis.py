@@ -1,28 +1,17 @@
-"""The pool on a real redis-server: what is wrong with it is told in a sentence, limits hold, faults lose and pay nothing twice."""
+"""The pool on a real redis-server: what is wrong with it is told in a sentence, and faults lose nothing."""
 
 from __future__ import annotations
 
-import threading
-import time
-from dataclasses import replace
-from datetime import timedelta
 from typing import TYPE_CHECKING
 
 import pytest
 
 from recalld.supervisor.pool import scripts
-from recalld.supervisor.pool.cargo import Answer, Cargo, PoolAway
+from recalld.supervisor.pool.cargo import Cargo, PoolAway
 from recalld.supervisor.pool.connection import Broker
 from recalld.supervisor.pool.dramatiq_pool import DramatiqPool
-from recalld.supervisor.pool.limits import Profile, ProviderLimits, Spent, report
-from recalld.supervisor.pool.standing import pause, profiles_of, standing_of
-from recalld.supervisor.protocol.pool_keys import Crew as Keys
-from recalld.supervisor.protocol.task import Result
-from recalld.supervisor.storage.clock import utc_now
+from recalld.supervisor.pool.standing import standing_of
 from recalld.supervisor.storage.texts import render
-from recalld.worker.crew import Crew, RedisHold
-from tests.patience import PATIENCE_S
-from tests.pool.memory_pool import SEAL
 from tests.pool.redis_server import PROGRAM, RedisServer
 
 if TYPE_CHECKING:
@@ -30,8 +19,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 pytestmark = [pytest.mark.proof, pytest.mark.skipif(PROGRAM is None, reason="needs redis-server: apt-get install redis-server")]
-
-PROFILE = Profile("default", "", "m", "", 0, 0, 0, 0.0, 0.0, 0.0, timedelta(seconds=30))
 
 
 @pytest.fixture(scope="module")
@@ -122,117 +109,25 @@ def test_worker_keeps_its_task_when_redis_has_forgotten_everything(broker: Broke
     assert broker.run(scripts.RENEW, "w.day-1", "one") == [1]
 
 
-def test_worker_delivers_again_what_redis_forgot_before_a_host_took_it(broker: Broker) -> None:
-    crew, pool = Crew(broker, Keys(), {}, SEAL, {}, utc_now, lambda _: None), DramatiqPool(broker, "甲")
-    pool.offer(Cargo("w.day-1", b"sealed"))
-    broker.run(scripts.BEGIN, "w.day-1", "one", 0)
-    hold = RedisHold(crew, "w.day-1", "one", b"sealed", 1)
-    crew._deliver_again()
-    hold.deliver(Answer("w.day-1", b"\x01done"), "甲")
-    pool.taken(pool.take())
-    crew._deliver_again()
-    assert pool.take() == []  # nothing was forgotten
-    broker.call("flushall")
-    crew._deliver_again()
-    assert [one.sealed for one in pool.take()] == [b"\x01done"]
-    assert pool.offer(Cargo("w.day-1", b"sealed")) == "done"
-
-
-# ── limits ───────────────────────────────────────────────────────────────────
-
-
-def asked_at_once(limits: ProviderLimits, threads: int, each: int) -> list[object]:
-    found: list[object] = []
-    made = [threading.Thread(target=lambda: found.extend(limits.turn("甲", 10) for _ in range(each))) for _ in range(threads)]
-    for thread in made:
-        thread.start()
-    for thread in made:
-        thread.join()
-    return found
-
-
-def test_budget_is_exact_and_closed_to_a_host_that_has_not_reported(broker: Broker) -> None:
-    limits = ProviderLimits(broker, replace(PROFILE, calls_per_day=40))
-    assert limits.turn("甲", 10) == ("busy", 5)
-    assert report(broker, "default", "甲", 0, Spent()).calls == 0
-    found = asked_at_once(limits, threads=8, each=10)
-    assert found.count(None) == 40
-    assert {one[0] for one in found if one} == {"spent"}  # type: ignore[index]
-    seen = report(broker, "default", "甲", 40, Spent())
-    broker.call("flushall")
-    assert limits.turn("甲", 10) == ("busy", 5)
-    assert report(broker, "default", "甲", 25, seen).calls == 40
-    assert limits.turn("甲", 10) is not None
-
-
-def test_rate_is_not_exceeded_by_more_than_its_burst(broker: Broker) -> None:
-    limits = ProviderLimits(broker, replace(PROFILE, requests_per_minute=300))
-    began = time.monotonic()
-    asked_at_once(limits, threads=8, each=10)
-    took = time.monotonic() - began
-    assert took >= (80 - 60) / 5 * 0.95  # a burst of a fifth of a minute's, then five a second
-
-
-def test_fault_pauses_the_provider_for_all_and_one_asks_first(broker: Broker) -> None:
-    limits = ProviderLimits(broker, PROFILE)
-    assert limits.pause_s() == 0
-    limits.ended(Result(id="x", status="failed", reason="provider", retry_after_s=3_000))
-    assert 3_000 - PATIENCE_S <= limits.pause_s() <= 3_000
-    broker.call("delete", "recalld:pause:default")
-    assert [limits.pause_s(), limits.pause_s()] == [0, 5]
-    limits.ended(Result(id="x", status="done", usage={"calls": 1}))
-    assert [limits.pause_s(), limits.pause_s()] == [0, 0]
-
-
-# ── what somebody else has put there ──
+# ── what somebody else has put there ─────────────────────────────────────────
 
 
 @pytest.mark.parametrize("field", ["别人的", b"\xff\xfe", "host 乙"], ids=["name", "bytes", "host"])
 @pytest.mark.parametrize("value", ["x", "", "1 2 3", "{}"])
 def test_foreign_field_of_a_hash_stops_nobody(broker: Broker, field: str | bytes, value: str) -> None:
-    today = broker.call("time")[0] // 86_400
-    for key in ("slots", "hosts", "slots:profiles", f"budget:default:{today}", "refused", "rate:default", "tries"):
+    for key in ("slots", "hosts", "refused", "tries"):
         broker.call("hset", f"recalld:{key}", field, value)
-    pool, limits = (
-        DramatiqPool(broker, "h"),
-        ProviderLimits(broker, replace(PROFILE, calls_per_day=40, requests_per_minute=300)),
-    )
+    pool = DramatiqPool(broker, "h")
     broker.run(scripts.THERE, "slots", "worker", 4)
     assert pool.room() == 8
-    assert report(broker, "default", "甲", 3, Spent()).calls == 3
-    assert limits.turn("甲", 10) is None
-    standing = standing_of(broker)
-    assert (standing.slots, standing.hosts, standing.spent, standing.refused) == (
-        4,
-        1,
-        {"default": {"calls": 4, "money": 0}},
-        {},
-    )
-    assert "default" not in profiles_of(broker)
+    pool.offer(Cargo("h.1", b"sealed"))
+    assert broker.run(scripts.BEGIN, "h.1", "w", 1) == [b"sealed", 1]
+    stands = standing_of(broker)
+    assert (stands.slots, stands.hosts, stands.refused) == (4, 1, {})
     assert broker.call("hget", "recalld:slots", field) == value.encode(), "it is not ours to delete"
 
 
-def test_counts_that_are_no_numbers_count_as_none(broker: Broker) -> None:
-    today = broker.call("time")[0] // 86_400
-    for key, field in ((f"budget:default:{today}", "calls"), ("rate:default", "at"), ("tries", "h.1"), ("refused", "key")):
-        broker.call("hset", f"recalld:{key}", field, "x")
-    limits = ProviderLimits(broker, replace(PROFILE, calls_per_day=40, requests_per_minute=300))
-    assert standing_of(broker).spent == {"default": {"calls": 0, "money": 0}}
-    assert report(broker, "default", "甲", 0, Spent()).calls == 0
-    assert limits.turn("甲", 10) is None
-    DramatiqPool(broker, "h").offer(Cargo("h.1", b"sealed"))
-    assert broker.run(scripts.BEGIN, "h.1", "w", 1) == [b"sealed", 1]
-
-
 # ── faults ───────────────────────────────────────────────────────────────────
-
-
-def test_profiles_are_those_that_workers_have_or_that_are_paused(broker: Broker) -> None:
-    assert profiles_of(broker) == []
-    broker.run(scripts.THERE, scripts.PROFILES, "default", 1)
-    pause(broker, "gone", 60)
-    assert profiles_of(broker) == ["default", "gone"]
-    assert list(broker.unfit()) == [], "its key is one of a pool"
 
 
 @pytest.mark.parametrize("row", ["worker-killed"])  # the others: script/test-pool

@@ -90,6 +90,9 @@ LEFT: Final = {
     "status --metrics": Text(
         "there are no figures for Prometheus any more: `recalld status --json` has them, and ends with 65 when something is wrong."
     ),
+    "pool pause": Text(
+        "a model of the pool is not paused any more: `systemctl stop recalld-worker` stops a worker, and tasks wait in their files."
+    ),
     "gateway": Text(
         "there is no gateway any more: each workspace answers over HTTP at the `[serve] port` of its own recalld.toml, and a web server in front of them can pass /w/NAME/ on to that port."
     ),

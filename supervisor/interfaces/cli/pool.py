@@ -1,4 +1,4 @@
-"""The commands of a pool of workers: pool key, status, pause, flush (docs/reference/cli.md)."""
+"""The commands of a pool of workers: pool key, status, flush (docs/reference/cli.md)."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ import os
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Annotated, Any
 
-from ...storage.errors import BadConfig, BadRequest, NoService
+from ...storage.errors import BadConfig, NoService
 from ...storage.texts import Text
-from .output import Word, as_json, word
-from .parser import Argument, Exit, Option, command
+from .output import as_json, word
+from .parser import Exit, Option, command
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -38,7 +38,7 @@ def pool_key(call: Call) -> None:
 
 @command("pool status", common=("workspace", "json"))
 def pool_status(call: Call, broker: Address = "") -> None:
-    """Show who is there, what waits, what was spent today, and what was refused."""
+    """Show who is there, what waits, and what was refused."""
 
     def stand(at: Broker) -> dict[str, Any]:
         from ...pool.standing import standing_of
@@ -55,42 +55,10 @@ def _rows(found: dict[str, Any]) -> dict[str, object]:
 
     return {
         **{name: value for name, value in found.items() if name != "refused"},
-        "paused": [Text("{name}: {seconds} s more", name=name, seconds=left) for name, left in found["paused"].items()],
-        "spent": [
-            Text("{name}: {calls} calls, {money} of money", name=name, **spent) for name, spent in found["spent"].items()
-        ],
         "refusedTasks": [
             Text("{why} ({count} today)", count=count, why=refusal(why)) for why, count in found["refused"].items()
         ],
     }
-
-
-@command("pool pause", common=("workspace",))
-def pool_pause(
-    call: Call,
-    profile: Annotated[str, Argument(meaning="the name of its section in pool.toml")],
-    seconds: Annotated[int, Option("--seconds", least=0, meaning="for how long; 0 ends a pause")] = 3_600,
-    broker: Address = "",
-) -> None:
-    """Leave a model of the pool alone for a while; tasks wait in their files."""
-
-    def act(at: Broker) -> None:
-        from ...pool.standing import pause, profiles_of
-
-        if profile not in (known := profiles_of(at)):
-            raise BadRequest(
-                "PROFILE",
-                Text("no worker of the pool has a model {name}; there are: {names}", name=profile, names=known or Word("none")),
-            )
-        pause(at, profile, seconds)
-
-    _at(call, broker, act)
-    said = (
-        Text("the model of {name} is left alone for {seconds} s", name=profile, seconds=seconds)
-        if seconds > 0
-        else Text("the model of {name} is asked again", name=profile)
-    )
-    call.tell(said)
 
 
 @command("pool flush", common=("workspace",))

@@ -1,0 +1,92 @@
+"""
+The models of a pool of workers: pool.toml, beside a worker, the process itself in [pool] and each model in [providers.NAME].
+
+A cargo names a profile and nothing more, so that no workspace can have the pool call a server of its own choosing. How often a
+model is asked is a workspace's own limit (`llm.max_calls_per_day`), which is written down before a task leaves it.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+from ..protocol.config import PREFIX, tables
+from ..protocol.pool_keys import Crew, OneProvider, PoolFile
+from ..protocol.settings import applied, gather
+from ..storage.disk import read_outside
+from ..storage.errors import BadConfig
+from ..storage.os_errors import from_os_error
+from ..storage.texts import Text, msgid
+from ..text.record import record
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+    from ..protocol.pool_keys import Provider
+
+
+#: Keys of 0.32 and before, which a file may still have.
+_LEFT: Final = frozenset(
+    (
+        *("rate_wait", "requests_per_minute", "tokens_per_minute", "calls_per_day", "money_per_day"),
+        *("price_in", "price_out"),
+    )
+)
+
+
+@record
+class Profiles:
+    """What pool.toml says: the process, its models by name, and its keys that are not read any more."""
+
+    crew: Crew
+    models: Mapping[str, Provider]
+    left: tuple[str, ...] = ()
+
+    @property
+    def notice(self) -> Text | None:
+        """What the keys that are not read any more are to be told by."""
+        if not self.left:
+            return None
+        said = msgid(
+            "pool.toml has {keys}, which a pool does not regard any more: the calls of a day are limited by `llm.max_calls_per_day` of each workspace; delete them"
+        )
+        return Text(said, keys=", ".join(self.left))
+
+
+def read_profiles(path: Path, environ: Mapping[str, str]) -> Profiles:
+    """Return what the file says; BadConfig with one sentence where it is not there, or wrong."""
+    try:
+        data = read_outside(path)
+    except FileNotFoundError:
+        raise BadConfig(
+            path.name,
+            Text(
+                "{path} is not there; it names the models of the pool, a section [providers.NAME] each, as docs/how-to/a-pool-of-workers.md shows",
+                path=path,
+            ),
+        ) from None
+    except OSError as error:
+        raise from_os_error(error, path) from error
+    given: dict[str, Any] = tables(data, path.name)
+    providers = given.pop("providers", {})
+    left = _without_left(given.get("pool"))
+    crew = applied(PoolFile(), gather(PoolFile(), given, environ, PREFIX)).pool
+    if not isinstance(providers, dict) or not providers or not all(isinstance(one, dict) for one in providers.values()):
+        raise BadConfig(path.name, Text("it names no model: give a section [providers.default] with base_url and model"))
+    found = {}
+    for name, table in providers.items():
+        left += _without_left(table)
+        found[name] = applied(OneProvider(), gather(OneProvider(), {"provider": table}, {}, PREFIX)).provider
+        if not found[name].model:
+            raise BadConfig(
+                f"providers.{name}.model", Text('no model is named; give the name that the server knows, such as "qwen3:8b"')
+            )
+    return Profiles(crew, found, tuple(dict.fromkeys(left)))
+
+
+def _without_left(table: object) -> list[str]:
+    """Take the keys that have left out of *table*, and return them."""
+    gone = [name for name in table if name in _LEFT] if isinstance(table, dict) else []
+    for name in gone:
+        del table[name]  # type: ignore[attr-defined]
+    return gone
