@@ -38,7 +38,7 @@ from recalld.supervisor.host.background import IndexUpdater, make_vectors
 from recalld.supervisor.host.conversations import kept_summary
 from recalld.supervisor.host.daemon import Supervisor
 from recalld.supervisor.host.lock import any_worker, reclaim, sweep
-from recalld.supervisor.host.notify import StatusLine
+from recalld.supervisor.host.notify import status_line
 from recalld.supervisor.host.round import (
     Round,
     archive,
@@ -540,7 +540,7 @@ class World:
         return status.status(self.look())
 
     def status_line(self) -> str:
-        return StatusLine.of(self.ws, self.clock()).at(self.clock())
+        return status_line(self.ws, self.clock())
 
     def report(self, **more: Any) -> tuple[Ledger, list[str]]:
         """What the timer runs each night."""

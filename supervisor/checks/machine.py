@@ -1,4 +1,4 @@
-"""The checks of the machine around the memory: environment, rights, links, disk, clock, file events, lasting faults."""
+"""The checks of the machine around the memory: rights, links, disk, clock, file events, lasting faults."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ import fnmatch
 import os
 import stat as modes
 from datetime import timedelta
-from functools import cache
 from pathlib import Path
 from pwd import getpwuid
 from shlex import quote
@@ -27,7 +26,6 @@ from .check import Look, bad, odd
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from ..workspace import Workspace
     from .check import Faults
 
 #: Free bytes: below the first number writes will soon fail, below the second it is time to make room.
@@ -37,7 +35,6 @@ _FULL_PART, _SCARCE_PART = 1 / 20, 1 / 10
 _FULL_INODES, _SCARCE_INODES = 64, 2_000
 #: The name of a file of a workspace in a sentence.
 _FILE_NAME: Final = lazy_re(r"[\w./-]*\w\.(?:jsonl?|md|toml|bak|lock)(?![\w-])")
-_REQUIREMENT: Final = lazy_re(r"[A-Za-z0-9._-]+")
 #: Lasting faults that a running supervisor reports, the worst first, each with the event that ends it.
 _LASTING: Final = {
     "config_refused": "config_taken",
@@ -50,35 +47,6 @@ _LASTING_TEXTS: Final = {
     "index_stale": Text("new memories are not found for now."),
     "backend_failed": Text("memories are found by their words alone for now."),
 }
-
-
-def environment(_look: Look) -> Faults:
-    """Yield which packages are missing that recalld needs."""
-    from importlib import metadata  # imported here, since `status` does not need it
-
-    try:
-        requirements = metadata.requires("recalld") or ()
-    except metadata.PackageNotFoundError:
-        yield odd("recalld runs from a folder and is not installed; `pipx install .` in its clone installs it.")
-        return
-    needed = (_REQUIREMENT.match(line) for line in requirements if "extra ==" not in line)
-    if missing := sorted(name[0] for name in needed if name and not _is_installed(name[0])):
-        yield bad(
-            "packages that recalld needs are not installed: {names}; `pip install .` in its clone installs them.",
-            names=", ".join(missing),
-        )
-
-
-@cache
-def _is_installed(name: str) -> bool:
-    """Return whether the package is installed; a process has the packages it began with."""
-    from importlib import metadata
-
-    try:
-        metadata.version(name)
-    except metadata.PackageNotFoundError:
-        return False
-    return True
 
 
 def rights(look: Look) -> Faults:
@@ -202,32 +170,12 @@ def read_only(look: Look) -> Faults:
 
 def disk(look: Look) -> Faults:
     """Yield what is wrong with the file system of the workspace: it is on the network, or full."""
-    root = look.ws.paths.root
     try:
         check_filesystem(look.ws.paths, allow_network_fs=look.ws.config.care.allow_network_fs)
     except BadConfig as error:
         if error.key == "care.allow_network_fs":
             yield bad(error.sentence)
-    found = [*disk_space(root)]
-    yield from found
-    if not any(one.state == "bad" for one in found):
-        yield from _room_for_history(look.ws)
-
-
-def _room_for_history(ws: Workspace) -> Faults:
-    """Yield a fault if history.json, which is written anew beside the old one, does not fit a second time."""
-    root, stat = ws.paths.root, ws.files.disk.stat(ws.paths.history)
-    found = os.statvfs(root)
-    free = found.f_bavail * found.f_frsize
-    if stat and free < stat.size:
-        command = f"df -h {quote(str(root))}"
-        yield bad(
-            "the disk of {root} has only {free} KiB free, and history.json, which is written anew with each message, takes {size}; make room, `{command}` shows the disk.",
-            root=root,
-            free=free >> 10,
-            size=stat.size >> 10,
-            command=command,
-        )
+    yield from disk_space(look.ws.paths.root)
 
 
 def disk_space(root: Path) -> Faults:

@@ -18,7 +18,6 @@ from ..storage.instant import why_not_said_at
 from ..storage.lenient_json import not_utf8
 from ..storage.texts import Text, msgid
 from ..text.decoding import encoding_of
-from ..text.language import language_of
 from ..text.printable import printable
 from .check import Look, bad, odd
 from .fsck import ENDS_EARLY, IS_GONE, NOT_WHOLE
@@ -338,8 +337,3 @@ def tasks(look: Look) -> Faults:
 def why_failed(reason: str) -> str:
     """Return the text of the *reason* in a result."""
     return _REASONS.get(reason, reason)
-
-
-def uses_chinese(look: Look) -> bool:
-    """Return whether any message of history.json is in Chinese."""
-    return any(isinstance(entry, Message) and language_of(entry.text) == "zh" for entry in look.history)

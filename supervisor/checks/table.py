@@ -22,7 +22,6 @@ from ..storage.errors import BadConfig, NoPermission, SupervisorError
 from ..storage.files import Files
 from ..storage.os_errors import as_supervisor_error
 from ..storage.texts import Text, msgid, restored, stored
-from ..text.chinese import has_rjieba
 from ..workspace import Workspace
 from .check import Check, Fault, Finding, Look, bad
 
@@ -35,7 +34,6 @@ if TYPE_CHECKING:
 
 #: In the order in which `doctor` lists them: first the machine's checks, since the rest depends on the machine.
 TABLE: Final = (
-    Check("environment", "caller", machine.environment),
     Check("environment", "caller", model.meaning, slow=True),
     Check("configuration", "caller", lambda _look: iter(())),  # its faults are found when it is read, before any check
     Check("rights", "machine", machine.rights, slow=True),
@@ -126,13 +124,7 @@ def verdict(look: Look) -> tuple[list[str], bool]:
         else Text("all is well; no supervisor runs, `recalld run` starts one.")
     )
     advice: list[str] = [fault.why for fault in machine.disk_space(look.ws.paths.root) if fault.state == "odd"]
-    advice += known
-    advice += (
-        []
-        if has_rjieba() or not memory.uses_chinese(look)
-        else [Text("Chinese is searched sooner with rjieba, which is not installed: `pip install rjieba`.")]
-    )
-    return [*(found or [well]), *advice], not found
+    return [*(found or [well]), *advice, *known], not found
 
 
 # ── doctor ───────────────────────────────────────────────────────────────────
@@ -173,7 +165,7 @@ def look_over(look: Look) -> list[Finding]:
 
 #: What a check that finds nothing says.
 _GOOD: Final = {
-    "environment": msgid("the packages that recalld needs are there."),
+    "environment": msgid("what finds memories by meaning can be loaded, or is not wanted."),
     "configuration": msgid("recalld.toml and the variables are right."),
     "rights": msgid("all files are this user's, and closed to others."),
     "links": msgid("no link leads out of the workspace."),

@@ -24,7 +24,7 @@ from ..storage.errors import BadFile
 from ..text.record import record
 from .due import AGAIN, next_due
 from .lock import check_there
-from .notify import ServiceManager, StatusLine
+from .notify import ServiceManager, status_line
 from .round import Round, collect, report_errors, restore_history, run_round
 from .watcher import ChangeDetector
 
@@ -123,7 +123,7 @@ class Supervisor:
         self._has_new_config = False
         self._polled_tree_s = float("-inf")
         self._signed_s = float("-inf")
-        self._status: StatusLine | None = None
+        self._status: str | None = None
 
     @property
     def due_at(self) -> datetime:
@@ -176,7 +176,7 @@ class Supervisor:
         """Report the state to the service manager from time to time; a poll that gets here shows that no round hangs."""
         if self._status and (now_s - self._signed_s >= _SIGN_EVERY_S or self._manager.awaits_index):
             self._signed_s = now_s
-            self._manager.round_done(self._status.at(self._clock()), has_index=self._has_index)
+            self._manager.round_done(self._status, has_index=self._has_index)
 
     @property
     def _has_index(self) -> bool:
@@ -297,8 +297,8 @@ class Supervisor:
             return
         self._signed_s = self._steady_s()
         troubles = sorted(map(str, done.errors.values()))
-        self._status = self._attempt("status", lambda: StatusLine.of(self.ws, self._clock(), troubles), None)
-        self._manager.round_done(self._status.at(self._clock()) if self._status else "", has_index=self._has_index)
+        self._status = self._attempt("status", lambda: status_line(self.ws, self._clock(), troubles), None)
+        self._manager.round_done(self._status or "", has_index=self._has_index)
 
     def _attempt(self, name: str, step: Callable[[], T], otherwise: T) -> T:
         return self._scope.attempt(name, step, otherwise)

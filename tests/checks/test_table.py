@@ -297,7 +297,6 @@ ELSEWHERE = {
         incoming.forgetting,
         memory.taken_out,
         incoming.newer_format,
-        machine.environment,
         machine.left_over,
         model.model,
         model.meaning,

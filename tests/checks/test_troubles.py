@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import base64
 import os
-import sys
 from types import SimpleNamespace
 
 import pytest
@@ -121,17 +120,3 @@ def test_verdict_names_why_no_model_is_asked_and_until_when(world):
     world.ws.task_queue.note_provider({"attempts": 1, **times, "reason": reason, "server": world.ws.endpoint.server})
     assert told(world) == [f"no model writes summaries until 2026-01-31 10:09: {reason}; `recalld model test` asks it now."]
     assert told(world.forward(minutes=10)) == []
-
-
-def test_verdict_advises_rjieba_once_where_chinese_is_used_without_it(world, monkeypatch):
-    def advice():
-        sentences, is_well = world.verdict()
-        assert is_well
-        return sentences[1:]
-
-    world.write(talk("2026-01-31T09:58", 4))
-    assert advice() == []
-    monkeypatch.setitem(sys.modules, "rjieba", None)
-    assert advice() == ["Chinese is searched sooner with rjieba, which is not installed: `pip install rjieba`."]
-    world.write([message_on("2026-01-31", text="The backup is on the NAS.")])
-    assert advice() == []

@@ -183,7 +183,7 @@ def test_status_line_tells_what_waits_and_when(world):
     assert world.status_line() == "4 pending · nothing archived yet · not checked yet · next roll-up 00:00"
     world.settle()
     world.forward(minutes=30)
-    assert world.status_line() == "0 pending · last archive 30 min ago · not checked yet · next roll-up 00:00"
+    assert world.status_line() == "0 pending · last archive 2026-01-31 10:12 · not checked yet · next roll-up 00:00"
     world.report()
     assert "0 lost" in world.status_line()
     world.reopen('[archive]\ntimezone = "Asia/Shanghai"\n[care]\nquiet_hours = "22:00-07:00"\n')
