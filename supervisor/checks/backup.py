@@ -2,8 +2,8 @@
 Backups: one file with a consistent state of the workspace, made while everything runs (docs/reference/protocol.md, 9).
 
 Files that change are read under the lock of history.json: the conversation, the journal, the drop-box, tasks and summaries, and
-the names of the dated files. They are read once before without the lock, so that only what has changed since is read again
-under it. Dated files, pictures and all else are read afterwards: recalld makes these once, and at most moves them.
+the names of the dated files. Dated files, pictures and all else are read afterwards: recalld makes these once, and at most
+moves them.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ from ..workspace import Workspace
 from .fsck import fsck
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping
     from datetime import datetime
     from zoneinfo import ZoneInfo
 
@@ -45,9 +45,8 @@ if TYPE_CHECKING:
 
 #: How many times a backup is begun again after a file was written in place, or a dated file has vanished, meanwhile.
 _TRIES: Final = 5
-#: Seconds to wait for a file that is being written in place: without the lock, and while the lock is held.
-_WAIT_S: Final = 5.0
-_WAIT_LOCKED_S: Final = 0.02
+#: Seconds to wait for a file that is being written in place, while the lock is held.
+_WAIT_LOCKED_S: Final = 0.2
 #: The name of the temporary folder in which a backup is unpacked, and of the folder in it.
 _UNPACKING: Final = lazy_re(r"\.recalld-[0-9a-z_]{8}")
 _WORKSPACE: Final = "workspace"
@@ -137,22 +136,18 @@ class _State:
         self._ws = ws
         self._files = ws.files
         self._disk = ws.files.disk
-        self._known: dict[Stat, FileVersion] = {}
-        self._journal: FileVersion | None = None
         self._changing: dict[Path, FileVersion] = {}
-        self._summaries: tuple[Stat | None, dict[Path, FileVersion]] = (None, {})  # the stat of the folder, and its files
         self._dated: list[tuple[Path, list[str]]] = []  # folders, memory/ first, with the names in each
         self.locked_ms = 0.0
         self.left_out: list[str] = []
 
     def take(self) -> None:
         """Read the files that change; Busy if the lock is not free, or a file is being written in place."""
-        self._look(_WAIT_S)
         # no lock file can be written to a disk that is mounted read-only
         is_still = self._disk.is_read_only(self._paths.root)
         with contextlib.nullcontext() if is_still else self._files.lock(self._paths.history_lock):
             began = time.perf_counter()
-            self._look(_WAIT_LOCKED_S)
+            self._read_changing()
             self.locked_ms = round((time.perf_counter() - began) * 1000, 3)
 
     def files(self) -> Iterator[tuple[str, FileVersion]]:
@@ -172,57 +167,40 @@ class _State:
 
     # ── what changes ─────────────────────────────────────────────────────────
 
-    def _look(self, wait_s: float) -> None:
-        """Read what has changed since the last look, in the order in which a message passes the places."""
-        self._changing = {}
-        for path in (self._paths.history, self._paths.history_backup):
-            if stat := self._disk.stat(path):
-                self._hold(path, stat, wait_s)
-        self._hold_journal()
-        for path, stat in [*self._dropped(), *self._tasks()]:
-            self._hold(path, stat, wait_s)
-        self._hold_summaries(wait_s)
+    def _read_changing(self) -> None:
+        """Read the files that change, in the order in which a message passes the places."""
+        self._hold([self._paths.history, self._paths.history_backup])
+        if stat := self._disk.stat(self._paths.seen):  # the journal grows at its end
+            self._changing[self._paths.seen] = FileVersion(_whole_lines(self._disk.read(self._paths.seen)), stat)
+        self._hold_dropped()
+        self._hold([*self._tasks(), *self._regular(self._paths.summaries)])
         folders = [self._paths.memory, *self._ws.memory.month_folders()]
         self._dated = [(folder, self._disk.names(folder)) for folder in folders]
 
-    def _hold(self, path: Path, stat: Stat, wait_s: float) -> None:
-        version = self._known.get(stat) or self._files.read_stable(path, wait_s)
-        if version:
-            self._known[version.stat] = self._changing[path] = version
+    def _hold(self, paths: Iterable[Path]) -> None:
+        for path in paths:
+            if version := self._files.read_stable(path, _WAIT_LOCKED_S):
+                self._changing[path] = version
 
-    def _hold_summaries(self, wait_s: float) -> None:
-        """Read the summaries, of which there may be thousands; not again if the time of their folder shows no change."""
-        stat = self._disk.stat(self._paths.summaries)
-        if stat != self._summaries[0]:
-            before = dict(self._changing)
-            for path, found in self._regular(self._paths.summaries):
-                self._hold(path, found, wait_s)
-            self._summaries = stat, {path: one for path, one in self._changing.items() if path not in before}
-        self._changing |= self._summaries[1]
+    def _hold_dropped(self) -> None:
+        """Read the drop-box, in which a file may get its hidden name meanwhile: what the first pass misses the second finds."""
+        passes = (found for _ in range(2) for found in self._stats(self._paths.drop_box))
+        held: set[Stat] = set()
+        for path, stat in passes:
+            if stat not in held and (version := self._files.read_stable(path, _WAIT_LOCKED_S)):
+                held.add(stat)
+                self._changing[path] = version
 
-    def _hold_journal(self) -> None:
-        """Read the complete lines of the journal, which grows at its end or is replaced."""
-        path, before = self._paths.seen, self._journal
-        stat = self._disk.stat(path)
-        if stat is None:
-            return
-        if before is None or before.stat != stat:
-            known = before.data if before and before.stat.inode == stat.inode and before.stat.size <= stat.size else b""
-            self._journal = before = FileVersion(_whole_lines(known + self._disk.read(path, len(known))), stat)
-        self._changing[path] = before
-
-    def _dropped(self) -> list[tuple[Path, Stat]]:
-        # listed twice: a file that gets its hidden name meanwhile may be missing from the first list
-        found = {stat: path for _ in range(2) for path, stat in self._regular(self._paths.drop_box)}
-        return [(path, stat) for stat, path in found.items()]
-
-    def _tasks(self) -> list[tuple[Path, Stat]]:
+    def _tasks(self) -> list[Path]:
         """Return the files of the task queue; a task that moves on meanwhile is returned at its last place."""
         *steps, failed = (self._paths.worker / name for name in QUEUE_FOLDERS)
-        tasks = {path.name: (path, stat) for folder in steps for path, stat in self._regular(folder)}
+        tasks = {path.name: path for folder in steps for path in self._regular(folder)}
         return [*tasks.values(), *self._regular(failed)]
 
-    def _regular(self, folder: Path) -> list[tuple[Path, Stat]]:
+    def _regular(self, folder: Path) -> list[Path]:
+        return [path for path, _ in self._stats(folder)]
+
+    def _stats(self, folder: Path) -> list[tuple[Path, Stat]]:
         stats = sorted(self._disk.stats(folder).items())
         return [(folder / name, stat) for name, stat in stats if modes.S_ISREG(stat.mode) and not TEMPORARY.fullmatch(name)]
 
