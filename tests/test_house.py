@@ -44,8 +44,8 @@ ROOMS: Final = (
         most=1_480,
         goal=950,
     ),
-    Room("supervisor/host", most=3_210, goal=2_200),
-    Room("supervisor/checks", most=3_870, goal=2_100),
+    Room("supervisor/host", most=3_180, goal=2_200),
+    Room("supervisor/checks", most=3_780, goal=2_100),
     Room("supervisor/importing", most=2_780, goal=1_400),
     Room("supervisor/operations", most=2_440, goal=1_800),
     Room("supervisor/interfaces/cli", most=4_050, goal=2_600),
@@ -60,9 +60,9 @@ ROOMS: Final = (
     ),
 )
 #: All rooms together, lines and modules, and the lines of the tests.
-ALL: Final = Room("all", most=66_520, goal=48_000)
+ALL: Final = Room("all", most=66_400, goal=48_000)
 MODULES: Final = Room("modules", most=355, goal=270)
-OF_TESTS: Final = Room("tests", most=70_510, goal=48_000)
+OF_TESTS: Final = Room("tests", most=70_480, goal=48_000)
 
 
 def _lines(path: Path) -> int:
