@@ -166,7 +166,7 @@ class Reader:
     def __init__(self, url: str, model: str, most_tokens: int, timeout_s: float, known: Path | None) -> None:
         self._url, self._timeout_s, self._file = f"{url.rstrip('/')}/chat/completions", timeout_s, known
         self._body = {"model": model, "temperature": 0, "seed": 1, "max_tokens": most_tokens}
-        self._known = {row.pop("key"): row for row in rows_of(known)} if known else {}
+        self._known = {row.pop("key"): row for row in rows_of(known) if "key" in row} if known else {}
 
     def answer(self, messages: str) -> Row:
         """Return what the model says to *messages*, JSON, with what became of the request: "error", or the answer and how it ended."""
