@@ -294,13 +294,13 @@ def miss(subject: Sequence[str], files: int, language: Language, cjk_weight: flo
     Return one line of at most 30 tokens that says: nothing in memory is about this, in so many files.
 
     >>> miss(["花生", "过敏"], 12, "zh"), miss(["Kubernetes"], 12, "en")
-    ('记忆里没有关于花生、过敏的内容（12 个文件）。', 'Nothing in memory about Kubernetes (12 files).')
+    ('没找到与“花生、过敏”有关的内容（12 个文件）。', 'Nothing in memory about Kubernetes (12 files).')
     """
     many = f"{files:,}"
     start, between, end = "Nothing in memory about ", ", ", f" ({many} file{'s' * (files != 1)})."
     if language == "zh":
-        start, between, end = "记忆里没有关于", "、", f"的内容（{many} 个文件）。"
+        start, between, end = "没找到与“", "、", f"”有关的内容（{many} 个文件）。"
     words = [shown(word, 20) for word in subject]
-    nameless = start + ("这个" if language == "zh" else "this") + end
+    nameless = f"没找到有关的内容（{many} 个文件）。" if language == "zh" else f"{start}this{end}"
     lines = (start + between.join(words[:n]) + end for n in range(len(words), 0, -1))
     return next((line for line in lines if estimate_tokens(line, cjk_weight) <= MISS_TOKENS), nameless)

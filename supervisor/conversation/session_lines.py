@@ -63,7 +63,7 @@ def extract_line(extract: str) -> str:
 
     Who says several things in a row is named once.
 
-    >>> extract_line("> 摘录：没有用模型，从 3 条消息里挑出 2 条的原话。\n\n- 18:55 用户：改到周五。\n- 19:20 用户：报价 860。")
+    >>> extract_line("> 摘录（未用模型）：从 3 条消息里摘了 2 条原话。\n\n- 18:55 用户：改到周五。\n- 19:20 用户：报价 860。")
     '用户：改到周五；报价 860'
     >>> extract_line("> …\n\n- 18:55 助手：几点？ → 用户：八点。\n- 19:20 用户：报价 860。")
     '助手：几点？ → 用户：八点；报价 860'

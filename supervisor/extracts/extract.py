@@ -243,11 +243,11 @@ def _head(chosen: Sequence[Line], language: Language, messages: int) -> str:
     quoted = len({line.message for line in chosen if line.role not in NOBODY})
     has_notes = any(line.role == "note" for line in chosen)
     if has_notes and not quoted:
-        told, chinese = "words of notes", "挑出的是笔记里的原话"
+        told, chinese = "words of notes", "摘自笔记的原话"
     else:
-        told, chinese = f"the words of {quoted} of {messages} messages", f"从 {messages} 条消息里挑出 {quoted} 条的原话"
+        told, chinese = f"the words of {quoted} of {messages} messages", f"从 {messages} 条消息里摘了 {quoted} 条原话"
         told, chinese = (f"{told}, and of notes", f"{chinese}，还有笔记里的") if has_notes else (told, chinese)
-    return f"> 摘录：没有用模型，{chinese}。" if language == "zh" else f"> Extract: no model was used; these are {told}."
+    return f"> 摘录（未用模型）：{chinese}。" if language == "zh" else f"> Extract: no model was used; these are {told}."
 
 
 def _joined(lines: Sequence[Line], kind: Kind) -> list[list[Line]]:

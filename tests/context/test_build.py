@@ -61,7 +61,7 @@ def test_inject_states_a_miss_only_when_configured(world):
     nothing = SearchResult(how="bm25", terms=("花生", "过敏"), subject=("花生", "过敏"), files=12)
     assert world.inject("我能吃花生吗？", nothing).memory == ""
     told = configured(world, honest_miss=True).inject("我能吃花生吗？", nothing)
-    assert told.memory == "记忆里没有关于花生、过敏的内容（12 个文件）。\n"
+    assert told.memory == "没找到与“花生、过敏”有关的内容（12 个文件）。\n"
     assert told.memory_tokens == estimate_tokens(told.memory) <= 30
     assert world.inject("Peanuts?", nothing).memory.startswith("Nothing in memory about 花生")
 

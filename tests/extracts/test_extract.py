@@ -53,7 +53,7 @@ def test_extract_quotes_facts_verbatim_with_their_local_time():
 
 
 def test_extract_states_its_kind_and_counts_in_the_language_of_the_talk():
-    assert re.match(r"> 摘录：没有用模型，从 9 条消息里挑出 \d 条的原话。\n", day(*TOFU))
+    assert re.match(r"> 摘录（未用模型）：从 9 条消息里摘了 \d 条原话。\n", day(*TOFU))
     english = day(("user", "The gateway demo moved to Aug 28, 罗姐 confirmed."), ("user", "Oil changed at 58,320 km."))
     assert english.startswith("> Extract: no model was used; these are the words of 2 of 2 messages.\n")
 

@@ -180,7 +180,7 @@ def test_api_judges_lines_that_were_indexed_by_an_older_rule(world, monkeypatch,
 
 def test_api_inject_in_a_group_does_not_reveal_that_private_matches_exist(overheard):
     told = overheard.inject("车牌", session="tg:group:-1", chat="group").memory
-    assert told == "记忆里没有关于车牌的内容（1 个文件）。\n"  # as for a word that nobody has said
+    assert told == "没找到与“车牌”有关的内容（1 个文件）。\n"  # as for a word that nobody has said
     assert "车牌" in overheard.inject("车牌").memory
 
 

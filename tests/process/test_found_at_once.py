@@ -89,7 +89,7 @@ SAID = {
     "filed": (
         "who painted the ceiling?",
         "nothing in memory about painted, ceiling.",
-        "记忆里没有关于 painted、ceiling 的内容。",
+        "没找到与“painted、ceiling”有关的内容。",
     ),
 }
 
