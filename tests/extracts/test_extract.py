@@ -199,7 +199,7 @@ def test_extract_uses_previous_text_and_notes_without_their_markup():
     assert "- 08:15 NAS 的备份改成 rsync，每天 04:15" in text
     assert "- 猫粮放在二楼柜子，编号 4471" in text
     assert text.count("摘录") == 1
-    assert "从 1 条消息里挑出 1 条的原话，还有笔记里的" in text
+    assert "从 1 条消息里摘了 1 条原话，还有笔记里的" in text
 
 
 FORGERY = f"""---

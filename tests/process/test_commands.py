@@ -174,7 +174,7 @@ def test_init_lists_links_without_following_them(recalld):
 
 @pytest.mark.parametrize(
     ("language", "told"),
-    [("en", r"the index is being made and has \d+ % of memory"), ("zh", r"索引还在建立，目前有 \d+% 的记忆")],
+    [("en", r"the index is being made and has \d+ % of memory"), ("zh", r"索引还在建立，目前建好 \d+%")],
 )
 def test_questions_say_how_far_the_index_is_until_it_is_whole(recalld, language, told):
     assert recalld("init").code == 0
