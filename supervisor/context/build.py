@@ -160,7 +160,7 @@ def context(
     """
     budget = turn_budgets(asked, system, result, config).history
     if kept and _summary_tokens(kept.text, config) <= budget // _SUMMARY_DIVISOR:
-        asked = with_summary(asked, kept, now)
+        asked = with_summary(asked, kept)
     tokens = budget - _summary_tokens(asked.summary, config)
     history = attempt("history block", lambda: history_block(asked, tokens, config), Window(), paths, events)
     shown = sentences_in([said.text for said in history.said if said.is_whole])

@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Final, Literal
 from ..protocol.inbox import DIRECT, Chat, chat_of
 from ..protocol.message import UNSAID, Message
 from ..recall.neighbours import is_asked_again
-from ..storage.clock import truncate_to_ms
 from ..text.record import record
 from ..text.same_words import same_words, sentences_in
 
@@ -96,15 +95,12 @@ def as_sent(summary: str) -> str:
     return summary_block(summary)
 
 
-def with_summary(asked: Asked, kept: RunningSummary, now: datetime) -> Asked:
+def with_summary(asked: Asked, kept: RunningSummary) -> Asked:
     """Return the input with the running summary of its session in place of the messages that it covers, if it may be seen."""
     session = asked.chat.session
     if not kept.text or kept.marker is None or (kept.is_private and not asked.chat.is_direct):
         return asked
-    from ..conversation.sessions import modern
-
-    said = [(one.id or one.text_digest, truncate_to_ms(one.created_at)) for one in asked.before if one.created_at]
-    marker = modern(kept.marker, said, [one.id for one in asked.before], now)
+    marker = kept.marker
 
     def is_covered(message: Message) -> bool:
         at = message.created_at

@@ -11,7 +11,6 @@ import asyncio
 import inspect
 import threading
 from concurrent.futures import Future
-from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final, Protocol, TypeVar
 
 from ..protocol.prompts import turns_of
@@ -28,8 +27,6 @@ T = TypeVar("T")
 
 #: Characters after which an answer is not read on: no summary is so long.
 _MOST_CHARS: Final = 64_000
-#: Seconds that a coroutine has to end once its caller was interrupted.
-_ENDS_S: Final = 1.0
 
 
 class ChatStream(Protocol):
@@ -128,61 +125,25 @@ def _field(found: object, name: str) -> Any:
 
 
 def in_loop_of_its_own(work: Coroutine[Any, Any, T]) -> T:
-    """
-    Return what the coroutine returns, run in a thread of its own: an event loop may run in this one.
+    """Return what the coroutine returns, run in a thread of its own: an event loop may run in this one."""
+    return _in_daemon(lambda: asyncio.run(work)).result()
 
-    Where the caller is interrupted while it waits, the coroutine ends, too.
-    """
+
+async def _in_thread(call: Callable[[], T]) -> T:
+    """Return what *call* returns, without waiting for it in the event loop; one that never ends is left behind."""
+    return await asyncio.wrap_future(_in_daemon(call))
+
+
+def _in_daemon(call: Callable[[], T]) -> Future[T]:
+    """Return what *call* will return, called in a thread for which nothing waits when the program, or its loop, ends."""
     done: Future[T] = Future()
-    runner = asyncio.Runner()
-    begun: Future[tuple[asyncio.AbstractEventLoop, asyncio.Task[T]]] = Future()
-
-    async def watched() -> T:
-        task = asyncio.ensure_future(work)
-        begun.set_result((asyncio.get_running_loop(), task))
-        return await task
+    done.set_running_or_notify_cancel()  # it can't be cancelled any more
 
     def run() -> None:
         try:
-            with runner:
-                done.set_result(runner.run(watched()))
-        except BaseException as error:  # noqa: BLE001 - raised again below
+            done.set_result(call())
+        except BaseException as error:  # noqa: BLE001 - raised again where it is awaited
             done.set_exception(error)
 
-    # subtle: a daemon, else a program that is interrupted waits for the model before it ends
     threading.Thread(target=run, daemon=True).start()
-    try:
-        return done.result()
-    except BaseException:
-        if not done.done():
-            loop, task = begun.result()
-            loop.call_soon_threadsafe(task.cancel)
-            with suppress(BaseException):
-                done.result(_ENDS_S)
-        raise
-
-
-async def _in_thread(call: Callable[[], Any]) -> Any:
-    """Return what *call* returns, without waiting for it in the event loop; one that never ends is left behind."""
-    loop = asyncio.get_running_loop()
-    done: asyncio.Future[tuple[Any, BaseException | None]] = loop.create_future()
-
-    def run() -> None:
-        try:
-            result, fault = call(), None
-        except BaseException as error:  # noqa: BLE001 - raised again where it is awaited
-            result, fault = None, error
-        with suppress(RuntimeError):  # nobody waits for it any more: the loop is closed
-            loop.call_soon_threadsafe(_give, done, (result, fault))
-
-    # subtle: a daemon, not the loop's own executor, which is waited for when the loop ends
-    threading.Thread(target=run, daemon=True).start()
-    result, fault = await done
-    if fault:
-        raise fault
-    return result
-
-
-def _give(done: asyncio.Future[Any], result: object) -> None:
-    if not done.cancelled():
-        done.set_result(result)
+    return done

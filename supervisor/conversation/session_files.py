@@ -26,7 +26,6 @@ from .sessions import (
     RunningSummary,
     SessionPart,
     id_of,
-    modern,
     number_of,
     progress_from_wire,
     progress_to_wire,
@@ -94,7 +93,7 @@ class SessionTalk:
         blocks = tuple(sorted(_each_once([*dated, *recent]).values(), key=lambda block: block.created_at))
         return SessionPart(
             blocks,
-            marker and modern(marker, ((id_of(one), one.created_at) for one in blocks), [one.id for one in undated], now),
+            marker,
             {
                 digest: frozenset(number_of(id_of(one), one.created_at) for one in found if one.session == session)
                 for (_, digest), found in parsed.items()

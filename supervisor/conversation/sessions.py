@@ -16,13 +16,13 @@ from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
 from ..archive.identity import is_derived
 from ..protocol.inbox import chat_of
 from ..protocol.message import UNSAID
-from ..storage.clock import SMALL, from_wire, to_wire, truncate_to_ms
+from ..storage.clock import from_wire, to_wire, truncate_to_ms
 from ..summaries.retry import Backoff
 from ..text.record import record
 from .running import Failure
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
     from datetime import datetime
 
     from ..protocol.dated_file import Block
@@ -34,7 +34,7 @@ KINDS: Final[tuple[Kind, ...]] = ("summary", "overflow")
 OVERFLOW: Final = "auto-overflow"
 #: The only roles whose overflowing messages are summed up; 000.
 _VERSION: Final = 1
-#: Of a marker; the first had a moment alone.
+#: Of a marker; one of before 0.10.0 had a moment alone, and counts as none.
 _MARKER_FORMAT: Final = 2
 #: Hex digits of a session's digest in the names of its files: its key may hold anything.
 _DIGITS: Final = 16
@@ -54,17 +54,16 @@ class Marker:
     """
     What was summed up: the *numbers* of the messages, and the digests of the *files* of which all messages of the session were.
 
-    *last* is for people. A marker that recalld wrote before 0.10.0 has nothing else: its *numbers* are None, and `modern` finds
-    out what they are.
+    *last* is for people.
     """
 
     last: Last
-    numbers: frozenset[int] | None = None
+    numbers: frozenset[int]
     files: frozenset[str] = frozenset()
 
     def has(self, identity: str, at: datetime) -> bool:
         """Return whether the message of this id and time was summed up."""
-        return self.numbers is not None and number_of(identity, at) in self.numbers
+        return number_of(identity, at) in self.numbers
 
 
 def number_of(identity: str, at: datetime) -> int:
@@ -79,25 +78,6 @@ def _numbers_of(block: Block) -> Iterator[int]:
     yield number_of(identity, block.created_at)
     if is_derived(identity):
         yield number_of(words, block.created_at)
-
-
-def modern(marker: Marker, messages: Iterable[tuple[str, datetime]], in_history: Sequence[str], now: datetime) -> Marker:
-    """
-    Return the marker with its numbers; *messages* are id and time of the session's, *in_history* the ids of history.json.
-
-    A marker of before 0.10.0 has a moment alone. Of the messages up to then only those count as summed up that are not after
-    the marker's message in history.json, where messages are in the order of arrival; and none if the moment is still to come.
-    """
-    if marker.numbers is not None:
-        return marker
-    last = marker.last
-    behind = frozenset(in_history[in_history.index(last.id) + 1 :] if last.id in in_history else in_history) - last.ids
-    covered = (
-        number_of(identity, at)
-        for identity, at in messages
-        if identity not in behind and (at < last.at or (at == last.at and identity in last.ids))
-    )
-    return replace(marker, numbers=frozenset(covered if last.at <= now + SMALL else ()))
 
 
 @record
@@ -186,7 +166,7 @@ class SessionPart:
         """Return the marker once these messages, at least one, are summed up, too; what is *older* counts as passed by."""
         before = self.marker
         added = frozenset(number for block in blocks for number in _numbers_of(block))
-        numbers = added.union(before.numbers or () if before else ())
+        numbers = added.union(before.numbers if before else ())
         whole = (digest for digest, own in self.files.items() if own <= numbers)
         files = self.older.union(before.files if before else (), whole)
         newest = blocks[-1]
@@ -259,18 +239,21 @@ def progress_from_wire(raw: Any) -> Progress:
     """Return the progress that a file has; ValueError, TypeError or LookupError if it has none."""
     if raw["version"] != _VERSION:
         raise ValueError(f"its version is {raw['version']}")
-    intent = raw["intent"]
-    if intent and intent["kind"] not in KINDS:
-        raise ValueError("its intent has no kind")
+    markers = {kind: _marker_from_wire(raw["markers"][kind]) for kind in KINDS if kind in raw["markers"]}
     return Progress(
-        {kind: _marker_from_wire(raw["markers"][kind]) for kind in KINDS if kind in raw["markers"]},
-        Intent(intent["kind"], str(intent["source"]), str(intent["text"]), _marker_from_wire(intent["marker"]))
-        if intent
-        else None,
+        {kind: marker for kind, marker in markers.items() if marker},
+        _intent_from_wire(raw["intent"]) if raw["intent"] else None,
         _failure_from_wire(raw),
         _running_from_wire(raw["running"]) if "running" in raw else RunningSummary(),
         chat_of(raw).kind if "chat" in raw else "direct",
     )
+
+
+def _intent_from_wire(raw: Any) -> Intent | None:
+    if raw["kind"] not in KINDS:
+        raise ValueError("its intent has no kind")
+    marker = _marker_from_wire(raw["marker"])
+    return Intent(raw["kind"], str(raw["source"]), str(raw["text"]), marker) if marker else None
 
 
 def _running_to_wire(running: RunningSummary) -> dict[str, Any]:
@@ -287,7 +270,7 @@ def _running_from_wire(raw: Any) -> RunningSummary:
     marker = _marker_from_wire(raw["marker"]) if raw["marker"] else None
     failed = _failure_from_wire(raw)
     failure = Failure(failed.attempts, failed.failed_at, failed.next_at, int(raw.get("questions", 0)))
-    return RunningSummary(str(raw["summary"]), marker, bool(raw["private"]), failure)
+    return RunningSummary(str(raw["summary"]) if marker else "", marker, bool(raw["private"]), failure)
 
 
 def _failure_to_wire(failure: Backoff) -> dict[str, Any]:
@@ -305,15 +288,13 @@ def _failure_from_wire(raw: Any) -> Backoff:
 
 def _marker_to_wire(marker: Marker) -> dict[str, Any]:
     last = marker.last
-    fields: dict[str, Any] = {"id": last.id, "at": to_wire(last.at), "ids": sorted(last.ids)}
-    if marker.numbers is not None:
-        numbers = b64encode(array("Q", sorted(marker.numbers)).tobytes()).decode("ascii")
-        fields |= {"format": _MARKER_FORMAT, "messages": numbers, "files": sorted(marker.files)}
-    return fields
+    numbers = b64encode(array("Q", sorted(marker.numbers)).tobytes()).decode("ascii")
+    about = {"id": last.id, "at": to_wire(last.at), "ids": sorted(last.ids)}
+    return {**about, "format": _MARKER_FORMAT, "messages": numbers, "files": sorted(marker.files)}
 
 
-def _marker_from_wire(raw: Any) -> Marker:
-    last = Last(str(raw["id"]), from_wire(raw["at"]), frozenset(map(str, raw["ids"])))
+def _marker_from_wire(raw: Any) -> Marker | None:
     if raw.get("format", 1) != _MARKER_FORMAT:
-        return Marker(last)
+        return None
+    last = Last(str(raw["id"]), from_wire(raw["at"]), frozenset(map(str, raw["ids"])))
     return Marker(last, frozenset(array("Q", b64decode(raw["messages"]))), frozenset(map(str, raw["files"])))

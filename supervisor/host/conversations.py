@@ -184,7 +184,7 @@ def _continued(
 
     config, session = ws.config, asked.chat.session
     limits = replace(limits_of(config), shown_messages=config.context.max_messages, shown_tokens=history_tokens)
-    rest = [one for one in with_summary(asked, kept, clock()).before if chat_of(one.raw).session == session]
+    rest = [one for one in with_summary(asked, kept).before if chat_of(one.raw).session == session]
     said = tuple(read_said(one.raw, limits.tokens_in) for one in rest)
     if not to_sum_up(Conversation(summary=kept.text, said=said, failure=kept.failure), limits, clock()):
         return kept

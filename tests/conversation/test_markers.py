@@ -46,9 +46,18 @@ def sent(n: int, time: Any) -> dict[str, Any]:
     )
 
 
-@pytest.mark.parametrize("is_old", [False, True], ids=["now", "written by 0.9.0"])
+def test_session_with_the_marker_of_0_9_0_is_summed_up_again(world: World) -> None:
+    world.write([sent(n, world.clock() + timedelta(minutes=n - 60)) for n in range(20)])
+    memory = Memory(world.ws, clock=world.clock)
+    assert memory.summarize(SESSION, llm=telling())
+    as_before(world)
+    model = telling()
+    assert memory.summarize(SESSION, llm=model)
+    assert {*told(model)} == {*range(20)}
+
+
 @pytest.mark.parametrize("ahead", AHEAD.values(), ids=AHEAD)
-def test_messages_of_a_clock_that_was_ahead_hide_none_that_come_later(world: World, ahead: timedelta, is_old: bool) -> None:
+def test_messages_of_a_clock_that_was_ahead_hide_none_that_come_later(world: World, ahead: timedelta) -> None:
     start = world.clock()
     early = [sent(n, start - timedelta(hours=1) + timedelta(minutes=n) + ahead) for n in range(20)]
     world.write(early)
@@ -56,8 +65,6 @@ def test_messages_of_a_clock_that_was_ahead_hide_none_that_come_later(world: Wor
     talk = memory.conversation(telling(), session=SESSION)
     assert talk.summarize()
     covered, _ = places(memory)
-    if is_old:
-        as_before(world)
     later = [sent(n, start + timedelta(minutes=n)) for n in range(20, 60)]
     world.write([*early, *later])
     world.forward(minutes=80)  # the talk goes on
@@ -92,8 +99,6 @@ class Talks:
                 memory.summarize(SESSION, llm=self.line_model)
             case "archive":
                 self.world.round("all")
-            case "upgrade" if self.world.paths.session(session_digest(SESSION)).exists():
-                as_before(self.world)
         self.world.reopen()
 
     def check(self) -> None:
@@ -117,17 +122,3 @@ def test_every_message_that_no_summary_covers_is_shown(steps: list[tuple[str, in
         if talks.raws:
             talks.act("summarize", 0)
             assert {*told(talks.line_model)} == {*range(len(talks.raws))}
-
-
-@settings(max_examples=8, deadline=None)
-@given(st.lists(st.tuples(ACTS, SKEWS), min_size=8, max_size=24))
-def test_marker_of_an_older_recalld_hides_nothing_behind_it(steps: list[tuple[str, int]]) -> None:
-    with TemporaryDirectory() as folder:
-        talks = Talks(Path(folder))
-        for act, skew in steps:
-            if act != "archive":
-                talks.act(act, skew)
-        talks.act("upgrade", 0)
-        for _ in range(4):
-            talks.act("say", -30)
-        talks.check()

@@ -128,8 +128,6 @@ class Server(Loopback):
         super().__init__(port)
         self.script: Script = lambda _number, _prompt: Act()
         #: The answer to the question which models there are.
-        self.busy: int | None = None  # how often its one slot is taken, when asked; None: it has no such page
-        self.task: int | None = None  # what its slot is taken by, where it says so
         self.models = Act(body=json.dumps({"object": "list", "data": [{"id": "qwen-test", "object": "model"}]}).encode())
         self.seen = Seen()
         self.guard = threading.Lock()
@@ -166,11 +164,6 @@ class _Handler(Handler):
                 seen.at_once -= 1
 
     def do_GET(self) -> None:  # noqa: N802 - http.server calls it by this name
-        if self.path == "/slots" and self.server.busy is not None:
-            is_busy = self.server.busy > 0
-            self.server.busy -= is_busy
-            self.send_body(200, json.dumps([{"id": 0, "is_processing": is_busy, "id_task": self.server.task}]).encode())
-            return
         self._act(self.server.models, {})
 
     def _act(self, act: Act, body: dict[str, Any]) -> None:

@@ -269,36 +269,6 @@ def test_openai_says_what_a_server_of_this_machine_can_do(server):
     assert replace(provider(server), base_url="https://models.example.org/v1").capacity() == Capacity()
 
 
-def test_openai_counts_no_time_while_a_server_writes_for_others(server, monkeypatch):
-    """With one slot the call would wait in the server's queue, inside its time limit."""
-    monkeypatch.setattr("recalld.worker.providers.openai.BUSY_POLL_S", 0.01)
-    server.busy = 3
-    model = provider(server)
-    assert ask(model).text == TEXT
-    assert server.busy == 0
-    assert ask(model).text == TEXT
-
-
-@pytest.mark.parametrize("task", [7, None], ids=["named", "unnamed"])
-def test_openai_counts_no_time_while_a_sent_call_waits_for_others(server, task):
-    """The server is busy all the time, so that the call is sent in the end, and waits in the server's queue."""
-    server.busy, server.task = 10_000, task
-    server.play(Act(wait_s=4))
-    assert ask(provider(server, timeout_s=2)).text == TEXT
-
-
-def test_openai_counts_the_time_in_which_the_server_writes_for_the_call(server):
-    """Its slot has another task then."""
-
-    def begins(_number, _prompt):
-        server.task = 8
-        return Act(wait_s=3600)
-
-    server.busy, server.task, server.script = 10_000, 7, begins
-    assert refused(provider(server, timeout_s=1)).reason == "timeout"
-    assert server.seen.calls == 1
-
-
 # ── which provider, and its key ──────────────────────────────────────────────
 
 

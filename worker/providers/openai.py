@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import asyncio
 import re
-from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 from functools import cache
 from importlib import import_module
@@ -25,7 +24,7 @@ from recalld.supervisor.storage.texts import Text
 
 from ..providers import Cancelled, Completion, NoCall, ProviderError, Usage, http_errors
 from .answer import Answer
-from .server_pages import Capacity, Listed, capacity_in, listed_in, tasks_in
+from .server_pages import Capacity, Listed, capacity_in, listed_in
 
 if TYPE_CHECKING:
     import ssl
@@ -47,12 +46,9 @@ MOST_BYTES: Final = 16_000_000
 MOST_EVENT_BYTES: Final = 256_000
 _EVENT_END: Final = re.compile(rb"\r\n\r\n|\n\n|\r\r")
 _LONGEST_END: Final = 4
-#: Seconds to wait for the list of models, and for a page about the server; how often it is asked whether it is busy.
+#: Seconds to wait for the list of models, and for a page about the server.
 LIST_S: Final = 10.0
 PAGE_S: Final = 3.0
-BUSY_POLL_S: Final = 1.0
-#: How many times its time limit a call waits at most while the server writes for others.
-_MOST_WAITS: Final = 6
 
 
 def make(config: Config, environ: Mapping[str, str]) -> OpenAi:
@@ -82,7 +78,6 @@ class OpenAi:
     name: str = "openai"
     extract: bool = False
     _refused: set[str] = field(default_factory=set)  # parameters that this server does not accept
-    _tells_slots: bool = True  # until it turns out that this server does not
 
     def complete(
         self,
@@ -113,41 +108,6 @@ class OpenAi:
                 return await client.with_options(base_url=root).get(name, cast_to=object)
         except Exception:  # noqa: BLE001 - most servers have no such page, and a fault is reported by the call that follows
             return None
-
-    async def _others(self) -> frozenset[object]:
-        """Return the tasks that the server does in all of its slots; nothing where a slot is free, or it does not say."""
-        if not self._tells_slots:
-            return frozenset()
-        tasks = tasks_in(await self._page("/slots"))
-        self._tells_slots = tasks is not None
-        return tasks or frozenset()
-
-    async def _turn(self) -> frozenset[object]:
-        """Return the tasks of others that the server still does after a wait for a free slot, which is no part of the call."""
-        until = asyncio.get_running_loop().time() + self.timeout_s
-        while others := await self._others():
-            if asyncio.get_running_loop().time() >= until:
-                break
-            await asyncio.sleep(min(BUSY_POLL_S, self.timeout_s))
-        return others
-
-    @asynccontextmanager
-    async def _put_off(self, limit: asyncio.Timeout, others: frozenset[object], answer: Answer) -> AsyncIterator[None]:
-        """Have the time *limit* of a call begin when the server no longer writes for the *others* for whom it did before."""
-        clock = asyncio.get_running_loop().time
-        until = clock() + _MOST_WAITS * self.timeout_s
-
-        async def look() -> None:
-            while others and not answer.began and clock() < until and await self._others() == others:
-                limit.reschedule(clock() + self.timeout_s)
-                await asyncio.sleep(min(BUSY_POLL_S, self.timeout_s / 4))
-
-        looking = asyncio.create_task(look())
-        try:
-            yield
-        finally:
-            looking.cancel()
-            await asyncio.gather(looking, return_exceptions=True)
 
     async def _listed(self) -> Listed:
         try:
@@ -182,9 +142,8 @@ class OpenAi:
         while True:
             answer = Answer(prompt, self.cjk_weight)
             sent = self._parameters(max_tokens)
-            others = await self._turn()
             try:
-                async with asyncio.timeout(self.timeout_s) as limit, self._put_off(limit, others, answer):
+                async with asyncio.timeout(self.timeout_s):
                     asked = {"model": self.model, "messages": [turn._asdict() for turn in answer.turns], **sent}
                     calling()
                     await self._read(answer, asked)

@@ -46,26 +46,6 @@ def capacity_in(props: Any) -> Capacity:
     return Capacity(_count(fields.get("total_slots")), _count(settings.get("n_ctx")) if isinstance(settings, dict) else None)
 
 
-def tasks_in(slots: Any) -> frozenset[object] | None:
-    """
-    Return the tasks in which a server writes, if it does in all of its slots, by llama.cpp's page `/slots`.
-
-    None where that is no such page. A slot that does not name its task has the task None.
-
-    >>> tasks_in([{"is_processing": True, "id_task": 7}]), tasks_in([{"is_processing": True}, {"is_processing": False}])
-    (frozenset({7}), frozenset())
-    >>> tasks_in([{"is_processing": True}]), tasks_in({})
-    (frozenset({None}), None)
-    """
-    if not isinstance(slots, list) or not slots:
-        return None
-    found = [one.get("is_processing") if isinstance(one, dict) else None for one in slots]
-    if not all(isinstance(one, bool) for one in found):
-        return None
-    tasks = (one.get("id_task") for one in slots)
-    return frozenset(task if isinstance(task, int) else None for task in tasks) if all(found) else frozenset()
-
-
 def _count(value: Any) -> int | None:
     return value if isinstance(value, int) and not isinstance(value, bool) and value > 0 else None
 
