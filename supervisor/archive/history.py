@@ -177,7 +177,7 @@ class HistoryStore:
         if version.digest != digest:
             self._is_alone = False
             try:
-                history = parse_history(version.data, self._zone, history)
+                history = parse_history(version.data, self._zone)
             except ValueError as error:
                 self._known, self._damaged = (None, "", history), version.stat
                 raise self._damage(error.args[0]) from None

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from functools import cached_property
 from itertools import groupby
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from ..archive.identity import assign_ids
 from ..protocol.dated_file import block_of
@@ -48,9 +48,6 @@ if TYPE_CHECKING:
     from ..recall.unfiled import Unfiled
     from ..storage.files import Files
 
-#: Files that stay parsed from one call to the next: those of the newest days, to which a running conversation returns.
-_MOST_PARSED: Final = 16
-
 
 class SessionTalk:
     """The messages of a session, wherever they are by now: in history.json, in dated files, in the journal or the drop-box."""
@@ -60,7 +57,6 @@ class SessionTalk:
     ) -> None:
         self._history, self._journal, self._memory, self._unfiled = history, journal, memory, unfiled
         self._settings = config.archive
-        self._parsed: dict[tuple[str, str], tuple[Block, ...]] = {}
 
     def messages(self, session: str, now: datetime, newest: int | None = None) -> tuple[Block, ...]:
         """Return them oldest first, each once with its newest words; "" has the messages that name no session; as `read`."""
@@ -78,17 +74,16 @@ class SessionTalk:
             marker = replace(marker, files=marker.files.intersection(file.digest for file in self._memory.dated()))
         recent = [block for block in undated if block.session == session]
         dated: list[Block] = []
-        parsed: dict[tuple[str, str], tuple[Block, ...]] = {}
+        parsed: dict[str, tuple[Block, ...]] = {}
         days = self._days(session, marker.files if marker else frozenset())
         passed = len(days)
         for number, (day, files) in enumerate(days):
             if newest is not None and self._count_after(day, [*dated, *recent]) >= newest:
                 passed = number
                 break
-            found = {(file.name, file.digest): self._blocks(file) for file in files}
+            found = {file.digest: self._memory.blocks(file.name) for file in files}
             dated = [*(block for blocks in found.values() for block in blocks if block.session == session), *dated]
             parsed |= found
-        self._parsed = dict(list(parsed.items())[:_MOST_PARSED])
         self._memory.keep_table()
         blocks = tuple(sorted(_each_once([*dated, *recent]).values(), key=lambda block: block.created_at))
         return SessionPart(
@@ -96,7 +91,7 @@ class SessionTalk:
             marker,
             {
                 digest: frozenset(number_of(id_of(one), one.created_at) for one in found if one.session == session)
-                for (_, digest), found in parsed.items()
+                for digest, found in parsed.items()
             },
             frozenset(file.digest for _, files in days[passed:] for file in files),
         )
@@ -114,10 +109,6 @@ class SessionTalk:
         """Return the dated files that hold the session and are not *covered*, by day, the newest day first."""
         files = [file for file in self._memory.dated() if session in file.sessions and file.digest not in covered]
         return [(day, list(of_day)) for day, of_day in groupby(files, key=lambda file: file.day)][::-1]
-
-    def _blocks(self, file: MemoryFile) -> tuple[Block, ...]:
-        """Return the messages of the file, which is parsed again only in another version."""
-        return self._parsed.get((file.name, file.digest)) or self._memory.blocks(file.name)
 
     def _count_after(self, day: date, blocks: Iterable[Block]) -> int:
         zone = self._settings.zone

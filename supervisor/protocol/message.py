@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from ..storage.clock import to_wire, truncate_to_ms, wire_time
 from ..storage.instant import instants_of, quoted, read_instant, why_not_said_at
-from ..storage.lenient_json import DEEPEST, is_deeper, is_same_object, parse_json, render_json
+from ..storage.lenient_json import DEEPEST, is_deeper, parse_json, render_json
 from ..storage.texts import Text
 from ..text.record import record
 
@@ -190,19 +190,12 @@ def why_undated(fields: Mapping[str, Any], created_at: datetime, zone: tzinfo) -
     return why_not_said_at(found, zone, created_at) or Text("{value} could not be read when it came", value=quoted(found))
 
 
-def parse_history(data: bytes, zone: tzinfo, before: History = ()) -> History:
-    """
-    Return the messages in their order; ValueError with a reason when *data* is not a JSON array in UTF-8.
-
-    Of *before*, the version that was read last, each message that has not changed is returned itself.
-    """
+def parse_history(data: bytes, zone: tzinfo) -> History:
+    """Return the messages in their order; ValueError with a reason when *data* is not a JSON array in UTF-8."""
     array = parse_json(data)
     if not isinstance(array, list):
         raise ValueError(Text("it holds {kind}, not an array", kind=_KINDS[type(array)]))  # noqa: TRY004 - every fault of the bytes is one kind
-    known = {entry.raw["id"]: entry for entry in before if isinstance(entry, Message) and entry.id == entry.raw.get("id")}
-    found = (known.get(raw.get("id")) if isinstance(raw, dict) and type(raw.get("id")) is str else None for raw in array)
-    pairs = zip(array, found, strict=True)
-    history = tuple(one if one and is_same_object(raw, one.raw) else read_message(raw, zone) for raw, one in pairs)
+    history = tuple(read_message(raw, zone) for raw in array)
     if any(isinstance(entry, InvalidEntry) and is_deeper(entry.raw, DEEPEST) for entry in history):
         raise ValueError(Text("its nesting is too deep"))
     return history

@@ -10,13 +10,12 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Mapping
 from datetime import UTC, date, datetime, timedelta, tzinfo
 from pathlib import Path
 from typing import Final, TypeAlias
 from zoneinfo import ZoneInfo, available_timezones
 
-from ..text.lazy_re import lazy_re
 from ..text.record import record
 from .disk import read_outside
 from .errors import BadConfig
@@ -28,14 +27,8 @@ Clock: TypeAlias = Callable[[], datetime]  # aware, UTC
 SMALL: Final = timedelta(hours=1)
 LARGE: Final = timedelta(days=1)
 
-# "UTC+8", "GMT-03:30" and "+0800", which people write for a time zone; the cities that may be meant by them.
-_OFFSET: Final = lazy_re(r"(?:UTC|GMT)?([+-][0-9]{1,2})(?::?([0-9]{2}))?")
-_CITIES: Final = (
-    *("Asia/Shanghai", "Asia/Tokyo", "Asia/Kolkata", "Asia/Dubai", "Australia/Sydney", "Europe/London", "Europe/Berlin"),
-    *("Europe/Athens", "Europe/Moscow", "America/Sao_Paulo", "America/New_York", "America/Chicago", "America/Denver"),
-    *("America/Los_Angeles", "Pacific/Honolulu", "Pacific/Auckland"),
-)
-_HALF_YEARS: Final = (datetime(2026, 1, 1, tzinfo=UTC), datetime(2026, 7, 1, tzinfo=UTC))
+#: The zone that an error names where none is like what was given: Beijing's, of which "UTC+8" and "CST" are written most.
+_EXAMPLE: Final = "Asia/Shanghai"
 
 
 @record
@@ -148,32 +141,14 @@ def find_zone(name: str) -> ZoneInfo:
         known = available_timezones()
     if not known:
         raise BadConfig("archive.timezone", Text("this machine has no time zone data; install the Python package tzdata"))
-    *most, last = map(repr, _near_zones(name, known))
-    near = Text("{most} or {last}", most=most, last=last) if most else last
-    raise BadConfig(
-        "archive.timezone", Text("{name!r} is no known time zone; use an IANA name such as {near}", name=name[:60], near=near)
-    )
-
-
-def _near_zones(name: str, known: Collection[str]) -> list[str]:
-    """Return the names that were probably meant: those with that offset or abbreviation, else the one most like it."""
-    offset = _OFFSET.fullmatch(name.strip().upper())
-    wanted = timedelta(hours=int(offset[1]), minutes=int(f"{offset[1][0]}{offset[2] or 0}")) if offset else None
-
-    def is_meant(zone: str) -> bool:
-        moments = [t.astimezone(ZoneInfo(zone)) for t in _HALF_YEARS]
-        return any(t.utcoffset() == wanted or t.tzname() == name.upper() for t in moments)
-
-    # not "Etc/GMT-8", which is UTC+8
-    places = sorted(one for one in known if "/" in one and not one.startswith("Etc/"))
-    for zones in (_CITIES, places):
-        if found := list(filter(is_meant, zones)):
-            return found[:2]
-    if "beijing" in name.lower():  # the database has no such name, and the one most like it is Asia/Brunei
-        return ["Asia/Shanghai"]
     from difflib import get_close_matches
 
-    return get_close_matches(name, places, n=1) or ["Asia/Shanghai"]
+    likely = get_close_matches(name, [one for one in known if "/" in one], n=1)
+    near = likely[0] if likely and "beijing" not in name.lower() else _EXAMPLE  # no zone has the name of Beijing
+    raise BadConfig(
+        "archive.timezone",
+        Text("{name!r} is no known time zone; use an IANA name such as {near}", name=name[:60], near=repr(near)),
+    )
 
 
 def machine_zone(environ: Mapping[str, str] = os.environ, etc: Path = Path("/etc")) -> str:

@@ -17,7 +17,6 @@ from ..text.lazy_re import lazy_re
 from .texts import Text
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
     from pathlib import Path
 
 #: The most levels of arrays and objects in a history. Python's limit on nested calls would allow parsing a few more, but
@@ -114,21 +113,6 @@ def is_deeper(value: object, levels: int) -> bool:
         if not layer:
             return False
     return bool(layer)
-
-
-def is_same_object(found: Mapping[str, Any], before: Mapping[str, Any]) -> bool:
-    """
-    Return whether two JSON objects are rendered alike, in a quick look that says no for most with numbers, arrays or objects.
-
-    Python's comparison does not say it: there 1 is equal to true and to 1.0, and the order of keys does not count.
-
-    >>> is_same_object({"a": "1"}, {"a": "1"}), is_same_object({"a": 1}, {"a": True}), is_same_object({"a": 2.5}, {"a": 2.5})
-    (True, False, False)
-    """
-    return len(found) == len(before) and all(
-        key == other and (value is there or (type(value) is str and value == there))
-        for (key, value), (other, there) in zip(found.items(), before.items(), strict=True)
-    )
 
 
 @dataclass(slots=True)

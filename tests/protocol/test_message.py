@@ -224,24 +224,6 @@ def test_parse_history_refuses_data_that_is_not_an_array_with_a_reason(data, why
     assert str(caught.value).startswith(why)
 
 
-def test_parse_history_returns_an_unchanged_message_of_before_itself():
-    other = {**RAW, "id": "02J", "text": "我对青霉素过敏"}
-    before = parse_history(json.dumps([RAW, other]).encode(), SHANGHAI)
-    after = parse_history(json.dumps([{**other, "archived": True}, RAW]).encode(), SHANGHAI, before)
-    assert after[1] is before[0]
-    assert [entry.archived for entry in after] == [Archived.YES, Archived.NO]
-
-
-@given(st.sampled_from([True, 1, 1.0, False, 0, None, "1", [1], {"a": True}, {"a": 1}]), JSON, st.booleans())
-def test_parse_history_reads_a_message_the_same_whatever_was_there_before(flag, more, is_turned):
-    now = {**RAW, "archived": flag, "more": more}
-    data = json.dumps([dict(reversed(now.items())) if is_turned else now]).encode()
-    for was in (True, 1, False, 0, None, "1", [True], {"a": 1}):
-        before = parse_history(json.dumps([{**RAW, "archived": was, "more": more}]).encode(), SHANGHAI)
-        assert render_history(parse_history(data, SHANGHAI, before)) == render_history(parse_history(data, SHANGHAI))
-        assert parse_history(data, SHANGHAI, before) == parse_history(data, SHANGHAI)
-
-
 def test_parse_json_keeps_the_last_duplicate_key_and_renames_earlier_ones():
     """With `archived` twice and the last one `true`, the message would never be archived."""
     assert parse_json(b'{"a": 1, "b": 0, "a": 2}') == {"a": 2, "a~1": 1, "b": 0}

@@ -99,17 +99,11 @@ def test_find_zone_refuses_unknown_names_in_one_sentence(name: str) -> None:
     ("written", "meant"),
     [
         ("UTC+8", "Asia/Shanghai"),
-        ("GMT+8", "Asia/Shanghai"),
-        ("+0530", "Asia/Kolkata"),
-        ("utc-5", "America/New_York"),
-        ("UTC+14", "Pacific/Kiritimati"),
-        ("CST", "Asia/Shanghai' or 'America/Chicago"),
-        ("pst", "America/Los_Angeles"),
-        ("北京", "Asia/Shanghai"),
         ("Asia/Beijing", "Asia/Shanghai"),
+        ("America/NewYork", "America/New_York"),
     ],
 )
-def test_find_zone_suggests_places_whose_clocks_show_that_offset(written: str, meant: str) -> None:
+def test_find_zone_suggests_the_name_that_is_most_like_it(written: str, meant: str) -> None:
     with pytest.raises(BadConfig, match=f"such as '{meant}'"):
         find_zone(written)
 
