@@ -12,6 +12,7 @@ a model was talked into, becomes a line.
 from __future__ import annotations
 
 import re
+from shlex import quote
 from typing import TYPE_CHECKING, Any, Final, get_args
 
 from ..protocol.prompts import load_template
@@ -85,8 +86,8 @@ def from_memory(made: Injection, language: Language) -> str:
     if wanted := asked_to_remember([made.receipt.question]):
         told.append(
             Text(
-                "`/remember {line}` in the chat, or `recalld write`, writes that to long-term memory.",
-                line=" ".join(wanted.split()),
+                "`recalld write {line}` writes that to long-term memory.",
+                line=quote(" ".join(wanted.split())),
             )
         )
     return "\n".join(one.in_language(language) for one in told)

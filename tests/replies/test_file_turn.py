@@ -211,7 +211,7 @@ def test_file_turn_without_a_model_answers_with_what_was_said_just_now(world):
         world.ask(asked(f"q{n}", words, n))
         world.turn()
     told = [text for role, text in world.told() if role == "assistant"]
-    assert "/remember 我的自行车是红色的" in told[0]
+    assert "recalld write '我的自行车是红色的'" in told[0]
     assert [text.splitlines()[1:] for text in told[1:]] == [["- 记住，我的自行车是红色的。 [history.json#q0]"]] * 2
 
 
