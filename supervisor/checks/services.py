@@ -13,15 +13,16 @@ from contextlib import suppress
 from datetime import timedelta
 from pathlib import Path
 from shlex import quote, split
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from ..events import lasting_states, newest_events
 from ..host.last_night import read_last_backup, read_last_fsck
 from ..protocol.connections import CLIENTS, HOOK_LATE, HOOK_UNKNOWN, parse_connections
+from ..protocol.sources import read_state
 from ..storage.clock import from_wire, to_wire, wire_time
 from ..storage.errors import BadConfig
 from ..storage.os_errors import why_refused
-from ..storage.texts import Text, msgid, restored
+from ..storage.texts import Text, msgid
 from .check import Look, bad, odd
 from .machine import disk_space
 from .units import Installed, installed, origin_of, read_unit
@@ -322,21 +323,17 @@ def sources(look: Look) -> Faults:
     """Yield the sources of which nothing is read, those that have been away for long, and what waits to be forgotten."""
     config = look.ws.config.sources
     for source in config.take:
-        version = look.ws.files.read_stable(look.ws.paths.sources / f"{source.name}.json")
-        state: dict[str, Any] = {}
-        with suppress(ValueError):  # the next look begins the source again
-            state = json.loads(version.data) if version else {}
-        away, trouble = wire_time(state.get("away")), state.get("trouble")
-        if trouble:
-            why = restored(str(trouble["english"]), trouble)
+        state = read_state(look.ws.files, look.ws.paths.sources / f"{source.name}.json")
+        away, why = wire_time(state.away), state.why()
+        if why:
             yield odd("nothing of the source {name} is read: {why}; correct it in recalld.toml.", name=source.name, why=why)
         elif away and look.now - away >= config.patience:
             yield odd("the source {name} has been away since {time}.", name=source.name, time=look.local_time(away))
-        if state.get("waits"):
+        if state.waits:
             yield odd(
                 "in the source {name} was forgotten what stands here ({count}); `recalld import --forget {name}` shows it.",
                 name=source.name,
-                count=state["waits"],
+                count=state.waits,
             )
 
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import os
 from contextlib import suppress
+from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -24,6 +25,7 @@ from ..protocol.frontmatter import read_head
 from ..protocol.marks import read_struck, without_marks
 from ..protocol.message import digest_of_text
 from ..protocol.paths import LONG_TERM, is_foreign
+from ..storage.clock import to_wire
 from ..storage.errors import AlreadyRuns, NewerFormat
 from ..storage.files import digest_of
 from ..storage.foreign_name import place_below
@@ -43,8 +45,9 @@ if TYPE_CHECKING:
 FROM: Final = "from"
 #: Where a workspace has what was forgotten in it.
 LIST: Final = ".recalld/forgotten.jsonl"
-#: So many messages, lines and notes at once wait until a person has them forgotten.
-MOST_AT_ONCE: Final = 50
+#: What is more than so many messages, lines and notes within a day waits until a person has it forgotten.
+MOST_A_DAY: Final = 50
+_DAY: Final = timedelta(days=1)
 #: Bytes of a note that is taken.
 _MOST_BYTES: Final = 20_000_000
 
@@ -67,15 +70,20 @@ def is_taken(name: str) -> bool:
 # ── what was forgotten there ─────────────────────────────────────────────────
 
 
-def forget_theirs(ws: Workspace, source: Source, name: str, now: datetime, most: int = MOST_AT_ONCE) -> Wanted:
-    """Forget what was forgotten there and stands here, and return what is left of it: all, where it is more than *most*."""
-    data = source.beside(LIST)
+def forget_theirs(ws: Workspace, source: Source, name: str, now: datetime, most: int = MOST_A_DAY) -> Wanted:
+    """
+    Forget what was forgotten there and stands here, and return what is left of it.
+
+    That is all, where it is more than *most* with what was forgotten for this source within a day: a source that is somebody
+    else's takes little at a time, however often it is looked at.
+    """
+    data, by = source.beside(LIST), f"source {name}"
     stones = keep_foreign(ws.files, ws.paths, data) if data else None
     meant = _meant(ws, stones, name, now) if stones else Wanted()
-    if stones is None or len(meant.messages) + len(meant.lines) + len(meant.files) > most:
+    if stones is None or len(meant.messages) + len(meant.lines) + len(meant.files) + _forgotten_today(ws, by, now) > most:
         return meant
     if meant:
-        begin(ws, meant, now, os.urandom(32), by=f"source {name}")
+        begin(ws, meant, now, os.urandom(32), by=by)
         with noting() as noted, suppress(AlreadyRuns):  # else the supervisor does it in its next round
             with supervisor_lock(ws), ws.journal.held():
                 forget(ws, now)
@@ -83,6 +91,13 @@ def forget_theirs(ws: Workspace, source: Source, name: str, now: datetime, most:
     for act in stones.unfinished():
         stones.finish(act, now)
     return Wanted()
+
+
+def _forgotten_today(ws: Workspace, by: str, now: datetime) -> int:
+    """Return how many messages, lines and notes were forgotten within a day because of this source."""
+    since = to_wire(now - _DAY)
+    acts = [act for act in ws.journal.tombstones.acts() if act.by == by and act.begun > since]
+    return sum(len(act.messages) + len(act.lines) + len(act.files) for act in acts)
 
 
 def _meant(ws: Workspace, stones: Tombstones, name: str, now: datetime) -> Wanted:
@@ -93,12 +108,9 @@ def _meant(ws: Workspace, stones: Tombstones, name: str, now: datetime) -> Wante
     lines = tuple(line for line in standing_lines(ws) if stones.has_line(line.text))
     folder = ws.paths.memory / FROM / name
     there = {path: ws.files.read_stable(path) for path in files_below(ws, folder)} if ws.files.disk.stat(folder) else {}
-    notes = (path for path, found in there.items() if found and stones.has_file(_path_there(path, folder), found.digest[:16]))
+    named = {path: f"memory/{path.relative_to(folder).as_posix()}" for path in there}
+    notes = (path for path, found in there.items() if found and stones.has_file(named[path], found.digest[:16]))
     return Wanted(messages, lines, tuple(map(ws.paths.relative, notes)))
-
-
-def _path_there(note: Path, folder: Path) -> str:
-    return f"memory/{note.relative_to(folder).as_posix()}"
 
 
 def _stands_again(ws: Workspace, stones: Tombstones) -> bool:

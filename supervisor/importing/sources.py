@@ -13,7 +13,7 @@ import os
 import stat as modes
 import time
 from contextlib import suppress
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict
 from datetime import timedelta
 from fnmatch import fnmatchcase
 from functools import partial
@@ -23,13 +23,13 @@ from typing import TYPE_CHECKING, Any, Final
 from ..forgetting.wanted import Wanted
 from ..protocol.message import digest_of_text
 from ..protocol.paths import LONG_TERM
+from ..protocol.sources import State, read_state
 from ..storage.clock import local_day, to_wire, wire_time
 from ..storage.errors import BadRequest
-from ..storage.lenient_json import parse_json
 from ..storage.os_errors import why_refused
-from ..storage.texts import Text, restored, stored
+from ..storage.texts import Text, stored
 from ..text.printable import printable_line
-from .another import LIST, MOST_AT_ONCE, forget_theirs, is_taken, take_texts
+from .another import LIST, MOST_A_DAY, forget_theirs, is_taken, take_texts
 from .kinds import KINDS, logs_of
 from .run import Imported, Share, bring_in
 from .source import NotImported, Source, entries
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from ..host.jobs import Step
-    from ..protocol.source_keys import TakenSource
+    from ..protocol.sources import TakenSource
     from ..storage.clock import Clock
     from ..storage.control import Control
     from ..workspace import Workspace
@@ -61,48 +61,9 @@ _MOST_ENTRIES: Final = 100_000
 _MOST_NAMED: Final = 20
 
 
-@dataclass
-class State:
-    """
-    How far a source is read: *done* has the files that were read, *pending* the others, each by a digest of its path.
-
-    A file has the *signature* that it had; one that is pending also the time since when it has not changed, and since when it
-    waits. *left* says of files that were left out why, *trouble* why nothing is read. *lines* and *notes* are what was taken of
-    another workspace. *waits* counts what was forgotten there, and stands here until a person says so.
-    """
-
-    taken: str = ""  # when something of it was read last
-    away: str = ""  # since when it is
-    messages: int = 0
-    unread: int = 0
-    waits: int = 0
-    trouble: dict[str, Any] | None = None
-    left: dict[str, dict[str, Any]] = field(default_factory=dict)
-    done: dict[str, str] = field(default_factory=dict)
-    pending: dict[str, list[str]] = field(default_factory=dict)
-    lines: list[str] = field(default_factory=list)
-    notes: dict[str, str] = field(default_factory=dict)
-
-    def why(self) -> str:
-        """Return why nothing is read, "" for no reason."""
-        return restored(str(self.trouble["english"]), self.trouble) if self.trouble else ""
-
-    def shown(self) -> dict[str, Any]:
-        """Return what a person is shown of it."""
-        left = {name: restored(str(why["english"]), why) for name, why in self.left.items()}
-        counts = {"messages": self.messages, "pending": len(self.pending), "unread": self.unread, "waits": self.waits}
-        return {"read": self.taken, "away": self.away, **counts, "trouble": self.why(), "leftOut": left}
-
-
 def state_of(ws: Workspace, name: str) -> State:
-    """Return how far a source is read; one that can't be read begins again, and adds nothing twice."""
-    version = ws.files.read_stable(_place(ws, name))
-    try:
-        state = State(**parse_json(version.data)) if version else State()
-    except (ValueError, TypeError):
-        return State()
-    kinds = {name: (type(value), type(None)) for name, value in asdict(State(trouble={})).items()}
-    return state if all(isinstance(value, kinds[name]) for name, value in asdict(state).items()) else State()
+    """Return how far a source is read."""
+    return read_state(ws.files, _place(ws, name))
 
 
 def _place(ws: Workspace, name: str) -> Path:
@@ -293,7 +254,7 @@ class Taking:
             return False
         return not patterns or any(fnmatchcase(conversation.id, pattern) for pattern in patterns)
 
-    def _forget_theirs(self, most: int = MOST_AT_ONCE) -> Wanted:
+    def _forget_theirs(self, most: int = MOST_A_DAY) -> Wanted:
         for root in self._roots:
             source = Source(root, [LIST] if root.is_dir() else None)
             try:
@@ -349,17 +310,22 @@ def _identity(path: Path) -> tuple[int, int]:
 # ── all of them ──────────────────────────────────────────────────────────────
 
 
+def named(ws: Workspace, name: str) -> list[TakenSource]:
+    """Return the source of this name, all for ""; BadRequest where there is none of this name."""
+    sources = [source for source in ws.config.sources.take if name in ("", source.name)]
+    if name and not sources:
+        raise BadRequest("import", Text("recalld.toml has no source {name}", name=name))
+    return sources
+
+
 def take_in(ws: Workspace, now: datetime, control: Control, name: str = "") -> bool:
     """
     Take in what is due of each source, a batch at most; return whether there is more. One that fails keeps no other away.
 
     The source *name* alone is taken in to its end, and at once. BadRequest where there is none of this name.
     """
-    sources = [source for source in ws.config.sources.take if name in ("", source.name)]
-    if name and not sources:
-        raise BadRequest("import", Text("recalld.toml has no source {name}", name=name))
     has_more = False
-    for source in sources:
+    for source in named(ws, name):
         if control.should_stop():
             break
         taking = partial(_take_in, ws, source, now, control, at_once=bool(name))

@@ -45,7 +45,7 @@ class Caller:
     Who asks: the conversation that reads the answer (*session*, and *chat*, its kind), the *language*, and the *interface*.
 
     *clock* returns the present. With *keep_fresh* the index is updated before a search; a running supervisor keeps it up to
-    date itself. *later* gets what may follow the answer, None: nothing may. BadRequest if *chat* is no kind of chat.
+    date itself. BadRequest if *chat* is no kind of chat.
     """
 
     session: str = ""
@@ -54,7 +54,6 @@ class Caller:
     interface: Interface = "python"
     clock: Clock = utc_now
     keep_fresh: bool = True
-    later: Callable[[Callable[[], object]], object] | None = None
 
     def __post_init__(self) -> None:
         refuse_no_text("session", self.session)

@@ -248,15 +248,12 @@ def _sum_up_overflow(memory: Visible, asked: Asked, *, shows_history: bool) -> N
 
 
 def _saved(memory: Visible, turn: Injection) -> Injection:
-    """Write the receipt of the turn, at once or when the caller has the answer, and return the turn."""
+    """Write the receipt of the turn, and return the turn."""
     from ..context.build import save_receipt
 
     ws = memory.ws
 
-    def save() -> bool:
-        return save_receipt(turn, receipts=ws.receipts, paths=ws.paths, events=ws.events)
-
-    memory.caller.later(save) if memory.caller.later else save()
+    save_receipt(turn, receipts=ws.receipts, paths=ws.paths, events=ws.events)
     return turn if memory.audience.sees_all else _for_group(memory, turn)
 
 

@@ -46,7 +46,7 @@ from .settings import (
     keys,
     refuse_unknown_variables,
 )
-from .source_keys import Sources
+from .sources import Sources
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -12,6 +12,8 @@ import json
 import zipfile
 from typing import TYPE_CHECKING, Any
 
+from tests.world import WITHOUT_MODEL, World, at
+
 if TYPE_CHECKING:
     from pathlib import Path
 
@@ -251,3 +253,12 @@ def workspace(folder: Path) -> Path:
     (folder / "memory").mkdir()
     (folder / "memory/2026-01-02-qingdao.md").write_text(head + block, encoding="utf-8")
     return folder
+
+
+def other(folder: Path, *messages: dict[str, Any]) -> World:
+    """Another workspace with these messages, filed."""
+    found = World(folder, at("2026-01-31T10:00"), WITHOUT_MODEL)
+    found.write([*messages])
+    found.intake()
+    found.archive(everything=True)
+    return found

@@ -52,15 +52,6 @@ def texts(world: World) -> list[str]:
     return sorted(block.text for blocks in world.dated_files().values() for block in blocks)
 
 
-def other(folder: Path, *messages: dict[str, Any]) -> World:
-    """Another workspace with these messages, filed."""
-    found = World(folder, NOW, WITHOUT_MODEL)
-    found.write([*messages])
-    found.intake()
-    found.archive(everything=True)
-    return found
-
-
 def forget(world: World, identity: str) -> None:
     sweep.begin(world.ws, wanted(world.ws, "message", identity, NOW), world.clock.forward(seconds=1), os.urandom(32))
     sweep.sweep(world.ws, world.clock())
@@ -212,7 +203,14 @@ def test_file_that_may_not_be_read_is_named_and_keeps_no_other_away(tmp_path, mo
     assert "b.jsonl" in state_of(world.ws, "log").shown()["leftOut"]
 
 
-@pytest.mark.parametrize("state", ['{"done": 5}', '{"taken": []}', '{"lines": {}}', "[]", '{"no": 1}'])
+@pytest.mark.parametrize(
+    "state",
+    [
+        *('{"done": 5}', '{"taken": []}', '{"taken": null}', '{"lines": {}}', '{"lines": [1]}', "[]", '{"no": 1}'),
+        *('{"pending": {"a": 5}}', '{"pending": {"a": ["x"]}}', '{"pending": {"a": "abc"}}', '{"done": {"a": null}}'),
+        *('{"trouble": {}}', '{"left": {"a": {"english": "x"}}}', '{"messages": "1"}', '{"notes": {"a": []}}'),
+    ],
+)
 def test_state_that_is_none_begins_again(tmp_path, state):
     world = world_with(tmp_path / "ws", f'path = "{tmp_path}/log"')
     world.put(".recalld/sources/log.json", state.encode())
@@ -230,20 +228,6 @@ def test_folder_of_too_many_files_is_told_and_not_read(tmp_path, monkeypatch):
 
 
 # ── other workspaces ─────────────────────────────────────────────────────────
-
-
-def test_message_of_another_workspace_keeps_its_fields_and_picture(tmp_path):
-    picture = "data:image/png;base64,iVBORw0KGgo="
-    there = other(
-        tmp_path / "lap",
-        message("x1", "2026-01-20T09:00", "在群里说的", session="g1", chat="group", name="小林"),
-        {**message("x2", "2026-01-20T09:01", "", content=[{"type": "image_url", "image_url": {"url": picture}}])},
-    )
-    world = world_with(tmp_path / "ws", f'from = "recalld"\npath = "{tmp_path}/lap"')
-    now_of(world, "lap")
-    mine, theirs = ({block.id: block for blocks in one.dated_files().values() for block in blocks} for one in (world, there))
-    assert mine == theirs
-    assert [path.name for path in (world.root / "attachments").iterdir()]
 
 
 def test_line_that_ended_there_ends_here_and_one_deleted_here_stays_so(tmp_path):
@@ -296,7 +280,7 @@ def test_note_of_another_workspace_follows_it_until_it_is_changed_here(tmp_path)
 
 
 def test_what_was_forgotten_there_stays_here_unless_the_source_forgets(tmp_path):
-    there = other(tmp_path / "lap", message("x1", "2026-01-20T09:00", "Dr. Huber in Linz."))
+    there = made.other(tmp_path / "lap", message("x1", "2026-01-20T09:00", "Dr. Huber in Linz."))
     world = world_with(tmp_path / "ws", f'from = "recalld"\npath = "{tmp_path}/lap"')
     now_of(world, "lap")
     forget(there, "x1")
@@ -305,7 +289,7 @@ def test_what_was_forgotten_there_stays_here_unless_the_source_forgets(tmp_path)
 
 
 def test_more_than_fifty_at_once_wait_until_a_person_says_so(tmp_path):
-    there = other(tmp_path / "lap", *talk("2026-01-20T09:00", 51))
+    there = made.other(tmp_path / "lap", *talk("2026-01-20T09:00", 51))
     world = world_with(tmp_path / "ws", f'from = "recalld"\npath = "{tmp_path}/lap"\nforgets = true')
     now_of(world, "lap")
     for identity in {block.id for blocks in there.dated_files().values() for block in blocks}:
@@ -320,8 +304,24 @@ def test_more_than_fifty_at_once_wait_until_a_person_says_so(tmp_path):
     assert texts(world) == []
 
 
+def test_fifty_a_day_are_forgotten_however_often_the_source_is_looked_at(tmp_path):
+    there = made.other(tmp_path / "lap", *talk("2026-01-20T09:00", 60))
+    world = world_with(tmp_path / "ws", f'from = "recalld"\npath = "{tmp_path}/lap"\nforgets = true')
+    now_of(world, "lap")
+    ids = [block.id for blocks in there.dated_files().values() for block in blocks]
+    for these, stand in ((ids[:30], 30), (ids[30:], 30)):
+        for identity in these:
+            forget(there, identity)
+        world.forward(hours=1)
+        now_of(world, "lap")
+        assert len(texts(world)) == stand
+    world.forward(hours=23)
+    now_of(world, "lap")
+    assert texts(world) == []
+
+
 def test_backup_is_taken_in_once_and_one_that_is_cut_off_not_at_all(tmp_path):
-    there = other(tmp_path / "lap", *talk("2026-01-20T09:00", 3))
+    there = made.other(tmp_path / "lap", *talk("2026-01-20T09:00", 3))
     (tmp_path / "in").mkdir()
     whole = tmp_path / "whole.tar"
     create(there.ws, whole, NOW, "test")
@@ -342,7 +342,7 @@ def test_machines_that_are_sources_of_one_another_have_the_same_messages():
 
 
 def test_file_that_is_cut_off_waits_for_its_rest_a_day_at_most(tmp_path):
-    there = other(tmp_path / "lap", message("x1", "2026-01-20T09:00", "On Friday to the bank, then home."))
+    there = made.other(tmp_path / "lap", message("x1", "2026-01-20T09:00", "On Friday to the bank, then home."))
     (there.root / "history.json").unlink()
     path = next((there.root / "memory").glob("2*.md"))
     whole = path.read_bytes()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
@@ -15,19 +15,7 @@ from recalld.supervisor.storage.control import UNLIMITED
 from tests.importing import made
 from tests.world import WITHOUT_MODEL, World, at, message, talk
 
-if TYPE_CHECKING:
-    from pathlib import Path
-
 NOW = at("2026-01-31T10:00")
-
-
-def other(folder: Path, *messages: dict[str, Any]) -> World:
-    """Another workspace with these messages, filed."""
-    found = World(folder, NOW, WITHOUT_MODEL)
-    found.write([*messages])
-    found.intake()
-    found.archive(everything=True)
-    return found
 
 
 def blocks(world: World) -> dict[str, Any]:
@@ -36,7 +24,7 @@ def blocks(world: World) -> dict[str, Any]:
 
 def test_message_of_another_workspace_keeps_its_fields_and_picture(tmp_path):
     picture = "data:image/png;base64,iVBORw0KGgo="
-    there = other(
+    there = made.other(
         tmp_path / "lap",
         message("x1", "2026-01-20T09:00", "在群里说的 <private>字</private>", session="g1", chat="group", name="小林"),
         message("x2", "2026-01-20T09:01", "", content=[{"type": "image_url", "image_url": {"url": picture}}]),
@@ -48,7 +36,7 @@ def test_message_of_another_workspace_keeps_its_fields_and_picture(tmp_path):
 
 
 def test_revision_of_another_workspace_is_one_here_and_comes_once(tmp_path):
-    there = other(tmp_path / "lap", message("x1", "2026-01-20T09:00", "am Freitag"))
+    there = made.other(tmp_path / "lap", message("x1", "2026-01-20T09:00", "am Freitag"))
     there.append(message("x1", "2026-01-20T09:00", "am Samstag"))
     there.intake()
     there.archive(everything=True)
@@ -60,7 +48,7 @@ def test_revision_of_another_workspace_is_one_here_and_comes_once(tmp_path):
 
 
 def test_words_that_a_person_edited_here_do_not_come_back_as_others(tmp_path):
-    there = other(tmp_path / "lap", message("x1", "2026-01-20T09:00", "am Freitag"))
+    there = made.other(tmp_path / "lap", message("x1", "2026-01-20T09:00", "am Freitag"))
     path = next((there.root / "memory").glob("2*.md"))
     path.write_text(path.read_text(encoding="utf-8").replace("am Freitag", "am Samstag"), encoding="utf-8")
     world = World(tmp_path / "ws", NOW, WITHOUT_MODEL)
@@ -69,7 +57,7 @@ def test_words_that_a_person_edited_here_do_not_come_back_as_others(tmp_path):
 
 
 def test_backup_is_imported_and_one_that_is_cut_off_is_not(tmp_path):
-    there = other(tmp_path / "lap", *talk("2026-01-20T09:00", 3))
+    there = made.other(tmp_path / "lap", *talk("2026-01-20T09:00", 3))
     create(there.ws, tmp_path / "whole.tar", NOW, "test")
     (tmp_path / "half.tar").write_bytes((tmp_path / "whole.tar").read_bytes()[:2000])
     world = World(tmp_path / "ws", NOW, WITHOUT_MODEL)
@@ -80,7 +68,7 @@ def test_backup_is_imported_and_one_that_is_cut_off_is_not(tmp_path):
 
 
 def test_history_that_is_cut_off_is_named_and_the_rest_is_added(tmp_path):
-    there = other(tmp_path / "lap", *talk("2026-01-20T09:00", 3))
+    there = made.other(tmp_path / "lap", *talk("2026-01-20T09:00", 3))
     (there.root / "history.json").write_text('[{"id": "x"', encoding="utf-8")
     done = bring_in(World(tmp_path / "ws", NOW, WITHOUT_MODEL).ws, there.root, NOW, UNLIMITED)
     assert (done.added, done.unread) == (3, {"file": 1})

@@ -100,16 +100,13 @@ def import_logs(
 
 def _sources(call: Call, ws: Workspace, at: datetime, name: str, *, forgets: bool, yes: bool, listed: bool) -> None:
     """Show the sources; take in the one of this name, or have forgotten what was forgotten there."""
-    from ...importing.sources import Taking, take_in
+    from ...importing.sources import Taking, named, take_in
 
     if name and not listed and not forgets:
         with _control() as control:
             take_in(ws, at, control, name)
-    sources = [source for source in ws.config.sources.take if listed or source.name == name]
-    if name and not listed and not sources:
-        raise BadRequest("import", Text("recalld.toml has no source {name}", name=name))
     found: list[dict[str, Any]] = []
-    for source in sources:
+    for source in named(ws, "" if listed else name):
         taking = Taking(ws, source, at)
         taking.look()
         if forgets:

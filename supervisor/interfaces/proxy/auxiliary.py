@@ -19,8 +19,6 @@ if TYPE_CHECKING:
 
 #: Characters of a prompt that are looked at.
 _MOST_CHARS: Final = 20_000
-
-
 #: How the last message begins of what a client asks for itself, by the client.
 IN_MESSAGE: Final = (
     # Open WebUI, backend/open_webui/config.py: title, tags, follow-ups, queries, image prompts, autocompletion, emoji, merged

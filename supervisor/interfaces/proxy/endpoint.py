@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
 
 from starlette.requests import Request
@@ -49,10 +50,6 @@ _MOST_KEPT: Final = 64
 #: `recall.timeout_ms`, at most.
 _SEARCHES: Final = 4
 _TURNS: Final = 20
-#: Bytes of a request in which memory is put at once: to wait for a thread takes longer.
-_SHORT: Final = 64 << 10
-#: Seconds in which a request is sent.
-_ON_ITS_WAY_S: Final = 0.02
 #: Seconds that the end waits for what is still written.
 _END_S: Final = 2.0
 #: What errors are called in the protocols; others are of the server.
@@ -60,16 +57,11 @@ _TYPES: Final = {400: "invalid_request_error", 401: "authentication_error", 403:
 
 
 class _Asked(NamedTuple):
-    """
-    What a client asks for a person: the *talk*, its *turn*, and the *room* that it has.
-
-    *after* is what may wait until the request is on its way: the receipt.
-    """
+    """What a client asks for a person: the *talk*, its *turn*, and the *room* that it has."""
 
     talk: Talk
     turn: Turn
     room: Room
-    after: list[Callable[[], object]]
 
     @property
     def shows(self) -> int:
@@ -161,7 +153,7 @@ class Proxy:
         config = ws.config
         memory = config.recall.memory_tokens + config.recall.pinned_tokens
         window = Window(config.context.window_tokens, memory, config.tokens.cjk_weight, config.conversation.keep_turns)
-        return _Asked(talk, turn_of(ws, talk, session, self._site.clock()), room(talk, window), [])
+        return _Asked(talk, turn_of(ws, talk, session, self._site.clock()), room(talk, window))
 
     async def _with_memory(self, asked: _Asked, body: bytes) -> bytes:
         """Return the body with memory in it, and without what does not fit the window; unchanged where there is neither."""
@@ -172,8 +164,7 @@ class Proxy:
             self._keep_block(key, block)  # while tools are called, the same one, so that the server's cache holds
         if not block and not asked.room.begin:
             return body
-        what = asked.talk, block, config.context.memory_in, asked.room.begin
-        made = await self._alone("memory", with_memory, *what, is_short=len(body) < _SHORT)
+        made = await self._alone("memory", with_memory, asked.talk, block, config.context.memory_in, asked.room.begin)
         return body if made is None else made
 
     async def _memory(self, asked: _Asked) -> str:
@@ -188,8 +179,7 @@ class Proxy:
         except TimeoutError:
             self._tell("too many questions at once")
             return ""
-        who = self._site, asked.turn, asked.room.memory, asked.shows, asked.after.append
-        searching = self._task(self._alone("memory", memory_for, *who))
+        searching = self._task(self._alone("memory", memory_for, self._site, asked.turn, asked.room.memory, asked.shows))
         searching.add_done_callback(lambda _: self._searching.release())  # one that takes too long goes on to its end
         await asyncio.wait({searching}, timeout=within)
         if not searching.done():
@@ -206,14 +196,7 @@ class Proxy:
     # ── what is kept ─────────────────────────────────────────────────────────
 
     def _keep_question(self, asked: _Asked) -> None:
-        """Keep the question, once the request is on its way: Python would share the time between both."""
-
-        def keep() -> None:
-            keep_question(self._site, asked.turn)
-            for step in asked.after:
-                step()
-
-        self._keep(asked.turn.session, "keeping the question", keep, _ON_ITS_WAY_S)
+        self._keep(asked.turn.session, "keeping the question", partial(keep_question, self._site, asked.turn))
 
     def _keep_answer(self, asked: _Asked, data: bytes, *, is_stream: bool) -> None:
         def keep() -> None:
@@ -221,12 +204,11 @@ class Proxy:
 
         self._keep(asked.turn.session, "keeping the answer", keep)
 
-    def _keep(self, session: str, step: str, keep: Callable[[], None], after_s: float = 0.0) -> None:
+    def _keep(self, session: str, step: str, keep: Callable[[], None]) -> None:
         """Keep something while the client goes on, behind what was said in the session before."""
         before = self._kept.get(session)
 
         async def run() -> None:
-            await asyncio.sleep(after_s)
             if before:
                 await asyncio.wait({before})
             await self._alone(step, keep)
@@ -237,14 +219,10 @@ class Proxy:
 
     # ── beside the answer ────────────────────────────────────────────────────
 
-    async def _alone(self, step: str, function: Callable[..., A], *arguments: Any, is_short: bool = False) -> A | None:
-        """
-        Return what the function returns, in a thread unless it *is_short*; None if it fails.
-
-        The client goes on then, and an event says why.
-        """
+    async def _alone(self, step: str, function: Callable[..., A], *arguments: Any) -> A | None:
+        """Return what the function returns, in a thread; None if it fails: the client goes on, and an event says why."""
         try:
-            return function(*arguments) if is_short else await self._site.run(function, *arguments)
+            return await self._site.run(function, *arguments)
         except Exception as error:  # noqa: BLE001 - a broken memory is not the client's problem
             self._tell(as_supervisor_error(error, step, self._site.workspace.paths.root).sentence)
             return None

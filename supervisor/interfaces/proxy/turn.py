@@ -23,7 +23,6 @@ from ...text.record import record
 from .talk import MOST_SESSION, digest, first_session, named_session
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
     from datetime import datetime
 
     from ...workspace import Workspace
@@ -99,14 +98,10 @@ def _newest(ws: Workspace) -> list[Message]:
     return []
 
 
-def memory_for(site: Site, turn: Turn, tokens: int, shows: int, later: Callable[[Callable[[], object]], object]) -> str:
-    """
-    Return the block for the question, in at most so many *tokens*; the client *shows* so many of the last messages.
-
-    *later* gets what may be done when the request is on its way.
-    """
+def memory_for(site: Site, turn: Turn, tokens: int, shows: int) -> str:
+    """Return the block for the question, in at most so many *tokens*; the client *shows* so many of the last messages."""
     asked = InjectRequest(question=turn.question[:_MOST_CHARS], shows=shows, client=_CHANNEL, tokens=tokens)
-    who = Caller(session=turn.session, interface="http", clock=site.clock, keep_fresh=False, later=later)
+    who = Caller(session=turn.session, interface="http", clock=site.clock, keep_fresh=False)
     return site.answers.perform(inject, asked, who).memory
 
 

@@ -1,30 +1,39 @@
 """
-The section [sources]: what the supervisor takes in by itself (docs/how-to/several-machines.md).
+The section [sources]: what the supervisor takes in by itself (docs/how-to/several-machines.md); and how far each is read.
 
 `take` is a list of tables, `[ { from = "claude-code" }, { path = "~/Sync/laptop", from = "recalld" } ]` or `[[sources.take]]`.
+The state of a source is `.recalld/sources/NAME.json` and holds no word of it.
 """
 
 from __future__ import annotations
 
 import json
 import re
+from dataclasses import dataclass, field
 from datetime import date, timedelta
+from itertools import chain
 from typing import TYPE_CHECKING, Any, Final
 
 from ..storage.errors import BadConfig
-from ..storage.texts import Text
+from ..storage.lenient_json import parse_json
+from ..storage.texts import Text, restored
 from ..text.lazy_re import lazy_re
 from ..text.record import record
 from .settings import Kind, duration, made_key, many, read_duration
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from pathlib import Path
+
+    from ..storage.files import Files
 
 _KEY: Final = "sources.take"
 #: A name of a source: it stands behind the source of a long-term line, and is a folder below memory/from/.
 _NAME: Final = r"[^\W_][\w-]{0,39}"
 _NO_NAME: Final = lazy_re(r"[^\w-]+|^[\W_]+")
 _FROM: Final = ("claude-code", "codex", "recalld")
+#: What is kept of a file that waits: its signature, since when it has not changed, and since when it waits.
+_WAITING: Final = 3
 
 
 @record(kw_only=True)
@@ -60,7 +69,7 @@ def _source(table: dict[str, object]) -> TakenSource:
     for key in table:
         if key not in _READERS:
             raise BadConfig(_KEY, Text("a source has no {key}; it has {keys}", key=str(key)[:40], keys=", ".join(_READERS)))
-    given = {field: _checked(key, read, table[key]) for key, (field, read) in _READERS.items() if key in table}
+    given = {name: _checked(key, read, table[key]) for key, (name, read) in _READERS.items() if key in table}
     kind, path = given.get("kind", ""), given.get("path", "")
     if not path and kind in ("", "recalld"):
         raise BadConfig(_KEY, Text('a source needs a `path`, or `from = "claude-code"` or `"codex"`'))
@@ -115,10 +124,68 @@ class Sources:
         ),
         [],
         Text(
-            'The sources, each {{ from = "claude-code", "codex" or "recalld", path = …, name = …, session = …, since = …, every = …, forgets = true }}. Without `every` a source is read ten minutes after its files have changed, at night at the latest.'
+            'The sources, each {{ from = "claude-code", "codex" or "recalld", path = …, name = …, session = …, since = …, every = …, forgets = true }}. Without `every` a source is read ten minutes after its files have changed, at night at the latest; less than five minutes acts as five.'
         ),
     )
     sessions: tuple[str, ...] = many(
         Text("Which sessions are taken, as patterns such as `work-*`, where a source says nothing else (`session`); none: all.")
     )
     patience: timedelta = duration("7d", "For how long a source may be away before anything is said of it.")
+
+
+@dataclass
+class State:
+    """
+    How far a source is read: *done* has the files that were read, *pending* the others, each by a digest of its path.
+
+    A file has the *signature* that it had; one that is pending also the time since when it has not changed, and since when it
+    waits. *left* says of files that were left out why, *trouble* why nothing is read. *lines* and *notes* are what was taken of
+    another workspace. *waits* counts what was forgotten there, and stands here until a person says so.
+    """
+
+    taken: str = ""  # when something of it was read last
+    away: str = ""  # since when it is
+    messages: int = 0
+    unread: int = 0
+    waits: int = 0
+    trouble: dict[str, Any] | None = None
+    left: dict[str, dict[str, Any]] = field(default_factory=dict)
+    done: dict[str, str] = field(default_factory=dict)
+    pending: dict[str, list[str]] = field(default_factory=dict)
+    lines: list[str] = field(default_factory=list)
+    notes: dict[str, str] = field(default_factory=dict)
+
+    def why(self) -> str:
+        """Return why nothing is read, "" for no reason."""
+        return restored(str(self.trouble["english"]), self.trouble) if self.trouble else ""
+
+    def shown(self) -> dict[str, Any]:
+        """Return what a person is shown of it."""
+        left = {name: restored(str(why["english"]), why) for name, why in self.left.items()}
+        counts = {"messages": self.messages, "pending": len(self.pending), "unread": self.unread, "waits": self.waits}
+        return {"read": self.taken, "away": self.away, **counts, "trouble": self.why(), "leftOut": left}
+
+
+def read_state(files: Files, place: Path) -> State:
+    """Return the state that a file says; where it says none, that of a source which was never read: nothing comes twice."""
+    version = files.read_stable(place)
+    try:
+        state = State(**parse_json(version.data)) if version else State()
+        is_sound = _is_sound(state)
+    except (ValueError, TypeError, AttributeError, LookupError):
+        return State()
+    return state if is_sound else State()
+
+
+def _is_sound(state: State) -> bool:
+    """True if every value, and what is in it, is of its type; an error where a value has nothing in it."""
+    reasons = [*state.left.values(), *([] if state.trouble is None else [state.trouble])]
+    texts = [state.taken, state.away, *state.done.values(), *state.notes.values()]
+    texts += [reason["english"] for reason in reasons] + [reason["key"] for reason in state.left.values()]
+    lists = [state.lines, *state.pending.values()]
+    return (
+        all(isinstance(items, list) for items in lists)
+        and all(isinstance(text, str) for text in [*texts, *chain.from_iterable(lists)])
+        and all(len(waiting) == _WAITING for waiting in state.pending.values())
+        and all(isinstance(count, int) for count in (state.messages, state.unread, state.waits))
+    )
