@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 
 from ...storage.texts import Text, render, template
 from ...text.lazy_re import lazy_re
-from .output import columns
+from .output import columns, word
 from .parser import HELP, Command, Group, Parameter
 
 if TYPE_CHECKING:
@@ -29,9 +29,9 @@ _WIDTH, _NAMES = 78, 30
 
 def page(command: Command | Group, path: Sequence[str], language: Language, headings: Headings) -> str:
     """Return the help of the command below *command* whose words are *path*; *headings* have the names in the list of all."""
-    for word in path:
+    for name in path:
         if isinstance(command, Group):
-            command = command.commands[word]
+            command = command.commands[name]
     return _Page(language).of(command, path, {} if path else headings)
 
 
@@ -46,14 +46,14 @@ class _Page:
     def of(self, command: Command | Group, path: Sequence[str], headings: Headings) -> str:
         """Return the page of the command with these words; its commands stand under *headings* where there are some."""
         arguments = [param for param in command.params if param.is_argument]
-        usage = [" ".join(["recalld", *path]), self._say(Text("[OPTIONS]")), *map(_typed, arguments)]
+        usage = [" ".join(["recalld", *path]), self._say(Text("[OPTIONS]")), *map(self._typed, arguments)]
         usage += [self._say(Text("COMMAND [ARGS]..."))] if isinstance(command, Group) else []
         paragraphs = self._help(command.help).split("\n\n")
         lines = [self._say(Text("Usage: ")) + " ".join(usage)]
         for paragraph in paragraphs:
             lines += ["", *(f"  {line}" for line in broken(" ".join(paragraph.split()), self._width - 2))]
-        lines += self._section(Text("Arguments"), ((_typed(one), self._meaning(one)) for one in arguments))
-        options = [(_names(one), self._meaning(one)) for one in command.params if not one.is_argument]
+        lines += self._section(Text("Arguments"), ((self._typed(one), self._meaning(one)) for one in arguments))
+        options = [(self._names(one), self._meaning(one)) for one in command.params if not one.is_argument]
         lines += self._section(Text("Options"), [*options, (HELP, self._say(Text("Show this message and exit.")))])
         if isinstance(command, Group):
             for heading, names in (headings or {Text("Commands"): command.commands}).items():
@@ -87,24 +87,23 @@ class _Page:
         means = self._help(param.help)
         return f"{means}  [{'；'.join(notes) if self._language == 'zh' else '; '.join(notes)}]" if notes else means
 
+    def _names(self, param: Parameter) -> str:
+        """Return an option as it is typed: `-w, --workspace <path>`, `--linger / --no-linger`."""
+        value = "" if param.is_flag else param.declared.metavar or f"<{self._say(word(param.kind.__name__.lower()))}>"
+        return " / ".join(filter(None, [", ".join(param.names), ", ".join(param.opposites)])) + (f" {value}" if value else "")
+
+    def _typed(self, param: Parameter) -> str:
+        """Return an argument as it is typed: `FILE`, `[line]`, `[clients]...`."""
+        named = self._say(word(param.name))
+        name = param.declared.metavar or (named if param.is_required else f"[{named}]")
+        return f"{name}..." if param.takes_many else name
+
     def _help(self, english: str) -> str:
         """Return the help of a command or an option."""
         return template(english, self._language)
 
-    def _say(self, text: Text) -> str:
+    def _say(self, text: str) -> str:
         return render(text, self._language)
-
-
-def _names(param: Parameter) -> str:
-    """Return an option as it is typed: `-w, --workspace <path>`, `--linger / --no-linger`."""
-    value = "" if param.is_flag else param.declared.metavar or f"<{param.kind.__name__.lower()}>"
-    return " / ".join(filter(None, [", ".join(param.names), ", ".join(param.opposites)])) + (f" {value}" if value else "")
-
-
-def _typed(param: Parameter) -> str:
-    """Return an argument as it is typed: `FILE`, `[line]`, `[clients]...`."""
-    name = param.declared.metavar or (param.name if param.is_required else f"[{param.name}]")
-    return f"{name}..." if param.takes_many else name
 
 
 def _terminal() -> int:
