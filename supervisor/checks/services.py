@@ -25,7 +25,7 @@ from ..storage.os_errors import why_refused
 from ..storage.texts import Text, msgid
 from .check import Look, bad, odd
 from .machine import disk_space
-from .units import Installed, installed, origin_of, read_unit
+from .units import Installed, installed, parse_unit, read_unit
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -145,31 +145,18 @@ def _of_the_units(one: Installed) -> Faults:
             command=again,
         )
         return
-    for path, wanted in ((one.folder / name, data) for name, data in one.what.units().items()):
-        data = read_unit(path)
-        origin, ours = origin_of(data), origin_of(wanted)
-        if not data:
+    for name, wanted in one.what.units().items():
+        path = one.folder / name
+        data, ours = read_unit(path), parse_unit(wanted)
+        unit = parse_unit(data)
+        is_edited = data and (unit is None or unit.is_edited)
+        if is_edited or unit is None or ours is None or unit.body != ours.body:
             yield odd(
-                "{unit} is not there, which belongs to the service; `{command}` makes it again.", unit=path, command=again
-            )
-        elif origin.edited:
-            aside = f"mv {quote(str(path))} {quote(f'{path}.aside')}"
-            yield odd(
-                "{unit} was edited; `{command}` sets it aside and makes it as it was. What you add with `systemctl edit` stays in use.",
+                "{unit} is missing, or not as this recalld makes it; `{command}` makes it again. What you add with `systemctl edit` stays in use.",
                 unit=path,
-                command=f"{aside} && {again}",
+                command=f"mv {quote(str(path))} {quote(f'{path}.aside')} && {again}" if is_edited else again,
             )
-        elif origin.body != ours.body:
-            yield odd(
-                "{unit} is as recalld {old} made it, and not as {new} does; `{command}` makes it again.",
-                unit=path,
-                old=origin.version,
-                new=ours.version,
-                command=again,
-            )
-        else:
-            continue
-        return
+            return
 
 
 def _is_gone(path: str) -> bool:

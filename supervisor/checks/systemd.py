@@ -30,10 +30,8 @@ from .units import (
     TEMPLATES,
     TIMER,
     Installation,
-    installation_of,
-    origin_of,
+    parse_unit,
     user_folder,
-    workspace_of,
 )
 
 if TYPE_CHECKING:
@@ -182,9 +180,9 @@ def installation(systemd: Systemd, files: Files) -> Installation:
     path, version = systemd.read(files, SERVICE)
     if version is None:
         raise NoUnit(path)
-    if workspace_of(version.data) is None:
+    if (unit := parse_unit(version.data, systemd.user)) is None:
         raise ForeignUnit(path)
-    return installation_of(version.data, systemd.user)
+    return unit.what
 
 
 # ── installed and removed ────────────────────────────────────────────────────
@@ -200,7 +198,9 @@ def install(wanted: Installation, systemd: Systemd, files: Files) -> None:
     before = {}
     for template in TEMPLATES:
         path, version = systemd.read(files, template)
-        if version and (workspace_of(version.data) != str(wanted.workspace) or origin_of(version.data).edited):
+        if version and not (
+            (unit := parse_unit(version.data)) and unit.what.workspace == wanted.workspace and not unit.is_edited
+        ):
             raise ForeignUnit(path)
         before[path] = version
     if unwanted := [path.name for path, version in before.items() if version and path.name not in contents]:
@@ -240,14 +240,16 @@ def uninstall(systemd: Systemd, files: Files) -> str:
     NoUnit if there is no such unit; ForeignUnit, before anything is changed, for a unit that `install` did not make.
     """
     versions = dict(systemd.read(files, template) for template in TEMPLATES)
-    workspaces = {path: workspace_of(version.data) for path, version in versions.items() if version}
-    if not workspaces:
+    units = {path: parse_unit(version.data) for path, version in versions.items() if version}
+    if not units:
         raise NoUnit(next(iter(versions)))
-    for path, workspace in workspaces.items():
-        if workspace is None:
+    workspaces = []
+    for path, unit in units.items():
+        if unit is None:
             raise ForeignUnit(path)
-    _remove(systemd, files, workspaces)
-    return next(iter(workspaces.values())) or ""
+        workspaces.append(str(unit.what.workspace))
+    _remove(systemd, files, units)
+    return workspaces[0]
 
 
 def _remove(systemd: Systemd, files: Files, units: Iterable[Path]) -> None:

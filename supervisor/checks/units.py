@@ -254,37 +254,42 @@ def remains(what: Installation, environ: Mapping[str, str] = os.environ) -> list
     return [path for path in (*caches, *(stamps / f"stamp-{name}" for name in timers)) if path.exists()]
 
 
-def workspace_of(unit: bytes) -> str | None:
-    """Return the workspace of a unit that `service install` made; None for somebody else's unit."""
-    first, _, rest = unit.decode("utf-8", "replace").partition("\n")
-    found = _OF.match(rest)
-    if first != _MARK or not found:
+@record
+class Unit:
+    """A unit that `service install` made: its installation, the text below its head, and whether a person has edited it."""
+
+    what: Installation
+    body: bytes
+    is_edited: bool
+
+
+def parse_unit(data: bytes, user: str = "") -> Unit | None:
+    """Return the unit; None for somebody else's. The *user* of a unit of the system is in its name."""
+    mark, workspace_line, made_line, body = [*data.decode("utf-8", "replace").split("\n", 3), "", "", ""][:4]
+    found = _OF.match(workspace_line)
+    if mark != _MARK or not found:
         return None
+    key = _KEY.search(body)
+    key_file = Path(key[1].replace("%%", "%")) if key and not _CONTROL.search(key[1]) else None
     try:
-        return _path_in(json.loads(found["workspace"]))
+        workspace = _path_in(json.loads(found["workspace"]))
     except ValueError:
         return None
+    try:
+        made = parse_json(made_line.removeprefix(_MADE).encode())
+        backups = Backups(_path_in(made["backups"]), int(made["keep"])) if "backups" in made else None
+        named = str(made.get("name", "")), str(made.get("memoryMax", ""))
+        what = Installation(workspace, user, key_file, str(_path_in(made["python"])), backups, *named)
+        return Unit(what, body.encode(), is_edited=made["sha256"] != _digest(body.encode()))
+    except (ValueError, LookupError, TypeError, AttributeError, OverflowError):
+        return Unit(Installation(workspace, user, key_file), body.encode(), is_edited=True)
 
 
-def _path_in(value: object) -> str:
+def _path_in(value: object) -> Path:
     """Return a path that a unit names; ValueError if recalld could not have written it."""
     if _CONTROL.search(path := str(value)):
         raise ValueError(path)
-    return path
-
-
-def installation_of(unit: bytes, user: str) -> Installation:
-    """Return the installation from its service unit; *user* comes from the unit's name."""
-    origin = origin_of(unit)
-    return Installation(
-        Path(workspace_of(unit) or ""),
-        user,
-        key_of(unit),
-        origin.python or sys.executable,
-        origin.backups,
-        origin.name,
-        origin.memory_max,
-    )
+    return Path(path)
 
 
 @record
@@ -305,12 +310,10 @@ def installed(workspace: Path, environ: Mapping[str, str]) -> list[Installed]:
     services = []
     for folder in (user_folder(environ), SYSTEM_FOLDER):
         for name in _services_in(folder):
-            data = read_unit(folder / name)
-            served = workspace_of(data)
-            if served and os.path.realpath(served) == os.path.realpath(workspace):
-                instance = name.partition("@")[2].removesuffix(".service")
-                user = instance.partition(":")[0] if folder == SYSTEM_FOLDER else ""
-                services.append(Installed(folder, installation_of(data, user)))
+            instance = name.partition("@")[2].removesuffix(".service")
+            unit = parse_unit(read_unit(folder / name), instance.partition(":")[0] if folder == SYSTEM_FOLDER else "")
+            if unit and os.path.realpath(unit.what.workspace) == os.path.realpath(workspace):
+                services.append(Installed(folder, unit.what))
     return services
 
 
@@ -340,40 +343,8 @@ def of_unit(user: str, name: str = "") -> str:
     return "".join(f" {option} {value}" for option, value in (("--system", user), ("--name", name)) if value)
 
 
-@record
-class Origin:
-    """The origin of one of recalld's units: its version, its installation, its body, and whether that was edited."""
-
-    version: str
-    python: str
-    backups: Backups | None
-    body: bytes
-    edited: bool
-    name: str = ""
-    memory_max: str = ""
-
-
-def origin_of(unit: bytes) -> Origin:
-    """Return the origin of one of recalld's units."""
-    _, _, line, body = [*unit.split(b"\n", 3), b"", b"", b""][:4]
-    try:
-        made = parse_json(line.decode().removeprefix(_MADE).encode())
-        backups = Backups(Path(_path_in(made["backups"])), int(made["keep"])) if "backups" in made else None
-        edited = made["sha256"] != _digest(body)
-        named = str(made.get("name", "")), str(made.get("memoryMax", ""))
-        return Origin(str(made["recalld"]), _path_in(made["python"]), backups, body, edited, *named)
-    except (ValueError, LookupError, TypeError, AttributeError, OverflowError):
-        return Origin("", "", None, body, edited=True)
-
-
 def _digest(body: bytes) -> str:
     return hashlib.sha256(body).hexdigest()[:16]
-
-
-def key_of(unit: bytes) -> Path | None:
-    """Return the key file that one of recalld's units names; None if it names none."""
-    found = _KEY.search(unit.decode("utf-8", "replace"))
-    return Path(found[1].replace("%%", "%")) if found and not _CONTROL.search(found[1]) else None
 
 
 def template_text(name: str) -> str:

@@ -6,7 +6,6 @@ import re
 import subprocess
 from contextlib import nullcontext
 from dataclasses import replace
-from importlib.metadata import version
 from pathlib import Path
 
 import pytest
@@ -20,12 +19,9 @@ from recalld.supervisor.checks.units import (
     TIMER,
     Backups,
     Installation,
-    installation_of,
     installed,
-    key_of,
-    origin_of,
+    parse_unit,
     user_folder,
-    workspace_of,
 )
 from recalld.supervisor.storage.errors import BadConfig, BadRequest
 from tests.kinds import OTHERS
@@ -73,7 +69,7 @@ def test_units_of_backups_are_there_where_they_are_asked_for(tmp_path):
     assert values(text, "ExecStart")[0].endswith(f' -w /w backup nightly "{tmp_path}/备份 100%%" --keep 14')
     assert values(text, "ReadWritePaths") == ['-"/w"', f'-"{tmp_path}/备份 100%%"']
     assert values(text, "OnFailure") == ["recalld-fsck@alice.service"]
-    assert installation_of(wanted.units()["recalld@alice.service"], "alice") == wanted
+    assert parse_unit(wanted.units()["recalld@alice.service"], "alice").what == wanted
     assert "recalld-backup@alice.timer" in wanted.started
 
 
@@ -112,7 +108,7 @@ def test_fsck_runs_at_night_when_nothing_else_does():
 def test_memory_is_limited_where_that_is_asked_for():
     wanted = Installation(Path("/w"), memory_max="400M")
     assert values(text_of(wanted, SERVICE), "MemoryMax") == ["400M"]
-    assert installation_of(wanted.units()[SERVICE], "") == wanted
+    assert parse_unit(wanted.units()[SERVICE]).what == wanted
     assert values(text_of(Installation(Path("/w")), SERVICE), "MemoryMax") == []
     for size in ("much", "400M\nExecStart=/bin/sh", "120%", "-1"):
         with pytest.raises(BadRequest, match="--memory-max"):
@@ -129,8 +125,8 @@ def test_key_is_a_credential_and_never_a_variable():
     text = text_of(Installation(Path("/w"), "alice", KEY), SERVICE)
     assert values(text, "LoadCredential") == ["recalld-api-key:/home/我/50%% key"]
     assert [line for line in values(text, "Environment") if "key" in line.lower()] == []
-    assert key_of(text.encode()) == KEY
-    assert key_of(text_of(Installation(Path("/w")), SERVICE).encode()) is None
+    assert parse_unit(text.encode()).what.key == KEY
+    assert parse_unit(text_of(Installation(Path("/w")), SERVICE).encode()).what.key is None
 
 
 @pytest.mark.parametrize(("mode", "refused"), [(0o600, False), (0o400, False), (0o640, True), (0o644, True), (0o604, True)])
@@ -151,11 +147,10 @@ def test_key_file_that_others_can_read_is_refused_by_the_service(tmp_path, mode,
 def test_unit_tells_what_was_installed_and_whether_it_was_edited():
     wanted = Installation(Path("/home/我/记忆 100%"), "alice", KEY, "/opt/环境/bin/python3", name="work", memory_max="20%")
     for unit in wanted.units().values():
-        assert not origin_of(unit).edited
-        assert origin_of(unit + b"Nice=5\n").edited
-        assert origin_of(unit).version == version("recalld")
-    assert installation_of(wanted.units()["recalld@alice:work.service"], "alice") == wanted
-    assert origin_of(b"[Unit]\n").edited
+        assert not parse_unit(unit).is_edited
+        assert parse_unit(unit + b"Nice=5\n").is_edited
+    assert parse_unit(wanted.units()["recalld@alice:work.service"], "alice").what == wanted
+    assert parse_unit(b"[Unit]\n") is None
 
 
 @pytest.mark.parametrize("said", ["/w\\u0000", "/w\\ud800", "/w\\n"])
@@ -165,9 +160,8 @@ def test_unit_that_another_user_wrote_breaks_no_reader(said):
     nested = "[" * 100_000
     for made in (nested, '{"keep": 1e999, "backups": "/b"}', f'{{"recalld": "1", "python": "{said}", "sha256": ""}}'):
         unit = f'{first}\n# The workspace: "{said}"\n# Made with: {made}\n'.encode()
-        assert workspace_of(unit) is None
-        assert origin_of(unit).python == ""
-    assert key_of(b"LoadCredential=recalld-key:/k\0\n") is None
+        assert parse_unit(unit) is None
+        assert parse_unit(unit.replace(said.encode(), b"/w", 1)).is_edited
 
 
 @pytest.mark.parametrize("kind", sorted({*OTHERS} - {"a link to a file", "an empty file", "a foreign file"}))

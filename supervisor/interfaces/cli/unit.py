@@ -28,10 +28,9 @@ from ...checks.units import (
     Backups,
     Installation,
     Installed,
-    installation_of,
     of_unit,
+    parse_unit,
     remains,
-    workspace_of,
 )
 from ...protocol.making import check_made
 from ...protocol.paths import WorkspacePaths, check_inside
@@ -245,8 +244,9 @@ def _before(bare: Installation, files: Files, systemd: Systemd) -> Installation:
     """Return the present installation of this workspace; *bare* if there is none, or the unit is somebody else's."""
     with suppress(ForeignUnit):
         _, version = systemd.read(files, SERVICE)
-        if version and workspace_of(version.data) == str(bare.workspace):
-            return installation_of(version.data, bare.user)
+        unit = parse_unit(version.data, bare.user) if version else None
+        if unit and unit.what.workspace == bare.workspace:
+            return unit.what
     return bare
 
 
