@@ -45,7 +45,7 @@ ROOMS: Final = (
         goal=950,
     ),
     Room("supervisor/host", most=3_180, goal=2_200),
-    Room("supervisor/checks", most=3_780, goal=2_100),
+    Room("supervisor/checks", most=3_730, goal=2_100),
     Room("supervisor/importing", most=2_760, goal=1_400),
     Room("supervisor/operations", most=2_440, goal=1_800),
     Room("supervisor/interfaces/cli", most=4_050, goal=2_600),
@@ -60,9 +60,9 @@ ROOMS: Final = (
     ),
 )
 #: All rooms together, lines and modules, and the lines of the tests.
-ALL: Final = Room("all", most=66_220, goal=48_000)
+ALL: Final = Room("all", most=66_180, goal=48_000)
 MODULES: Final = Room("modules", most=355, goal=270)
-OF_TESTS: Final = Room("tests", most=70_410, goal=48_000)
+OF_TESTS: Final = Room("tests", most=70_400, goal=48_000)
 
 
 def _lines(path: Path) -> int:

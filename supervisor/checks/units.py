@@ -135,13 +135,21 @@ class Installation:
             raise BadRequest(
                 "--name", Text("{value!r} can't be a part of a unit's name; use letters, digits, . _ and -", value=self.name)
             )
-        return {self.unit(template): self._with_head(self._filled(template_text(template))) for template in self.templates}
+        return {self.unit(template): self._with_head(self._filled(_template(template))) for template in self.templates}
 
     def check_places(self) -> None:
         """Raise BadRequest if a system unit would not see the workspace, or the folder of the backups."""
         folders = {"--workspace": self.workspace} | ({"--backup-to": self.backups.folder} if self.backups else {})
         for field, folder in folders.items() if self.user else ():
-            check_seen(field, folder)
+            if hidden := [place for place in _PRIVATE if folder.is_relative_to(place)]:
+                raise BadRequest(
+                    field,
+                    Text(
+                        "{folder} is in {place}, which a unit of the system does not see; put it elsewhere",
+                        folder=folder,
+                        place=hidden[0],
+                    ),
+                )
 
     @property
     def templates(self) -> tuple[str, ...]:
@@ -191,25 +199,12 @@ class Installation:
             "command_sandbox": sandbox if self.user else "UMask=0077",
             "sandbox": sandbox,
         }
-        return fill(text, words) + "\n"
+        return _fill(text, words) + "\n"
 
     def _sandbox(self, writable: str) -> str:
         kind = "system" if self.user else "user"
         words = {"writable": writable, "user": self.user, "place": self._place}
-        return fill(template_text(f"sandbox-{kind}.conf"), words)
-
-
-def check_seen(field: str, folder: Path) -> None:
-    """Raise BadRequest if a unit of the system has a private folder in place of this one."""
-    if hidden := [place for place in _PRIVATE if folder.is_relative_to(place)]:
-        raise BadRequest(
-            field,
-            Text(
-                "{folder} is in {place}, which a unit of the system does not see; put it elsewhere",
-                folder=folder,
-                place=hidden[0],
-            ),
-        )
+        return _fill(_template(f"sandbox-{kind}.conf"), words)
 
 
 def user_folder(environ: Mapping[str, str] = os.environ) -> Path:
@@ -347,11 +342,9 @@ def _digest(body: bytes) -> str:
     return hashlib.sha256(body).hexdigest()[:16]
 
 
-def template_text(name: str) -> str:
-    """Return the text of a template."""
+def _template(name: str) -> str:
     return (_FOLDER / name).read_text(encoding="utf-8").rstrip("\n")
 
 
-def fill(text: str, words: Mapping[str, str]) -> str:
-    """Return the text of a template with these words in place of its @word@s."""
+def _fill(text: str, words: Mapping[str, str]) -> str:
     return _WORD.sub(lambda found: words[found[1]], text)
