@@ -64,9 +64,6 @@ class RedisHold:
                 with self._crew.renewing:  # a lock that is renewed beyond its answer would hide that the task is missing
                     self._broker.run(scripts.DELIVER, self.uid, self.who, host, data)
                     self._crew.holds.discard(self)
-                if answer.refused:
-                    self._broker.call("hincrby", self._broker.key("refused"), answer.refused, 1)
-                    self._broker.call("expire", self._broker.key("refused"), scripts.DAY_S)
             except PoolAway:
                 if self._crew.ends.wait(_RETRY_S):
                     return

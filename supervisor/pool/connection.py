@@ -16,7 +16,7 @@ from redis.backoff import NoBackoff
 from redis.retry import Retry
 
 from ..protocol.llm import is_local, without_credentials
-from ..storage.texts import Text
+from ..storage.texts import Text, msgid
 from .cargo import PoolAway
 
 if TYPE_CHECKING:
@@ -94,41 +94,22 @@ class Broker:
 
     def _away(self, error: Exception) -> PoolAway:
         words = str(error)
-        if isinstance(error, redis.AuthenticationError) or "NOAUTH" in words or "WRONGPASS" in words:
-            return PoolAway(
-                Text("Redis at {server} refuses the user or the password; mend them in its address", server=self.name)
+        forbids = (redis.AuthenticationError, redis.exceptions.NoPermissionError)
+        if isinstance(error, forbids) or "NOAUTH" in words or "WRONGPASS" in words:
+            why = msgid(
+                "Redis at {server} refuses the user or the password, or what a pool does; docs/how-to/a-pool-of-workers.md has its address and its rights"
             )
-        if isinstance(error, redis.exceptions.NoPermissionError):
-            return PoolAway(
-                Text(
-                    "the user of Redis at {server} may not do what a pool needs; docs/how-to/a-pool-of-workers.md has its rights",
-                    server=self.name,
-                )
+        elif isinstance(error, redis.exceptions.OutOfMemoryError) or "OOM" in words:
+            why = msgid("Redis at {server} has no memory left; give it more with maxmemory")
+        elif any(word in words for word in ("SSL", "certificate", "closed", "reset")) or (
+            self.url.startswith("rediss:") and not any(word in words for word in ("refused", "resolve"))
+        ):
+            why = msgid(
+                "Redis at {server} can't be spoken with: TLS needs a rediss:// address, and a certificate that this machine trusts; one of your own is named with ?ssl_ca_certs=PATH"
             )
-        if isinstance(error, redis.exceptions.OutOfMemoryError) or "OOM" in words:
-            return PoolAway(Text("Redis at {server} has no memory left; give it more with maxmemory", server=self.name))
-        is_refused = "refused" in words or "resolve" in words
-        if "SSL" in words or "certificate" in words or (self.url.startswith("rediss:") and not is_refused):
-            return PoolAway(
-                Text(
-                    "TLS with {server} fails: a rediss:// address needs a server with TLS and a certificate that this machine trusts; one of your own is named with ?ssl_ca_certs=PATH",
-                    server=self.name,
-                )
-            )
-        if "closed" in words or "reset" in words:
-            return PoolAway(
-                Text(
-                    "Redis at {server} closes the connection; if it speaks TLS alone, the address begins with rediss://",
-                    server=self.name,
-                )
-            )
-        return PoolAway(
-            Text(
-                "Redis at {server} can't be reached ({kind}); start it, or mend its address",
-                server=self.name,
-                kind=type(error).__name__,
-            )
-        )
+        else:
+            why = msgid("Redis at {server} can't be reached ({kind}); start it, or mend its address")
+        return PoolAway(Text(why, server=self.name, kind=type(error).__name__))
 
     def is_full(self) -> bool:
         """Return whether Redis holds so much that nothing more should be offered."""

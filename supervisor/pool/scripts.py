@@ -12,7 +12,6 @@ What the pool does in Redis at one stroke: Lua, by name. KEYS has the prefix alo
     <p>:done:<uid>                the sealed answer                         until it is durable, a day
     <p>:results:<host>, <p>:taking:<host>   uids with an answer for a host; those that it writes down
     <p>:slots, <p>:hosts          who is there                              15 s
-    <p>:refused                   why cargo could not be read, and how often   a day
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What an operator sees of a pool, and does to it: who is there, what waits, what was refused; flush, an echo."""
+"""What an operator sees of a pool, and does to it: who is there, and what waits; and an echo."""
 
 from __future__ import annotations
 
@@ -33,7 +33,6 @@ class Standing:
     hosts: int
     waiting: int
     working: int
-    refused: dict[str, int]  # why cargo could not be read, today
 
 
 def standing_of(broker: Broker) -> Standing:
@@ -45,20 +44,7 @@ def standing_of(broker: Broker) -> Standing:
         hosts=broker.run(scripts.THERE, "hosts", "", 0),
         waiting=sum(broker.call("llen", broker.key(queue)) for queue in QUEUES),
         working=sum(1 for _ in broker.call("scan_iter", match=broker.key("run", "*"))),
-        refused={
-            why.decode("utf-8", "replace"): int(count)
-            for why, count in broker.call("hgetall", broker.key("refused")).items()
-            if count.isdigit()
-        },
     )
-
-
-def flush(broker: Broker) -> int:
-    """Delete every key of the pool, and return how many there were: hosts offer again what was out."""
-    names = list(broker.call("scan_iter", match=f"{broker.prefix}:*", count=500))
-    for n in range(0, len(names), 500):
-        broker.call("delete", *names[n : n + 500])
-    return len(names)
 
 
 def echo(broker: Broker, seal: Seal) -> int | Text:

@@ -99,7 +99,7 @@ ANSWERS: Final = {
 #: What prints a script for a shell, serves a client or a hook, or needs a supervisor with a port (tests/http/test_command.py).
 WITHOUT_JSON: Final = {"pool key", "mcp", "open"}
 #: What needs a Redis, and is asked for in tests/pool.
-OF_REDIS: Final = {"pool status", "pool flush"}
+OF_REDIS: Final = {"pool status"}
 #: What needs systemd, and is asked for in script/test-systemd.
 OF_SYSTEMD: Final = {"service restart", "service uninstall", "service status", "service logs"}
 AWAY: Final = {

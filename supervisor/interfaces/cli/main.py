@@ -93,6 +93,9 @@ LEFT: Final = {
     "pool pause": Text(
         "a model of the pool is not paused any more: `systemctl stop recalld-worker` stops a worker, and tasks wait in their files."
     ),
+    "pool flush": Text(
+        "nothing is flushed any more: what a pool holds in Redis may be deleted with Redis's own commands at any time, and is offered again."
+    ),
     "gateway": Text(
         "there is no gateway any more: each workspace answers over HTTP at the `[serve] port` of its own recalld.toml, and a web server in front of them can pass /w/NAME/ on to that port."
     ),

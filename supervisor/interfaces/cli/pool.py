@@ -1,10 +1,10 @@
-"""The commands of a pool of workers: pool key, status, flush (docs/reference/cli.md)."""
+"""The commands of a pool of workers: pool key, status (docs/reference/cli.md)."""
 
 from __future__ import annotations
 
 import os
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 from ...storage.errors import BadConfig, NoService
 from ...storage.texts import Text
@@ -38,40 +38,18 @@ def pool_key(call: Call) -> None:
 
 @command("pool status", common=("workspace", "json"))
 def pool_status(call: Call, broker: Address = "") -> None:
-    """Show who is there, what waits, and what was refused."""
+    """Show who is there, and what waits."""
+    from ...host.workers import check_installed
 
-    def stand(at: Broker) -> dict[str, Any]:
-        from ...pool.standing import standing_of
+    check_installed()
+    from ...pool.cargo import PoolAway
+    from ...pool.standing import standing_of
 
-        return asdict(standing_of(at))
-
-    found = _at(call, broker, stand)
-    call.answer(found, _rows(found))
-
-
-def _rows(found: dict[str, Any]) -> dict[str, object]:
-    """Return how the pool stands in sentences."""
-    from ...pool.cargo import refusal
-
-    return {
-        **{name: value for name, value in found.items() if name != "refused"},
-        "refusedTasks": [
-            Text("{why} ({count} today)", count=count, why=refusal(why)) for why, count in found["refused"].items()
-        ],
-    }
-
-
-@command("pool flush", common=("workspace",))
-def pool_flush(call: Call, broker: Address = "") -> None:
-    """Forget everything that the pool holds; nothing is lost, and calls that run are paid."""
-
-    def act(at: Broker) -> int:
-        from ...pool.standing import flush
-
-        return flush(at)
-
-    count = _at(call, broker, act)
-    call.tell(Text("{count} keys deleted; what was out is offered again", count=count))
+    try:
+        found = asdict(_of_pool(call, broker, standing_of))
+    except PoolAway as away:
+        raise Exit(call.say(Text("{why}.", why=away.args[0]), NoService.exit_code)) from None
+    call.answer(found, found)
 
 
 def show_pool(call: Call) -> bool:
@@ -114,16 +92,6 @@ def show_pool(call: Call) -> bool:
     shown = (f"{render(word(state))}  {render(why)}" for state, why in found)
     call.show(as_json({"checks": rows}) if call.json else "\n".join(shown))
     return all(state == "good" for state, _ in found)
-
-
-def _at(call: Call, address: str, act: Callable[[Broker], T]) -> T:
-    """Return what *act* returns for the pool; where it is away the command ends with one sentence."""
-    from ...pool.cargo import PoolAway
-
-    try:
-        return _of_pool(call, address, act)
-    except PoolAway as away:
-        raise Exit(call.say(Text("{why}.", why=away.args[0]), NoService.exit_code)) from None
 
 
 def _of_pool(call: Call, address: str, act: Callable[[Broker], T], *, of_workspace: bool = False) -> T:
