@@ -38,7 +38,7 @@ ROOMS: Final = (
     Room("supervisor/query supervisor/index supervisor/recall supervisor/context", most=10_500, goal=8_000),
     Room("supervisor/longterm", most=1_290, goal=950),
     Room("supervisor/conversation supervisor/replies", most=2_950, goal=2_300),
-    Room("supervisor/pool worker/pooled.py worker/crew.py", most=1_850, goal=1_400),
+    Room("supervisor/pool worker/pooled.py worker/crew.py", most=1_810, goal=1_400),
     Room(
         "supervisor/forgetting supervisor/operations/forget.py supervisor/operations/undo.py supervisor/operations/prune.py",
         most=1_480,
@@ -48,7 +48,7 @@ ROOMS: Final = (
     Room("supervisor/checks", most=3_730, goal=2_100),
     Room("supervisor/importing", most=2_760, goal=1_400),
     Room("supervisor/operations", most=2_440, goal=1_800),
-    Room("supervisor/interfaces/cli", most=4_050, goal=2_600),
+    Room("supervisor/interfaces/cli", most=4_020, goal=2_600),
     Room("supervisor/interfaces/http supervisor/interfaces/page", most=3_070, goal=2_000),
     Room("supervisor/interfaces/tools supervisor/interfaces/mcp.py supervisor/interfaces/llamaindex", most=2_630, goal=1_900),
     Room("supervisor/interfaces/connect supervisor/interfaces/hooks supervisor/interfaces/proxy", most=2_550, goal=1_900),
@@ -60,9 +60,9 @@ ROOMS: Final = (
     ),
 )
 #: All rooms together, lines and modules, and the lines of the tests.
-ALL: Final = Room("all", most=66_180, goal=48_000)
+ALL: Final = Room("all", most=66_110, goal=48_000)
 MODULES: Final = Room("modules", most=355, goal=270)
-OF_TESTS: Final = Room("tests", most=70_400, goal=48_000)
+OF_TESTS: Final = Room("tests", most=70_190, goal=48_000)
 
 
 def _lines(path: Path) -> int:
