@@ -98,11 +98,11 @@ def test_to_simplified_leaves_lone_surrogates_as_they_are():
 def test_cutter_loads_a_library_for_much_text_at_a_time_only(monkeypatch):
     loads = []
     monkeypatch.setattr(chinese, "_searching", lambda: loads.append(1) or jieba_cut_for_search)
-    cutter = chinese._Cutter()
     for _ in range(3):
-        cutter.renew()
-        assert cutter.cut("备份" * 1_000) == jieba_cut_for_search("备份" * 1_000)
+        chinese.rest()
+        assert cut_for_search("备份" * 1_000) == jieba_cut_for_search("备份" * 1_000)
+    chinese.load_to_cut(2_000)
     assert loads == []
-    for _ in range(20):
-        cutter.cut("备份" * 1_000)
-    assert loads != []
+    chinese.load_to_cut(20_000)
+    assert loads == [1]
+    chinese.rest()
