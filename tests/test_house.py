@@ -37,7 +37,7 @@ ROOMS: Final = (
     Room("supervisor/summaries", most=2_360, goal=1_850),
     Room("supervisor/query supervisor/index supervisor/recall supervisor/context", most=10_500, goal=8_000),
     Room("supervisor/longterm", most=1_290, goal=950),
-    Room("supervisor/conversation supervisor/replies", most=2_950, goal=2_300),
+    Room("supervisor/conversation supervisor/replies", most=2_920, goal=2_300),
     Room("supervisor/pool worker/pooled.py worker/crew.py", most=1_810, goal=1_400),
     Room(
         "supervisor/forgetting supervisor/operations/forget.py supervisor/operations/undo.py supervisor/operations/prune.py",
@@ -60,9 +60,9 @@ ROOMS: Final = (
     ),
 )
 #: All rooms together, lines and modules, and the lines of the tests.
-ALL: Final = Room("all", most=66_110, goal=48_000)
+ALL: Final = Room("all", most=66_070, goal=48_000)
 MODULES: Final = Room("modules", most=355, goal=270)
-OF_TESTS: Final = Room("tests", most=70_190, goal=48_000)
+OF_TESTS: Final = Room("tests", most=70_180, goal=48_000)
 
 
 def _lines(path: Path) -> int:
