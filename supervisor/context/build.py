@@ -19,6 +19,7 @@ from ..index.hit import Hit, SearchResult
 from ..protocol.inbox import DIRECT, Chat, chat_of, parse_inbox
 from ..protocol.message import Message, read_message
 from ..protocol.turn import Candidate, Receipt, turn_id
+from ..query.parse import readable
 from ..recall.audience import Audience
 from ..storage.errors import BadFile
 from ..text.record import record
@@ -200,7 +201,7 @@ def memory_block(
     pinned = [one for one in _pinned(asked, result, config) if same_words(one.text) not in there.sentences]
     may_cite, is_brief = asked.chat.is_direct and recall.hit == "file", 0 < recall.max_injected_chars < _BRIEF_CHARS
     limits = BlockLimits(
-        tokens=min(tokens, max(_LEAST_TOKENS, int(max(tokens, _WHOLE_TOKENS) * result.evidence))),
+        tokens=_room(tokens, result),
         pinned_tokens=_pinned_budget(tokens, config),
         max_hits=recall.max_hits,
         hit=recall.hit,
@@ -224,6 +225,11 @@ def memory_block(
         fits = size <= tokens + block.pinned_tokens and (not limits.max_chars or len(text) <= limits.max_chars)
         block = replace(block, text=text, tokens=size) if fits else block
     return replace(block, left_out=(*hidden, *elsewhere, *block.left_out))
+
+
+def _room(tokens: int, result: SearchResult) -> int:
+    """Return how many of the *tokens* the hits may take, by how much memory has of what is asked."""
+    return min(tokens, max(_LEAST_TOKENS, int(max(tokens, _WHOLE_TOKENS) * result.evidence)))
 
 
 def _pinned_budget(memory_tokens: int, config: Config) -> int:
@@ -250,7 +256,7 @@ def replay(receipt: Receipt, recall: Recall, *, config: Config) -> Replay:
     result = recall(receipt.question, receipt.at, before, audience)
     asked = Asked(receipt.question, chat, before=before, known=frozenset(receipt.known), project=receipt.project)
     in_history = frozenset(str(one.get("id", "")) for one in receipt.history if one.get("whole")) - {""}
-    tokens = receipt.budgets.get("memory", config.recall.memory_tokens)
+    tokens = receipt.budgets.get("whole", receipt.budgets.get("memory", config.recall.memory_tokens))
     now = memory_block(asked, result, tokens, in_history, receipt.at, config)
     lines = unified_diff(receipt.memory.splitlines(), now.text.splitlines(), "then", "now", lineterm="", n=0)
     return Replay(receipt, now, tuple(lines))
@@ -318,7 +324,7 @@ def _receipt(
     settings["tokens"] = asdict(config.tokens)
     pinned = _pinned_budget(budgets.memory, config)
     tokens = {"memory": memory.tokens - memory.pinned_tokens, "pinned": memory.pinned_tokens, "history": history.tokens}
-    limits = {"memory": budgets.memory, "pinned": pinned, "history": budgets.history}
+    limits = {"memory": _room(budgets.memory, result), "pinned": pinned, "history": budgets.history, "whole": budgets.memory}
     if asked.summary:
         tokens["summary"] = _summary_tokens(asked.summary, config)
         limits["summary"] = budgets.history // _SUMMARY_DIVISOR
@@ -332,7 +338,7 @@ def _receipt(
         client=asked.client,
         project=asked.project,
         known=tuple(sorted(asked.known)),
-        terms=result.terms,
+        terms=readable(result.terms, asked.question),
         dates=result.dates,
         how=result.how,
         files=result.files,

@@ -15,7 +15,7 @@ from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, Final
 
 from ..query.calendar import day_tokens
-from ..query.parse import weighed
+from ..query.parse import readable, weighed
 from ..query.recurring import FEW
 from ..query.related_words import other_spellings, with_related_words
 from ..query.unknown_words import known_words
@@ -260,7 +260,8 @@ class View:
         """Return the passage as a hit, with the reasons for its score: its words, or those around it, and others."""
         words = one.own(query.words)
         reasons = ("words", words), ("related", one.related)
-        why = [f"{name}: {', '.join(found)}" for name, found in reasons if found]
+        texts = query.text, one.passage.text
+        why = [f"{name}: {', '.join(readable(found, *texts))}" for name, found in reasons if found]
         if not why and LINK not in one.because and (one.is_worded or not one.because):
             why = ["window"]
         return Hit(self._at(one.passage, path), round(one.score, 4), (*why, *one.because), one.worth, one.parts)

@@ -23,7 +23,7 @@ from ..index.newest import in_order_of_days
 from ..index.ranking import gate_of
 from ..index.scan import MOST_BYTES, PATIENCE_S, long_term_name
 from ..protocol.marks import only_pinned
-from ..query.parse import REQUEST_WEIGHT, Query, as_typed, parse_query, subject_of
+from ..query.parse import REQUEST_WEIGHT, Query, as_typed, parse_query, readable, subject_of
 from ..storage.clock import local_day, within
 from ..storage.control import UNENDING, UNLIMITED
 from ..storage.errors import BadFile
@@ -335,7 +335,9 @@ class Search:
 
 
 def _as_typed(miss: Miss | None, text: str) -> Miss | None:
-    return miss and replace(miss, has=as_typed(text, miss.has))
+    if miss is None:
+        return None
+    return replace(miss, has=as_typed(text, miss.has), lacks=readable(miss.lacks, text), nowhere=readable(miss.nowhere, text))
 
 
 def _reasons(faults: Iterable[str]) -> str:
