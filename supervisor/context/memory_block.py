@@ -122,14 +122,6 @@ class _Line(NamedTuple):
     is_fenced: bool = False
 
 
-class _Tried(NamedTuple):
-    """A line that may be added, and the sizes of its file and of the block with it."""
-
-    line: _Line
-    file: _Size
-    block: _Size
-
-
 class MemoryBlock:
     """
     A memory block while it is filled, best hits first; at no time has it more tokens, characters or files than *limits* allow.
@@ -149,7 +141,6 @@ class MemoryBlock:
         self._groups: dict[object, list[_Line]] = {}  # in the order in which they were added
         self._sources: dict[object, tuple[str, float]] = {}  # with their tokens
         self._sizes: dict[object, _Size] = {}  # of the groups
-        self._tried: _Tried | None = None  # the last line that was measured, since the block has been as it is
         self._is_closed = False
         self._pinned_tokens = 0.0
         self._pinned_groups: set[object] = set()  # they have no hit, and count for none
@@ -250,19 +241,13 @@ class MemoryBlock:
     def _is_too_long(self, text: str) -> bool:
         """Return whether the text fits neither whole nor cut; a secret in it counts as it is, though hidden it is shorter."""
         chars, room = self._limits.line_chars, self._limits.tokens - self._size.tokens
-        return self._least(text, chars if 0 < chars < len(text) else 0) > room
-
-    def _least(self, text: str, chars: int) -> float:
-        """Return a lower bound of the tokens of the text as a line of *chars* characters, 0: whole."""
-        least = _min_tokens(text, self._limits.cjk_weight)
-        return least * (chars / len(text) / 2 if chars else 1.0)  # half: parts of a text differ
+        share = chars / len(text) / 2 if 0 < chars < len(text) else 1.0  # half: parts of a text differ
+        return share * _min_tokens(text, self._limits.cjk_weight) > room
 
     def _within(self, room: float, hit: Hit, chars: int) -> _Line | None:
         """Return the hit as a line of at most *chars* characters, 0: whole, if it adds at most *room* tokens."""
-        if self._least(hit.unit.text, chars) > room:
-            return None
         line = self._line(hit, chars)
-        return line if self._size_with(line).tokens - self._size.tokens <= room else None
+        return line if self._with(line)[1].tokens - self._size.tokens <= room else None
 
     def _line(self, hit: Hit, chars: int) -> _Line:
         """Return the hit as a line of at most *chars* characters, 0: whole; code and lists as several lines."""
@@ -281,28 +266,21 @@ class MemoryBlock:
         return _Line(hit, text, _Size(token_cost(BETWEEN + text, weight), len(BETWEEN + text)))
 
     def _fits(self, line: _Line) -> bool:
-        tokens, chars = self._size_with(line)
+        _, (tokens, chars) = self._with(line)
         return tokens <= self._limits.tokens and (not self._limits.max_chars or chars <= self._limits.max_chars)
 
-    def _size_with(self, line: _Line) -> _Size:
-        """Return the exact size of the block if the line is added, however runs of its file then grow or join."""
-        return self._with(line).block
-
-    def _with(self, line: _Line) -> _Tried:
-        if self._tried and self._tried.line is line:
-            return self._tried
+    def _with(self, line: _Line) -> tuple[_Size, _Size]:
+        """Return the exact sizes of the file and of the block if the line is added, however runs of its file grow or join."""
         group = group_of(line.hit, self._limits)
         old, new = self._sizes.get(group, _Size(0.0, 0)), self._measure([*self._groups.get(group, []), line])
         block = _Size(self._size.tokens - old.tokens + new.tokens, self._size.chars - old.chars + new.chars)
-        self._tried = _Tried(line, new, block)
-        return self._tried
+        return new, block
 
     def _put(self, line: _Line) -> None:
         group = group_of(line.hit, self._limits)
-        _, self._sizes[group], self._size = self._with(line)
+        self._sizes[group], self._size = self._with(line)
         self._groups.setdefault(group, []).append(line)
         self.shown.append(line.hit)
-        self._tried = None
 
     def _measure(self, lines: Sequence[_Line]) -> _Size:
         """Return the exact size of the entries of one file."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import itertools
 import json
-from dataclasses import replace
+from dataclasses import fields, replace
 from datetime import date
 from typing import TYPE_CHECKING, Any, Final
 
@@ -35,6 +35,8 @@ if TYPE_CHECKING:
 
 #: Characters of one passage that are searched: a message of megabytes must not delay the others.
 MOST_CHARS: Final = 50_000
+#: What is stored of a passage.
+_STORED: Final = tuple(one.name for one in fields(Passage) if one.name not in {"path", "tier"})
 #: Characters of a passage, and of the message before it, of which its vector is made.
 _MEANT_CHARS: Final = 1_500
 _BEFORE_CHARS: Final = 300
@@ -72,49 +74,36 @@ class Document:
     @property
     def stored(self) -> bytes:
         """The document as JSON, which `candidate` reads."""
-        fields = {
+        values = {
             "group": self.group,
             "key": self.key,
             "unit": self.unit,
             "words": [" ".join(words) for words in self.words],
             "passage": _fields_of(self.passage),
         }
-        return json.dumps(fields, ensure_ascii=False).encode("utf-8", "surrogatepass")
+        return json.dumps(values, ensure_ascii=False).encode("utf-8", "surrogatepass")
 
 
 def candidate(stored: bytes) -> Candidate:
     """Return the candidate for scoring of a stored document."""
-    fields = json.loads(stored.decode("utf-8", "surrogatepass"))
-    words = tuple(fields["words"])
-    return Candidate(fields["group"], fields["key"], _passage_of(fields["passage"]), words, words[0], fields["unit"])
+    values = json.loads(stored.decode("utf-8", "surrogatepass"))
+    words = tuple(values["words"])
+    return Candidate(values["group"], values["key"], _passage_of(values["passage"]), words, words[0], values["unit"])
 
 
 def _fields_of(passage: Passage) -> dict[str, Any]:
-    """Return the passage for JSON, without its path and tier, which may change."""
-    fields: dict[str, Any] = {
-        "start": passage.start,
-        "end": passage.end,
-        "text": passage.text,
-        "day": passage.day and passage.day.isoformat(),
-        "at": passage.at and to_wire(passage.at),
-        "role": passage.role,
-        "speaker": passage.speaker,
-        "message": passage.message,
-        "session": passage.session,
-        "project": passage.project,
-        "chat": passage.chat,
-        "shared": passage.shared,
-        "marked": passage.marked,
-    }
-    return {name: value for name, value in fields.items() if value or name == "text"}
+    """Return the passage for JSON, without its path and tier, which may change, and without what it does not have."""
+    values = {name: getattr(passage, name) for name in _STORED}
+    values |= {"day": passage.day and passage.day.isoformat(), "at": passage.at and to_wire(passage.at)}
+    return {name: value for name, value in values.items() if value or name == "text"}
 
 
-def _passage_of(fields: dict[str, Any]) -> Passage:
-    day, at = fields.get("day"), fields.get("at")
-    fields["day"] = date.fromisoformat(day) if day else None
-    fields["at"] = from_wire(at) if at else None
-    fields["marked"] = tuple((number, line) for number, line in fields.get("marked", ()))
-    return Passage(path="", tier="dated", **fields)
+def _passage_of(values: dict[str, Any]) -> Passage:
+    day, at = values.get("day"), values.get("at")
+    values["day"] = date.fromisoformat(day) if day else None
+    values["at"] = from_wire(at) if at else None
+    values["marked"] = tuple((number, line) for number, line in values.get("marked", ()))
+    return Passage(path="", tier="dated", **values)
 
 
 def documents(

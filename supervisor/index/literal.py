@@ -16,13 +16,10 @@ from typing import TYPE_CHECKING, Final
 
 from ..storage.clock import NEVER
 from ..storage.errors import SupervisorError
-from ..text.decoding import decoded
 from ..text.lazy_re import lazy_re
 from ..text.tokenizer import CHINESE, ENGLISH, HAN
-from .chunking import chunk_note
 from .documents import chunk_file
 from .hit import Hit
-from .scan import PATIENCE_S
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
@@ -31,8 +28,7 @@ if TYPE_CHECKING:
     from ..protocol.paths import WorkspacePaths
     from ..storage.clock import Deadline
     from ..storage.files import Files
-    from .chunking import Chunk
-    from .hit import Passage, Tier
+    from .hit import Passage
     from .manifest import Record
 
 #: The fewest characters of a part that is searched for.
@@ -44,8 +40,6 @@ _BYTES: Final = lazy_re(r"[A-Za-z0-9+/=]{76,}")
 _SECONDS: Final = 0.2
 #: Larger files, in bytes, are not searched within a turn: chunking one takes a second and can't be interrupted.
 _MOST_BYTES: Final = 1_000_000
-#: Of a larger note only so many of its last characters are searched; a text that is all over the note is found there.
-_LAST_CHARS: Final = 50_000
 
 
 def literal_terms(question: str, is_known: Callable[[str], bool]) -> list[str]:
@@ -77,42 +71,21 @@ def search_files(
     """
     Return at most *limit* passages of the files *records* that contain one of *wanted*, ignoring case.
 
-    The newest files are searched first, until the *deadline*. Of a note larger than a megabyte only the last lines are
-    searched; other files of this size are skipped.
+    The newest files are searched first, until the *deadline*; those larger than a megabyte are skipped.
     """
     found: list[Hit] = []
     held = _candidate_files(paths, records, wanted, deadline)
-    chosen = [path for path in (records if held is None else held) if _is_small(records[path]) or _has_lines(records[path])]
+    chosen = [path for path in (records if held is None else held) if records[path].size <= _MOST_BYTES]
     for path in sorted(chosen, key=lambda path: -records[path].mtime_ns):
         if deadline.is_over or len(found) >= limit:
             break
         with contextlib.suppress(OSError, SupervisorError):
             if held is None and not _may_hold(files.disk.read(paths.root / path), wanted):
                 continue
-            if _is_small(records[path]):
-                chunks = chunk_file(files, paths, path, records[path], zone)
-            else:
-                chunks = _last_chunks(files, paths, path, records[path].tier)
+            chunks = chunk_file(files, paths, path, records[path], zone)
             passages = [replace(chunk.passage, tier=records[path].tier) for chunk in chunks]
             found += reversed(hits_of(passages, wanted))  # the last lines of a file are the newest
     return sorted(found[:limit], key=lambda hit: (hit.unit.path, hit.unit.start))
-
-
-def _is_small(record: Record) -> bool:
-    return record.size <= _MOST_BYTES
-
-
-def _has_lines(record: Record) -> bool:
-    """Return whether the lines of the file can be cut into passages without the lines before them."""
-    return record.kind == "long_term" or (record.kind == "note" and not record.day)
-
-
-def _last_chunks(files: Files, paths: WorkspacePaths, path: str, tier: Tier) -> list[Chunk]:
-    """Return the chunks of the last lines of a large note, none if it does not exist."""
-    version = files.read_shown(paths.root / path, PATIENCE_S)
-    text = decoded(version.data) if version else ""
-    begin = text.find("\n", max(0, len(text) - _LAST_CHARS)) + 1
-    return chunk_note(path, text[begin:], None, tier, 1 + text.count("\n", 0, begin))
 
 
 def hits_of(passages: Iterable[Passage], wanted: Sequence[str]) -> list[Hit]:

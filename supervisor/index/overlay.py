@@ -61,6 +61,10 @@ class Overlay:
 
     groups: Mapping[str, OverlayGroup] = field(default_factory=dict)
 
+    def __or__(self, other: Overlay) -> Overlay:
+        """Return the groups of both."""
+        return Overlay({**self.groups, **other.groups})
+
     @cached_property
     def units(self) -> int:
         """The number of passages."""

@@ -73,14 +73,13 @@ class View:
     """
     An immutable state of the index: an open commit, and the overlay of the changes since it.
 
-    *manifest* has the files of the last scan and the groups of the commit; *unfiled* are messages that no file holds yet.
+    *manifest* has the files of the last scan and the groups of the commit; *overlay* may have messages that no file holds yet.
     *commit* is the stat of the commit's list of files, *segments* are the stats of these files.
     """
 
     engine: Engine | None = None
     manifest: Manifest = field(default_factory=Manifest)
     overlay: Overlay = field(default_factory=Overlay)
-    unfiled: Overlay = field(default_factory=Overlay)
     commit: Stat | None = None
     segments: Mapping[Path, Stat] = field(default_factory=dict)
     #: The bytes of files that the commit lacks, and those of all.
@@ -100,7 +99,7 @@ class View:
     @cached_property
     def paths(self) -> Mapping[str, str]:
         """The path of each content, by key; the key of an unfiled message is its path."""
-        return self.manifest.paths() | {key: key for group in self.unfiled.groups.values() for key in group.keys}
+        return {key: key for group in self.overlay.groups.values() for key in group.keys} | self.manifest.paths()
 
     @cached_property
     def file_names(self) -> frozenset[str]:
@@ -149,15 +148,15 @@ class View:
         return {path for path in dict.fromkeys(paths) if path in self.manifest.files and not is_same(path)}
 
     @cached_property
-    def _joined(self) -> list[View]:
+    def _joined(self) -> list[tuple[Overlay, View]]:
         return []
 
     def with_unfiled(self, unfiled: Overlay) -> View:
         """Return the view with the messages *unfiled*; for the same ones the same view, since it caches frequencies."""
         if not unfiled.groups:
             return self
-        known = next((one for one in self._joined if one.unfiled is unfiled), None) or replace(self, unfiled=unfiled)
-        self._joined[:] = [known]
+        known = next((view for of, view in self._joined if of is unfiled), None) or replace(self, overlay=self.overlay | unfiled)
+        self._joined[:] = [(unfiled, known)]
         return known
 
     def answer(
@@ -172,8 +171,7 @@ class View:
         said = Verdict()
         query = known_words(query, self.corpora[0].frequency, self.corpora[0].relative_idf)
         query = with_related_words(query, self.corpora[0].frequency)
-        units = [*self.overlay.by_unit, *self.unfiled.by_unit] if self.is_part else None
-        near = asked(units) if asked and not query.only_days else None
+        near = asked([*self.overlay.by_unit] if self.is_part else None) if asked and not query.only_days else None
         reach = frozenset().union(*map(self._keys, tiers))
         for some in tiers:
             more, of_tiers = self.ranked(query, some, limit, least, near, reach)
@@ -247,7 +245,7 @@ class View:
         """Return the passages with these vectors (`Document.unit`), of the contents *keys* (None: all), in no order."""
         offered = self.engine.same(units, keys, CANDIDATES) if self.engine and units else []
         offered = [one for one in offered if one.group not in self.overlay.groups]
-        return offered + self.overlay.same(units) + self.unfiled.same(units)
+        return offered + self.overlay.same(units)
 
     def passage_of(self, one: Candidate) -> Passage:
         """Return the passage of a candidate of this view."""
@@ -310,29 +308,23 @@ class View:
         most: int = CANDIDATES,
     ) -> list[Candidate]:
         """
-        Return the candidates of the overlay, of the engine except for groups that the overlay has, and of the unfiled messages.
+        Return the candidates of the overlay, and of the engine except for groups that the overlay has.
 
         *words* have their weights beside their idf, the words *related* to them their worth relative to them.
         """
         offered = self.engine.candidates(words, related, days, keys, most) if self.engine else []
+        offered = [one for one in offered if one.group not in self.overlay.groups]
         words = {word: weight * self.corpora[0].idf(word) for word, weight in {**words, **related}.items()}
-        if self.overlay.groups:
-            offered = [one for one in offered if one.group not in self.overlay.groups]
-            offered += self.overlay.candidates(words, days, most)
-        return offered + self.unfiled.candidates(words, days, most)
+        return offered + self.overlay.candidates(words, days, most)
 
     def _corpus(self, reach: int) -> Corpus:
-        overlay, unfiled, engine = self.overlay, self.unfiled, self.engine
-        held = [one for one in (overlay, unfiled) if one.groups]
+        overlay, engine = self.overlay, self.engine
         groups = [group for name, group in self.manifest.groups.items() if name not in overlay.groups]
-        size = sum(group.units for group in groups) + overlay.units + unfiled.units
-        words = sum(group.words[reach] for group in groups) + overlay.words(reach) + unfiled.words(reach)
+        size = sum(group.units for group in groups) + overlay.units
+        words = sum(group.words[reach] for group in groups) + overlay.words(reach)
 
         @lru_cache(maxsize=KNOWN)
         def frequency(word: str) -> int:
-            count = engine.frequency(reach, word) if engine else 0
-            for one in held:
-                count += one.frequency(reach, word)
-            return count
+            return (engine.frequency(reach, word) if engine else 0) + overlay.frequency(reach, word)
 
         return Corpus(size, words / size if size else 0.0, frequency)

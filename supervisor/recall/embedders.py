@@ -114,11 +114,7 @@ class Package:
         """Return which file of the package is missing or has changed since its installation, else None; takes 0.1 s."""
         found = self.distribution
         if found is None or not found.files:
-            return Text(
-                "nothing is found by meaning: {package} is only half installed ({name} is missing); `pip install --force-reinstall --no-deps {package}` mends it",
-                name="RECORD",
-                package=self.name,
-            )
+            return self._half_installed("RECORD")
         for file in found.files:
             if not file.hash or file.suffix == ".pyc":
                 continue
@@ -126,11 +122,7 @@ class Package:
                 with open(open_outside(str(file.locate())), "rb") as opened:
                     digest = hashlib.file_digest(opened, file.hash.mode).digest()
             except OSError:
-                return Text(
-                    "nothing is found by meaning: {package} is only half installed ({name} is missing); `pip install --force-reinstall --no-deps {package}` mends it",
-                    name=str(file),
-                    package=self.name,
-                )
+                return self._half_installed(str(file))
             if base64.urlsafe_b64encode(digest).rstrip(b"=").decode() != file.hash.value:
                 return Text(
                     "nothing is found by meaning: {name} of {package} is damaged; `pip install --force-reinstall --no-deps {package}` mends it",
@@ -138,6 +130,13 @@ class Package:
                     package=self.name,
                 )
         return None
+
+    def _half_installed(self, missing: str) -> Text:
+        return Text(
+            "nothing is found by meaning: {package} is only half installed ({name} is missing); `pip install --force-reinstall --no-deps {package}` mends it",
+            name=missing,
+            package=self.name,
+        )
 
     def fault_of_processor(self, source: Path = _PROCESSOR) -> Text | None:
         """Return which instructions this processor lacks; None if it has all, or needs none of them."""

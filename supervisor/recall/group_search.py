@@ -61,14 +61,15 @@ class VisibleView:
     """A view with only the visible part of a view of the index, and of the messages that no file holds yet."""
 
     def __init__(self, whole: View, filed: Overlay, unfiled: Overlay) -> None:
+        self.filed, self.unfiled = filed, unfiled
         manifest = replace(whole.manifest, groups={})
         #: It is searched like any other view; its passages have the paths of their files.
-        self.view = replace(whole, engine=None, manifest=manifest, overlay=filed, unfiled=unfiled, segments={}, is_part=True)
+        self.view = replace(whole, engine=None, manifest=manifest, overlay=filed | unfiled, segments={}, is_part=True)
 
     @cached_property
     def passages(self) -> tuple[Passage, ...]:
         """All passages that may be seen."""
-        groups = (*self.view.overlay.groups.values(), *self.view.unfiled.groups.values())
+        groups = self.view.overlay.groups.values()
         return tuple(self.view.passage_of(one) for group in groups for one in group.candidates)
 
     @cached_property
@@ -95,8 +96,8 @@ class Part:
         of, waiting, made = self._made
         passages = tuple(unfiled)
         if made is None or of is not whole or waiting != passages:
-            filed = made.view.overlay if made and of is whole else self._filed(whole)
-            rest = made.view.unfiled if made and waiting == passages else _overlay_of(passages)
+            filed = made.filed if made and of is whole else self._filed(whole)
+            rest = made.unfiled if made and waiting == passages else _overlay_of(passages)
             made = VisibleView(whole, filed, rest)
             self._made = whole, passages, made
         return made
@@ -239,7 +240,7 @@ class GroupSearch(Search):
         unsearched = result.unsearched and Text(
             "a part of it could not be read"
         )  # the reasons name files of other conversations
-        files = self.attempt(lambda: len(self._seen.view.overlay.groups), 0)
+        files = self.attempt(lambda: len(self._seen.filed.groups), 0)
         return replace(result, hits=hits, files=files, pinned=(), unsearched=unsearched, ms=0.0)
 
     @cached_property

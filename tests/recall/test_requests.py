@@ -172,15 +172,6 @@ def test_recall_finds_a_name_beside_many_words_that_stand_once(tmp_path):
     assert sum("Kowalski" in hit.unit.text for hit in found.hits) == len(told)
 
 
-def test_recall_finds_the_last_line_of_a_large_memory_md_of_one_word(tmp_path):
-    world = World(tmp_path, at("2026-01-31T10:00"))
-    world.reopen(WITHOUT_MODEL)
-    lines = 500  # long ones, which take the index no time
-    world.put("memory.md", "".join(f"- deploy number {n} {'x' * 2_100}\n" for n in range(lines)))
-    world.refresh()
-    assert world.search("deploy").hits[0].unit.start == lines
-
-
 def day_texts(world, question):
     return [(hit.unit.day.isoformat()[5:], hit.unit.text) for hit in world.search(question).hits]
 
