@@ -35,7 +35,7 @@ ROOMS: Final = (
     Room("supervisor/archive", most=5_000, goal=3_900),
     Room("supervisor/extracts", most=1_090, goal=950),
     Room("supervisor/summaries", most=2_360, goal=1_850),
-    Room("supervisor/query supervisor/index supervisor/recall supervisor/context", most=10_500, goal=8_000),
+    Room("supervisor/query supervisor/index supervisor/recall supervisor/context", most=10_470, goal=8_000),
     Room("supervisor/longterm", most=1_290, goal=950),
     Room("supervisor/conversation supervisor/replies", most=2_920, goal=2_300),
     Room("supervisor/pool worker/pooled.py worker/crew.py", most=1_810, goal=1_400),
@@ -60,9 +60,9 @@ ROOMS: Final = (
     ),
 )
 #: All rooms together, lines and modules, and the lines of the tests.
-ALL: Final = Room("all", most=66_070, goal=48_000)
+ALL: Final = Room("all", most=66_040, goal=48_000)
 MODULES: Final = Room("modules", most=355, goal=270)
-OF_TESTS: Final = Room("tests", most=70_180, goal=48_000)
+OF_TESTS: Final = Room("tests", most=70_170, goal=48_000)
 
 
 def _lines(path: Path) -> int:

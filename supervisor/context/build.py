@@ -26,7 +26,7 @@ from ..text.record import record
 from ..text.same_words import same_words, sentences_in, without_sentences
 from ..text.token_count import MESSAGE_TOKENS, estimate_tokens
 from .choice import BlockLimits
-from .history_window import Budgets, Window, WindowMessage, share
+from .history_window import Budgets, Window, WindowMessage, room, share
 from .memory_block import PackedBlock, pack
 from .messages import turn_messages
 from .render import miss
@@ -62,9 +62,6 @@ _PINNED_DIVISOR: Final = 4
 _BRIEF_CHARS: Final = 200
 #: The running summary has at most this part of the budget of the history.
 _SUMMARY_DIVISOR: Final = 2
-#: What memory has of the question is a part of so many tokens at least, and however little it has, the hits have the second.
-_WHOLE_TOKENS: Final = 2048
-_LEAST_TOKENS: Final = 512
 #: How long a turn waits for a history.json that can't be read, in seconds: it has to be answered within 250 ms.
 _PATIENCE_S: Final = 0.1
 
@@ -201,7 +198,7 @@ def memory_block(
     pinned = [one for one in _pinned(asked, result, config) if same_words(one.text) not in there.sentences]
     may_cite, is_brief = asked.chat.is_direct and recall.hit == "file", 0 < recall.max_injected_chars < _BRIEF_CHARS
     limits = BlockLimits(
-        tokens=_room(tokens, result),
+        tokens=room(tokens, result.evidence),
         pinned_tokens=_pinned_budget(tokens, config),
         max_hits=recall.max_hits,
         hit=recall.hit,
@@ -225,11 +222,6 @@ def memory_block(
         fits = size <= tokens + block.pinned_tokens and (not limits.max_chars or len(text) <= limits.max_chars)
         block = replace(block, text=text, tokens=size) if fits else block
     return replace(block, left_out=(*hidden, *elsewhere, *block.left_out))
-
-
-def _room(tokens: int, result: SearchResult) -> int:
-    """Return how many of the *tokens* the hits may take, by how much memory has of what is asked."""
-    return min(tokens, max(_LEAST_TOKENS, int(max(tokens, _WHOLE_TOKENS) * result.evidence)))
 
 
 def _pinned_budget(memory_tokens: int, config: Config) -> int:
@@ -324,7 +316,8 @@ def _receipt(
     settings["tokens"] = asdict(config.tokens)
     pinned = _pinned_budget(budgets.memory, config)
     tokens = {"memory": memory.tokens - memory.pinned_tokens, "pinned": memory.pinned_tokens, "history": history.tokens}
-    limits = {"memory": _room(budgets.memory, result), "pinned": pinned, "history": budgets.history, "whole": budgets.memory}
+    in_force = room(budgets.memory, result.evidence)
+    limits = {"memory": in_force, "pinned": pinned, "history": budgets.history, "whole": budgets.memory}
     if asked.summary:
         tokens["summary"] = _summary_tokens(asked.summary, config)
         limits["summary"] = budgets.history // _SUMMARY_DIVISOR

@@ -34,7 +34,9 @@ CUT: Final = "…[truncated]"
 _ANSWER_DIVISOR: Final = 4
 #: Of the rest, memory takes one part and history two.
 PARTS: Final = 3
-#: The least tokens of memory, and those of a message of which something readable is shown, in the smallest model.
+#: What memory has of a question is a part of so many tokens at least; the least tokens of memory, however little it has, and in
+#: the smallest model; those of a message of which something readable is shown there.
+_WHOLE_MEMORY: Final = 2048
 _LEAST_MEMORY: Final = 512
 _SHORT_MESSAGE: Final = 64
 #: The shortest piece of a message that is shown.
@@ -107,6 +109,11 @@ def share(window_tokens: int, fixed_tokens: int, limits: Budgets, least_messages
     part = usable(window_tokens, fixed_tokens) // PARTS
     memory, history = max(part, _LEAST_MEMORY), max(part * (PARTS - 1), least_messages * _SHORT_MESSAGE)
     return Budgets(min(limits.memory, memory), min(limits.history, history))
+
+
+def room(tokens: int, evidence: float) -> int:
+    """Return how many of the *tokens* of memory its hits may take, by how much memory has of what is asked."""
+    return min(tokens, max(_LEAST_MEMORY, int(max(tokens, _WHOLE_MEMORY) * evidence)))
 
 
 def usable(window_tokens: int, fixed_tokens: int) -> int:

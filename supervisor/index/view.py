@@ -155,7 +155,9 @@ class View:
         """Return the view with the messages *unfiled*; for the same ones the same view, since it caches frequencies."""
         if not unfiled.groups:
             return self
-        known = next((view for of, view in self._joined if of is unfiled), None) or replace(self, overlay=self.overlay | unfiled)
+        known = next((view for of, view in self._joined if of is unfiled), None) or replace(
+            self, overlay=self.overlay | unfiled
+        )
         self._joined[:] = [(unfiled, known)]
         return known
 

@@ -98,7 +98,7 @@ def test_inject_obeys_the_configured_limits(world, key, value):
 def test_inject_fills_the_part_of_the_budget_that_memory_has_evidence_for(world, budget, evidence, most):
     hits = tuple(hit(2.0, f"花生 {n} {'很好吃' * 10}", start=n) for n in range(1, 90))
     found = configured(world, memory_tokens=budget).inject("花生？", SearchResult(how="bm25", hits=hits, evidence=evidence))
-    assert 0.75 * most < found.memory_tokens <= most
+    assert 0.75 * most < found.memory_tokens <= most == found.receipt.budgets["memory"]
 
 
 # ── context ──────────────────────────────────────────────────────────────────

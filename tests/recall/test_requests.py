@@ -172,6 +172,12 @@ def test_recall_finds_a_name_beside_many_words_that_stand_once(tmp_path):
     assert sum("Kowalski" in hit.unit.text for hit in found.hits) == len(told)
 
 
+def test_reasons_and_misses_have_words_as_they_are_written(tmp_path):
+    world = world_of(tmp_path, ["the bicycles are in the shed", "the motorcycle was sold"])
+    assert [hit.because[0] for hit in world.search("where are my bicycles?").hits] == ["words: bicycles", "related: motorcycle"]
+    assert world.inject("zebras, kangaroos", world.search("zebras, kangaroos")).receipt.terms == ("zebras", "kangaroos")
+
+
 def day_texts(world, question):
     return [(hit.unit.day.isoformat()[5:], hit.unit.text) for hit in world.search(question).hits]
 
