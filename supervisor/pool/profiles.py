@@ -50,7 +50,7 @@ class Profiles:
         said = msgid(
             "pool.toml has {keys}, which a pool does not regard any more: the calls of a day are limited by `llm.max_calls_per_day` of each workspace; delete them"
         )
-        return Text(said, keys=", ".join(self.left))
+        return Text(said, keys=self.left)
 
 
 def read_profiles(path: Path, environ: Mapping[str, str]) -> Profiles:
