@@ -38,7 +38,7 @@ ROOMS: Final = (
     Room("supervisor/query supervisor/index supervisor/recall supervisor/context", most=10_470, goal=8_000),
     Room("supervisor/longterm", most=1_290, goal=950),
     Room("supervisor/conversation supervisor/replies", most=2_920, goal=2_300),
-    Room("supervisor/pool worker/pooled.py worker/crew.py", most=1_810, goal=1_400),
+    Room("supervisor/pool worker/pooled.py worker/crew.py", most=1_820, goal=1_400),
     Room(
         "supervisor/forgetting supervisor/operations/forget.py supervisor/operations/undo.py supervisor/operations/prune.py",
         most=1_480,
@@ -60,7 +60,7 @@ ROOMS: Final = (
     ),
 )
 #: All rooms together, lines and modules, and the lines of the tests.
-ALL: Final = Room("all", most=66_040, goal=48_000)
+ALL: Final = Room("all", most=66_050, goal=48_000)
 MODULES: Final = Room("modules", most=355, goal=270)
 OF_TESTS: Final = Room("tests", most=70_170, goal=48_000)
 

@@ -25,13 +25,9 @@ if TYPE_CHECKING:
     from ..protocol.pool_keys import Provider
 
 
-#: Keys of 0.32 and before, which a file may still have.
-_LEFT: Final = frozenset(
-    (
-        *("rate_wait", "requests_per_minute", "tokens_per_minute", "calls_per_day", "money_per_day"),
-        *("price_in", "price_out"),
-    )
-)
+#: Keys of 0.32 and before, which a file may still have. Without a limit of a day more may be paid, so it has to be set elsewhere first.
+_OF_A_DAY: Final = frozenset(("calls_per_day", "money_per_day"))
+_LEFT: Final = _OF_A_DAY | {"rate_wait", "requests_per_minute", "tokens_per_minute", "price_in", "price_out"}
 
 
 @record
@@ -47,10 +43,8 @@ class Profiles:
         """What the keys that are not read any more are to be told by."""
         if not self.left:
             return None
-        said = msgid(
-            "pool.toml has {keys}, which a pool does not regard any more: the calls of a day are limited by `llm.max_calls_per_day` of each workspace; delete them"
-        )
-        return Text(said, keys=self.left)
+        sentence = msgid("pool.toml has {keys}, which a pool does not regard any more; delete them")
+        return Text(sentence, keys=self.left)
 
 
 def read_profiles(path: Path, environ: Mapping[str, str]) -> Profiles:
@@ -81,6 +75,7 @@ def read_profiles(path: Path, environ: Mapping[str, str]) -> Profiles:
             raise BadConfig(
                 f"providers.{name}.model", Text('no model is named; give the name that the server knows, such as "qwen3:8b"')
             )
+    _refuse_limits(path, left)
     return Profiles(crew, found, tuple(dict.fromkeys(left)))
 
 
@@ -90,3 +85,14 @@ def _without_left(table: object) -> list[str]:
     for name in gone:
         del table[name]  # type: ignore[attr-defined]
     return gone
+
+
+def _refuse_limits(path: Path, left: list[str]) -> None:
+    if limits := tuple(name for name in dict.fromkeys(left) if name in _OF_A_DAY):
+        raise BadConfig(
+            path.name,
+            Text(
+                "{keys} limited what a day costs, and a pool has no limits any more: set `llm.max_calls_per_day` in the recalld.toml of each workspace, then delete them",
+                keys=limits,
+            ),
+        )

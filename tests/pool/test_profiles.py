@@ -18,12 +18,20 @@ def test_pool_file_names_the_models(tmp_path):
     assert found.notice is None
 
 
-def test_limits_of_an_older_version_are_told_and_not_regarded(tmp_path):
+def test_rates_of_an_older_version_are_told_and_not_regarded(tmp_path):
     file = tmp_path / "pool.toml"
-    file.write_text('[pool]\nrate_wait = "5s"\n[providers.fast]\nmodel = "m"\ncalls_per_day = 40\n')
+    file.write_text('[pool]\nrate_wait = "5s"\n[providers.fast]\nmodel = "m"\nprice_in = 2\n')
     found = profiles.read_profiles(file, {})
-    assert found.left == ("rate_wait", "calls_per_day")
-    assert "llm.max_calls_per_day" in str(found.notice)
+    assert found.left == ("rate_wait", "price_in")
+    assert "delete them" in str(found.notice)
+
+
+@pytest.mark.parametrize("limit", ["calls_per_day", "money_per_day"])
+def test_limit_of_a_day_of_an_older_version_is_never_dropped(tmp_path, limit):
+    file = tmp_path / "pool.toml"
+    file.write_text(f'[providers.fast]\nmodel = "m"\n{limit} = 40\n')
+    with pytest.raises(BadConfig, match=rf"{limit}.*llm\.max_calls_per_day"):
+        profiles.read_profiles(file, {})
 
 
 @pytest.mark.parametrize(
