@@ -49,7 +49,7 @@ _TABLE: Final[tuple[tuple[Cue, float, str, str], ...]] = (
     (
         "change",
         1.2,
-        (r"\b(?:(?:re)?scheduled|pushed (?:back|to)|moved (?:\w+ ){0,3}(?:to|from)|delayed|changed (?:to|from)|(?:down"
+        (r"\b(?:(?:re)?scheduled|pushed (?:back|to)|moved(?= (?:[\w']+ ){0,3}(?:to|from)\b)|delayed|changed (?:to|from)|(?:down"
         r"|up|back) to"
         r"|instead|rather than|actually|in the end|not \w+day|(?:takes?|took|knock\w*) [£$€]\d(?:\S* ){1,3}off)\b"
         r"|, not \w|\d\w* not [£$€]?\d"),

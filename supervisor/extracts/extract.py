@@ -2,10 +2,10 @@
 Summaries without a model: the sentences of a day or a month that say most, word for word, in the order of time.
 
 Deterministic and offline. The first line says that no model wrote it. What changes a life comes first, then decisions, money,
-health and what people say of themselves; of an assistant only what has data. A question is left out, unless its answer
-needs it: "助手：桌子多长？ → 用户：1.6 米". What takes something back stands with what it takes back. Each bullet is one line
-with its time and its speaker, so that a quotation can't forge structure; … is where words are left out. What a sentence is
-worth is decided in `worth.py`. Sources: docs/architecture.md, rule 9; docs/reference/protocol.md, 6.8.
+health and what people say of themselves; of an assistant only what has data. A question is left out, unless its answer needs
+it: "助手：桌子多长？ → 用户：1.6 米". What takes something back stands with what it takes back. Each bullet is one line with
+its time and its speaker, so that a quotation can't forge structure; … is where words are left out. Sources:
+docs/architecture.md, rule 9; docs/reference/protocol.md, 6.8.
 """
 
 from __future__ import annotations

@@ -153,16 +153,12 @@ def taken_back(lines: Sequence[Line]) -> dict[int, int]:
                     if line.at - earlier.at <= _BACK and earlier.message != line.message:
                         shared[earlier.place] += worth
                         named |= {earlier.place} if worth >= NOUN else set()
-            able = [place for place in named if shared[place] >= _SHARED[kind] and _may_take_back(line, lines[place])]
+            least = _SHARED[kind if tells_figure(line.text) else "change"]
+            able = [place for place in named if shared[place] >= least and _may_take_back(line, lines[place])]
             best = max(able, key=lambda place: (shared[place], place), default=-1)
             is_near = before is not None and line.at - before.at <= JUST_BEFORE and before.message != line.message
-            if (
-                kind == "correction"
-                and max(names.values(), default=0) < NOUN
-                and before
-                and is_near
-                and _may_take_back(line, before)
-            ):
+            names_nothing = max(names.values(), default=0) < NOUN
+            if kind == "correction" and names_nothing and before and is_near and _may_take_back(line, before):
                 best = before.place
             if best >= 0:
                 late[next((early for early, change in late.items() if change == best), best)] = line.place

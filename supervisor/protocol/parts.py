@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from ..text.language import language_of
 from ..text.lazy_re import lazy_re
+from ..text.llm_output import outside_code
 from .attachments import attachments_of, kind_of, named
 from .message import ROLES, UNSAID, WORD_FIELDS, is_thought, text_of
 
@@ -34,7 +35,7 @@ UNWRITABLE: Final = lazy_re("[\x00-\x08\x0b-\x1f\x7f\ud800-\udfff\ufeff\ufffe\uf
 _FORGED: Final = lazy_re(r"^<!-- \{", re.MULTILINE)
 #: A line that would hide the text after it or imitate another speaker: HTML, a line like those of a block, a fence.
 _UNPLAIN: Final = lazy_re(r"^[ \t]{0,3}(?:<[A-Za-z!?/]|\*\*\d\d:\d\d |`{3}|~{3})", re.MULTILINE)
-_FENCE: Final = lazy_re(r"^ {0,3}(`{3,}|~{3,})([^`\n]*)$", re.MULTILINE)
+_FENCE: Final = lazy_re(r" {0,3}(`{3,}|~{3,})([^`\n]*)")
 #: Every line that this module makes.
 LINE: Final = lazy_re(r"\((?:image|audio|video|file|call|result)\b[^\n]*\)")
 #: Characters of a name, a link and a call's arguments that are shown.
@@ -241,17 +242,8 @@ def _is_plain(text: str) -> bool:
     """True if the text is parsed unchanged, leaves no fence open, and has no line that hides or imitates others."""
     if not text or text != text.strip() or UNWRITABLE.search(text) or _FORGED.search(text):
         return False
-    outside, fence = [], ""
-    for line in text.split("\n"):
-        match = _FENCE.match(line)
-        if fence:
-            if match and match[1].startswith(fence) and not match[2].strip():
-                fence = ""
-        elif match:
-            fence = match[1]
-        else:
-            outside.append(line)
-    return not fence and not _UNPLAIN.search("\n".join(outside))
+    outside, is_open = outside_code(text, _FENCE)
+    return not is_open and not _UNPLAIN.search("\n".join(outside))
 
 
 def parse_words(markdown: str) -> str:

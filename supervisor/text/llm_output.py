@@ -173,12 +173,12 @@ def goes_round(text: str) -> bool:
     return False
 
 
-def outside_code(text: str) -> tuple[list[str], bool]:
-    """Return the lines outside fenced code, and whether a fence is still open at the end of the text."""
+def outside_code(text: str, fences: re.Pattern[str] = _FENCE) -> tuple[list[str], bool]:
+    """Return the lines outside code, whose first and last lines are *fences*, and whether one is still open at the end."""
     lines: list[str] = []
     fence = ""
     for line in text.split("\n"):
-        mark = _FENCE.fullmatch(line)
+        mark = fences.fullmatch(line)
         if fence:
             if mark and mark[1].startswith(fence) and not mark[2].strip():
                 fence = ""
