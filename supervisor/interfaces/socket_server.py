@@ -3,9 +3,9 @@ The supervisor's Unix socket, mode 0600 (cli.md): a JSON line in, a command or a
 
 A request is {version, argv, env, folder, once} for a command, {version, op, request, caller, folder} for an operation. A valid
 request is acknowledged at once, before it runs, so that the client knows that the supervisor responds: the line {"within":
-seconds} says how long the answer may take; a request of version 3, that of 0.8.0, gets an empty line. A request that can't run
-here gets no answer, and the client runs the command itself. Several requests run at once; none keeps the next from being
-served. A socket that can't be made, or that somebody has deleted, is made later: the supervisor also works without one.
+seconds} says how long the answer may take. A request that can't run here gets no answer, and the client runs the command
+itself. Several requests run at once; none keeps the next from being served. A socket that can't be made, or that somebody has
+deleted, is made later: the supervisor also works without one.
 """
 
 from __future__ import annotations
@@ -48,8 +48,6 @@ _JOIN_S: Final = 1.0
 _REOPEN_S: Final = 10.0
 #: Connections that are open at once, each with a thread.
 _MAX_CONNECTIONS: Final = 32
-#: The versions of the protocol that are answered.
-_VERSIONS: Final = (3, PROTOCOL)
 
 
 @record
@@ -60,7 +58,6 @@ class CommandRequest:
     With *once* a message that both supervisor and client add is the same message; None for a command that adds none.
     """
 
-    version: int
     argv: list[str]
     environ: Mapping[str, str]
     folder: list[int]
@@ -143,17 +140,16 @@ def parse_request(data: bytes) -> Request | None:
         raise ValueError("it is no JSON") from None
     if not isinstance(found, dict):
         raise ValueError("it is no JSON object")  # noqa: TRY004 - the client's fault, not a wrong type in this program
-    version = found.get("version")
-    if version not in _VERSIONS:
+    if found.get("version") != PROTOCOL:
         return None
-    if version == PROTOCOL and "op" in found:
+    if "op" in found:
         return _operation_request(found)
     argv, environ = found.get("argv"), found.get("env")
     if not isinstance(argv, list) or not all(isinstance(word, str) for word in argv):
         raise ValueError("its argv is no list of words")
     if not isinstance(environ, dict) or not all(isinstance(value, str) for value in environ.values()):
         raise ValueError("its env does not give each variable a text")
-    return CommandRequest(version, argv, environ, _folder_of(found), found.get("once"))
+    return CommandRequest(argv, environ, _folder_of(found), found.get("once"))
 
 
 def _folder_of(found: dict[str, Any]) -> list[int]:
@@ -274,17 +270,12 @@ class Answering:
             return
         if request is None:
             return
-        line.sendall(self._acknowledgement(request))
+        line.sendall(json.dumps({"within": self._within_s(request)}).encode() + b"\n")
         try:
             answer = self._answer(request)
         except ValueError:
             return
         line.sendall(json.dumps(answer).encode())
-
-    def _acknowledgement(self, request: Request) -> bytes:
-        if isinstance(request, CommandRequest) and request.version < PROTOCOL:
-            return b"\n"
-        return json.dumps({"within": self._within_s(request)}).encode() + b"\n"
 
 
 class _SocketServer:

@@ -80,9 +80,9 @@ def test_port_in_a_variable_keeps_no_command_from_the_supervisor(command: Comman
     with command.supervised():
         env = {key: value for key, value in command.environ.items() if key.startswith("RECALLD_")}
         env.pop("RECALLD_SERVE_PORT")
-        asked = {"version": 3, "argv": ["read", "--stats", "--json"], "env": env, "folder": folder_id(str(command.root))}
+        asked = {"version": 4, "argv": ["read", "--stats", "--json"], "env": env, "folder": folder_id(str(command.root))}
         with socket.socket(socket.AF_UNIX) as line:
             line.connect(str(command.root / ".recalld" / "socket"))
             line.sendall(json.dumps(asked).encode() + b"\n")
-            answer = b"".join(iter(lambda: line.recv(1 << 16), b""))
+            _, _, answer = b"".join(iter(lambda: line.recv(1 << 16), b"")).partition(b"\n")  # the first line acknowledges
         assert json.loads(answer)["code"] == 0

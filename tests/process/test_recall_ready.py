@@ -47,12 +47,12 @@ class Running(Command):
     def ask(self, *argv: str) -> dict[str, Any] | None:
         """What the supervisor answers at its socket, None where nobody is there or the command is left to the client."""
         environ = {key: value for key, value in self.environ.items() if key.startswith("RECALLD_")}
-        request = {"version": 3, "argv": list(argv), "env": environ, "folder": folder_id(str(self.root))}
+        request = {"version": 4, "argv": list(argv), "env": environ, "folder": folder_id(str(self.root))}
         with socket.socket(socket.AF_UNIX) as line, contextlib.suppress(OSError):
             line.connect(str(self.root / ".recalld" / "socket"))
             line.sendall(json.dumps(request).encode() + b"\n")
-            answer = b"".join(iter(lambda: line.recv(1 << 16), b""))
-            return json.loads(answer) if answer.strip() else None
+            _, _, answer = b"".join(iter(lambda: line.recv(1 << 16), b"")).partition(b"\n")  # the first line acknowledges
+            return json.loads(answer) if answer else None
         return None
 
     def finds(self, question: str, words: str) -> bool:

@@ -30,23 +30,23 @@ if TYPE_CHECKING:
     from recalld.supervisor.interfaces.socket_server import CommandRequest as Request
 
 pytestmark = pytest.mark.proof
-GOOD = {"version": 3, "argv": ["search", "花生"], "env": {"RECALLD_X": "是"}, "folder": [7, 8]}
+GOOD = {"version": 4, "argv": ["search", "花生"], "env": {"RECALLD_X": "是"}, "folder": [7, 8]}
 #: What is no request, and what is said of it ("": nothing, since nothing is wrong with who asks so).
 REFUSED = {
-    "no keys": (b'{"version":3}\n', "argv"),
-    "argv is a text": (b'{"version":3,"argv":"search","env":{}}\n', "argv"),
-    "argv holds a number": (b'{"version":3,"argv":["search",5],"env":{}}\n', "argv"),
-    "no env": (b'{"version":3,"argv":["search"]}\n', "env"),
-    "env is a list": (b'{"version":3,"argv":["search"],"env":[]}\n', "env"),
-    "env holds null": (b'{"version":3,"argv":["search"],"env":{"A":null}}\n', "env"),
-    "no folder": (b'{"version":3,"argv":["search"],"env":{}}\n', "folder"),
-    "folder holds a text": (b'{"version":3,"argv":["search"],"env":{},"folder":["7",8]}\n', "folder"),
+    "no keys": (b'{"version":4}\n', "argv"),
+    "argv is a text": (b'{"version":4,"argv":"search","env":{}}\n', "argv"),
+    "argv holds a number": (b'{"version":4,"argv":["search",5],"env":{}}\n', "argv"),
+    "no env": (b'{"version":4,"argv":["search"]}\n', "env"),
+    "env is a list": (b'{"version":4,"argv":["search"],"env":[]}\n', "env"),
+    "env holds null": (b'{"version":4,"argv":["search"],"env":{"A":null}}\n', "env"),
+    "no folder": (b'{"version":4,"argv":["search"],"env":{}}\n', "folder"),
+    "folder holds a text": (b'{"version":4,"argv":["search"],"env":{},"folder":["7",8]}\n', "folder"),
     "deep": (b"[" * 100_000 + b"\n", "no JSON"),
     "huge": (b'"' + b"x" * (2 << 20) + b'"\n', "too long"),
     "binary": (bytes(range(256)).replace(b"\n", b"") + b"\n", "no JSON"),
     "a list": (b"[1]\n", "object"),
     "a number": (b"1" * 5000 + b"\n", "no JSON"),
-    "half a line": ('{"version":3,"argv":["花'.encode(), "no end"),
+    "half a line": ('{"version":4,"argv":["花'.encode(), "no end"),
     "two lines": (json.dumps(GOOD).encode() + b"\n{}\n", "no JSON"),
     "nothing": (b"", ""),
     "the question for the version, otherwise": (b'{"version":0}\n', ""),
@@ -109,16 +109,25 @@ def said(line: socket.socket, data: bytes) -> bytes:
     return b""
 
 
+def answered(line: socket.socket, data: bytes) -> bytes:
+    """What comes back for *data* after the line that acknowledges it."""
+    found = said(line, data)
+    return found.partition(b"\n")[2] if found.startswith(b'{"within"') else found
+
+
 def is_served(line: socket.socket) -> bool:
-    found = said(line, json.dumps(GOOD).encode() + b"\n")
-    return json.loads(found) == {"out": "search 花生{'RECALLD_X': '是'}", "err": "", "code": 0}
+    return json.loads(answered(line, json.dumps(GOOD).encode() + b"\n")) == {
+        "out": "search 花生{'RECALLD_X': '是'}",
+        "err": "",
+        "code": 0,
+    }
 
 
 @pytest.mark.parametrize("name", REFUSED)
 def test_socket_server_leaves_an_invalid_request_unanswered_and_goes_on(door, told, name):
     data, why = REFUSED[name]
     for _ in range(20):
-        assert said(door(), data).strip() == b""
+        assert answered(door(), data) == b""
     assert is_served(door())
     assert len(told) == (20 if why else 0)
     assert all(why in one and "花生" not in one for one in told)
@@ -157,7 +166,7 @@ def test_socket_server_acknowledges_a_request_before_the_work(world, told):
         line.settimeout(PATIENCE_S)
         line.connect(str(world.paths.state / "socket"))
         line.sendall(json.dumps(GOOD).encode() + b"\n")
-        assert line.recv(100) == b"\n"
+        assert json.loads(line.recv(100))["within"] > 0
         free.set()
         assert json.loads(line.recv(1000))["code"] == 0
     assert told == []
@@ -329,7 +338,7 @@ def test_inject_answers_and_reports_a_stopped_supervisor_once(tmp_path):
     with recalld.supervised() as process:
         with socket.socket(socket.AF_UNIX) as line:
             line.connect(str(recalld.root / ".recalld" / "socket"))
-            assert said(line, b'{"version":3}\n') == b""
+            assert said(line, b'{"version":4}\n') == b""
         assert "榛子" in recalld("inject", "--query", "榛子过敏吗？").out
         process.send_signal(signal.SIGSTOP)
         try:
@@ -358,12 +367,12 @@ def test_run_answers_no_command_that_changes_the_user(tmp_path):
                 line.settimeout(PATIENCE_S)
                 line.connect(str(recalld.root / ".recalld" / "socket"))
                 request = {
-                    "version": 3,
+                    "version": 4,
                     "argv": argv,
                     "env": {name: value for name, value in recalld.environ.items() if name.startswith("RECALLD_")},
                     "folder": folder_id(str(recalld.root)),
                 }
-                answer = said(line, json.dumps(request).encode() + b"\n").strip()
+                answer = answered(line, json.dumps(request).encode() + b"\n")
                 assert not answer or json.loads(answer)["code"] == 64, "it is refused, or left to the client"
     assert list(home.rglob("*")) == []
 
