@@ -11,7 +11,6 @@ from __future__ import annotations
 import stat as modes
 import threading
 from contextlib import contextmanager
-from datetime import UTC, datetime
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
@@ -21,7 +20,6 @@ from ..protocol.dated_file import (
     head_as_written,
     parse_dated,
 )
-from ..protocol.paths import period_of_name
 from ..protocol.summary_file import Summary, parse_summary, render_summary, with_text
 from ..storage.by_content import ReplacedTexts, kept_name
 from ..storage.errors import Busy
@@ -116,11 +114,6 @@ class MemoryFolder:
     def summaries(self) -> dict[Period, ExistingSummary]:
         """Return the existing summaries by period."""
         return {summary.period: summary for summary in self._named_summaries().values()}
-
-    def summary_times(self) -> list[datetime]:
-        """Return when each summary was written last."""
-        stats = self._files.disk.stats(self._paths.summaries)
-        return [datetime.fromtimestamp(stats[name].mtime_ns / 1e9, UTC) for name in stats if period_of_name(name)]
 
     def month_folders(self) -> list[Path]:
         """Return the folders of originals/, without a stray file among them."""

@@ -40,7 +40,7 @@ class NoTurn(NotFound):
 
     code = "error.no_turn"
     english = msgid(
-        "{path} is no turn that is kept: an id is like {newest}, which is the newest; `recalld why` without one explains that, and turns/ has a file for each."
+        "there is no turn {path}; the newest is {newest}, and `recalld why` alone explains it. The folder turns/ has a file for each turn that is kept."
     )
     newest: str
 

@@ -40,16 +40,20 @@ if TYPE_CHECKING:
 _MADE: Final = ("summaries", "turns", "previous", "quarantine", "replaced", "sessions")
 #: What happens in each place, in a sentence, in the order of the preview; of another place nothing is shown.
 _PLACES: Final = {
-    "dated": msgid("dated files, made anew without the messages under names of what is left: {count}"),
+    "dated": msgid(
+        "dated files that are written again without the messages, each with a name made from the words that stay: {count}"
+    ),
     "history": msgid("the messages leave history.json"),
     "backup_version": msgid("they leave the version before it, history.json.bak"),
     "inbox": msgid("the input leaves inbox.json"),
     "drop_box": msgid("files of the drop-box that they leave: {count}"),
     "long_term": msgid("the lines leave the long-term file"),
     "notes": msgid("notes, deleted: {count}"),
-    "trash": msgid("pruned dated files, taken out of trash/ and made anew without the messages: {count}"),
+    "trash": msgid("pruned dated files that leave trash/ and are written again without the messages: {count}"),
     "attachments": msgid("pictures and files that no other message names, deleted: {count}"),
-    "summaries": msgid("summaries, deleted with what you wrote into them, and made anew from what is left: {count}"),
+    "summaries": msgid(
+        "summaries that are deleted, with what you wrote into them, and made again from the words that stay: {count}"
+    ),
     "sessions": msgid("sessions whose running summary begins again: {count}"),
     "chats": msgid("chats of LlamaIndex that they leave: {count}"),
     "tasks": msgid("tasks and results of the worker, dropped: {count}"),
@@ -58,8 +62,8 @@ _PLACES: Final = {
     "previous": msgid("earlier versions of summaries and notes, deleted: {count}"),
     "quarantine": msgid("copies of damaged files, deleted: {count}"),
     "replaced": msgid("damaged histories that were replaced, deleted: {count}"),
-    "index": msgid("the index is deleted and made anew"),
-    "vectors": msgid("the vectors are deleted and made anew"),
+    "index": msgid("the index is deleted and made again"),
+    "vectors": msgid("the vectors are deleted and made again"),
     "log": msgid("logs that get the new names of the files: {count}"),
     "nightly": msgid("reports that get the new names of the files: {count}"),
 }

@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from ..longterm.long_term_file import LongTermFile, LongTermLines
     from ..operations.days import DayAnswer, DaysAnswer, SummaryAnswer
     from ..operations.forget import Forgotten
-    from ..operations.health import CheckAnswer, EventAnswer, WeekCount
+    from ..operations.health import CheckAnswer, EventAnswer
     from ..operations.operation import Operation
     from ..operations.prune import Pruned
     from ..operations.sessions import SessionsAnswer
@@ -200,10 +200,6 @@ class Memory:
     def events(self, limit: int = 50, level: str = "all") -> list[EventAnswer]:
         """Return the newest events of the log ("error", "warning" or "all"), newest first."""
         return self._perform(health.events, health.EventsRequest(limit=limit, level=level))
-
-    def weeks(self, weeks: int = 26) -> list[WeekCount]:
-        """Return messages, summaries, calls of the model and bytes of the last *weeks* weeks, oldest first."""
-        return self._perform(health.weeks, health.WeeksRequest(weeks=weeks))
 
     # ── adding messages ──────────────────────────────────────────────────────
 

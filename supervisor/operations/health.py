@@ -1,11 +1,9 @@
-"""The operations that show how a memory is: every check with its remedy, the last events, and its growth week by week."""
+"""The operations that show how a memory is: every check with its remedy, and the last events."""
 
 from __future__ import annotations
 
 import os
-from collections import Counter
 from collections.abc import Mapping  # noqa: TC003 - the type of an answer's field
-from datetime import date, timedelta
 from typing import TYPE_CHECKING, Any, Final
 
 from ..storage.errors import BadRequest
@@ -14,13 +12,10 @@ from ..text.record import record
 from .operation import Visible, operation, refuse_outside, within
 
 if TYPE_CHECKING:
-    from datetime import datetime
-
     from ..checks.check import Finding
 
-#: Events and weeks of one answer, at most.
+#: Events of one answer, at most.
 MOST_EVENTS: Final = 500
-MOST_WEEKS: Final = 520
 #: The priority of each level of events, as syslog counts it.
 _LEVELS: Final = {"error": 3, "warning": 4, "all": 6}
 
@@ -68,31 +63,6 @@ class EventAnswer:
     fields: Mapping[str, Any]
 
 
-@record(kw_only=True)
-class WeeksRequest:
-    """The last *weeks* weeks."""
-
-    weeks: int = within(26, 1, MOST_WEEKS)
-
-    def __post_init__(self) -> None:
-        refuse_outside(self)
-
-
-@record(kw_only=True)
-class WeekCount:
-    """
-    A *week*, by its Monday: how many *messages* it has, how many *summaries* were written and *calls* of the model made in it.
-
-    *bytes* are those of all dated files up to its end. Calls are known for as long as `.recalld/calls.jsonl` keeps them.
-    """
-
-    week: date
-    messages: int
-    summaries: int
-    calls: int
-    bytes: int
-
-
 @operation("examine", ExamineRequest, reads=True, owner=True, within_s=60.0)
 def examine(memory: Visible, request: ExamineRequest) -> list[CheckAnswer]:
     """Return what each check finds, in the order of `doctor`; a check without a fault is "good"."""
@@ -121,29 +91,3 @@ def events(memory: Visible, request: EventsRequest) -> list[EventAnswer]:
         if len(found) == request.limit:
             break
     return found
-
-
-@operation("weeks", WeeksRequest, reads=True, owner=True)
-def weeks(memory: Visible, request: WeeksRequest) -> list[WeekCount]:
-    """Return the growth of memory week by week, oldest first: messages, summaries, calls of the model, bytes."""
-    ws, now = memory.ws, memory.caller.clock()
-    messages: Counter[date] = Counter()
-    sizes: Counter[date] = Counter()
-    for file in ws.memory.dated():
-        messages[_monday(file.day)] += file.count if file.ours else 1
-        sizes[_monday(file.day)] += file.size
-    messages.update(_monday(ws.today(one.created_at)) for one in ws.unfiled.messages(now) if one.created_at)
-    calls = Counter(_monday(at.date()) for at in ws.calls.begun())
-    made = Counter(_monday(ws.today(at)) for at in ws.memory.summary_times())
-    last = _monday(ws.today(now))
-    shown = [last - timedelta(weeks=back) for back in reversed(range(request.weeks))]
-    total = sum(size for week, size in sizes.items() if week < shown[0])
-    found: list[WeekCount] = []
-    for week in shown:
-        total += sizes[week]
-        found.append(WeekCount(week=week, messages=messages[week], summaries=made[week], calls=calls[week], bytes=total))
-    return found
-
-
-def _monday(day: date | datetime) -> date:
-    return date(day.year, day.month, day.day) - timedelta(days=day.weekday())

@@ -26,7 +26,7 @@ MODULES: Final[Mapping[str, tuple[str, ...]]] = {
     "days": ("days", "day", "summary", "edit_summary"),
     "turns": ("turns", "turn", "preview"),
     "sessions": ("sessions",),
-    "health": ("examine", "events", "weeks"),
+    "health": ("examine", "events"),
     "upkeep": (
         "status",
         "plan",

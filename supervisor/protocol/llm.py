@@ -54,10 +54,6 @@ class CallLog:
         """Return how many calls of the *account* began on the local day of *now*."""
         return self._on_day_of(now, self._begun(account))
 
-    def begun(self) -> list[datetime]:
-        """Return the local times of the calls that are still recorded, oldest first."""
-        return [at for at, _ in self._calls()]
-
     def begin(self, now: datetime, most: int | None, account: Account = "summaries", count: int = 1) -> bool:
         """
         Record, durably, that *count* calls begin; returns False and records nothing where the day's *most* would be passed.

@@ -40,7 +40,6 @@ ANSWERED = {
     "forget": {"by": "match", "value": "花生"},
     "examine": {},
     "events": {},
-    "weeks": {},
     "status": {},
     "plan": {},
     "fsck": {},

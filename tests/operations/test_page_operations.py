@@ -156,17 +156,6 @@ def test_events_are_the_newest_first_and_of_the_level_that_is_asked_for(memory):
         memory.events(level="loud")
 
 
-def test_weeks_count_messages_summaries_and_growing_bytes(memory):
-    found = memory.weeks(4)
-    assert [(one.week, one.messages) for one in found] == [
-        (date(2026, 1, 5), 2),
-        (date(2026, 1, 12), 0),
-        (date(2026, 1, 19), 0),
-        (date(2026, 1, 26), 2),
-    ]
-    assert found[-1].bytes > found[0].bytes > 0
-
-
 def test_search_of_originals_finds_them_where_summaries_stand_for_them(memory):
     request = recall.SearchRequest(query="备份", kind="original")
     found = perform(recall.search, memory.workspace, request, Caller(clock=memory.clock))
@@ -177,5 +166,5 @@ def test_search_of_originals_finds_them_where_summaries_stand_for_them(memory):
 def test_answers_of_the_page_have_a_json_form(memory):
     memory.inject("备份？")
     answers = [memory.days(), memory.day("2026-01-10"), memory.summary("2026-01-10"), memory.turns(), memory.turn()]
-    answers += [memory.sessions(), memory.examine(), memory.events(), memory.weeks(2), memory.preview("备份？")]
+    answers += [memory.sessions(), memory.examine(), memory.events(), memory.preview("备份？")]
     assert all(json.dumps(to_json(one)) for one in answers)

@@ -92,7 +92,7 @@ def supervisor_of(root: Path, call: Call) -> tuple[Callable[[], str | None], Cal
 def fsck(
     call: Call,
     repair: Annotated[bool, Option("--repair", meaning="mend what can be mended; no byte goes without a copy")] = False,
-    accept: Annotated[Path | None, Option("--accept", meaning="what is missing of this dated file is no longer wanted")] = None,
+    accept: Annotated[Path | None, Option("--accept", meaning="a dated file whose missing messages you no longer want")] = None,
     accept_times: Annotated[
         bool, Option("--accept-times", meaning="messages whose time can't be read belong to the day they came")
     ] = False,
@@ -179,13 +179,13 @@ def _total(count: dict[str, int]) -> str:
 @command("restore")
 def restore(
     call: Call,
-    source: Annotated[Path | None, Option("--from", meaning="a copy of history.json, damaged or not")] = None,
-    give_up: Annotated[Path | None, Option("--give-up", meaning="what can't be read of this file is no longer wanted")] = None,
+    source: Annotated[Path | None, Option("--from", meaning="a copy of history.json, which may be damaged")] = None,
+    give_up: Annotated[Path | None, Option("--give-up", meaning="a file whose unreadable messages you give up")] = None,
 ) -> None:
     """
-    Restore a damaged or lost history.json now; with --from, add what a copy of it has that is nowhere else.
+    Restore a damaged or lost history.json; with --from, also add the messages that only a copy of it has.
 
-    Ends with 65 while there is something that could not be read. `recalld backup restore` restores a backup of the whole
+    Ends with 65 while something could not be read. `recalld backup restore` restores a backup of the whole
     workspace.
     """
     from ...checks.incoming import why_unread

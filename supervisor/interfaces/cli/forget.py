@@ -48,7 +48,7 @@ def forget(
     removed: Annotated[bool, Option("--removed", meaning="what you deleted or changed by hand, where it still stands")] = False,
     yes: Yes = False,
 ) -> None:
-    """Take words back, from every place of the workspace, for good; shows first what would go, and asks."""
+    """Delete words from every place of the workspace, for good; shows first what would go, and asks."""
     from ...operations import forget as operations
 
     named = {"message": message, "line": line, "match": match, "session": session, "day": day, "file": file}
@@ -125,9 +125,9 @@ def _role(call: Call, role: str) -> str:
 @command("undo")
 def undo(
     call: Call,
-    act: Annotated[str, Argument(meaning="an id of CHANGES.md, as in w-3f9a2c11; without it the newest is named")] = "",
+    act: Annotated[str, Argument(meaning="an id in CHANGES.md, such as w-3f9a2c11; without it, the newest is shown")] = "",
 ) -> None:
-    """Take an act on memory back, as long as nothing was built on it."""
+    """Undo a change of memory, as long as no later change depends on it."""
     from ...operations import undo as operations
 
     done = call.perform(operations.undo, operations.UndoRequest(id=act))
@@ -141,15 +141,15 @@ def undo(
 def prune(
     call: Call,
     summary_days: Annotated[
-        int, Option("--summary-days", meaning="dated files of days longer ago than this, if a model's summary covers them")
+        int, Option("--summary-days", meaning="move files older than so many days, if a model's summary covers them")
     ] = 180,
-    recent_days: Annotated[int, Option("--recent-days", meaning="files of so many days stay in any case")] = 5,
+    recent_days: Annotated[int, Option("--recent-days", meaning="keep the files of the last so many days in any case")] = 5,
     keep_longterm: Annotated[
-        bool, Option("--keep-longterm/--no-keep-longterm", meaning="the long-term file stays in any case")
+        bool, Option("--keep-longterm/--no-keep-longterm", meaning="keep the long-term file in any case")
     ] = True,
-    dry_run: Annotated[bool, Option("--dry-run", meaning="only name the files")] = False,
+    dry_run: Annotated[bool, Option("--dry-run", meaning="list the files, and move none")] = False,
 ) -> None:
-    """Move old dated files to trash/ that a model's summary covers, and nothing else; nothing does it by itself."""
+    """Move old dated files that a model's summary covers to trash/, where `undo` finds them; nothing does it by itself."""
     from ...operations import prune as operations
 
     request = operations.PruneRequest(

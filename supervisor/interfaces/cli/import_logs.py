@@ -55,15 +55,15 @@ _MANY: Final = {
 def import_logs(
     call: Call,
     what: Annotated[str, Argument(metavar="[CLIENT|PATH]", meaning="a client, or a file, folder or ZIP archive")] = "",
-    dry_run: Annotated[bool, Option("--dry-run", meaning="say what would be added, and add nothing")] = False,
-    branches: Annotated[bool, Option("--branches", meaning="also what was edited away, or answered anew")] = False,
+    dry_run: Annotated[bool, Option("--dry-run", meaning="show what would be added, and add nothing")] = False,
+    branches: Annotated[bool, Option("--branches", meaning="also edited questions and replaced answers")] = False,
     dates: Annotated[str, Option("--dates", meaning="WhatsApp's order of day and month: dmy, mdy or ymd")] = "",
     me: Annotated[str, Option("--me", meaning="your name in WhatsApp, Telegram or WeChat: its words are yours")] = "",
     listed: Annotated[bool, Option("--list", meaning="show the sources of recalld.toml, and how far each is read")] = False,
-    forget: Annotated[str, Option("--forget", metavar="SOURCE", meaning="forget what was forgotten there, and waits")] = "",
+    forget: Annotated[str, Option("--forget", metavar="SOURCE", meaning="forget here what was forgotten there")] = "",
     yes: Annotated[bool, Option("--yes", meaning="do it")] = False,
 ) -> None:
-    """Add conversations that other programs have kept; what is there already is not added twice."""
+    """Add conversations from other programs; what memory has already is not added twice."""
     from ...importing.kinds import CLIENTS
     from ...importing.run import bring_in
 

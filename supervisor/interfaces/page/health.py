@@ -2,14 +2,14 @@
 How the memory is: the pages of today and of health.
 
 Today: whether it is well and what mends it, what came in, what is due, what it cost. Health: every check with its remedy, the
-queue, failures with their next try, events, and growth by weeks.
+queue, failures with their next try, and events.
 """
 
 from __future__ import annotations
 
 from datetime import timedelta
 from functools import partial
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final
 
 from ...operations import days, upkeep
 from ...operations import health as asked
@@ -27,12 +27,9 @@ if TYPE_CHECKING:
     from starlette.responses import Response
 
     from ...operations.days import DayAnswer, DayCount
-    from ...operations.health import EventAnswer, WeekCount
+    from ...operations.health import EventAnswer
     from ...text.language import Language
 
-#: Weeks of a plot, and the size of its drawing in its own units.
-WEEKS: Final = 26
-_STEP, _BAR, _HEIGHT = 10, 7, 100
 _FIELD_CHARS: Final = 160
 _ORDER: Final = ("bad", "odd", "good")
 _LEVELS: Final = ("all", "warning", "error")
@@ -40,28 +37,6 @@ _LEVELS: Final = ("all", "warning", "error")
 _STRIP: Final = 21
 _NEWEST: Final = 8
 _COMMAND: Final = lazy_re(r"`([^`]+)`")
-
-
-class Bar(NamedTuple):
-    """A week in a plot: its number, and its bar."""
-
-    week: date
-    value: int
-    x: int
-    y: int
-    height: int
-
-
-class Plot(NamedTuple):
-    """The weeks of one number: how many, the *most*, the sum of all or the *last*."""
-
-    name: str
-    bars: tuple[Bar, ...]
-    most: int
-    last: int
-    total: int
-    width: int
-    bar: int
 
 
 async def today(view: View) -> Response:
@@ -124,7 +99,6 @@ async def health(view: View) -> Response:
     level = view.query("level") if view.query("level") in _LEVELS else "all"
     findings = await view.ask(asked.examine, asked.ExamineRequest(slow=bool(view.query("all"))))
     state = await view.ask(upkeep.status, upkeep.StatusRequest())
-    weeks = await view.ask(asked.weeks, asked.WeeksRequest(weeks=WEEKS))
     events = await view.ask(asked.events, asked.EventsRequest(limit=25, level=level))
     return await view.show(
         "health.html",
@@ -134,8 +108,6 @@ async def health(view: View) -> Response:
         ran_all=bool(view.query("all")),
         facts=state.facts,
         retries=sorted(state.facts["waitingForRetry"].items()),
-        plots=[plot(name, weeks) for name in ("messages", "summaries", "calls", "bytes")],
-        weeks=weeks,
         events=events,
         level=level,
         levels=_LEVELS,
@@ -163,15 +135,3 @@ def _when(at: str, zone: tzinfo, language: Language) -> str:
 def _meaning(event: EventAnswer, language: Language) -> str:
     """Return what an event means; "" for one of another version."""
     return template(event.means, language) if event.means else ""
-
-
-def plot(name: str, weeks: Sequence[WeekCount]) -> Plot:
-    """Return the bars of one number; the highest is as high as the drawing, and a week that has any is seen."""
-    values: list[Any] = [getattr(week, name) for week in weeks]
-    most = max(values, default=0)
-    bars = []
-    for number, (week, value) in enumerate(zip(weeks, values, strict=True)):
-        height = max(2, round(_HEIGHT * value / most)) if value else 0
-        bars.append(Bar(week.week, value, number * _STEP, _HEIGHT - height, height))
-    last = values[-1] if values else 0
-    return Plot(name, tuple(bars), most, last, sum(values), len(values) * _STEP, _BAR)

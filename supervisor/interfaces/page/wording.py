@@ -84,12 +84,6 @@ NAMES: Final = {
         "history": msgid("History"),
         "question": msgid("Question"),
     },
-    "plot": {
-        "messages": msgid("Messages"),
-        "summaries": msgid("Summaries"),
-        "calls": msgid("Calls of the model"),
-        "bytes": msgid("Size of the words"),
-    },
     "queue": {
         "queue": msgid("waiting"),
         "running": msgid("running"),
