@@ -38,10 +38,10 @@ def test_a_wrong_configuration_says_in_chinese_where_it_is_no_toml():
 
 
 @pytest.mark.parametrize("zone", ["CST", "UTC+8", "Asia/Beijing"])
-def test_an_unknown_zone_names_in_chinese_each_that_may_be_meant(zone):
+def test_an_unknown_zone_names_in_chinese_one_that_is_known(zone):
     with pytest.raises(errors.BadConfig) as refused:
         load(f'[archive]\ntimezone = "{zone}"'.encode(), {})
-    assert " or " in str(refused.value) or zone != "CST"
+    assert "Asia/" in chinese(refused.value)
     assert " or " not in chinese(refused.value)
 
 
