@@ -32,7 +32,7 @@ from .message import (
     text_field_of,
     why_undated,
 )
-from .parts import UNWRITABLE, file_lines, is_code, parse_words, render_words, speaker_of, tool_lines, without_lines
+from .parts import file_lines, is_code, parse_words, readable_json, render_words, speaker_of, tool_lines, without_lines
 
 if TYPE_CHECKING:
     from datetime import date, datetime, tzinfo
@@ -344,10 +344,7 @@ def _render_block(block: Block, zone: tzinfo, language: str) -> str:
     if is_code(block.text):
         about["code"] = True
     # subtle: `>` is escaped, so that no field can end the comment
-    comment = json.dumps(about, ensure_ascii=False, allow_nan=False)
-    if UNWRITABLE.search(comment):
-        comment = json.dumps(about, allow_nan=False).replace("\x7f", "\\u007f")
-    comment = comment.replace(">", "\\u003e")
+    comment = readable_json(about).replace(">", "\\u003e")
     shown = block.role if _SHOWN_ROLE.fullmatch(block.role) else "other"
     shown = _CHINESE.get(shown, shown) if language == "zh" else shown
     head = f"{local(block.created_at, zone):%H:%M} {' · '.join(filter(None, (shown, block.speaker)))}"

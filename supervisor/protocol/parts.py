@@ -222,12 +222,17 @@ def without_lines(markdown: str, most: int) -> str:
     return markdown
 
 
+def readable_json(value: object) -> str:
+    """Return the value as JSON in one line that a person can read: only what no file can hold is escaped."""
+    return UNWRITABLE.sub(lambda match: f"\\u{ord(match[0]):04x}", json.dumps(value, ensure_ascii=False, allow_nan=False))
+
+
 def render_words(text: str) -> str:
     """Return the text as Markdown: plain where that can be, else in a fence, or as JSON."""
     if _is_plain(text):
         return f"{text}\n"
     if UNWRITABLE.search(text) or _FORGED.search(text):
-        return f"```json\n{json.dumps(text)}\n```\n".replace("\x7f", "\\u007f")
+        return f"```json\n{readable_json(text)}\n```\n"
     longest = max((len(run) for run in re.findall(r"`+", text)), default=0)
     fence = "`" * max(3, longest + 1)
     return f"{fence}\n{text}\n{fence}\n"
