@@ -158,7 +158,6 @@ def update_journal(journal: SeenJournal, memory: MemoryFolder) -> Sequence[Memor
     journal.refresh()
     files = memory.dated()
     _record_unknown_files(files, journal, memory)
-    _record_additions(files, journal, memory)
     return files
 
 
@@ -224,27 +223,10 @@ def _remove_recorded(dropped: dict[Path, list[Key]], drop_box: DropBox, journal:
 
 def _record_unknown_files(files: Sequence[MemoryFile], journal: SeenJournal, memory: MemoryFolder) -> None:
     """Record the dated files that the journal misses: a crash came before the record, or the journal was deleted."""
-    unknown = [file for file in files if file.ours and file.name not in journal.names]
-    memory.ensure_names_durable(file.name for file in unknown)
-    for file in unknown:
-        journal.record_written(file.name, memory.blocks(file.name), file.body if file.as_made else "")
-
-
-def _record_additions(files: Sequence[MemoryFile], journal: SeenJournal, memory: MemoryFolder) -> None:
-    """
-    Record what was added to a file that the journal knows: a crash came before the record.
-
-    An older version of it, which an editor or a synchroniser has written over it, has nothing that the journal lacks, and lacks
-    some of what it has: it is left alone, and what it lacks is missed (`deletions.py`).
-    """
-    for file in files:
-        if not file.ours or journal.bodies.get(file.name, file.body) == file.body:
-            continue
-        blocks = memory.blocks(file.name)
-        more = [one for one in blocks if journal.file_of(one.key) is None and (file.as_made or one.key in journal.unwritten)]
-        if more or (file.as_made and {one.key for one in blocks}.issuperset(journal.keys_in(file.name))):
-            memory.ensure_names_durable([file.name])
-            journal.record_written(file.name, more, file.body)
+    unknown = [file.name for file in files if file.ours and file.name not in journal.names]
+    memory.ensure_names_durable(unknown)
+    for name in unknown:
+        journal.record_written(name, memory.blocks(name))
 
 
 def _unseen(history: History, journal: SeenJournal) -> list[Message]:

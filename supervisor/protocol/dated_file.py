@@ -42,8 +42,6 @@ if TYPE_CHECKING:
 REVISION: Final = 8
 #: Hex digits of the digest of a body.
 _DIGEST: Final = 16
-#: The fields of a head, in their order.
-_FIELDS: Final = ["recalld", "kind", "period", "zone", "created", "count", "digest"]
 #: The lines above a message's words; formatters take the blank lines between them away, or add some.
 _MARK: Final = lazy_re(r"^<!-- (\{.*\}) -->\n+\*\*(?:\d\d:\d\d) ([^\n]*)\*\*\n+", re.MULTILINE)
 #: What may be left of messages whose words were deleted: their comments, and the lines with time and speaker.
@@ -169,42 +167,19 @@ def render_dated(
 
     It has the first format that is enough for it, so that older programs read it.
     """
-    head = {**dict.fromkeys(_FIELDS, ""), "kind": "dated", "period": period.isoformat(), "zone": zone_name}
-    return _with_blocks(head, "", zone, created, blocks, language)
-
-
-def head_as_written(data: bytes, path: Path) -> tuple[dict[str, str], str] | None:
-    """Return the head and the body of a dated file that is, byte for byte, as recalld wrote it; None for any other."""
-    try:
-        text = data.decode()
-    except UnicodeDecodeError:
-        return None
-    head, body = read_head(text, path)
-    is_whole = head.get("digest") == body_digest(body) and render_head(head) + body == text
-    return (head, body) if is_whole and [*head] == _FIELDS else None
-
-
-def with_more(
-    data: bytes, path: Path, zone: tzinfo, now: datetime, blocks: Sequence[Block], language: str = "en"
-) -> bytes | None:
-    """Return the file with the blocks at its end; None for one that is not as recalld wrote it."""
-    found = head_as_written(data, path)
-    return _with_blocks(*found, zone, now, blocks, language) if found else None
-
-
-def _with_blocks(
-    head: Mapping[str, str], body: str, zone: tzinfo, now: datetime, blocks: Sequence[Block], language: str
-) -> bytes:
-    """Return a file with this head, written *now*, and the blocks below what it has."""
-    body += "\n" + "\n".join(_render_block(block, zone, language) for block in blocks)
-    fields = {
-        **head,
-        "recalld": str(max(_format_of(blocks, language), number_in(head, "recalld") or FORMAT)),
-        "created": to_wire(now),
-        "count": str((number_in(head, "count") or 0) + len(blocks)),
-        "digest": body_digest(body),
-    }
-    return (render_head(fields) + body).encode()
+    body = "\n" + "\n".join(_render_block(block, zone, language) for block in blocks)
+    head = render_head(
+        {
+            "recalld": str(_format_of(blocks, language)),
+            "kind": "dated",
+            "period": period.isoformat(),
+            "zone": zone_name,
+            "created": to_wire(created),
+            "count": str(len(blocks)),
+            "digest": body_digest(body),
+        },
+    )
+    return (head + body).encode()
 
 
 def _format_of(blocks: Sequence[Block], language: str) -> int:
