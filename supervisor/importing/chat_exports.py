@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
+from ..text.lazy_re import lazy_re
 from .talk import Conversation, Said, text_of, tool_calls, tool_line, when, words
 
 if TYPE_CHECKING:
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
 
 #: Content of ChatGPT's that people read; the others are thoughts, settings, and what tools were given and gave.
 _SHOWN: Final = ("text", "multimodal_text")
+#: The name that Claude gives to a long text that was pasted.
+_PASTED: Final = lazy_re(r"paste(?:-\d+)?\.txt")
 #: Content that is a call of a tool, or its result.
 _TOOLS: Final = ("code", "execution_output", "tether_quote", "tether_browsing_display")
 
@@ -148,7 +151,7 @@ def claude(log: Reading) -> Talk:
             for m in range(len(messages) - len(readable)):
                 log.unread.note("message", f"{name}#{n} {m}")
             for message in readable if log.branches else _last_branch(readable, raw.get("current_leaf_message_uuid")):
-                for said in _claude_message(message, log.zone):
+                for said in _claude_message(log, message):
                     yield conversation, said
 
 
@@ -165,20 +168,26 @@ def _last_branch(messages: list[dict[str, Any]], leaf: object) -> list[dict[str,
     return [message for message in messages if message.get("uuid") in kept]
 
 
-def _claude_message(message: Mapping[str, Any], zone: tzinfo) -> Iterator[Said]:
+def _claude_message(log: Reading, message: Mapping[str, Any]) -> Iterator[Said]:
     """Yield a message with the names of its files, the text that was pasted, and the calls of tools."""
-    identity, at = text_of(message, "uuid"), when(message.get("created_at"), zone)
+    identity, at = text_of(message, "uuid"), when(message.get("created_at"), log.zone)
     content = message.get("content")
     text = words(content) if content else text_of(message, "text")
     attached = [
         one for field in ("attachments", "files", "files_v2") for one in message.get(field) or [] if isinstance(one, dict)
     ]
-    files = [text_of(one, "file_name", "file_kind") for one in attached]
-    named = [
-        f"[{file or 'file'}]" if file or not text_of(one, "extracted_content") else text_of(one, "extracted_content")
-        for one, file in zip(attached, files, strict=True)
-    ]
+    named = [_claude_file(log, one) for one in attached]
     role = "user" if message.get("sender") in ("human", "user") else "assistant"
     said = "\n".join(filter(None, [text, *dict.fromkeys(named)]))
     yield Said(id=identity, at=at, role=role, text=said)
     yield from tool_calls(content, identity, at)
+
+
+def _claude_file(log: Reading, attached: Mapping[str, Any]) -> str:
+    """Return the name of a file, or the text that was pasted; the text of a file is left out, and counted."""
+    name, text = text_of(attached, "file_name", "file_kind"), text_of(attached, "extracted_content")
+    if text and (not name or _PASTED.fullmatch(name)):
+        return text
+    if text:
+        log.unread.leave_out("extracted_content")
+    return f"[{name or 'file'}]"

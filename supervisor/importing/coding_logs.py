@@ -31,8 +31,10 @@ _CLOSING: Final = lazy_re(r"</(?P<name>[A-Za-z]\w*(?:[-_]\w+)+)>")
 _COMMAND: Final = lazy_re(
     r"<command-name>(?P<name>[^<]*)</command-name>.*<command-args>(?P<words>.*)</command-args>", re.DOTALL
 )
-#: What an editor puts before the request of a user of Codex, and where the request begins.
-_CONTEXT, _REQUEST = "# Context from my IDE setup:", "## My request for Codex:\n"
+#: Fields by which Claude Code says that neither the user nor the model to the user has said it.
+_CLIENTS_OWN: Final = ("isSidechain", "isCompactSummary", "isVisibleInTranscriptOnly", "agentId", "isApiErrorMessage")
+#: Where the request of a user of Codex begins, behind what an editor tells below a heading.
+_REQUEST: Final = "\n## My request for Codex:\n"
 #: How a text begins that a client writes in the user's name and does not mark.
 _UNMARKED: Final = ("Caveat: The messages below were generated", "[Request interrupted by user", "# AGENTS.md instructions")
 #: What an older Codex tells its model in elements with plain names.
@@ -50,7 +52,7 @@ def typed(text: str) -> str:
     """
     if (command := _COMMAND.search(text)) and command["words"].strip():
         return f"{command['name'].strip()} {command['words'].strip()}"
-    if text.startswith(_CONTEXT) and _REQUEST in text:
+    if text.startswith("# ") and _REQUEST in text:
         text = text.partition(_REQUEST)[2]
     text = text.strip()
     while opening := _ELEMENT.match(text):
@@ -153,7 +155,7 @@ def _is_talk(raw: Mapping[str, Any], message: Mapping[str, Any]) -> bool:
     """True if a person or the model has said it: not the client, nor one subagent to another."""
     if raw.get("type") not in ("user", "assistant", "attachment"):
         return False
-    if any(raw.get(field) for field in ("isSidechain", "isCompactSummary", "agentId", "isApiErrorMessage")):
+    if any(raw.get(field) for field in _CLIENTS_OWN):
         return False
     return _is_of_person(raw) and message.get("model") != "<synthetic>"
 
@@ -174,9 +176,20 @@ def _claude_code_message(lines: list[dict[str, Any]], name: str, zone: tzinfo) -
     identity = text_of(first["message"], "id") or text_of(first, "uuid")
     if text := typed(text) if role == "user" else text:
         yield conversation, Said(id=identity, at=at, role=role, text=text)
+    for n, (question, reply) in enumerate(_answered(first)):
+        yield conversation, Said(id=f"{identity}-question-{n}", at=at, role="assistant", text=question)
+        yield conversation, Said(id=f"{identity}-answer-{n}", at=at, role="user", text=reply)
     for content in contents if role == "assistant" else []:
         for call in tool_calls(content, identity, at):
             yield conversation, call
+
+
+def _answered(raw: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """Return the questions that the client put to the user in a form, and what the user chose or typed."""
+    result = raw.get("toolUseResult")
+    answers = result.get("answers") if isinstance(result, dict) and "questions" in result else None
+    pairs = answers.items() if isinstance(answers, dict) else ()
+    return [(question, reply) for question, reply in pairs if isinstance(reply, str) and reply.strip()]
 
 
 # ── Codex ────────────────────────────────────────────────────────────────────
@@ -187,18 +200,24 @@ def codex(log: Reading) -> Talk:
     Yield the sessions of Codex, `sessions/YYYY/MM/DD/rollout-….jsonl`.
 
     What the terminal showed (`event_msg`) is the talk, as far as the log has it: what the model got before the last of these is
-    the client's. A session that goes on under a newer version goes on with the messages of the model alone.
+    the client's. A session that goes on under a newer version goes on with the messages of the model alone. Turns that were
+    taken back are left out but with *branches*, and so is the session of a subagent.
     """
     for name in log.source.named("rollout-*.jsonl"):
         shown = [number for number, raw in log.source.lines(name) if isinstance(raw, dict) and _event_of(raw)]
         last_shown, once = max(shown, default=0), Counter[tuple[str, str]]()  # told by one of the two, so far
-        session, project, at = PurePosixPath(name).stem, "", None
+        taken_back = set() if log.branches else _rolled_back(log, name)
+        session, project, at, is_subagent = PurePosixPath(name).stem, "", None, False
         for number, raw in _records(log, name):
             inner = raw.get("payload")
             payload: Mapping[str, Any] = inner if isinstance(inner, dict) else raw  # older logs have no envelope
             at = when(raw.get("timestamp"), log.zone) or at
             if raw.get("type") == "session_meta" or (number == 1 and "id" in raw and "type" not in raw):
                 session, project = text_of(payload, "id") or session, text_of(payload, "cwd")
+                is_subagent = isinstance(payload.get("source"), dict) and "subagent" in payload["source"]
+                continue
+            if is_subagent or number in taken_back:
+                log.unread.leave_out("subagent" if is_subagent else "thread_rolled_back")
                 continue
             conversation = Conversation(id=session, channel="codex", project=project)
             said, item = _event_of(raw), _item_of(payload)
@@ -214,6 +233,23 @@ def codex(log: Reading) -> Talk:
                 yield conversation, call
             elif not (said or item):
                 log.unread.leave_out(text_of(payload, "type") or text_of(raw, "type") or "record")
+
+
+def _rolled_back(log: Reading, name: str) -> set[int]:
+    """Return the numbers of the lines of turns that the user has taken back: the last so many, each time."""
+    turns: list[int] = []
+    taken_back: set[int] = set()
+    for number, raw in log.source.lines(name):
+        event = raw.get("payload") if isinstance(raw, dict) and raw.get("type") == "event_msg" else None
+        if not isinstance(event, dict):
+            continue
+        count = event.get("num_turns")
+        if event.get("type") == "user_message":
+            turns.append(number)
+        elif event.get("type") == "thread_rolled_back" and isinstance(count, int) and count > 0 and turns:
+            taken_back |= {*range(turns[-count:][0], number)}
+            del turns[-count:]
+    return taken_back
 
 
 def _event_of(raw: Mapping[str, Any]) -> tuple[str, str] | None:

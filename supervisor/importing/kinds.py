@@ -23,7 +23,7 @@ from ..storage.errors import SupervisorError
 from ..storage.texts import Text
 from ..text.record import record
 from .source import NotImported
-from .talk import Conversation, Said, text_of, tool_calls, tool_line, when, words
+from .talk import SOMEONE, Conversation, Said, text_of, tool_calls, tool_line, when, words
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -96,7 +96,7 @@ def message_of(log: Reading, message: object, place: str, session: str, channel:
 
     *place* is its id, *session* and *channel* are its own, where it does not name others.
     """
-    if not isinstance(message, dict) or not isinstance(message.get("role"), str):
+    if not (isinstance(message, dict) and isinstance(message.get("role"), str) and message["role"]):
         log.unread.note("message", place)
         return
     if message["role"] in ("system", "developer"):
@@ -114,9 +114,16 @@ def message_of(log: Reading, message: object, place: str, session: str, channel:
     conversation = Conversation(
         id=text_of(message, "session") or session, channel=text_of(message, "channel") or channel, **about
     )
-    yield conversation, Said(id=identity, at=at, role=role, text=text, name=text_of(message, "name"))
+    yield conversation, Said(id=identity, at=at, role=role, text=text, name=_speaker(message))
     for call in calls:
         yield conversation, call
+
+
+def _speaker(message: Mapping[str, Any]) -> str:
+    """Return who has said a message, "" for the owner: the role is the only thing that names them."""
+    author = message.get("author", "")
+    by = author if isinstance(author, str) else text_of(author, "name", "username") if isinstance(author, dict) else SOMEONE
+    return text_of(message, "name") or by
 
 
 def is_workspace(source: Source) -> bool:

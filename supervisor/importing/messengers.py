@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Final
 from ..storage.texts import Text
 from ..text.lazy_re import lazy_re
 from .source import NotImported
-from .talk import Conversation, Said, when
+from .talk import SOMEONE, Conversation, Said, when
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -31,13 +31,11 @@ _TELEGRAM_CHATS: Final = {
     **dict.fromkeys(("private_group", "private_supergroup", "public_supergroup"), "group"),
     **dict.fromkeys(("private_channel", "public_channel"), "channel"),
 }
-#: Who has said what nobody is named for: it is not the owner.
-_SOMEONE: Final = "someone"
 #: The beginning of a message of WhatsApp, on an iPhone in brackets: date, time, and "Name: text". Around the time
 #: stands what the language of the phone needs: a word for "at", for the hour, for the half of the day.
 _WHATSAPP: Final = lazy_re(
     r"[\u200e\u200f\ufeff]*\[?(?P<date>\d{1,4}(?:\u200f?[./年년月월-]\s?)\d{1,2}(?:\u200f?[./年년月월-]\s?)\d{1,4})"
-    r"[.,،日일]?(?P<before>\s[^\d\n:]{0,12}?|[^\d\n:]{1,6}?\s|)\s*(?P<hour>\d{1,2})[:.](?P<minute>\d{2})(?:[:.](?P<second>\d{2}))?"
+    r"[.,،日일]?(?P<before>\s[^\d\n:]{0,12}?|[^\d\n:]{1,6}?\s|)\s*(?P<hour>\d{1,2})(?:[:.]|\sh\s)(?P<minute>\d{2})(?:[:.](?P<second>\d{2}))?"
     r"(?P<after>[^\d\n:\]]{0,12}?)(?:\]\s+|\s+[-–]\s+|,\s(?=[^:\n]{1,100}\s:\s))(?P<said>.*)",
     re.DOTALL,
 )
@@ -70,6 +68,11 @@ _CHAT_NAME: Final = lazy_re(
 #: The orders of year, month and day, as places in the date.
 _ORDERS: Final = {"ymd": (0, 1, 2), "dmy": (2, 1, 0), "mdy": (2, 0, 1)}
 _TWO_DIGITS: Final = 100
+#: A phone in Thai counts the years of the Buddhist calendar, which are so many more; no other year has these numbers.
+_BUDDHIST: Final = 543
+_BUDDHIST_YEARS: Final = range(2000 + _BUDDHIST, 2100 + _BUDDHIST)
+#: The quotation marks around the name of a group.
+_QUOTES: Final = ("“”", "„“", "«»", "「」")
 _MONTHS: Final = 12
 _DAYS: Final = 31
 _NOON: Final = 12
@@ -118,9 +121,9 @@ def _telegram_message(raw: Mapping[str, Any], chat: object, zone: tzinfo) -> Sai
     ]
     text = "\n".join(filter(None, [text, *(f"[{one}]" for one in attached)]))
     at = when(raw.get("date_unixtime"), zone) or when(raw.get("date"), zone)
-    is_forwarded = "forwarded_from" in raw or "saved_from" in raw
+    is_forwarded = any(field.startswith(("forwarded_from", "saved_from")) for field in raw)  # its author, or the id of one
     author = raw.get("forwarded_from") or raw.get("saved_from") if is_forwarded else raw.get("from")
-    return Said(id=f"telegram:{chat}:{raw.get('id')}", at=at, role="user", text=text, name=str(author or _SOMEONE))
+    return Said(id=f"telegram:{chat}:{raw.get('id')}", at=at, role="user", text=text, name=str(author or SOMEONE))
 
 
 def _leaves(value: object) -> Iterator[str]:
@@ -251,6 +254,8 @@ def _entries(source: Source, name: str, channel: str) -> Iterator[tuple[re.Match
         found = whole.fullmatch("\n".join(held))
         if found and channel == "whatsapp":
             said = _NAME.fullmatch(found["said"])
+            if said and _is_open(said["name"]):  # of WhatsApp's own: a group was given a name with a colon
+                said = None
             yield found, said["name"] if said else "", said["text"] if said else ""
         elif found:
             yield found, (found["first"] or found["last"]).strip(), found["text"]
@@ -264,6 +269,11 @@ def _entries(source: Source, name: str, channel: str) -> Iterator[tuple[re.Match
             elif held:
                 held.append(text)
     yield from entry()
+
+
+def _is_open(name: str) -> bool:
+    """True if a quotation begins in the name and does not end in it."""
+    return name.count('"') % 2 > 0 or any(name.count(pair[0]) > name.count(pair[1]) for pair in _QUOTES)
 
 
 def _order(source: Source, name: str, given: str) -> str:
@@ -312,6 +322,7 @@ def _periods() -> Mapping[str, tuple[int, ...]]:
 
 def _time(found: re.Match[str], order: str, zone: tzinfo) -> datetime | None:
     year, month, day = (_numbers(found)[n] for n in _ORDERS[order])
+    year -= _BUDDHIST if year in _BUDDHIST_YEARS else 0
     hour, minute, second = (int(found[part] or 0) for part in ("hour", "minute", "second"))
     if hours := _hours_of(found["before"]) or _hours_of(found["after"]):
         hour = min((hour % _NOON, hour % _NOON + _NOON), key=lambda one: min(abs(one - of) for of in hours))

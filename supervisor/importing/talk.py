@@ -25,6 +25,8 @@ _ARGUMENTS: Final = (
 )
 #: Places of unread entries that are named one by one.
 _MOST_NAMED: Final = 10_000
+#: Who has said what nobody is named for: it is not the owner.
+SOMEONE: Final = "someone"
 #: Characters of the name of a kind of entries: it comes from a file.
 _KIND_CHARS: Final = 40
 

@@ -38,6 +38,7 @@ def telegram(tmp_path, **message):
         ({"from": "Ravi", "forwarded_from": "Dr. Huber", "text": "Take two a day."}, "user Dr. Huber: Take two a day."),
         ({"from": "Ravi", "forwarded_from": None, "text": "I live in Graz."}, "user someone: I live in Graz."),
         ({"from": "Ravi", "saved_from": "物业", "text": "周四停水。"}, "user 物业: 周四停水。"),
+        ({"from": "Ravi", "forwarded_from_id": "user7", "text": "I take two a day."}, "user someone: I take two a day."),
     ],
 )
 def test_telegram_gives_words_to_their_author(tmp_path, message, expected):
@@ -82,6 +83,7 @@ def answer(text, **more):
         prompt("继续执行队列里的任务。", origin={"kind": "task-notification"}),
         prompt("Heartbeat: read HEARTBEAT.md.", origin={"kind": "cron"}),
         prompt("# Skill: write tests", isMeta=True),
+        prompt("The talk so far.", isVisibleInTranscriptOnly=True),
         answer("API Error: 529", model="<synthetic>"),
         answer("No response requested.", model="<synthetic>"),
     ],
@@ -100,6 +102,13 @@ def test_what_is_typed_while_the_client_works_is_said(tmp_path):
     )
     assert lines == ["user Build it.", "user 供应商代码是 KESTREL-9。"]
     assert left.left_out == {"attachment": 1}
+
+
+def test_what_is_answered_in_a_form_of_the_client_is_said(tmp_path):
+    form = {"questions": [{"question": "Which port?"}], "answers": {"Which port?": "8443，别用 8080", "Why?": ""}}
+    result = {"content": [{"type": "tool_result", "content": "The user has answered."}]}
+    lines, _ = claude_code(tmp_path, prompt("Set it up."), {"message": result, "toolUseResult": form})
+    assert lines == ["user Set it up.", "assistant Which port?", "user 8443，别用 8080"]
 
 
 def test_what_was_taken_back_is_not_said_but_with_branches(tmp_path):
@@ -137,6 +146,7 @@ def test_record_without_an_id_takes_no_words_back(tmp_path):
         ),
         ("<command-name>/clear</command-name>\n<command-args></command-args>", ""),
         ("# Context from my IDE setup:\n\n## Active file: a.py\n\n## My request for Codex:\nRename it.\n", "Rename it."),
+        ("# Files mentioned by the user:\n\n## a.png: /a.png\n\n## My request for Codex:\n改名。\n", "改名。"),
     ],
 )
 def test_typed_is_what_stands_outside_a_clients_elements(text, expected):
@@ -175,12 +185,47 @@ def test_session_that_goes_on_without_events_is_read_to_its_end(tmp_path):
     assert left.left_out == {"item_completed": 1}
 
 
+def test_turns_that_were_rolled_back_are_not_said_but_with_branches(tmp_path):
+    _lines(
+        tmp_path / "rollout-1.jsonl",
+        *(shown(1, "user", "Plan it."), shown(2, "user", "病历号 99120，发错窗口了。"), shown(3, "agent", "That is 99120.")),
+        codex_row(4, "event_msg", type="thread_rolled_back", num_turns=1),
+        shown(5, "user", "Two beds."),
+    )
+    assert said(tmp_path)[0] == ["user Plan it.", "user Two beds."]
+    assert len(said(tmp_path, branches=True)[0]) == 4
+
+
+def test_session_of_a_subagent_is_not_said(tmp_path):
+    meta = codex_row(1, "session_meta", id="s", source={"subagent": "review"})
+    _lines(tmp_path / "rollout-1.jsonl", meta, shown(2, "user", "Review the diff."), shown(3, "agent", "It is fine."))
+    lines, left = said(tmp_path)
+    assert (lines, left.left_out) == ([], {"subagent": 2})
+
+
 # ── exports ──────────────────────────────────────────────────────────────────
+
+
+@pytest.mark.parametrize(
+    ("more", "expected"),
+    [
+        ({"name": None}, "user x"),
+        ({"author": {"username": "Bob"}}, "user Bob: x"),
+        ({"author": "阿宁"}, "user 阿宁: x"),
+        ({"author": None}, "user someone: x"),
+        ({"author": {"role": "user"}}, "user x"),
+    ],
+)
+def test_json_line_of_an_author_is_not_the_owners(tmp_path, more, expected):
+    _lines(tmp_path / "a.jsonl", {"role": "user", "content": "x", **more}, {"role": "", "content": "nobody's"})
+    lines, left = said(tmp_path)
+    assert (lines, left.counts) == ([expected], {"message": 1})
 
 
 def test_claude_keeps_what_was_pasted_and_no_placeholder(tmp_path):
     pasted = [
         {"file_name": "", "extracted_content": "The roofer quoted 8400 euros."},
+        {"file_name": "paste.txt", "extracted_content": "保修到 2029 年。"},
         {"file_name": "plan.pdf", "extracted_content": "…"},
     ]
     call = [{"type": "tool_use", "id": "t", "name": "artifacts", "input": {"title": "Plan"}}]
@@ -207,10 +252,12 @@ def test_claude_keeps_what_was_pasted_and_no_placeholder(tmp_path):
             ],
         },
     )
-    assert [line for line in said(tmp_path)[0] if line.strip() != "assistant"] == [
-        "user The roofer quoted 8400 euros.\n[plan.pdf]",
+    lines, left = said(tmp_path)
+    assert [line for line in lines if line.strip() != "assistant"] == [
+        "user The roofer quoted 8400 euros.\n保修到 2029 年。\n[plan.pdf]",
         "tool artifacts",
     ]
+    assert left.left_out == {"extracted_content": 1}
 
 
 @pytest.mark.parametrize("wrap", [list, lambda messages: {"id": "talk", "messages": messages}])
@@ -247,6 +294,9 @@ def test_wechat_is_read_as_its_tools_write_it(tmp_path, text):
         ("20.06.2026 ÖS 8:28 - Michelle: anahtar", "2026-06-20T12:28:00"),
         ("20/06/2026, 8:28 CH - Michelle: chìa khóa", "2026-06-20T12:28:00"),
         ("20.06.2026, 12:28 odp. - Michelle: klíč", "2026-06-20T04:28:00"),
+        ("20/6/2569 20:28 น. - Michelle: กุญแจ", "2026-06-20T12:28:00"),
+        ("2026-06-20 20 h 28 - Michelle: la clé", "2026-06-20T12:28:00"),
+        ("20.06.26 г., 20:28 ч. - Michelle: ключът", "2026-06-20T12:28:00"),
     ],
 )
 def test_whatsapp_is_read_in_the_language_of_the_phone(tmp_path, line, at):
@@ -255,3 +305,10 @@ def test_whatsapp_is_read_in_the_language_of_the_phone(tmp_path, line, at):
     assert (kind, left.counts) == ("whatsapp", {})
     assert lines[0].startswith(at)
     assert "user Michelle: " in lines[0]
+
+
+@pytest.mark.parametrize("name", ['"Walk: Sunday"', "“散步: 周日”", "«Прогулка: вс»"])
+def test_whatsapp_names_a_group_and_nobody_has_said_it(tmp_path, name):
+    text = f'20/06/2026, 20:28 - Ana changed the group name to {name}\n20/06/2026, 20:29 - Ana "Annie" B: hi\n'
+    (tmp_path / "WhatsApp Chat with Walk.txt").write_text(text, encoding="utf-8")
+    assert said(tmp_path)[0] == ['user Ana "Annie" B: hi']

@@ -142,6 +142,10 @@ def test_repository_of_a_worktree_is_the_one_that_names_it(tmp_path):
     assert repository_of(str(tmp_path / "pay")) == str(shop)
     assert repository_of(str(shop / ".claude/worktrees/fix")) == str(shop)
     assert repository_of(str(shop)) == str(shop)
+    (tmp_path / "link").symlink_to(tmp_path / "pay")
+    assert repository_of(str(tmp_path / "link")) == str(shop)
+    git("-c", "protocol.file.allow=always", "submodule", "add", "-q", str(other), "parts", cwd=shop)
+    assert repository_of(str(shop / "parts")) == str(shop / "parts")
     claims = tmp_path / "download"
     claims.mkdir()
     (claims / ".git").write_bytes((tmp_path / "pay" / ".git").read_bytes())

@@ -123,7 +123,8 @@ def repository_of(project: str) -> str:
     kept = _line(pointer).removeprefix("gitdir:").strip() if os.path.isfile(pointer) else ""
     own = os.path.normpath(os.path.join(project, kept))
     common = _line(os.path.join(own, "commondir"))
-    if not kept or not common or _line(os.path.join(own, "gitdir")) != pointer:
+    names_it = os.path.realpath(_line(os.path.join(own, "gitdir"))) == os.path.realpath(pointer)  # maybe through a link
+    if not (kept and common and names_it):
         return project
     return os.path.dirname(os.path.normpath(os.path.join(own, common)))
 
