@@ -264,7 +264,7 @@ class EventLog:
         stems = (f"log-{now:%Y%m%dT%H%M%S}{f'-{n}' if n > 1 else ''}.jsonl" for n in itertools.count(1))
         taken = {path.name for path in self._rotated()}
         # the rename takes no space, and of two processes that rotate at once it lets one succeed
-        os.rename(self._path, self._path.with_name(next(one for one in stems if not taken & {one, f"{one}.gz"})))
+        os.rename(self._path, self._path.with_name(next(stem for stem in stems if not taken & {stem, f"{stem}.gz"})))
         self._compress()
         self._delete_old(now)
 
@@ -320,14 +320,14 @@ def lasting_states(path: Path, clearing: Mapping[str, str]) -> dict[str, dict[st
 
     *clearing* maps an event to the one that ends it; what was logged before the last of _FRESH does not count.
     """
-    found, over = dict[str, dict[str, Any]](), set[str]()
+    states, over = dict[str, dict[str, Any]](), set[str]()
     for name, _, fields in _newest_first(path, _STATES_BYTES):
         if name in _FRESH:
             break
         over.add(name)
-        if name in clearing and name not in found and clearing[name] not in over:
-            found[name] = fields
-    return found
+        if name in clearing and name not in states and clearing[name] not in over:
+            states[name] = fields
+    return states
 
 
 def newest_time(path: Path, name: str = "") -> str:

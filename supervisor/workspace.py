@@ -340,8 +340,8 @@ class Workspace:
         """What the use of the model is recorded in and limited by."""
         from .summaries.llm_state import ModelUse, asked_for_summaries
 
-        asked = asked_for_summaries(self.config.llm, self.endpoint, self.files, self.paths)
-        return ModelUse(self.task_queue, self.calls, self.config, self.endpoint, asked, self.events)
+        use = asked_for_summaries(self.config.llm, self.endpoint, self.files, self.paths)
+        return ModelUse(self.task_queue, self.calls, self.config, self.endpoint, use, self.events)
 
     @property
     def extracting(self) -> bool:

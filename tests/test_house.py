@@ -32,27 +32,27 @@ ROOMS: Final = (
     Room("supervisor/text", most=2_840, goal=2_300),
     Room("supervisor/storage", most=2_680, goal=1_900),
     Room("supervisor/protocol", most=5_440, goal=4_100),
-    Room("supervisor/archive", most=5_000, goal=3_900),
+    Room("supervisor/archive", most=5_020, goal=3_900),
     Room("supervisor/extracts", most=1_090, goal=950),
-    Room("supervisor/summaries", most=2_360, goal=1_850),
-    Room("supervisor/query supervisor/index supervisor/recall supervisor/context", most=10_470, goal=8_000),
+    Room("supervisor/summaries", most=2_370, goal=1_850),
+    Room("supervisor/query supervisor/index supervisor/recall supervisor/context", most=10_520, goal=8_000),
     Room("supervisor/longterm", most=1_290, goal=950),
-    Room("supervisor/conversation supervisor/replies", most=2_920, goal=2_300),
+    Room("supervisor/conversation supervisor/replies", most=2_970, goal=2_300),
     Room("supervisor/pool worker/pooled.py worker/crew.py", most=1_820, goal=1_400),
     Room(
         "supervisor/forgetting supervisor/operations/forget.py supervisor/operations/undo.py supervisor/operations/prune.py",
-        most=1_480,
+        most=1_500,
         goal=950,
     ),
     Room("supervisor/host", most=3_180, goal=2_200),
-    Room("supervisor/checks", most=3_730, goal=2_100),
-    Room("supervisor/importing", most=2_760, goal=1_400),
-    Room("supervisor/operations", most=2_440, goal=1_800),
-    Room("supervisor/interfaces/cli", most=4_020, goal=2_600),
-    Room("supervisor/interfaces/http supervisor/interfaces/page", most=3_070, goal=2_000),
-    Room("supervisor/interfaces/tools supervisor/interfaces/mcp.py supervisor/interfaces/llamaindex", most=2_630, goal=1_900),
-    Room("supervisor/interfaces/connect supervisor/interfaces/hooks supervisor/interfaces/proxy", most=2_550, goal=1_900),
-    Room("supervisor/interfaces", most=1_480, goal=1_500),
+    Room("supervisor/checks", most=3_740, goal=2_100),
+    Room("supervisor/importing", most=2_830, goal=1_400),
+    Room("supervisor/operations", most=2_400, goal=1_800),
+    Room("supervisor/interfaces/cli", most=4_030, goal=2_600),
+    Room("supervisor/interfaces/http supervisor/interfaces/page", most=3_020, goal=2_000),
+    Room("supervisor/interfaces/tools supervisor/interfaces/mcp.py supervisor/interfaces/llamaindex", most=2_650, goal=1_900),
+    Room("supervisor/interfaces/connect supervisor/interfaces/hooks supervisor/interfaces/proxy", most=2_570, goal=1_900),
+    Room("supervisor/interfaces", most=1_460, goal=1_500),
     Room(
         "worker prompts recalld supervisor/__init__.py supervisor/events.py supervisor/faults.py supervisor/workspace.py",
         most=2_880,
@@ -60,9 +60,9 @@ ROOMS: Final = (
     ),
 )
 #: All rooms together, lines and modules, and the lines of the tests.
-ALL: Final = Room("all", most=66_050, goal=48_000)
+ALL: Final = Room("all", most=66_220, goal=48_000)
 MODULES: Final = Room("modules", most=355, goal=270)
-OF_TESTS: Final = Room("tests", most=70_180, goal=48_000)
+OF_TESTS: Final = Room("tests", most=70_250, goal=48_000)
 
 
 def _lines(path: Path) -> int:

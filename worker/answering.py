@@ -87,16 +87,16 @@ def reply(
     """Return the result of the task: the answer without the request at its end. Cancelled once *cancelled* returns true."""
     calls = Calls(model, config, log, clock, cancelled, account="replies")
     result = delivered(task, model, clock, lambda: _ask_reply(calls, task), calls)
-    said, request = split_request(result.text, task.mark)
+    text, request = split_request(result.text, task.mark)
     if not request:
-        return replace(result, text=said)
+        return replace(result, text=text)
     turns = (*task.turns, {"role": "assistant", "content": result.text})
-    return replace(result, text=said, request=request, turns=turns, mark=task.mark)
+    return replace(result, text=text, request=request, turns=turns, mark=task.mark)
 
 
 def turns_in(task: AskedTask) -> tuple[Turn, ...]:
     """Return the turns of the task as a model is asked them."""
-    return tuple(Turn(one["role"], one["content"]) for one in task.turns)  # type: ignore[arg-type]
+    return tuple(Turn(turn["role"], turn["content"]) for turn in task.turns)  # type: ignore[arg-type]
 
 
 def _ask_reply(calls: Calls, task: AskedTask) -> str:

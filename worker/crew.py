@@ -72,8 +72,8 @@ class RedisHold:
 
     def find(self, name: str) -> bytes | None:
         """Return what was kept under this name."""
-        found: bytes | None = self._broker.call("get", self._broker.key("ans", name))
-        return found
+        data: bytes | None = self._broker.call("get", self._broker.key("ans", name))
+        return data
 
     def keep(self, name: str, data: bytes) -> None:
         """Keep it for an hour."""
@@ -155,11 +155,11 @@ class Crew:
         who, since = f"{self._me}.{next(self._numbers)}", time.monotonic()
         while not self.ends.is_set():
             with suppress(PoolAway):
-                found = self.broker.run(scripts.BEGIN, uid, who, int(time.monotonic() - since >= _WAIT_S))
-                if found == b"drop":
+                answer = self.broker.run(scripts.BEGIN, uid, who, int(time.monotonic() - since >= _WAIT_S))
+                if answer == b"drop":
                     return None
-                if found != b"wait":
-                    return RedisHold(self, uid, who, found[0], int(found[1]))
+                if answer != b"wait":
+                    return RedisHold(self, uid, who, answer[0], int(answer[1]))
             self.ends.wait(_RETRY_S)
         return None
 
@@ -193,14 +193,14 @@ class Crew:
         if alike not in self._models:
             from .providers import openai  # late: a wrong key or address is told before
 
-            asked = Llm(
+            settings = Llm(
                 base_url=profile.base_url,
                 model=profile.model,
                 api_key_env=profile.api_key_env,
                 temperature=llm.temperature,
                 timeout=llm.timeout,
             )
-            self._models[alike] = openai.make(Config(llm=asked, tokens=Tokens(cjk_weight=weight)), self._environ)
+            self._models[alike] = openai.make(Config(llm=settings, tokens=Tokens(cjk_weight=weight)), self._environ)
         return self._models[alike]
 
     # ── signs of life ────────────────────────────────────────────────────────

@@ -50,14 +50,14 @@ def opened(hold: Hold, seal: Seal) -> Contents:
     """Return what is in the cargo; Unsealable where this worker can't read it."""
     data = seal.unseal("cargo", hold.uid, hold.sealed)
     try:
-        found = unpacked(data)
+        cargo = unpacked(data)
     except NewerVersion:
         raise Unsealable("newer") from None
     except ValueError:
         raise Unsealable("changed") from None
-    if not hold.uid.endswith(f".{found.task.id}"):
+    if not hold.uid.endswith(f".{cargo.task.id}"):
         raise Unsealable("changed")
-    return found
+    return cargo
 
 
 def refuse(hold: Hold, host: str, why: str) -> None:
@@ -108,8 +108,8 @@ class PoolClaim:
     def template(self, name: str, language: Language) -> PromptTemplate:
         """Return the workspace's own prompt, else the one that this worker ships."""
         file = f"{name}.{language}.md"
-        own = self.contents.prompts.get(file)
-        return shipped_template(name, language) if own is None else read_template(name, file, own.encode())
+        prompt = self.contents.prompts.get(file)
+        return shipped_template(name, language) if prompt is None else read_template(name, file, prompt.encode())
 
     # ── calls ────────────────────────────────────────────────────────────────
 

@@ -87,8 +87,8 @@ class Writing:
             language = _language_of(part)
             entries = entries_of(part, ZoneInfo(task.zone), self._hiding(language), dates=False)
             texts.append(self._piece_by_piece(task, entries, "", language, is_last=part is parts[-1]))
-        told = dict.fromkeys(text for text in texts if not says_nothing(text))  # a small model may answer twice the same
-        return "\n\n".join(told)
+        texts_once = dict.fromkeys(text for text in texts if not says_nothing(text))  # a small model may answer twice the same
+        return "\n\n".join(texts_once)
 
     def _by_day(self, task: Task, blocks: Sequence[Block]) -> str:
         """Return what the summaries of the month's days say most, one line a day; a day without one is asked for."""
@@ -97,8 +97,8 @@ class Writing:
         for day, of_day in groupby(blocks, key=lambda block: local(block.created_at, zone).date()):
             part = list(of_day)
             is_done = all(block.role == "summary" for block in part)
-            asked = replace(task, kind="daily-summary", period=day.isoformat())
-            text = "\n\n".join(block.text for block in part) if is_done else self._by_exchange(asked, part)
+            day_task = replace(task, kind="daily-summary", period=day.isoformat())
+            text = "\n\n".join(block.text for block in part) if is_done else self._by_exchange(day_task, part)
             noon = datetime.combine(day, time(12), zone)
             days += [Block("", "summary", text, noon, {})] if text else []
         self.is_joined = True

@@ -121,8 +121,8 @@ class DropBox:
         """Return the messages of a file: one object, or an array of them; ValueError when it is neither."""
         raw, name, time_ns = parse_json(version.data), os.fsencode(_given_name(path.name)), version.stat.mtime_ns
         messages = []
-        for n, one in enumerate(raw if isinstance(raw, list) else [raw]):
-            entry = read_message(one, self._zone)
+        for n, value in enumerate(raw if isinstance(raw, list) else [raw]):
+            entry = read_message(value, self._zone)
             if isinstance(entry, InvalidEntry):
                 raise ValueError(entry.why)  # noqa: TRY004 - every fault of the file is one kind
             if not entry.id:
@@ -242,7 +242,7 @@ def with_marks(message: Message, mark: Mark, journal: SeenJournal, zone: tzinfo)
     raw = with_words(message.raw, mark)
     if raw == message.raw or journal.holds(message.key) or journal.tombstones.has(message):
         return message
-    if any(one in journal.known.by_fingerprint for one in message.fingerprints):
+    if any(fingerprint in journal.known.by_fingerprint for fingerprint in message.fingerprints):
         return message
     entry = read_message(raw, zone)
     return entry if isinstance(entry, Message) else message
@@ -310,8 +310,8 @@ def read_lines(
 def _misnamed_time(raw: dict[str, Any], zone: tzinfo, now: datetime) -> str:
     """Return the key under which another program would give the time of the message, where that is another day; "" if none."""
     for key in _TIMES_ELSEWHERE:
-        said = read_instant(raw.get(key), zone)
-        if said and said < now - _FRESH:
+        instant = read_instant(raw.get(key), zone)
+        if instant and instant < now - _FRESH:
             return key
     return ""
 
@@ -356,15 +356,15 @@ def _with_pictures_apart(messages: Sequence[Message], present: History, nameless
     The photos of an album have the same second, and the same words or none.
     """
     by_key = {entry.key: entry for entry in present if isinstance(entry, Message)}
-    found = []
+    pictures = []
     for message in messages:
-        same, one = by_key.get(message.key), message
+        same, other = by_key.get(message.key), message
         if same is not None and message.id in nameless and message.created_at and _pictures(same) != _pictures(message):
             digest = hashlib.sha256("\n".join((message.fingerprint, *_pictures(message))).encode()).digest()
-            one = with_id(message, new_id(message.created_at, digest))
-        by_key.setdefault(one.key, one)
-        found.append(one)
-    return found
+            other = with_id(message, new_id(message.created_at, digest))
+        by_key.setdefault(other.key, other)
+        pictures.append(other)
+    return pictures
 
 
 def _pictures(message: Message) -> tuple[str, ...]:

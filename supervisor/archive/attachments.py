@@ -36,8 +36,8 @@ class Attachments:
 
     def keep(self, raw: Mapping[str, Any]) -> Mapping[str, Any]:
         """Keep the bytes that a message holds, durably, and return the message with their names in place of them."""
-        small, found = separated(raw)
-        for name, data in found.items():
+        small, pictures = separated(raw)
+        for name, data in pictures.items():
             self._files.make_folder(self._paths.attachments, lasting=True)
             keep_by_content(self._files, self._paths.root / name, data)
         return small

@@ -163,11 +163,11 @@ def is_as_made(data: bytes, path: Path) -> bool:
 def copies(files: Mapping[str, Made]) -> dict[str, str]:
     """Return the copies among the *files*, by path, each with the path of the file that it is a copy of."""
     ours = {path.rpartition("/")[2]: path for path in sorted(files, reverse=True) if _OURS.fullmatch(path)}
-    found: dict[str, str] = {}
+    copied: dict[str, str] = {}
     for path, file in files.items():
         name = _NAME.search(path.rpartition("/")[2])
         original = ours.get(f"{name[0]}.md", path) if name else path
         is_renamed = file.is_as_made and not _OURS.fullmatch(path)
         if original != path and (is_renamed or file.digest == files[original].digest):
-            found[path] = original
-    return found
+            copied[path] = original
+    return copied

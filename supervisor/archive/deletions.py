@@ -109,24 +109,24 @@ class Deletions:
         elsewhere = self._read_elsewhere() if is_wanted else {}
         versions = [(file.name, file.digest) for file in files]
         state = versions, self._journal.version, [(path, self._elsewhere[path][0]) for path in elsewhere]
-        before, found = self._found
+        before, differences = self._found
         if before != state:
-            found = self._compare(files, recorded, {name: _holder(recorded[name], elsewhere) for name in missing})
-            self._found = state, found
-        return found
+            differences = self._compare(files, recorded, {name: _holder(recorded[name], elsewhere) for name in missing})
+            self._found = state, differences
+        return differences
 
     def as_filed(self, history: History) -> History:
         """Return the messages as the files have them: without those that a person deleted, the edited ones with their words."""
-        found = self._as_told()
-        cut = {key for keys in found.cut.values() for key in keys}
-        if not found.removed and not cut:
+        absences = self._as_told()
+        cut = {key for keys in absences.cut.values() for key in keys}
+        if not absences.removed and not cut:
             return history
         shown: list[Entry] = []
         for entry in history:
-            block = found.removed.get(entry.key) if isinstance(entry, Message) else None
+            block = absences.removed.get(entry.key) if isinstance(entry, Message) else None
             if isinstance(entry, Message) and block and not same_words(entry.text, block.text):
                 shown.append(replace(entry, raw={**entry.raw, block.text_field: block.text}, text=block.text))
-            elif not isinstance(entry, Message) or block or not (entry.key in found.removed or entry.key in cut):
+            elif not isinstance(entry, Message) or block or not (entry.key in absences.removed or entry.key in cut):
                 shown.append(entry)
         return tuple(shown)
 
@@ -137,12 +137,16 @@ class Deletions:
         lost = self._as_told().searched
         if not lost:
             return []
-        there = {message.key: message for message in history if message.key in lost}
-        wanted = lost - there.keys()
+        here = {message.key: message for message in history if message.key in lost}
+        wanted = lost - here.keys()
         if wanted != self._copies[0]:
-            found = {one.key: one for one in history_copies(self._files, self._paths, self._zone) if one.key in wanted}
-            self._copies = wanted, tuple(found.values())
-        return [*there.values(), *self._copies[1]]
+            copied = {
+                message.key: message
+                for message in history_copies(self._files, self._paths, self._zone)
+                if message.key in wanted
+            }
+            self._copies = wanted, tuple(copied.values())
+        return [*here.values(), *self._copies[1]]
 
     def _as_told(self) -> Absences:
         """Return what is absent; a supervisor that is told of changes looks at nothing unchanged that was whole before."""
@@ -150,28 +154,28 @@ class Deletions:
         state = watched and (watched, self._journal.file_names())
         if state and state == self._whole:
             return _NOTHING
-        found = self.absences()
+        absences = self.absences()
         self._memory.keep_table()  # so that the next caller need not read the files again; checks alone change nothing
-        self._whole = state if found is _NOTHING else None
-        return found
+        self._whole = state if absences is _NOTHING else None
+        return absences
 
     def record(self) -> None:
         """Record in the journal what a person has deleted since, so that no repair brings it back; also what is there again."""
-        found, journal = self.absences(), self._journal
-        journal.record_removed([key for key, now in found.removed.items() if now is None and key not in journal.removed])
+        absences, journal = self.absences(), self._journal
+        journal.record_removed([key for key, now in absences.removed.items() if now is None and key not in journal.removed])
         whole = {file.name for file in self._memory.dated() if file.ours and not file.broken} if journal.removed else ()
-        journal.record_there_again([key for key in journal.removed - found.removed.keys() if journal.file_of(key) in whole])
+        journal.record_there_again([key for key in journal.removed - absences.removed.keys() if journal.file_of(key) in whole])
 
-    def taken_out(self, found: Absences | None = None) -> dict[Key, Block | None]:
+    def taken_out(self, absences: Absences | None = None) -> dict[Key, Block | None]:
         """
         Return what a person has deleted or changed in dated files by hand: each message with its new block, or None.
 
         A file that ends early counts where it ends behind a whole message, as it does when somebody has deleted the others.
-        *found* are the absences, where the caller has just asked for them.
+        *absences* are the absences, where the caller has just asked for them.
         """
-        found = found or self.absences()
-        ends = {key for name, keys in found.cut.items() if self._ends_whole(name) for key in keys}
-        return {**dict.fromkeys((*self._journal.removed, *ends)), **found.removed}
+        absences = absences or self.absences()
+        ends = {key for name, keys in absences.cut.items() if self._ends_whole(name) for key in keys}
+        return {**dict.fromkeys((*self._journal.removed, *ends)), **absences.removed}
 
     def _ends_whole(self, name: str) -> bool:
         path = self._memory.path_of(name)
@@ -189,9 +193,11 @@ class Deletions:
         """
         gone = {name for name in self._journal.accepted if self._files.disk.stat(self._memory.path_of(name)) is None}
         summaries = self._memory.summaries().values() if gone else ()
-        outdated = [one for one in summaries if not one.edited and any(source.name in gone for source in one.sources)]
-        for one in outdated:
-            self._memory.delete_summary(one.period)
+        outdated = [
+            summary for summary in summaries if not summary.edited and any(source.name in gone for source in summary.sources)
+        ]
+        for stale in outdated:
+            self._memory.delete_summary(stale.period)
         return len(outdated)
 
     # ── the comparison ───────────────────────────────────────────────────────
@@ -210,7 +216,7 @@ class Deletions:
 
     def _read_elsewhere(self) -> dict[Path, frozenset[Key]]:
         """Return the messages of each file that recalld made and that a person has given another place or another name."""
-        found: dict[Path, tuple[Stat, frozenset[Key]]] = {}
+        read: dict[Path, tuple[Stat, frozenset[Key]]] = {}
         folders = [self._paths.memory]
         while folders:
             folder = folders.pop()
@@ -222,9 +228,9 @@ class Deletions:
                     folders.append(path)
                 elif modes.S_ISREG(stat.mode) and name.endswith(".md"):
                     before = self._elsewhere.get(path)
-                    found[path] = before if before and before[0] == stat else (stat, self._keys_in(path))
-        self._elsewhere = found
-        return {path: keys for path, (_, keys) in sorted(found.items()) if keys}
+                    read[path] = before if before and before[0] == stat else (stat, self._keys_in(path))
+        self._elsewhere = read
+        return {path: keys for path, (_, keys) in sorted(read.items()) if keys}
 
     def _keys_in(self, path: Path) -> frozenset[Key]:
         version = self._files.read_stable(path)
@@ -235,10 +241,10 @@ class Deletions:
         self, files: Sequence[MemoryFile], recorded: Mapping[str, Sequence[Key]], holders: Mapping[str, Path | None]
     ) -> Absences:
         """Return what is absent; *holders* are the files that are gone, each with the file that has its messages now."""
-        damaged_files = {one.name: one for one in files if _lacks_head_or_end(one) and one.name in self._journal.names}
+        damaged_files = {file.name: file for file in files if _lacks_head_or_end(file) and file.name in self._journal.names}
         # what stands in a file that can't be parsed is no message, whatever ids it has
         unparsed = {name for name in damaged_files if self._memory.parsed(name) is None}
-        is_filed = _Filed([one for one in files if one.name not in unparsed], self._memory)
+        is_filed = _Filed([file for file in files if file.name not in unparsed], self._memory)
         lost: dict[str, list[Key]] = {}
         cut: dict[str, list[Key]] = {}
         damaged: dict[str, list[Key]] = {}
@@ -276,12 +282,12 @@ class Deletions:
     ) -> dict[Key, Block | None]:
         """Return the recorded messages that the file no longer has, each with the block that a person has made of it."""
         blocks, has_more = (parsed.blocks, parsed.has_more) if parsed else ((), False)
-        there, words = {block.key for block in blocks}, {block.key[1] for block in blocks}
+        keys, words = {block.key for block in blocks}, {block.key[1] for block in blocks}
         by_id = {block.key[0]: block for block in blocks if self._journal.file_of(block.key) is None}
         absent: dict[Key, Block | None] = {}
         for key in recorded:
             # a program may have given the message another id since; a block that a person broke is there
-            if key in there or key[1] in words or (has_more and key[0] in text):
+            if key in keys or key[1] in words or (has_more and key[0] in text):
                 continue
             if key[0] in by_id:
                 absent[key] = by_id[key[0]]
@@ -309,8 +315,8 @@ class _Filed:
 
     def __call__(self, key: Key) -> bool:
         identity, digest = key
-        own = (identity, f"{identity}~{digest[:REVISION]}")  # or as a later text of the message
-        return key in self._keys or any(crc32(one.encode("utf-8", "surrogatepass")) in self._ids for one in own)
+        ids = (identity, f"{identity}~{digest[:REVISION]}")  # or as a later text of the message
+        return key in self._keys or any(crc32(identity.encode("utf-8", "surrogatepass")) in self._ids for identity in ids)
 
 
 def _lacks_head_or_end(file: MemoryFile) -> bool:
@@ -329,9 +335,9 @@ def same_words(text: str, other: str) -> bool:
     return _filled_lines(text) == _filled_lines(other)
 
 
-def is_other(said: Message | Block, now: Block | None) -> bool:
+def is_other(message: Message | Block, now: Block | None) -> bool:
     """Return whether a person has taken words out of the message; *now* is the block that it has become."""
-    return now is None or not (same_words(said.text, now.text) or said.text.strip() in now.text)
+    return now is None or not (same_words(message.text, now.text) or message.text.strip() in now.text)
 
 
 def _filled_lines(text: str) -> list[str]:

@@ -127,7 +127,7 @@ class Diary:
             return []
         stat = self._files.disk.stat(self._paths.acts)
         before = stat.size if stat else 0  # no two acts have the same behind them
-        acts = [_act(one, now, by, f"{before} {number}") for number, one in enumerate(noted)]
+        acts = [_act(line, now, by, f"{before} {number}") for number, line in enumerate(noted)]
         if acts or self._files.disk.stat(self._paths.diary):
             self._tell(acts, [_wire(act) for act in acts])
         tell_kept(act.id for act in acts)
@@ -139,20 +139,20 @@ class Diary:
         if stat == self._known[0]:
             return self._known[1]
         version = self._files.read_stable(self._paths.acts)
-        found: dict[str, Act] = {}
+        kept_acts: dict[str, Act] = {}
         for line in filter(None, version.data.split(b"\n") if version else ()):
             try:
                 raw = parse_json(line)
-                undone = found.get(str(raw.get("undone")))
+                undone = kept_acts.get(str(raw.get("undone")))
                 if undone:
-                    found[undone.id] = replace(undone, undone=True)
+                    kept_acts[undone.id] = replace(undone, undone=True)
                 if "id" in raw:
                     act = _read(raw)
-                    found[act.id] = act
+                    kept_acts[act.id] = act
             except (ValueError, TypeError, KeyError, AttributeError):
                 continue
-        self._known = version.stat if version else None, found
-        return found
+        self._known = version.stat if version else None, kept_acts
+        return kept_acts
 
     def record_undone(self, act: Act, now: datetime, by: str) -> None:
         """Write down that the act was undone."""
@@ -185,7 +185,9 @@ class Diary:
     def _told_in(self) -> Language | None:
         """Return the language of the diary; None where it is somebody else's file."""
         head = self._files.disk.read(self._paths.diary)[:_HEAD_BYTES].decode("utf-8-sig", "replace")
-        return next((one for one in LANGUAGES if head.startswith(render(Text("# What was done to memory"), one))), None)
+        return next(
+            (language for language in LANGUAGES if head.startswith(render(Text("# What was done to memory"), language))), None
+        )
 
     def _extend(self, lines: bytes, torn: int) -> None:
         """Append the lines, in the place of the *torn* bytes at the end."""
@@ -200,13 +202,13 @@ class Diary:
     def _untold(self, stat: Stat, language: Language) -> tuple[bytes, int]:
         """Return the lines that a crash kept from CHANGES.md, and how many bytes of the first of them stand at its end."""
         *whole, torn = self._files.disk.read(self._paths.diary, max(0, stat.size - _TAIL_BYTES)).split(b"\n")
-        told = [match[1] for line in whole if (match := _ID.match(line))]
+        ids = [match[1] for line in whole if (match := _ID.match(line))]
         kept = self._files.disk.stat(self._paths.acts)
         newest = self._files.disk.read(self._paths.acts, max(0, kept.size - _TAIL_BYTES)) if kept else b""
-        if not told or (not torn and told[-1:] == _ID_OF_ACT.findall(newest.rstrip(b"\n").rpartition(b"\n")[2])):
+        if not ids or (not torn and ids[-1:] == _ID_OF_ACT.findall(newest.rstrip(b"\n").rpartition(b"\n")[2])):
             return b"", 0
         acts = list(self.acts().values())
-        place = next((n for n, act in enumerate(acts) if act.id.encode() == told[-1]), len(acts))
+        place = next((n for n, act in enumerate(acts) if act.id.encode() == ids[-1]), len(acts))
         lines = b"".join(self._line(act, language) for act in acts[place + 1 :])
         if lines:  # else the power may take the act that a torn line is told from
             self._files.ensure_durable(self._paths.acts)
@@ -221,9 +223,9 @@ class Diary:
         """Return the language of a diary that begins with these acts: that which is set, else that of the newest words."""
         if self._config.language != "auto":
             return self._config.language
-        said = (entry.text for entry in reversed(self._history.read()) if isinstance(entry, Message) and entry.text)
+        texts = (entry.text for entry in reversed(self._history.read()) if isinstance(entry, Message) and entry.text)
         written = (str(after) for act in reversed(acts) for _, _, after in act.fields.get("hunks", ()))
-        return language_of_most([*islice(said, NEWEST)] or written)
+        return language_of_most([*islice(texts, NEWEST)] or written)
 
     def _cut(self, path: Path, most_bytes: int, head: int = 0) -> None:
         """Cut a file that has grown too large to its newest half, below its *head*."""

@@ -162,7 +162,10 @@ class HistoryStore:
         # the next read looks at the bytes, which another program may have put back meanwhile; where they are these, what they
         # say is known: of the entries that were read only the others are read again
         known = {id(entry) for entry in before}
-        read = (one if id(one) in known else read_message(parse_json(render_json(one.raw)), self._zone) for one in after)
+        read = (
+            message if id(message) in known else read_message(parse_json(render_json(message.raw)), self._zone)
+            for message in after
+        )
         self._known = (None, digest_of(data), tuple(read))
         if threading.get_ident() != self._follower:
             self._is_alone = False

@@ -94,14 +94,14 @@ def renumbered(history: History, known: Known) -> dict[Key, Key]:
     first: dict[Key, Key] = {}
     for message in unmet:
         is_reused = message.id in known.ids
-        found = by_place.get(message.key) if is_reused else None
-        if found and (found in present or not known.holds(found)):
-            found = None
-        if not found and (message.given_at is not None or (is_reused and message.key in may_have_left)):
-            found = (met_by_any if is_reused else met_by_derived).take(message)
-        if found:
-            first[message.key] = found
-            taken.add(found)
+        match = by_place.get(message.key) if is_reused else None
+        if match and (match in present or not known.holds(match)):
+            match = None
+        if not match and (message.given_at is not None or (is_reused and message.key in may_have_left)):
+            match = (met_by_any if is_reused else met_by_derived).take(message)
+        if match:
+            first[message.key] = match
+            taken.add(match)
     return first
 
 
@@ -178,8 +178,8 @@ class _ByFingerprint:
 
     def take(self, message: Message) -> Message | None:
         """Return the first that has a fingerprint in common with *message*, None for none."""
-        found = min(filter(None, map(self._first, message.fingerprints)), default=None)
-        return self._messages.pop(found[0]) if found else None
+        match = min(filter(None, map(self._first, message.fingerprints)), default=None)
+        return self._messages.pop(match[0]) if match else None
 
     def _first(self, fingerprint: str) -> tuple[int] | None:
         places = self._places.get(fingerprint, deque())
@@ -218,7 +218,7 @@ def _with_time(message: Message, known: Known, now: datetime, future: timedelta)
 
 def _is_known_time(message: Message, known: Known) -> bool:
     """Return whether the message was seen with this time; one that was not seen is a person's correction."""
-    return any(message.id in known.by_fingerprint.get(one, ()) for one in message.fingerprints)
+    return any(message.id in known.by_fingerprint.get(fingerprint, ()) for fingerprint in message.fingerprints)
 
 
 def _with_ids(history: History, known: Known) -> History:
@@ -268,7 +268,7 @@ def _known_ids(history: History, known: Known) -> dict[int, str]:
     seen = [*filter(known.is_of_history, known.ids)]
     words = [message.fingerprint for _, message in timeless]
     met = same_places([identity[2:18] for identity in seen], words, least=_SURE)
-    return ids | {timeless[there][0]: seen[here] for there, here in met.items()}
+    return ids | {timeless[place][0]: seen[here] for place, here in met.items()}
 
 
 def _keys_by_place(
@@ -276,7 +276,7 @@ def _keys_by_place(
 ) -> dict[int, Key]:
     """Return, by position, the keys that they had in history.json *before*; *is_own* is true of their writer's ids."""
     before = list(before)
-    found: dict[int, Key] = {}
+    matched: dict[int, Key] = {}
     # a prompt may be another each turn, and says nothing of the place of what follows it
     for is_prompt in (False, True):
         numbers = [n for n, message in enumerate(messages) if (message.role == "system") is is_prompt]
@@ -285,8 +285,8 @@ def _keys_by_place(
         there = set(words)
         keys = [key for key in before if key[1] in there or (is_own(key[0]) and not is_prompt)]
         places = same_places([digest for _, digest in keys], words)
-        found |= {numbers[n]: keys[place] for n, place in places.items()}
-    return found
+        matched |= {numbers[n]: keys[place] for n, place in places.items()}
+    return matched
 
 
 def same_places(before: Sequence[str], after: Sequence[str], least: int = _LEAST) -> dict[int, int]:
@@ -302,26 +302,26 @@ def same_places(before: Sequence[str], after: Sequence[str], least: int = _LEAST
     {1: 3, 0: 2}
     """
     where: defaultdict[str, list[int]] = defaultdict(list)
-    for there, word in enumerate(after):
-        where[word].append(there)
+    for place, word in enumerate(after):
+        where[word].append(place)
     newest = len(before) - 1
     for here in range(newest, max(-1, newest - _LOOKED_AT), -1):
         runs = []
-        for there in where.get(before[here], ()):
-            length = _equal_neighbours(before, here, after, there)
-            begins = length == there + 1 and (here == newest or (here == there and before.count(before[here]) == 1))
+        for place in where.get(before[here], ()):
+            length = _equal_neighbours(before, here, after, place)
+            begins = length == place + 1 and (here == newest or (here == place and before.count(before[here]) == 1))
             if length >= least or begins:
-                runs.append((length, -abs(there - here), there))
+                runs.append((length, -abs(place - here), place))
         if runs:
-            length, _, there = max(runs)
-            return _counted_back(before, here, after, there, length)
+            length, _, place = max(runs)
+            return _counted_back(before, here, after, place, length)
     return {}
 
 
-def _equal_neighbours(before: Sequence[str], here: int, after: Sequence[str], there: int) -> int:
+def _equal_neighbours(before: Sequence[str], here: int, after: Sequence[str], place: int) -> int:
     """Return how many things are equal, these two and those before them, up to a number."""
-    most = min(here, there, _LOOKED_AT) + 1
-    return next((n for n in range(most) if before[here - n] != after[there - n]), most)
+    most = min(here, place, _LOOKED_AT) + 1
+    return next((n for n in range(most) if before[here - n] != after[place - n]), most)
 
 
 def _counted_back(before: Sequence[str], here: int, after: Sequence[str], there: int, length: int) -> dict[int, int]:
@@ -361,14 +361,14 @@ class _Once:
 
 def _known_keys(known: Known, message: Message) -> list[Key]:
     """Return the keys of its fingerprints with its words: first those that were in history.json last."""
-    ids = (identity for one in message.fingerprints for identity in known.by_fingerprint.get(one, ()))
+    ids = (identity for fingerprint in message.fingerprints for identity in known.by_fingerprint.get(fingerprint, ()))
     keys = ((identity, message.text_digest) for identity in dict.fromkeys(ids))
     return sorted(keys, key=lambda key: key not in known.in_history)
 
 
 def _met_by(known: Known, is_wanted: Callable[[str], bool], message: Message) -> Iterator[Key]:
     """Yield the keys of its fingerprints by which these words were seen, in the order of first sight."""
-    ids = (identity for one in message.fingerprints for identity in known.by_fingerprint.get(one, ()))
+    ids = (identity for fingerprint in message.fingerprints for identity in known.by_fingerprint.get(fingerprint, ()))
     keys = ((identity, message.text_digest) for identity in ids if is_wanted(identity))
     return filter(known.holds, keys)
 

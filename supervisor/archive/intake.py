@@ -83,9 +83,9 @@ def intake(
     with_ids = partial(assign_ids, known=journal.known, now=now, future=settings.future_limit)
     named: dict[Key, Message] = {}
 
-    def recorded_with_ids(found: History) -> History:
-        after = with_ids(found)
-        named.update((message.key, message) for message in journal.record_changed(found, after))
+    def recorded_with_ids(recorded: History) -> History:
+        after = with_ids(recorded)
+        named.update((message.key, message) for message in journal.record_changed(recorded, after))
         return after
 
     if with_ids(messages) is not messages:
@@ -119,7 +119,7 @@ def _with_marks(history: HistoryStore, messages: History, marks: Marks) -> Histo
     """Return the messages of history.json, after marks were put in the place of secrets there and in its backup."""
 
     def rule(now: History) -> History:
-        after = tuple(marks(one) if isinstance(one, Message) else one for one in now)
+        after = tuple(marks(message) if isinstance(message, Message) else message for message in now)
         return now if after == now else after
 
     if rule(messages) is messages:
@@ -135,7 +135,9 @@ def without_forgotten(history: HistoryStore, journal: SeenJournal) -> History:
     has = journal.tombstones.has
     if not (journal.tombstones.acts() and any(isinstance(entry, Message) and has(entry) for entry in messages)):
         return messages
-    messages = history.change(lambda now: tuple(one for one in now if not (isinstance(one, Message) and has(one))))
+    messages = history.change(
+        lambda now: tuple(message for message in now if not (isinstance(message, Message) and has(message)))
+    )
     forget_backup(history, journal)
     return messages
 
@@ -143,7 +145,7 @@ def without_forgotten(history: HistoryStore, journal: SeenJournal) -> History:
 def forget_backup(history: HistoryStore, journal: SeenJournal) -> None:
     """Delete what was forgotten from the backup of history.json, which is the version before; a damaged one is deleted."""
     has = journal.tombstones.has
-    history.change_backup(lambda now: tuple(one for one in now if not (isinstance(one, Message) and has(one))))
+    history.change_backup(lambda now: tuple(message for message in now if not (isinstance(message, Message) and has(message))))
 
 
 def update_journal(journal: SeenJournal, memory: MemoryFolder) -> Sequence[MemoryFile]:
@@ -323,8 +325,8 @@ def _reinsert(history: HistoryStore, journal: SeenJournal, events: Events) -> No
     for entry in messages:
         if isinstance(entry, Message):
             present[entry.id].append(entry)
-    gone = [m for m in journal.unwritten.values() if all(m.key != one.key for one in present.get(m.id, ()))]
-    replaced = dict.fromkeys(m.key for m in gone if any(continues(m, one) for one in present.get(m.id, ())))
+    gone = [m for m in journal.unwritten.values() if all(m.key != message.key for message in present.get(m.id, ()))]
+    replaced = dict.fromkeys(m.key for m in gone if any(continues(m, message) for message in present.get(m.id, ())))
     lost = [m for m in gone if m.key not in replaced and m.key not in journal.reinserted]
     journal.record_replaced([*replaced])
     # a lost message whose id another one has now can't be put back: the archive takes it from the journal

@@ -161,7 +161,11 @@ class SeenJournal(JournalState):
             return set()
         ids = [render_json(identity) for identity, _ in keys]
         is_parsed = bool(self._offset) or len(keys) > _FEW
-        if is_parsed or any(one in piece for piece in self._pieces(stat, 0) for one in ids) or self._is_replaced(stat):
+        if (
+            is_parsed
+            or any(identity in piece for piece in self._pieces(stat, 0) for identity in ids)
+            or self._is_replaced(stat)
+        ):
             self.refresh()
         return {key for key in keys if self.file_of(key) is not None}
 
@@ -340,7 +344,7 @@ class SeenJournal(JournalState):
 
 
 def _rendered(lines: Iterable[Mapping[str, Any]]) -> bytes:
-    return b"".join(render_json(one) + b"\n" for one in lines)
+    return b"".join(render_json(entry) + b"\n" for entry in lines)
 
 
 def _in_pieces(lines: Iterable[Mapping[str, Any]]) -> Iterator[bytes]:

@@ -167,7 +167,7 @@ class JournalState:
 
     def _learn(self, identity: str, fingerprints: Iterable[str]) -> None:
         known = self._ids.setdefault(identity, ())
-        new = tuple(one for one in map(str, fingerprints) if one not in known)
+        new = tuple(fingerprint for fingerprint in map(str, fingerprints) if fingerprint not in known)
         if new:
             self._ids[identity] = (*known, *new)
         alone = (identity,)  # of most fingerprints, and one object for all of an id
@@ -190,10 +190,10 @@ class JournalState:
         self.reinserted -= dropped
         self._make_again(dropped, gone, renamed)
         for names in (self.names, self.notes, self.dated, self.pruned):
-            found = names & renamed.keys()
-            names.difference_update(found)
+            forgotten = names & renamed.keys()
+            names.difference_update(forgotten)
             if names is not self.pruned:  # what is left of it is memory again
-                names.update(filter(None, (renamed[name] for name in found)))
+                names.update(filter(None, (renamed[name] for name in forgotten)))
         for name in renamed.keys() & self.accepted.keys():
             del self.accepted[name]
 

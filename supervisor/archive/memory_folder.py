@@ -112,8 +112,8 @@ class MemoryFolder:
 
     def copies(self) -> dict[str, str]:
         """Return the copies of our files, each with the file that it is a copy of, as relative paths."""
-        _, found = self._once("dated", self._without_copies)
-        return found
+        _, copied = self._once("dated", self._without_copies)
+        return copied
 
     def names(self) -> set[str]:
         """Return every file name in memory/ and originals/, whatever the file is: none of these names is free."""
@@ -149,7 +149,7 @@ class MemoryFolder:
         folders = [*self.month_folders(), self._paths.memory]
         parts = [self._read_in(folder, partial(_file_of, original=folder != self._paths.memory)) for folder in folders]
         summaries = self._named_summaries()
-        before, files, found = self._listed
+        before, files, copied = self._listed
         now: list[Mapping[str, Any]] = [*parts, summaries]
         if len(before) != len(now) or any(a is not b for a, b in zip(before, now, strict=True)):
             # subtle: after a crash during a move both names may exist; the one in memory/ counts, and is moved again
@@ -158,10 +158,10 @@ class MemoryFolder:
             made = {path: Made(file.digest, file.as_made) for path, file in by_path.items()}
             for name, summary in summaries.items():
                 made[self._paths.relative(self._paths.summaries / name)] = Made(summary.digest, not summary.edited)
-            found = copies(made)
-            files = tuple(sorted((by_path[path] for path in by_path.keys() - found), key=lambda file: file.name))
-            self._listed = now, files, found
-        return files, found
+            copied = copies(made)
+            files = tuple(sorted((by_path[path] for path in by_path.keys() - copied), key=lambda file: file.name))
+            self._listed = now, files, copied
+        return files, copied
 
     def _named_summaries(self) -> Mapping[str, ExistingSummary]:
         return self._once("summaries", lambda: self._read_in(self._paths.summaries, _summary_of))
@@ -265,8 +265,8 @@ class MemoryFolder:
 
     def _finish_move(self, name: str, target: Path) -> bool:
         """Delete the first of two equal files that a crash during the move left; two that differ stay, for fsck to report."""
-        here, there = self._files.read_stable(self._paths.dated(name)), self._files.read_stable(target)
-        if here is None or there is None or here.data != there.data:
+        here, target_bytes = self._files.read_stable(self._paths.dated(name)), self._files.read_stable(target)
+        if here is None or target_bytes is None or here.data != target_bytes.data:
             return False
         self._files.ensure_durable(target)
         self._files.remove(self._paths.dated(name))
@@ -314,7 +314,7 @@ class MemoryFolder:
 
 def ids_in(data: bytes) -> array[int] | None:
     """Return a CRC of the id of each message in a dated file, which is not parsed; None where that does not find them."""
-    found = array("I")
+    numbers = array("I")
     for raw in _ID.findall(without_torn_end(data)):
         if not raw:
             return None
@@ -322,8 +322,8 @@ def ids_in(data: bytes) -> array[int] | None:
             identity = json.loads(b'"%b"' % raw).encode("utf-8", "surrogatepass") if b"\\" in raw else raw
         except ValueError:
             return None
-        found.append(crc32(identity))
-    return found
+        numbers.append(crc32(identity))
+    return numbers
 
 
 def _file_of(name: str, *, original: bool) -> Callable[[FileVersion, Path], MemoryFile] | None:

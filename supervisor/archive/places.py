@@ -114,5 +114,5 @@ def place_of(path: str) -> Place | None:
     >>> place_of("memory/2026-01-15-deploy.md").what
     'dated'
     """
-    found = next((place for place in PLACES if place.paths.fullmatch(path)), None)
-    return found or (None if OURS.fullmatch(path) else OTHERS)
+    fitting = next((place for place in PLACES if place.paths.fullmatch(path)), None)
+    return fitting or (None if OURS.fullmatch(path) else OTHERS)

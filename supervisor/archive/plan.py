@@ -97,8 +97,8 @@ def without_open_questions(unwritten: Sequence[Message], now: datetime, wait: ti
 
 def first_to_take(unwritten: Sequence[Message], at: datetime, wait: timedelta = EXCHANGE_WAIT) -> datetime:
     """Return the moment from *at* on when a run finds a message to take: later than *at* if all are open questions then."""
-    asked = [message.created_at for message in unwritten if message.created_at]
-    return at if not asked or without_open_questions(unwritten, at, wait) else min(asked) + wait
+    times = [message.created_at for message in unwritten if message.created_at]
+    return at if not times or without_open_questions(unwritten, at, wait) else min(times) + wait
 
 
 def plan_days(

@@ -29,13 +29,18 @@ if TYPE_CHECKING:
 
 def old_files(files: Iterable[MemoryFile], today: date, days: int) -> tuple[MemoryFile, ...]:
     """Return the dated files of days more than so many *days* ago."""
-    return tuple(one for one in files if one.day < today - timedelta(days=days))
+    return tuple(file for file in files if file.day < today - timedelta(days=days))
 
 
 def prunable(files: Iterable[MemoryFile], summaries: Mapping[Period, ExistingSummary]) -> tuple[MemoryFile, ...]:
     """Return the files in originals/ that a standing summary of a model covers as they are now."""
-    named = {source for one in summaries.values() if not (one.waits or one.extract or one.refused) for source in one.sources}
-    return tuple(one for one in files if one.original and one.ours and not one.broken and one.source in named)
+    named = {
+        source
+        for summary in summaries.values()
+        if not (summary.waits or summary.extract or summary.refused)
+        for source in summary.sources
+    }
+    return tuple(file for file in files if file.original and file.ours and not file.broken and file.source in named)
 
 
 class Trash:

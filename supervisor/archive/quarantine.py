@@ -85,16 +85,16 @@ class UnreadStore:
     def read(self) -> list[Unread]:
         """Return what was not read and is still kept, by name."""
         kept = {*self._files.disk.names(self._paths.quarantine)}
-        return [one for one in self._all() if one.name in kept]
+        return [piece for piece in self._all() if piece.name in kept]
 
     def add(self, unread: Unread) -> None:
         """Record, durably, what was not read of a file."""
-        self._write([*(one for one in self._all() if one.name != unread.name), unread])
+        self._write([*(piece for piece in self._all() if piece.name != unread.name), unread])
 
     def remove(self, name: str) -> bool:
         """Forget what was not read of a file; return whether there was anything."""
         before = self._all()
-        left = [one for one in before if one.name != name]
+        left = [piece for piece in before if piece.name != name]
         if left != before:
             self._write(left)
         return left != before
@@ -110,7 +110,7 @@ class UnreadStore:
         return []
 
     def _write(self, unread: Iterable[Unread]) -> None:
-        data = {"format": 1, "unread": [asdict(one) for one in sorted(unread, key=lambda one: one.name)]}
+        data = {"format": 1, "unread": [asdict(piece) for piece in sorted(unread, key=lambda piece: piece.name)]}
         version = self._files.read_stable(self._paths.unread)
         self._files.replace(self._paths.unread, json.dumps(data).encode() + b"\n", version)
 
@@ -132,7 +132,7 @@ def unread_of(name: str, data: bytes, known: History) -> Unread | None:
 
 def _is_known(piece: str, ids: Collection[str]) -> bool:
     """True if the piece is of one message whose id is known, or is cut off before a message has an id or words."""
-    found = _ID.findall(piece)
-    if found:
-        return len(found) == 1 and found[0] in ids and piece.count('"role"') <= 1
+    matches = _ID.findall(piece)
+    if matches:
+        return len(matches) == 1 and matches[0] in ids and piece.count('"role"') <= 1
     return not any(name in piece for name in ('"text', '"content'))

@@ -105,8 +105,8 @@ def add_missing(
                 path=source,
             ),
         )
-    found = recover(version.data)
-    if not found.elements:
+    recovered = recover(version.data)
+    if not recovered.elements:
         raise BadRequest("--from", not_utf8(version.data) or Text("{path} holds no array of messages", path=source))
     journal.refresh()
     before = len(history.read())

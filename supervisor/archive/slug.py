@@ -147,10 +147,10 @@ def _rarity(term: str) -> float:
 
 
 def _latin(text: str) -> Iterator[tuple[int, str]]:
-    for found in _LATIN.finditer(text):
-        word = found[0].lower()
+    for match in _LATIN.finditer(text):
+        word = match[0].lower()
         if _LATIN_WORD.fullmatch(word) and not _describes(word):
-            yield found.start(), word
+            yield match.start(), word
 
 
 def _describes(word: str) -> bool:
@@ -163,15 +163,15 @@ def _han(text: str) -> Iterator[tuple[int, str]]:
 
     A term is a noun with the nouns beside it; a word that jieba guesses is a name where it stands alone.
     """
-    for found in _HAN_RUN.finditer(text):
-        run = found[0]
+    for match in _HAN_RUN.finditer(text):
+        run = match[0]
         words = cut_whole(_in_simplified(run))
         if len(words) == 1 and len(run) > 1 and _may_be_name(words[0]):
-            yield found.start(), words[0]
+            yield match.start(), words[0]
         for is_term, beside in groupby(words, _may_join):
             term = [*beside]
             if is_term and any(len(word) > 1 and kind(word) != "vn" for word in term):
-                yield found.start(), _joined(term)
+                yield match.start(), _joined(term)
 
 
 def _may_be_name(word: str) -> bool:

@@ -142,11 +142,11 @@ class Tombstones:
 
     # ── what is in it ────────────────────────────────────────────────────────
 
-    def has(self, said: Said) -> bool:
+    def has(self, message: Said) -> bool:
         """Return whether this message was forgotten: the same id and words, or the same moment, role and words."""
         if not self.acts():
             return False
-        return any(self._keyed(part) in self._known.digests for part in _marks(said))
+        return any(self._keyed(part) in self._known.digests for part in _marks(message))
 
     def has_key(self, key: Key) -> bool:
         """Return whether the message with this id and this digest of its words was forgotten."""
@@ -154,7 +154,7 @@ class Tombstones:
 
     def has_line(self, text: str) -> bool:
         """Return whether this line of the long-term file was forgotten, wherever it came from."""
-        return bool(self.acts()) and any(self._keyed(_mark("line", one)) in self._known.others for one in _forms(text))
+        return bool(self.acts()) and any(self._keyed(_mark("line", form)) in self._known.others for form in _forms(text))
 
     def has_file(self, name: str, digest: str) -> bool:
         """Return whether the file *name* was forgotten, or made anew without a message, in the version of this digest."""
@@ -172,7 +172,7 @@ class Tombstones:
         from ..protocol.summary_file import sources_in  # lazy: most workspaces have forgotten nothing
 
         files = [(name, digest_of(data)[:16]) for name in (self._paths.relative(path), path.name, "")]
-        if path.parent == self._paths.turns and any(one in data for one in self._known.ids):
+        if path.parent == self._paths.turns and any(identity in data for identity in self._known.ids):
             return None
         dated = parse_dated(data, path) if ".md" in path.name else None
         if ".md" in path.name and not dated:
@@ -201,7 +201,7 @@ class Tombstones:
             key = self._known.key or entropy[:_KEY_BYTES]
             act = Act(
                 to_wire(now),
-                tuple(_grave(one, key) for one in messages),
+                tuple(_grave(message, key) for message in messages),
                 tuple(_keyed(key, _mark("line", _forms(line)[-1])) for line in lines),
                 tuple(_keyed(key, _mark("file", *file)) for file in files),
                 by=by,
@@ -212,11 +212,11 @@ class Tombstones:
     def add_versions(self, act: Act, files: Iterable[tuple[str, str]]) -> None:
         """Add versions of dated files to the act."""
         more = [self._keyed(_mark("file", *file)) for file in files]
-        self._change(act, lambda one: replace(one, versions=tuple(dict.fromkeys([*one.versions, *more]))))
+        self._change(act, lambda act: replace(act, versions=tuple(dict.fromkeys([*act.versions, *more]))))
 
     def finish(self, act: Act, now: datetime) -> None:
         """Write down that nothing of the act is left."""
-        self._change(act, lambda one: replace(one, finished=to_wire(now)))
+        self._change(act, lambda act: replace(act, finished=to_wire(now)))
 
     def is_of(self, others: Tombstones) -> bool:
         """Return whether the other list is of the same memory, as far as this one can tell: it has the same key, or none."""
@@ -283,11 +283,11 @@ def _forms(line: str) -> tuple[str, ...]:
     return (line, bare) if (bare := _HOME.sub(r"\1|", line)) != line else (line,)
 
 
-def _marks(said: Said) -> list[bytes]:
+def _marks(message: Said) -> list[bytes]:
     """Return what a message is known by: its id and words; its moment, role and words."""
-    marks = [_mark_of(said.key)]
-    if said.created_at:
-        marks.append(_mark("moment", fingerprint_of(to_wire(said.created_at), said.role, said.text)))
+    marks = [_mark_of(message.key)]
+    if message.created_at:
+        marks.append(_mark("moment", fingerprint_of(to_wire(message.created_at), message.role, message.text)))
     return marks
 
 
@@ -303,20 +303,20 @@ def _keyed(key: bytes, mark: bytes) -> str:
     return blake2b(sha256(mark).digest(), key=key, digest_size=_DIGEST_BYTES).hexdigest()
 
 
-def _grave(said: Said, key: bytes) -> Grave:
-    at = to_wire(said.created_at) if said.created_at else ""
-    return Grave(said.key[0], at, tuple(_keyed(key, mark) for mark in _marks(said)))
+def _grave(message: Said, key: bytes) -> Grave:
+    at = to_wire(message.created_at) if message.created_at else ""
+    return Grave(message.key[0], at, tuple(_keyed(key, mark) for mark in _marks(message)))
 
 
 def _fields(act: Act) -> dict[str, Any]:
     return {
         "begun": act.begun,
         "finished": act.finished,
-        "messages": [[one.id, one.at, *one.digests] for one in act.messages],
+        "messages": [[message.id, message.at, *message.digests] for message in act.messages],
         "lines": list(act.lines),
         "files": list(act.files),
         "versions": list(act.versions),
-        **{name: said for name, said in (("marks", act.marks), ("by", act.by)) if said},
+        **{name: words for name, words in (("marks", act.marks), ("by", act.by)) if words},
     }
 
 
@@ -331,18 +331,20 @@ def _known(data: bytes, stat: Stat | None, paths: WorkspacePaths) -> _Known:
                     raise NewerFormat(paths.forgotten, raw["recalld"])
                 key = bytes.fromhex(raw["key"])
                 continue
-            messages = tuple(Grave(str(one[0]), str(one[1]), tuple(map(str, one[2:]))) for one in raw["messages"])
+            messages = tuple(
+                Grave(str(message[0]), str(message[1]), tuple(map(str, message[2:]))) for message in raw["messages"]
+            )
             lines, files, versions = (tuple(map(str, raw[name])) for name in ("lines", "files", "versions"))
             marks, by = (str(raw.get(name, "")) for name in ("marks", "by"))
             if raw["finished"] or not marks:
                 acts.append(Act(str(raw["begun"]), messages, lines, files, versions, str(raw["finished"]), marks, by))
         except (ValueError, TypeError, KeyError, IndexError):
             continue
-    digests = frozenset(digest for act in acts for one in act.messages for digest in one.digests)
+    digests = frozenset(digest for act in acts for message in act.messages for digest in message.digests)
     others = frozenset(digest for act in acts for digest in (*act.lines, *act.files, *act.versions))
     ended = [act for act in acts if act.finished]
     gone = frozenset(digest for act in ended for digest in (*act.files, *act.versions))
-    ids = frozenset(one.id.encode("utf-8", "surrogatepass") for act in ended if not act.marks for one in act.messages)
+    ids = frozenset(message.id.encode("utf-8", "surrogatepass") for act in ended if not act.marks for message in act.messages)
     return _Known(stat, key, tuple(acts), digests, others, gone, ids)
 
 

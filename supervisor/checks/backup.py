@@ -101,8 +101,8 @@ def check_folder(workspace: Path, folder: Path, field: str) -> None:
 
 def _sweep_temporary(files: Files, place: Path, now: datetime) -> None:
     """Delete the temporary files that killed backups of any name left in the folder."""
-    found = files.disk.stats(place).items()
-    matches = (TEMPORARY.fullmatch(name) for name, stat in found if modes.S_ISREG(stat.mode))
+    stats = files.disk.stats(place).items()
+    matches = (TEMPORARY.fullmatch(name) for name, stat in stats if modes.S_ISREG(stat.mode))
     for name in {match["name"] for match in matches if match}:
         with contextlib.suppress(OSError):  # another user's file must not prevent a backup
             files.sweep(place, name, now)
@@ -156,14 +156,14 @@ class _State:
             yield self._paths.relative(path), version
         for name, path in {name: folder / name for folder, names in self._dated for name in names}.items():
             # a dated file may have moved to originals/ since the list was made
-            found = self._read(path) or self._read(self._paths.original(name))
-            if found:
-                yield self._paths.relative(path), found
+            data = self._read(path) or self._read(self._paths.original(name))
+            if data:
+                yield self._paths.relative(path), data
             elif day_of_name(name) and self._disk.stat(path) is None:
                 raise Conflict(path)
         for path in self._others(self._paths.root):
-            if found := self._read(path):
-                yield self._paths.relative(path), found
+            if data := self._read(path):
+                yield self._paths.relative(path), data
 
     # ── what changes ─────────────────────────────────────────────────────────
 
@@ -184,7 +184,7 @@ class _State:
 
     def _hold_dropped(self) -> None:
         """Read the drop-box, in which a file may get its hidden name meanwhile: what the first pass misses the second finds."""
-        passes = (found for _ in range(2) for found in self._stats(self._paths.drop_box))
+        passes = (path for _ in range(2) for path in self._stats(self._paths.drop_box))
         held: set[Stat] = set()
         for path, stat in passes:
             if stat not in held and (version := self._files.read_stable(path, _WAIT_LOCKED_S)):

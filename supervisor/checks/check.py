@@ -65,8 +65,8 @@ class Finding:
     @property
     def mend(self) -> str | None:
         """The command that the sentence names; None if it names none."""
-        found = _COMMAND.search(self.why)
-        return found[1] if found else None
+        match = _COMMAND.search(self.why)
+        return match[1] if match else None
 
 
 class Look:

@@ -44,8 +44,8 @@ def history(look: Look) -> Faults:
 
 def unread(look: Look) -> Faults:
     """Yield the unread parts of damaged histories, until a person has dealt with them."""
-    for one in look.ws.unread.read():
-        yield bad(why_unread(one, look.ws.unread.path_of(one)))
+    for piece in look.ws.unread.read():
+        yield bad(why_unread(piece, look.ws.unread.path_of(piece)))
 
 
 def forgetting(look: Look) -> Faults:
@@ -72,20 +72,20 @@ def inbox(look: Look) -> Faults:
         )
 
 
-def why_unread(one: Unread, kept: Path) -> Text:
+def why_unread(piece: Unread, kept: Path) -> Text:
     """Return how much of a file could not be read, where the file is kept, and the command that mends it."""
-    path = one.name if "/" in one.name else f".recalld/quarantine/{one.name}"
-    fields = {"count": one.messages, "bytes": one.bytes, "path": path, "name": one.name}
-    if not one.encoding:
+    path = piece.name if "/" in piece.name else f".recalld/quarantine/{piece.name}"
+    fields = {"count": piece.messages, "bytes": piece.bytes, "path": path, "name": piece.name}
+    if not piece.encoding:
         return Text(
             "messages of a damaged history.json could not be read (about {count}, {bytes} bytes); they are kept in {path}: mend a copy of it and `recalld restore --give-up {name} --from` that copy, or leave `--from` out if nothing in it is wanted.",
             **fields,
         )
-    command = f"iconv -f {one.encoding} -t UTF-8 {quote(str(kept))} > mended.json"
+    command = f"iconv -f {piece.encoding} -t UTF-8 {quote(str(kept))} > mended.json"
     return Text(
         "messages of a damaged history.json could not be read (about {count}, {bytes} bytes), since it is {encoding}, not UTF-8; they are kept in {path}: `{command}`, then `recalld restore --give-up {name} --from mended.json`, or leave `--from` out if nothing in it is wanted.",
         **fields,
-        encoding=one.encoding,
+        encoding=piece.encoding,
         command=command,
     )
 
@@ -113,7 +113,7 @@ def dropped(look: Look) -> Faults:
 
 def waiting(look: Look) -> Faults:
     """Yield a fault if messages have waited too long for their dated file."""
-    oldest = min((one.created_at for one in look.waiting if one.created_at), default=look.now)
+    oldest = min((entry.created_at for entry in look.waiting if entry.created_at), default=look.now)
     if not look.is_running and look.now - oldest > LONGEST_WAIT:
         yield bad(
             "messages wait to be written since {time}, and no supervisor runs; start one with `recalld run`.",

@@ -58,13 +58,13 @@ def rights(look: Look) -> Faults:
     open_to_all: list[str] = []
     unwanted = os.W_OK if ws.files.disk.is_read_only(root) else 0  # the check `read_only` reports a read-only disk
     is_open = bool(os.stat(root).st_mode & modes.S_IXOTH)
-    for path, found in walk(root):
+    for path, stat in walk(root):
         name = "." if path == root else ws.paths.relative(path)
-        if found.st_uid != owner:
+        if stat.st_uid != owner:
             foreign.append(name)
-        elif not modes.S_ISLNK(found.st_mode) and not os.access(path, _wanted(found.st_mode) & ~unwanted):
+        elif not modes.S_ISLNK(stat.st_mode) and not os.access(path, _wanted(stat.st_mode) & ~unwanted):
             closed.append(name)
-        elif is_open and modes.S_ISREG(found.st_mode) and found.st_mode & modes.S_IROTH and _is_reached(root, path):
+        elif is_open and modes.S_ISREG(stat.st_mode) and stat.st_mode & modes.S_IROTH and _is_reached(root, path):
             open_to_all.append(name)
     here, user = quote(str(root)), _user(owner)
     if foreign:
@@ -153,8 +153,8 @@ def links(look: Look) -> Faults:
     paths = look.ws.paths
     if any(folders(look)) or not paths.memory.is_dir():
         return
-    for path, found in walk(paths.memory):
-        if modes.S_ISLNK(found.st_mode) and not is_below(path, paths.root):
+    for path, stat in walk(paths.memory):
+        if modes.S_ISLNK(stat.st_mode) and not is_below(path, paths.root):
             yield odd(
                 "{name} leads to {place}, outside the workspace, and is not read; `cp -rL` in its place makes it a part of memory.",
                 name=paths.relative(path),
@@ -180,8 +180,8 @@ def disk(look: Look) -> Faults:
 
 def disk_space(root: Path) -> Faults:
     """Yield a fault if the disk of the workspace is full (bad) or nearly full (odd)."""
-    found = os.statvfs(root)
-    free, size = found.f_bavail * found.f_frsize, found.f_blocks * found.f_frsize
+    stats = os.statvfs(root)
+    free, size = stats.f_bavail * stats.f_frsize, stats.f_blocks * stats.f_frsize
     if free < min(SCARCE_BYTES, size * _SCARCE_PART):
         why = Text(
             "the disk of {root} has only {count} MiB free; make room, `{command}` shows the disk.",
@@ -190,14 +190,14 @@ def disk_space(root: Path) -> Faults:
             command=f"df -h {quote(str(root))}",
         )
         yield bad(why) if free < min(_FULL_BYTES, size * _FULL_PART) else odd(why)
-    if found.f_files and found.f_favail < _SCARCE_INODES:
+    if stats.f_files and stats.f_favail < _SCARCE_INODES:
         why = Text(
             "the disk of {root} has room for only {count} more files; delete some, `{command}` shows the disk.",
             root=root,
-            count=found.f_favail,
+            count=stats.f_favail,
             command=f"df -i {quote(str(root))}",
         )
-        yield bad(why) if found.f_favail < _FULL_INODES else odd(why)
+        yield bad(why) if stats.f_favail < _FULL_INODES else odd(why)
 
 
 def clock(look: Look) -> Faults:
@@ -215,9 +215,9 @@ def clock(look: Look) -> Faults:
         if abs(now - from_wire(newest_time(ws.paths.log, "clock_jump"))) < LARGE:
             yield odd("the clock was set by more than an hour since yesterday; `timedatectl` shows the clock.")
     machine = machine_zone(look.environ)
-    here, there = (now.astimezone(zone).utcoffset() for zone in (ws.zone, find_zone(machine)))
+    here, elsewhere = (now.astimezone(zone).utcoffset() for zone in (ws.zone, find_zone(machine)))
     # a zone that was chosen is intended; a workspace for which nobody chose one has UTC
-    if not here and there:
+    if not here and elsewhere:
         yield odd(
             "the days of memory are those of {zone}, the machine's are those of {machine}; if they are yours, set archive.timezone in recalld.toml, as `recalld init` does in a new workspace.",
             zone=ws.config.archive.timezone,
@@ -266,14 +266,14 @@ LEFT_OVER: Final = (
 
 def left_over(look: Look) -> Faults:
     """Yield one fault with the files of earlier versions that nothing writes any more."""
-    found: list[Path] = []
+    paths: list[Path] = []
     for pattern in LEFT_OVER:
         place, _, name = pattern.rpartition("/")
         folder = Path(os.path.normpath(look.ws.paths.root / place))
         with contextlib.suppress(OSError):  # the folder above may be another user's
-            found += [folder / one for one in fnmatch.filter(look.ws.files.disk.names(folder), name)]
-    if found:
+            paths += [folder / entry for entry in fnmatch.filter(look.ws.files.disk.names(folder), name)]
+    if paths:
         yield odd(
             "no version writes or reads these any more, and no memory is in them that is not elsewhere; they may be deleted: {files}.",
-            files=[quote(str(path)) for path in found],
+            files=[quote(str(path)) for path in paths],
         )

@@ -102,7 +102,7 @@ def taken_out(look: Look) -> Faults:
     ends = {key for keys in look.absences.cut.values() for key in keys}  # reported as cut off
     taken = {key: now for key, now in ws.deletions.taken_out(look.absences).items() if key not in ends}
     copies = history_copies(ws.files, ws.paths, ws.zone) if taken else ()
-    if left := {one.key for one in copies if one.key in taken and is_other(one, taken[one.key])}:
+    if left := {copy.key for copy in copies if copy.key in taken and is_other(copy, taken[copy.key])}:
         yield odd(
             "messages that you deleted or changed by hand stand in other places as they were ({count}): `recalld forget --removed` shows them, and takes them out everywhere.",
             count=len(left),
@@ -119,11 +119,11 @@ def undated(look: Look) -> Faults:
         if reasons:
             yield odd(
                 "the times of messages can't be read ({count}), and they are filed under the days they came; the first is in {name}: {why}. Correct createdAt there and delete createdAtFound; where the day is right, `recalld fsck --accept-times` says so of all.",
-                count=sum(one.undated for one in files),
+                count=sum(file.undated for file in files),
                 name=file.name,
                 why=reasons[0],
             )
-    waiting = [(n, why) for n, one in enumerate(look.history, 1) if (why := _why_undated(one, look))]
+    waiting = [(n, why) for n, message in enumerate(look.history, 1) if (why := _why_undated(message, look))]
     for number, why in waiting[:1]:
         yield odd(
             "the times of messages in history.json can't be read ({count}), and they will be filed under the days they came; the first is entry {number}: {why}. Correct createdAt there and delete createdAtFound.",
@@ -238,7 +238,7 @@ def older_encodings(look: Look) -> Faults:
 
 def _newest_notes(look: Look) -> list[Path]:
     """Return the long-term file, and the newest notes in memory/ and in the folders that people make there."""
-    ws, found = look.ws, []
+    ws, faults = look.ws, []
     dated = ws.journal.file_names()  # one that is damaged is reported as that
     folders = {ws.paths.memory: ws.files.disk.stats(ws.paths.memory)}
     own = {ws.paths.originals, ws.paths.summaries, ws.paths.attachments}
@@ -248,24 +248,24 @@ def _newest_notes(look: Look) -> list[Path]:
     for folder, stats in folders.items():
         for name, stat in stats.items():
             if name.endswith(".md") and name not in dated and stat.size <= _NEWEST_BYTES and not is_unfinished(name):
-                found.append((stat.mtime_ns, folder / name))
-    return [ws.paths.root / ws.long_term.path, *(path for _, path in nlargest(_NEWEST_NOTES, found))]
+                faults.append((stat.mtime_ns, folder / name))
+    return [ws.paths.root / ws.long_term.path, *(path for _, path in nlargest(_NEWEST_NOTES, faults))]
 
 
 def _in_other_encodings(look: Look, paths: Iterable[Path]) -> Faults:
     """Yield one fault for those of the files that are not in UTF-8; the encoding of the first is guessed."""
-    ws, found = look.ws, {}
+    ws, names = look.ws, {}
     for path in paths:
         try:
             version = ws.files.read_stable(path)
         except (OSError, Busy):
             continue  # a link, a folder, a pipe, somebody else's file: whatever reads it reports that; or it is being written
         if version and encoding_of(version.data) != "UTF-8":
-            found[ws.paths.relative(path)] = not_utf8(version.data, path) or Text("it is not UTF-8")
-    for name, why in sorted(found.items())[:1]:
+            names[ws.paths.relative(path)] = not_utf8(version.data, path) or Text("it is not UTF-8")
+    for name, why in sorted(names.items())[:1]:
         yield bad(
             "files are not in UTF-8 and can't be read ({count}), the first is {name}: {why}; save them as UTF-8, or put whole copies in their place.",
-            count=len(found),
+            count=len(names),
             name=printable(name),
             why=why,
         )
@@ -288,15 +288,15 @@ def index(look: Look) -> Faults:
     ws = look.ws
     if ws.files.disk.is_read_only(ws.paths.root) or any(writable(look)):
         return  # the search engine can't open an index there
-    found = ws.index.inventory()
-    if found.damage:
-        yield bad("the index can't be read: {why}; `recalld index rebuild` makes it again.", why=found.damage)
-    elif look.is_running and found.differing:
+    inventory = ws.index.inventory()
+    if inventory.damage:
+        yield bad("the index can't be read: {why}; `recalld index rebuild` makes it again.", why=inventory.damage)
+    elif look.is_running and inventory.differing:
         newest = max((stat.st_mtime for _, stat in walk(ws.paths.memory)), default=0.0)
         if look.now - datetime.fromtimestamp(newest, UTC) > _INDEXED_IN:
             yield odd(
                 "the index is older than memory (files: {count}); `recalld index rebuild` brings it up to date.",
-                count=found.differing,
+                count=inventory.differing,
             )
 
 
@@ -304,7 +304,7 @@ def tasks(look: Look) -> Faults:
     """Yield summaries that fail or wait after a failure, and tasks that no worker takes."""
     ws = look.ws
     last = ws.config.archive.max_attempts
-    failing = {group.partition("-")[2]: one for group, one in sorted(ws.failures().items()) if one.attempts < last}
+    failing = {group.partition("-")[2]: failure for group, failure in sorted(ws.failures().items()) if failure.attempts < last}
     for label, one in [*failing.items()][:1]:
         times = {"since": look.local_time(one.failed_at), "time": look.local_time(one.next_at)}
         yield odd(

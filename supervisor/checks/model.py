@@ -76,7 +76,9 @@ def _unanswered(look: Look) -> Faults:
         return
     version = ws.files.read_stable(ws.paths.inbox)
     with suppress(ValueError):
-        times = [one.created_at for one in parse_inbox(version.data if version else b"[]", ws.zone) if one.created_at]
+        times = [
+            message.created_at for message in parse_inbox(version.data if version else b"[]", ws.zone) if message.created_at
+        ]
         late = [at for at in times if look.now - at > ws.config.llm.timeout]
         if late:
             yield bad(
@@ -109,35 +111,35 @@ def model(look: Look) -> Faults:
         )
         yield odd(why) if is_elsewhere else bad(why)  # a company's own server may need no key
         return
-    found = _listed(look)
-    if "error" in found:
-        yield bad("the model can't be asked: {why}; `recalld model test` asks it again.", why=found["error"])
-    elif found["known"] is None:
+    answer = _listed(look)
+    if "error" in answer:
+        yield bad("the model can't be asked: {why}; `recalld model test` asks it again.", why=answer["error"])
+    elif answer["known"] is None:
         yield odd(
             "the server has no list of models, so {model} was not looked up; `recalld model test` asks it.", model=llm.model
         )
-    elif not found["known"]:
+    elif not answer["known"]:
         yield bad(
             "the server does not have the model {model}, but {others}; correct llm.model in recalld.toml, `recalld model test` asks it then.",
             model=llm.model,
-            others=found["models"] or Text("none"),
+            others=answer["models"] or Text("none"),
         )
-    elif found["window"] and found["window"] < llm.context_tokens:
+    elif answer["window"] and answer["window"] < llm.context_tokens:
         yield bad(
             "the window of {model} has {window} tokens, fewer than llm.context_tokens ({wanted}); lower that in recalld.toml, or give the model more, `recalld model test` asks it then.",
             model=llm.model,
-            window=found["window"],
+            window=answer["window"],
             wanted=llm.context_tokens,
         )
 
 
 def _listed(look: Look) -> dict[str, Any]:
     """Return what the server reports of its models, or its `error`; a worker asks, as only workers do."""
-    asked = ask_worker(look.ws.paths.root, AskedTask(id="model-list", kind="model-list"), _LIST_S, look.environ)
-    if asked.result is None:
-        return {"error": asked.sentence.rstrip(".")}
-    found: dict[str, Any] = json.loads(asked.result.text) if asked.result.status == "done" else {"error": asked.result.error}
-    return found
+    reply = ask_worker(look.ws.paths.root, AskedTask(id="model-list", kind="model-list"), _LIST_S, look.environ)
+    if reply.result is None:
+        return {"error": reply.sentence.rstrip(".")}
+    listed: dict[str, Any] = json.loads(reply.result.text) if reply.result.status == "done" else {"error": reply.result.error}
+    return listed
 
 
 def meaning(look: Look) -> Faults:
@@ -164,8 +166,8 @@ def _files_with_the_key(ws: Workspace, name: str, key: str) -> Iterator[str]:
     """Yield the files that contain the key or a line that sets the variable *name*; pictures and the index are not read."""
     sets_it = re.compile(rf"^[ \t]*(?:export[ \t]+)?{re.escape(name)}[ \t]*=[ \t]*[\"']?\w".encode(), re.MULTILINE)
     passed = (ws.paths.attachments, ws.paths.state / "index", ws.paths.vectors)
-    for path, found in walk(ws.paths.root):
-        if not modes.S_ISREG(found.st_mode) or found.st_size > _MOST_BYTES or any(map(path.is_relative_to, passed)):
+    for path, stat in walk(ws.paths.root):
+        if not modes.S_ISREG(stat.st_mode) or stat.st_size > _MOST_BYTES or any(map(path.is_relative_to, passed)):
             continue
         try:
             data = read_outside(path, _MOST_BYTES)

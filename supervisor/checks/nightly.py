@@ -89,8 +89,8 @@ def report(
         failed = _run(command, "\n".join(map(tell, new)), ws, wait_s)
         if failed and failed != failed_before:
             ws.events.emit("on_trouble_failed", why=failed)
-    told = [kind for sentence, kind in kinds.items() if command and not (failed and sentence in new)]
-    keep_last(ws, replace(last, told=tuple(told), failed=failed))
+    repeated = [kind for sentence, kind in kinds.items() if command and not (failed and sentence in new)]
+    keep_last(ws, replace(last, told=tuple(repeated), failed=failed))
     return ledger, [*map(tell, kinds)]
 
 
@@ -190,19 +190,19 @@ def _is_of(ws: Workspace, file: Path) -> bool:
     except (BadBackup, BadRequest):
         return False
     here = ((entry, ws.files.read_stable(ws.paths.root / entry.path)) for entry in dated)
-    return any(found is not None and found.digest == entry.sha256 for entry, found in here)
+    return any(stat is not None and stat.digest == entry.sha256 for entry, stat in here)
 
 
 def nightly_backups(ws: Workspace, folder: Path) -> list[Path]:
     """Return the nightly backups of this workspace, by their names, the oldest first."""
     name = re.compile(rf"{re.escape(ws.paths.root.name)}-nightly-\d{{4}}-\d\d-\d\d\.tar")
-    found = ws.files.disk.stats(folder).items()
-    return sorted(folder / one for one, stat in found if name.fullmatch(one) and modes.S_ISREG(stat.mode))
+    stats = ws.files.disk.stats(folder).items()
+    return sorted(folder / one for one, stat in stats if name.fullmatch(one) and modes.S_ISREG(stat.mode))
 
 
 def _refuse_little_room(ws: Workspace, folder: Path) -> None:
     """Raise StorageError if the disk of the folder would be nearly full after a backup."""
-    places = ((place_of(ws.paths.relative(path)), found.st_size) for path, found in walk(ws.paths.root))
+    places = ((place_of(ws.paths.relative(path)), stat.st_size) for path, stat in walk(ws.paths.root))
     size = sum(size for place, size in places if place is None or place.in_backup)
     disk = os.statvfs(folder)
     if disk.f_bavail * disk.f_frsize - size < SCARCE_BYTES:

@@ -61,9 +61,9 @@ def _telling(ws: Workspace, name: str) -> tuple[Block, list[str]] | None:
     """Return the message of the file with the rarest words, and these; None if no message has enough."""
     ended = read_ended(ws.files, ws.paths).messages
     blocks = [block for block in ws.memory.blocks(name)[:_MOST_MESSAGES] if block.id not in ended]
-    asked = [(block, rarest_words(block.words, ws.index.frequency)) for block in blocks]
-    telling = [one for one in asked if len(one[1]) > 1]
-    return min(telling, key=lambda one: sum(map(ws.index.frequency, one[1])) / len(one[1]), default=None)
+    rarest = [(block, rarest_words(block.words, ws.index.frequency)) for block in blocks]
+    telling = [pair for pair in rarest if len(pair[1]) > 1]
+    return min(telling, key=lambda pair: sum(map(ws.index.frequency, pair[1])) / len(pair[1]), default=None)
 
 
 def rarest_words(text: str, frequency: Callable[[str], int]) -> list[str]:

@@ -136,10 +136,10 @@ def bring_pictures_back(ws: Workspace) -> tuple[str, ...]:
     named = {name for raw in messages for name in attachments_of(raw)}
     missing = {name for name in named if ws.attachments.read(name) is None}
     copies = _copies(ws, []) if missing else ()
-    found = {name: message.raw for message in copies for name in missing.intersection(separated(message.raw)[1])}
-    for raw in found.values():
+    raws = {name: message.raw for message in copies for name in missing.intersection(separated(message.raw)[1])}
+    for raw in raws.values():
         ws.attachments.keep(raw)
-    return tuple(sorted(name for name in found if ws.attachments.read(name) is not None))
+    return tuple(sorted(name for name in raws if ws.attachments.read(name) is not None))
 
 
 def _written_twice(ws: Workspace) -> list[str]:
@@ -151,7 +151,7 @@ def _written_twice(ws: Workspace) -> list[str]:
     names: list[str] = []
     files = ws.memory.dated()
     parsed = {file.name: ws.memory.parsed(file.name) for file in files}
-    keys = {name: {block.key for block in one.blocks} for name, one in parsed.items() if one}
+    keys = {name: {block.key for block in dated.blocks} for name, dated in parsed.items() if dated}
     times = Counter(key for held in keys.values() for key in held)
     for file in sorted(files, key=lambda file: (to_wire(file.created) if file.created else "", file.name), reverse=True):
         one = parsed[file.name]
@@ -201,12 +201,12 @@ def _delete_double(ws: Workspace, name: str) -> bool:
     spare = original
     if versions[memory].data != versions[original].data:
         others = {block.key for file in ws.memory.dated() if file.name != name for block in ws.memory.blocks(file.name)}
-        parsed = {path: one for path, version in versions.items() if (one := parse_dated(version.data, path))}
-        keys = {path: {block.key for block in one.blocks} for path, one in parsed.items()}
+        parsed = {path: dated for path, version in versions.items() if (dated := parse_dated(version.data, path))}
+        keys = {path: {block.key for block in dated.blocks} for path, dated in parsed.items()}
         spares = [
             path
-            for path, one in parsed.items()
-            if not one.has_more and keys[path] <= others.union(*(keys[other] for other in keys if other != path))
+            for path, dated in parsed.items()
+            if not dated.has_more and keys[path] <= others.union(*(keys[other] for other in keys if other != path))
         ]
         if not spares:
             return False

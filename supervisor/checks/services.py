@@ -57,12 +57,12 @@ _PORT_REFUSED: Final = {
 def check_key(key: Path) -> None:
     """Raise BadConfig if the file of a key does not exist, or others can read it."""
     try:
-        found = os.stat(key)
+        stat = os.stat(key)
     except OSError as error:
         raise BadConfig(
             "--key-file", Text("{path} can't be read ({why}); write the key into it", path=key, why=why_refused(error))
         ) from error
-    if found.st_mode & _OTHERS:
+    if stat.st_mode & _OTHERS:
         raise BadConfig(
             "--key-file",
             Text("others may read {path}; `{command}` takes that from them", path=key, command=f"chmod 600 {quote(str(key))}"),
@@ -76,10 +76,10 @@ def refuse_open_keys(root: Path, environ: Mapping[str, str]) -> None:
     A service asks it before it starts: systemd hands it the key whatever the mode of the file is. A file that this user can't
     look at is closed to others, too; one that is gone has been refused by systemd.
     """
-    for one in installed(root, environ):
+    for unit in installed(root, environ):
         try:
-            if one.what.key:
-                check_key(one.what.key)
+            if unit.what.key:
+                check_key(unit.what.key)
         except BadConfig as error:
             if error.__cause__ is None:
                 raise
@@ -105,7 +105,10 @@ def units(look: Look) -> Faults:
     services = installed(look.ws.paths.root, look.environ)
     faults = []
     if len(services) > 1:
-        places, command = ", ".join(str(one.unit) for one in services), f"recalld service uninstall{services[-1].what.options}"
+        places, command = (
+            ", ".join(str(unit.unit) for unit in services),
+            f"recalld service uninstall{services[-1].what.options}",
+        )
         faults.append(
             bad(
                 "this workspace has {count} services, and only one can run: {places}; `{command}` removes the last.",
@@ -126,12 +129,12 @@ def units(look: Look) -> Faults:
         )
 
 
-def service_faults(one: Installed) -> Faults:
+def service_faults(unit: Installed) -> Faults:
     """Yield the faults of a service: of its units, its key file, and the disk that it writes to."""
-    yield from _of_the_units(one)
-    yield from _of_the_key(one)
+    yield from _of_the_units(unit)
+    yield from _of_the_key(unit)
     with suppress(OSError):  # the service itself reports that the workspace is gone
-        yield from disk_space(one.what.workspace)
+        yield from disk_space(unit.what.workspace)
 
 
 def _of_the_units(one: Installed) -> Faults:
@@ -170,14 +173,14 @@ def _is_gone(path: str) -> bool:
     return False
 
 
-def _of_the_key(one: Installed) -> Faults:
+def _of_the_key(unit: Installed) -> Faults:
     """Yield the faults of the key file; a file that only root may read is not reported."""
     try:
-        if one.what.key:
-            check_key(one.what.key)
+        if unit.what.key:
+            check_key(unit.what.key)
     except BadConfig as error:
         if not isinstance(error.__cause__, PermissionError):
-            yield bad("the key file of {unit}: {why}.", unit=one.unit.name, why=error.why)
+            yield bad("the key file of {unit}: {why}.", unit=unit.unit.name, why=error.why)
 
 
 def clients(look: Look) -> Faults:
@@ -189,13 +192,13 @@ def clients(look: Look) -> Faults:
         yield odd(".recalld/connections.json can't be read ({why}); connect the clients again.", why=str(error))
         return
     left: dict[str, str] = {}
-    for one in connections:
-        where = f" --project {quote(one.project)}" if one.project else ""
-        again = f"recalld connect {one.client} --yes{where}"
-        if one.client not in CLIENTS:
-            left[one.client] = f"recalld connect {one.client} --remove{where}"
+    for connection in connections:
+        where = f" --project {quote(connection.project)}" if connection.project else ""
+        again = f"recalld connect {connection.client} --yes{where}"
+        if connection.client not in CLIENTS:
+            left[connection.client] = f"recalld connect {connection.client} --remove{where}"
             continue
-        yield from _of_a_connection(look, one, again)
+        yield from _of_a_connection(look, connection, again)
     for client, command in left.items():
         yield odd(
             "an earlier version connected {client}, whose hooks are no longer answered: nothing that is said there is kept. Its MCP server goes on; `{command}` shows what is taken out.",
@@ -234,17 +237,17 @@ def hooks(look: Look) -> Faults:
         yield bad(Text(late_hooks, clients=clients, count=len(late), time=time))
 
 
-def _of_a_connection(look: Look, one: Connection, again: str) -> Faults:
+def _of_a_connection(look: Look, connection: Connection, again: str) -> Faults:
     """Yield the first fault of a connection: of the client's file or, where the entry is a hook, of what that starts."""
     text = None
     with suppress(OSError):
-        text = Path(one.path).read_text(encoding="utf-8", errors="replace")
-    program, *rest = split(one.command) or [""]
-    if text is None or json.dumps(one.command, ensure_ascii=False)[1:-1] not in text:
+        text = Path(connection.path).read_text(encoding="utf-8", errors="replace")
+    program, *rest = split(connection.command) or [""]
+    if text is None or json.dumps(connection.command, ensure_ascii=False)[1:-1] not in text:
         yield odd(
             "{path} no longer has what connects {client}; `{command}` puts it in again, `recalld connect {client} --remove --yes` forgets it.",
-            client=one.client,
-            path=one.path,
+            client=connection.client,
+            path=connection.path,
             command=again,
         )
     elif not program:
@@ -252,18 +255,18 @@ def _of_a_connection(look: Look, one: Connection, again: str) -> Faults:
     elif _is_gone(program):
         yield bad(
             "the hook of {client} starts {program}, which does not exist; `{command}`.",
-            client=one.client,
+            client=connection.client,
             program=program,
             command=again,
         )
     elif rest[1:2] != [str(look.ws.paths.root)]:
         yield bad(
             "the hook of {client} has another workspace, {root}; `{command}`.",
-            client=one.client,
+            client=connection.client,
             root=" ".join(rest[1:2]),
             command=again,
         )
-    elif one.client == "codex" and not _is_trusted(Path(one.path)):
+    elif connection.client == "codex" and not _is_trusted(Path(connection.path)):
         yield odd(
             "Codex does not run recalld's hook until you have trusted it: start codex, enter /hooks and trust those of recalld."
         )

@@ -83,8 +83,8 @@ def _summaries(files: Sequence[MemoryFile], summaries: Mapping[Period, ExistingS
         "dailySummariesMerged": len(merged),
         "monthlySummaries": sum(period.kind == "month" for period in summaries),
         "extracts": sum(summary.extract for summary in summaries.values()),
-        "extractsWaiting": sum(one.waits for period, one in summaries.items() if period not in merged),
-        "extractsRefused": sum(bool(one.refused) for period, one in summaries.items() if period not in merged),
+        "extractsWaiting": sum(summary.waits for period, summary in summaries.items() if period not in merged),
+        "extractsRefused": sum(bool(summary.refused) for period, summary in summaries.items() if period not in merged),
     }
 
 
@@ -112,7 +112,7 @@ def plan(ws: Workspace, now: datetime, *, everything: bool = False) -> dict[str,
     work = due_summaries(there_then, summaries, ws.today(now), archive.recent_days, writer)
     sizes = bytes_by_group(work, there_then)
     present, active = {file.name for file in files}, ws.task_queue.active_groups()
-    spared = [one for one in work if not ws.extracting and _is_spared(ws, one, present, summaries)]
+    spared = [job for job in work if not ws.extracting and _is_spared(ws, job, present, summaries)]
     return {
         "at": to_wire(now),
         "today": ws.today(now).isoformat(),
@@ -128,14 +128,14 @@ def plan(ws: Workspace, now: datetime, *, everything: bool = False) -> dict[str,
         "summaries": [
             _planned(
                 ws,
-                one,
-                sizes[one.period.group],
-                failures.get(one.period.group),
+                job,
+                sizes[job.period.group],
+                failures.get(job.period.group),
                 now,
-                is_spared=one in spared,
-                in_flight=one.period.group in active,
+                is_spared=job in spared,
+                in_flight=job.period.group in active,
             )
-            for one in work
+            for job in work
         ],
     }
 
@@ -180,8 +180,8 @@ def _next_run(
     ws: Workspace, history: History, waiting: list[Message], files: Sequence[MemoryFile], now: datetime
 ) -> str | None:
     overflowing = is_overflowing(history, ws.journal, ws.caps)
-    found = next_run(waiting, files, ws.config.archive, now, overflowing=overflowing)
-    return to_wire(found) if found else None
+    moment = next_run(waiting, files, ws.config.archive, now, overflowing=overflowing)
+    return to_wire(moment) if moment else None
 
 
 def _cost(ws: Workspace, now: datetime) -> dict[str, Any]:
@@ -206,11 +206,11 @@ def _models(ws: Workspace) -> dict[str, Any]:
     return {
         "models": {
             model: {
-                "answersAccepted": one.accepted,
-                "answersRefused": sum(one.refused.values()),
-                "reasons": dict(sorted(one.refused.items())),
+                "answersAccepted": account.accepted,
+                "answersRefused": sum(account.refused.values()),
+                "reasons": dict(sorted(account.refused.items())),
             }
-            for model, one in sorted(accounts.items())
+            for model, account in sorted(accounts.items())
         }
     }
 

@@ -129,9 +129,10 @@ class Systemd:
         """Run systemctl; NoService with its message if it fails."""
         done = self._run(self.command(*words))
         if done.returncode:
-            said = (done.stderr.strip() or f"exit code {done.returncode}").splitlines()[0].rstrip(".")
+            sentence = (done.stderr.strip() or f"exit code {done.returncode}").splitlines()[0].rstrip(".")
             raise NoService(
-                Text("`systemctl {verb}` says: {said}", verb=words[0], said=said), Text("`recalld service logs` may say more")
+                Text("`systemctl {verb}` says: {said}", verb=words[0], said=sentence),
+                Text("`recalld service logs` may say more"),
             )
 
     def try_call(self, *words: str) -> None:
@@ -324,17 +325,17 @@ def _state_at_night(systemd: Systemd, timer: str, started: str) -> str:
 
 def why_down(systemd: Systemd, unit: str, python: str) -> str:
     """Return why the service with this *python* does not run: its last error, if the journal has one."""
-    found = systemd.show(unit)
-    result, code = found.get("Result", ""), found.get("ExecMainStatus", "")
+    state = systemd.show(unit)
+    result, code = state.get("Result", ""), state.get("ExecMainStatus", "")
     if result == "exit-code" and code == _NO_CREDENTIAL:
         return REASONS["key_file"]
     if result == "exit-code" and code == _NO_NAMESPACE:
         return REASONS["namespace"]
     if result == "exit-code" and (code == _NO_PROGRAM or not systemd.has_recalld(python)):
         return python_gone(python)
-    said = systemd.last_error(unit, found.get("InvocationID", ""))
-    if said:
-        return said
+    sentence = systemd.last_error(unit, state.get("InvocationID", ""))
+    if sentence:
+        return sentence
     if result in _RESULTS:
         return _RESULTS[result]
     return Text("it ended with exit code {code}", code=code) if result == "exit-code" else Text("it was stopped")

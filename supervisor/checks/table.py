@@ -117,14 +117,14 @@ def _looked_over(look: Look, find: Callable[[Check, Look], list[Fault]]) -> Iter
 
 def verdict(look: Look) -> tuple[list[str], bool]:
     """Return the first lines of `status`, and whether all is well."""
-    found, known = _found_quickly(look)
+    faults, known = _found_quickly(look)
     well = (
         Text("all is well; the supervisor runs.")
         if look.is_running
         else Text("all is well; no supervisor runs, `recalld run` starts one.")
     )
     advice: list[str] = [fault.why for fault in machine.disk_space(look.ws.paths.root) if fault.state == "odd"]
-    return [*(found or [well]), *advice, *known], not found
+    return [*(faults or [well]), *advice, *known], not faults
 
 
 # ── doctor ───────────────────────────────────────────────────────────────────
@@ -137,30 +137,30 @@ def examine(look: Look, refused: BadConfig | None) -> list[Finding]:
     The findings of slow checks are kept for `status`. `opened_anyway` has returned the workspace of *look*, and *refused*. A
     fault that one check has reported is not reported by another.
     """
-    found: dict[str, list[Fault]] = {check.name: [] for check in TABLE}
+    by_check: dict[str, list[Fault]] = {check.name: [] for check in TABLE}
     slow: dict[str, list[str]] = {}
     reported: set[str] = set()
     if refused:
-        found["configuration"].append(bad(refused.sentence))
+        by_check["configuration"].append(bad(refused.sentence))
         reported.add(refused.sentence)
     for number, check in enumerate(TABLE):
         faults = [fault for fault in _faults(check, look) if fault.why not in reported]
         reported.update(fault.why for fault in faults)
-        found[check.name] += faults
+        by_check[check.name] += faults
         if check.slow and check.of != "caller":
             slow[_key(number)] = [fault.why for fault in faults if fault.state == "bad"]
     if not refused:
         _keep_found(look, slow)
-    return _as_findings(found)
+    return _as_findings(by_check)
 
 
 def look_over(look: Look) -> list[Finding]:
     """Return what the quick checks find, and what the slow checks of memory and machine found last; for a page that waits."""
-    found: dict[str, list[Fault]] = {}
+    by_check: dict[str, list[Fault]] = {}
     for check, faults in _looked_over(look, _faults):
-        before = found.setdefault(check.name, [])
+        before = by_check.setdefault(check.name, [])
         before += [fault for fault in faults if fault not in before]
-    return _as_findings(found)
+    return _as_findings(by_check)
 
 
 #: What a check that finds nothing says.
@@ -187,10 +187,10 @@ _GOOD: Final = {
 }
 
 
-def _as_findings(found: Mapping[str, list[Fault]]) -> list[Finding]:
+def _as_findings(by_check: Mapping[str, list[Fault]]) -> list[Finding]:
     return [
         Finding(name, fault.state, fault.why)
-        for name, faults in found.items()
+        for name, faults in by_check.items()
         for fault in faults or [Fault("good", Text(_GOOD[name]))]
     ]
 
@@ -211,15 +211,15 @@ def opened_anyway(root: Path, environ: Mapping[str, str], now: datetime) -> tupl
 
 def _faults(check: Check, look: Look) -> list[Fault]:
     """Return what the check finds; if the check fails, why, unless a right is missing, which another check reports."""
-    found: list[Fault] = []
+    faults: list[Fault] = []
     try:
-        found += check.find(look)
+        faults += check.find(look)
     except Exception as error:  # noqa: BLE001 - a check that fails must not stop the others
         refused = as_supervisor_error(error, "doctor", look.ws.paths.root)
         has_no_right = isinstance(refused, NoPermission) and check.find is not machine.rights
         if not (has_no_right and any(machine.rights(look))):
-            found.append(bad(refused.sentence))
-    return found
+            faults.append(bad(refused.sentence))
+    return faults
 
 
 # ── fsck ─────────────────────────────────────────────────────────────────────
@@ -229,9 +229,9 @@ def account(look: Look) -> Ledger:
     """Return the account of every message, with all faults of the memory; what the slow check finds is kept for `status`."""
     ledger = memory.accounted(look)
     rows = {_key(n): check for n, check in enumerate(TABLE) if check.of == "memory"}
-    found = {key: [*check.find(look)] for key, check in rows.items() if check.slow or not check.in_ledger}
-    _keep_found(look, {key: [fault.why for fault in faults] for key, faults in found.items() if rows[key].slow})
-    others = [fault for key, faults in found.items() if not rows[key].in_ledger for fault in faults]
+    by_check = {key: [*check.find(look)] for key, check in rows.items() if check.slow or not check.in_ledger}
+    _keep_found(look, {key: [fault.why for fault in faults] for key, faults in by_check.items() if rows[key].slow})
+    others = [fault for key, faults in by_check.items() if not rows[key].in_ledger for fault in faults]
     ledger.faults = [fault.why for fault in others if fault.state == "bad"]
     ledger.advice = [fault.why for fault in memory.taken_out(look)]
     return ledger
@@ -254,24 +254,26 @@ def forget(look: Look, name: str) -> None:
 
 def _key(number: int) -> str:
     """Return a key for the check: its name and its place among the checks with this name, since several may share it."""
-    return f"{TABLE[number].name}-{sum(one.name == TABLE[number].name for one in TABLE[:number])}"
+    return f"{TABLE[number].name}-{sum(check.name == TABLE[number].name for check in TABLE[:number])}"
 
 
 def _read_found(ws: Workspace) -> dict[str, tuple[str, list[str]]]:
     """Return for each check with findings when it was made, and the findings; nothing if the file can't be read."""
     try:
         version = ws.files.read_stable(ws.paths.found)
-        found = json.loads(version.data) if version else {}
-        return {key: (to_wire(from_wire(one["at"])), [_text(why) for why in one["faults"]]) for key, one in found.items()}
+        ledger = json.loads(version.data) if version else {}
+        return {
+            key: (to_wire(from_wire(entry["at"])), [_text(why) for why in entry["faults"]]) for key, entry in ledger.items()
+        }
     except (ValueError, LookupError, TypeError, AttributeError, OSError, SupervisorError):
         return {}
 
 
-def _keep_found(look: Look, found: Mapping[str, list[str]]) -> None:
+def _keep_found(look: Look, by_check: Mapping[str, list[str]]) -> None:
     """Store what these checks found, for `status`, and drop what they no longer find."""
     ws, before = look.ws, _read_found(look.ws)
-    after = {key: one for key, one in before.items() if key not in found}
-    after |= {key: (to_wire(look.now), list(faults)) for key, faults in found.items() if faults}
+    after = {key: entry for key, entry in before.items() if key not in by_check}
+    after |= {key: (to_wire(look.now), list(faults)) for key, faults in by_check.items() if faults}
     if after == before:
         return
     data = {key: {"at": at, "faults": [_json(why) for why in faults]} for key, (at, faults) in after.items()}

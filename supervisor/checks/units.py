@@ -154,7 +154,7 @@ class Installation:
     @property
     def templates(self) -> tuple[str, ...]:
         """The templates of its units."""
-        return tuple(one for one in TEMPLATES if self.backups or one not in (BACKUP, BACKUP_TIMER))
+        return tuple(template for template in TEMPLATES if self.backups or template not in (BACKUP, BACKUP_TIMER))
 
     @property
     def started(self) -> list[str]:

@@ -133,14 +133,14 @@ def read_input(
 
 
 def inject(
-    asked: Asked, now: datetime, result: SearchResult, *, config: Config, paths: WorkspacePaths, events: Events
+    request: Asked, now: datetime, result: SearchResult, *, config: Config, paths: WorkspacePaths, events: Events
 ) -> Injection:
     """Return the turn of what recall found, *result*, without a history block: its client sends the history itself."""
-    return _build(asked, Window(), now, result, "", config, paths, events)
+    return _build(request, Window(), now, result, "", config, paths, events)
 
 
 def context(
-    asked: Asked,
+    request: Asked,
     now: datetime,
     result: SearchResult,
     system: str = "",
@@ -156,14 +156,14 @@ def context(
     *kept* is the running summary of the session, which is shown in place of the messages that it covers. If it takes more than
     half of the budget of the history, it is left out and the messages are shown.
     """
-    budget = turn_budgets(asked, system, result, config).history
+    budget = turn_budgets(request, system, result, config).history
     if kept and _summary_tokens(kept.text, config) <= budget // _SUMMARY_DIVISOR:
-        asked = with_summary(asked, kept)
-    tokens = budget - _summary_tokens(asked.summary, config)
-    history = attempt("history block", lambda: history_block(asked, tokens, config), Window(), paths, events)
-    shown = sentences_in([said.text for said in history.said if said.is_whole])
-    asked = replace(asked, summary=without_sentences(asked.summary, shown))
-    return _build(asked, history, now, result, system, config, paths, events)
+        request = with_summary(request, kept)
+    tokens = budget - _summary_tokens(request.summary, config)
+    history = attempt("history block", lambda: history_block(request, tokens, config), Window(), paths, events)
+    shown = sentences_in([message.text for message in history.said if message.is_whole])
+    request = replace(request, summary=without_sentences(request.summary, shown))
+    return _build(request, history, now, result, system, config, paths, events)
 
 
 def within_tokens(config: Config, tokens: int) -> Config:
@@ -186,17 +186,17 @@ def save_receipt(injection: Injection, *, receipts: ReceiptStore, paths: Workspa
 
 
 def memory_block(
-    asked: Asked, result: SearchResult, tokens: int, in_history: frozenset[str], now: datetime, config: Config
+    request: Asked, result: SearchResult, tokens: int, in_history: frozenset[str], now: datetime, config: Config
 ) -> PackedBlock:
     """Return the memory block in at most *tokens*; *in_history* are the ids of messages that the turn already shows whole."""
     recall, cjk_weight = config.recall, config.tokens.cjk_weight
-    audience = Audience(chat=asked.chat, in_groups=recall.in_groups)
-    there = contained(asked, in_history, now)
-    hits, hidden = admit(result.hits, audience, there)
-    hits, elsewhere = for_project(hits, asked.project, recall.projects)
-    language = turn_language(asked, config)
-    pinned = [one for one in _pinned(asked, result, config) if same_words(one.text) not in there.sentences]
-    may_cite, is_brief = asked.chat.is_direct and recall.hit == "file", 0 < recall.max_injected_chars < _BRIEF_CHARS
+    audience = Audience(chat=request.chat, in_groups=recall.in_groups)
+    present = contained(request, in_history, now)
+    hits, hidden = admit(result.hits, audience, present)
+    hits, elsewhere = for_project(hits, request.project, recall.projects)
+    language = turn_language(request, config)
+    pinned = [hit for hit in _pinned(request, result, config) if same_words(hit.text) not in present.sentences]
+    may_cite, is_brief = request.chat.is_direct and recall.hit == "file", 0 < recall.max_injected_chars < _BRIEF_CHARS
     limits = BlockLimits(
         tokens=room(tokens, result.evidence),
         pinned_tokens=_pinned_budget(tokens, config),
@@ -209,7 +209,7 @@ def memory_block(
         days=not is_brief,
         today=now.astimezone(config.archive.zone).date(),
         names=audience.sees_all,
-        hide=redactor(asked, result.terms, [*hits, *(Hit(one, 0.0) for one in pinned)], language, config.privacy),
+        hide=redactor(request, result.terms, [*hits, *(Hit(hit, 0.0) for hit in pinned)], language, config.privacy),
         role=result.role,
         cjk_weight=cjk_weight,
         language=language,
@@ -228,9 +228,9 @@ def _pinned_budget(memory_tokens: int, config: Config) -> int:
     return min(config.recall.pinned_tokens, memory_tokens // _PINNED_DIVISOR)
 
 
-def _pinned(asked: Asked, result: SearchResult, config: Config) -> tuple[Passage, ...]:
+def _pinned(request: Asked, result: SearchResult, config: Config) -> tuple[Passage, ...]:
     """Return the pinned lines of memory.md; none in a group, and none if a hit is a line."""
-    return result.pinned if asked.chat.is_direct and config.recall.hit != "line" else ()
+    return result.pinned if request.chat.is_direct and config.recall.hit != "line" else ()
 
 
 def replay(receipt: Receipt, recall: Recall, *, config: Config) -> Replay:
@@ -241,21 +241,21 @@ def replay(receipt: Receipt, recall: Recall, *, config: Config) -> Replay:
     """
     from difflib import unified_diff  # here: a turn should not wait for its import
 
-    entries = [read_message({**one, "text": one.get("content")}, config.archive.zone) for one in receipt.history]
+    entries = [read_message({**message, "text": message.get("content")}, config.archive.zone) for message in receipt.history]
     chat = chat_of({"session": receipt.session, "chat": receipt.chat})
     audience = Audience(chat=chat, in_groups=config.recall.in_groups)
-    before = tuple(one for one in entries if isinstance(one, Message))
+    before = tuple(entry for entry in entries if isinstance(entry, Message))
     result = recall(receipt.question, receipt.at, before, audience)
-    asked = Asked(receipt.question, chat, before=before, known=frozenset(receipt.known), project=receipt.project)
-    in_history = frozenset(str(one.get("id", "")) for one in receipt.history if one.get("whole")) - {""}
+    request = Asked(receipt.question, chat, before=before, known=frozenset(receipt.known), project=receipt.project)
+    in_history = frozenset(str(message.get("id", "")) for message in receipt.history if message.get("whole")) - {""}
     tokens = receipt.budgets.get("whole", receipt.budgets.get("memory", config.recall.memory_tokens))
-    now = memory_block(asked, result, tokens, in_history, receipt.at, config)
+    now = memory_block(request, result, tokens, in_history, receipt.at, config)
     lines = unified_diff(receipt.memory.splitlines(), now.text.splitlines(), "then", "now", lineterm="", n=0)
     return Replay(receipt, now, tuple(lines))
 
 
 def _build(
-    asked: Asked,
+    request: Asked,
     history: Window,
     now: datetime,
     result: SearchResult,
@@ -264,27 +264,27 @@ def _build(
     paths: WorkspacePaths,
     events: Events,
 ) -> Injection:
-    budgets = turn_budgets(asked, system, result, config)
-    in_history = frozenset(said.id for said in history.said if said.is_whole and said.id)
+    budgets = turn_budgets(request, system, result, config)
+    in_history = frozenset(message.id for message in history.said if message.is_whole and message.id)
     block = attempt(
-        "memory block", lambda: memory_block(asked, result, budgets.memory, in_history, now, config), None, paths, events
+        "memory block", lambda: memory_block(request, result, budgets.memory, in_history, now, config), None, paths, events
     )
     memory = block or PackedBlock()
     messages = turn_messages(
         system=system,
         memory=memory.text,
         said=history.said,
-        question=asked.question,
+        question=request.question,
         now=now.astimezone(config.archive.zone),
         place=config.context.memory_in,
         alternate=config.context.alternate,
-        language=turn_language(asked, config),
-        summary=as_sent(asked.summary),
+        language=turn_language(request, config),
+        summary=as_sent(request.summary),
         summary_in=config.conversation.summary_in,
     )
 
     def receipt(result: SearchResult, memory: PackedBlock) -> Receipt:
-        return _receipt(asked, result, memory, history, messages, budgets, config, now)
+        return _receipt(request, result, memory, history, messages, budgets, config, now)
 
     made = attempt("receipt", lambda: receipt(result, memory), None, paths, events) if block else None
     return Injection(
@@ -301,7 +301,7 @@ def _build(
 
 
 def _receipt(
-    asked: Asked,
+    request: Asked,
     result: SearchResult,
     memory: PackedBlock,
     history: Window,
@@ -318,26 +318,26 @@ def _receipt(
     tokens = {"memory": memory.tokens - memory.pinned_tokens, "pinned": memory.pinned_tokens, "history": history.tokens}
     in_force = room(budgets.memory, result.evidence)
     limits = {"memory": in_force, "pinned": pinned, "history": budgets.history, "whole": budgets.memory}
-    if asked.summary:
-        tokens["summary"] = _summary_tokens(asked.summary, config)
+    if request.summary:
+        tokens["summary"] = _summary_tokens(request.summary, config)
         limits["summary"] = budgets.history // _SUMMARY_DIVISOR
     return Receipt(
         # with the settings, since under other settings the same block has other reasons
-        id=turn_id(now, asked.question, json.dumps(list(messages)), memory.text, json.dumps(settings)),
+        id=turn_id(now, request.question, json.dumps(list(messages)), memory.text, json.dumps(settings)),
         at=now,
-        question=asked.question,
-        chat=asked.chat.kind,
-        session=asked.chat.session,
-        client=asked.client,
-        project=asked.project,
-        known=tuple(sorted(asked.known)),
-        terms=readable(result.terms, asked.question),
+        question=request.question,
+        chat=request.chat.kind,
+        session=request.chat.session,
+        client=request.client,
+        project=request.project,
+        known=tuple(sorted(request.known)),
+        terms=readable(result.terms, request.question),
         dates=result.dates,
         how=result.how,
         files=result.files,
         ms=_finite(result.ms),
         miss=_miss(result.miss) if result.miss else {},
-        candidates=tuple(sorted(candidates, key=lambda one: (not one.shown, -one.score))),
+        candidates=tuple(sorted(candidates, key=lambda hit: (not hit.shown, -hit.score))),
         memory=memory.text,
         history=tuple({"id": o.id, "role": o.role, "content": o.text, "whole": o.is_whole} for o in history.said),
         messages=tuple(messages),
@@ -372,13 +372,13 @@ def _finite(number: float) -> float:
     return round(number, 4) if math.isfinite(number) else 0.0
 
 
-def turn_budgets(asked: Asked, system: str, result: SearchResult, config: Config) -> Budgets:
+def turn_budgets(request: Asked, system: str, result: SearchResult, config: Config) -> Budgets:
     """Return the token budgets of memory and history, smaller where the assistant's model has a small context window."""
     size, weight = config.context.window_tokens, config.tokens.cjk_weight
     fixed = sum(
-        estimate_tokens(text[: size * _CHARS_PER_TOKEN], weight) + MESSAGE_TOKENS for text in (system, asked.question) if text
+        estimate_tokens(text[: size * _CHARS_PER_TOKEN], weight) + MESSAGE_TOKENS for text in (system, request.question) if text
     )
-    pinned = "".join(one.text for one in _pinned(asked, result, config))
+    pinned = "".join(hit.text for hit in _pinned(request, result, config))
     fixed += _FRAME_TOKENS + min(config.recall.pinned_tokens, estimate_tokens(pinned[: size * _CHARS_PER_TOKEN], weight))
     limits = Budgets(config.recall.memory_tokens, config.context.history_tokens)
     return share(size, fixed, limits, config.context.min_messages)

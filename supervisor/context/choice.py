@@ -115,30 +115,30 @@ class Distinct(NamedTuple):
 def distinct(hits: Sequence[Hit], pinned: Sequence[Hit]) -> Distinct:
     """Return the hits to show in addition to the *pinned* ones."""
     places, seen = {lines_of(hit.unit) for hit in pinned}, set[tuple[str, int, int]]()
-    there = {_words_of(hit.unit) for hit in pinned}
+    present = {_words_of(hit.unit) for hit in pinned}
     groups: dict[str, list[Hit]] = {}
-    found = Distinct([], {}, [])
+    choice = Distinct([], {}, [])
     said: dict[tuple[str, int, int], int] = {}
     for hit in sorted(hits, key=lambda hit: -hit.rank):
         if lines_of(hit.unit) in places:
             continue
         if not is_visible(hit.unit.text):
-            found.rejected.append((hit, "empty"))
+            choice.rejected.append((hit, "empty"))
             continue
         if lines_of(hit.unit) in seen:
-            found.rejected.append((hit, "same words"))
+            choice.rejected.append((hit, "same words"))
             continue
         seen.add(lines_of(hit.unit))
         groups.setdefault(_words_of(hit.unit), []).append(hit)
-    told = _Told([], [])
+    shown = _Told([], [])
     for words, group in groups.items():
         newest = max(group, key=_newest)
-        left = None if words in there else told.without(replace(newest, score=group[0].score, parts=group[0].parts))
+        left = None if words in present else shown.without(replace(newest, score=group[0].score, parts=group[0].parts))
         if left:
-            found.show.append(left)
+            choice.show.append(left)
             said[lines_of(left.unit)] = len(group)
-        found.rejected.extend((hit, "same words") for hit in group if left is None or hit is not newest)
-    return found._replace(said=said)
+        choice.rejected.extend((hit, "same words") for hit in group if left is None or hit is not newest)
+    return choice._replace(said=said)
 
 
 def _newest(hit: Hit) -> tuple[bool, date, float]:
@@ -167,7 +167,7 @@ class _Told(NamedTuple):
             return None if any(words in summary for summary in self.summaries) else hit
         self.summaries.append(words)
         lines = unit.text.split("\n")
-        left = [line for line in lines if not any(said in _joined(line) for said in self.messages)]
+        left = [line for line in lines if not any(message in _joined(line) for message in self.messages)]
         if len(left) == len(lines):
             return hit
         is_empty = not any(line.strip() and not line.startswith("#") for line in left)

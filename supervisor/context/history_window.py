@@ -162,16 +162,16 @@ def _as_long_as_may_be(builder: _WindowBuilder) -> list[int]:
 
 def _equally_short(builder: _WindowBuilder) -> list[int]:
     """Return the greatest lengths at which all messages fit, the assistant's half of the user's (003); [] if too short."""
-    most, found = builder.limits.message_chars, []
+    most, cut = builder.limits.message_chars, []
     low, high = _MIN_CHARS, 2 * most
     while low <= high:
         middle = (low + high) // 2
         caps = [min(most, middle if role == "user" else max(_MIN_CHARS, middle // 2)) for role in builder.roles]
         if builder.fits(caps):
-            found, low = caps, middle + 1
+            cut, low = caps, middle + 1
         else:
             high = middle - 1
-    return found
+    return cut
 
 
 def _once(messages: Sequence[Message], before: int) -> dict[int, Message]:
@@ -226,20 +226,20 @@ class _WindowBuilder:
     def block(self, caps: Sequence[int]) -> Window:
         """Return the block with the messages at these lengths."""
         made = [self._said(message, chars) for message, chars in zip(self._messages, caps, strict=True)]
-        return Window(tuple(said for said, _ in made), sum(tokens for _, tokens in made))
+        return Window(tuple(message for message, _ in made), sum(tokens for _, tokens in made))
 
     def with_days(self, block: Window) -> Window:
         """Return the block with a line before the first message of each day, the newest first, while the budget has room."""
-        said, tokens = list(block.said), block.tokens
+        messages, tokens = list(block.said), block.tokens
         days = self._days()
-        for n in reversed(range(len(said))):
+        for n in reversed(range(len(messages))):
             day = days[n]
             if day and day != (days[n - 1] if n else None):
                 line = day_in_brackets(day, self.limits.language)
                 cost = estimate_tokens(f"{line}\n", self.limits.cjk_weight)
                 if tokens + cost <= self.limits.tokens:
-                    said[n], tokens = replace(said[n], day_line=line), tokens + cost
-        return Window(tuple(said), tokens)
+                    messages[n], tokens = replace(messages[n], day_line=line), tokens + cost
+        return Window(tuple(messages), tokens)
 
     def _days(self) -> list[date | None]:
         """Return the local day of each message; one without a time has the day of the message before it."""

@@ -101,8 +101,8 @@ def pack(hits: Sequence[Hit], terms: Sequence[str], limits: BlockLimits, pinned:
         del left_out[0]
     if limits.max_chars:
         unpinned = block.pin(pinned, hits)
-    told = {lines_of(hit.unit) for hit in (*block.shown, *(hit for hit, _ in (*left_out, *rejected)))}
-    gave_way = [(hit, why) for hit, why in unpinned if lines_of(hit.unit) not in told]
+    places = {lines_of(hit.unit) for hit in (*block.shown, *(hit for hit, _ in (*left_out, *rejected)))}
+    gave_way = [(hit, why) for hit, why in unpinned if lines_of(hit.unit) not in places]
     return block.packed((*left_out, *rejected, *gave_way[:_MOST_UNPINNED]))
 
 
@@ -152,13 +152,13 @@ class MemoryBlock:
         Returns the others, each with the reason.
         """
         left_out = []
-        found, before, limits = {lines_of(hit.unit): hit for hit in hits}, self._size.tokens, self._limits
+        by_lines, before, limits = {lines_of(hit.unit): hit for hit in hits}, self._size.tokens, self._limits
         shown = {lines_of(hit.unit) for hit in self.shown}
         self._limits = replace(limits, tokens=min(limits.tokens, int(before)) + limits.pinned_tokens)
         for passage in passages if limits.pinned_tokens else ():
             if lines_of(passage) in shown:
                 continue
-            hit = found.get(lines_of(passage), Hit(passage, 0.0))
+            hit = by_lines.get(lines_of(passage), Hit(passage, 0.0))
             hit = replace(hit, because=(*hit.because, PINNED))
             line = self._fitting(self._without_secrets(hit)) if is_visible(passage.text) else None
             if line and self._fits(line):
@@ -175,8 +175,8 @@ class MemoryBlock:
         limits, group = self._limits, group_of(hit, self._limits)
         if self._is_closed:
             return "characters"
-        found = self._groups.keys() - self._pinned_groups
-        if 0 < limits.max_hits <= len(found) and group not in found:
+        groups = self._groups.keys() - self._pinned_groups
+        if 0 < limits.max_hits <= len(groups) and group not in groups:
             return "files" if limits.hit == "file" else "lines"
         if self._is_too_long(hit.unit.text):  # most hits; secrets need not be looked for in them
             return "tokens"
@@ -205,9 +205,9 @@ class MemoryBlock:
         if not self.shown:
             return PackedBlock(left_out=left_out)
         entries = [
-            f"{source}{said[0].text}" if said[0].is_fenced else entry(source, [line.text for line in said]) + "\n"
+            f"{source}{text[0].text}" if text[0].is_fenced else entry(source, [line.text for line in text]) + "\n"
             for lines in sorted(self._groups.values(), key=_worth_of_file)
-            for said, source, _ in self._entries(lines)
+            for text, source, _ in self._entries(lines)
         ]
         hits = sorted(self.shown, key=lambda hit: -hit.rank)
         tokens = whole_tokens(self._size.tokens)
@@ -252,17 +252,17 @@ class MemoryBlock:
     def _line(self, hit: Hit, chars: int) -> _Line:
         """Return the hit as a line of at most *chars* characters, 0: whole; code and lists as several lines."""
         unit, weight, language, is_line = hit.unit, self._limits.cjk_weight, self._limits.language, self._limits.hit == "line"
-        said, mark = unit.text, ""
+        words, mark = unit.text, ""
         if chars and self._is_long_answer(unit):
-            said, chars, mark = excerpt(said, chars, self._terms), 0, TRUNCATED
-        if not is_line and has_layout(said):
-            lines = shown_lines(said, chars, self._terms)
+            words, chars, mark = excerpt(words, chars, self._terms), 0, TRUNCATED
+        if not is_line and has_layout(words):
+            lines = shown_lines(words, chars, self._terms)
             if "\n" in lines:
                 text = fenced(unit.role, lines + mark, unit.speaker, language)
                 return _Line(hit, text, _Size(token_cost(text, weight), len(text)), is_fenced=True)
         if (times := self.said.get(lines_of(unit), 1)) > 1 and not is_line:
             mark += TIMES[language].format(times)
-        text = spoken("" if is_line else unit.role, shown(said, chars, self._terms) + mark, unit.speaker, language)
+        text = spoken("" if is_line else unit.role, shown(words, chars, self._terms) + mark, unit.speaker, language)
         return _Line(hit, text, _Size(token_cost(BETWEEN + text, weight), len(BETWEEN + text)))
 
     def _fits(self, line: _Line) -> bool:
@@ -285,10 +285,10 @@ class MemoryBlock:
     def _measure(self, lines: Sequence[_Line]) -> _Size:
         """Return the exact size of the entries of one file."""
         tokens, chars = 0.0, 0
-        for said, source, cost in self._entries(lines):
-            tokens += cost + sum(line.cost.tokens for line in said)
+        for text, source, cost in self._entries(lines):
+            tokens += cost + sum(line.cost.tokens for line in text)
             # subtle: one bar less than lines, but a line break, which costs as many tokens; in characters, a blank more
-            chars += len(source) + sum(line.cost.chars for line in said) + (not said[0].is_fenced) * (len(" \n") - len(BETWEEN))
+            chars += len(source) + sum(line.cost.chars for line in text) + (not text[0].is_fenced) * (len(" \n") - len(BETWEEN))
         return _Size(tokens, chars)
 
     def _entries(self, lines: Sequence[_Line]) -> Iterator[tuple[list[_Line], str, float]]:
@@ -349,23 +349,23 @@ def _entries_of(lines: Sequence[_Line]) -> list[list[list[_Line]]]:
     return entries
 
 
-def _share_an_entry(one: _Line, other: _Line) -> bool:
+def _share_an_entry(line: _Line, other: _Line) -> bool:
     """Return whether one tag names both lines: each unfiled message has its own tag, with its id."""
-    is_alone = one.is_fenced or other.is_fenced or one.hit.unit.tier == "unfiled"
-    return not is_alone and one.hit.unit.day == other.hit.unit.day
+    is_alone = line.is_fenced or other.is_fenced or line.hit.unit.tier == "unfiled"
+    return not is_alone and line.hit.unit.day == other.hit.unit.day
 
 
 def _stretches(units: Sequence[Passage]) -> tuple[tuple[int, int], ...]:
     """Return the spans of lines of the units, in the order of the file."""
-    found: list[tuple[int, int]] = []
+    stretches: list[tuple[int, int]] = []
     before: Passage | None = None
     for unit in sorted(units, key=_place):
-        if before and (unit.start <= found[-1][1] or are_neighbours(before, unit)):
-            found[-1] = found[-1][0], max(found[-1][1], unit.end)
+        if before and (unit.start <= stretches[-1][1] or are_neighbours(before, unit)):
+            stretches[-1] = stretches[-1][0], max(stretches[-1][1], unit.end)
         else:
-            found.append((unit.start, unit.end))
+            stretches.append((unit.start, unit.end))
         before = unit
-    return tuple(found)
+    return tuple(stretches)
 
 
 def _place(unit: Passage) -> tuple[float, int, int]:

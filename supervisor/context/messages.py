@@ -48,25 +48,25 @@ def turn_messages(
     question. With *alternate* consecutive messages of one role are joined and the first message is the user's.
     """
     quoted = framed(memory)
-    asked = [time_line(now, language), question] if question.strip() else []
-    in_question = summary_in == "user" and asked
-    system_parts, before, last = [system, "" if in_question else summary], "", asked
+    question_turn = [time_line(now, language), question] if question.strip() else []
+    in_question = summary_in == "user" and question_turn
+    system_parts, before, last = [system, "" if in_question else summary], "", question_turn
     match place:
         case "system":
             system_parts.append(quoted)
         case "message":
             before = quoted
         case "question":
-            last = [quoted, *asked]
+            last = [quoted, *question_turn]
     last = [summary, *last] if in_question else last
-    earlier = [(one.role, one.content) for one in said if one.text.strip()]
+    earlier = [(message.role, message.content) for message in said if message.text.strip()]
     if alternate:
         first = next((n for n, (role, _) in enumerate(earlier) if role == "user"), len(earlier))
         earlier = earlier[first:]
     turn = [*earlier, ("user", before), ("user", _JOINT.join(part for part in last if part))]
     turn = [(role, text) for role, text in turn if text.strip()]
     begin = [("system", _JOINT.join(part for part in system_parts if part.strip()))]
-    whole = [*(one for one in begin if one[1].strip()), *(_joined(turn) if alternate else turn)]
+    whole = [*(message for message in begin if message[1].strip()), *(_joined(turn) if alternate else turn)]
     return tuple({"role": role, "content": text} for role, text in whole)
 
 

@@ -78,16 +78,16 @@ class PreparedContexts:
         if inbox is None:
             return None
         waiting = self.groups.mark(inbox.messages, self.clock(), are_asking=True)
-        asked = resolve_input(None, waiting, self.groups.mark(self._read_history(), self.clock()))
+        request = resolve_input(None, waiting, self.groups.mark(self._read_history(), self.clock()))
         made = None
-        if asked.inputs and inbox.digest != self._digest:
+        if request.inputs and inbox.digest != self._digest:
             now = self.clock()
-            turn = prepared_turn_id(asked.inputs[-1], inbox.written, now + self.config.archive.future_limit)
+            turn = prepared_turn_id(request.inputs[-1], inbox.written, now + self.config.archive.future_limit)
             if self.receipts.inbox_of(turn) != inbox.digest:
-                audience = Audience(chat=asked.chat, in_groups=self.config.recall.in_groups)
-                result = self.recall(asked.question, now, asked.before, audience)
-                kept = self.summary_of(asked.chat.session)
-                whole = context(asked, now, result, kept=kept, config=self.config, paths=self.paths, events=self.events)
+                audience = Audience(chat=request.chat, in_groups=self.config.recall.in_groups)
+                result = self.recall(request.question, now, request.before, audience)
+                kept = self.summary_of(request.chat.session)
+                whole = context(request, now, result, kept=kept, config=self.config, paths=self.paths, events=self.events)
                 self.receipts.put(replace(whole.receipt, id=turn, inbox=inbox.digest))
                 made = turn
         self._stat, self._digest = inbox.stat, inbox.digest

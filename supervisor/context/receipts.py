@@ -94,7 +94,7 @@ class ReceiptStore:
 
         NotFound if there is none, BadFile if it can't be read.
         """
-        identity = newest_turn_id([f"{one}.json" for one in self.turns() if one.startswith(turn or "")], now)
+        identity = newest_turn_id([f"{name}.json" for name in self.turns() if name.startswith(turn or "")], now)
         if identity is None:
             kept = self.turns()
             raise NoTurn(f"turns/{turn}", kept[-1]) if turn and kept else NothingAsked("turns/")
@@ -110,11 +110,11 @@ class ReceiptStore:
         if mark is None:
             return receipt
 
-        def in_content(one: Mapping[str, Any]) -> dict[str, Any]:
-            return {**one, "content": mark(str(one.get("content") or ""))}
+        def in_content(entry: Mapping[str, Any]) -> dict[str, Any]:
+            return {**entry, "content": mark(str(entry.get("content") or ""))}
 
-        question, asked = mark(receipt.question), receipt.question.casefold()
-        gone = {one for one in _strings([receipt.terms, receipt.miss]) if one in asked and one not in question.casefold()}
+        question, folded = mark(receipt.question), receipt.question.casefold()
+        gone = {text for text in _strings([receipt.terms, receipt.miss]) if text in folded and text not in question.casefold()}
         return replace(
             receipt,
             question=question,
@@ -141,12 +141,12 @@ class ReceiptStore:
                 self._files.remove(self._folder / f"{identity}.json")
 
 
-def _strings(found: Any) -> Iterator[str]:
+def _strings(value: Any) -> Iterator[str]:
     """Yield every string in a value of JSON, in small letters."""
-    if isinstance(found, str):
-        yield found.casefold()
-    elif isinstance(found, Mapping):
-        yield from _strings([*found.values()])
-    elif isinstance(found, (list, tuple)):
-        for one in found:
-            yield from _strings(one)
+    if isinstance(value, str):
+        yield value.casefold()
+    elif isinstance(value, Mapping):
+        yield from _strings([*value.values()])
+    elif isinstance(value, (list, tuple)):
+        for item in value:
+            yield from _strings(item)

@@ -252,14 +252,14 @@ def tag(path: str, spans: Sequence[tuple[int, int]], *, lines: bool) -> str:
     return f"[{safe}{line_marks(spans) if lines else ''}]"
 
 
-def entry(source: str, said: Sequence[str]) -> str:
+def entry(source: str, lines: Sequence[str]) -> str:
     """
     Return one line: the tag, then each text as `spoken`.
 
     >>> entry("[memory/a.md]", [spoken("user", "花生过敏"), spoken("assistant", "记住了")])
     '[memory/a.md] user: 花生过敏 | assistant: 记住了'
     """
-    return f"{source} {BETWEEN.join(said)}"
+    return f"{source} {BETWEEN.join(lines)}"
 
 
 def spoken(role: str, text: str, name: str = "", language: Language = "en") -> str:
@@ -285,8 +285,8 @@ def fenced(role: str, lines: str, name: str = "", language: Language = "en") -> 
     >>> fenced("assistant", "- 米\n- 油")
     ' assistant:\n~~~\n- 米\n- 油\n~~~\n'
     """
-    said = f" {speaker(role, name, language)}:" if role else ""
-    return f"{said}\n{FENCE}\n{lines}\n{FENCE}\n"
+    speaker_label = f" {speaker(role, name, language)}:" if role else ""
+    return f"{speaker_label}\n{FENCE}\n{lines}\n{FENCE}\n"
 
 
 def miss(subject: Sequence[str], files: int, language: Language, cjk_weight: float = 1.0) -> str:

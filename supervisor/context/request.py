@@ -63,11 +63,11 @@ def resolve_input(question: str | None, inbox: Sequence[Message], history: Histo
     if question is not None:
         waiting: tuple[Message, ...] = ()
     else:
-        open_inputs = [one for one in inbox if not _is_answered(one, messages)]
+        open_inputs = [message for message in inbox if not _is_answered(message, messages)]
         chat = chat_of(open_inputs[-1].raw) if open_inputs else DIRECT
-        waiting = tuple(one for one in open_inputs if is_same_conversation(chat, chat_of(one.raw)))
-        question = "\n".join(one.text for one in waiting)
-    before = [m for m in _of_conversation(messages, chat, session) if not any(_is_message(one, m) for one in waiting)]
+        waiting = tuple(message for message in open_inputs if is_same_conversation(chat, chat_of(message.raw)))
+        question = "\n".join(message.text for message in waiting)
+    before = [m for m in _of_conversation(messages, chat, session) if not any(_is_message(message, m) for message in waiting)]
     if before and before[-1].role == "user" and before[-1].text.strip() == question.strip():
         before.pop()  # the input itself, which was appended to history already
     return Asked(question, chat, waiting, tuple(before))
@@ -76,14 +76,18 @@ def resolve_input(question: str | None, inbox: Sequence[Message], history: Histo
 def resolve_waiting(inputs: Sequence[Message], history: History, chat: Chat) -> Asked:
     """Return the *inputs* of one conversation as one question; of a session only its own messages are before it."""
     messages = _said(history)
-    said = _of_conversation(messages, chat, chat.session)
-    before = tuple(one for one in said if not any(_is_message(given, one) for given in inputs))
-    return Asked("\n".join(one.text for one in inputs), chat, tuple(inputs), before)
+    spoken = _of_conversation(messages, chat, chat.session)
+    before = tuple(message for message in spoken if not any(_is_message(given, message) for given in inputs))
+    return Asked("\n".join(message.text for message in inputs), chat, tuple(inputs), before)
 
 
 def _said(history: History) -> list[Message]:
     """Return the messages with words of a person or an assistant."""
-    return [one for one in history if isinstance(one, Message) and one.role not in UNSAID and _says_something(one)]
+    return [
+        message
+        for message in history
+        if isinstance(message, Message) and message.role not in UNSAID and _says_something(message)
+    ]
 
 
 def as_sent(summary: str) -> str:
@@ -95,18 +99,18 @@ def as_sent(summary: str) -> str:
     return summary_block(summary)
 
 
-def with_summary(asked: Asked, kept: RunningSummary) -> Asked:
+def with_summary(request: Asked, kept: RunningSummary) -> Asked:
     """Return the input with the running summary of its session in place of the messages that it covers, if it may be seen."""
-    session = asked.chat.session
-    if not kept.text or kept.marker is None or (kept.is_private and not asked.chat.is_direct):
-        return asked
+    session = request.chat.session
+    if not kept.text or kept.marker is None or (kept.is_private and not request.chat.is_direct):
+        return request
     marker = kept.marker
 
     def is_covered(message: Message) -> bool:
         at = message.created_at
         return chat_of(message.raw).session == session and at is not None and marker.has(message.id or message.text_digest, at)
 
-    return replace(asked, summary=kept.text, before=tuple(one for one in asked.before if not is_covered(one)))
+    return replace(request, summary=kept.text, before=tuple(message for message in request.before if not is_covered(message)))
 
 
 def _of_conversation(messages: Iterable[Message], chat: Chat, session: str) -> list[Message]:
@@ -115,13 +119,13 @@ def _of_conversation(messages: Iterable[Message], chat: Chat, session: str) -> l
 
     An answer that names no session belongs to the session of the message before it.
     """
-    found, spoken_in = [], ""
+    spoken, spoken_in = [], ""
     for message in messages:
         other = chat_of(message.raw)
         spoken_in = other.session if other.session or message.role != "assistant" else spoken_in
         if is_same_conversation(chat, other) and session in {"", spoken_in}:
-            found.append(message)
-    return found
+            spoken.append(message)
+    return spoken
 
 
 def _says_something(message: Message) -> bool:
@@ -136,19 +140,19 @@ def is_same_conversation(chat: Chat, other: Chat) -> bool:
     return bool(chat.session) and chat.session == other.session
 
 
-def _is_message(one: Message, other: Message) -> bool:
-    """Return whether the input *one* is the message *other*: an input is also appended to history."""
-    if one.id and one.id == other.id:
+def _is_message(message: Message, other: Message) -> bool:
+    """Return whether the input *message* is the message *other*: an input is also appended to history."""
+    if message.id and message.id == other.id:
         return True
-    return one.created_at is not None and (one.created_at, one.text) == (other.created_at, other.text)
+    return message.created_at is not None and (message.created_at, message.text) == (other.created_at, other.text)
 
 
-def _is_answered(one: Message, messages: Sequence[Message]) -> bool:
+def _is_answered(entry: Message, messages: Sequence[Message]) -> bool:
     """Return whether the input is in history and a message of the assistant follows it in its conversation."""
-    place = next((i for i, message in enumerate(messages) if _is_message(one, message)), None)
+    place = next((i for i, message in enumerate(messages) if _is_message(entry, message)), None)
     if place is None:
         return False
-    chat = chat_of(one.raw)
+    chat = chat_of(entry.raw)
     return any(m.role == "assistant" and is_same_conversation(chat, chat_of(m.raw)) for m in messages[place + 1 :])
 
 
@@ -162,11 +166,11 @@ class Contained:
     now: datetime
 
 
-def contained(asked: Asked, in_history: frozenset[str], now: datetime) -> Contained:
-    """Return what the turn of *asked* contains, which shows the messages with the ids *in_history* whole."""
-    questions = frozenset({asked.question.strip(), *(one.text.strip() for one in asked.inputs)} - {""})
-    ids = in_history | asked.known | {one.id for one in asked.inputs if one.id}
-    sentences = sentences_in([asked.summary, *(one.text for one in asked.before if one.id in in_history)])
+def contained(request: Asked, in_history: frozenset[str], now: datetime) -> Contained:
+    """Return what the turn of *request* contains, which shows the messages with the ids *in_history* whole."""
+    questions = frozenset({request.question.strip(), *(entry.text.strip() for entry in request.inputs)} - {""})
+    ids = in_history | request.known | {entry.id for entry in request.inputs if entry.id}
+    sentences = sentences_in([request.summary, *(message.text for message in request.before if message.id in in_history)])
     return Contained(messages=ids, questions=questions, sentences=sentences, now=now)
 
 
@@ -185,13 +189,13 @@ def for_project(
     By the *rule* a message of another project counts for less ("prefer"), is left out ("only"), or is like any other ("all").
     What names no project (a chat elsewhere, a line of memory.md, a summary) is never of another one.
     """
-    found = list(hits)
+    kept = list(hits)
     if not project or rule == "all":
-        return found, []
-    elsewhere = {id(hit) for hit in found if hit.unit.project not in ("", project)}
+        return kept, []
+    elsewhere = {id(hit) for hit in kept if hit.unit.project not in ("", project)}
     if rule == "only":
-        return [hit for hit in found if id(hit) not in elsewhere], [(hit, "project") for hit in found if id(hit) in elsewhere]
-    return [hit.reaching(hit.rank * ELSEWHERE, "who") if id(hit) in elsewhere else hit for hit in found], []
+        return [hit for hit in kept if id(hit) not in elsewhere], [(hit, "project") for hit in kept if id(hit) in elsewhere]
+    return [hit.reaching(hit.rank * ELSEWHERE, "who") if id(hit) in elsewhere else hit for hit in kept], []
 
 
 def _repeats(passage: Passage, contained: Contained) -> str:

@@ -46,14 +46,14 @@ _PASSWORD: Final = frozenset(
 )
 
 
-def oldest_shown(asked: Asked, config: Config) -> datetime | None:
+def oldest_shown(request: Asked, config: Config) -> datetime | None:
     """Return the time of the oldest message that the history of a turn shows; None if it shows all of them."""
-    shown = history_block(asked, config.context.history_tokens, config).said
-    place = next((n for n, one in enumerate(asked.before) if shown and one.id == shown[0].id), 0)
-    return asked.before[place].created_at if place else None
+    shown = history_block(request, config.context.history_tokens, config).said
+    place = next((n for n, message in enumerate(request.before) if shown and message.id == shown[0].id), 0)
+    return request.before[place].created_at if place else None
 
 
-def history_block(asked: Asked, tokens: int, config: Config) -> Window:
+def history_block(request: Asked, tokens: int, config: Config) -> Window:
     """Return the history block in so many *tokens*, without secrets."""
     limits = WindowLimits(
         tokens=tokens,
@@ -62,41 +62,43 @@ def history_block(asked: Asked, tokens: int, config: Config) -> Window:
         message_chars=config.context.message_chars,
         cjk_weight=config.tokens.cjk_weight,
         zone=config.archive.zone,
-        language=turn_language(asked, config),
+        language=turn_language(request, config),
     )
-    shown = replace(asked, before=tuple(readable(one) for one in asked.before[-_LOOKED_AT * limits.most :]))
-    redacted = _redacted(shown, limits.most, turn_language(asked, config), config.privacy)
-    return window(redacted.before, limits, len(asked.before) - len(shown.before))
+    shown = replace(request, before=tuple(readable(message) for message in request.before[-_LOOKED_AT * limits.most :]))
+    redacted = _redacted(shown, limits.most, turn_language(request, config), config.privacy)
+    return window(redacted.before, limits, len(request.before) - len(shown.before))
 
 
-def turn_language(asked: Asked, config: Config) -> Language:
+def turn_language(request: Asked, config: Config) -> Language:
     """Return the language of the texts around what is quoted."""
-    return config.language if config.language != "auto" else language_of(asked.question[:MOST_CHARS])
+    return config.language if config.language != "auto" else language_of(request.question[:MOST_CHARS])
 
 
-def _redacted(asked: Asked, most: int, language: Language, privacy: Privacy) -> Asked:
+def _redacted(request: Asked, most: int, language: Language, privacy: Privacy) -> Asked:
     """Return the input with the last *most* messages before it; their secrets are hidden if a turn shows no secrets at all."""
-    if _reveals(asked, privacy):
-        return asked
+    if _reveals(request, privacy):
+        return request
 
     def hide(text: str) -> str:
         return hidden(text, language, privacy.forms)
 
-    return replace(asked, before=tuple(replace(one, text=_hidden(one.text, (), hide)) for one in asked.before[-most:]))
+    return replace(
+        request, before=tuple(replace(message, text=_hidden(message.text, (), hide)) for message in request.before[-most:])
+    )
 
 
 def redactor(
-    asked: Asked, terms: Sequence[str], hits: Sequence[Hit], language: Language, privacy: Privacy
+    request: Asked, terms: Sequence[str], hits: Sequence[Hit], language: Language, privacy: Privacy
 ) -> Callable[[str], str]:
     """
     Return the function that hides the secrets of a text among *hits*; *terms* are the words that were searched for.
 
     Of a text with more than 100,000 characters it returns the part around *terms*.
     """
-    may_reveal = _reveals(asked, privacy)
+    may_reveal = _reveals(request, privacy)
     if may_reveal and privacy.redact == "off":
         return str
-    question = {*tokens(asked.question[:MOST_CHARS].lower()), *terms}
+    question = {*tokens(request.question[:MOST_CHARS].lower()), *terms}
     contact = None if privacy.personal else MAIL_WORDS
 
     def worth(secret: Secret) -> int:
@@ -126,5 +128,5 @@ def _hidden(text: str, terms: Sequence[str], hide: Callable[[str], str]) -> str:
     return part[_EDGE_CHARS if start else 0 : len(part) - (_EDGE_CHARS if end < len(text) else 0)]
 
 
-def _reveals(asked: Asked, privacy: Privacy) -> bool:
-    return privacy.reveal and asked.chat.is_direct
+def _reveals(request: Asked, privacy: Privacy) -> bool:
+    return privacy.reveal and request.chat.is_direct

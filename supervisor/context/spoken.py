@@ -26,7 +26,7 @@ def spoken(text: str) -> str:
     >>> spoken("改端口 <private>口令是 1234</private> 到 8081")
     '改端口  到 8081'
     """
-    for own in (_PRIVATE, _OURS, _CLIENTS_OWN):
+    for pattern in (_PRIVATE, _OURS, _CLIENTS_OWN):
         if "<" in text:
-            text = own.sub("", text)
+            text = pattern.sub("", text)
     return text.strip()

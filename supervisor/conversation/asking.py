@@ -116,19 +116,19 @@ class SummaryWriter:
             language = language_of("\n".join(entry.text for entry in part))
             shown = quote(dialogue_of(part, language), language)
             texts.append(cleaned(await self._answer(name, language, {"current_summary": "", place: shown})))
-        told = dict.fromkeys(text for text in texts if not says_nothing(text))
-        if not told:
+        texts_once = dict.fromkeys(text for text in texts if not says_nothing(text))
+        if not texts_once:
             return fold.so_far
-        joined = self._judged(_JOINT.join(told), fold.read, "")
+        joined = self._judged(_JOINT.join(texts_once), fold.read, "")
         return await self._fitting(f"{fold.so_far}{_JOINT}{joined}".strip(), fold.language)
 
     async def _answer(self, name: str, language: Language, values: Mapping[str, str]) -> str:
         """Return what the model answers to the prompt *name* with these values."""
         template = self.template(name, language)
-        *before, asked = template.turns(**values)
+        *before, last = template.turns(**values)
         if "{char_limit}" not in template.text:
-            asked = asked._replace(content=f"{LENGTH_ASKED[language].format(self.max_chars)}\n\n{asked.content}")
-        return await self.model.complete((*before, asked), self.limits)
+            last = last._replace(content=f"{LENGTH_ASKED[language].format(self.max_chars)}\n\n{last.content}")
+        return await self.model.complete((*before, last), self.limits)
 
     async def _fitting(self, text: str, language: Language) -> str:
         """Return the text, made shorter by the model where it is too long."""
@@ -172,7 +172,11 @@ class SummaryWriter:
 
     def _material(self, entries: Sequence[Entry], previous: str) -> Material:
         """Return what the answer is judged against: the messages, the summary so far, and an extract of bounded length."""
-        texts = [(day, text) for day, text in ((None, previous), *((one.day, one.text) for one in entries)) if text.strip()]
+        texts = [
+            (day, text)
+            for day, text in ((None, previous), *((message.day, message.text) for message in entries))
+            if text.strip()
+        ]
         roles = ["assistant" if entry.head.startswith(_NOT_PEOPLE) else "user" for entry in entries]
         blocks = [Block("", role, entry.text, _ANY_TIME, {}) for role, entry in zip(roles, entries, strict=True)]
         shown = extract(
@@ -194,11 +198,11 @@ def exchanges(entries: Sequence[Entry]) -> list[list[Entry]]:
     enough = max(_SHORT_CHARS, -(-sum(len(entry.text) for entry in entries) // _MOST_EXCHANGES))
     parts: list[list[Entry]] = []
     for entry in entries:
-        if parts and (sum(len(one.text) for one in parts[-1]) < enough or entry.head.startswith(_NOT_PEOPLE)):
+        if parts and (sum(len(message.text) for message in parts[-1]) < enough or entry.head.startswith(_NOT_PEOPLE)):
             parts[-1].append(entry)
         else:
             parts.append([entry])
-    is_short = len(parts) > 1 and sum(len(one.text) for one in parts[-1]) < _SHORT_CHARS
+    is_short = len(parts) > 1 and sum(len(message.text) for message in parts[-1]) < _SHORT_CHARS
     return [*parts[:-2], parts[-2] + parts[-1]] if is_short else parts
 
 

@@ -68,8 +68,8 @@ class ChatFiles(Generic[M]):
         """Add a message; it is durable then."""
         with self._locked(key):
             path = self._paths.chat(session_digest(key))
-            found = self._files.disk.stat(path)
-            if found and found.size:
+            stat = self._files.disk.stat(path)
+            if stat and stat.size:
                 self._files.append(path, self._render(message) + b"\n")
             else:
                 self._write(key, [message], self._files.read_stable(path))
@@ -116,7 +116,7 @@ class ChatFiles(Generic[M]):
         if version is None:
             return [], None
         first, *lines = version.data.splitlines(keepends=True) or [b""]
-        messages = [one for line in lines for one in self._parsed(line)]
+        messages = [record for line in lines for record in self._parsed(line)]
         if _head(first) == key and len(messages) == len(lines):
             return messages, version
         kept = self._quarantine.keep("chat", version.data)
@@ -146,8 +146,8 @@ class ChatFiles(Generic[M]):
 def _head(data: bytes) -> str | None:
     """Return the key that the first line has, None where that is none."""
     try:
-        found: Any = json.loads(data.partition(b"\n")[0])
+        head: Any = json.loads(data.partition(b"\n")[0])
     except ValueError:
         return None
-    key = found.get("key") if isinstance(found, dict) and found.get("version") == _VERSION else None
+    key = head.get("key") if isinstance(head, dict) and head.get("version") == _VERSION else None
     return key if isinstance(key, str) else None

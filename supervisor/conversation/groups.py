@@ -55,12 +55,12 @@ class Groups:
         """Return the messages with the `chat` of their session; one that says that it is direct stays so, unless it asks."""
         kind_of = cache(partial(self._kind, now=now))
 
-        def marked(one: E) -> E:
-            if not isinstance(one, Message) or not (are_asking or one.raw.get("chat") is None):
-                return one
-            chat = chat_of(one.raw)
+        def marked(entry: E) -> E:
+            if not isinstance(entry, Message) or not (are_asking or entry.raw.get("chat") is None):
+                return entry
+            chat = chat_of(entry.raw)
             kind = kind_of(chat.session) if chat.is_direct and chat.session else "direct"
-            return one if kind == "direct" else replace(one, raw={**one.raw, "chat": kind})
+            return entry if kind == "direct" else replace(entry, raw={**entry.raw, "chat": kind})
 
         return tuple(map(marked, entries))
 
@@ -86,6 +86,6 @@ class Groups:
 
     def _said(self, now: datetime) -> dict[str, ChatKind]:
         """Return the sessions that are a group's by a message that is filed, or waits for that, with the kind."""
-        waiting = (chat_of(one.raw) for one in self._unfiled().messages(now))
-        said = {chat.session: chat.kind for chat in waiting if chat.session and not chat.is_direct}
-        return said | {session: kind for file in self._memory().dated() for session, kind in file.groups}
+        waiting = (chat_of(message.raw) for message in self._unfiled().messages(now))
+        kinds = {chat.session: chat.kind for chat in waiting if chat.session and not chat.is_direct}
+        return kinds | {session: kind for file in self._memory().dated() for session, kind in file.groups}

@@ -227,7 +227,7 @@ class MemoryManager:
     async def _write(self, model: Model, conversation: Conversation, waiting: Sequence[dict[str, Any]], count: int) -> None:
         """Have the model sum up the *count* oldest messages, in pieces; those of a finished piece are not sent any more."""
         oldest = conversation.said[:count]
-        language = language_of("\n".join(one.text for one in oldest))
+        language = language_of("\n".join(message.text for message in oldest))
         places = dialogue(oldest, language)
         privacy = self._config.privacy
         entries = [replace(entry, text=without_secrets(entry.text, language, privacy)) for _, entry in places]
@@ -293,8 +293,8 @@ class MemoryManager:
         return [self._as_read(raw).text for raw in self._buffer if raw.get("role") == "system"]
 
     def _last_question(self) -> Said | None:
-        found = (self._as_read(raw) for raw in reversed(self._messages()))
-        return next((one for one in found if one.is_question), None)
+        questions = (self._as_read(raw) for raw in reversed(self._messages()))
+        return next((message for message in questions if message.is_question), None)
 
     def _conversation(self) -> Conversation:
         """Return the conversation as it is now."""

@@ -120,8 +120,8 @@ def _text_of(chunk: object) -> str:
     return words if isinstance(words, str) else ""
 
 
-def _field(found: object, name: str) -> Any:
-    return found.get(name) if isinstance(found, dict) else getattr(found, name, None)
+def _field(value: object, name: str) -> Any:
+    return value.get(name) if isinstance(value, dict) else getattr(value, name, None)
 
 
 def in_loop_of_its_own(work: Coroutine[Any, Any, T]) -> T:

@@ -106,12 +106,14 @@ class Conversation:
     @property
     def questions(self) -> int:
         """How many questions of the user's the summary does not have."""
-        return sum(one.is_question for one in self.said)
+        return sum(message.is_question for message in self.said)
 
 
 def tokens_of(conversation: Conversation, limits: Limits) -> int:
     """Return the tokens of the whole conversation: system prompt, summary and messages."""
-    return _system_tokens(conversation.system, conversation.summary, limits) + sum(one.tokens for one in conversation.said)
+    return _system_tokens(conversation.system, conversation.summary, limits) + sum(
+        message.tokens for message in conversation.said
+    )
 
 
 def is_full(conversation: Conversation, limits: Limits) -> bool:
@@ -141,7 +143,7 @@ def to_sum_up(conversation: Conversation, limits: Limits, now: datetime, *, by_h
     kept = end
     for start in reversed(closed[max(0, len(closed) - limits.keep_turns) :] if limits.keep_turns else []):
         turns = conversation.said[start:end]
-        if sum(one.tokens for one in turns) > room or len(turns) > limits.max_messages // _KEPT_MESSAGES:
+        if sum(message.tokens for message in turns) > room or len(turns) > limits.max_messages // _KEPT_MESSAGES:
             break
         if _exceeds_shown(turns, limits, _KEPT_MESSAGES):
             break
@@ -163,7 +165,7 @@ def why_nothing(conversation: Conversation, limits: Limits, *, has_model: bool) 
             "nothing was summed up: the last turns are kept word for word, {turns} at most (conversation.keep_turns)",
             turns=limits.keep_turns,
         )
-    return render(why, language_of("\n".join(one.text for one in conversation.said)))
+    return render(why, language_of("\n".join(message.text for message in conversation.said)))
 
 
 def _waits(conversation: Conversation, limits: Limits, now: datetime) -> bool:
@@ -176,8 +178,8 @@ def _waits(conversation: Conversation, limits: Limits, now: datetime) -> bool:
 
 def _exceeds_shown(messages: Sequence[Said], limits: Limits, divisor: int, summary_tokens: int = 0) -> bool:
     """Return whether the messages, with a summary, are more than one part in *divisor* of what a turn shows."""
-    spoken = [one for one in messages if one.is_question or one.is_answer]
-    tokens = summary_tokens + sum(one.tokens for one in spoken)
+    spoken = [message for message in messages if message.is_question or message.is_answer]
+    tokens = summary_tokens + sum(message.tokens for message in spoken)
     too_many = limits.shown_messages is not None and len(spoken) > limits.shown_messages // divisor
     return too_many or (limits.shown_tokens is not None and tokens > limits.shown_tokens // divisor)
 
@@ -190,7 +192,7 @@ def commit_points(messages: Sequence[Said]) -> frozenset[int]:
 
 def refuse_too_long(conversation: Conversation, limits: Limits) -> None:
     """Raise ValueError, with one sentence, if the system prompt and the last question alone do not fit the window."""
-    question = next((one.tokens for one in reversed(conversation.said) if one.is_question), 0)
+    question = next((message.tokens for message in reversed(conversation.said) if message.is_question), 0)
     tokens = _system_tokens(conversation.system, "", limits) + question
     if tokens > limits.window:
         raise ValueError(f"system prompt and question are {tokens} tokens, the window is {limits.window}; shorten them")
@@ -207,15 +209,15 @@ def recomposed(conversation: Conversation, limits: Limits) -> list[dict[str, Any
     open_at = starts[-1] if starts and is_open(conversation.said[starts[-1] :]) else len(conversation.said)
     sendable = whole_pairs(conversation.said).is_whole
     question = max((n for n in range(open_at, len(conversation.said)) if conversation.said[n].is_question), default=None)
-    asked = {question} if question is not None else set()
-    room = limits.window - sum(conversation.said[n].tokens for n in asked)
+    questions = {question} if question is not None else set()
+    room = limits.window - sum(conversation.said[n].tokens for n in questions)
     summary = conversation.summary
     if _system_tokens(conversation.system, summary, limits) > room:
         summary = ""
     room -= _system_tokens(conversation.system, summary, limits)
-    sent = asked
+    sent = questions
     for unit in reversed(_units(conversation.said, starts, open_at)):
-        chosen = [n for n in unit if sendable[n] and n not in asked]
+        chosen = [n for n in unit if sendable[n] and n not in questions]
         room -= sum(conversation.said[n].tokens for n in chosen)
         if room < 0:
             break

@@ -81,16 +81,16 @@ class SessionTalk:
             if newest is not None and self._count_after(day, [*dated, *recent]) >= newest:
                 passed = number
                 break
-            found = {file.digest: self._memory.blocks(file.name) for file in files}
-            dated = [*(block for blocks in found.values() for block in blocks if block.session == session), *dated]
-            parsed |= found
+            blocks_of = {file.digest: self._memory.blocks(file.name) for file in files}
+            dated = [*(block for blocks in blocks_of.values() for block in blocks if block.session == session), *dated]
+            parsed |= blocks_of
         self._memory.keep_table()
         blocks = tuple(sorted(_each_once([*dated, *recent]).values(), key=lambda block: block.created_at))
         return SessionPart(
             blocks,
             marker,
             {
-                digest: frozenset(number_of(id_of(one), one.created_at) for one in found if one.session == session)
+                digest: frozenset(number_of(id_of(block), block.created_at) for block in found if block.session == session)
                 for digest, found in parsed.items()
             },
             frozenset(file.digest for _, files in days[passed:] for file in files),
@@ -101,9 +101,9 @@ class SessionTalk:
         entries = self._history.read()
         self._journal.refresh()
         present = assign_ids(entries, self._journal.known, now, self._settings.future_limit)
-        for one in (*self._unfiled.messages(now), *present):
-            if isinstance(one, Message) and one.created_at:
-                yield block_of(one)
+        for message in (*self._unfiled.messages(now), *present):
+            if isinstance(message, Message) and message.created_at:
+                yield block_of(message)
 
     def _days(self, session: str, covered: frozenset[str]) -> list[tuple[date, list[MemoryFile]]]:
         """Return the dated files that hold the session and are not *covered*, by day, the newest day first."""
@@ -117,11 +117,11 @@ class SessionTalk:
 
 def _each_once(blocks: Iterable[Block]) -> dict[tuple[str, datetime], Block]:
     """Return the last text of each message, with its time to the millisecond, which is what a dated file has."""
-    found = {}
+    unique = {}
     for block in blocks:
         at = truncate_to_ms(block.created_at)
-        found[block.revision_of or block.id, at] = replace(block, created_at=at)
-    return found
+        unique[block.revision_of or block.id, at] = replace(block, created_at=at)
+    return unique
 
 
 class SessionFiles:

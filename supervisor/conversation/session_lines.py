@@ -69,17 +69,17 @@ def extract_line(extract: str) -> str:
     '助手：几点？ → 用户：八点；报价 860'
     """
     words = [line for line in extract.splitlines() if line.strip() and not line.startswith(("#", ">"))]
-    told, speaker = list[str](), ("", "")
+    lines, speaker = list[str](), ("", "")
     for line in words:
         head = _LINE_HEAD.match(line)
         text = line[head.end() :] if head else line
         if _is_courtesy(text):
             continue
         date, who = (head["date"] or "", head["who"] or "") if head else ("", "")
-        told.append(text if who and (date, who) == speaker else f"{date}{who}{text}")
+        lines.append(text if who and (date, who) == speaker else f"{date}{who}{text}")
         answered = _ANSWERED.findall(text)
         speaker = (date, answered[-1] if answered else who)
-    return in_one_line("\n".join(told))
+    return in_one_line("\n".join(lines))
 
 
 def told(messages: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:

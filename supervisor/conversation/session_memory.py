@@ -86,7 +86,7 @@ class SessionMemory(MemoryManager):
             return self._is_private()
 
     def _is_private(self) -> bool:
-        return self._kept.is_private or any(chat_of(one.block.fields).is_direct for one in self._of_session())
+        return self._kept.is_private or any(chat_of(message.block.fields).is_direct for message in self._of_session())
 
     def _of_session(self) -> list[SessionMessage]:
         return [raw for raw in self._buffer if isinstance(raw, SessionMessage)]
@@ -100,7 +100,7 @@ class SessionMemory(MemoryManager):
         blocks = self._part.fresh(self._part.blocks)
         begins = 0 if newest is None else max(0, len(blocks) - newest)
         self._passed, blocks = blocks[:begins], blocks[begins:]
-        known = {(one.block.id, one.block.created_at): one for one in self._of_session()}
+        known = {(message.block.id, message.block.created_at): message for message in self._of_session()}
         messages = []
         for block in blocks:
             before = known.get((block.id, block.created_at))
@@ -108,7 +108,7 @@ class SessionMemory(MemoryManager):
         prompts = [raw for raw in self._buffer if raw.get("role") == "system"]
         self._kept, self._failure, self.conversation_summary = kept, kept.failure, kept.text
         self._summed_up.clear()  # what the summary has is left out above, by its place in the session
-        self._buffer[:] = [*prompts, *(one for one in messages if one.block.role not in _PROMPTS)]
+        self._buffer[:] = [*prompts, *(message for message in messages if message.block.role not in _PROMPTS)]
         self._read = {id(raw): self._read[id(raw)] for raw in self._buffer if id(raw) in self._read}
 
     @property
@@ -117,7 +117,7 @@ class SessionMemory(MemoryManager):
         with self._lock:
             prompts = [raw for raw in self._buffer if raw.get("role") == "system"]
             blocks = self._talk.read(self._session, self._clock()).blocks
-            return [*prompts, *(SessionMessage(one) for one in blocks if one.role not in _PROMPTS)]
+            return [*prompts, *(SessionMessage(block) for block in blocks if block.role not in _PROMPTS)]
 
     def _take(self, raw: dict[str, Any]) -> None:
         if raw.get("role") == "system":
@@ -128,7 +128,7 @@ class SessionMemory(MemoryManager):
 
     def _keep(self, summary: str, covered: Sequence[dict[str, Any]]) -> None:
         progress = self._files.read(self._session)
-        blocks = [one.block for one in covered if isinstance(one, SessionMessage)]
+        blocks = [message.block for message in covered if isinstance(message, SessionMessage)]
         running = RunningSummary(summary, self._part.past([*self._passed, *blocks]), self._is_private())
         self._files.keep(self._session, replace(progress, running=running))
         super()._keep(summary, covered)

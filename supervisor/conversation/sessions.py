@@ -167,7 +167,7 @@ class SessionPart:
         before = self.marker
         added = frozenset(number for block in blocks for number in _numbers_of(block))
         numbers = added.union(before.numbers if before else ())
-        whole = (digest for digest, own in self.files.items() if own <= numbers)
+        whole = (digest for digest, blocks in self.files.items() if blocks <= numbers)
         files = self.older.union(before.files if before else (), whole)
         newest = blocks[-1]
         ids = frozenset(id_of(block) for block in blocks if block.created_at == newest.created_at)
@@ -197,8 +197,8 @@ def past_threshold(part: SessionPart, most: int, chars: int, keep: int) -> list[
     if len(spoken) <= keep or (len(spoken) <= most and sum(len(fresh[n].words) for n in spoken) <= chars):
         return []
     stays = spoken[-keep] if keep else len(fresh)
-    asked = next((n for n in reversed(range(1, stays + 1)) if n == len(fresh) or fresh[n].role == "user"), stays)
-    return fresh[:asked] if spoken[0] < asked else []
+    last = next((n for n in reversed(range(1, stays + 1)) if n == len(fresh) or fresh[n].role == "user"), stays)
+    return fresh[:last] if spoken[0] < last else []
 
 
 def is_spoken(block: Block) -> bool:
@@ -209,7 +209,11 @@ def is_spoken(block: Block) -> bool:
 def source_of(session: str, blocks: Sequence[Block]) -> str:
     """Return the source of a session's line: its name, else the channel of its newest message that has one, else ""."""
     channels = (block.fields.get("channel") for block in reversed(blocks))
-    return session if session.strip() else next((one for one in channels if isinstance(one, str) and one.strip()), "")
+    return (
+        session
+        if session.strip()
+        else next((channel for channel in channels if isinstance(channel, str) and channel.strip()), "")
+    )
 
 
 # ── on disk ──────────────────────────────────────────────────────────────────

@@ -87,7 +87,7 @@ class MessageAnalyzer:
         char_threshold: int = CHAR_THRESHOLD,
     ) -> bool:
         """Return whether there are more messages, or more characters in them, than these."""
-        return len(messages) > message_threshold or sum(len(one.text) for _, one in _read_all(messages)) > char_threshold
+        return len(messages) > message_threshold or sum(len(entry.text) for _, entry in _read_all(messages)) > char_threshold
 
     def split_messages(
         self, messages: Sequence[Mapping[str, Any]], keep_recent: int = KEEP_RECENT
@@ -100,10 +100,10 @@ class MessageAnalyzer:
         if keep_recent < 0:
             raise ValueError(f"keep_recent is {keep_recent}, and must be 0 or more")
         at = max(0, len(messages) - keep_recent)
-        found = _read_all(messages)
-        may_divide = whole_pairs([one for _, one in found]).may_divide
-        inside = {place for (place, _), may in zip(found, may_divide, strict=True) if not may}
-        inside |= {place for (_, before), (place, one) in pairwise(found) if answers_question(one, before)}
+        entries = _read_all(messages)
+        may_divide = whole_pairs([entry for _, entry in entries]).may_divide
+        inside = {place for (place, _), may in zip(entries, may_divide, strict=True) if not may}
+        inside |= {place for (_, before), (place, entry) in pairwise(entries) if answers_question(entry, before)}
         while 0 < at < len(messages) and at in inside:
             at -= 1
         return list(messages[:at]), list(messages[at:])
@@ -182,24 +182,24 @@ class ConversationSummarizer:
 
 def entries_of(messages: Sequence[Mapping[str, Any]], zone: tzinfo | None = None) -> list[Entry]:
     """Return what people, assistants and tools say as lines `ROLE: text`, without courtesies; with days in a *zone*."""
-    found = [one for _, one in _read_all(messages) if one.role != "system"]
-    days = [_day_of(one, zone) if zone else None for one in found]
-    return [replace(entry, head=found[n].role.upper(), day=days[n]) for n, entry in dialogue(found, "en")]
+    entries = [entry for _, entry in _read_all(messages) if entry.role != "system"]
+    days = [_day_of(entry, zone) if zone else None for entry in entries]
+    return [replace(entry, head=entries[n].role.upper(), day=days[n]) for n, entry in dialogue(entries, "en")]
 
 
-def _day_of(said: Said, zone: tzinfo) -> date | None:
+def _day_of(message: Said, zone: tzinfo) -> date | None:
     with suppress(ValueError, TypeError):
-        return local_day(from_wire(said.raw["createdAt"]), zone) if said.raw.get("createdAt") else None
+        return local_day(from_wire(message.raw["createdAt"]), zone) if message.raw.get("createdAt") else None
     return None
 
 
 def _read_all(messages: Sequence[Mapping[str, Any]]) -> list[tuple[int, Said]]:
     """Return the messages among the elements, each with its place."""
-    found = []
+    entries = []
     for n, raw in enumerate(messages):
         with suppress(ValueError):
-            found.append((n, read_said(raw)))
-    return found
+            entries.append((n, read_said(raw)))
+    return entries
 
 
 def _shortened(entry: Entry, chars: int) -> str:

@@ -92,13 +92,13 @@ def turn_starts(messages: Sequence[Said]) -> list[int]:
     """
     whole = whole_pairs(messages)
     starts = [0] if messages else []
-    answered = asked = False
-    for n, one in enumerate(messages):
-        if one.is_question and asked and answered and whole.may_divide[n]:
+    answered = has_question = False
+    for n, message in enumerate(messages):
+        if message.is_question and has_question and answered and whole.may_divide[n]:
             starts.append(n)
             answered = False
-        asked = asked or one.is_question
-        answered = answered or one.is_answer
+        has_question = has_question or message.is_question
+        answered = answered or message.is_answer
     return starts
 
 
@@ -117,7 +117,7 @@ class Pairs:
 
 def whole_pairs(messages: Sequence[Said]) -> Pairs:
     """Return what calls and their results allow; a call without its result, and a result without its call, is a half."""
-    linked = [n for n, one in enumerate(messages) if one.calls or one.results]  # few, while the others are many
+    linked = [n for n, message in enumerate(messages) if message.calls or message.results]  # few, while the others are many
     waiting: dict[str, list[int]] = {}
     missing = {n: len(messages[n].calls) for n in linked}
     callers: dict[int, list[int]] = {n: [] for n in linked}
@@ -147,13 +147,13 @@ def dialogue(messages: Sequence[Said], language: Language) -> list[tuple[int, En
     """
     entries = []
     before: Said | None = None
-    for n, one in enumerate(messages):
-        text = _spoken(one)
-        if text and (not is_chitchat(text) or (before and answers_question(one, before))):
-            head = _SPEAKERS[language].get(one.role, one.role)
-            name = speaker_of(one.raw)
+    for n, message in enumerate(messages):
+        text = _spoken(message)
+        if text and (not is_chitchat(text) or (before and answers_question(message, before))):
+            head = _SPEAKERS[language].get(message.role, message.role)
+            name = speaker_of(message.raw)
             entries.append((n, Entry(f"{head} {name}" if name else head, text, colon=_COLON[language])))
-        before = one if text else before
+        before = message if text else before
     return entries
 
 

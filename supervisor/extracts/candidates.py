@@ -82,11 +82,11 @@ def lines_of(blocks: Sequence[Block], zone: tzinfo, language: Language, longest:
         is_person = block.role in {"user", *NOBODY}
         who = _label(block, language)
         words = _NO_WORDS.sub("", block.text) if block.role == "summary" else block.text
-        said = [
+        kept = [
             sentence for sentence in sentences(words) if is_reply(sentence) or has_data(sentence) or not is_courtesy(sentence)
         ]
-        parts = list(units(said, longest)) if block.role not in NOBODY else said
-        asked = _question_of(before, block, said[0], language) if before and said else ""
+        parts = list(units(kept, longest)) if block.role not in NOBODY else kept
+        asked = _question_of(before, block, kept[0], language) if before and kept else ""
         for i, text in enumerate(parts):
             question = asked if i == 0 else ""
             shown = f"{question} {text}" if question else text
@@ -115,11 +115,11 @@ def _question_of(before: Block, block: Block, answer: str, language: Language) -
     is_same = (before.role, before.speaker) == (block.role, block.speaker)
     if before.role in NOBODY or is_same or block.created_at - before.created_at > JUST_BEFORE:
         return ""
-    said = sentences(before.text)
-    questions = [sentence for sentence in said if is_question(sentence)]
+    parts = sentences(before.text)
+    questions = [sentence for sentence in parts if is_question(sentence)]
     if questions and needs_question(answer):
         return _label(before, language) + end_of(questions[-1], _QUESTION_CHARS)
-    return _label(before, language) + end_of(said[-1], _QUESTION_CHARS) if said and puts_right(answer, said[-1]) else ""
+    return _label(before, language) + end_of(parts[-1], _QUESTION_CHARS) if parts and puts_right(answer, parts[-1]) else ""
 
 
 def _label(block: Block, language: Language) -> str:
@@ -129,11 +129,11 @@ def _label(block: Block, language: Language) -> str:
     return "" if block.role in NOBODY else f"{who}：" if language == "zh" else f"{who}: "
 
 
-def weight(text: str, asked: str = "", *, person: bool) -> float:
+def weight(text: str, question: str = "", *, person: bool) -> float:
     """
     Return how much the words of a sentence count; 0 where it must not be quoted.
 
-    *asked* is the question that it answers, with which it is shown. *person*: a human being says it; of a machine only data
+    *question* is the question that it answers, with which it is shown. *person*: a human being says it; of a machine only data
     counts.
 
     >>> weight("So it goes.", person=True), weight("我对花生过敏。", person=True) > 1
@@ -141,9 +141,9 @@ def weight(text: str, asked: str = "", *, person: bool) -> float:
     >>> weight("帮我写个 sql", person=True) < weight("sql 写好了", person=True)
     True
     """
-    shown = f"{asked} {text}"
+    shown = f"{question} {text}"
     tells_data = has_data(shown)
-    if is_question(text) or text.endswith((":", "：")) or (is_bare_figure(text) and not asked):
+    if is_question(text) or text.endswith((":", "：")) or (is_bare_figure(text) and not question):
         return 0.0
     if not person:
         is_advice = has_cue(text, "advice") and not has_figures(text)

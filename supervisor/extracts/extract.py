@@ -95,8 +95,8 @@ def extract_of_talk(messages: Sequence[Mapping[str, Any]], zone: tzinfo, longest
     It has the room of a month's: no later extract is made of what leaves a conversation.
     """
     blocks = [
-        Block("", one["role"], one["content"], from_wire(one["createdAt"]), {"name": str(one.get("name", ""))})
-        for one in messages
+        Block("", message["role"], message["content"], from_wire(message["createdAt"]), {"name": str(message.get("name", ""))})
+        for message in messages
     ]
     if not blocks:
         return ""
@@ -131,8 +131,8 @@ def extract(
     lines = lines_of(material, zone, language, min(LONGEST, limit // 3))
     links = taken_back(lines)
     base, growth = _GROWTH[room or kind]
-    told = sum(columns(line.text) for line in lines)
-    budget = min(limit, sum(map(_cost, lines)) if told <= _ALL else int(base + growth * math.sqrt(told)))
+    width = sum(columns(line.text) for line in lines)
+    budget = min(limit, sum(map(_cost, lines)) if width <= _ALL else int(base + growth * math.sqrt(width)))
     messages = sum(block.role not in NOBODY for block in material)
     while True:
         chosen = choose(lines, links, budget, kind) or [_one_line(lines, material, zone)]
@@ -166,9 +166,9 @@ def choose(lines: Sequence[Line], links: Mapping[int, int], budget: int, kind: K
             return 0.0
         new = sum(word_worth(word) for word in line.words if word not in known)
         length = math.pow(columns(line.asked + line.text) + _EACH, _LENGTH)
-        told = 1.0 if decided[i] else new / all_words
+        gain = 1.0 if decided[i] else new / all_words
         of_its_day = quoted[line.at.date()] if kind == "month" else 0
-        return line.weight * (new + line.cues * told) / length / (1 + _DAYS_SHARE * of_its_day)
+        return line.weight * (new + line.cues * gain) / length / (1 + _DAYS_SHARE * of_its_day)
 
     taken = set[int]()
     heap = [(-worth(i), i) for i in range(len(lines))]
@@ -243,11 +243,11 @@ def _head(chosen: Sequence[Line], language: Language, messages: int) -> str:
     quoted = len({line.message for line in chosen if line.role not in NOBODY})
     has_notes = any(line.role == "note" for line in chosen)
     if has_notes and not quoted:
-        told, chinese = "words of notes", "摘自笔记的原话"
+        phrase, chinese = "words of notes", "摘自笔记的原话"
     else:
-        told, chinese = f"the words of {quoted} of {messages} messages", f"从 {messages} 条消息里摘了 {quoted} 条原话"
-        told, chinese = (f"{told}, and of notes", f"{chinese}，还有笔记里的") if has_notes else (told, chinese)
-    return f"> 摘录（未用模型）：{chinese}。" if language == "zh" else f"> Extract: no model was used; these are {told}."
+        phrase, chinese = f"the words of {quoted} of {messages} messages", f"从 {messages} 条消息里摘了 {quoted} 条原话"
+        phrase, chinese = (f"{phrase}, and of notes", f"{chinese}，还有笔记里的") if has_notes else (phrase, chinese)
+    return f"> 摘录（未用模型）：{chinese}。" if language == "zh" else f"> Extract: no model was used; these are {phrase}."
 
 
 def _joined(lines: Sequence[Line], kind: Kind) -> list[list[Line]]:
@@ -259,7 +259,7 @@ def _joined(lines: Sequence[Line], kind: Kind) -> list[list[Line]]:
         if is_alike and last[0].message != line.message:
             is_near = line.at - last[-1].at <= _AT_ONCE or kind == "month"
             is_alike = bool(line.who) and is_near and last[0].at.date() == line.at.date() and not last[0].asked
-        is_short = sum(map(_cost, (*last, line))) <= _JOINED and len({one.message for one in (*last, line)}) <= _MESSAGES
+        is_short = sum(map(_cost, (*last, line))) <= _JOINED and len({text.message for text in (*last, line)}) <= _MESSAGES
         if is_alike and is_short:
             last.append(line)
         else:

@@ -100,8 +100,8 @@ def puts_right(answer: str, proposal: str) -> bool:
     >>> puts_right("ok then 550", "For 12,000 you'd need 545."), puts_right("ok, 545", "You'd need 545.")
     (True, False)
     """
-    own = _values(answer) - _values(proposal)
-    return is_reply(answer) and len(answer) <= _SHORT_REPLY and bool(own) and has_data(proposal)
+    values = _values(answer) - _values(proposal)
+    return is_reply(answer) and len(answer) <= _SHORT_REPLY and bool(values) and has_data(proposal)
 
 
 def _values(text: str) -> frozenset[object]:

@@ -80,17 +80,17 @@ def sentences(text: str) -> list[str]:
     ['今天 3.11 装好了。', '备份呢？', '要买的：牛奶；3 个鸡蛋']
     """
     shortened = _RUN.sub(lambda run: f"{run[0][:_DATA_SHOWN]}…" if len(run[0]) > _DATA_RUN else run[0], clean(text[:_READ]))
-    found: list[str] = []
+    pieces: list[str] = []
     may_join = False  # an item may join the last line: it announces a list, or is an item
     for kind, piece in _lines(shortened):
         line = f"`{cut(piece, LONGEST // 2)}`" if kind == "fault" else piece
-        before = found[-1].rstrip("；;，,。.") if found else ""
+        before = pieces[-1].rstrip("；;，,。.") if pieces else ""
         if kind != "prose" and may_join and len(before) + len(line) < LONGEST:
-            found[-1] = before + joint(before, line) + line
+            pieces[-1] = before + joint(before, line) + line
         else:
-            found += [cut(line, LONGEST)] if kind != "prose" else [cut(piece, LONGEST) for piece in split(line)]
+            pieces += [cut(line, LONGEST)] if kind != "prose" else [cut(piece, LONGEST) for piece in split(line)]
         may_join = kind != "prose" or line.endswith((":", "："))
-    return found
+    return pieces
 
 
 def _lines(text: str) -> Iterator[tuple[_Kind, str]]:
@@ -180,9 +180,9 @@ def joint(before: str, after: str) -> str:
     """Return what comes between two pieces on one line: a mark of the first one's language, where it has none itself."""
     if not before or _ENDED.search(before):
         return "" if before[-1:] > "\u2e7f" else " "
-    own = _QUOTED.sub("", before)
-    han = len(_HAN.findall(own))
-    is_chinese = language_of(own) == "zh" or han >= _HAN_CHARS or (han > 0 and language_of(after) == "zh")
+    unquoted = _QUOTED.sub("", before)
+    han = len(_HAN.findall(unquoted))
+    is_chinese = language_of(unquoted) == "zh" or han >= _HAN_CHARS or (han > 0 and language_of(after) == "zh")
     return "；" if is_chinese else "; "
 
 

@@ -44,15 +44,15 @@ class Aim:
 
     def __post_init__(self) -> None:
         recorded = filter(None, map(self.ws.journal.file_of, self.messages))
-        self.names = frozenset(recorded) | {path.name for one in self.messages.values() for path in one.files}
+        self.names = frozenset(recorded) | {path.name for message in self.messages.values() for path in message.files}
         contents = [entry.content if (entry := parse_entry(line)) else line for line in self.lines]
         ids = {key[0] for key in self.messages}
-        self.trace = Trace([*(one.said.text for one in self.messages.values()), *contents], {*ids, *self.names})
+        self.trace = Trace([*(message.said.text for message in self.messages.values()), *contents], {*ids, *self.names})
         self.notes = Trace(line for name in self.files for line in self._lines_of_note(name))
         self.summaries = tuple(
             period
-            for period, one in sorted(self.ws.memory.summaries().items(), key=lambda item: item[0].label)
-            if any(source.name in self.names for source in one.sources) or self.trace.is_in(one.text)
+            for period, summary in sorted(self.ws.memory.summaries().items(), key=lambda item: item[0].label)
+            if any(source.name in self.names for source in summary.sources) or self.trace.is_in(summary.text)
         )
 
     def _lines_of_note(self, name: str) -> list[str]:

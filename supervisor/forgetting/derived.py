@@ -94,7 +94,7 @@ def _drop_summaries(aim: Aim) -> None:
 def _drop_running_summaries(aim: Aim) -> None:
     """Delete the running summary of each session that a message names: it begins again with what is left."""
     store, paths = aim.ws.session_files, aim.ws.paths
-    for session in sorted({one.session for one in aim.messages.values()}):
+    for session in sorted({message.session for message in aim.messages.values()}):
         path = paths.session(session_digest(session))
         if aim.ws.files.disk.stat(path) is None:
             continue
@@ -122,9 +122,11 @@ def _shows(aim: Aim, path: Path, named: Collection[str]) -> bool:
     if version is None:
         return False
     with suppress(SupervisorError):
-        shown = {one.path for one in parse_receipt(version.data, path).candidates}
-        return not shown.isdisjoint(named) or (aim.notes.is_in_bytes(version.data) and any(_is_gone(aim, one) for one in shown))
-    return any(re.search(rf"(?<![\w./-]){re.escape(one)}(?![\w~-]|\.\w)", decoded(version.data)) for one in named)
+        shown = {candidate.path for candidate in parse_receipt(version.data, path).candidates}
+        return not shown.isdisjoint(named) or (
+            aim.notes.is_in_bytes(version.data) and any(_is_gone(aim, text) for text in shown)
+        )
+    return any(re.search(rf"(?<![\w./-]){re.escape(name)}(?![\w~-]|\.\w)", decoded(version.data)) for name in named)
 
 
 def _is_gone(aim: Aim, name: str) -> bool:
@@ -151,7 +153,7 @@ def _clean_inbox(aim: Aim) -> None:
     with suppress(ValueError):  # what can't be read is reported, and stays
         inputs: Any = parse_json(version.data) if version else None
         if isinstance(inputs, list):
-            left = [one for one in inputs if not aim.trace.is_in_bytes(render_json(one))]
+            left = [entry for entry in inputs if not aim.trace.is_in_bytes(render_json(entry))]
             aim.replace(aim.ws.paths.inbox, render_json(left) + b"\n")
 
 
@@ -169,7 +171,7 @@ def _changed_one(act: bytes, lines: Collection[str]) -> bool:
     """Return whether the act, a line of acts.jsonl, wrote or took away one of the lines: one is too short for a trace."""
     try:
         hunks = parse_json(act)["hunks"] if lines else ()
-        return any(one.text in lines for hunk in hunks for text in hunk[1:] for one in filled(cut(str(text))))
+        return any(line.text in lines for hunk in hunks for text in hunk[1:] for line in filled(cut(str(text))))
     except (ValueError, LookupError, TypeError):
         return False
 

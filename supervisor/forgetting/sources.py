@@ -84,14 +84,14 @@ def _empty_drop_box(aim: Aim) -> None:
 def _forget_dated(aim: Aim, act: Act | None) -> None:
     """Make each dated file anew without the messages, under a name of what is left; then the old ones are deleted."""
     ws = aim.ws
-    paths = {path for one in aim.messages.values() for path in one.files}
+    paths = {path for message in aim.messages.values() for path in message.files}
     paths |= {ws.memory.path_of(name) for name in filter(None, map(ws.journal.file_of, aim.messages))}
-    there = [path for path in sorted(paths) if ws.files.disk.stat(path)]
+    present = [path for path in sorted(paths) if ws.files.disk.stat(path)]
     if not aim.applies:
-        for path in there:
+        for path in present:
             aim.note(path)
         return
-    versions = {path: version for path in there if (version := ws.files.read_stable(path))}
+    versions = {path: version for path in present if (version := ws.files.read_stable(path))}
     if act and versions:
         ws.journal.tombstones.add_versions(act, [(path.name, version.digest[:16]) for path, version in versions.items()])
     cuts = {path: _without(aim, path, version.data) for path, version in versions.items()}
@@ -114,8 +114,8 @@ def _slugs(aim: Aim, files: Sequence[Sequence[Block]]) -> list[str]:
     """Return words for the names of the files; those of all at once, since a supervisor starts a process for them."""
     named = [kept for kept in files if kept]
     words = [[(block.role, block.words) for block in kept] for kept in named]
-    found = iter(aim.ws.slugs(words) if words else ())
-    return [(next(found) or f"mem-{short_id(kept[0].id)}") if kept else "mem-left" for kept in files]
+    names = iter(aim.ws.slugs(words) if words else ())
+    return [(next(names) or f"mem-{short_id(kept[0].id)}") if kept else "mem-left" for kept in files]
 
 
 def _made_anew(aim: Aim, path: Path, after: bytes, kept: Sequence[Block], slug: str) -> str:
@@ -146,7 +146,7 @@ def _has_other_words(data: bytes) -> bool:
 
 
 def _stand_elsewhere(aim: Aim, path: Path, kept: Sequence[Block]) -> bool:
-    held = {block.key for one in aim.ws.memory.dated() if one.name != path.name for block in aim.ws.memory.blocks(one.name)}
+    held = {block.key for file in aim.ws.memory.dated() if file.name != path.name for block in aim.ws.memory.blocks(file.name)}
     return all(block.key in held for block in kept)
 
 
@@ -167,8 +167,12 @@ def _forget_lines(aim: Aim) -> None:
 def _forget_attachments(aim: Aim) -> None:
     """Delete the pictures and files that no other message names."""
     ws = aim.ws
-    said = [one.said for one in aim.messages.values()]
-    mine = {name for one in said for name in attachments_of(one.fields if isinstance(one, Block) else named(one.raw))}
+    identities = [message.said for message in aim.messages.values()]
+    mine = {
+        name
+        for message in identities
+        for name in attachments_of(message.fields if isinstance(message, Block) else named(message.raw))
+    }
     if not mine:
         return
     left = {
@@ -179,7 +183,7 @@ def _forget_attachments(aim: Aim) -> None:
         for name in attachments_of(block.fields)
     }
     messages = [entry for entry in (*ws.history.read(), *ws.journal.unwritten.values()) if isinstance(entry, Message)]
-    left |= {name for one in messages if one.key not in aim.messages for name in attachments_of(named(one.raw))}
+    left |= {name for message in messages if message.key not in aim.messages for name in attachments_of(named(message.raw))}
     for name in ws.files.disk.names(ws.paths.attachments):
         whole = f"{ws.paths.attachments.name}/{name.partition('.aside')[0]}"
         if (whole in mine or name in mine) and whole not in left and name not in left:

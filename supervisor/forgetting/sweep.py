@@ -91,8 +91,8 @@ def begin(ws: Workspace, wanted: Wanted, now: datetime, entropy: bytes, by: str 
     """Write down what is to be forgotten, before anything is deleted; *by* is who asks for it, since a supervisor may do it."""
     ws.groups.keep(now)
     files = [(name, version.digest[:16]) for name in wanted.files if (version := ws.files.read_stable(ws.paths.root / name))]
-    said = (one.said for one in wanted.messages.values())
-    return ws.journal.tombstones.begin(said, (line.text for line in wanted.lines), files, now, entropy, by)
+    messages = (message.said for message in wanted.messages.values())
+    return ws.journal.tombstones.begin(messages, (line.text for line in wanted.lines), files, now, entropy, by)
 
 
 def sweep(ws: Workspace, now: datetime) -> int:
@@ -116,11 +116,11 @@ def sweep(ws: Workspace, now: datetime) -> int:
             break
     else:
         return 0  # programs go on writing the words: the next round goes on
-    for one in unfinished:
-        ws.journal.tombstones.finish(one, now)
-        counts = {"messages": len(one.messages), "lines": len(one.lines), "files": len(one.files)}
+    for stone in unfinished:
+        ws.journal.tombstones.finish(stone, now)
+        counts = {"messages": len(stone.messages), "lines": len(stone.lines), "files": len(stone.files)}
         ws.events.emit("forgotten", **counts)
-        note("forgotten", **counts, **({"by": one.by} if one.by else {}))
+        note("forgotten", **counts, **({"by": stone.by} if stone.by else {}))
     return len(unfinished)
 
 
@@ -147,8 +147,8 @@ def _are_one(folder: Path, known: Path, files: Files) -> bool:
     mine, theirs = (SeenJournal(files, WorkspacePaths(root), UTC) for root in (folder, known))
     mine.refresh()
     theirs.refresh()
-    there, keys = theirs.written.keys() | theirs.unwritten.keys(), mine.written.keys() | mine.unwritten.keys()
-    return not keys or not keys.isdisjoint(there) or any(map(theirs.tombstones.has_key, keys))
+    keys_there, keys = theirs.written.keys() | theirs.unwritten.keys(), mine.written.keys() | mine.unwritten.keys()
+    return not keys or not keys.isdisjoint(keys_there) or any(map(theirs.tombstones.has_key, keys))
 
 
 def has_returned(ws: Workspace) -> bool:
@@ -156,7 +156,7 @@ def has_returned(ws: Workspace) -> bool:
     stones = ws.journal.tombstones
     if not stones.acts():
         return False
-    marks = {crc32(one.encode("utf-8", "surrogatepass")) for one in stones.ids()}
+    marks = {crc32(identity.encode("utf-8", "surrogatepass")) for identity in stones.ids()}
     files = [file.name for file in ws.memory.dated() if file.ids is None or not marks.isdisjoint(file.ids)]
     if any(stones.has(block) for name in files for block in blocks_at(ws, ws.memory.path_of(name))):
         return True
@@ -165,7 +165,7 @@ def has_returned(ws: Workspace) -> bool:
 
 def _returned(ws: Workspace) -> list[Path]:
     """Return the summaries, notes, receipts, copies and pictures that were deleted, and put back by another program."""
-    stones, paths, found = ws.journal.tombstones, ws.paths, []
+    stones, paths, returned = ws.journal.tombstones, ws.paths, []
     notes = (path for path in files_below(ws, paths.memory, paths.summaries) if day_of_name(path.name) is None)
     for path in (
         (*notes, *files_below(ws, paths.summaries), *files_below(ws, paths.attachments), *copies(ws)) if stones.acts() else ()
@@ -174,10 +174,10 @@ def _returned(ws: Workspace) -> list[Path]:
         if stat == stones.clean.get(path) or (version := ws.files.read_stable(path)) is None:
             continue
         if stones.shown(path, version.data) is None and not blocks_at(ws, path):
-            found.append(path)
+            returned.append(path)
         else:
             stones.clean[path] = version.stat
-    return found
+    return returned
 
 
 def _record(act: Act, look: Aim) -> None:
@@ -202,7 +202,7 @@ def _go_through(aim: Aim, act: Act | None) -> None:
 def _forgotten_ones(ws: Workspace, now: datetime) -> tuple[dict[Key, Standing], tuple[str, ...], tuple[str, ...]]:
     """Return the messages, lines and files that were forgotten and stand somewhere."""
     stones = ws.journal.tombstones
-    messages = {key: one for key, one in standing(ws, now).items() if stones.has(one.said)}
+    messages = {key: message for key, message in standing(ws, now).items() if stones.has(message.said)}
     return messages, _forgotten_lines(ws), tuple(_forgotten_files(ws))
 
 
@@ -210,18 +210,18 @@ def _forgotten_lines(ws: Workspace) -> tuple[str, ...]:
     stones = ws.journal.tombstones
     if not any(act.lines for act in stones.acts()):
         return ()
-    there = standing_lines(ws)
-    return tuple(line.text for line in (*there, *undoable_lines(ws, there)) if stones.has_line(line.text))
+    lines = standing_lines(ws)
+    return tuple(line.text for line in (*lines, *undoable_lines(ws, lines)) if stones.has_line(line.text))
 
 
 def _forgotten_files(ws: Workspace) -> list[str]:
-    stones, found = ws.journal.tombstones, []
+    stones, files = ws.journal.tombstones, []
     if not any(act.files for act in stones.acts()):
         return []
     places = (ws.paths.memory, ws.paths.attachments)
-    own = (f / n for f in places for n, stat in sorted(ws.files.disk.stats(f).items()) if modes.S_ISREG(stat.mode))
-    for path in (*own, *copies(ws)):
+    paths = (f / n for f in places for n, stat in sorted(ws.files.disk.stats(f).items()) if modes.S_ISREG(stat.mode))
+    for path in (*paths, *copies(ws)):
         version, relative = ws.files.read_stable(path), ws.paths.relative(path)
         if version and stones.has_file(relative, version.digest[:16]):
-            found.append(relative)
-    return found
+            files.append(relative)
+    return files

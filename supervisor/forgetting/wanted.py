@@ -113,15 +113,15 @@ def blocks_at(ws: Workspace, path: Path) -> tuple[Block, ...]:
 
 def standing(ws: Workspace, now: datetime) -> dict[Key, Standing]:
     """Return every message of the workspace, wherever it stands."""
-    found: dict[Key, Standing] = {}
+    places: dict[Key, Standing] = {}
     unfiled = (*ws.unfiled.with_forgotten(now), *ws.journal.unwritten.values())
     for message in (*history_copies(ws.files, ws.paths, ws.zone), *unfiled):
-        found.setdefault(message.key, Standing(message))
+        places.setdefault(message.key, Standing(message))
     for path in dated_paths(ws):
         for block in blocks_at(ws, path):
-            before = found.get(block.key)
-            found[block.key] = Standing(block, (*(before.files if before else ()), path))
-    return found
+            before = places.get(block.key)
+            places[block.key] = Standing(block, (*(before.files if before else ()), path))
+    return places
 
 
 def wanted(ws: Workspace, by: By, value: str, now: datetime) -> Wanted:
@@ -130,29 +130,29 @@ def wanted(ws: Workspace, by: By, value: str, now: datetime) -> Wanted:
         return _lines(ws, value)
     if by == "match":
         refuse_vague(value)
-    found = standing(ws, now)
+    places = standing(ws, now)
     if by == "file":
-        return _file(ws, value, found)
+        return _file(ws, value, places)
     if by == "match":
         sought = plain(value)
-        chosen = {key: one for key, one in found.items() if sought in plain(one.said.text)}
-        if len(chosen) > _MANY and len(chosen) * 3 > len(found):
+        chosen = {key: place for key, place in places.items() if sought in plain(place.said.text)}
+        if len(chosen) > _MANY and len(chosen) * 3 > len(places):
             raise BadRequest(
                 "--match",
                 Text(
                     "it stands in {count} of {total} messages; give words that say more exactly which ones are meant",
                     count=len(chosen),
-                    total=len(found),
+                    total=len(places),
                 ),
             )
-        there = standing_lines(ws)
-        also = [line for line in (*there, *undoable_lines(ws, there)) if sought in plain(line.text)]
+        lines = standing_lines(ws)
+        also = [line for line in (*lines, *undoable_lines(ws, lines)) if sought in plain(line.text)]
         return Wanted(chosen, _with_made_lines(ws, chosen, also), _copies_with(ws, sought, chosen))
     if by == "removed":
         taken = ws.deletions.taken_out()
-        chosen = {key: one for key, one in found.items() if key in taken and is_other(one.said, taken[key])}
+        chosen = {key: place for key, place in places.items() if key in taken and is_other(place.said, taken[key])}
     else:
-        chosen = {key: one for key, one in found.items() if _is_meant(ws, by, value, key, one)}
+        chosen = {key: place for key, place in places.items() if _is_meant(ws, by, value, key, place)}
     return Wanted(chosen, _with_made_lines(ws, chosen))
 
 
@@ -173,14 +173,14 @@ def plain(text: str) -> str:
     return unicodedata.normalize("NFKC", text).casefold()
 
 
-def _is_meant(ws: Workspace, by: By, value: str, key: Key, one: Standing) -> bool:
+def _is_meant(ws: Workspace, by: By, value: str, key: Key, place: Standing) -> bool:
     if by == "message":
         identity, _, digest = value.partition("@")
-        ids = (key[0], one.said.id)  # in a dated file a later text of a message has an id of its own
+        ids = (key[0], place.said.id)  # in a dated file a later text of a message has an id of its own
         return identity in ids and key[1].startswith(digest)
     if by == "session":
-        return one.session == value
-    return one.said.created_at is not None and local_day(one.said.created_at, ws.zone).isoformat() == value
+        return place.session == value
+    return place.said.created_at is not None and local_day(place.said.created_at, ws.zone).isoformat() == value
 
 
 def standing_lines(ws: Workspace) -> tuple[Line, ...]:
@@ -198,10 +198,10 @@ def copies(ws: Workspace) -> Iterator[Path]:
 
 def _copies_with(ws: Workspace, sought: str, chosen: Mapping[Key, Standing]) -> tuple[str, ...]:
     """Return the copies in which the text stands, but for those that show the chosen messages, and go with them."""
-    trace = Trace((one.said.text for one in chosen.values()), {key[0] for key in chosen})
+    trace = Trace((message.said.text for message in chosen.values()), {key[0] for key in chosen})
     taken_in = {path for path in ws.drop_box.finished() if _is_understood(ws, path)}
-    found = ((path, decoded(ws.files.disk.read(path))) for path in copies(ws) if path not in taken_in)
-    return tuple(ws.paths.relative(path) for path, text in found if sought in plain(text) and not trace.is_in(text))
+    texts = ((path, decoded(ws.files.disk.read(path))) for path in copies(ws) if path not in taken_in)
+    return tuple(ws.paths.relative(path) for path, text in texts if sought in plain(text) and not trace.is_in(text))
 
 
 def _is_understood(ws: Workspace, path: Path) -> bool:
@@ -211,17 +211,17 @@ def _is_understood(ws: Workspace, path: Path) -> bool:
     return False
 
 
-def undoable_lines(ws: Workspace, there: Iterable[Line]) -> list[Line]:
-    """Return the lines that `undo` could bring back, but for those that are *there*; they have the number 0."""
+def undoable_lines(ws: Workspace, lines: Iterable[Line]) -> list[Line]:
+    """Return the lines that `undo` could bring back, but for those that are *lines*; they have the number 0."""
     changed = (hunk for act in ws.diary.acts().values() for hunk in act.fields.get("hunks", ()))
     texts = {line.text for hunk in changed for text in hunk[1:] for line in filled(cut(str(text)))}
-    return [Line(0, text) for text in sorted(texts - {line.text for line in there})]
+    return [Line(0, text) for text in sorted(texts - {line.text for line in lines})]
 
 
 def _with_made_lines(ws: Workspace, chosen: Mapping[Key, Standing], also: Iterable[Line] = ()) -> tuple[Line, ...]:
     """Return the lines, and those that a session's summary made of the messages: they have its name, and the words."""
-    sources = {"auto-overflow", *(one.session for one in chosen.values())}
-    trace = Trace(one.said.text for one in chosen.values())
+    sources = {"auto-overflow", *(message.session for message in chosen.values())}
+    trace = Trace(message.said.text for message in chosen.values())
     made = [
         line
         for line in (standing_lines(ws) if chosen else ())
@@ -237,12 +237,12 @@ def _lines(ws: Workspace, value: str) -> Wanted:
     return Wanted(lines=tuple(line for line in filled(cut(text)) if line.number in named))
 
 
-def _file(ws: Workspace, name: str, found: Mapping[Key, Standing]) -> Wanted:
+def _file(ws: Workspace, name: str, messages: Mapping[Key, Standing]) -> Wanted:
     """Return a dated file as its messages, any other file of memory/ or attachments/ as a whole."""
     paths = [path for path in dated_paths(ws) if name in (path.name, ws.paths.relative(path))]
     keys = {block.key for path in paths for block in blocks_at(ws, path)}
     if keys:
-        return Wanted({key: found[key] for key in keys if key in found})
+        return Wanted({key: messages[key] for key in keys if key in messages})
     place = ws.paths.root / name
     if name in LONG_TERM or ".." in place.parts or place.parent == ws.paths.summaries:
         raise BadRequest(
@@ -254,8 +254,8 @@ def _file(ws: Workspace, name: str, found: Mapping[Key, Standing]) -> Wanted:
         )
     others = [ws.paths.root / folder / name for folder in ("", "memory", "attachments")]
     inside = (ws.paths.memory, ws.paths.attachments)
-    there = [one for one in (*paths, *others) if ws.files.disk.stat(one) and any(top in one.parents for top in inside)]
-    return Wanted(files=tuple(dict.fromkeys(ws.paths.relative(one) for one in there)))
+    present = [path for path in (*paths, *others) if ws.files.disk.stat(path) and any(top in path.parents for top in inside)]
+    return Wanted(files=tuple(dict.fromkeys(ws.paths.relative(path) for path in present)))
 
 
 # ── traces ───────────────────────────────────────────────────────────────────
@@ -290,8 +290,8 @@ class Trace:
         """Return whether the words, or a part of them, or a name stand in the text."""
         if any(name in text for name in self._names):
             return True
-        found = _plain(text) if self._parts else ""
-        return any(part in found for part in self._parts)
+        plain = _plain(text) if self._parts else ""
+        return any(part in plain for part in self._parts)
 
     def is_in_bytes(self, data: bytes) -> bool:
         """Return whether they stand in a file, which may be JSON with its escapes, and in UTF-16."""
@@ -305,7 +305,7 @@ def decoded(data: bytes) -> str:
 
 def _unescaped(text: str) -> str:
     if "\\u" in text:
-        text = _ESCAPED.sub(lambda found: chr(int(found[1], 16)), text)
+        text = _ESCAPED.sub(lambda match: chr(int(match[1], 16)), text)
         text = text.encode("utf-16", "surrogatepass").decode("utf-16", "ignore")  # pairs of escapes are one character
     return text
 

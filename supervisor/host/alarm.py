@@ -112,7 +112,7 @@ def script(ws: Workspace) -> bytes:
     words = {name: text.in_language(language) for name, text in texts.items()}
     words |= {"command": ws.config.care.on_trouble, "workspace": str(ws.paths.root), "interpreter": sys.executable}
     template = _TEMPLATE.read_text(encoding="utf-8")
-    return _WORD.sub(lambda found: quote(words[found[1]]), template).encode("utf-8", "surrogateescape")
+    return _WORD.sub(lambda match: quote(words[match[1]]), template).encode("utf-8", "surrogateescape")
 
 
 def python_gone(python: str) -> Text:

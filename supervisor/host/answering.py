@@ -145,8 +145,8 @@ class FileTurns:
             return True  # somebody may be writing it
         self._ws.journal.refresh()
         marked = self._ws.groups.mark(history, self._clock())
-        messages = [one for one in marked if isinstance(one, Message)]
-        inputs = [asked_anew(one, messages, self._is_known, self._ws.journal.holds) for one in self._inputs(inbox)]
+        messages = [entry for entry in marked if isinstance(entry, Message)]
+        inputs = [asked_anew(entry, messages, self._is_known, self._ws.journal.holds) for entry in self._inputs(inbox)]
         waiting = self._without_answered(inputs, messages)
         asked_for: set[str] = set()
         for conversation in conversations(waiting):
@@ -160,19 +160,19 @@ class FileTurns:
         if inbox is None:
             self._first_seen.clear()
             return []
-        texts = {one.text for one in inbox.messages}
+        texts = {message.text for message in inbox.messages}
         self._first_seen = {text: at for text, at in self._first_seen.items() if text in texts}
         now = self._clock()
         written = min(inbox.written, now)
         latest = now + self._ws.config.archive.future_limit
         waiting = self._ws.groups.mark(inbox.messages, now, are_asking=True)
-        return read_inputs(waiting, lambda one: self._first_seen.setdefault(one.text, written), latest)
+        return read_inputs(waiting, lambda entry: self._first_seen.setdefault(entry.text, written), latest)
 
     def _without_answered(self, inputs: list[Input], messages: Sequence[Message]) -> list[Input]:
         """Take the inputs that have an answer out of the inbox, and return the others."""
-        done = [one for each in conversations(inputs) for one in answered(each.inputs, messages, self._is_known)]
+        done = [entry for each in conversations(inputs) for entry in answered(each.inputs, messages, self._is_known)]
         self._take_out(done)
-        return [one for one in inputs if one not in done]
+        return [entry for entry in inputs if entry not in done]
 
     def _is_known(self, identity: str) -> bool:
         journal = self._ws.journal
@@ -180,41 +180,41 @@ class FileTurns:
 
     def _take_out(self, inputs: Sequence[Input]) -> None:
         if inputs:
-            self._inbox.take_out({entry for one in inputs for entry in one.entries})
+            self._inbox.take_out({entry for given in inputs for entry in given.entries})
 
     # ── one conversation ─────────────────────────────────────────────────────
 
     def _serve(self, conversation: Conversation, inbox: Inbox | None, messages: Sequence[Message]) -> str:
         """Do what is next for the conversation, and return the id of its task, "" without one."""
-        there = self._ws.task_queue.replies()
+        running = self._ws.task_queue.replies()
         for part in conversation.begins():
             failure = self._failed.read(part)
             if failure.gave_up:
                 self._take_out(part.inputs)
                 return ""
             identity = part.task_id(failure.attempts)
-            if there.get(identity) == "results":
+            if running.get(identity) == "results":
                 return self._take_in(part, identity, messages)
-            if identity in there:
+            if identity in running:
                 return identity
         return self._begin(conversation, inbox, messages)
 
-    def _begin(self, asked: Conversation, inbox: Inbox | None, messages: Sequence[Message]) -> str:
+    def _begin(self, conversation: Conversation, inbox: Inbox | None, messages: Sequence[Message]) -> str:
         """Make the task of the answer, or answer from memory where no model is set."""
         ws, now = self._ws, self._clock()
         if not ws.extracting and not self._may_ask(now):
             self._waits = True
             return ""
-        made = self._context(asked, inbox, now)
+        made = self._context(conversation, inbox, now)
         if ws.extracting:
-            self._write(asked, from_memory(made, self._language(asked)), now, messages)
+            self._write(conversation, from_memory(made, self._language(conversation)), now, messages)
             return ""
-        attempt, mark = self._failed.read(asked).attempts, mark_of(os.urandom(5))
+        attempt, mark = self._failed.read(conversation).attempts, mark_of(os.urandom(5))
         task = AskedTask(
-            id=asked.task_id(attempt),
+            id=conversation.task_id(attempt),
             kind="reply",
-            group=asked.group,
-            turns=with_mark(made.messages, mark, self._language(asked)),
+            group=conversation.group,
+            turns=with_mark(made.messages, mark, self._language(conversation)),
             mark=mark,
             created_at=to_wire(now),
             attempt=attempt,
@@ -239,22 +239,22 @@ class FileTurns:
         self._probed_at = now
         return True
 
-    def _context(self, asked: Conversation, inbox: Inbox | None, now: datetime) -> Injection:
+    def _context(self, conversation: Conversation, inbox: Inbox | None, now: datetime) -> Injection:
         """Return the turn of the conversation; its context is kept as that of an assistant is (7.1)."""
         ws = self._ws
-        made = _reply_turn(ws, asked.messages, asked.last.chat, now)
+        made = _reply_turn(ws, conversation.messages, conversation.last.chat, now)
         if inbox:
-            turn = prepared_turn_id(asked.last.message, inbox.written, now + ws.config.archive.future_limit)
+            turn = prepared_turn_id(conversation.last.message, inbox.written, now + ws.config.archive.future_limit)
             receipt = replace(made.receipt, id=turn, inbox=inbox.digest)
             ws.attempt("receipt", lambda: ws.receipts.put(receipt), None)
         return made
 
-    def _language(self, asked: Conversation) -> Language:
-        return _reply_language(self._ws, asked.messages, asked.last.chat)
+    def _language(self, conversation: Conversation) -> Language:
+        return _reply_language(self._ws, conversation.messages, conversation.last.chat)
 
     # ── results ──────────────────────────────────────────────────────────────
 
-    def _take_in(self, asked: Conversation, identity: str, messages: Sequence[Message]) -> str:
+    def _take_in(self, conversation: Conversation, identity: str, messages: Sequence[Message]) -> str:
         """Write the answer, or note that there is none; return the id of its task if that is still there."""
         ws, now = self._ws, self._clock()
         result = self._read(identity)
@@ -262,7 +262,7 @@ class FileTurns:
             return ""
         if result.status == "done":
             _note_reply(ws, result, now)
-            self._write(asked, self._said(asked, result), _ended(result, now), messages)
+            self._write(conversation, self._said(conversation, result), _ended(result, now), messages)
         elif result.reason == "provider":  # it costs the input nothing: the item waits for the model
             _note_reply(ws, result, now)
             self._waits = True
@@ -270,7 +270,7 @@ class FileTurns:
             self._waits = True
         else:
             _note_reply(ws, result, now)
-            self._fail(asked, result)
+            self._fail(conversation, result)
         ws.task_queue.drop_reply(identity)
         return ""
 
@@ -283,37 +283,39 @@ class FileTurns:
             self._waits = True
             return None
 
-    def _said(self, asked: Conversation, result: Result) -> str:
+    def _said(self, conversation: Conversation, result: Result) -> str:
         """Return the words of the answer, after what its request needs before the answer stands in history.json."""
-        language = self._language(asked)
+        language = self._language(conversation)
         if result.request and self._looks:
-            own = self._looks.begin(asked, result, language)
-            return result.text or own.in_language(language)
+            look = self._looks.begin(conversation, result, language)
+            return result.text or look.in_language(language)
         return result.text or Text("Let me look that up.").in_language(language)
 
-    def _write(self, asked: Conversation, text: str, at: datetime, messages: Sequence[Message]) -> None:
+    def _write(self, conversation: Conversation, text: str, at: datetime, messages: Sequence[Message]) -> None:
         """Write questions and answer in one, then take the inputs out of the inbox."""
-        there = {one.id for one in messages if one.role == "user"}
-        questions = [one.question for one in asked.inputs if one.id not in there and not is_standing(one, messages)]
-        self._append([*questions, answer_message(asked, text, at)])
-        self._failed.clear(asked)
-        self._take_out(asked.inputs)
-        waited = max(0, round((self._clock() - asked.last.at).total_seconds() * 1000))
-        self._ws.events.emit("replied", inputs=len(asked.inputs), ms=waited)
+        ids = {message.id for message in messages if message.role == "user"}
+        questions = [
+            entry.question for entry in conversation.inputs if entry.id not in ids and not is_standing(entry, messages)
+        ]
+        self._append([*questions, answer_message(conversation, text, at)])
+        self._failed.clear(conversation)
+        self._take_out(conversation.inputs)
+        waited = max(0, round((self._clock() - conversation.last.at).total_seconds() * 1000))
+        self._ws.events.emit("replied", inputs=len(conversation.inputs), ms=waited)
 
-    def _fail(self, asked: Conversation, result: Result) -> None:
+    def _fail(self, conversation: Conversation, result: Result) -> None:
         """Note the failure; after `turns.tries` of them the inputs are set aside, and never answered."""
         why = result.reason or "refused"
-        failure = self._failed.add(asked, why, self._clock(), self._ws.config.turns.tries)
+        failure = self._failed.add(conversation, why, self._clock(), self._ws.config.turns.tries)
         if failure.gave_up:
-            self._ws.events.emit("reply_failed", group=asked.group, reason=why, attempts=failure.attempts)
-            self._take_out(asked.inputs)
+            self._ws.events.emit("reply_failed", group=conversation.group, reason=why, attempts=failure.attempts)
+            self._take_out(conversation.inputs)
 
     # ── what nobody asks for any more ────────────────────────────────────────
 
     def _clear(self, asked_for: set[str], waiting: Sequence[Input], messages: Sequence[Message]) -> None:
         """Finish looks further; delete tasks whose question is gone, unless it stands in history.json without an answer."""
-        queue, wanted = self._ws.task_queue, {one.digest for one in waiting}
+        queue, wanted = self._ws.task_queue, {entry.digest for entry in waiting}
         for identity, place in queue.replies().items():
             if identity in asked_for:
                 continue
@@ -330,11 +332,11 @@ class FileTurns:
 
     def _standing(self, digest: str, messages: Sequence[Message]) -> Conversation | None:
         """Return the question of this digest that another program has put into history.json, if it has no answer."""
-        for one in messages:
-            if one.role == "user" and one.id and one.created_at:
-                found = Input(one, one.id, one.created_at)
-                if found.digest == digest and is_standing(found, messages):
-                    return Conversation((found,))
+        for message in messages:
+            if message.role == "user" and message.id and message.created_at:
+                entry = Input(message, message.id, message.created_at)
+                if entry.digest == digest and is_standing(entry, messages):
+                    return Conversation((entry,))
         return None
 
 
@@ -346,14 +348,14 @@ def _reply_turn(ws: Workspace, inputs: Sequence[Message], chat: Chat, now: datet
     """
     given = resolve_waiting(inputs, ws.groups.mark(ws.shown_history.read(), now), chat)
     audience = Audience(chat=chat, in_groups=ws.config.recall.in_groups)
-    found = ws.searcher.for_input(given.question, now, given.before, audience)
+    result = ws.searcher.for_input(given.question, now, given.before, audience)
     if ws.extracting:
         given = replace(given, before=())
     kept = kept_summary(ws, chat.session) if chat.session and not ws.extracting else None
     window = ws.config.context.window_tokens or ws.config.llm.context_tokens
     config = replace(ws.config, context=replace(ws.config.context, window_tokens=window))
     system = system_prompt(turn_language(given, ws.config), ws.files, ws.paths)
-    return context(given, now, found, system, kept=kept, config=config, paths=ws.paths, events=ws.events)
+    return context(given, now, result, system, kept=kept, config=config, paths=ws.paths, events=ws.events)
 
 
 def _reply_language(ws: Workspace, inputs: Sequence[Message], chat: Chat) -> Language:

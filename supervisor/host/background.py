@@ -129,13 +129,13 @@ class Background:
         """Update the index if a search has found it damaged, or somebody has deleted or replaced it on disk; costs one stat."""
         with contextlib.suppress(OSError):  # an update reports that the index can't be read
             index, before = self._ws.index, self._commits
-            own = index.current_commit or before[1]
-            seen = (self._ws.files.disk.stat(self._list), own, index.is_lost)
+            commit = index.current_commit or before[1]
+            seen = (self._ws.files.disk.stat(self._list), commit, index.is_lost)
             if seen == self._seen:
                 return
             self._seen = seen
             # both, since a rebuilt index may have been deleted again while it was being built
-            self._commits = (index.commit_on_disk(), own)
+            self._commits = (index.commit_on_disk(), commit)
             if index.is_lost or (self._commits != before and self._commits[0] != self._commits[1]):
                 self._threads.wake(self._indexing)
 

@@ -145,7 +145,7 @@ def kept_summary(ws: Workspace, session: str) -> RunningSummary | None:
 
 def running_summary(
     ws: Workspace,
-    asked: Asked,
+    request: Asked,
     system: str,
     result: SearchResult,
     append: Callable[[Mapping[str, Any]], object],
@@ -153,18 +153,18 @@ def running_summary(
     control: Control,
 ) -> RunningSummary | None:
     """Return the kept running summary of the asked session, which is continued first if `turns.overflow` is set."""
-    kept = kept_summary(ws, asked.chat.session)
+    kept = kept_summary(ws, request.chat.session)
     if kept is None or ws.config.turns.overflow != "summary" or ws.extracting:
         return kept
     from ..context.build import turn_budgets
 
-    room = turn_budgets(asked, system, result, ws.config).history
-    return ws.attempt("continuing a running summary", lambda: _continued(ws, asked, kept, room, append, clock, control), kept)
+    room = turn_budgets(request, system, result, ws.config).history
+    return ws.attempt("continuing a running summary", lambda: _continued(ws, request, kept, room, append, clock, control), kept)
 
 
 def _continued(
     ws: Workspace,
-    asked: Asked,
+    request: Asked,
     kept: RunningSummary,
     history_tokens: int,
     append: Callable[[Mapping[str, Any]], object],
@@ -182,18 +182,18 @@ def _continued(
     from ..conversation.turns import read_said
     from ..summaries.llm_state import refusal
 
-    config, session = ws.config, asked.chat.session
+    config, session = ws.config, request.chat.session
     limits = replace(limits_of(config), shown_messages=config.context.max_messages, shown_tokens=history_tokens)
-    rest = [one for one in with_summary(asked, kept).before if chat_of(one.raw).session == session]
-    said = tuple(read_said(one.raw, limits.tokens_in) for one in rest)
-    if not to_sum_up(Conversation(summary=kept.text, said=said, failure=kept.failure), limits, clock()):
+    rest = [one for one in with_summary(request, kept).before if chat_of(one.raw).session == session]
+    messages = tuple(read_said(message.raw, limits.tokens_in) for message in rest)
+    if not to_sum_up(Conversation(summary=kept.text, said=messages, failure=kept.failure), limits, clock()):
         return kept
     if refusal(clock(), ws.model_use):
         return kept
     deadline = turn_deadline(ws, control)
     with queued_model(ws, session, kept.failure.attempts, clock) as model:
         conversation = open_session(ws, session, append, model, "", None, clock, limits, deadline)
-        if not asked.chat.is_direct and conversation.is_private:
+        if not request.chat.is_direct and conversation.is_private:
             return kept
         conversation.summarize_due()
     return ws.session_files.read(session).running

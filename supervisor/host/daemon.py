@@ -198,8 +198,8 @@ class Supervisor:
             self._attempt("poll", self.ws.history.follow, None)
             with self.ws.journal.held(), self.ws.memory.held():  # for the due time, too, which asks for the same
                 done = self.tick(self._clock())
-            if own := self._attempt("poll", self.ws.history.own_version, None):
-                self._changes.note_history(own)  # nor what the round has written itself
+            if version := self._attempt("poll", self.ws.history.own_version, None):
+                self._changes.note_history(version)  # nor what the round has written itself
             self._attempt("poll", self._changes.note_emptied, None)
             self._report_to_manager(done)
             self._wants_round = not done.errors and (

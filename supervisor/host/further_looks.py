@@ -52,16 +52,16 @@ class FurtherLooks:
     ) -> None:
         self._ws, self._clock, self._append, self._operations = ws, clock, append, operations
 
-    def begin(self, asked: Conversation, result: Result, language: Language) -> Text:
+    def begin(self, conversation: Conversation, result: Result, language: Language) -> Text:
         """Do what the answer asked for, before it stands in history.json; return words of ours for one that has none."""
-        chat, raw = asked.last.chat, asked.last.message.raw
+        chat, raw = conversation.last.chat, conversation.last.message.raw
         if not looks_further(result.request):
-            wanted = asked_to_remember(one.message.text for one in asked.inputs)
+            wanted = asked_to_remember(entry.message.text for entry in conversation.inputs)
             if wanted:
                 source = raw.get("channel")
                 self._operations.remember(wanted, source if isinstance(source, str) else "", chat)
             return Text("Remembered.") if wanted else Text("There is nothing in your message that I was asked to remember.")
-        self._submit(asked.last.digest, result, 0, chat, language)
+        self._submit(conversation.last.digest, result, 0, chat, language)
         return Text("Let me look that up.")
 
     def go_on(self, identity: str, digest: str, messages: Sequence[Message], is_known: Callable[[str], bool]) -> None:
@@ -71,7 +71,7 @@ class FurtherLooks:
         There is none where the first has left history.json, or where *is_known* knows the id of the second.
         """
         queue, now = self._ws.task_queue, self._clock()
-        first = next((one for one in messages if one.id == answer_id(digest)), None)
+        first = next((message for message in messages if message.id == answer_id(digest)), None)
         try:
             result = queue.reply(identity)
         except ValueError:

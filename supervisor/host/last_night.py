@@ -67,15 +67,15 @@ class LastBackup:
     @property
     def left(self) -> tuple[str, ...]:
         """The files of `backup create` that nobody has deleted, as far as can be seen: their disk may be elsewhere."""
-        return tuple(one for one in self.made if os.path.lexists(one) or not os.path.isdir(os.path.dirname(one)))
+        return tuple(backup for backup in self.made if os.path.lexists(backup) or not os.path.isdir(os.path.dirname(backup)))
 
 
 #: How a field of each type is read.
 _READ: Final[Mapping[str, Callable[[Any], Any]]] = {
     "datetime": from_wire,
     "int": int,
-    "str": lambda found: found if isinstance(found, str) else str(found),
-    "tuple[str, ...]": lambda found: tuple(map(str, found)),
+    "str": lambda match: match if isinstance(match, str) else str(match),
+    "tuple[str, ...]": lambda match: tuple(map(str, match)),
 }
 
 
@@ -94,7 +94,7 @@ def remember_backup(ws: Workspace, file: Path, now: datetime) -> None:
     last = read_last_backup(ws)
     if last is None or not last.keep:
         last = LastBackup(now, str(file.parent), 0, str(file), made=last.left if last else ())
-    others = (one for one in last.left if one != str(file))
+    others = (backup for backup in last.left if backup != str(file))
     keep_last(ws, replace(last, made=(*others, str(file))[-_MOST_MADE:]))
 
 
@@ -112,8 +112,8 @@ def keep_last(ws: Workspace, last: LastFsck | LastBackup) -> None:
 def _read(ws: Workspace, path: Path, kind: type[T]) -> T | None:
     try:
         version = ws.files.read_stable(path)
-        found: Any = json.loads(version.data) if version else {}
-        found["failed"] = restored(str(found.get("failed", "")), found.get("failedText"))
-        return kind(**{one.name: _READ[str(one.type)](found[one.name]) for one in fields(kind) if one.name in found})
+        raw: Any = json.loads(version.data) if version else {}
+        raw["failed"] = restored(str(raw.get("failed", "")), raw.get("failedText"))
+        return kind(**{field.name: _READ[str(field.type)](raw[field.name]) for field in fields(kind) if field.name in raw})
     except (ValueError, LookupError, TypeError, AttributeError, OSError):
         return None

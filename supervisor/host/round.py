@@ -230,8 +230,10 @@ def run_round(
 def _keep(ws: Workspace, noted: list[dict[str, Any]], now: datetime) -> None:
     """Write down what was noted, and what a person has edited since it was told last: dated files, and the long-term file."""
     edited = [file for file in ws.memory.dated() if file.edited and file.ours]
-    told = {act.fields.get("digest") for act in ws.diary.acts().values()} if edited else set()
-    new = [{"kind": "hand", "day": file.day.isoformat(), "digest": file.digest} for file in edited if file.digest not in told]
+    digests = {act.fields.get("digest") for act in ws.diary.acts().values()} if edited else set()
+    new = [
+        {"kind": "hand", "day": file.day.isoformat(), "digest": file.digest} for file in edited if file.digest not in digests
+    ]
     path, known = ws.long_term.path, ws.long_term.known
     edit = known.edit_of(path)
     if edit and not _is_told(ws, path, edit):
@@ -243,8 +245,8 @@ def _keep(ws: Workspace, noted: list[dict[str, Any]], now: datetime) -> None:
 
 def _is_told(ws: Workspace, path: str, edit: str) -> bool:
     """Return whether the last that was done to the long-term file is this edit: it is not known yet, since a disk refused."""
-    done = (one for one in reversed(ws.diary.acts().values()) if path == one.fields.get("path") or one.kind in _ANY_LINES)
-    return edit == next((one.fields.get("digest") for one in done), None)
+    done = (act for act in reversed(ws.diary.acts().values()) if path == act.fields.get("path") or act.kind in _ANY_LINES)
+    return edit == next((summary.fields.get("digest") for summary in done), None)
 
 
 def _run_steps(ws: Workspace, now: datetime, runs: Literal["due", "all", "none"], control: Control, *, ageing: bool) -> Round:

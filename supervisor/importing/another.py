@@ -79,11 +79,14 @@ def forget_theirs(ws: Workspace, source: Source, name: str, now: datetime, most:
     """
     data, by = source.beside(LIST), f"source {name}"
     stones = keep_foreign(ws.files, ws.paths, data) if data else None
-    meant = _meant(ws, stones, name, now) if stones else Wanted()
-    if stones is None or len(meant.messages) + len(meant.lines) + len(meant.files) + _forgotten_today(ws, by, now) > most:
-        return meant
-    if meant:
-        begin(ws, meant, now, os.urandom(32), by=by)
+    unwanted = _meant(ws, stones, name, now) if stones else Wanted()
+    if (
+        stones is None
+        or len(unwanted.messages) + len(unwanted.lines) + len(unwanted.files) + _forgotten_today(ws, by, now) > most
+    ):
+        return unwanted
+    if unwanted:
+        begin(ws, unwanted, now, os.urandom(32), by=by)
         with noting() as noted, suppress(AlreadyRuns):  # else the supervisor does it in its next round
             with supervisor_lock(ws), ws.journal.held():
                 forget(ws, now)
@@ -104,12 +107,12 @@ def _meant(ws: Workspace, stones: Tombstones, name: str, now: datetime) -> Wante
     ws.journal.refresh()
     if not (stones.unfinished() or _stands_again(ws, stones)):
         return Wanted()
-    messages = {key: one for key, one in standing(ws, now).items() if stones.has(one.said)}
+    messages = {key: message for key, message in standing(ws, now).items() if stones.has(message.said)}
     lines = tuple(line for line in standing_lines(ws) if stones.has_line(line.text))
     folder = ws.paths.memory / FROM / name
-    there = {path: ws.files.read_stable(path) for path in files_below(ws, folder)} if ws.files.disk.stat(folder) else {}
-    named = {path: f"memory/{path.relative_to(folder).as_posix()}" for path in there}
-    notes = (path for path, found in there.items() if found and stones.has_file(named[path], found.digest[:16]))
+    versions = {path: ws.files.read_stable(path) for path in files_below(ws, folder)} if ws.files.disk.stat(folder) else {}
+    named = {path: f"memory/{path.relative_to(folder).as_posix()}" for path in versions}
+    notes = (path for path, version in versions.items() if version and stones.has_file(named[path], version.digest[:16]))
     return Wanted(messages, lines, tuple(map(ws.paths.relative, notes)))
 
 
@@ -159,11 +162,11 @@ def _text_at(source: Source, path: str) -> bytes | None:
 
 def _take_lines(ws: Workspace, name: str, text: str, now: datetime, known: set[str]) -> None:
     """Add the entries of the long-term file there, and end those that ended there."""
-    there = [entry for line in filled(cut(text)) if (entry := parse_entry(line.text))]
+    entries = [entry for line in filled(cut(text)) if (entry := parse_entry(line.text))]
     here = standing_lines(ws)
     gone = undoable_lines(ws, here)
     known |= {_name_of(entry) for line in (*here, *gone) if (entry := parse_entry(line.text))}
-    new = [entry for entry in there if _name_of(entry) not in known]
+    new = [entry for entry in entries if _name_of(entry) not in known]
     stones = (ws.journal.tombstones, *foreign_lists(ws.files, ws.paths))
 
     def rule(before: str) -> str:
@@ -171,7 +174,7 @@ def _take_lines(ws: Workspace, name: str, text: str, now: datetime, known: set[s
         for entry in new:
             changed = _with_entry(after, entry, name)
             added = {*cut(changed)} - {*cut(after)}
-            if added and not any(one.has_line(line) for one in stones for line in added):
+            if added and not any(stone.has_line(line) for stone in stones for line in added):
                 after = changed
         return after
 
@@ -179,7 +182,7 @@ def _take_lines(ws: Workspace, name: str, text: str, now: datetime, known: set[s
         with noting() as noted:
             ws.long_term.change(rule, kind="written")
         ws.diary.keep(noted, now, f"source {name}")
-    known |= {_name_of(entry) for entry in there}
+    known |= {_name_of(entry) for entry in entries}
 
 
 def _name_of(entry: Entry) -> str:
@@ -196,13 +199,13 @@ def _with_entry(text: str, entry: Entry, name: str) -> str:
     words = without_marks(struck.words if struck else entry.content)
     ended = False
     for line in filled(cut(text)):
-        own = parse_entry(line.text)
-        said = read_struck(own.content) if own else None
-        if said and without_marks(said.words) == words:
-            ended = ended or not _is_after(entry, said)
-        elif own and struck and without_marks(own.content) == words and not _is_after(own, struck):
+        mine = parse_entry(line.text)
+        mark = read_struck(mine.content) if mine else None
+        if mark and without_marks(mark.words) == words:
+            ended = ended or not _is_after(entry, mark)
+        elif mine and struck and without_marks(mine.content) == words and not _is_after(mine, struck):
             lines = text.split("\n")
-            shown = line.text.removesuffix(own.content) + entry.content
+            shown = line.text.removesuffix(mine.content) + entry.content
             lines[line.number - 1] = lines[line.number - 1].replace(line.text, shown)
             return "\n".join(lines)
     if ended or line_with(text, words):

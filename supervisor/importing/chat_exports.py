@@ -65,9 +65,9 @@ def chatgpt(log: Reading) -> Talk:
                 message = mapping[key].get("message") if isinstance(mapping[key], dict) else None
                 if message is None:  # the root has none
                     continue
-                said = _chatgpt_message(message, key, log.zone) if isinstance(message, dict) else None
-                if said:
-                    yield conversation, said
+                entry = _chatgpt_message(message, key, log.zone) if isinstance(message, dict) else None
+                if entry:
+                    yield conversation, entry
                 elif isinstance(message, dict):
                     content = message.get("content")
                     log.unread.leave_out(text_of(content, "content_type") if isinstance(content, dict) else "message")
@@ -78,11 +78,11 @@ def chatgpt(log: Reading) -> Talk:
 def _shown_branch(mapping: Mapping[str, Any], current: object) -> list[str]:
     """Return the nodes from the root to *current*, or to the newest leaf; a loop in the tree ends it."""
     key = current if isinstance(current, str) and current in mapping else _newest(mapping)
-    found: dict[str, None] = {}
-    while isinstance(key, str) and key in mapping and key not in found:
-        found[key] = None
+    branch: dict[str, None] = {}
+    while isinstance(key, str) and key in mapping and key not in branch:
+        branch[key] = None
         key = _parent(mapping, key)
-    return [*reversed(found)]
+    return [*reversed(branch)]
 
 
 def _parent(mapping: Mapping[str, Any], key: str) -> str | None:
@@ -103,22 +103,24 @@ def _newest(mapping: Mapping[str, Any]) -> str | None:
 def _tree(mapping: Mapping[str, Any]) -> Iterable[str]:
     """Return all nodes, a parent before its children, each once."""
     roots = [key for key in mapping if _parent(mapping, key) not in mapping]
-    found: dict[str, None] = {}
+    nodes: dict[str, None] = {}
     waiting = [*reversed([*roots, *mapping])]  # to what a loop cuts off no root leads
     while waiting:
         key = waiting.pop()
-        if key in found or not isinstance(mapping.get(key), dict):
+        if key in nodes or not isinstance(mapping.get(key), dict):
             continue
-        found[key] = None
+        nodes[key] = None
         children = mapping[key].get("children")
         waiting += [child for child in reversed(children if isinstance(children, list) else []) if isinstance(child, str)]
-    return found
+    return nodes
 
 
 def _chatgpt_message(message: Mapping[str, Any], key: str, zone: tzinfo) -> Said | None:
     """Return a message; None for what nobody said: prompts, thoughts, what is hidden from the conversation."""
     author, content, about = (message.get(name) or {} for name in ("author", "content", "metadata"))
-    if not all(isinstance(one, dict) for one in (author, content, about)) or about.get("is_visually_hidden_from_conversation"):
+    if not all(isinstance(part, dict) for part in (author, content, about)) or about.get(
+        "is_visually_hidden_from_conversation"
+    ):
         return None
     role, kind = author.get("role"), content.get("content_type")
     identity, at = str(message.get("id") or key), when(message.get("create_time"), zone)
@@ -147,12 +149,12 @@ def claude(log: Reading) -> Talk:
                 log.unread.note("conversation", f"{name}#{n}")
                 continue
             conversation = Conversation(id=text_of(raw, "uuid") or f"{name}#{n}", channel="claude", title=text_of(raw, "name"))
-            readable = [one for one in messages if isinstance(one, dict)]
+            readable = [message for message in messages if isinstance(message, dict)]
             for m in range(len(messages) - len(readable)):
                 log.unread.note("message", f"{name}#{n} {m}")
             for message in readable if log.branches else _last_branch(readable, raw.get("current_leaf_message_uuid")):
-                for said in _claude_message(log, message):
-                    yield conversation, said
+                for entry in _claude_message(log, message):
+                    yield conversation, entry
 
 
 def _last_branch(messages: list[dict[str, Any]], leaf: object) -> list[dict[str, Any]]:
@@ -174,9 +176,9 @@ def _claude_message(log: Reading, message: Mapping[str, Any]) -> Iterator[Said]:
     content = message.get("content")
     text = words(content) if content else text_of(message, "text")
     attached = [
-        one for field in ("attachments", "files", "files_v2") for one in message.get(field) or [] if isinstance(one, dict)
+        part for field in ("attachments", "files", "files_v2") for part in message.get(field) or [] if isinstance(part, dict)
     ]
-    named = [_claude_file(log, one) for one in attached]
+    named = [_claude_file(log, name) for name in attached]
     role = "user" if message.get("sender") in ("human", "user") else "assistant"
     said = "\n".join(filter(None, [text, *dict.fromkeys(named)]))
     yield Said(id=identity, at=at, role=role, text=said)

@@ -220,18 +220,18 @@ def codex(log: Reading) -> Talk:
                 log.unread.leave_out("subagent" if is_subagent else "thread_rolled_back")
                 continue
             conversation = Conversation(id=session, channel="codex", project=project)
-            said, item = _event_of(raw), _item_of(payload)
-            if said:
-                once[said] += 1
+            entry, item = _event_of(raw), _item_of(payload)
+            if entry:
+                once[entry] += 1
             elif item:
                 once[item] -= 1
-                said = item if number > last_shown and once[item] < 0 else None
+                entry = item if number > last_shown and once[item] < 0 else None
             call = _codex_call(payload, f"{session}-{number}", at)
-            if said and said[1]:
-                yield conversation, Said(id=f"{session}-{number}", at=at, role=said[0], text=said[1])
+            if entry and entry[1]:
+                yield conversation, Said(id=f"{session}-{number}", at=at, role=entry[0], text=entry[1])
             elif call:
                 yield conversation, call
-            elif not (said or item):
+            elif not (entry or item):
                 log.unread.leave_out(text_of(payload, "type") or text_of(raw, "type") or "record")
 
 

@@ -145,8 +145,8 @@ def workspace(log: Reading) -> Talk:
             raw = joined(raw_of(block), lambda path: _bytes_at(log.source, path))
             if attachments_of(raw) and log.may_wait(name):  # a picture is not there yet
                 break
-            said = Said(id=block.key[0], at=block.created_at, role=block.role, text=block.text, raw=raw)
-            yield _place_of(block.fields), said
+            entry = Said(id=block.key[0], at=block.created_at, role=block.role, text=block.text, raw=raw)
+            yield _place_of(block.fields), entry
 
 
 def _of_history(log: Reading) -> Talk:
@@ -163,8 +163,8 @@ def _of_history(log: Reading) -> Talk:
             if isinstance(entry, Message):
                 identity = entry.id or f"{name}#{n}-{entry.fingerprint}"
                 raw = {field: value for field, value in entry.raw.items() if field not in OUR_FIELDS} | {"id": identity}
-                said = Said(id=identity, at=entry.created_at, role=entry.role, text=entry.text, raw=raw)
-                yield _place_of(raw), said
+                record = Said(id=identity, at=entry.created_at, role=entry.role, text=entry.text, raw=raw)
+                yield _place_of(raw), record
             else:
                 log.unread.note("message", f"{name}#{n}")
 
@@ -225,11 +225,11 @@ def kinds_of(source: Source) -> list[Kind]:
 
     The readers of other packages are asked where recalld has none. NotImported for one that fails.
     """
-    found: list[Kind] = []
+    kinds: list[Kind] = []
     for kind in KINDS:
-        if not (kind.of_lines and any(one.of_lines for one in found)) and kind.knows(source):
-            found.append(kind)
-    return found or [kind for kind in map(_of_package, metadata.entry_points(group=GROUP)) if kind.knows(source)]
+        if not (kind.of_lines and any(kind.of_lines for kind in kinds)) and kind.knows(source):
+            kinds.append(kind)
+    return kinds or [kind for kind in map(_of_package, metadata.entry_points(group=GROUP)) if kind.knows(source)]
 
 
 def logs_of(kind: Kind, environ: Mapping[str, str]) -> list[Path]:

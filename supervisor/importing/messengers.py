@@ -119,7 +119,7 @@ def _telegram_message(raw: Mapping[str, Any], chat: object, zone: tzinfo) -> Sai
         for field, value in raw.items()
         if isinstance(value, dict) and any(_leaves(value))
     ]
-    text = "\n".join(filter(None, [text, *(f"[{one}]" for one in attached)]))
+    text = "\n".join(filter(None, [text, *(f"[{name}]" for name in attached)]))
     at = when(raw.get("date_unixtime"), zone) or when(raw.get("date"), zone)
     is_forwarded = any(field.startswith(("forwarded_from", "saved_from")) for field in raw)  # its author, or the id of one
     author = raw.get("forwarded_from") or raw.get("saved_from") if is_forwarded else raw.get("from")
@@ -178,8 +178,8 @@ def _chat(log: Reading, name: str, channel: str, order: str) -> Talk:
     title = _title(log.source, name)
     chat = _known_chat(log, name, channel, title)
     conversation = Conversation(id=f"{channel}:{chat}", channel=channel, title=title, chat="group" if len(people) > 2 else "")
-    for number, found, key in _said(log.source, name, channel):
-        at = _time(found, order, log.zone)
+    for number, entry, key in _said(log.source, name, channel):
+        at = _time(entry, order, log.zone)
         if at is None:
             log.unread.note("time", f"{name}#{number}")
         *_, person, text, _ = key
@@ -192,12 +192,12 @@ def _chat(log: Reading, name: str, channel: str, order: str) -> Talk:
 def _said(source: Source, name: str, channel: str) -> Iterator[tuple[int, re.Match[str], tuple[str, ...]]]:
     """Yield number and beginning of what people said, and what tells it from the rest: time, person, text, its number."""
     same: Counter[tuple[str, ...]] = Counter()
-    for number, (found, person, words) in enumerate(_entries(source, name, channel), 1):
+    for number, (match, person, words) in enumerate(_entries(source, name, channel), 1):
         text = _whatsapp_text(words) if channel == "whatsapp" else words.strip()
         if person and text:  # else who joined, and that messages are encrypted
-            key = (found["date"], found["hour"], found["minute"], str(found["second"]), person, text)
+            key = (match["date"], match["hour"], match["minute"], str(match["second"]), person, text)
             same[key] += 1
-            yield number, found, (*key, str(same[key]))
+            yield number, match, (*key, str(same[key]))
 
 
 def _identity(channel: str, chat: str, key: tuple[str, ...]) -> str:
@@ -211,29 +211,29 @@ def _known_chat(log: Reading, name: str, channel: str, title: str) -> str:
 
     An export says nothing of its chat but what was said in it, and its file may have been renamed.
     """
-    sessions = {one for one in log.sessions() if one.startswith(f"{channel}:")}
-    chats = sorted(one.removeprefix(f"{channel}:") for one in sessions)
+    sessions = {session for session in log.sessions() if session.startswith(f"{channel}:")}
+    chats = sorted(session.removeprefix(f"{channel}:") for session in sessions)
     if not chats or title in chats:
         return title
-    found: Counter[str] = Counter()
+    sessions_met: Counter[str] = Counter()
     chat, count, total = title, 0, 0
     for _, _, key in _said(log.source, name, channel):
         total += 1
-        found.update(chat for chat in chats if log.is_known(_identity(channel, chat, key)))
-        chat, count = max(found.items(), key=lambda one: one[1], default=(title, 0))
+        sessions_met.update(chat for chat in chats if log.is_known(_identity(channel, chat, key)))
+        chat, count = max(sessions_met.items(), key=lambda session: session[1], default=(title, 0))
         if count >= _SAME_CHAT:
             return chat
     return chat if count == total else title
 
 
-def _whatsapp_text(found: str) -> str:
+def _whatsapp_text(line: str) -> str:
     """Return what was said, a picture as its name or "[image]"; "" for a sentence of WhatsApp's own: it begins with a mark."""
-    text = found.translate(_MARKS).strip()
+    text = line.translate(_MARKS).strip()
     if attached := _ATTACHED.fullmatch(text):
         return f"[{attached['file'] or attached['name']}]"
     if _OMITTED.fullmatch(text):
         return "[image]"
-    return "" if found.startswith("\u200e") else text
+    return "" if line.startswith("\u200e") else text
 
 
 def _title(source: Source, name: str) -> str:
@@ -241,8 +241,8 @@ def _title(source: Source, name: str) -> str:
     if stem.lower() in ("_chat", "chat"):  # an iPhone names the archive alone
         stem = PurePosixPath(name).parent.name.removesuffix(".zip") or source.path.stem
         stem = source.path.parent.name if stem.lower() in ("_chat", "chat") else stem
-    found = _CHAT_NAME.fullmatch(stem)
-    return found["name"] if found else stem
+    match = _CHAT_NAME.fullmatch(stem)
+    return match["name"] if match else stem
 
 
 def _entries(source: Source, name: str, channel: str) -> Iterator[tuple[re.Match[str], str, str]]:
@@ -251,14 +251,14 @@ def _entries(source: Source, name: str, channel: str) -> Iterator[tuple[re.Match
     held: list[str] = []
 
     def entry() -> Iterator[tuple[re.Match[str], str, str]]:
-        found = whole.fullmatch("\n".join(held))
-        if found and channel == "whatsapp":
-            said = _NAME.fullmatch(found["said"])
-            if said and _is_open(said["name"]):  # of WhatsApp's own: a group was given a name with a colon
-                said = None
-            yield found, said["name"] if said else "", said["text"] if said else ""
-        elif found:
-            yield found, (found["first"] or found["last"]).strip(), found["text"]
+        match = whole.fullmatch("\n".join(held))
+        if match and channel == "whatsapp":
+            match_name = _NAME.fullmatch(match["said"])
+            if match_name and _is_open(match_name["name"]):  # of WhatsApp's own: a group was given a name with a colon
+                match_name = None
+            yield match, match_name["name"] if match_name else "", match_name["text"] if match_name else ""
+        elif match:
+            yield match, (match["first"] or match["last"]).strip(), match["text"]
 
     with source.text(name) as file:
         for line in file:
@@ -281,8 +281,8 @@ def _order(source: Source, name: str, given: str) -> str:
     possible = dict.fromkeys([given] if given else _ORDERS)
     last: dict[str, tuple[int, ...]] = {}
     falling: set[str] = set()
-    for found, *_ in _entries(source, name, "whatsapp"):
-        numbers = _numbers(found)
+    for match, *_ in _entries(source, name, "whatsapp"):
+        numbers = _numbers(match)
         for order in [*possible]:
             year, month, day = (numbers[n] for n in _ORDERS[order])
             is_date = 1 <= month <= _MONTHS and 1 <= day <= _DAYS
@@ -303,8 +303,8 @@ def _order(source: Source, name: str, given: str) -> str:
     return left[0]
 
 
-def _numbers(found: re.Match[str]) -> list[int]:
-    return [int(piece) for piece in re.findall(r"\d+", found["date"])]
+def _numbers(match: re.Match[str]) -> list[int]:
+    return [int(piece) for piece in re.findall(r"\d+", match["date"])]
 
 
 def _hours_of(period: str) -> Iterable[int]:
@@ -320,12 +320,12 @@ def _periods() -> Mapping[str, tuple[int, ...]]:
     return {word: tuple(map(int, hours)) for word, *hours in rows}
 
 
-def _time(found: re.Match[str], order: str, zone: tzinfo) -> datetime | None:
-    year, month, day = (_numbers(found)[n] for n in _ORDERS[order])
+def _time(match: re.Match[str], order: str, zone: tzinfo) -> datetime | None:
+    year, month, day = (_numbers(match)[n] for n in _ORDERS[order])
     year -= _BUDDHIST if year in _BUDDHIST_YEARS else 0
-    hour, minute, second = (int(found[part] or 0) for part in ("hour", "minute", "second"))
-    if hours := _hours_of(found["before"]) or _hours_of(found["after"]):
-        hour = min((hour % _NOON, hour % _NOON + _NOON), key=lambda one: min(abs(one - of) for of in hours))
+    hour, minute, second = (int(match[part] or 0) for part in ("hour", "minute", "second"))
+    if hours := _hours_of(match["before"]) or _hours_of(match["after"]):
+        hour = min((hour % _NOON, hour % _NOON + _NOON), key=lambda number: min(abs(number - of) for of in hours))
     try:
         t = datetime(year + 2000 if year < _TWO_DIGITS else year, month, day, hour, minute, second, tzinfo=zone)
     except ValueError:

@@ -267,10 +267,10 @@ class _Import:
             blocks = self._ws.session_talk.messages(session, self._now)
             others = (block for block in blocks if not self._staged.has(block.revision_of or block.id))
             self._recorded[session] = Counter((block.role, _bare(block.text)) for block in others)
-        said = raw["role"], _bare(raw["text"])
+        words = raw["role"], _bare(raw["text"])
         known = self._recorded[session]
-        known[said] -= 1
-        return known[said] >= 0
+        known[words] -= 1
+        return known[words] >= 0
 
     def _add(self, new: list[dict[str, Any]]) -> None:
         ws = self._ws

@@ -163,8 +163,8 @@ class Source:
     def _open_backup(self, path: Path) -> None:
         try:
             with open(open_outside(path), "rb") as file:
-                found = [*members(file)]
-            if not found or found[-1].name != LIST:  # the end is missing
+                entries = [*members(file)]
+            if not entries or entries[-1].name != LIST:  # the end is missing
                 raise ValueError
         except ValueError:
             raise NotImported(
@@ -172,7 +172,7 @@ class Source:
                 Text("it was not made by recalld, or a part of it is missing"),
                 Text("unpack it, and import the folder; nothing was added"),
             ) from None
-        for member in found[:-1]:
+        for member in entries[:-1]:
             if "/".join(parts_of(member.name)) == member.name:
                 self._members[member.name] = (path, member)
             else:
@@ -295,13 +295,13 @@ class Source:
                 if path == prefix and event == "start_map":
                     builder = ijson.ObjectBuilder()
                     builder.event(event, value)
-                    for inner, following, found in events:
-                        builder.event(following, found)
+                    for inner, following, record in events:
+                        builder.event(following, record)
                         if inner == prefix and following == "end_map":
                             break
                     yield around, builder.value
                 elif event == "end_map":
-                    around = {key: one for key, one in around.items() if not key.startswith(f"{path}." if path else "")}
+                    around = {key: value for key, value in around.items() if not key.startswith(f"{path}." if path else "")}
                 elif event in ("string", "number", "boolean") and not path.startswith(prefix):
                     around[path] = value
 
@@ -322,22 +322,22 @@ class Source:
     def _read_keys(self, name: str) -> frozenset[str]:
         import ijson
 
-        found: set[str] = set()
+        keys: set[str] = set()
         try:
             with closing(self._json_text(name)) as file:
                 for n, (path, event, value) in enumerate(ijson.parse(file)):
                     if event == "map_key" and path in ("", "item", "results.item"):
-                        found.add(value)
+                        keys.add(value)
                     if n > _HEAD_EVENTS or len(path) > _LONGEST_PATH or (event == "end_map" and path == "item"):
                         break
         except (ijson.JSONError, OSError, ValueError, zipfile.BadZipFile, zlib.error):
             pass
-        return frozenset(found)
+        return frozenset(keys)
 
     def json_with(self, *wanted: frozenset[str]) -> list[str]:
         """Return those of the first JSON files that begin with all keys of one of the *wanted* sets."""
         keys = {name: self.keys(name) for name in self.named("*.json")[:_MOST_ASKED]}
-        return [name for name, found in keys.items() if any(one <= found for one in wanted)]
+        return [name for name, values in keys.items() if any(key <= values for key in wanted)]
 
     def lines(self, name: str) -> Iterator[tuple[int, Any]]:
         """

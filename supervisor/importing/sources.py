@@ -108,10 +108,10 @@ class Taking:
     def _refuse_own(self, root: Path) -> None:
         """Raise _Refused for the workspace itself, a folder that it is in or that is in it, and for another source."""
         here, root_id = self._ws.paths.root.resolve(), _identity(root)
-        own, outer = _identity(here), map(_identity, here.parents)
-        if root_id == own:
+        identity, outer = _identity(here), map(_identity, here.parents)
+        if root_id == identity:
             raise _Refused(Text("{path} is this workspace itself", path=root))
-        if root_id in outer or own in map(_identity, root.resolve().parents):
+        if root_id in outer or identity in map(_identity, root.resolve().parents):
             raise _Refused(Text("{path} is a folder around this workspace, or one in it", path=root))
         for other in self._ws.config.sources.take:
             if other is self._source:
@@ -121,7 +121,7 @@ class Taking:
 
     def _listed(self, root: Path) -> dict[str, tuple[str, int]]:
         """Return the files below a folder, or the one file; links, pipes and hidden folders are none."""
-        found: dict[str, tuple[str, int]] = {}
+        files: dict[str, tuple[str, int]] = {}
         for n, (name, stat) in enumerate(self._stats(root)):
             if n >= _MOST_ENTRIES:
                 raise _Refused(
@@ -130,10 +130,10 @@ class Taking:
             if modes.S_ISREG(stat.st_mode) and stat.st_size > _MOST_BYTES:
                 self._leave_out(name or root.name, Text("it is larger than 500 MB; `recalld import PATH` reads it"))
             elif modes.S_ISREG(stat.st_mode):
-                found[name] = (f"{stat.st_size}-{stat.st_mtime_ns}-{stat.st_ino}", stat.st_size)
+                files[name] = (f"{stat.st_size}-{stat.st_mtime_ns}-{stat.st_ino}", stat.st_size)
         if self._source.kind == "recalld" and root.is_dir():
-            return {name: file for name, file in found.items() if is_taken(name)}
-        return found
+            return {name: file for name, file in files.items() if is_taken(name)}
+        return files
 
     def _stats(self, root: Path) -> Iterator[tuple[str, os.stat_result]]:
         if not root.is_dir():
@@ -150,10 +150,10 @@ class Taking:
     def _note_changes(self) -> None:
         """Note which files have changed since they were read, and since when they have not any more."""
         state, wire = self.state, to_wire(self._now)
-        there = {_key(root, name): signature for root, names in self._roots.items() for name, (signature, _) in names.items()}
-        state.done = {key: signature for key, signature in state.done.items() if there.get(key) == signature}
+        listed = {_key(root, name): signature for root, names in self._roots.items() for name, (signature, _) in names.items()}
+        state.done = {key: signature for key, signature in state.done.items() if listed.get(key) == signature}
         before, state.pending = state.pending, {}
-        for key, signature in there.items():
+        for key, signature in listed.items():
             if key in state.done:
                 continue
             known = before.get(key, [signature, wire, wire])
@@ -248,9 +248,9 @@ class Taking:
                 )
         return share.waits
 
-    def _is_wanted(self, conversation: Conversation, said: Said) -> bool:
+    def _is_wanted(self, conversation: Conversation, entry: Said) -> bool:
         since, patterns = self._source.since, self._source.sessions or self._ws.config.sources.sessions
-        if since and said.at and local_day(said.at, self._ws.zone) < since:
+        if since and entry.at and local_day(entry.at, self._ws.zone) < since:
             return False
         return not patterns or any(fnmatchcase(conversation.id, pattern) for pattern in patterns)
 
@@ -286,7 +286,7 @@ class Taking:
 
 def _places(ws: Workspace, source: TakenSource) -> list[Path]:
     """Return the folders or the file of the source that are there."""
-    kind = next((one for one in KINDS if one.homes and one.name == source.kind), None)
+    kind = next((kind for kind in KINDS if kind.homes and kind.name == source.kind), None)
     if kind and not source.path:
         return logs_of(kind, ws.environ)
     home, path = ws.environ.get("HOME") or str(Path.home()), source.path
@@ -303,8 +303,8 @@ def _stored(why: str) -> dict[str, Any]:
 
 
 def _identity(path: Path) -> tuple[int, int]:
-    found = path.stat()
-    return found.st_dev, found.st_ino
+    stat = path.stat()
+    return stat.st_dev, stat.st_ino
 
 
 # ── all of them ──────────────────────────────────────────────────────────────

@@ -82,51 +82,51 @@ class Staging:
 
     def _add(self, talk: Talk) -> None:
         self._database.execute("BEGIN")
-        for place, (conversation, said) in enumerate(talk):
+        for place, (conversation, entry) in enumerate(talk):
             of = self._conversations.setdefault(conversation, len(self._conversations))
-            if said.at is None or said.at > self._latest:
+            if entry.at is None or entry.at > self._latest:
                 self.undated += 1
                 at = self._last.get(of, _WAITS)
                 if at == _WAITS:
                     self._waiting.add(of)
             else:
-                at = self._last[of] = (said.at - _EPOCH) // _MS
+                at = self._last[of] = (entry.at - _EPOCH) // _MS
                 if of in self._waiting:
                     self._waiting.remove(of)
                     self._database.execute("UPDATE said SET at = ? WHERE at = ? AND of = ?", (at, _WAITS, of))
-            self._put(at, of, place, conversation, said)
+            self._put(at, of, place, conversation, entry)
         self._waiting.clear()
         otherwise = (self._otherwise - _EPOCH) // _MS
         self._database.execute("UPDATE said SET at = ? WHERE at = ?", (otherwise, _WAITS))
         self._database.execute("COMMIT")
 
-    def _put(self, at: int, of: int, place: int, conversation: Conversation, said: Said) -> None:
-        text = said.text
-        if said.raw is None:
+    def _put(self, at: int, of: int, place: int, conversation: Conversation, entry: Said) -> None:
+        text = entry.text
+        if entry.raw is None:
             text = spoken(text)
             text = text if len(text) <= _MOST_CHARS else f"{text[:_MOST_CHARS]}…"
             if not text:
                 return
-        raw = dict(said.raw) if said.raw is not None else self._raw(text, of, conversation, said)
+        raw = dict(entry.raw) if entry.raw is not None else self._raw(text, of, conversation, entry)
         digest = digest_of_text(text)
-        if said.id and not self._database.execute("INSERT OR IGNORE INTO keys VALUES (?, ?)", (said.id, digest)).rowcount:
+        if entry.id and not self._database.execute("INSERT OR IGNORE INTO keys VALUES (?, ?)", (entry.id, digest)).rowcount:
             return  # a session that was resumed is in two logs
-        if said.name:
-            self.names[said.name] += 1
+        if entry.name:
+            self.names[entry.name] += 1
         self._database.execute("INSERT INTO said VALUES (?, ?, ?, ?)", (at, of, place, render_json(raw)))
 
-    def _raw(self, text: str, of: int, conversation: Conversation, said: Said) -> dict[str, Any]:
+    def _raw(self, text: str, of: int, conversation: Conversation, entry: Said) -> dict[str, Any]:
         """Return the fields of a message of another program; `messages` adds its time, which is known by then."""
         title = conversation.title if of not in self._titled else ""  # once, in its first message
         self._titled.add(of)
         raw = {
-            "id": said.id,
-            "role": said.role,
+            "id": entry.id,
+            "role": entry.role,
             "text": text,
             "channel": conversation.channel,
             "session": conversation.id,
             "chat": conversation.chat,
-            "name": said.name,
+            "name": entry.name,
             "project": conversation.project,
             "title": title,
         }
@@ -135,10 +135,10 @@ class Staging:
     def messages(self) -> Iterator[dict[str, Any]]:
         """Yield the messages as history.json has them, oldest first; those of one moment in the order of their log."""
         for at, raw in self._database.execute("SELECT at, raw FROM said ORDER BY at, of, place"):
-            found = parse_json(raw) | {"createdAt": to_wire(_EPOCH + at * _MS)}
-            if self.me and found.get("name") == self.me:
-                del found["name"]
-            yield found
+            raw_message = parse_json(raw) | {"createdAt": to_wire(_EPOCH + at * _MS)}
+            if self.me and raw_message.get("name") == self.me:
+                del raw_message["name"]
+            yield raw_message
 
     def span(self) -> tuple[datetime | None, datetime | None]:
         """Return the times of the oldest and of the newest message; None without messages."""
@@ -151,5 +151,5 @@ class Staging:
 
     def count(self) -> int:
         """Return how many messages there are."""
-        found: int = self._database.execute("SELECT count(*) FROM said").fetchone()[0]
-        return found
+        number: int = self._database.execute("SELECT count(*) FROM said").fetchone()[0]
+        return number

@@ -167,7 +167,7 @@ def tool_line(name: object, given: object) -> str:
     if isinstance(given, dict):
         said = next((given[key] for key in _ARGUMENTS if isinstance(given.get(key), (str, list)) and given[key]), "")
     if isinstance(said, list):
-        said = " ".join(str(one) for one in said)
+        said = " ".join(str(value) for value in said)
     first = str(said or "").strip().partition("\n")[0].strip()
     line = f"{name}: {first}" if first else str(name)
     return line if len(line) <= _TOOL_LINE else f"{line[: _TOOL_LINE - 1]}…"

@@ -104,13 +104,17 @@ def _idf_of(count: int, size: int) -> float:
 def respelled(candidates: Sequence[Candidate], words: Mapping[str, str]) -> Sequence[Candidate]:
     """Return the candidates with each of the *words* in their text replaced by its other spelling (丈母娘 by 岳母)."""
 
-    def read(one: Candidate) -> Candidate:
-        if not any(word in one.text for word in words):
-            return one
-        there = one.text.split()
-        return one if words.keys().isdisjoint(there) else replace(one, text=" ".join(words.get(word, word) for word in there))
+    def read(offered: Candidate) -> Candidate:
+        if not any(word in offered.text for word in words):
+            return offered
+        present = offered.text.split()
+        return (
+            offered
+            if words.keys().isdisjoint(present)
+            else replace(offered, text=" ".join(words.get(word, word) for word in present))
+        )
 
-    return [read(one) for one in candidates] if words else candidates
+    return [read(candidate) for candidate in candidates] if words else candidates
 
 
 def load_numpy() -> None:
@@ -131,7 +135,7 @@ class WordScores:
     ) -> None:
         self._corpora, self._k1, self._b, self._related = corpora, k1, b, related
         #: Of each candidate the words that each field adds, and the number of words of each field.
-        self._words = [[words.split() for words in one.words] for one in candidates]
+        self._words = [[words.split() for words in candidate.words] for candidate in candidates]
         self._lengths = [[*itertools.accumulate(map(len, parts))] for parts in self._words]
         self._alone: dict[str, Any] = {}  # the score of each candidate for a word of weight 1
         self._scores: dict[str, Any] = {}  # the same or for a word that is related to it, whichever is higher

@@ -79,7 +79,7 @@ def chunk_dated(path: str, file: DatedFile, text: str, zone: tzinfo) -> list[Chu
     """Return the messages of a dated file; *text* is the whole file as `decoded`, which has the numbers of the lines."""
     lines = text.split("\n")
     marks = [(number, _id_of(line)) for number, line in enumerate(lines, 1) if line.startswith("<!-- {")]
-    found, at = [], 0
+    chunks, at = [], 0
     for block in file.blocks:
         # a block that a person has damaged still has its mark, but is not among the blocks
         while at < len(marks) and marks[at][1] != block.id:
@@ -90,9 +90,9 @@ def chunk_dated(path: str, file: DatedFile, text: str, zone: tzinfo) -> list[Chu
         # the first line below the mark that is not blank has the time and the role; the words follow it
         filled = [number for number in range(marks[at][0] + 1, end + 1) if lines[number - 1].strip()]
         lines_of = (filled[1], filled[-1]) if len(filled) > 1 else (end, end)
-        found.append(chunk_message(path, block, zone, lines_of))
+        chunks.append(chunk_message(path, block, zone, lines_of))
         at += 1
-    return found
+    return chunks
 
 
 def chunk_message(path: str, block: Block, zone: tzinfo, lines: tuple[int, int] | None = None) -> Chunk:
@@ -129,16 +129,16 @@ def _id_of(line: str) -> str:
 
 def chunk_summary(path: str, text: str, day: date | None, file: Path) -> list[Chunk]:
     """Return the sections of a summary, and of the text that a person wrote above it, without its list of sources."""
-    found, line = [], 1
+    chunks, line = [], 1
     for part in text.split(f"{MARKER}\n"):
         _, body = read_head(part, file)
-        found += _sections(path, without_sources(body), line + part.count("\n") - body.count("\n"), day)
+        chunks += _sections(path, without_sources(body), line + part.count("\n") - body.count("\n"), day)
         line += part.count("\n") + 1
-    return found
+    return chunks
 
 
 def _sections(path: str, body: str, first: int, day: date | None) -> list[Chunk]:
-    found: list[Chunk] = []
+    chunks: list[Chunk] = []
     lines = body.split("\n")
     starts = [n for n, line in enumerate(lines) if line.startswith("## ")]
     bounds = [0, *starts, len(lines)]
@@ -147,12 +147,12 @@ def _sections(path: str, body: str, first: int, day: date | None) -> list[Chunk]
         if not text:
             continue
         if len(text) > _LONG_SECTION:
-            found += chunk_note(path, "\n".join(lines[start:end]), day, "summary", first + start)
+            chunks += chunk_note(path, "\n".join(lines[start:end]), day, "summary", first + start)
             continue
         filled = [n for n in range(start, end) if lines[n].strip()]
         passage = Passage(path=path, start=first + filled[0], end=first + filled[-1], text=text, tier="summary", day=day)
-        found.append(Chunk(passage, talk=None))
-    return found
+        chunks.append(Chunk(passage, talk=None))
+    return chunks
 
 
 def chunk_note(path: str, text: str, day: date | None, tier: Tier = "dated", first: int = 1) -> list[Chunk]:
@@ -177,13 +177,13 @@ def neighbours(chunks: Sequence[Chunk]) -> list[list[Chunk]]:
             alone.append([chunk])
         else:
             talks.setdefault(chunk.talk, []).append(chunk)
-    found: list[list[Chunk]] = []
+    stretches: list[list[Chunk]] = []
     for talk in talks.values():
         if all(chunk.passage.message for chunk in talk):
             # stable, since many have the same time, and the path of an unfiled message, its id, gives no order
             talk.sort(key=_time)
-        found += _without_pauses(talk)
-    return [*found, *alone]
+        stretches += _without_pauses(talk)
+    return [*stretches, *alone]
 
 
 def _without_pauses(talk: Sequence[Chunk]) -> Iterator[list[Chunk]]:
@@ -241,10 +241,10 @@ def _passage(path: str, lines: tuple[int, int], words: str, day: date | None, ti
     else:
         item = _ITEM.match(words)
         words = words[item.end() :] if item else words
-        said = _SAID.match(words)
-        if said and said["role"]:
-            role = _CHINESE_SPEAKERS.get(said["role"]) or _SPEAKERS[said["role"].lower()]
-        words = words[said.end() :] if said and role else words
+        match = _SAID.match(words)
+        if match and match["role"]:
+            role = _CHINESE_SPEAKERS.get(match["role"]) or _SPEAKERS[match["role"].lower()]
+        words = words[match.end() :] if match and role else words
     return Passage(path=path, start=lines[0], end=lines[1], text=words.strip(), tier=tier, day=day, role=role, marked=marked)
 
 
@@ -258,8 +258,8 @@ def _marked(words: str, first: int) -> Iterator[tuple[int, str]]:
 def marked_lines(passage: Passage) -> Iterator[Passage]:
     """Yield the lines that are marked for groups, each as a passage that does not depend on the lines around it."""
     for number, line in passage.marked:
-        for one, _ in split_note(passage.path, line, passage.day, passage.tier):
-            yield replace(one, start=number, end=number, shared=True, marked=())
+        for start, _ in split_note(passage.path, line, passage.day, passage.tier):
+            yield replace(start, start=number, end=number, shared=True, marked=())
 
 
 def _pieces(text: str) -> Iterator[tuple[int, int, str, bool]]:

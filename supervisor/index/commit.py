@@ -138,9 +138,9 @@ def inventory_of(known: Manifest, now: Mapping[str, Record], parts: Iterable[Sta
     )
 
 
-def _content(one: Record | None) -> Record | None:
+def _content(record: Record | None) -> Record | None:
     """Return the record without what changes in a file that was only touched."""
-    return one and replace(one, inode=0, size=0, mtime_ns=0)
+    return record and replace(record, inode=0, size=0, mtime_ns=0)
 
 
 def difference(before: Mapping[str, Record], after: Mapping[str, Record]) -> Changes:

@@ -109,8 +109,8 @@ class Engine:
     def note(self) -> bytes:
         """Return the note of the last commit, b"" for none."""
         with self._faults():
-            asked = self._library.Query.term_query(self._schema, "group", _NOTE, "basic")
-            hits = self._searcher.search(asked, 1, count=False).hits
+            clause = self._library.Query.term_query(self._schema, "group", _NOTE, "basic")
+            hits = self._searcher.search(clause, 1, count=False).hits
             return bytes(self._searcher.doc(hits[0][1])["stored"][0]) if hits else b""
 
     def frequency(self, field: int, word: str) -> int:
@@ -138,8 +138,8 @@ class Engine:
         """
         with self._faults():
             opened = self._opened  # subtle: another thread may replace it with a newer one
-            found = self._find(opened[0], self._query(words, related) if words else None, days, keys, most)
-            return self._candidates(opened, found)
+            places = self._find(opened[0], self._query(words, related) if words else None, days, keys, most)
+            return self._candidates(opened, places)
 
     def same(self, units: Collection[int], keys: Collection[str] | None, most: int) -> list[Candidate]:
         """Return at most *most* passages by their vectors (`Document.unit`), of contents *keys* (None: all), in no order."""
@@ -157,39 +157,39 @@ class Engine:
             return self._candidates(opened, self._collect(opened[0], [(self._must, marked)], None, count) if count else ())
 
     def _candidates(
-        self, opened: tuple[Any, dict[tuple[int, int], Candidate]], found: Iterable[tuple[int, int]]
+        self, opened: tuple[Any, dict[tuple[int, int], Candidate]], places: Iterable[tuple[int, int]]
     ) -> list[Candidate]:
         """Return the candidates at these addresses."""
         searcher, kept = opened
         if searcher.num_docs > _KEPT:
             kept = {}
         candidates = []
-        for place in found:
-            one = kept.get(place)
-            if one is None:
+        for place in places:
+            candidate_here = kept.get(place)
+            if candidate_here is None:
                 stored = searcher.doc(self._library.DocAddress(*place))["stored"][0]
                 try:
-                    kept[place] = one = candidate(stored)
+                    kept[place] = candidate_here = candidate(stored)
                 except (ValueError, TypeError, LookupError) as error:
                     raise BadFile(
                         self._folder, Text("a stored document is invalid ({kind})", kind=type(error).__name__)
                     ) from None
-            candidates.append(one)
+            candidates.append(candidate_here)
         return candidates
 
     def _find(
-        self, searcher: Any, asked: Any, days: Sequence[Days], keys: Collection[str] | None, most: int
+        self, searcher: Any, clause: Any, days: Sequence[Days], keys: Collection[str] | None, most: int
     ) -> Iterable[tuple[int, int]]:
         """Return the addresses of the candidates, each once."""
-        found = dict.fromkeys(self._collect(searcher, [(self._must, asked)], keys, most)) if asked else {}
+        places = dict.fromkeys(self._collect(searcher, [(self._must, clause)], keys, most)) if clause else {}
         for span in days:
             low, high = span.first.toordinal() - 1, span.last.toordinal() + AFTER[-1][0]
             within = self._library.Query.range_query(self._schema, "day", self._library.FieldType.Integer, low, high)
             clauses = [(self._must, self._library.Query.const_score_query(within, 0.0))]
-            if asked:
-                clauses.append((self._should if span.length <= SHORT else self._must, asked))
-            found |= dict.fromkeys(self._collect(searcher, clauses, keys, most, newest=not asked))
-        return found
+            if clause:
+                clauses.append((self._should if span.length <= SHORT else self._must, clause))
+            places |= dict.fromkeys(self._collect(searcher, clauses, keys, most, newest=not clause))
+        return places
 
     def _collect(
         self, searcher: Any, clauses: list[Any], keys: Collection[str] | None, most: int, *, newest: bool = False
@@ -208,13 +208,15 @@ class Engine:
     def _query(self, words: Mapping[str, float], related: Mapping[str, float]) -> Any:
         query, schema, should = self._library.Query, self._schema, self._should
         term, boost = query.term_query, query.boost_query
-        own = [(should, boost(term(schema, field, word, "freq"), weight)) for word, weight in words.items() for field in _WORDS]
+        clauses = [
+            (should, boost(term(schema, field, word, "freq"), weight)) for word, weight in words.items() for field in _WORDS
+        ]
         others = [
             (should, boost(term(schema, field, word, "freq"), worth))
             for word, worth in related.items()
             for field in _WORDS[:_NEAR]
         ]
-        return query.boolean_query(own + others)
+        return query.boolean_query(clauses + others)
 
     @contextlib.contextmanager
     def _faults(self) -> Iterator[None]:
@@ -307,7 +309,10 @@ def segment_files(disk: Disk, commits: Path) -> dict[Path, Stat] | None:
     Files that another process is writing for its next commit are not among them.
     """
     try:
-        named = [(one["segment_id"].replace("-", ""), one["deletes"]) for one in parse_json(disk.read(commits))["segments"]]
+        named = [
+            (segment["segment_id"].replace("-", ""), segment["deletes"])
+            for segment in parse_json(disk.read(commits))["segments"]
+        ]
         deleted = {stem: f"{stem}.{deletes['opstamp']}.del" if deletes else "" for stem, deletes in named}
     except (ValueError, TypeError, KeyError, AttributeError, FileNotFoundError):
         raise BadFile(commits, Text("it is no list of a commit")) from None
@@ -316,8 +321,8 @@ def segment_files(disk: Disk, commits: Path) -> dict[Path, Stat] | None:
         stem = name.partition(".")[0]
         return stem in deleted and (not name.endswith(".del") or name == deleted[stem])
 
-    found = disk.stats(commits.parent) if deleted else {}
-    return {commits.parent / name: stat for name, stat in found.items() if belongs(name)} if deleted else None
+    stats = disk.stats(commits.parent) if deleted else {}
+    return {commits.parent / name: stat for name, stat in stats.items() if belongs(name)} if deleted else None
 
 
 def refuse_damaged(disk: Disk, parts: Mapping[Path, Stat], committed: Stat) -> None:
@@ -340,7 +345,7 @@ def _is_whole(data: bytes) -> bool:
     if magic != _MAGIC or body < 0:
         return False
     try:
-        said = parse_json(data[body : -_END.size])
-        return bool(said["crc"] == zlib.crc32(memoryview(data)[:body]))
+        footer = parse_json(data[body : -_END.size])
+        return bool(footer["crc"] == zlib.crc32(memoryview(data)[:body]))
     except (ValueError, TypeError, KeyError):
         return False

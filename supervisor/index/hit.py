@@ -78,8 +78,8 @@ class Passage:
     @property
     def readers(self) -> tuple[str, ...]:
         """The marks by which the index finds the passage for an audience that may see it, or one of its lines, but not all."""
-        own = (reader_of(self.session),) if self.session and self.chat != "direct" else ()
-        return (SHARED, *own) if self.shared or self.marked else own
+        readers_own = (reader_of(self.session),) if self.session and self.chat != "direct" else ()
+        return (SHARED, *readers_own) if self.shared or self.marked else readers_own
 
 
 def reader_of(session: str) -> str:

@@ -168,12 +168,12 @@ class Index:
         self._files.check_folder(self._folder)
         seen: tuple[View, Scan] | None = None
         if not rebuild and (view := self._opened()) and not view.is_ahead:
-            found = self._scan(view.manifest, for_s)
+            changes = self._scan(view.manifest, for_s)
             # nearly always so before a turn: no lock is needed
-            if found.files == view.manifest.files and view.unmade[0] == found.left:
+            if changes.files == view.manifest.files and view.unmade[0] == changes.left:
                 self.left = 0
-                return Changes(unread=found.unread)
-            seen = view, found
+                return Changes(unread=changes.unread)
+            seen = view, changes
         try:
             with self._files.lock(self._lock, wait_s):
                 return self._write(seen, control, for_s, rebuild=rebuild)
@@ -186,9 +186,9 @@ class Index:
             with contextlib.suppress(OSError):
                 self._opened()
             before = self._view
-            found = self._scan(before.manifest, deadline.left_s)
-            self._hold(before, found, deadline)
-        return replace(difference(before.manifest.files, found.files), shared=True, unread=found.unread)
+            changes = self._scan(before.manifest, deadline.left_s)
+            self._hold(before, changes, deadline)
+        return replace(difference(before.manifest.files, changes.files), shared=True, unread=changes.unread)
 
     def discard_commit(self) -> None:
         """Discard the damaged commit: the next update makes a new one; until then only files held in memory are searched."""
@@ -199,36 +199,36 @@ class Index:
             with contextlib.suppress(OSError):
                 self._files.remove(self.list_of_files)  # so that other processes notice
 
-    def _hold(self, view: View, found: Scan, deadline: Deadline) -> View:
-        """Return *view* with the files *found* held in memory as far as the *deadline* allows; later searches begin with it."""
-        after = replace(view.manifest, files=found.files)
+    def _hold(self, view: View, changes: Scan, deadline: Deadline) -> View:
+        """Return *view* with the files *changes* held in memory as far as *deadline* allows; later searches begin with it."""
+        after = replace(view.manifest, files=changes.files)
         overlay, left = overlay_of(view.overlay, after, self._documents, deadline)
-        is_ahead = view.is_ahead or found.files != view.manifest.files
+        is_ahead = view.is_ahead or changes.files != view.manifest.files
         now = replace(view, manifest=after, overlay=overlay, is_ahead=is_ahead)
         with self._changing:
             if self._view is view:  # otherwise there is a newer one
-                self._view, self.left = now, left + bool(found.left)
+                self._view, self.left = now, left + bool(changes.left)
         return now
 
     def _write(self, seen: tuple[View, Scan] | None, control: Control, for_s: float, *, rebuild: bool) -> Changes:
         """Commit the changes; *seen* is a scan and its view, scanned again if another process has committed since."""
         view, was = self._opened(), self._view
-        there = [] if view else [name for name in self._files.disk.names(self._folder) if _PARTS.fullmatch(name)]
-        has_parts = any(not name.startswith(".") for name in there)
+        names = [] if view else [name for name in self._files.disk.names(self._folder) if _PARTS.fullmatch(name)]
+        has_parts = any(not name.startswith(".") for name in names)
         # a list without damage or a commit: the process that began it was killed
-        rebuilt = not view and bool(was.commit or self._damaged or (has_parts and self.list_of_files.name not in there))
+        rebuilt = not view and bool(was.commit or self._damaged or (has_parts and self.list_of_files.name not in names))
         # delete the list first, so that it never names a missing file
-        for name in sorted(there, key=lambda name: name != self.list_of_files.name):
+        for name in sorted(names, key=lambda name: name != self.list_of_files.name):
             self._files.disk.unlink(self._folder / name)
         before = view.manifest if view else replace(was.manifest, groups={})
-        found = seen[1] if seen and seen[0] is view else self._scan(before, for_s)
+        scanned = seen[1] if seen and seen[0] is view else self._scan(before, for_s)
         unread: dict[str, str] = {}
         was_whole = view is not None and not view.unmade[0]
-        if rebuild or not view or view.is_ahead or found.files != before.files or view.unmade[0] != found.left:
-            after = Manifest(VERSION, found.files, {} if rebuild else before.groups, found.left)
+        if rebuild or not view or view.is_ahead or scanned.files != before.files or view.unmade[0] != scanned.left:
+            after = Manifest(VERSION, scanned.files, {} if rebuild else before.groups, scanned.left)
             unread = self._commit(view, after, control, for_s, clear=rebuild)
-        self.left, self.unread, self.is_lost = 0, {**found.unread, **unread}, False
-        changes = difference({} if rebuild else before.files, found.files)
+        self.left, self.unread, self.is_lost = 0, {**scanned.unread, **unread}, False
+        changes = difference({} if rebuild else before.files, scanned.files)
         is_new = not rebuilt and not was_whole and self.made_percent == 100
         return replace(changes, new=is_new, rebuilt=rebuilt, unread=self.unread)
 
@@ -257,9 +257,9 @@ class Index:
         summaries: dict[Period, ExistingSummary] = {}
         with contextlib.suppress(OSError):
             summaries = self._memory.summaries()
-        found = scan(self._files, self._paths, known.files, summaries, for_s)
-        self.unread = found.unread
-        return found
+        changes = scan(self._files, self._paths, known.files, summaries, for_s)
+        self.unread = changes.unread
+        return changes
 
     def _opened(self) -> View | None:
         """
@@ -279,16 +279,16 @@ class Index:
             if stat == view.commit:
                 return view
             try:
-                found = self._open(stat)
+                opened = self._open(stat)
             except BadFile:
                 if self.commit_on_disk() != stat:
                     continue  # another process has made a new commit and deleted the files of this one
                 self._damaged = stat
                 raise
-            if found and found.manifest.version == VERSION:
-                self._view, self.left = found, 0
-                return found
-            if found:
+            if opened and opened.manifest.version == VERSION:
+                self._view, self.left = opened, 0
+                return opened
+            if opened:
                 # keep the open view: its files may be deleted, but this process still has them open
                 self._damaged = stat
             return None
@@ -337,8 +337,8 @@ class Index:
 
         def read(whole: View) -> Answer:
             view = part(whole) if part else whole.with_unfiled(unfiled)
-            found, verdict = view.answer(query, tiers, limit, least, asked)
-            hits = tuple(view.hit(query, one, path) for one, path in found)
+            ranked, verdict = view.answer(query, tiers, limit, least, asked)
+            hits = tuple(view.hit(query, scored, path) for scored, path in ranked)
             if not hits:
                 return view.without_hits(query, verdict)
             return Answer(hits, is_strong=verdict.is_strong, evidence=verdict.evidence)

@@ -48,15 +48,15 @@ def literal_terms(question: str, is_known: Callable[[str], bool]) -> list[str]:
 
     A word of the index has been scored already, and must not be found again if its score was too low.
     """
-    found = []
+    terms = []
     for match in _PART.finditer(question):
         run = match[0].strip(".:/-").casefold() if match[0][0].isascii() else match[0]
         if run.isascii():
             is_part = len(run) >= _LATIN and run not in ENGLISH and any(char.isalpha() for char in run)
-            found += [run] * (is_part and not is_known(run))
+            terms += [run] * (is_part and not is_known(run))
         else:
-            found += [run] * (len(run) >= _CHINESE and run not in CHINESE and not is_known(run))
-    return list(dict.fromkeys(found))[:_MOST_PARTS]
+            terms += [run] * (len(run) >= _CHINESE and run not in CHINESE and not is_known(run))
+    return list(dict.fromkeys(terms))[:_MOST_PARTS]
 
 
 def search_files(
@@ -73,24 +73,24 @@ def search_files(
 
     The newest files are searched first, until the *deadline*; those larger than a megabyte are skipped.
     """
-    found: list[Hit] = []
+    hits: list[Hit] = []
     held = _candidate_files(paths, records, wanted, deadline)
     chosen = [path for path in (records if held is None else held) if records[path].size <= _MOST_BYTES]
     for path in sorted(chosen, key=lambda path: -records[path].mtime_ns):
-        if deadline.is_over or len(found) >= limit:
+        if deadline.is_over or len(hits) >= limit:
             break
         with contextlib.suppress(OSError, SupervisorError):
             if held is None and not _may_hold(files.disk.read(paths.root / path), wanted):
                 continue
             chunks = chunk_file(files, paths, path, records[path], zone)
             passages = [replace(chunk.passage, tier=records[path].tier) for chunk in chunks]
-            found += reversed(hits_of(passages, wanted))  # the last lines of a file are the newest
-    return sorted(found[:limit], key=lambda hit: (hit.unit.path, hit.unit.start))
+            hits += reversed(hits_of(passages, wanted))  # the last lines of a file are the newest
+    return sorted(hits[:limit], key=lambda hit: (hit.unit.path, hit.unit.start))
 
 
 def hits_of(passages: Iterable[Passage], wanted: Sequence[str]) -> list[Hit]:
     """Return the passages that contain one of *wanted*, in the words or the speaker's name, ignoring case."""
-    return [Hit(one, 0.0, ("literal",)) for one in passages if any(part in _words_of(one) for part in wanted)]
+    return [Hit(passage, 0.0, ("literal",)) for passage in passages if any(part in _words_of(passage) for part in wanted)]
 
 
 def newest_and_fullest(hits: Iterable[Hit], wanted: Sequence[str]) -> list[Hit]:
@@ -125,9 +125,9 @@ def _candidate_files(
 
     if not all(part.isascii() or not part.isalpha() or part.lower() == part for part in wanted):
         return None
-    asked = [argument for part in wanted for argument in ("-e", part)]
+    arguments = [argument for part in wanted for argument in ("-e", part)]
     places = sorted({path.partition("/")[0] for path in records})
-    command = ["rg", "-l", "-0", "-i", "-F", "-a", "--no-ignore", "--hidden", "--no-messages", *asked, "--", *places]
+    command = ["rg", "-l", "-0", "-i", "-F", "-a", "--no-ignore", "--hidden", "--no-messages", *arguments, "--", *places]
     try:
         done = subprocess.run(command, cwd=paths.root, capture_output=True, timeout=min(_SECONDS, deadline.left_s), check=False)
     except (OSError, ValueError, subprocess.TimeoutExpired):  # no argument of a command has a NUL

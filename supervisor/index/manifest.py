@@ -82,17 +82,17 @@ class Manifest:
 
     def members(self) -> dict[str, dict[str, Record]]:
         """Return the files of each group that is searched, by path, in order."""
-        found: dict[str, dict[str, Record]] = {}
+        by_name: dict[str, dict[str, Record]] = {}
         for path in sorted(self.files):
             record = self.files[path]
             if not record.excluded:
-                found.setdefault(record.group, {})[path] = record
-        return found
+                by_name.setdefault(record.group, {})[path] = record
+        return by_name
 
     def differing(self) -> dict[str, dict[str, Record]]:
         """Return the files of each group that the index does not have as they are, the newest group first."""
         found = {name: files for name, files in self.members().items() if not self._has(name, files)}
-        return dict(sorted(found.items(), key=lambda one: _newness(one[1]), reverse=True))
+        return dict(sorted(found.items(), key=lambda name: _newness(name[1]), reverse=True))
 
     def _has(self, name: str, files: Mapping[str, Record]) -> bool:
         return name in self.groups and self.groups[name].keys == keys_of(files)
@@ -122,15 +122,15 @@ def keys_of(files: Mapping[str, Record]) -> tuple[str, ...]:
 def _newness(files: Mapping[str, Record]) -> tuple[bool, str, int]:
     """Return the sort key of a group: the long-term file is the newest, then by day, of a note that of its last change."""
     records = files.values()
-    days = (one.day or datetime.fromtimestamp(one.mtime_ns / 1e9, UTC).date().isoformat() for one in records)
-    return any(one.kind == "long_term" for one in records), max(days), max(one.mtime_ns for one in records)
+    days = (record.day or datetime.fromtimestamp(record.mtime_ns / 1e9, UTC).date().isoformat() for record in records)
+    return any(record.kind == "long_term" for record in records), max(days), max(record.mtime_ns for record in records)
 
 
 def _size(files: Mapping[str, Record]) -> int:
     return sum(record.size for record in files.values())
 
 
-_FIELDS: Final = attrgetter(*(one.name for one in fields(Record)))
+_FIELDS: Final = attrgetter(*(field.name for field in fields(Record)))
 
 
 def render_manifest(manifest: Manifest) -> bytes:
@@ -144,14 +144,14 @@ def render_manifest(manifest: Manifest) -> bytes:
 def parse_manifest(data: bytes) -> Manifest:
     """Return the manifest in the bytes; ValueError if they are not one."""
     try:
-        found: dict[str, Any] = json.loads(zlib.decompress(data))
+        fields_read: dict[str, Any] = json.loads(zlib.decompress(data))
         # up to 0.30 the last field was a text, and is not known here
-        files = {str(path): Record(*(*fields[:-1], fields[-1] is True)) for path, fields in found["files"].items()}
+        files = {str(path): Record(*(*fields[:-1], fields[-1] is True)) for path, fields in fields_read["files"].items()}
         groups = {
             str(name): Group(tuple(keys), units, tuple(words))
-            for name, (keys, units, words, *is_whole) in found["groups"].items()
+            for name, (keys, units, words, *is_whole) in fields_read["groups"].items()
             if not is_whole  # up to 0.29.0 False, of a group that had only some of its passages: it is made again
         }
-        return Manifest(str(found["version"]), files, groups, int(found.get("left", 0)))
+        return Manifest(str(fields_read["version"]), files, groups, int(fields_read.get("left", 0)))
     except (zlib.error, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise ValueError(f"it is no manifest: {error}") from None

@@ -70,7 +70,7 @@ _CORRECTS: Final = lazy_re(r"(?:[-*+]\s+)?(?:\d{4}-\d\d-\d\d\|[^|\n]*\|\s*)?(?:æ
 
 def newest_first(
     query: Query,
-    found: Sequence[Scored],
+    hits: Sequence[Scored],
     alike: Mapping[int, Mapping[int, float]] | None = None,
     names: Mapping[int, frozenset[str]] = MappingProxyType({}),
 ) -> list[Scored]:
@@ -81,58 +81,58 @@ def newest_first(
     not known. Those about the same thing are alike, too. *names* has the names in each of the best answers, by which later
     statements are about the same.
     """
-    if not found or query.only_days or query.is_of_days:
-        return list(found)
-    best, is_of_before = found[0], asks_before(query.text)
+    if not hits or query.only_days or query.is_of_days:
+        return list(hits)
+    best, is_of_before = hits[0], asks_before(query.text)
     if asks_past(query.text) and not is_of_before:
-        return list(found)
-    first = _of_one_thing(query, found, alike, is_of_before=is_of_before)
-    kept = list(found) if is_of_before else _with_later(found, first, alike or {}, names)
+        return list(hits)
+    first = _of_one_thing(query, hits, alike, is_of_before=is_of_before)
+    kept = list(hits) if is_of_before else _with_later(hits, first, alike or {}, names)
     if first is best:
         return kept
     first.because.append(_OLDEST if is_of_before else _NEWEST)
-    return _ahead(first, [best, *(one for one in kept if one is not best)], "days")
+    return _ahead(first, [best, *(hit for hit in kept if hit is not best)], "days")
 
 
 def _of_one_thing(
-    query: Query, found: Sequence[Scored], alike: Mapping[int, Mapping[int, float]] | None, *, is_of_before: bool
+    query: Query, hits: Sequence[Scored], alike: Mapping[int, Mapping[int, float]] | None, *, is_of_before: bool
 ) -> Scored:
     """Return of the best answer and those about the same thing the newest one, or the oldest."""
-    best = found[0]
+    best = hits[0]
     worth = _worth(query, best.own(query.words))
     if not worth or not is_statement(best):
         return best
     near = None if alike is None else [unit for unit, part in alike.get(best.candidate.unit, {}).items() if part >= 1.0]
-    looked_at = [one for one in found[1:LOOKED_AT] if _may_be_same(best, one, near)]
-    same = [one for one in looked_at if _is_of_the_same(query, best, one, worth)]
+    looked_at = [hit for hit in hits[1:LOOKED_AT] if _may_be_same(best, hit, near)]
+    same = [hit for hit in looked_at if _is_of_the_same(query, best, hit, worth)]
     return (min if is_of_before else max)([best, *same], key=when)
 
 
-def is_statement(one: Scored) -> bool:
+def is_statement(hit: Scored) -> bool:
     """True if the passage has a day, and neither asks nor is the assistant's."""
-    return bool(one.candidate.day) and one.candidate.role != "assistant" and not one.candidate.asks
+    return bool(hit.candidate.day) and hit.candidate.role != "assistant" and not hit.candidate.asks
 
 
 def _with_later(
-    found: Sequence[Scored], first: Scored, alike: Mapping[int, Mapping[int, float]], names: Mapping[int, frozenset[str]]
+    hits: Sequence[Scored], first: Scored, alike: Mapping[int, Mapping[int, float]], names: Mapping[int, frozenset[str]]
 ) -> list[Scored]:
     """Return the answers, in which the best statements have brought later ones with them."""
     least: dict[Scored, float] = {}
-    for n, best in enumerate(found[:LATER_OF]):
+    for n, best in enumerate(hits[:LATER_OF]):
         near, named = alike.get(best.candidate.unit, {}), names.get(best.candidate.unit, frozenset())
-        later = [one for one in found if one not in (best, first) and is_statement(one) and when(one) > when(best)]
+        later = [hit for hit in hits if hit not in (best, first) and is_statement(hit) and when(hit) > when(best)]
         later = later if is_statement(best) else []
-        later.sort(key=lambda one: -near.get(one.candidate.unit, 0.0))
-        close = [one for one in later[:_CLOSE] if near.get(one.candidate.unit, 0.0) >= 1.0]
-        of_name = [one for one in later if not named.isdisjoint(one.words)][:_MOST_NAMED]
-        close += [one for one in of_name if one.candidate.unit in near]
-        others = [one for one in later[:_MOST_ALIKE] if near.get(one.candidate.unit, 0.0) >= LEAST_ALIKE]
-        for one in [*close, *of_name, *others]:
-            least.setdefault(one, best.score * (_BEHIND_BEST if n == 0 and one in close else _IN_ROOM))
-    for one, score in least.items():
-        one.parts = one.parts.reaching(max(one.score, score), "days")
-        one.because.append("later")
-    return sorted(found, key=lambda one: (-one.score, one in least and -when(one)[0].toordinal()))
+        later.sort(key=lambda hit: -near.get(hit.candidate.unit, 0.0))
+        close = [hit for hit in later[:_CLOSE] if near.get(hit.candidate.unit, 0.0) >= 1.0]
+        of_name = [hit for hit in later if not named.isdisjoint(hit.words)][:_MOST_NAMED]
+        close += [hit for hit in of_name if hit.candidate.unit in near]
+        others = [hit for hit in later[:_MOST_ALIKE] if near.get(hit.candidate.unit, 0.0) >= LEAST_ALIKE]
+        for scored in [*close, *of_name, *others]:
+            least.setdefault(scored, best.score * (_BEHIND_BEST if n == 0 and scored in close else _IN_ROOM))
+    for scored, score in least.items():
+        scored.parts = scored.parts.reaching(max(scored.score, score), "days")
+        scored.because.append("later")
+    return sorted(hits, key=lambda hit: (-hit.score, hit in least and -when(hit)[0].toordinal()))
 
 
 def _may_be_same(best: Scored, other: Scored, alike: Collection[int] | None) -> bool:
@@ -152,24 +152,24 @@ def _is_of_the_same(query: Query, best: Scored, other: Scored, worth: Mapping[st
     return not any(_tells_apart(query, word, shared) for word in words ^ others)
 
 
-def users_first(query: Query, found: Sequence[Scored]) -> list[Scored]:
+def users_first(query: Query, hits: Sequence[Scored]) -> list[Scored]:
     """
     Return the answers with the first one of the user's that has as much of the question before one of the assistant's.
 
     The assistant mostly says back what it was told. An answer stays that is asked for, or by somebody whom the question names.
     """
-    if not found or query.only_days or query.is_of_days:
-        return list(found)
-    best = found[0]
+    if not hits or query.only_days or query.is_of_days:
+        return list(hits)
+    best = hits[0]
     is_named = begins_with_a_word(query, best.candidate) and _SPEAKER.match(best.passage.text)
     if best.candidate.role != "assistant" or query.role == "assistant" or is_named:
-        return list(found)
+        return list(hits)
     worth = sum(_worth(query, best.own(query.words)).values())
-    for other in found[1:LOOKED_AT]:
+    for other in hits[1:LOOKED_AT]:
         is_near = other.candidate.role != "assistant" and other.score >= _USERS * best.score
         if is_near and sum(_worth(query, other.own(query.words)).values()) >= worth:
-            return _ahead(other, found, "who")
-    return list(found)
+            return _ahead(other, hits, "who")
+    return list(hits)
 
 
 def in_order_of_days(query: Query, hits: Sequence[Hit]) -> list[Hit]:
@@ -183,45 +183,45 @@ def in_order_of_days(query: Query, hits: Sequence[Hit]) -> list[Hit]:
 
     def due(hit: Hit) -> str:
         about = (token.removeprefix(WITHIN) for token in days_about(hit.unit.text, hit.unit.day or date.min))
-        return min((one for one in about if len(one) > len("2026-12") and one.startswith((*query.words,))), default="~")
+        return min((day for day in about if len(day) > len("2026-12") and day.startswith((*query.words,))), default="~")
 
-    said = []
+    due_hits = []
     for hit in hits:
         words = {*tokens(hit.unit.text)} - {*tokens(str(hit.unit.day))}  # that is the heading of a summary
-        said.append((due(hit), (hit.unit.day or date.min, bool(hit.unit.role)), words, hit))
+        due_hits.append((due(hit), (hit.unit.day or date.min, bool(hit.unit.role)), words, hit))
     best = max(hit.rank for hit in hits)
     return [
         hit.reaching(best, "days")
-        for day, at, words, hit in sorted(said, key=lambda one: (one[0], not one[3].unit.role, one[1]))
-        if not any(day == other and at < later and words <= more for other, later, more, _ in said)
+        for day, at, words, hit in sorted(due_hits, key=lambda hit: (hit[0], not hit[3].unit.role, hit[1]))
+        if not any(day == other and at < later and words <= more for other, later, more, _ in due_hits)
     ]
 
 
-def _ahead(first: Scored, found: Sequence[Scored], part: PartName) -> list[Scored]:
-    first.parts = first.parts.reaching(found[0].score * _AHEAD, part)
-    return [first, *(one for one in found if one is not first)]
+def _ahead(first: Scored, hits: Sequence[Scored], part: PartName) -> list[Scored]:
+    first.parts = first.parts.reaching(hits[0].score * _AHEAD, part)
+    return [first, *(hit for hit in hits if hit is not first)]
 
 
-def newest_of_equals(found: Sequence[Scored], order: Mapping[str, int]) -> list[Scored]:
+def newest_of_equals(hits: Sequence[Scored], order: Mapping[str, int]) -> list[Scored]:
     """Return the answers; those of one day and *order*, by content, with the same score, side by side, the newest first."""
 
-    def place(one: Scored) -> tuple[float, int, date | None]:
-        return one.score, order[one.candidate.source[0]], one.candidate.day
+    def place(hit: Scored) -> tuple[float, int, date | None]:
+        return hit.score, order[hit.candidate.source[0]], hit.candidate.day
 
-    def moment(one: Scored) -> tuple[float, int]:
-        return one.passage.at.timestamp() if one.passage.at else 0.0, one.passage.start
+    def moment(scored: Scored) -> tuple[float, int]:
+        return scored.passage.at.timestamp() if scored.passage.at else 0.0, scored.passage.start
 
     ordered: list[Scored] = []
-    for _, run in itertools.groupby(found, key=place):
+    for _, run in itertools.groupby(hits, key=place):
         equals = list(run)
         ordered += sorted(equals, key=moment, reverse=True) if len(equals) > 1 else equals
     return ordered
 
 
-def when(one: Scored) -> tuple[date, float, bool]:
+def when(hit: Scored) -> tuple[date, float, bool]:
     """Return the sort key by time: what says that it corrects comes behind the rest of its day."""
-    passage = one.passage
-    return one.candidate.day or date.min, passage.at.timestamp() if passage.at else 0.0, bool(_CORRECTS.match(passage.text))
+    passage = hit.passage
+    return hit.candidate.day or date.min, passage.at.timestamp() if passage.at else 0.0, bool(_CORRECTS.match(passage.text))
 
 
 def _worth(query: Query, words: Iterable[str]) -> dict[str, float]:
@@ -268,36 +268,36 @@ def with_linked(
     linked = {} if query.only_days or query.is_of_days else _links(query, best, corpus)
     if not linked:
         return list(best)
-    found = {one.candidate.source: one for one in best}
+    by_place = {hit.candidate.source: hit for hit in best}
     givers = {answer.candidate.source for answer in linked.values()}
-    for one in ranked(replace(query, words={**query.words, **dict.fromkeys(linked, _WEIGHT)}), linked.keys()):
-        source = one.candidate.source
-        if source not in givers and (words := one.own(linked)):
+    for scored in ranked(replace(query, words={**query.words, **dict.fromkeys(linked, _WEIGHT)}), linked.keys()):
+        source = scored.candidate.source
+        if source not in givers and (words := scored.own(linked)):
             most = max(linked[word].score * _LINK_BEHIND for word in words)
-            before = found[source].score if source in found else 0.0
-            one.parts = one.parts.reaching(min(one.score, max(most, before)), "words")
-            one.because.append(LINK)
-        found[source] = one
-    return sorted(found.values(), key=lambda one: -one.score)
+            before = by_place[source].score if source in by_place else 0.0
+            scored.parts = scored.parts.reaching(min(scored.score, max(most, before)), "words")
+            scored.because.append(LINK)
+        by_place[source] = scored
+    return sorted(by_place.values(), key=lambda hit: -hit.score)
 
 
 def _links(query: Query, best: Sequence[Scored], corpus: Corpus) -> dict[str, Scored]:
     """Return the words that link the best answers to others: the rarest of each, with the answer."""
-    found: dict[str, Scored] = {}
+    linked: dict[str, Scored] = {}
     gate = gate_of(query, lambda word: bool(corpus.frequency(word)))
-    answers = [one for one in best if _is_partial(gate, one)]
-    answers.sort(key=lambda one: (-one.score, one.candidate.source))  # of those with one score always the same
+    answers = [hit for hit in best if _is_partial(gate, hit)]
+    answers.sort(key=lambda hit: (-hit.score, hit.candidate.source))  # of those with one score always the same
     for answer in answers[:_ANSWERS]:
         words = [word for word in answer.words if _is_rare(query, word, corpus)]
         if words:
-            found.setdefault(min(words, key=lambda word: (corpus.frequency(word), word)), answer)
-    return found
+            linked.setdefault(min(words, key=lambda word: (corpus.frequency(word), word)), answer)
+    return linked
 
 
-def _is_partial(gate: Gate, one: Scored) -> bool:
+def _is_partial(gate: Gate, hit: Scored) -> bool:
     """True if the user's passage has enough of what is asked for, but lacks a word of it."""
-    words = one.own(gate.worth)
-    return one.candidate.role != "assistant" and len(words) < len(gate.worth) and gate.share(words) >= 1.0
+    words = hit.own(gate.worth)
+    return hit.candidate.role != "assistant" and len(words) < len(gate.worth) and gate.share(words) >= 1.0
 
 
 def _is_rare(query: Query, word: str, corpus: Corpus) -> bool:
@@ -305,7 +305,7 @@ def _is_rare(query: Query, word: str, corpus: Corpus) -> bool:
     return word not in query.words and not is_day(word) and 1 < corpus.frequency(word) <= _PASSAGES
 
 
-def names_in(query: Query, one: Scored, corpus: Corpus) -> frozenset[str]:
+def names_in(query: Query, hit: Scored, corpus: Corpus) -> frozenset[str]:
     """Return the words of the passage that few others have, and that are rare in the language: names, mostly."""
-    words = (word for word in one.words if not any(map(str.isdigit, word)) and _is_rare(query, word, corpus))
+    words = (word for word in hit.words if not any(map(str.isdigit, word)) and _is_rare(query, word, corpus))
     return frozenset(word for word in words if corpus.frequency(word) <= _NAMED and rarity_asked(word) >= _NAME)

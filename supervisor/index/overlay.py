@@ -52,7 +52,7 @@ def overlay_group(keys: tuple[str, ...], documents: Iterable[Document]) -> Overl
         for reach, words in enumerate(document.fields):
             for word in dict.fromkeys(words):
                 places[reach][word].append(number)
-    return OverlayGroup(keys, tuple(candidates), tuple(dict(found) for found in places))
+    return OverlayGroup(keys, tuple(candidates), tuple(dict(place) for place in places))
 
 
 @dataclass(frozen=True)
@@ -72,7 +72,7 @@ class Overlay:
 
     def words(self, reach: int) -> int:
         """Return the number of words of all passages in field *reach*."""
-        return sum(one.lengths[reach] for held in self.groups.values() for one in held.candidates)
+        return sum(candidate.lengths[reach] for held in self.groups.values() for candidate in held.candidates)
 
     def frequency(self, reach: int, word: str) -> int:
         """Return how many passages have the word in field *reach*."""
@@ -85,36 +85,36 @@ class Overlay:
             for word, weight in words.items():
                 for number in held.places[-1].get(word, ()):
                     weights[group, number] += weight
-        found = dict.fromkeys(sorted(weights, key=lambda place: -weights[place])[:most])
+        places = dict.fromkeys(sorted(weights, key=lambda place: -weights[place])[:most])
         for span in days:
             near = {place: day for place, day in self._days if -1 <= span.away(day) <= AFTER[-1][0]}
             if words and span.length > SHORT:
                 near = {place: day for place, day in near.items() if place in weights}
             best = sorted(near, key=lambda place: (-weights.get(place, 0.0), -near[place].toordinal()))
-            found |= dict.fromkeys(best[:most])
-        return [self.groups[group].candidates[number] for group, number in found]
+            places |= dict.fromkeys(best[:most])
+        return [self.groups[group].candidates[number] for group, number in places]
 
     def same(self, units: Collection[int]) -> list[Candidate]:
         """Return the passages with these vectors (`Document.unit`)."""
-        return [one for unit in units for one in self.by_unit.get(unit, ())]
+        return [candidate for unit in units for candidate in self.by_unit.get(unit, ())]
 
     @cached_property
     def by_unit(self) -> Mapping[int, Sequence[Candidate]]:
         """The passages, by the name of their vectors."""
-        found: dict[int, list[Candidate]] = defaultdict(list)
+        units: dict[int, list[Candidate]] = defaultdict(list)
         for held in self.groups.values():
-            for one in held.candidates:
-                found[one.unit].append(one)
-        return dict(found)
+            for passage in held.candidates:
+                units[passage.unit].append(passage)
+        return dict(units)
 
     @cached_property
     def _days(self) -> list[tuple[tuple[str, int], date]]:
         """The place (group, number) of each passage that has a day, with the day."""
         return [
-            ((group, number), one.day)
+            ((group, number), candidate.day)
             for group, held in self.groups.items()
-            for number, one in enumerate(held.candidates)
-            if one.day is not None
+            for number, candidate in enumerate(held.candidates)
+            if candidate.day is not None
         ]
 
 

@@ -109,8 +109,8 @@ class Scored:
 
     def own(self, words: Iterable[str]) -> list[str]:
         """Return those of *words* that are in the passage itself."""
-        there = self.words
-        return [word for word in words if word in there]
+        present = self.words
+        return [word for word in words if word in present]
 
     @property
     def passage(self) -> Passage:
@@ -120,8 +120,8 @@ class Scored:
 
 def own_words(words: Iterable[str], candidate: Candidate) -> list[str]:
     """Return those of *words* that are in the passage itself."""
-    there = set(candidate.text.split())
-    return [word for word in words if word in there]
+    present = set(candidate.text.split())
+    return [word for word in words if word in present]
 
 
 def rank(
@@ -131,8 +131,8 @@ def rank(
     if not candidates:
         return []
     if query.only_days:
-        found = [_of_day(query, one) for one in candidates]
-        return sorted(found, key=lambda one: -one.score)
+        scored = [_of_day(query, candidate) for candidate in candidates]
+        return sorted(scored, key=lambda hit: -hit.score)
     counted = WordScores(candidates, corpora, k1, b, query.related)
     query = replace(query, words=weighed(query))
     plain = counted.scores(query.words)
@@ -142,12 +142,12 @@ def rank(
     for candidate, score in zip(candidates, scores, strict=True):
         if score > of_day.get(candidate.group, -1.0):
             of_day[candidate.group] = score
-    meant = near.worth([one.unit for one in candidates]) if near else [0.0] * len(candidates)
-    found = [
+    meanings = near.worth([candidate.unit for candidate in candidates]) if near else [0.0] * len(candidates)
+    scored = [
         _scored(query, candidate, score + _DAY_WORTH * of_day[candidate.group] if score else 0.0, worth * best, best)
-        for candidate, score, worth in zip(candidates, scores, meant, strict=True)
+        for candidate, score, worth in zip(candidates, scores, meanings, strict=True)
     ]
-    return sorted((one for one in found if one.score > 0), key=lambda one: -one.score)
+    return sorted((hit for hit in scored if hit.score > 0), key=lambda hit: -hit.score)
 
 
 def _of_day(query: Query, candidate: Candidate) -> Scored:
@@ -169,13 +169,13 @@ def verdict(query: Query, best: Sequence[Scored], corpus: Corpus, near: Nearness
         return bool(corpus.frequency(word))
 
     gate = gate_of(query, is_there)
-    looked_at = [(one.own(gate.worth), one) for one in best[:LOOKED_AT]]
+    looked_at = [(hit.own(gate.worth), hit) for hit in best[:LOOKED_AT]]
     nothing: tuple[float, list[str], Scored | None] = (0.0, [], None)
-    shares = ((gate.share(words), words, one) for words, one in looked_at)
-    share, words, nearest = max(shares, key=lambda found: found[0], default=nothing)
+    shares = ((gate.share(words), words, hit) for words, hit in looked_at)
+    share, words, nearest = max(shares, key=lambda pair: pair[0], default=nothing)
     others = [word for word in gate.worth if word not in words]
     short = [days for days in query.days if days.length <= SHORT]
-    is_dated = any(one.candidate.day in days for days in short for one in best if one.candidate.day)
+    is_dated = any(hit.candidate.day in days for days in short for hit in best if hit.candidate.day)
     is_of_day = query.only_days or is_dated
     evidence = 1.0 if is_of_day else max(share * gate.needed / _WORDS, (near.highest - _FROM) / _SPAN if near else 0.0)
     return Verdict(
@@ -190,30 +190,30 @@ def verdict(query: Query, best: Sequence[Scored], corpus: Corpus, near: Nearness
     )
 
 
-def worth_of(worth: Mapping[str, float], query: Query, there: Collection[str]) -> float:
-    """Return the part of the *worth* of the question's words that a passage with the words *there* has, 0.0 to 1.0."""
-    has = sum(worth[word] * part for word, part in _alike(worth, query, there).items())
+def worth_of(worth: Mapping[str, float], query: Query, present: Collection[str]) -> float:
+    """Return the part of the *worth* of the question's words that a passage with the words *present* has, 0.0 to 1.0."""
+    has = sum(worth[word] * part for word, part in _alike(worth, query, present).items())
     return has / (sum(worth.values()) or 1.0)
 
 
-def _alike(words: Iterable[str], query: Query, there: Collection[str]) -> dict[str, float]:
+def _alike(words: Iterable[str], query: Query, present: Collection[str]) -> dict[str, float]:
     """Return the part of each word that a passage has: all of its own words, of a related one its similarity."""
     related = query.related  # most words have none
-    return {word: 1.0 if word in there else _likeness(query, word, there) if word in related else 0.0 for word in words}
+    return {word: 1.0 if word in present else _likeness(query, word, present) if word in related else 0.0 for word in words}
 
 
-def near_words(query: Query, one: Scored) -> list[str]:
+def near_words(query: Query, hit: Scored) -> list[str]:
     """Return the words of the passage that mean nearly the same as words of the question that it does not have."""
-    lacking = [others for word, others in query.related.items() if word not in one.words]
+    lacking = [others for word, others in query.related.items() if word not in hit.words]
     near = dict.fromkeys(other for others in lacking for other, worth in others.items() if worth >= _NEAR * RELATED_WORTH)
-    return one.own(near)
+    return hit.own(near)
 
 
-def _likeness(query: Query, word: str, there: Collection[str]) -> float:
-    """Return the similarity of the word to the most similar one that is *there*."""
+def _likeness(query: Query, word: str, present: Collection[str]) -> float:
+    """Return the similarity of the word to the most similar one that is *present*."""
     nearest = 0.0
     for other, worth in query.related.get(word, {}).items():
-        if worth > nearest and other in there:
+        if worth > nearest and other in present:
             nearest = worth
     return min(1.0, nearest / RELATED_WORTH)
 
@@ -259,8 +259,8 @@ def begins_with_a_word(query: Query, candidate: Candidate) -> bool:
 
 
 def _touches(query: Query, candidate: Candidate) -> bool:
-    there = set(candidate.text.split())
-    return any(word in there or not there.isdisjoint(query.related.get(word, ())) for word in query.words)
+    present = set(candidate.text.split())
+    return any(word in present or not present.isdisjoint(query.related.get(word, ())) for word in query.words)
 
 
 def _nearness(days: Days, day: date) -> float:
@@ -287,7 +287,7 @@ def _scores(query: Query, candidates: Sequence[Candidate], counted: WordScores, 
     whole: list[float] = answered(plain).tolist()
     if len(query.asked) <= 1:
         return whole
-    each = [answered(counted.scores({word: query.words[word] for word in asked})).tolist() for asked in query.asked]
+    each = [answered(counted.scores({word: query.words[word] for word in sentence})).tolist() for sentence in query.asked]
     return [(1 - _EACH_WORTH) * score + _EACH_WORTH * max(parts) for score, *parts in zip(whole, *each, strict=True)]
 
 
@@ -344,7 +344,7 @@ class Gate:
 def gate_of(query: Query, is_there: Callable[[str], bool]) -> Gate:
     """Return the gate of the request; *is_there* returns whether memory has a word."""
     words = [word for word, counts in query.words.items() if counts > REQUEST_WEIGHT and word not in query.meant]
-    said = [word for word in words if word not in query.characters]
+    content = [word for word in words if word not in query.characters]
     spelled = {word for word, others in query.related.items() if SAME in others.values()}  # memory has another spelling of it
 
     def asked(word: str) -> float:
@@ -358,7 +358,7 @@ def gate_of(query: Query, is_there: Callable[[str], bool]) -> Gate:
             return 1.0
         if not word.isascii() and any(word in whole for whole in spelled):
             return 0.0
-        if word in query.respelled or any(part != word and part in word for part in said):
+        if word in query.respelled or any(part != word and part in word for part in content):
             return 0.0
         return sum(char not in query.characters for char in word) / len(word)
 

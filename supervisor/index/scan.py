@@ -94,25 +94,25 @@ class Scan:
     def read_new(self, for_s: float = UNENDING) -> None:
         """Read the new files for a part of *for_s* seconds, the newest first."""
         deadline, most = within(_TO_READ * for_s), max(_ANY_BYTES, _BYTES_A_S * for_s)
-        for number, one in enumerate(sorted(self._new, key=lambda one: -one.stat.mtime_ns)):
-            moved = self._moved.get((one.stat.inode, one.stat.size, one.stat.mtime_ns))
-            if moved or ((number < LEAST or not deadline.is_over) and one.stat.size <= most):
-                self._read(one, moved)
+        for number, file in enumerate(sorted(self._new, key=lambda file: -file.stat.mtime_ns)):
+            moved = self._moved.get((file.stat.inode, file.stat.size, file.stat.mtime_ns))
+            if moved or ((number < LEAST or not deadline.is_over) and file.stat.size <= most):
+                self._read(file, moved)
             else:
-                self.left += one.stat.size
-                self.files |= {one.name: self._known[one.name]} if one.name in self._known else {}
+                self.left += file.stat.size
+                self.files |= {file.name: self._known[file.name]} if file.name in self._known else {}
         self.files = _keyed(self.files)
 
-    def _read(self, one: _File, moved: Record | None) -> None:
+    def _read(self, file: _File, moved: Record | None) -> None:
         try:
-            record = moved or _record_of(self._files, self._paths.root / one.name, one.kind)
+            record = moved or _record_of(self._files, self._paths.root / file.name, file.kind)
         except (OSError, SupervisorError) as error:
-            self._keep(one.name, error)
+            self._keep(file.name, error)
             return
         if record:
-            day = _day_of(one.name, one.kind) or (record.day if record.kind == "dated" else "")
-            kind = "dated" if record.kind == "dated" and day and one.kind == "note" else one.kind
-            self.files[one.name] = replace(record, kind=kind, day=day)
+            day = _day_of(file.name, file.kind) or (record.day if record.kind == "dated" else "")
+            kind = "dated" if record.kind == "dated" and day and file.kind == "note" else file.kind
+            self.files[file.name] = replace(record, kind=kind, day=day)
 
     def _keep(self, name: str, error: Exception) -> None:
         """Keep the last record of a file that is unreadable now, or being written."""
@@ -132,29 +132,29 @@ def scan(
 
     New files are read for a part of *for_s* seconds.
     """
-    found = Scan(files, paths, known)
-    for name, kind, stat in _listed(files, paths, known, found.unread):
-        found.look_at(name, kind, stat)
-    found.read_new(for_s)
-    found.files = _placed(paths, found.files, summaries)
-    return found
+    scanned = Scan(files, paths, known)
+    for name, kind, stat in _listed(files, paths, known, scanned.unread):
+        scanned.look_at(name, kind, stat)
+    scanned.read_new(for_s)
+    scanned.files = _placed(paths, scanned.files, summaries)
+    return scanned
 
 
 def rescan(files: Files, paths: WorkspacePaths, known: Mapping[str, Record], names: Collection[str]) -> Scan:
     """Return *known* with the files at *names* as they are now; a dated file that has moved is found in its month."""
-    found, now = Scan(files, paths, known), {}
-    found.files = {path: record for path, record in known.items() if path not in names}
+    scanned, now = Scan(files, paths, known), {}
+    scanned.files = {path: record for path, record in known.items() if path not in names}
     for name in names:
         record, path = known[name], paths.root / name
         if day_of_name(path.name) and not files.disk.stat(path) and record.kind != "summary":
             path = paths.original(path.name)
         now[paths.relative(path)] = record
-        found.look_at(paths.relative(path), "note" if record.kind == "dated" else record.kind, _stat(files, path))
-    found.read_new()
+        scanned.look_at(paths.relative(path), "note" if record.kind == "dated" else record.kind, _stat(files, path))
+    scanned.read_new()
     for here, record in now.items():
-        if here in found.files:
-            found.files[here] = replace(found.files[here], original=record.original, excluded=record.excluded)
-    return found
+        if here in scanned.files:
+            scanned.files[here] = replace(scanned.files[here], original=record.original, excluded=record.excluded)
+    return scanned
 
 
 def long_term_name(files: Files, paths: WorkspacePaths) -> str:
@@ -258,31 +258,33 @@ def _record_of(files: Files, path: Path, kind: Kind) -> Record | None:
     return Record(stat.inode, stat.size, stat.mtime_ns, digest_of(version.data)[:_DIGEST], kind, day, as_made=as_made)
 
 
-def _keyed(found: Mapping[str, Record]) -> dict[str, Record]:
+def _keyed(records: Mapping[str, Record]) -> dict[str, Record]:
     """Give each content its key; further files of the same content get other keys."""
     times: dict[str, int] = {}
     keyed = {}
-    for path in sorted(found):
-        record = found[path]
+    for path in sorted(records):
+        record = records[path]
         count = times[record.digest] = times.get(record.digest, 0) + 1
         key = record.digest if count == 1 else f"{record.digest}-{count}"
         keyed[path] = record if record.key == key else replace(record, key=key)
     return keyed
 
 
-def _placed(paths: WorkspacePaths, found: dict[str, Record], summaries: Mapping[Period, ExistingSummary]) -> dict[str, Record]:
+def _placed(
+    paths: WorkspacePaths, records: dict[str, Record], summaries: Mapping[Period, ExistingSummary]
+) -> dict[str, Record]:
     """Mark the files that are not searched, and the dated files that a summary of a model covers."""
-    dated = [_memory_file(path, record) for path, record in found.items() if record.kind in {"dated", "note"} and record.day]
+    dated = [_memory_file(path, record) for path, record in records.items() if record.kind in {"dated", "note"} and record.day]
     present = {file.source for file in dated}
     hidden = covered_days(dated, summaries)
-    behind = covered(dated, {period: one for period, one in summaries.items() if not one.extract})
+    behind = covered(dated, {period: summary for period, summary in summaries.items() if not summary.extract})
     excluded_paths = {paths.relative(paths.summary(period)) for period in hidden}
-    excluded_paths.update(copies({path: Made(record.digest, record.as_made) for path, record in found.items()}))
+    excluded_paths.update(copies({path: Made(record.digest, record.as_made) for path, record in records.items()}))
     for period, one in summaries.items():
         if one.extract and not one.edited and one.sources and one.sources <= present:
             excluded_paths.add(paths.relative(paths.summary(period)))
     placed = {}
-    for path, record in found.items():
+    for path, record in records.items():
         original, is_excluded = bool(record.day) and path.rpartition("/")[2] in behind, path in excluded_paths
         is_same = (record.original, record.excluded) == (original, is_excluded)
         placed[path] = record if is_same else replace(record, original=original, excluded=is_excluded)

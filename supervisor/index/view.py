@@ -162,25 +162,25 @@ class View:
         return known
 
     def answer(
-        self, query: Query, tiers: Sequence[Collection[Tier] | None], limit: int, least: float, asked: Asked | None = None
+        self, query: Query, tiers: Sequence[Collection[Tier] | None], limit: int, least: float, question: Asked | None = None
     ) -> tuple[list[tuple[Scored, str]], Verdict]:
         """
         Return the ranked passages of each group of *tiers* in turn, with their paths, and the verdict on the best.
 
-        *asked* returns how near passages come to the question by meaning.
+        *question* returns how near passages come to the question by meaning.
         """
-        found: list[tuple[Scored, str]] = []
-        said = Verdict()
+        hits: list[tuple[Scored, str]] = []
+        best_verdict = Verdict()
         query = known_words(query, self.corpora[0].frequency, self.corpora[0].relative_idf)
         query = with_related_words(query, self.corpora[0].frequency)
-        near = asked([*self.overlay.by_unit] if self.is_part else None) if asked and not query.only_days else None
+        near = question([*self.overlay.by_unit] if self.is_part else None) if question and not query.only_days else None
         reach = frozenset().union(*map(self._keys, tiers))
         for some in tiers:
             more, of_tiers = self.ranked(query, some, limit, least, near, reach)
-            places = {one.candidate.source for one, _ in found}
-            found += [one for one in more if one[0].candidate.source not in places]
-            said = max(said, of_tiers, key=lambda one: (one.is_strong, one.share))
-        return found, said
+            places = {hit.candidate.source for hit, _ in hits}
+            hits += [pair for pair in more if pair[0].candidate.source not in places]
+            best_verdict = max(best_verdict, of_tiers, key=lambda gate_one: (gate_one.is_strong, gate_one.share))
+        return hits, best_verdict
 
     def ranked(
         self,
@@ -203,77 +203,83 @@ class View:
         some = None if len(keys) == len(paths) else keys
         offered = self._offered(query, some)
         if near:
-            offered += self.same({*near.nearest} - {one.unit for one in offered}, some)
+            offered += self.same({*near.nearest} - {candidate.unit for candidate in offered}, some)
         first = self._order
         spellings = other_spellings(query)
-        known = [one for one in respelled(offered, spellings) if one.key in keys]
-        known.sort(key=lambda one: first[one.key] * _DAYS - (one.day.toordinal() if one.day else 0))
+        known = [candidate for candidate in respelled(offered, spellings) if candidate.key in keys]
+        known.sort(key=lambda hit: first[hit.key] * _DAYS - (hit.day.toordinal() if hit.day else 0))
 
         def with_those(more: Query, words: Collection[str]) -> list[Scored]:
             linked = respelled(self._found(dict.fromkeys(words, 1.0), {}, (), some, LINKED), spellings)
-            there = {one.source: one for one in linked if one.key in keys and own_words(words, one)}
-            there |= {one.candidate.source: one.candidate for one in best[:RANKED_AGAIN]}
-            return rank(more, [*there.values()], self.corpora, self.k1, self.b, near)
+            by_source = {
+                candidate.source: candidate for candidate in linked if candidate.key in keys and own_words(words, candidate)
+            }
+            by_source |= {hit.candidate.source: hit.candidate for hit in best[:RANKED_AGAIN]}
+            return rank(more, [*by_source.values()], self.corpora, self.k1, self.b, near)
 
         best = rank(query, known, self.corpora, self.k1, self.b, near)
         best = users_first(query, with_linked(query, best, self.corpora[0], with_those))
         best = self._with_newest(query, best, near, reach)
-        if near and not near.stands_out and not any(one.is_worded for one in best):
+        if near and not near.stands_out and not any(hit.is_worded for hit in best):
             return [], Verdict()
-        said = verdict(query, best, self.corpora[0], near)
-        kept = [one for one in best if one.score >= least and one.score]
+        outcome = verdict(query, best, self.corpora[0], near)
+        kept = [hit for hit in best if hit.score >= least and hit.score]
         kept = newest_of_equals(kept, first)[:limit]
         related = dict.fromkeys(other for others in query.related.values() for other in others)
         if query.is_of_days:  # what stands next to a message about the day is about something else
-            kept = [one for one in kept if one.own(query.words) or one.own(related)]
-        for one in kept:
-            one.related = near_words(query, one) if one.own(query.words) else one.own(related)
-            one.worth = worth_of(said.worth, query, one.words)
-        return [(one, paths[one.candidate.key]) for one in kept], said
+            kept = [hit for hit in kept if hit.own(query.words) or hit.own(related)]
+        for scored in kept:
+            scored.related = near_words(query, scored) if scored.own(query.words) else scored.own(related)
+            scored.worth = worth_of(outcome.worth, query, scored.words)
+        return [(hit, paths[hit.candidate.key]) for hit in kept], outcome
 
     def _with_newest(self, query: Query, best: Sequence[Scored], near: Nearness | None, reach: Collection[str]) -> list[Scored]:
         """Return the answers as `newest_first` orders them, with later statements of the contents *reach* that they bring."""
-        told = {one.candidate.unit: one for one in best[:LATER_OF] if is_statement(one)}
-        alike = {unit: near.like(unit) for unit in told} if near else None
-        names = {unit: names_in(query, one, self.corpora[0]) for unit, one in told.items()}
+        statements = {hit.candidate.unit: hit for hit in best[:LATER_OF] if is_statement(hit)}
+        alike = {unit: near.like(unit) for unit in statements} if near else None
+        names = {unit: names_in(query, hit, self.corpora[0]) for unit, hit in statements.items()}
         units = {unit for some in (alike or {}).values() for unit, part in some.items() if part >= LEAST_ALIKE}
-        there = {one.candidate.source for one in best}
+        sources = {hit.candidate.source for hit in best}
         others = self.same(units, None) + self._having(frozenset().union(*names.values()), None)
-        more = {one.source: one for one in others if one.source not in there and one.key in reach}
-        brought = [Scored(one, ScoreParts(), [MEANING] if one.unit in units else []) for one in more.values()]
+        more = {
+            candidate.source: candidate for candidate in others if candidate.source not in sources and candidate.key in reach
+        }
+        brought = [Scored(hit, ScoreParts(), [MEANING] if hit.unit in units else []) for hit in more.values()]
         return newest_first(query, [*best, *brought], alike, names)
 
     def same(self, units: Collection[int], keys: Collection[str] | None) -> list[Candidate]:
         """Return the passages with these vectors (`Document.unit`), of the contents *keys* (None: all), in no order."""
         offered = self.engine.same(units, keys, CANDIDATES) if self.engine and units else []
-        offered = [one for one in offered if one.group not in self.overlay.groups]
+        offered = [candidate for candidate in offered if candidate.group not in self.overlay.groups]
         return offered + self.overlay.same(units)
 
-    def passage_of(self, one: Candidate) -> Passage:
+    def passage_of(self, candidate: Candidate) -> Passage:
         """Return the passage of a candidate of this view."""
-        return self._at(one.passage, self.paths[one.key])
+        return self._at(candidate.passage, self.paths[candidate.key])
 
     def _at(self, passage: Passage, path: str) -> Passage:
         return replace(passage, path=path, tier=self._tier(path))
 
-    def hit(self, query: Query, one: Scored, path: str) -> Hit:
+    def hit(self, query: Query, scored: Scored, path: str) -> Hit:
         """Return the passage as a hit, with the reasons for its score: its words, or those around it, and others."""
-        words = one.own(query.words)
-        reasons = ("words", words), ("related", one.related)
-        texts = query.text, one.passage.text
-        why = [f"{name}: {', '.join(readable(found, *texts))}" for name, found in reasons if found]
-        if not why and LINK not in one.because and (one.is_worded or not one.because):
+        words = scored.own(query.words)
+        reasons = ("words", words), ("related", scored.related)
+        texts = query.text, scored.passage.text
+        why = [f"{name}: {', '.join(readable(words, *texts))}" for name, words in reasons if words]
+        if not why and LINK not in scored.because and (scored.is_worded or not scored.because):
             why = ["window"]
-        return Hit(self._at(one.passage, path), round(one.score, 4), (*why, *one.because), one.worth, one.parts)
+        return Hit(self._at(scored.passage, path), round(scored.score, 4), (*why, *scored.because), scored.worth, scored.parts)
 
-    def without_hits(self, query: Query, said: Verdict) -> Answer:
+    def without_hits(self, query: Query, outcome: Verdict) -> Answer:
         """Return the answer without hits: the words that are everywhere, or why the gate stopped the nearest passage."""
         frequency, size = self.corpora[0].frequency, self.corpora[0].size
-        if said.is_strong:
-            return Answer(passed=tuple(word for word in said.words if 2 * frequency(word) > size))
-        one = said.nearest if said.share < 1.0 else None  # one that has enough, but of something else, is not near
-        nearest = self.hit(query, one, self.paths[one.candidate.key]) if one else None
-        return Answer(miss=Miss(nearest, round(said.share, 2) if one else 0.0, said.words, said.lacks, said.nowhere))
+        if outcome.is_strong:
+            return Answer(passed=tuple(word for word in outcome.words if 2 * frequency(word) > size))
+        near = outcome.nearest if outcome.share < 1.0 else None  # one that has enough, but of something else, is not near
+        nearest = self.hit(query, near, self.paths[near.candidate.key]) if near else None
+        return Answer(
+            miss=Miss(nearest, round(outcome.share, 2) if near else 0.0, outcome.words, outcome.lacks, outcome.nowhere)
+        )
 
     def _offered(self, query: Query, keys: Collection[str] | None) -> list[Candidate]:
         """
@@ -283,23 +289,25 @@ class View:
         """
         counts, idf = weighed(query), self.corpora[0].idf
         telling = sorted(query.words, key=lambda word: -counts[word] * idf(word) * query.rarity.get(word, 1.0))
-        found = [word for word in telling if self.corpora[-1].frequency(word) or word in query.related]
-        of_each = [word for asked in query.asked for word in [word for word in found if word in asked][:_WORDS_EACH]]
-        found = list(dict.fromkeys((*found[:_MOST_WORDS], *of_each)))
-        words = {word: counts[word] for word in found}
-        related = [(other, worth) for word in found for other, worth in query.related.get(word, {}).items()]
+        known_words = [word for word in telling if self.corpora[-1].frequency(word) or word in query.related]
+        of_each = [
+            word for sentence in query.asked for word in [word for word in known_words if word in sentence][:_WORDS_EACH]
+        ]
+        known_words = list(dict.fromkeys((*known_words[:_MOST_WORDS], *of_each)))
+        words = {word: counts[word] for word in known_words}
+        related = [(other, worth) for word in known_words for other, worth in query.related.get(word, {}).items()]
         if query.only_days:
             of_days = self._found({}, {}, query.days, keys)
-            there = [one for one in of_days if one.day and any(one.day in days for days in query.days)]
+            dated = [candidate for candidate in of_days if candidate.day and any(candidate.day in days for days in query.days)]
             tokens = [token for days in query.days if days.length <= FEW for token in day_tokens(days)]
-            return [*there, *(one for one in self._having(tokens, keys) if one not in there)]
+            return [*dated, *(candidate for candidate in self._having(tokens, keys) if candidate not in dated)]
         # sorted by worth, so that a word related to two words of the question keeps the greater worth
-        return self._found(words, dict(sorted(related, key=lambda one: one[1])), query.days, keys)
+        return self._found(words, dict(sorted(related, key=lambda candidate: candidate[1])), query.days, keys)
 
     def _having(self, words: Collection[str], keys: Collection[str] | None) -> list[Candidate]:
         """Return the candidates that have one of the *words* themselves."""
         offered = self._found(dict.fromkeys(words, 1.0), {}, (), keys) if words else []
-        return [one for one in offered if own_words(words, one)]
+        return [candidate for candidate in offered if own_words(words, candidate)]
 
     def _found(
         self,
@@ -315,7 +323,7 @@ class View:
         *words* have their weights beside their idf, the words *related* to them their worth relative to them.
         """
         offered = self.engine.candidates(words, related, days, keys, most) if self.engine else []
-        offered = [one for one in offered if one.group not in self.overlay.groups]
+        offered = [candidate for candidate in offered if candidate.group not in self.overlay.groups]
         words = {word: weight * self.corpora[0].idf(word) for word, weight in {**words, **related}.items()}
         return offered + self.overlay.candidates(words, days, most)
 

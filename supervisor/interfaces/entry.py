@@ -132,8 +132,8 @@ def _ask_supervisor(argv: list[str], once: dict[str, Any] | None = None) -> tupl
     environ = {key: value for key, value in os.environ.items() if key.startswith(("RECALLD_", "LC_", "LANG"))}
     if "TERM" in os.environ and sys.stderr and sys.stderr.isatty():
         environ["TERM"] = os.environ["TERM"]  # a person reads what it says
-    asked = {"version": PROTOCOL, "argv": argv, "env": environ, "folder": folder_id(root), "once": once}
-    request = json.dumps(asked).encode() + b"\n"
+    call = {"version": PROTOCOL, "argv": argv, "env": environ, "folder": folder_id(root), "once": once}
+    request = json.dumps(call).encode() + b"\n"
     if len(request) > MAX_REQUEST:
         return None, False
     try:

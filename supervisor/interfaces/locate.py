@@ -41,17 +41,17 @@ def version() -> str:
 
 def named_workspace(argv: list[str]) -> str:
     """Return the workspace that the arguments name (the last of several), "" if they name none."""
-    found, words = "", iter(argv)
+    name, words = "", iter(argv)
     for word in words:
         if word == "--":
             break
         if word in {"-w", "--workspace"}:
-            found = next(words, "")
+            name = next(words, "")
         elif word.startswith("--workspace="):
-            found = word.partition("=")[2]
+            name = word.partition("=")[2]
         elif word.startswith("-w"):
-            found = word[2:]
-    return found
+            name = word[2:]
+    return name
 
 
 def without_workspace(argv: list[str]) -> list[str]:
@@ -85,9 +85,9 @@ def command_of(argv: list[str]) -> str:
 
 def workspace_of(argv: list[str], environ: Mapping[str, str]) -> str:
     """Return the workspace: the option's, RECALLD_WORKSPACE, ./workspace if it is one, else the user's data folder."""
-    found = named_workspace(argv) or environ.get("RECALLD_WORKSPACE", "")
-    if found:
-        return os.path.expanduser(found)
+    workspace = named_workspace(argv) or environ.get("RECALLD_WORKSPACE", "")
+    if workspace:
+        return os.path.expanduser(workspace)
     if any(os.path.exists(os.path.join("workspace", name)) for name in ("history.json", "recalld.toml")):
         return "workspace"
     # the user's data folder, as the XDG Base Directory Specification has it
@@ -97,10 +97,10 @@ def workspace_of(argv: list[str], environ: Mapping[str, str]) -> str:
 def folder_id(root: str) -> list[int]:
     """Return device and inode of the folder, which distinguish it from its copies; [] if there is none."""
     try:
-        found = os.stat(root)
+        stat = os.stat(root)
     except (OSError, ValueError):
         return []
-    return [found.st_dev, found.st_ino]
+    return [stat.st_dev, stat.st_ino]
 
 
 def socket_path(root: str) -> str:
@@ -130,8 +130,8 @@ def page_address(host: str, port: int) -> str:
     >>> page_address("0.0.0.0", 8377), page_address("::1", 80)
     ('http://127.0.0.1:8377', 'http://[::1]:80')
     """
-    own = {"0.0.0.0": "127.0.0.1", "::": "::1", "": "127.0.0.1"}.get(host, host)  # noqa: S104 - a name, nothing is bound
-    return f"http://[{own}]:{port}" if ":" in own else f"http://{own}:{port}"
+    host_shown = {"0.0.0.0": "127.0.0.1", "::": "::1", "": "127.0.0.1"}.get(host, host)  # noqa: S104 - a name, nothing is bound
+    return f"http://[{host_shown}]:{port}" if ":" in host_shown else f"http://{host_shown}:{port}"
 
 
 def exchange(path: str, request: bytes, take_s: float = _ACKNOWLEDGE_S) -> dict[str, Any]:

@@ -96,7 +96,7 @@ class MemoryServer(MCPServer[None]):
 
     async def list_tools(self) -> list[Tool]:
         """Return the tools with the schemas of their definitions."""
-        return [self._tool(one) for one in self._registry.definitions]
+        return [self._tool(definition) for definition in self._registry.definitions]
 
     async def call_tool(self, name: str, arguments: dict[str, Any], context: Any = None) -> CallToolResult:
         """Return the answer of a tool, as text and as JSON; an error is one sentence."""
@@ -158,30 +158,30 @@ class MemoryServer(MCPServer[None]):
     # ── by the supervisor, else here ─────────────────────────────────────────
 
     def _call(self, name: str, arguments: dict[str, Any], client: str) -> Reply:
-        asked = {"name": name, "arguments": arguments, "channel": self._tools.channel, **self._registry.limits}
-        found = self._supervisor.ask(TOOL, {**asked, "client": client}) if self._supervisor else None
-        if found:
-            return Reply(**found["answer"])
+        request = {"name": name, "arguments": arguments, "channel": self._tools.channel, **self._registry.limits}
+        answer = self._supervisor.ask(TOOL, {**request, "client": client}) if self._supervisor else None
+        if answer:
+            return Reply(**answer["answer"])
         with acting("tool", client):
             return self._registry.call(name, arguments)
 
     def _files(self) -> list[str]:
-        found = self._ask("files", {})
-        files: list[str] = found["answer"] if found else self._tools.files()
+        answer = self._ask("files", {})
+        files: list[str] = answer["answer"] if answer else self._tools.files()
         return files
 
     def _text_of(self, path: str) -> str:
-        found = self._ask("get", {"path": path})
-        return str(found["answer"]["text"]) if found else self._tools.whole_file(path)
+        answer = self._ask("get", {"path": path})
+        return str(answer["answer"]["text"]) if answer else self._tools.whole_file(path)
 
     def _block(self, question: str) -> str:
-        found = self._ask("inject", {"question": question})
-        return str(found["answer"]["memory"]) if found else self._tools.block(question)
+        answer = self._ask("inject", {"question": question})
+        return str(answer["answer"]["memory"]) if answer else self._tools.block(question)
 
     def _ask(self, name: str, request: dict[str, Any]) -> dict[str, Any] | None:
         """Return the supervisor's answer; None if none answers, or with an error, which the tool here then raises itself."""
-        found = self._supervisor.ask(name, request) if self._supervisor else None
-        return found if found and "answer" in found else None
+        answer = self._supervisor.ask(name, request) if self._supervisor else None
+        return answer if answer and "answer" in answer else None
 
     async def _run(self, step: Callable[[], T]) -> T:
         """Run the step in a thread, since it waits for files and locks, and return its result."""
@@ -207,8 +207,8 @@ def _client_of(context: Any) -> str:
     """Return the name that the client gave itself, with its version; over HTTP, where none is kept, that of its program."""
     if context is None:
         return ""
-    said = context.session.client_params
-    name = said and f"{said.client_info.name} {said.client_info.version}"
+    params = context.session.client_params
+    name = params and f"{params.client_info.name} {params.client_info.version}"
     return name or (context.headers or {}).get("user-agent", "").partition(" ")[0]
 
 
@@ -216,25 +216,25 @@ async def _relay(messages: Any, sender: MemoryObjectSendStream[SessionMessage | 
     """Pass on each message; the SDK silently drops a line that it can't read, and the client would wait for ever."""
     async with sender:
         async for message in messages:
-            one = message if isinstance(message, SessionMessage) else _reread(message)
-            if isinstance(one.message, JSONRPCError):
-                await answers.send(one)
+            sent = message if isinstance(message, SessionMessage) else _reread(message)
+            if isinstance(sent.message, JSONRPCError):
+                await answers.send(sent)
             else:
-                await sender.send(one)
+                await sender.send(sent)
 
 
 def _reread(error: Exception) -> SessionMessage:
     """Return the message of a line that the SDK could not read, or the error that answers it."""
-    inputs = [one["input"] for one in error.errors()] if isinstance(error, ValidationError) else [None]
-    found: Any = next((one for one in inputs if isinstance(one, dict) and "jsonrpc" in one), inputs[0])
-    if isinstance(found, str):  # the line itself, which is no JSON or has half an emoji
-        line, found = found, None
+    inputs = [entry["input"] for entry in error.errors()] if isinstance(error, ValidationError) else [None]
+    data: Any = next((value for value in inputs if isinstance(value, dict) and "jsonrpc" in value), inputs[0])
+    if isinstance(data, str):  # the line itself, which is no JSON or has half an emoji
+        line, data = data, None
         with contextlib.suppress(ValueError, RecursionError):
-            found = json.loads(line)
-            whole = _HALF.sub("\ufffd", json.dumps(found, ensure_ascii=False))
+            data = json.loads(line)
+            whole = _HALF.sub("\ufffd", json.dumps(data, ensure_ascii=False))
             return SessionMessage(jsonrpc_message_adapter.validate_json(whole, by_name=False))
-    code = PARSE_ERROR if found is None else INVALID_REQUEST
-    identity = found.get("id") if isinstance(found, dict) else None
+    code = PARSE_ERROR if data is None else INVALID_REQUEST
+    identity = data.get("id") if isinstance(data, dict) else None
     fault = ErrorData(code=code, message=_NO_MESSAGE)
     return SessionMessage(JSONRPCError(jsonrpc="2.0", id=identity if isinstance(identity, (int, str)) else None, error=fault))
 
@@ -260,8 +260,14 @@ class SupervisorClient:
         path = socket_path(self._root)
         if not path:
             return None
-        asked = {"version": PROTOCOL, "op": name, "request": request, "caller": self._caller, "folder": folder_id(self._root)}
-        line = json.dumps(asked).encode() + b"\n"
+        request_sent = {
+            "version": PROTOCOL,
+            "op": name,
+            "request": request,
+            "caller": self._caller,
+            "folder": folder_id(self._root),
+        }
+        line = json.dumps(request_sent).encode() + b"\n"
         if len(line) > MAX_REQUEST:
             return None
         try:

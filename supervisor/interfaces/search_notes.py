@@ -23,38 +23,38 @@ def refs_of(hits: Sequence[Hit], lines: Callable[[], Iterable[Line]]) -> list[st
     """
     is_line = [hit.unit.tier == "long_term" and hit.unit.start == hit.unit.end for hit in hits]
     refs = {line.number: line.ref for line in lines()} if any(is_line) else {}
-    return [refs.get(hit.unit.start, "") if one else "" for hit, one in zip(hits, is_line, strict=True)]
+    return [refs.get(hit.unit.start, "") if is_of_line else "" for hit, is_of_line in zip(hits, is_line, strict=True)]
 
 
-def why_not_whole(found: SearchResult) -> str:
+def why_not_whole(result: SearchResult) -> str:
     """Return why not all of memory was searched, as a sentence; "" if it was, or if nothing was asked."""
-    is_asked = found.terms or found.dates or found.how == "failed"
-    return Text("not all of memory could be searched: {why}.", why=found.unsearched) if found.unsearched and is_asked else ""
+    is_asked = result.terms or result.dates or result.how == "failed"
+    return Text("not all of memory could be searched: {why}.", why=result.unsearched) if result.unsearched and is_asked else ""
 
 
-def why_no_hits(found: SearchResult) -> str:
+def why_no_hits(result: SearchResult) -> str:
     """Return why nothing was found, as a sentence."""
-    if not_whole := why_not_whole(found):
+    if not_whole := why_not_whole(result):
         return not_whole
-    if not found.terms and not found.dates:
+    if not result.terms and not result.dates:
         return Text("this is only small talk, there is nothing to search for.")
-    subject = found.subject if found.miss else ()  # a group is told of nothing that came near
-    if subject and found.miss and found.miss.nearest and found.miss.has:
-        near, place = found.miss.has, found.miss.nearest.unit.citation
-        if set(found.subject) <= set(found.miss.has):
+    subject = result.subject if result.miss else ()  # a group is told of nothing that came near
+    if subject and result.miss and result.miss.nearest and result.miss.has:
+        near, place = result.miss.has, result.miss.nearest.unit.citation
+        if set(result.subject) <= set(result.miss.has):
             return Text(
                 "{subject} alone is too common to search for, add another word; {place} has it.", subject=subject, place=place
             )
         return Text(
             "nothing in memory about {subject}; the nearest is {place}, about {near}.", subject=subject, near=near, place=place
         )
-    if subject and found.files and not found.unfiled:
+    if subject and result.files and not result.unfiled:
         return Text("nothing in memory about {subject}.", subject=subject)
-    match found.unfiled:
+    match result.unfiled:
         case 0:
             return (
                 Text("nothing in memory matches.")
-                if found.files or found.skipped
+                if result.files or result.skipped
                 else Text("nothing in memory matches: it is empty.")
             )
         case 1:

@@ -224,16 +224,16 @@ class Answers:
         """Return what a client's hook prints; only what it adds waits for other changes."""
         from .hooks.turn import answer
 
-        asked = request.request if isinstance(request.request, dict) else {}
-        return {"answer": answer(served, asked, utc_now, keep_fresh=False, changing=self._changing)}
+        fields = request.request if isinstance(request.request, dict) else {}
+        return {"answer": answer(served, fields, utc_now, keep_fresh=False, changing=self._changing)}
 
 
 def _run(request: CommandRequest, served: Workspace) -> dict[str, Any]:
     """Run a command and return its output and its exit code."""
     if command_of(request.argv) not in SERVED_COMMANDS:
         raise ValueError("no command of a supervisor")
-    own = {key: value for key, value in os.environ.items() if key.startswith("RECALLD_")}
-    if _settings(request.environ) != _settings(own):
+    environ = {key: value for key, value in os.environ.items() if key.startswith("RECALLD_")}
+    if _settings(request.environ) != _settings(environ):
         raise ValueError("another configuration")
     once = None if request.once is None else Once.of(request.once)
     call = ServedCall(request.argv, request.environ, once, named_workspace(request.argv), served)
@@ -280,8 +280,8 @@ def _perform(request: OperationRequest, served: Workspace) -> dict[str, Any]:
         caller = Caller(session=session, chat=chat, language=language, interface="socket", clock=clock, keep_fresh=False)
         return {"answer": to_json(perform(operation, served, from_json(operation, request.request), caller))}
     except SupervisorError as error:
-        found = {"code": error.code, "field": getattr(error, "field", None), "exitCode": error.exit_code}
-        return {"error": {**found, "httpStatus": error.http_status, "sentence": error.in_language(language)}}
+        fields = {"code": error.code, "field": getattr(error, "field", None), "exitCode": error.exit_code}
+        return {"error": {**fields, "httpStatus": error.http_status, "sentence": error.in_language(language)}}
 
 
 def _settings(environ: Mapping[str, str]) -> dict[str, str]:

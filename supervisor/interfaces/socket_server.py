@@ -135,37 +135,37 @@ def parse_request(data: bytes) -> Request | None:
     if not data.endswith(b"\n"):
         raise ValueError("its line has no end")
     try:
-        found = json.loads(data)
+        request = json.loads(data)
     except (ValueError, RecursionError):
         raise ValueError("it is no JSON") from None
-    if not isinstance(found, dict):
+    if not isinstance(request, dict):
         raise ValueError("it is no JSON object")  # noqa: TRY004 - the client's fault, not a wrong type in this program
-    if found.get("version") != PROTOCOL:
+    if request.get("version") != PROTOCOL:
         return None
-    if "op" in found:
-        return _operation_request(found)
-    argv, environ = found.get("argv"), found.get("env")
+    if "op" in request:
+        return _operation_request(request)
+    argv, environ = request.get("argv"), request.get("env")
     if not isinstance(argv, list) or not all(isinstance(word, str) for word in argv):
         raise ValueError("its argv is no list of words")
     if not isinstance(environ, dict) or not all(isinstance(value, str) for value in environ.values()):
         raise ValueError("its env does not give each variable a text")
-    return CommandRequest(argv, environ, _folder_of(found), found.get("once"))
+    return CommandRequest(argv, environ, _folder_of(request), request.get("once"))
 
 
-def _folder_of(found: dict[str, Any]) -> list[int]:
-    folder = found.get("folder")
+def _folder_of(fields: dict[str, Any]) -> list[int]:
+    folder = fields.get("folder")
     if not isinstance(folder, list) or not all(isinstance(number, int) for number in folder):
         raise ValueError("its folder is no list of numbers")
     return folder
 
 
-def _operation_request(found: dict[str, Any]) -> OperationRequest:
-    name, caller = found["op"], found.get("caller", {})
+def _operation_request(fields: dict[str, Any]) -> OperationRequest:
+    name, caller = fields["op"], fields.get("caller", {})
     if not isinstance(name, str):
         raise ValueError("its op is no name")  # noqa: TRY004 - the client's fault, not a wrong type in this program
     if not isinstance(caller, dict):
         raise ValueError("its caller is no object")  # noqa: TRY004 - as above
-    return OperationRequest(name, found.get("request", {}), caller, _folder_of(found))
+    return OperationRequest(name, fields.get("request", {}), caller, _folder_of(fields))
 
 
 @record
@@ -182,8 +182,8 @@ class _Listener:
 
     def close(self) -> None:
         self.line.close()
-        found = self.files.disk.stat(self.path)
-        if found and found.inode == self.inode:  # else the path is the socket of another supervisor
+        stat = self.files.disk.stat(self.path)
+        if stat and stat.inode == self.inode:  # else the path is the socket of another supervisor
             self.files.remove(self.path)
 
 
@@ -212,8 +212,8 @@ def _choose_path(state: Path, files: Files) -> Path:
     folder = Path(os.environ.get("XDG_RUNTIME_DIR") or f"/tmp/recalld-{os.getuid()}") / "recalld"  # noqa: S108 - see below
     for parent in (folder.parent, folder):  # another user who may write to one of them could put a socket there
         files.make_folder(parent)
-        found = files.disk.stat(parent)
-        if found is None or not stat.S_ISDIR(found.mode) or found.uid != os.getuid() or found.mode & 0o077:
+        status = files.disk.stat(parent)
+        if status is None or not stat.S_ISDIR(status.mode) or status.uid != os.getuid() or status.mode & 0o077:
             why = "it is a link, belongs to somebody else, or others may look into it; remove it or set XDG_RUNTIME_DIR"
             raise PermissionError(1, why, str(parent))
     far = folder / f"{hashlib.sha256(os.fsencode(state)).hexdigest()[:16]}.sock"

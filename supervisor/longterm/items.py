@@ -61,8 +61,8 @@ def parted(line: Line, content: str, item: int | None = None) -> Parted:
     before = before_words(line.text)
     words = line.text[len(before) :].strip()
     items = items_in(without_marks(words))
-    said = {same_words(one) for one in items_in(content)}
-    left = [n for n, one in enumerate(items) if same_words(one) not in said and not read_struck(one.strip(_BETWEEN))]
+    known = {same_words(item) for item in items_in(content)}
+    left = [n for n, item in enumerate(items) if same_words(item) not in known and not read_struck(item.strip(_BETWEEN))]
     if item is not None and not 0 < item <= len(items):
         raise BadRequest(
             "item",
@@ -85,7 +85,7 @@ def parted(line: Line, content: str, item: int | None = None) -> Parted:
                 items=_listed(items),
             ),
         )
-    others = [one for n, one in enumerate(items) if n != about and same_words(one) not in said]
+    others = [item for n, item in enumerate(items) if n != about and same_words(item) not in known]
     marks = marks_of(words)
     if not others:
         return Parted(line.text)
@@ -94,8 +94,8 @@ def parted(line: Line, content: str, item: int | None = None) -> Parted:
 
 def _about(items: Sequence[str], left: Sequence[int], content: str) -> int | None:
     """Return which of the items that are *left* the newer content is about; None where that can't be told."""
-    old = {same_words(one) for one in items}
-    fresh = {word for one in items_in(content) if same_words(one) not in old for word in tokens(one)}
+    old = {same_words(item) for item in items}
+    fresh = {word for item in items_in(content) if same_words(item) not in old for word in tokens(item)}
     if not fresh or len(left) == 1:
         return left[0] if fresh else None
     *_, second, first = sorted((len(fresh & {*tokens(items[n])}), n) for n in left)
@@ -103,4 +103,4 @@ def _about(items: Sequence[str], left: Sequence[int], content: str) -> int | Non
 
 
 def _listed(items: Sequence[str]) -> str:
-    return " ".join(f"({number}) {one.strip(_BETWEEN).rstrip('。.')}" for number, one in enumerate(items, 1))
+    return " ".join(f"({number}) {item.strip(_BETWEEN).rstrip('。.')}" for number, item in enumerate(items, 1))

@@ -83,11 +83,11 @@ class KnownText:
         """Return "" if the file is known, or nothing was yet; then just this text of it is known. Else what names the edit."""
         kept, known = self._kept(path)
         version = self._files.read_stable(self._paths.root / path)
-        found = _digest(version)
-        if known is not None and found not in known:
-            return digest_of(" ".join([*known, found]).encode())[:_DIGITS]
-        if version and known != [found]:
-            self._keep(path, kept, found)
+        digest = _digest(version)
+        if known is not None and digest not in known:
+            return digest_of(" ".join([*known, digest]).encode())[:_DIGITS]
+        if version and known != [digest]:
+            self._keep(path, kept, digest)
         self._stat = version.stat if version else None
         return ""
 
@@ -95,8 +95,8 @@ class KnownText:
         """Return the file of what is known, and the digests of the file at *path*; None if it has none that can be read."""
         kept = self._files.read_stable(self._paths.long_term)
         try:
-            found = parse_json(kept.data) if kept else {}
-            return kept, [str(one) for one in found["known"]] if found["file"] == path else []
+            fields = parse_json(kept.data) if kept else {}
+            return kept, [str(entry) for entry in fields["known"]] if fields["file"] == path else []
         except (ValueError, TypeError, KeyError):
             return kept, None
 

@@ -289,13 +289,13 @@ def _words(line: Line) -> str:
 
 def _refuse_ended(lines: Sequence[Line], line: Line, field: str) -> None:
     """Raise BadRequest, which names the line that stands, for a line that has ended already."""
-    if found := read_struck(_words(line)):
+    if struck := read_struck(_words(line)):
         stands = what_stands(lines, line)
         now = Text("no line stands in its place")
         if stands:
             now = Text("it is {line}, {text}", line=stands.ref, text=_quoted(stands.text))
         raise BadRequest(
-            field, Text("line {line} ended already ({until}); now {found}", line=line.ref, until=found.until or "", found=now)
+            field, Text("line {line} ended already ({until}); now {found}", line=line.ref, until=struck.until or "", found=now)
         )
 
 
@@ -311,7 +311,7 @@ def parse_refs(refs: Iterable[str], field: str = "lines") -> dict[int, str]:
     >>> parse_refs(["42@1f3a9c0d", "43"])
     {42: '1f3a9c0d', 43: ''}
     """
-    found: dict[int, str] = {}
+    by_number: dict[int, str] = {}
     for ref in refs:
         match = _REF.fullmatch(ref.strip().casefold()) if isinstance(ref, str) else None
         if match is None:
@@ -319,14 +319,14 @@ def parse_refs(refs: Iterable[str], field: str = "lines") -> dict[int, str]:
                 field,
                 Text("{ref!r} names no line, and nothing was changed; give number and digest, as in 42@1f3a9c0d", ref=ref),
             )
-        if found.setdefault(int(match[1]), match[2] or "") != (match[2] or ""):
+        if by_number.setdefault(int(match[1]), match[2] or "") != (match[2] or ""):
             raise BadRequest(
                 field,
                 Text("line {number} is named with two digests, and nothing was changed; give the right one", number=match[1]),
             )
-    if not found:
+    if not by_number:
         raise BadRequest(field, Text("none is named, and nothing was changed; give number and digest, as in 42@1f3a9c0d"))
-    return found
+    return by_number
 
 
 def refuse_stale(text: str, named: Mapping[int, str]) -> None:
@@ -359,21 +359,21 @@ def search_text(lines: Sequence[Line], keywords: Sequence[str], max_results: int
     if match_mode not in {"or", "and"}:
         allowed = Text("{most} or {last}", most='"or"', last='"and"')
         raise BadRequest("match_mode", Text("{value} is not allowed, give {allowed}", value=repr(match_mode), allowed=allowed))
-    words = [word for word in (one_line(one) for one in keywords) if word]
+    words = [word for word in (one_line(keyword) for keyword in keywords) if word]
     if not lines:
         return render(Text("memory is empty"), language)
     if not words:
         return render(Text("give valid keywords to search for") if keywords else Text("give keywords to search for"), language)
-    found = matching(lines, words, every=match_mode == "and")
-    if not found:
+    matches = matching(lines, words, every=match_mode == "and")
+    if not matches:
         both = msgid("{before} and {after}") if match_mode == "and" else msgid("{before} or {after}")
         joined = reduce(lambda before, after: render(Text(both, before=before, after=after), language), words)
         return render(Text("no entry contains {keywords}", keywords=joined), language)
-    shown = found[max(0, len(found) - max(0, max_results)) :]
+    shown = matches[max(0, len(matches) - max(0, max_results)) :]
     rows = [str(line) for line in shown]
-    if len(shown) < len(found):
+    if len(shown) < len(matches):
         rows.append(
-            render(Text("{count} matches, only {shown} of them are shown", count=len(found), shown=len(shown)), language)
+            render(Text("{count} matches, only {shown} of them are shown", count=len(matches), shown=len(shown)), language)
         )
     return "\n".join(rows)
 

@@ -195,7 +195,7 @@ class LongTermFile:
 
         after = self.change(add, kind="replaced" if replaces else "written")
         line = place[0] if place else after.last
-        refs = [one.ref if one else "" for one in ended]
+        refs = [line.ref if line else "" for line in ended]
         made = Written(after.path, line.number, after.total, line.digest, line.text, not place, True, *refs)
         if not seen:
             return made

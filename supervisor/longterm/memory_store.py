@@ -197,10 +197,10 @@ def _long_term_of(place: object) -> LongTermFile:
     """Return the long-term file of a folder, or of what has one; BadRequest for anything else."""
     if isinstance(place, (str, os.PathLike)):
         return _opened(Path(place))
-    found = getattr(place, "long_term", None)
-    if not isinstance(found, LongTermFile):
+    file = getattr(place, "long_term", None)
+    if not isinstance(file, LongTermFile):
         raise BadRequest("place", Text("it must be the path of a folder, not {kind}", kind=type(place).__name__))
-    return found
+    return file
 
 
 def _opened(folder: Path) -> LongTermFile:
@@ -239,7 +239,7 @@ def guidance(
     given = {*tools}
     if language == "zh" and dialect == "lines" and given >= _OF_COUNTBOT:
         rest = [_OF_TOOL["zh"][name] for name in ("memory_get", "memory_delete") if name in given]
-        return "\n".join([COUNTBOT, *(f"{one}\n" for one in rest)])
+        return "\n".join([COUNTBOT, *(f"{line}\n" for line in rest)])
     sections = [text for name, text in _OF_TOOL[language].items() if name in given]
     if language == "en" and given & {"memory_search", "memory_get"}:
         sections.insert(0, SEARCH_FIRST)

@@ -50,12 +50,12 @@ def to_json(answer: Any) -> Any:
     if json_fields := getattr(answer, "json_fields", None):
         return to_json(json_fields())
     if is_dataclass(answer) and not isinstance(answer, type):
-        values = ((one.name, getattr(answer, one.name)) for one in fields(answer))
+        values = ((field.name, getattr(answer, field.name)) for field in fields(answer))
         return {camel(name): to_json(value) for name, value in values if value is not None}
     if isinstance(answer, dict):
         return {_text(str(key)): to_json(value) for key, value in answer.items()}
     if isinstance(answer, (list, tuple, set, frozenset)):
-        return [to_json(one) for one in answer]
+        return [to_json(item) for item in answer]
     if isinstance(answer, datetime):
         return to_wire(answer)
     if isinstance(answer, date):
@@ -109,20 +109,20 @@ def _text_of(fault: Mapping[str, Any]) -> Text:
 
 def schema(kind: type) -> dict[str, Any]:
     """Return the JSON schema of a request's type."""
-    found: dict[str, Any] = _adapter(kind).json_schema()
-    properties, required = found.get("properties", {}), found.get("required", ())
+    shape: dict[str, Any] = _adapter(kind).json_schema()
+    properties, required = shape.get("properties", {}), shape.get("required", ())
     names = _names(kind)
-    found["properties"] = {name: properties[own] for name, own in names.items()}
-    for one in fields(kind):
-        if bounds := one.metadata.get("schema"):
-            found["properties"][camel(one.name)] |= bounds
-    found["required"] = [name for name, own in names.items() if own in required]
-    return found
+    shape["properties"] = {name: properties[shape_of] for name, shape_of in names.items()}
+    for field in fields(kind):
+        if bounds := field.metadata.get("schema"):
+            shape["properties"][camel(field.name)] |= bounds
+    shape["required"] = [name for name, shape_of in names.items() if shape_of in required]
+    return shape
 
 
 def _names(kind: Any) -> dict[str, str]:
     """Return the names of the fields that JSON may have, by their names in JSON; a field for Python objects is left out."""
-    return {camel(one.name): one.name for one in fields(kind) if one.metadata.get("json", True)}
+    return {camel(field.name): field.name for field in fields(kind) if field.metadata.get("json", True)}
 
 
 def camel(name: str) -> str:

@@ -163,14 +163,14 @@ def days(memory: Visible, request: DaysRequest) -> DaysAnswer:
     ws, now = memory.ws, memory.caller.clock()
     counts: defaultdict[date, list[int]] = defaultdict(lambda: [0, 0, 0])
     for file in ws.memory.dated():
-        found = counts[file.day]
-        found[0] += file.count if file.ours else 1
-        found[2] += file.size
+        count = counts[file.day]
+        count[0] += file.count if file.ours else 1
+        count[2] += file.size
     for message in ws.unfiled.messages(now):
         if message.created_at:
-            found = counts[ws.today(message.created_at)]
-            found[0] += 1
-            found[1] += 1
+            count = counts[ws.today(message.created_at)]
+            count[0] += 1
+            count[1] += 1
     years = tuple(sorted({day.year for day in counts}))
     wanted = sorted(day for day in counts if request.year in (None, day.year))
     of_year = "" if request.year is None else f"{request.year:04d}-"
@@ -189,23 +189,24 @@ def day(memory: Visible, request: DayRequest) -> DayAnswer:
     wanted = date.fromisoformat(request.day)
     files = ws.memory.dated()
     of_day = [file for file in files if file.day == wanted]
-    said = _messages(ws, of_day, now, wanted)
-    if not of_day and not said:
+    messages = _messages(ws, of_day, now, wanted)
+    if not of_day and not messages:
         raise NotFound(f"memory/{request.day}-….md")
-    place = next((n for n, one in enumerate(said) if one.id == request.around), None) if request.around else None
-    start = max(0, min(request.start, len(said))) if place is None else place // request.limit * request.limit
+    place = next((n for n, message in enumerate(messages) if message.id == request.around), None) if request.around else None
+    start = max(0, min(request.start, len(messages))) if place is None else place // request.limit * request.limit
     others = sorted(
-        {file.day for file in files} | {ws.today(one.created_at) for one in ws.unfiled.messages(now) if one.created_at}
+        {file.day for file in files}
+        | {ws.today(message.created_at) for message in ws.unfiled.messages(now) if message.created_at}
     )
     return DayAnswer(
         day=request.day,
         start=start,
-        total=len(said),
-        messages=tuple(said[start : start + request.limit]),
+        total=len(messages),
+        messages=tuple(messages[start : start + request.limit]),
         files=tuple(_path(ws, file) for file in of_day if file.ours and ws.memory.text(file.name)),
         notes=tuple(_path(ws, file) for file in of_day if not file.ours),
-        before=max((one.isoformat() for one in others if one < wanted), default=None),
-        after=min((one.isoformat() for one in others if one > wanted), default=None),
+        before=max((message.isoformat() for message in others if message < wanted), default=None),
+        after=min((message.isoformat() for message in others if message > wanted), default=None),
     )
 
 
@@ -217,8 +218,8 @@ def summary(memory: Visible, request: SummaryRequest) -> SummaryAnswer | None:
 
     ws = memory.ws
     period = period_in("period", request.period)
-    version, found = ws.memory.read_summary(period)
-    if version is None or found is None:
+    version, summary_found = ws.memory.read_summary(period)
+    if version is None or summary_found is None:
         return None
     text = plain_text(version.data, ws.paths.summary(period))
     lines = [line for line in text.split("\n") if line.strip()]
@@ -231,14 +232,14 @@ def summary(memory: Visible, request: SummaryRequest) -> SummaryAnswer | None:
             SummaryLine(text=line, sources=tuple(names[n] for n in numbers))
             for line, numbers in zip(lines, traced, strict=True)
         ),
-        files=tuple(source.name for source in found.sources),
-        created=found.created,
-        provider=found.provider,
-        model=found.model,
-        extract=found.extract,
-        waits=found.waits,
-        refused=found.refused.partition(" ")[0] if found.extract else "",
-        edited=bool(found.kept),
+        files=tuple(source.name for source in summary_found.sources),
+        created=summary_found.created,
+        provider=summary_found.provider,
+        model=summary_found.model,
+        extract=summary_found.extract,
+        waits=summary_found.waits,
+        refused=summary_found.refused.partition(" ")[0] if summary_found.extract else "",
+        edited=bool(summary_found.kept),
         etag=version.digest[:ETAG],
     )
 
@@ -270,25 +271,25 @@ def edit_summary(memory: Visible, request: EditSummaryRequest) -> SummaryAnswer 
 def period_in(field: str, label: object, kind: str = "") -> Period:
     """Return the period of *label*, which has to be a day where *kind* says so; BadRequest if it is none."""
     refuse_no_text(field, label)
-    found = read_period(str(label))
-    if found is None or (kind and found.kind != kind):
+    period_read = read_period(str(label))
+    if period_read is None or (kind and period_read.kind != kind):
         raise BadRequest(field, Text("{label!r} is no day (2026-01-28) and no month (2026-01)", label=str(label)[:40]))
-    return found
+    return period_read
 
 
 def _messages(ws: Workspace, files: Iterable[MemoryFile], now: datetime, wanted: date) -> list[DayMessage]:
     """Return the messages of the day, each once with its last words, in the order of their times."""
     from ..protocol.dated_file import block_of
 
-    found: dict[tuple[str, str], DayMessage] = {}
+    messages: dict[tuple[str, str], DayMessage] = {}
     for file in files:
         path = _path(ws, file)
         for block in ws.memory.blocks(file.name):
-            found[block.revision_of or block.id, ""] = _message(block, path)
+            messages[block.revision_of or block.id, ""] = _message(block, path)
     for message in ws.unfiled.messages(now):
         if message.created_at and ws.today(message.created_at) == wanted:
-            found[message.id, ""] = _message(block_of(message), "")
-    return sorted(found.values(), key=lambda one: one.at)
+            messages[message.id, ""] = _message(block_of(message), "")
+    return sorted(messages.values(), key=lambda message: message.at)
 
 
 def _message(block: Block, path: str) -> DayMessage:
@@ -307,15 +308,15 @@ def _passages(ws: Workspace, period: Period, now: datetime) -> tuple[Sequence[st
     """Return the names and the texts of what a summary may come from: the messages of a day by number, the days of a month."""
     files = [file for file in ws.memory.dated() if period.holds(file.day)]
     if period.kind == "day":
-        said = _messages(ws, files, now, date.fromisoformat(period.label))
-        return [str(number) for number in range(len(said))], [one.text for one in said]
+        messages = _messages(ws, files, now, date.fromisoformat(period.label))
+        return [str(number) for number in range(len(messages))], [message.text for message in messages]
     texts: defaultdict[str, list[str]] = defaultdict(list)
     summaries = ws.memory.summaries()
     for file in files:
         label = file.day.isoformat()
         of_day = summaries.get(Period(label))
         texts[label] += [of_day.text] if of_day and not texts[label] else ws.memory.message_texts(file.name)
-    return list(texts), ["\n".join(one) for one in texts.values()]
+    return list(texts), ["\n".join(message) for message in texts.values()]
 
 
 def _path(ws: Workspace, file: MemoryFile) -> str:

@@ -117,15 +117,15 @@ def forget(memory: Visible, request: ForgetRequest) -> Forgotten:
 
     ws, now = memory.ws, memory.caller.clock()
     ws.journal.refresh()
-    meant = wanted(ws, cast("By", request.by), request.value, now)
-    if request.shown and meant.digest != request.shown:
+    aimed = wanted(ws, cast("By", request.by), request.value, now)
+    if request.shown and aimed.digest != request.shown:
         raise BadRequest(
             "shown", Text("other messages are meant by now than those that were shown, and nothing was forgotten; look again")
         )
-    shown = _shown(ws, meant, request, now)
-    if not request.yes or not meant:
+    shown = _shown(ws, aimed, request, now)
+    if not request.yes or not aimed:
         return shown
-    sweep.begin(ws, meant, now, os.urandom(32), by=author(memory.caller.interface, "forget"))
+    sweep.begin(ws, aimed, now, os.urandom(32), by=author(memory.caller.interface, "forget"))
     is_done = finish(ws, now)
     return Forgotten(
         shown.messages, shown.lines, shown.files, shown.places, shown.outside, shown.digest, shown.left, is_done, not is_done
@@ -153,32 +153,34 @@ def finish(ws: Workspace, now: datetime) -> bool:
     return is_done
 
 
-def _shown(ws: Workspace, meant: Wanted, request: ForgetRequest, now: datetime) -> Forgotten:
+def _shown(ws: Workspace, aimed: Wanted, request: ForgetRequest, now: datetime) -> Forgotten:
     from ..forgetting.sweep import preview
 
-    said = sorted(meant.messages.values(), key=lambda one: (one.said.created_at or now, one.said.key))
-    places = preview(ws, meant, now) if meant else ()
+    messages = sorted(aimed.messages.values(), key=lambda message: (message.said.created_at or now, message.said.key))
+    places = preview(ws, aimed, now) if aimed else ()
     return Forgotten(
         messages=tuple(
             ToForget(
-                f"{one.said.key[0]}@{one.digest}",
-                to_wire(one.said.created_at) if one.said.created_at else "",
-                one.said.role,
-                shortened(one.said.text),
-                local_day(one.said.created_at, ws.zone).isoformat() if one.said.created_at else "",
+                f"{message.said.key[0]}@{message.digest}",
+                to_wire(message.said.created_at) if message.said.created_at else "",
+                message.said.role,
+                shortened(message.said.text),
+                local_day(message.said.created_at, ws.zone).isoformat() if message.said.created_at else "",
             )
-            for one in said
+            for message in messages
         ),
-        lines=tuple(ToForget(line.ref, "", "", shortened(line.text)) for line in meant.lines),
-        files=meant.files,
+        lines=tuple(ToForget(line.ref, "", "", shortened(line.text)) for line in aimed.lines),
+        files=aimed.files,
         places=places,
-        outside=_outside(ws) if meant else (),
-        digest=meant.digest,
-        left=_left(ws, meant, request.value if request.by == "match" else "", {name for one in places for name in one.files}),
+        outside=_outside(ws) if aimed else (),
+        digest=aimed.digest,
+        left=_left(
+            ws, aimed, request.value if request.by == "match" else "", {name for place in places for name in place.files}
+        ),
     )
 
 
-def _left(ws: Workspace, meant: Wanted, text: str, gone: Collection[str]) -> tuple[str, ...]:
+def _left(ws: Workspace, aimed: Wanted, text: str, gone: Collection[str]) -> tuple[str, ...]:
     """
     Return a person's own files in which the same words stand, or the *text*: they are never changed.
 
@@ -186,30 +188,32 @@ def _left(ws: Workspace, meant: Wanted, text: str, gone: Collection[str]) -> tup
     """
     from ..forgetting.wanted import Trace, blocks_at, dated_paths, decoded, files_below, plain
 
-    if not (meant or text):
+    if not (aimed or text):
         return ()
-    trace = Trace(one.said.text for one in meant.messages.values())
-    own = [path for path in dated_paths(ws) if not blocks_at(ws, path)]
-    own += files_below(ws, ws.paths.summaries)
-    named = [path for path in own if ws.paths.relative(path) not in (*meant.files, ws.long_term.path, *gone)]
-    found = ((path, decoded(ws.files.disk.read(path))) for path in named)
-    return tuple(ws.paths.relative(path) for path, said in found if trace.is_in(said) or (text and plain(text) in plain(said)))
+    trace = Trace(message.said.text for message in aimed.messages.values())
+    paths = [path for path in dated_paths(ws) if not blocks_at(ws, path)]
+    paths += files_below(ws, ws.paths.summaries)
+    named = [path for path in paths if ws.paths.relative(path) not in (*aimed.files, ws.long_term.path, *gone)]
+    texts = ((path, decoded(ws.files.disk.read(path))) for path in named)
+    return tuple(ws.paths.relative(path) for path, said in texts if trace.is_in(said) or (text and plain(text) in plain(said)))
 
 
 def _outside(ws: Workspace) -> tuple[str, ...]:
     """Return what lies outside: other words for it, git, backups by name, the model's server, exports, disk."""
-    found: list[str] = [
+    sentences: list[str] = [
         Text(
             "what other messages say of it in other words, such as the answer to it: look with `recalld search`, and forget it, too"
         )
     ]
     if ws.files.disk.stat(ws.paths.root / ".git"):
-        found.append(Text("the history of git in this folder: `git filter-repo` takes words out of it"))
-    found += _backups(ws)
+        sentences.append(Text("the history of git in this folder: `git filter-repo` takes words out of it"))
+    sentences += _backups(ws)
     if not ws.extracting:
-        found.append(Text("what the server of the model has kept, {url}", url=ws.config.llm.base_url or ws.config.llm.provider))
+        sentences.append(
+            Text("what the server of the model has kept, {url}", url=ws.config.llm.base_url or ws.config.llm.provider)
+        )
     return (
-        *found,
+        *sentences,
         Text("exports, copies of the folder and of its backups, and logs of the clients that recalld was given"),
         Text("the free blocks of the disk, until they are written over"),
     )

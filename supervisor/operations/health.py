@@ -71,11 +71,11 @@ def examine(memory: Visible, request: ExamineRequest) -> list[CheckAnswer]:
     from ..checks.table import look_over
 
     look = Look(memory.ws, memory.caller.clock(), os.environ)
-    return [_answer(one) for one in (examine_all(look, None) if request.slow else look_over(look))]
+    return [_answer(finding) for finding in (examine_all(look, None) if request.slow else look_over(look))]
 
 
-def _answer(one: Finding) -> CheckAnswer:
-    return CheckAnswer(check=one.check, state=one.state, why=one.why, mend=one.mend)
+def _answer(finding: Finding) -> CheckAnswer:
+    return CheckAnswer(check=finding.check, state=finding.state, why=finding.why, mend=finding.mend)
 
 
 @operation("events", EventsRequest, reads=True, owner=True)
@@ -83,11 +83,11 @@ def events(memory: Visible, request: EventsRequest) -> list[EventAnswer]:
     """Return the newest events of the log, newest first."""
     from ..events import EVENTS, newest_events, priority
 
-    found: list[EventAnswer] = []
+    events_read: list[EventAnswer] = []
     for name, at, fields in newest_events(memory.ws.paths.log):
         level = priority(name)
         if level <= _LEVELS[request.level]:
-            found.append(EventAnswer(at=at, event=name, means=EVENTS.get(name, ""), priority=level, fields=fields))
-        if len(found) == request.limit:
+            events_read.append(EventAnswer(at=at, event=name, means=EVENTS.get(name, ""), priority=level, fields=fields))
+        if len(events_read) == request.limit:
             break
-    return found
+    return events_read

@@ -95,11 +95,13 @@ def as_messages(messages: object) -> list[dict[str, Any]]:
             "messages", Text("it must be a message, or a list of messages, not {kind}", kind=type(messages).__name__)
         )
     raws = []
-    for one in messages:
-        if not isinstance(one, Mapping):
-            raise BadRequest("message", Text("it must be an object with role and text, not {kind}", kind=type(one).__name__))
+    for message in messages:
+        if not isinstance(message, Mapping):
+            raise BadRequest(
+                "message", Text("it must be an object with role and text, not {kind}", kind=type(message).__name__)
+            )
         try:
-            raws.append(parse_json(render_json(dict(one))))
+            raws.append(parse_json(render_json(dict(message))))
         except (TypeError, ValueError, RecursionError):
             why = Text("it has a value that JSON can't hold; give text, numbers, truth values, lists and objects")
             raise BadRequest("message", why) from None

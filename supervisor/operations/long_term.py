@@ -69,8 +69,8 @@ class DeleteRequest:
     lines: Sequence[str]
 
     def __post_init__(self) -> None:
-        for one in self.lines:
-            refuse_no_text("lines", one)
+        for line in self.lines:
+            refuse_no_text("lines", line)
 
 
 @record(kw_only=True)
@@ -178,8 +178,8 @@ def invalidate(memory: Visible, request: InvalidateRequest) -> Ended:
             ),
         )
     place = target if is_summary or target.startswith(BY_ID) else f"{BY_ID}{target}"
-    found = ws.line_reader.read(place, now)
-    if is_summary and (found.start != found.end or not found.text.strip()):
+    lines = ws.line_reader.read(place, now)
+    if is_summary and (lines.start != lines.end or not lines.text.strip()):
         raise BadRequest(
             "target",
             Text(
@@ -187,12 +187,12 @@ def invalidate(memory: Visible, request: InvalidateRequest) -> Ended:
             ),
         )
     until = ws.today(now)
-    kind, name = ("line", name_of(found.text)) if is_summary else ("message", unquote(place.removeprefix(BY_ID)))
+    kind, name = ("line", name_of(lines.text)) if is_summary else ("message", unquote(place.removeprefix(BY_ID)))
     before = read_ended(ws.files, ws.paths)
-    if there := (before.lines if is_summary else before.messages).get(name):
-        raise BadRequest(place, Text("it has counted as no longer true since {until}, and nothing changes", until=there.until))
+    if digest := (before.lines if is_summary else before.messages).get(name):
+        raise BadRequest(place, Text("it has counted as no longer true since {until}, and nothing changes", until=digest.until))
     write_ended(ws.files, ws.paths, kind, name, Struck("", until, one_line(request.reason)))
-    return Ended(place, found.text, until)
+    return Ended(place, lines.text, until)
 
 
 @operation("stats", StatsRequest, reads=True)

@@ -91,8 +91,8 @@ class LinesFound:
 @operation("long_term_text", TextRequest, reads=True, owner=True)
 def long_term_text(memory: Visible, _request: TextRequest) -> LongTermWhole:
     """Return the whole text of the long-term file, with what distinguishes it from a later one."""
-    found = memory.ws.long_term.read()
-    return LongTermWhole(found.path, found.text, etag_of(found))
+    lines = memory.ws.long_term.read()
+    return LongTermWhole(lines.path, lines.text, etag_of(lines))
 
 
 @operation("replace_long_term", ReplaceRequest, owner=True)
@@ -112,14 +112,14 @@ def replace_long_term(memory: Visible, request: ReplaceRequest) -> Replaced:
 @operation("search_lines", LinesRequest, reads=True)
 def search_lines(memory: Visible, request: LinesRequest) -> LinesFound:
     """Return the newest lines with the keywords, in the order of the file, each as "[n] text"; never all lines."""
-    found = memory.long_term()
+    lines = memory.long_term()
     words, mode = request.keywords.split(), request.match_mode
-    return LinesFound(search_text(found.lines, words, request.max_results, mode, memory.caller.language), found.total)
+    return LinesFound(search_text(lines.lines, words, request.max_results, mode, memory.caller.language), lines.total)
 
 
-def etag_of(found: LongTermText) -> str:
+def etag_of(text: LongTermText) -> str:
     """Return what distinguishes this text of the file from another."""
-    return _etag(found.text)
+    return _etag(text.text)
 
 
 def _etag(text: str) -> str:

@@ -52,13 +52,13 @@ class LookingUp:
         ws = self.served()
         memory = Visible(ws, self._caller(chat, language), UNLIMITED)
         name, given = read_request(request)
-        found = _OPERATIONS.get(name)
-        if found is None:
+        operation = _OPERATIONS.get(name)
+        if operation is None:
             return Text("There is no {name}; there are {names}.", name=shown(name, 40), names=", ".join(LOOKUPS)).in_language(
                 language
             )
         try:
-            text = "\n".join(found(memory, given))[:_MOST_CHARS]
+            text = "\n".join(operation(memory, given))[:_MOST_CHARS]
         except SupervisorError as error:
             return error.in_language(language)
         return without_secrets(text, language, ws.config.privacy) or Text("nothing was found").in_language(language)
@@ -85,13 +85,13 @@ def _search_memory(memory: Visible, words: str) -> Iterator[str]:
 
 def _get_recent_history(memory: Visible, given: str) -> Iterator[str]:
     count = int(given) if given.isdecimal() and given.isascii() else _FEW
-    for one in _said(memory)[-min(max(count, 1), _MOST_MESSAGES) :]:
-        yield _line(_when(memory, one), one.role, one.text)
+    for message in _said(memory)[-min(max(count, 1), _MOST_MESSAGES) :]:
+        yield _line(_when(memory, message), message.role, message.text)
 
 
 def _get_history_by_time(memory: Visible, given: str) -> Iterator[str]:
     try:
-        days = sorted(date.fromisoformat(one) for one in given.replace(",", " ").split()[:2])
+        days = sorted(date.fromisoformat(text) for text in given.replace(",", " ").split()[:2])
     except ValueError:
         days = []
     if not days:
@@ -102,7 +102,7 @@ def _get_history_by_time(memory: Visible, given: str) -> Iterator[str]:
 
 def _filed(memory: Visible, since: date, until: date) -> Iterator[str]:
     """Yield the lines of the dated files of these days."""
-    for file in sorted(memory.ws.memory.dated(), key=lambda one: one.name):
+    for file in sorted(memory.ws.memory.dated(), key=lambda message: message.name):
         if since <= file.day <= until:
             place = f"originals/{file.name[:7]}/" if file.original else ""
             path = f"{_DATED}{place}{file.name}"
@@ -115,24 +115,28 @@ def _filed(memory: Visible, since: date, until: date) -> Iterator[str]:
 def _unfiled(memory: Visible, since: date, until: date) -> Iterator[str]:
     """Yield the messages of these days that no dated file holds yet."""
     journal = memory.ws.journal
-    for one in _said(memory):
-        if one.created_at and since <= memory.ws.today(one.created_at) <= until and journal.file_of(one.key) is None:
-            yield _line(_when(memory, one), one.role, one.text)
+    for message in _said(memory):
+        if (
+            message.created_at
+            and since <= memory.ws.today(message.created_at) <= until
+            and journal.file_of(message.key) is None
+        ):
+            yield _line(_when(memory, message), message.role, message.text)
 
 
 def _said(memory: Visible) -> list[Message]:
     """Return the messages of history.json that the audience may see, oldest first."""
     history = memory.ws.shown_history.read()
-    found = [one for one in history if isinstance(one, Message) and one.role not in UNSAID and one.text.strip()]
+    messages = [entry for entry in history if isinstance(entry, Message) and entry.role not in UNSAID and entry.text.strip()]
     audience = memory.audience
     if audience.sees_all:
-        return found
+        return messages
     is_own = audience.in_groups == "own" and bool(audience.chat.session)
-    return [one for one in found if is_own and chat_of(one.raw) == audience.chat]
+    return [message for message in messages if is_own and chat_of(message.raw) == audience.chat]
 
 
-def _when(memory: Visible, one: Message) -> str:
-    return f"{one.created_at.astimezone(memory.ws.zone):%Y-%m-%d %H:%M}" if one.created_at else "history.json"
+def _when(memory: Visible, message: Message) -> str:
+    return f"{message.created_at.astimezone(memory.ws.zone):%Y-%m-%d %H:%M}" if message.created_at else "history.json"
 
 
 def _line(source: str, role: str, text: str) -> str:

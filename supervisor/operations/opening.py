@@ -60,8 +60,8 @@ class OpeningRequest:
     tokens: int = 0
 
     def __post_init__(self) -> None:
-        for name, one in (("project", self.project), ("session", self.session), ("start", self.start)):
-            refuse_no_text(name, one)
+        for name, value in (("project", self.project), ("session", self.session), ("start", self.start)):
+            refuse_no_text(name, value)
         refuse_no_number("tokens", self.tokens)
         if self.start not in STARTS:
             raise BadRequest(
@@ -103,8 +103,8 @@ def opening(memory: Visible, request: OpeningRequest) -> Opening:
         cjk_weight=ws.config.tokens.cjk_weight,
         language=language,
     )
-    hits = [Hit(one, _SAID + n * _STEP) for n, one in enumerate(_passages(stopped, ws))]
-    hits += [Hit(one, _NOTED + n * _STEP) for n, one in enumerate(lines[-_LINES:])]
+    hits = [Hit(passage, _SAID + n * _STEP) for n, passage in enumerate(_passages(stopped, ws))]
+    hits += [Hit(line, _NOTED + n * _STEP) for n, line in enumerate(lines[-_LINES:])]
     block = pack(sorted(hits, key=lambda hit: -hit.rank), (), limits, pinned[::-1])
     return Opening(block.text, block.tokens)
 
@@ -117,23 +117,29 @@ def where_it_stopped(history: History, project: str, session: str, start: Start)
     """
     if start == "resume":
         return ()
-    said = [one for one in history if isinstance(one, Message) and one.role not in UNSAID and _is_worth_telling(one)]
+    messages = [
+        entry for entry in history if isinstance(entry, Message) and entry.role not in UNSAID and _is_worth_telling(entry)
+    ]
     if start == "compact":
-        return tuple(one for one in said if chat_of(one.raw).session == session)[-_MESSAGES_LOST:]
-    others = [one for one in said if one.raw.get("project") == project and chat_of(one.raw).is_direct]
-    others = [one for one in others if chat_of(one.raw).session != session]
+        return tuple(message for message in messages if chat_of(message.raw).session == session)[-_MESSAGES_LOST:]
+    others = [message for message in messages if message.raw.get("project") == project and chat_of(message.raw).is_direct]
+    others = [message for message in others if chat_of(message.raw).session != session]
     last = chat_of(others[-1].raw).session if others else ""
-    return tuple(one for one in others if chat_of(one.raw).session == last)[-_MESSAGES:]
+    return tuple(message for message in others if chat_of(message.raw).session == last)[-_MESSAGES:]
 
 
 def _is_worth_telling(message: Message) -> bool:
     return bool(message.text.strip()) and not is_small_talk(message.text)
 
 
-def _passages(said: Iterable[Message], ws: Workspace) -> list[Passage]:
+def _passages(messages: Iterable[Message], ws: Workspace) -> list[Passage]:
     """Return the messages as passages, each with its id as its place, where `get` finds it also after it was filed."""
     from ..index.chunking import chunk_message
     from ..protocol.dated_file import block_of
     from ..recall.unfiled import path_by_id
 
-    return [chunk_message(path_by_id(one.id), block_of(one), ws.zone).passage for one in said if one.id and one.created_at]
+    return [
+        chunk_message(path_by_id(message.id), block_of(message), ws.zone).passage
+        for message in messages
+        if message.id and message.created_at
+    ]

@@ -96,15 +96,15 @@ class Visible:
             searcher = replace(searcher, settings=replace(searcher.settings, originals="always"))
         return self.shown(searcher.search(query, self.caller.clock(), audience=self.audience))
 
-    def shown(self, found: SearchResult) -> SearchResult:
+    def shown(self, result: SearchResult) -> SearchResult:
         """Return what was found in the form that the audience may see."""
         audience = self.audience
         if audience.chat.is_direct:
-            return found
+            return result
         from ..recall.group_search import heard
 
-        hits = tuple(hit for hit in found.hits if not audience.may_not_read(hit.unit.text))
-        return replace(found, hits=hits if audience.sees_all else tuple(map(heard, hits)))
+        hits = tuple(hit for hit in result.hits if not audience.may_not_read(hit.unit.text))
+        return replace(result, hits=hits if audience.sees_all else tuple(map(heard, hits)))
 
     def refresh(self) -> None:
         """Update the index, for as long as a turn may take; if that fails, searches use the old one."""
@@ -117,16 +117,16 @@ class Visible:
         if not self.audience.sees_all:
             self.refresh()  # the index knows what a group may see
         audience = self.audience
-        found = self.ws.line_reader.read(path, self.caller.clock(), start, count, audience)
-        shown = [line for line in found.text.split("\n") if not audience.may_not_read(line)]
-        return found if audience.chat.is_direct else replace(found, text="\n".join(shown))
+        result = self.ws.line_reader.read(path, self.caller.clock(), start, count, audience)
+        shown = [line for line in result.text.split("\n") if not audience.may_not_read(line)]
+        return result if audience.chat.is_direct else replace(result, text="\n".join(shown))
 
     def long_term(self) -> LongTermText:
         """Return the long-term file with only the lines that the audience may see."""
         from ..longterm.lines import only_lines
 
-        found = self.ws.long_term.read()
-        return replace(found, text=only_lines(found.text, self.seen(found.text))) if self.seen else found
+        lines = self.ws.long_term.read()
+        return replace(lines, text=only_lines(lines.text, self.seen(lines.text))) if self.seen else lines
 
     @property
     def seen(self) -> Seen | None:
@@ -169,13 +169,13 @@ def within(default: int, least: int, most: int) -> Any:
 
 def refuse_outside(request: Any) -> None:
     """Raise BadRequest for the first number of a request that is not in the range of its field (`within`)."""
-    for one in fields(request):
-        bounds, value = one.metadata.get("schema", {}), getattr(request, one.name)
+    for part in fields(request):
+        bounds, value = part.metadata.get("schema", {}), getattr(request, part.name)
         if "minimum" in bounds:
-            refuse_no_number(one.name, value)
+            refuse_no_number(part.name, value)
             if not bounds["minimum"] <= value <= bounds["maximum"]:
                 allowed = Text("a whole number from {least} to {most}", least=bounds["minimum"], most=bounds["maximum"])
-                raise BadRequest(one.name, Text("{value} is not allowed, give {allowed}", value=value, allowed=allowed))
+                raise BadRequest(part.name, Text("{value} is not allowed, give {allowed}", value=value, allowed=allowed))
 
 
 def perform(operation: Operation[Q, A], ws: Workspace, request: Q, caller: Caller, control: Control = UNLIMITED) -> A:

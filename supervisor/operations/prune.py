@@ -43,7 +43,12 @@ def prune(memory: Visible, request: PruneRequest) -> Pruned:
     with ws.files.lock(ws.paths.history_lock):
         ws.journal.refresh()
         old = old_files(ws.memory.dated(), ws.today(memory.caller.clock()), max(request.summary_days, request.recent_days))
-        found = prunable(old, ws.memory.summaries())
+        groups = prunable(old, ws.memory.summaries())
         if not request.dry_run:
-            ws.trash.prune([one.name for one in found])
-    return Pruned(tuple(one.name for one in found), sum(one.size for one in found), len(old) - len(found), request.dry_run)
+            ws.trash.prune([summary.name for summary in groups])
+    return Pruned(
+        tuple(summary.name for summary in groups),
+        sum(summary.size for summary in groups),
+        len(old) - len(groups),
+        request.dry_run,
+    )

@@ -43,8 +43,8 @@ class InjectRequest:
 
     def __post_init__(self) -> None:
         refuse_no_text("question", "" if self.question is None else self.question)
-        for name, one in (("project", self.project), ("client", self.client), *(("known", one) for one in self.known)):
-            refuse_no_text(name, one)
+        for name, value in (("project", self.project), ("client", self.client), *(("known", name) for name in self.known)):
+            refuse_no_text(name, value)
         refuse_no_number("shows", self.shows)
         refuse_no_number("tokens", self.tokens)
 
@@ -118,12 +118,12 @@ def inject(memory: Visible, request: InjectRequest) -> Injection:
     """Return the memory block for a client that sends the history itself; a receipt is written to turns/."""
     from ..context import build
 
-    asked, now, result = _ask(memory, request.question, request.known)
-    shown = (one.id for one in asked.before[-request.shows :] if one.id and request.shows > 0)
-    asked = replace(asked, known=asked.known.union(shown), project=request.project, client=request.client)
+    asking, now, result = _ask(memory, request.question, request.known)
+    shown = (message.id for message in asking.before[-request.shows :] if message.id and request.shows > 0)
+    asking = replace(asking, known=asking.known.union(shown), project=request.project, client=request.client)
     ws = memory.ws
     config = build.within_tokens(ws.config, request.tokens)
-    return _saved(memory, build.inject(asked, now, result, config=config, paths=ws.paths, events=ws.events))
+    return _saved(memory, build.inject(asking, now, result, config=config, paths=ws.paths, events=ws.events))
 
 
 @operation("context", ContextRequest, may_ask_model=True)
@@ -133,10 +133,10 @@ def context(memory: Visible, request: ContextRequest) -> Injection:
     from ..host.conversations import running_summary
     from .history import adder
 
-    asked, now, result = _ask(memory, request.question, shows_history=True)
+    asking, now, result = _ask(memory, request.question, shows_history=True)
     ws, clock = memory.ws, memory.caller.clock
-    kept = running_summary(ws, asked, request.system, result, adder(ws, clock), clock, memory.control)
-    made = build.context(asked, now, result, request.system, kept=kept, config=ws.config, paths=ws.paths, events=ws.events)
+    kept = running_summary(ws, asking, request.system, result, adder(ws, clock), clock, memory.control)
+    made = build.context(asking, now, result, request.system, kept=kept, config=ws.config, paths=ws.paths, events=ws.events)
     return _saved(memory, made)
 
 
@@ -145,10 +145,10 @@ def search(memory: Visible, request: SearchRequest) -> SearchResult:
     """Return the hits, best first, and how they were found; without hits, why there are none."""
     from ..recall.neighbours import only_neighbours
 
-    found = memory.search(request.query, with_originals=request.kind == "original")
-    aside = only_neighbours(found.hits)
+    result = memory.search(request.query, with_originals=request.kind == "original")
+    aside = only_neighbours(result.hits)
     return replace(
-        found, hits=tuple(hit for hit in found.hits if hit not in aside and _is_wanted(hit.unit, request))[: request.limit]
+        result, hits=tuple(hit for hit in result.hits if hit not in aside and _is_wanted(hit.unit, request))[: request.limit]
     )
 
 
@@ -179,7 +179,9 @@ def files(memory: Visible, _request: FilesRequest) -> list[str]:
     """Return the paths of the files of memory: the long-term file, then the others, newest first."""
     ws = memory.ws
     path = ws.long_term.path
-    others = sorted((one for one in ws.index.records().items() if one[0] != path), key=lambda one: (one[1].day, one[0]))
+    others = sorted(
+        (record for record in ws.index.records().items() if record[0] != path), key=lambda record: (record[1].day, record[0])
+    )
     return [*([path] if ws.files.disk.stat(ws.paths.root / path) else []), *(name for name, _ in reversed(others))]
 
 
@@ -222,11 +224,11 @@ def found_for(memory: Visible, question: str | None, known: Sequence[str] = ()) 
 
     ws, read = memory.ws, _reader(memory, question)
     memory.refresh()
-    now, asked = memory.caller.clock(), replace(read(), known=frozenset(known))
-    if not memory.audience.sees_all and asked.chat != memory.audience.chat:  # the waiting input is of another conversation
-        asked = _reader(memory, "")()
-    audience = Audience(chat=asked.chat, in_groups=ws.config.recall.in_groups)
-    return asked, now, ws.searcher.for_input(asked.question, now, asked.before, audience)
+    now, asking = memory.caller.clock(), replace(read(), known=frozenset(known))
+    if not memory.audience.sees_all and asking.chat != memory.audience.chat:  # the waiting input is of another conversation
+        asking = _reader(memory, "")()
+    audience = Audience(chat=asking.chat, in_groups=ws.config.recall.in_groups)
+    return asking, now, ws.searcher.for_input(asking.question, now, asking.before, audience)
 
 
 def _reader(memory: Visible, question: str | None) -> Callable[[], Asked]:
@@ -239,12 +241,12 @@ def _reader(memory: Visible, question: str | None) -> Callable[[], Asked]:
     return partial(read_input, question, memory.audience.chat, **stores)
 
 
-def _sum_up_overflow(memory: Visible, asked: Asked, *, shows_history: bool) -> None:
+def _sum_up_overflow(memory: Visible, request: Asked, *, shows_history: bool) -> None:
     from ..context.secrets import oldest_shown
     from .long_term import OverflowRequest, summarize_overflow
 
-    since = oldest_shown(asked, memory.ws.config) if shows_history else None
-    summarize_overflow.run(memory, OverflowRequest(session=asked.chat.session, since=since, in_turn=True))
+    since = oldest_shown(request, memory.ws.config) if shows_history else None
+    summarize_overflow.run(memory, OverflowRequest(session=request.chat.session, since=since, in_turn=True))
 
 
 def _saved(memory: Visible, turn: Injection) -> Injection:
@@ -262,6 +264,8 @@ def _for_group(memory: Visible, turn: Injection) -> Injection:
     from ..recall.group_search import heard
 
     left_out = tuple((heard(hit), why) for hit, why in turn.left_out)
-    receipt = replace(turn.receipt, candidates=tuple(replace(one, score=0.0, parts={}) for one in turn.receipt.candidates))
+    receipt = replace(
+        turn.receipt, candidates=tuple(replace(candidate, score=0.0, parts={}) for candidate in turn.receipt.candidates)
+    )
     shown = tuple(map(heard, turn.shown))
     return replace(turn, receipt=receipt, result=memory.shown(turn.result), shown=shown, left_out=left_out)

@@ -61,29 +61,29 @@ class _Found:
 def sessions(memory: Visible, request: SessionsRequest) -> SessionsAnswer:
     """Return the sessions that messages name, the one talked in last first."""
     ws, now = memory.ws, memory.caller.clock()
-    found: defaultdict[str, _Found] = defaultdict(_Found)
+    counted: defaultdict[str, _Found] = defaultdict(_Found)
     for file in ws.memory.dated():
         for session in file.sessions if file.ours else ():
-            found[session].days.add(file.day)
+            counted[session].days.add(file.day)
     for message in ws.unfiled.messages(now):
         key = message.raw.get("session")
-        one = found[key if isinstance(key, str) else ""]
-        one.days.add(ws.today(message.created_at or now))
-        one.waiting += 1
-    newest = sorted(found, key=lambda key: (max(found[key].days), key), reverse=True)
+        session_count = counted[key if isinstance(key, str) else ""]
+        session_count.days.add(ws.today(message.created_at or now))
+        session_count.waiting += 1
+    newest = sorted(counted, key=lambda key: (max(counted[key].days), key), reverse=True)
     heads = (
         SessionHead(
             session=key,
             chat=ws.groups.chat({"session": key}, now).kind,
-            first=min(found[key].days),
-            last=max(found[key].days),
-            days=len(found[key].days),
-            waiting=found[key].waiting,
+            first=min(counted[key].days),
+            last=max(counted[key].days),
+            days=len(counted[key].days),
+            waiting=counted[key].waiting,
             summed_up=_summed_up(memory, key),
         )
         for key in newest[: request.limit]
     )
-    return SessionsAnswer(sessions=tuple(heads), total=len(found))
+    return SessionsAnswer(sessions=tuple(heads), total=len(counted))
 
 
 def _summed_up(memory: Visible, session: str) -> datetime | None:

@@ -50,5 +50,5 @@ def find(name: str) -> Operation[Any, Any]:
     """Return the operation of that name; BadRequest if there is none."""
     if name not in _HOMES:
         raise BadRequest("op", Text("there is no operation {name!r}; give one of {names}", name=name, names=[*NAMES]))
-    found: Operation[Any, Any] = getattr(import_module(f"recalld.supervisor.operations.{_HOMES[name]}"), name)
-    return found
+    operation: Operation[Any, Any] = getattr(import_module(f"recalld.supervisor.operations.{_HOMES[name]}"), name)
+    return operation

@@ -137,11 +137,11 @@ def preview(memory: Visible, request: PreviewRequest) -> TurnAnswer:
     from ..context import build
 
     asking = replace(memory, caller=replace(memory.caller, session=request.of, chat=request.kind))
-    asked, now, result = found_for(asking, request.question)
+    asking_now, now, result = found_for(asking, request.question)
     ws = memory.ws
-    made = build.context(asked, now, result, config=ws.config, paths=ws.paths, events=ws.events)
+    made = build.context(asking_now, now, result, config=ws.config, paths=ws.paths, events=ws.events)
     texts = {(hit.unit.path, hit.unit.start): hit.unit.text for hit in (*made.shown, *(hit for hit, _ in made.left_out))}
-    hits = tuple(_hit(one, texts.get((one.path, one.start), "")) for one in made.receipt.candidates)
+    hits = tuple(_hit(candidate, texts.get((candidate.path, candidate.start), "")) for candidate in made.receipt.candidates)
     return TurnAnswer(
         id="", receipt=made.receipt, parts=_parts(memory, made.receipt), hits=hits, unsearched=_unsearched(result)
     )
@@ -152,7 +152,7 @@ def _unsearched(result: SearchResult) -> str:
 
 
 def _head(receipt: Receipt) -> TurnHead:
-    shown = sum(one.shown for one in receipt.candidates)
+    shown = sum(entry.shown for entry in receipt.candidates)
     return TurnHead(
         id=receipt.id,
         at=receipt.at,
@@ -182,24 +182,24 @@ def _parts(memory: Visible, receipt: Receipt) -> tuple[TurnPart, ...]:
 
 
 def _hits(memory: Visible, candidates: tuple[Candidate, ...]) -> tuple[TurnHit, ...]:
-    found = []
-    for number, one in enumerate(candidates):
+    hits = []
+    for number, candidate in enumerate(candidates):
         text = ""
         if number < _MOST_READ:
             with suppress(SupervisorError):
-                text = memory.lines(one.path, one.start, one.end - one.start + 1).text
-        found.append(_hit(one, text))
-    return tuple(found)
+                text = memory.lines(candidate.path, candidate.start, candidate.end - candidate.start + 1).text
+        hits.append(_hit(candidate, text))
+    return tuple(hits)
 
 
-def _hit(one: Candidate, text: str) -> TurnHit:
+def _hit(candidate: Candidate, text: str) -> TurnHit:
     return TurnHit(
-        path=one.path,
-        start=one.start,
-        end=one.end,
-        score=one.score,
-        because=one.because,
-        shown=one.shown,
-        why=one.why,
+        path=candidate.path,
+        start=candidate.start,
+        end=candidate.end,
+        score=candidate.score,
+        because=candidate.because,
+        shown=candidate.shown,
+        why=candidate.why,
         text=text[:_HIT_CHARS],
     )

@@ -86,7 +86,7 @@ def _which(acts: dict[str, Act]) -> Text:
     """Return a sentence that names the newest act that can be taken back."""
     from ..archive.diary import sentence_of
 
-    newest = next((one for one in reversed(acts.values()) if one.kind not in _LASTING and not one.undone), None)
+    newest = next((act for act in reversed(acts.values()) if act.kind not in _LASTING and not act.undone), None)
     return (
         Text(
             "say which act; the newest that can be taken back is: {what}; `recalld undo {id}` does that",

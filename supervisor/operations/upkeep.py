@@ -176,7 +176,7 @@ def restore(memory: Visible, request: RestoreRequest) -> RestoreAnswer:
     ws, now = memory.ws, memory.caller.clock()
     ws.prepare()
     mended = request.give_up.name if request.give_up else ""
-    if mended and mended not in {one.name for one in ws.unread.read()}:
+    if mended and mended not in {piece.name for piece in ws.unread.read()}:
         raise BadRequest("--give-up", Text("nothing of {name} is unread; `recalld status` names what is", name=mended))
     restored = restore_history(ws, now)
     if not restored:

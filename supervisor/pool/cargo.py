@@ -152,7 +152,7 @@ def unpacked(data: bytes) -> Contents:
             host=str(raw["host"]),
             profile=str(raw["profile"]),
             reserve=_reserve(raw["reserve"]),
-            blocks=tuple(Block(**{**one, "created_at": from_wire(one["created_at"])}) for one in raw["blocks"]),
+            blocks=tuple(Block(**{**block, "created_at": from_wire(block["created_at"])}) for block in raw["blocks"]),
             prompts={str(name): str(text) for name, text in raw["prompts"].items()},
             config=load(None, environ),
         )
@@ -260,8 +260,8 @@ class Seal:
     @classmethod
     def of(cls, name: str, environ: Mapping[str, str]) -> Seal:
         """Return the seal of the key in the variable *name*, or of two with a comma between; BadConfig if it has none."""
-        found = find_key(name, environ, "pool.key_env")
-        if found == NO_KEY:
+        value = find_key(name, environ, "pool.key_env")
+        if value == NO_KEY:
             raise BadConfig(
                 "pool.key_env",
                 Text(
@@ -270,7 +270,7 @@ class Seal:
                 ),
             )
         try:
-            keys = [base64.b64decode(one, validate=True) for one in found.split(",")]
+            keys = [base64.b64decode(part, validate=True) for part in value.split(",")]
         except binascii.Error:
             keys = []
         if not 1 <= len(keys) <= _MOST_KEYS or any(len(key) != _KEY_BYTES for key in keys):

@@ -79,9 +79,9 @@ class Broker:
     def run(self, script: str, *args: Any) -> Any:
         """Run the script with the prefix as its key; PoolAway where that fails."""
         with self._mutex:
-            found = self._scripts.get(script) or self._scripts.setdefault(script, self.client.register_script(script))
+            loaded = self._scripts.get(script) or self._scripts.setdefault(script, self.client.register_script(script))
         try:
-            return found(keys=[self.prefix], args=args)
+            return loaded(keys=[self.prefix], args=args)
         except (redis.RedisError, OSError) as error:
             raise self._away(error) from error
 

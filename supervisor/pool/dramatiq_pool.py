@@ -67,8 +67,8 @@ class DramatiqPool:
         """Offer a task. One that is known is left alone; the answer of one that is done comes again."""
         queue = "asked" if cargo.is_asked else "tasks"
         identity, message = message_of(queue, cargo.uid, self._host)
-        said: Any = self._broker.run(scripts.OFFER, cargo.uid, self._host, queue, identity, message, cargo.sealed).decode()
-        return said  # type: ignore[no-any-return]
+        answer: Any = self._broker.run(scripts.OFFER, cargo.uid, self._host, queue, identity, message, cargo.sealed).decode()
+        return answer  # type: ignore[no-any-return]
 
     def signs(self, uids: Collection[Uid]) -> Mapping[Uid, Sign]:
         """Return what is known of these tasks; one of which nothing is known is missing in it."""
@@ -86,8 +86,8 @@ class DramatiqPool:
             for why in self._broker.unfit():
                 raise PoolAway(why)
             self._is_fit = True
-        found = self._broker.run(scripts.TAKE, self._host, _MOST_ANSWERS)
-        return [_answer(uid.decode(), data) for uid, data in zip(found[::2], found[1::2], strict=True)]
+        answers = self._broker.run(scripts.TAKE, self._host, _MOST_ANSWERS)
+        return [_answer(uid.decode(), data) for uid, data in zip(answers[::2], answers[1::2], strict=True)]
 
     def taken(self, answers: Sequence[Answer]) -> None:
         """Forget these answers, which are durable here."""

@@ -65,18 +65,22 @@ def read_profiles(path: Path, environ: Mapping[str, str]) -> Profiles:
     providers = given.pop("providers", {})
     left = _without_left(given.get("pool"))
     crew = applied(PoolFile(), gather(PoolFile(), given, environ, PREFIX)).pool
-    if not isinstance(providers, dict) or not providers or not all(isinstance(one, dict) for one in providers.values()):
+    if (
+        not isinstance(providers, dict)
+        or not providers
+        or not all(isinstance(provider, dict) for provider in providers.values())
+    ):
         raise BadConfig(path.name, Text("it names no model: give a section [providers.default] with base_url and model"))
-    found = {}
+    profiles = {}
     for name, table in providers.items():
         left += _without_left(table)
-        found[name] = applied(OneProvider(), gather(OneProvider(), {"provider": table}, {}, PREFIX)).provider
-        if not found[name].model:
+        profiles[name] = applied(OneProvider(), gather(OneProvider(), {"provider": table}, {}, PREFIX)).provider
+        if not profiles[name].model:
             raise BadConfig(
                 f"providers.{name}.model", Text('no model is named; give the name that the server knows, such as "qwen3:8b"')
             )
     _refuse_limits(path, left)
-    return Profiles(crew, found, tuple(dict.fromkeys(left)))
+    return Profiles(crew, profiles, tuple(dict.fromkeys(left)))
 
 
 def _without_left(table: object) -> list[str]:

@@ -162,13 +162,13 @@ class Station:
         return Reserve(calls=count, at=to_wire(now), account=account, mark=token_hex(4))
 
     def _own_prompts(self) -> dict[str, str]:
-        found = {}
+        prompts = {}
         for name in _PROMPTS:
             for language in get_args(Language):
                 template = load_template(name, language, self._files, self._paths)
                 if template != shipped_template(name, language):
-                    found[template.name] = template.text
-        return found
+                    prompts[template.name] = template.text
+        return prompts
 
     def _without_secrets(self, block: Block, language: Language) -> Block:
         return replace(block, text=self._hidden(block.text, language), fields={"name": self._hidden(block.speaker, language)})

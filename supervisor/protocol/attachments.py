@@ -92,16 +92,16 @@ def separated(raw: Mapping[str, Any]) -> tuple[Mapping[str, Any], dict[str, byte
     >>> separated({"content": [{"image_url": {"url": "data:image/png;base64,iVBORw0K"}}]})[0]["content"][0]["image_url"]
     {'url': 'data:image/png;base64,attachments/823ceb99fcef5252333ede1b2202341c.png'}
     """
-    found: dict[str, bytes] = {}
+    pictures: dict[str, bytes] = {}
 
     def name(text: str, key: str, holder: Mapping[str, Any]) -> str:
         short, path, data = _separated(text, key, holder)
         if path:
-            found[path] = data
+            pictures[path] = data
         return short
 
     small: Mapping[str, Any] = changed(raw, name)
-    return small, found
+    return small, pictures
 
 
 def named(raw: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -130,12 +130,12 @@ def joined(raw: Mapping[str, Any], read: Callable[[str], bytes | None]) -> Mappi
     """Return the message as it was before `separated`; *read* returns the bytes of a file, None where it is gone."""
 
     def bring_back(text: str, key: str, _: Mapping[str, Any]) -> str:
-        found = named_in(text, key)
-        data = read(found["name"]) if found else None
-        if found is None or data is None:
+        names = named_in(text, key)
+        data = read(names["name"]) if names else None
+        if names is None or data is None:
             return text
         encoded = binascii.b2a_base64(data, newline=False).decode()
-        return f"{found['head'] or ''}{encoded.translate(_TO_URL) if found['url'] else encoded}"
+        return f"{names['head'] or ''}{encoded.translate(_TO_URL) if names['url'] else encoded}"
 
     original: Mapping[str, Any] = changed(raw, bring_back)
     return original
@@ -143,16 +143,16 @@ def joined(raw: Mapping[str, Any], read: Callable[[str], bytes | None]) -> Mappi
 
 def attachments_of(raw: Mapping[str, Any]) -> dict[str, str]:
     """Return the files that a message names, each with its title, "" for none."""
-    found: dict[str, str] = {}
+    names: dict[str, str] = {}
 
     def note(text: str, key: str, holder: Mapping[str, Any]) -> str:
         if match := named_in(text, key):
             titles = (holder.get(field) for field in _TITLE)
-            found.setdefault(match["name"], next((title for title in titles if isinstance(title, str)), ""))
+            names.setdefault(match["name"], next((title for title in titles if isinstance(title, str)), ""))
         return text
 
     changed(raw, note)
-    return found
+    return names
 
 
 def possible_names(data: bytes) -> frozenset[str]:
@@ -193,10 +193,10 @@ def changed(value: Any, change: Change, key: str = "", holder: Mapping[str, Any]
         case str():
             return value if key in WORD_FIELDS else change(value, key, holder or {})
         case list():
-            items = [changed(one, change, key, holder) for one in value]
+            items = [changed(item, change, key, holder) for item in value]
             return value if all(new is old for new, old in zip(items, value, strict=True)) else items
         case dict() if not is_thought(value):
-            fields = {name: changed(one, change, name, value) for name, one in value.items()}
+            fields = {name: changed(item, change, name, value) for name, item in value.items()}
             return value if all(fields[name] is value[name] for name in value) else fields
     return value
 
@@ -237,5 +237,5 @@ def _extension(data: bytes, media_type: str, holder: Mapping[str, Any]) -> str:
             return extension
     types = [media_type, *(str(holder[field]).partition(";")[0] for field in _TYPE if field in holder)]
     ends = [str(holder.get("format", "")), *(str(holder.get(field, "")).rpartition(".")[2] for field in _TITLE)]
-    known = [_EXTENSIONS.get(one.strip().lower(), "") for one in types] + [end.lower() for end in ends]
-    return next((name for name in known if name in _KNOWN), "bin" if any("/" in one for one in types) else "")
+    known = [_EXTENSIONS.get(kind.strip().lower(), "") for kind in types] + [end.lower() for end in ends]
+    return next((name for name in known if name in _KNOWN), "bin" if any("/" in kind for kind in types) else "")

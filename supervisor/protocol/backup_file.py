@@ -107,10 +107,10 @@ class BackupFile:
         self._path = path
         self._file = file
         with self._reading():
-            found = [*members(file)]
-            self.contents = self._parse(found)
-        self._members = {member.name: member for member in found}
-        self._check(found)
+            entries = [*members(file)]
+            self.contents = self._parse(entries)
+        self._members = {member.name: member for member in entries}
+        self._check(entries)
 
     @classmethod
     @contextlib.contextmanager
@@ -149,7 +149,9 @@ class BackupFile:
         try:
             yield
         except ValueError as error:
-            why = next((one for one in error.args if isinstance(one, Text) and one.msgid == NOT_A_FILE), None)
+            why = next(
+                (argument for argument in error.args if isinstance(argument, Text) and argument.msgid == NOT_A_FILE), None
+            )
             raise BadBackup(self._path, why or Text("it was not made by recalld, or a part of it is missing")) from None
 
     def _parse(self, members: Sequence[Member]) -> Contents:
@@ -176,12 +178,12 @@ class BackupFile:
                     Text("{name} in it leads out of the folder, or is not the name of a file", name=member.name[:LONGEST_NAME]),
                 )
         listed = {entry.path: entry.size for entry in self.contents.files} | {LIST: members[-1].size}
-        there = {member.name: member.size for member in members}
+        sizes = {member.name: member.size for member in members}
         if (
-            len(members) != len(there)
+            len(members) != len(sizes)
             or len(self.contents.files) + 1 != len(listed)
-            or listed != there
-            or any(name[:n] in there for name in there for n, letter in enumerate(name) if letter == "/")
+            or listed != sizes
+            or any(name[:n] in sizes for name in sizes for n, letter in enumerate(name) if letter == "/")
         ):
             raise BadBackup(self._path, Text("its files are not those of its list"))
 

@@ -180,10 +180,10 @@ def tables(toml: bytes | None, file: str = FILE) -> dict[str, object]:
     except ValueError as error:
         at = re.search(r"line (\d+), column (\d+)", str(error))  # the rest of what tomllib says has no Chinese
         line, column = at.groups() if at else (toml.count(b"\n") + 1, 1)
-        said = Text(
+        sentence = Text(
             "line {line}, column {column}: no TOML, or a key or a section stands twice; correct it", line=line, column=column
         )
-        raise BadConfig(file, said) from error
+        raise BadConfig(file, sentence) from error
 
 
 def _value(given: Mapping[Place, object], place: Place) -> Any:

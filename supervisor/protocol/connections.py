@@ -45,22 +45,22 @@ class Connection:
 
 def parse_connections(data: bytes) -> tuple[Connection, ...]:
     """Return the connections; ValueError for a file that is none of these."""
-    found = parse_json(data)
+    raw = parse_json(data)
     try:
-        if found["version"] != VERSION:
+        if raw["version"] != VERSION:
             raise ValueError("its version is another")
-        return tuple(_connection(one) for one in found["connections"])
+        return tuple(_connection(entry) for entry in raw["connections"])
     except (KeyError, TypeError, AttributeError) as error:
         raise ValueError("it lists no connections") from error
 
 
 def render_connections(connections: Sequence[Connection]) -> bytes:
     """Return the bytes of the file."""
-    return render_json({"version": VERSION, "connections": [asdict(one) for one in connections]}) + b"\n"
+    return render_json({"version": VERSION, "connections": [asdict(connection) for connection in connections]}) + b"\n"
 
 
-def _connection(found: dict[str, Any]) -> Connection:
-    texts = {name: str(found.get(name, "")) for name in ("client", "path", "project", "command", "digest")}
-    pieces = tuple((int(place), str(piece)) for place, piece in found.get("pieces", ()))
-    keys = tuple(tuple(str(key) for key in one) for one in found.get("keys", ()))
-    return Connection(**texts, made=found.get("made") is True, keys=keys, pieces=pieces)
+def _connection(raw: dict[str, Any]) -> Connection:
+    texts = {name: str(raw.get(name, "")) for name in ("client", "path", "project", "command", "digest")}
+    pieces = tuple((int(place), str(piece)) for place, piece in raw.get("pieces", ()))
+    keys = tuple(tuple(str(key) for key in value) for value in raw.get("keys", ()))
+    return Connection(**texts, made=raw.get("made") is True, keys=keys, pieces=pieces)

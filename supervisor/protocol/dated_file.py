@@ -152,9 +152,9 @@ def block_of(message: Message, *, revision: bool = False) -> Block:
         del others[text_field]
     if others.get("role") == message.role and _SHOWN_ROLE.fullmatch(message.role):
         del others["role"]
-    found = message.raw.get("createdAt")
-    if found != to_wire(message.created_at):
-        others["createdAt"] = found
+    created = message.raw.get("createdAt")
+    if created != to_wire(message.created_at):
+        others["createdAt"] = created
     identity, of = (f"{message.id}~{message.text_digest[:REVISION]}", message.id) if revision else (message.id, "")
     return Block(identity, message.role, message.text, message.created_at, others, text_field, of)
 
@@ -194,14 +194,14 @@ def sessions_in(data: bytes) -> frozenset[str]:
 
     Every session that one of them names is among them; a field of another object in a message may look like one, too.
     """
-    found: set[str] = set()
+    sessions: set[str] = set()
     for head in _COMMENT.findall(data):
         named = _SESSION.findall(head)
         with suppress(ValueError):  # then it is the head of no message, either
-            found.update(json.loads(b'"%b"' % name) for name in named)
+            sessions.update(json.loads(b'"%b"' % name) for name in named)
         if not named or head.count(b"{") > _OBJECTS:
-            found.add("")
-    return frozenset(found)
+            sessions.add("")
+    return frozenset(sessions)
 
 
 def undated_in(data: bytes, path: Path) -> list[tuple[Block, str]]:
@@ -217,8 +217,8 @@ def undated_in(data: bytes, path: Path) -> list[tuple[Block, str]]:
         zone = find_zone(file.zone)
     except BadConfig:
         return []
-    found = ((block, why_undated(block.fields, block.created_at, zone)) for block in file.blocks)
-    return [(block, why) for block, why in found if why]
+    reasons = ((block, why_undated(block.fields, block.created_at, zone)) for block in file.blocks)
+    return [(block, why) for block, why in reasons if why]
 
 
 def body_digest(body: str) -> str:

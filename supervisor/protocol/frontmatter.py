@@ -61,8 +61,8 @@ def head_in(data: bytes, path: Path) -> dict[str, str]:
 
 def number_in(fields: Mapping[str, str], key: str) -> int | None:
     """Return the number under *key*; None where there is none of at most nine digits."""
-    found = fields.get(key, "")
-    return int(found) if _NUMBER.fullmatch(found) else None
+    text = fields.get(key, "")
+    return int(text) if _NUMBER.fullmatch(text) else None
 
 
 def _scalar(value: str) -> str:
@@ -81,7 +81,7 @@ def _fields(block: str) -> dict[str, str]:
     import yaml
 
     try:
-        found = yaml.load(block, Loader=yaml.BaseLoader)  # noqa: S506 - BaseLoader makes nothing but strings
+        values = yaml.load(block, Loader=yaml.BaseLoader)  # noqa: S506 - BaseLoader makes nothing but strings
     except (yaml.YAMLError, RecursionError, ValueError, OverflowError):  # the last two for an invalid character
         return plain
-    return {str(key): value for key, value in found.items() if isinstance(value, str)} if isinstance(found, dict) else plain
+    return {str(key): value for key, value in values.items() if isinstance(value, str)} if isinstance(values, dict) else plain

@@ -88,18 +88,18 @@ def _chat_by_key(key: str) -> Chat:
 
 def groups_in(data: bytes) -> frozenset[tuple[str, ChatKind]]:
     """Return the sessions of which a message of a dated file says that others read the chat, with its kind."""
-    found = set()
+    groups = set()
     for head in _HEAD.findall(data):
         with suppress(ValueError, LookupError, TypeError, AttributeError):  # then it is the head of no message
             chat = chat_of(json.loads(head)["fields"])
-            found.add((chat.session, chat.kind))
-    return frozenset(one for one in found if one[0] and one[1] != "direct")
+            groups.add((chat.session, chat.kind))
+    return frozenset(group for group in groups if group[0] and group[1] != "direct")
 
 
 def parse_inbox(data: bytes, zone: tzinfo) -> tuple[Message, ...]:
     """Return the inputs in order; ValueError with a reason where *data* is not JSON. Times without an offset are in *zone*."""
     read = [_read_input(raw, zone) for raw in _elements(parse_json(data))]
-    return tuple(one for one in read if one)
+    return tuple(entry for entry in read if entry)
 
 
 def count_unread(data: bytes, zone: tzinfo) -> int:
@@ -118,8 +118,8 @@ def without_inputs(data: bytes, taken: Collection[tuple[str, str]], zone: tzinfo
     elements = _elements(whole)
 
     def stays(raw: object) -> bool:
-        one = _read_input(raw, zone)
-        return one is None or (one.id, one.text) not in taken
+        entry = _read_input(raw, zone)
+        return entry is None or (entry.id, entry.text) not in taken
 
     left = [raw for raw in elements if stays(raw)]
     if len(left) == len(elements):
@@ -130,19 +130,19 @@ def without_inputs(data: bytes, taken: Collection[tuple[str, str]], zone: tzinfo
     return render_json(left) + b"\n"
 
 
-def _elements(found: object) -> list[object]:
+def _elements(listed: object) -> list[object]:
     """Return the elements of the array, of an object's only array, or the object itself as the only one."""
-    if isinstance(found, dict):
-        lists = [value for value in found.values() if isinstance(value, list)]
-        return lists[0] if len(lists) == 1 else [found]
-    if not isinstance(found, list):
+    if isinstance(listed, dict):
+        lists = [value for value in listed.values() if isinstance(value, list)]
+        return lists[0] if len(lists) == 1 else [listed]
+    if not isinstance(listed, list):
         raise ValueError(Text("it holds no array"))  # noqa: TRY004 - every fault of the bytes is one kind
-    return found
+    return listed
 
 
 def _read_input(raw: object, zone: tzinfo) -> Message | None:
-    one = read_message(_with_role(raw), zone)
-    return one if not isinstance(one, InvalidEntry) and one.role == "user" and one.text.strip() else None
+    message = read_message(_with_role(raw), zone)
+    return message if not isinstance(message, InvalidEntry) and message.role == "user" and message.text.strip() else None
 
 
 def _with_role(raw: object) -> object:

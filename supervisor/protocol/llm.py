@@ -97,15 +97,15 @@ class CallLog:
         """Return the local time of each call, and its account; lines that can't be parsed are skipped."""
         if self._files.disk.stat(self._path) is None:
             return []
-        found: list[tuple[datetime, Account]] = []
+        calls: list[tuple[datetime, Account]] = []
         for line in self._files.disk.read(self._path).splitlines():
             try:
                 raw = parse_json(line)
                 account: Account = "replies" if raw.get("for") == "replies" else "summaries"
-                found.append((local(from_wire(raw["at"]), self._zone), account))
+                calls.append((local(from_wire(raw["at"]), self._zone), account))
             except (ValueError, TypeError, LookupError, AttributeError):
                 continue
-        return found
+        return calls
 
 
 @record

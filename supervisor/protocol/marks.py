@@ -81,9 +81,11 @@ def with_marks_of(before: str, after: str) -> str:
     """Return the text *after* a change by a machine: a line that was not marked as it is now, in *before*, has no mark."""
     if not _MARK.search(after):
         return after
-    there = {line.rstrip("\r") for line in before.split("\n")}
+    lines_before = {line.rstrip("\r") for line in before.split("\n")}
     lines = after.split("\n")
-    return "\n".join(line if line.rstrip("\r") in there or not _has(_MARK, line) else without_marks(line) for line in lines)
+    return "\n".join(
+        line if line.rstrip("\r") in lines_before or not _has(_MARK, line) else without_marks(line) for line in lines
+    )
 
 
 def only_pinned(text: str) -> str:
@@ -143,12 +145,12 @@ class Struck(NamedTuple):
         """Return the words as a file has them, the day and the reason in their language."""
         from ..text.language import language_of  # here: most commands strike nothing
 
-        said = f"~~{self.words.replace('~~', '')}~~"
+        words = f"~~{self.words.replace('~~', '')}~~"
         if self.until is None:
-            return said
+            return words
         if language_of(self.words) == "zh":
-            return f"{said}（至 {self.until}{f'：{self.reason}' if self.reason else ''}）"
-        return f"{said} (until {self.until}{f': {self.reason}' if self.reason else ''})"
+            return f"{words}（至 {self.until}{f'：{self.reason}' if self.reason else ''}）"
+        return f"{words} (until {self.until}{f': {self.reason}' if self.reason else ''})"
 
 
 def read_struck(words: str) -> Struck | None:
@@ -198,9 +200,9 @@ def in_place_of(number: int, lines: Sequence[Dated]) -> int | None:
     from ..text.tokenizer import tokens  # here: most commands need none
 
     words = {line.number: line.words for line in lines}
-    while found := read_struck(words.get(number, "")):
-        later = [line for line in lines if line.number > number and found.until and line.day == found.until]
-        shared = {*tokens(found.words)}
+    while struck := read_struck(words.get(number, "")):
+        later = [line for line in lines if line.number > number and struck.until and line.day == struck.until]
+        shared = {*tokens(struck.words)}
         number = max(later, key=lambda line: len(shared & {*tokens(line.words)}), default=Dated(0, None, "")).number
     return number or None
 

@@ -143,19 +143,19 @@ def digest_of_text(text: str) -> str:
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:16]
 
 
-def role_of(found: str) -> str:
+def role_of(value: str) -> str:
     """
     Return the role that is meant; another program's own as it is.
 
     >>> role_of("Human"), role_of("助手"), role_of("boss")
     ('user', 'assistant', 'boss')
     """
-    return _NAMES.get(found.strip().lower(), found)
+    return _NAMES.get(value.strip().lower(), value)
 
 
-def is_role(found: object) -> bool:
+def is_role(value: object) -> bool:
     """Return whether a message may have this role; one with another is only read from files that others write."""
-    return isinstance(found, str) and role_of(found) in {*ROLES, *UNSAID}
+    return isinstance(value, str) and role_of(value) in {*ROLES, *UNSAID}
 
 
 def text_field_of(raw: Mapping[str, Any]) -> str:
@@ -183,11 +183,11 @@ def why_undated(fields: Mapping[str, Any], created_at: datetime, zone: tzinfo) -
 
     A person who corrects createdAt, and deletes createdAtFound where that can't be read, has dated it.
     """
-    found = fields.get("createdAtFound")
-    if found is None or any(truncate_to_ms(t) == created_at for t in instants_of(found, zone)):
+    reason = fields.get("createdAtFound")
+    if reason is None or any(truncate_to_ms(t) == created_at for t in instants_of(reason, zone)):
         return ""
     # one that was too far ahead, or that an older recalld could not read
-    return why_not_said_at(found, zone, created_at) or Text("{value} could not be read when it came", value=quoted(found))
+    return why_not_said_at(reason, zone, created_at) or Text("{value} could not be read when it came", value=quoted(reason))
 
 
 def parse_history(data: bytes, zone: tzinfo) -> History:
@@ -248,17 +248,17 @@ def read_message(raw: object, zone: tzinfo) -> Entry:
 def with_words(raw: Mapping[str, Any], change: Callable[[str], str]) -> dict[str, Any]:
     """Return the fields of a message with ``change(words)`` in the place of all words in them, thoughts, too."""
 
-    def changed(found: Any) -> Any:
-        match found:
+    def changed(value: Any) -> Any:
+        match value:
             case str():
-                return change(found)
+                return change(value)
             case list():
-                return [changed(one) for one in found]
+                return [changed(item) for item in value]
             case dict():
-                return {name: changed(one) if name in (*WORD_FIELDS, *_THINKING) else one for name, one in found.items()}
-        return found
+                return {name: changed(item) if name in (*WORD_FIELDS, *_THINKING) else item for name, item in value.items()}
+        return value
 
-    return {name: changed(one) if name in _TEXT_FIELDS else one for name, one in raw.items()}
+    return {name: changed(item) if name in _TEXT_FIELDS else item for name, item in raw.items()}
 
 
 def with_archived(message: Message, archived: Archived) -> Message:
@@ -309,24 +309,24 @@ def text_of(raw: Mapping[str, Any]) -> str | None:
     return "" if "content" in raw and raw["content"] is None else None
 
 
-def _words(found: object) -> str:
+def _words(value: object) -> str:
     """Return the words of a string, of a part, or of a list of parts, a line each; not what a model thinks."""
-    match found:
+    match value:
         case str():
-            return found
+            return value
         case list():
-            return "\n".join(filter(None, map(_words, found)))
-        case dict() if not is_thought(found):
-            return next(filter(None, (_words(found.get(name)) for name in _PART_FIELDS)), "")
+            return "\n".join(filter(None, map(_words, value)))
+        case dict() if not is_thought(value):
+            return next(filter(None, (_words(value.get(name)) for name in _PART_FIELDS)), "")
     return ""
 
 
-def _flag_of(found: object) -> Archived:
+def _flag_of(value: object) -> Archived:
     """Return the flag; an unknown value counts as not archived, since reconciling sets every flag from the files."""
-    if found is True:
+    if value is True:
         return Archived.YES
-    return Archived.PENDING if found == "pending" else Archived.NO
+    return Archived.PENDING if value == "pending" else Archived.NO
 
 
-def _count_of(found: object) -> int:
-    return found if isinstance(found, int) and not isinstance(found, bool) and 0 <= found < ATTEMPTS_END else 0
+def _count_of(value: object) -> int:
+    return value if isinstance(value, int) and not isinstance(value, bool) and 0 <= value < ATTEMPTS_END else 0

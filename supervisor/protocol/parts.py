@@ -92,7 +92,7 @@ def file_lines(fields: Mapping[str, Any]) -> tuple[str, ...]:
 
 def tool_lines(fields: Mapping[str, Any]) -> tuple[str, ...]:
     """Return a line for each call of a tool, and one for each call whose result the message brings."""
-    results = (f"({' of '.join(filter(None, ('result', _id_of(one))))})" for one in _results(fields))
+    results = (f"({' of '.join(filter(None, ('result', _id_of(result))))})" for result in _results(fields))
     return tuple(dict.fromkeys([*map(_call_line, _calls(fields)), *results]))
 
 
@@ -103,10 +103,10 @@ def call_ids(fields: Mapping[str, Any]) -> tuple[str, ...]:
 
 def result_ids(fields: Mapping[str, Any]) -> tuple[str, ...]:
     """Return the id of each call whose result the message brings; the tool's name where it names no call."""
-    found = tuple(map(_id_of, _results(fields)))
-    if not found and fields.get("role") in _RESULT_ROLES:
+    ids = tuple(map(_id_of, _results(fields)))
+    if not ids and fields.get("role") in _RESULT_ROLES:
         return (speaker_of(fields),)
-    return found
+    return ids
 
 
 def only_results(fields: Mapping[str, Any]) -> bool:
@@ -141,8 +141,8 @@ def _parts(fields: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
 def _parts_in(value: object) -> Iterator[Mapping[str, Any]]:
     match value:
         case list():
-            for one in value:
-                yield from _parts_in(one)
+            for part in value:
+                yield from _parts_in(part)
         case dict() if not is_thought(value):
             yield value
             yield from _parts(value)
@@ -155,9 +155,9 @@ def _type_of(part: Mapping[str, Any]) -> str:
 def _without_results(value: Any) -> Any:
     match value:
         case list():
-            return [_without_results(one) for one in value if not (isinstance(one, dict) and _type_of(one) in _RESULTS)]
+            return [_without_results(item) for item in value if not (isinstance(item, dict) and _type_of(item) in _RESULTS)]
         case dict():
-            return {name: _without_results(one) if name in WORD_FIELDS else one for name, one in value.items()}
+            return {name: _without_results(item) if name in WORD_FIELDS else item for name, item in value.items()}
     return value
 
 
@@ -197,13 +197,13 @@ def _links(value: object, key: str = "") -> Iterator[str]:
         case str() if key in _LINKS and not value.startswith("data:"):
             yield _plain(value, _LINK_CHARS)
         case dict():
-            for name, one in value.items():
+            for name, item in value.items():
                 if name not in WORD_FIELDS:
-                    yield from _links(one, name)
+                    yield from _links(item, name)
 
 
 def _objects(value: object) -> list[Mapping[str, Any]]:
-    return [one for one in (value if isinstance(value, list) else [value]) if isinstance(one, dict)]
+    return [item for item in (value if isinstance(value, list) else [value]) if isinstance(item, dict)]
 
 
 def _plain(text: str, chars: int) -> str:

@@ -240,7 +240,7 @@ def filesystem_kind(path: Path | str, mounts: str) -> str:
         fields = before.split(" ")
         if len(fields) < 5 or not after:
             continue
-        point = _OCTAL.sub(lambda found: chr(int(found[1], 8)), fields[4]).rstrip("/")
+        point = _OCTAL.sub(lambda match: chr(int(match[1], 8)), fields[4]).rstrip("/")
         if len(point) >= len(best) and f"{path}/".startswith(f"{point}/"):
             best, kind = point, after.split(" ")[0]
     return kind

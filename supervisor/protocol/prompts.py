@@ -52,7 +52,7 @@ PLACEHOLDERS: Final = {
 LENGTH_ASKED: Final = {"zh": "（新的摘要一共不超过 {} 个字。）", "en": "(The new summary has at most {} characters.)"}
 #: The templates of the summaries of days and months.
 _OF_SUMMARIES: Final = ("daily-summary", "monthly-summary", "merge-summary")
-_PLACEHOLDER: Final = lazy_re("{(" + "|".join(sorted({one for names in PLACEHOLDERS.values() for one in names})) + ")}")
+_PLACEHOLDER: Final = lazy_re("{(" + "|".join(sorted({name for names in PLACEHOLDERS.values() for name in names})) + ")}")
 _VERSION_DIGITS: Final = 12
 #: The line before a turn of a conversation; a template without one is a single turn of the user.
 _TURN: Final = lazy_re(r"^<!-- (system|user|assistant) -->[ \t]*\n", re.MULTILINE)
@@ -170,7 +170,9 @@ def version_of(used: Iterable[PromptTemplate]) -> str:
 def version_of_summaries(files: Files, paths: WorkspacePaths) -> str:
     """Return the version of all prompts for days and months, "" where one is wrong, which a worker reports."""
     try:
-        return version_of(load_template(name, one, files, paths) for name in _OF_SUMMARIES for one in get_args(Language))
+        return version_of(
+            load_template(name, language, files, paths) for name in _OF_SUMMARIES for language in get_args(Language)
+        )
     except BadConfig:
         return ""
 

@@ -80,11 +80,11 @@ class TaskQueue:
 
     def active_groups(self) -> dict[str, str]:
         """Return the days and months that have a task or a result, each with the name of its folder."""
-        found: dict[str, str] = {}
+        groups: dict[str, str] = {}
         for folder in (self.queue, self.running, self.results):
             for name in _names(self._files, folder):
-                found[_group(name)] = folder.name
-        return found
+                groups[_group(name)] = folder.name
+        return groups
 
     def queued_count(self) -> int:
         """Count the days and months in the queue."""
@@ -157,10 +157,10 @@ class TaskQueue:
 
     def replies(self) -> dict[str, str]:
         """Return the ids of the answers that are asked for, each with the folder that shows how far its task has come."""
-        found: dict[str, str] = {}
+        running: dict[str, str] = {}
         for folder in (self.queue, self.running, self.results):
-            found |= {name.removesuffix(".json"): folder.name for name in _names(self._files, folder, _REPLY)}
-        return found
+            running |= {name.removesuffix(".json"): folder.name for name in _names(self._files, folder, _REPLY)}
+        return running
 
     def reply(self, identity: str) -> Result:
         """Return the result of an answer; ValueError with a reason when the file is no result."""
@@ -213,12 +213,12 @@ class TaskQueue:
         *asked_only*, the newest day or month. What nobody waits for any more is deleted. A file that is not a task is moved to
         ``results/`` unchanged, where the supervisor quarantines it; one of a newer recalld stays.
         """
-        asked = _names(self._files, self.queue, _REPLY) + _names(self._files, self.queue, _ASKED)
-        for name in asked:
+        waiting = _names(self._files, self.queue, _REPLY) + _names(self._files, self.queue, _ASKED)
+        for name in waiting:
             if not self._is_awaited(name):
                 self._files.remove(self.queue / name)
         names = [] if asked_only else sorted(_names(self._files, self.queue), key=_recency, reverse=True)
-        claims = (self._claim(name, server) for name in (*asked, *names))
+        claims = (self._claim(name, server) for name in (*waiting, *names))
         return next((task for task in claims if task), None)
 
     def _claim(self, name: str, server: str) -> Task | AskedTask | None:
@@ -285,7 +285,7 @@ class TaskQueue:
 
     def failures(self) -> dict[str, tuple[int, datetime, datetime, str, str]]:
         """Return by group: attempts, when it failed, when to try again, why, what was refused. Unreadable files are skipped."""
-        found = {}
+        by_group = {}
         for name in self._files.disk.names(self.failed):
             group = name.removesuffix(".json")
             version = self._files.read_stable(self.failed / name) if period_of_group(group) else None
@@ -297,10 +297,10 @@ class TaskQueue:
                 if attempts in range(1, ATTEMPTS_END):
                     # truncated to milliseconds, as in history.json
                     times = truncate_to_ms(failed_at), truncate_to_ms(next_at)
-                    found[group] = int(attempts), *times, str(raw["reason"]), str(raw.get("refused", ""))
+                    by_group[group] = int(attempts), *times, str(raw["reason"]), str(raw.get("refused", ""))
             except (ValueError, TypeError, KeyError):
                 continue
-        return found
+        return by_group
 
     def fail(self, group: str, attempts: int, failed_at: datetime, next_at: datetime, reason: str, refused: str = "") -> None:
         """Record the group's last failure; *refused*: which answer was."""

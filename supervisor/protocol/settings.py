@@ -130,8 +130,8 @@ def size(default: str, meaning: str, *, least: str = "0B") -> int:
     """A key that holds a size of at least *least*."""
 
     def read(value: object) -> int:
-        if (found := read_size(value)) >= read_size(least):
-            return found
+        if (size_read := read_size(value)) >= read_size(least):
+            return size_read
         raise ValueError(value)
 
     allowed = Text('a size from "{least}", such as "500KB", "10MB" or "1GiB" (a bare number counts bytes)', least=least)
@@ -141,7 +141,7 @@ def size(default: str, meaning: str, *, least: str = "0B") -> int:
 def many(meaning: str) -> tuple[str, ...]:
     """A key that holds a list of texts."""
     read: Callable[[object], tuple[str, ...]]
-    read = _only(lambda value: isinstance(value, list) and all(isinstance(one, str) and one for one in value), tuple)
+    read = _only(lambda value: isinstance(value, list) and all(isinstance(item, str) and item for item in value), tuple)
     return made_key(Kind(read, Text("a list of names of sessions"), _items), [], meaning)
 
 
@@ -174,14 +174,14 @@ def read_size(value: object) -> int:
 
 def keys(defaults: DataclassInstance) -> dict[Place, Key]:
     """Every key of a table of settings, in the order of its fields."""
-    found: dict[Place, Key] = {}
+    keys_read: dict[Place, Key] = {}
     for part in fields(defaults):
         section = getattr(defaults, part.name)
         if is_dataclass(section):
-            found |= {(part.name, key.name): key.metadata["key"] for key in fields(section)}
+            keys_read |= {(part.name, key.name): key.metadata["key"] for key in fields(section)}
         else:
-            found["", part.name] = part.metadata["key"]
-    return found
+            keys_read["", part.name] = part.metadata["key"]
+    return keys_read
 
 
 def dotted(place: Place) -> str:
@@ -256,8 +256,8 @@ def made_key(kind: Kind[T], default: Any, meaning: str, *, is_read: bool = False
 def _amount(value: object, units: Mapping[str, int], most: int) -> float:
     """*value* in the smallest of *units*; exact if it is written without a decimal point."""
     number: float
-    if isinstance(value, str) and (found := _AMOUNT.fullmatch(value.strip().lower())) and found[2] in units:
-        number, unit = (float(found[1]) if "." in found[1] else int(found[1])), units[found[2]]
+    if isinstance(value, str) and (match := _AMOUNT.fullmatch(value.strip().lower())) and match[2] in units:
+        number, unit = (float(match[1]) if "." in match[1] else int(match[1])), units[match[2]]
     elif isinstance(value, int | float) and not isinstance(value, bool):
         number, unit = value, units[""]
     else:
@@ -311,8 +311,8 @@ def _read(known: Mapping[Place, Key], place: Place, value: object) -> object:
     if place not in known:
         section, name = place
         elsewhere = [dotted(other) for other in known if other[1] == name]
-        meant = _suggestion(elsewhere[0] if elsewhere else dotted(place), map(dotted, known))
-        raise BadConfig(dotted((section, _printable(name))), Text("there is no such key{meant}", meant=meant))
+        suggestion = _suggestion(elsewhere[0] if elsewhere else dotted(place), map(dotted, known))
+        raise BadConfig(dotted((section, _printable(name))), Text("there is no such key{meant}", meant=suggestion))
     return _checked(known[place], dotted(place), value)
 
 

@@ -202,5 +202,5 @@ def _sources_of(body: str) -> Iterable[Source]:
     _, mark, listed = body.rpartition(f"{SOURCES}\n")
     if not mark:
         return ()
-    found = (_SOURCE.fullmatch(line) for line in listed.split("\n"))
-    return tuple(Source(match[1], match[3], int(match[2])) for match in found if match)
+    matches = (_SOURCE.fullmatch(line) for line in listed.split("\n"))
+    return tuple(Source(match[1], match[3], int(match[2])) for match in matches if match)

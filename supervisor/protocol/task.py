@@ -190,60 +190,60 @@ def parse_task(data: bytes) -> Task | AskedTask:
 def parse_result(data: bytes) -> Result:
     """Return the parsed result; ValueError with a reason when *data* is not one, NewerVersion as in `parse_task`."""
     raw = _object(data, VERSION)
-    found = _fields(Result, raw)
+    fields = _fields(Result, raw)
     usage = raw.get("usage")
-    found |= {
-        "error": restored(found["error"], raw.get("errorText")),
-        "reason": _one_of(raw, "reason", REASONS) if found["status"] == "failed" else None,
-        "retry_after_s": min(found["retry_after_s"], LONGEST_RETRY_S),
+    fields |= {
+        "error": restored(fields["error"], raw.get("errorText")),
+        "reason": _one_of(raw, "reason", REASONS) if fields["status"] == "failed" else None,
+        "retry_after_s": min(fields["retry_after_s"], LONGEST_RETRY_S),
         "prompt": _line(raw, "prompt", False),  # of a task it is the whole text
         "usage": {str(k): v for k, v in usage.items() if isinstance(v, int)} if isinstance(usage, dict) else {},
     }
-    return Result(**found)
+    return Result(**fields)
 
 
 def _fields(kind: type, raw: dict[str, Any]) -> dict[str, Any]:
     """Return the fields of a record of this *kind*, each read as its name or its type has it; unknown ones are ignored."""
-    found = {}
-    for one in fields(kind):
-        read = _BY_NAME.get(one.name) or _BY_TYPE.get(str(one.type))
+    values = {}
+    for part in fields(kind):
+        read = _BY_NAME.get(part.name) or _BY_TYPE.get(str(part.type))
         if read:
-            found[one.name] = read(raw, _wire(one.name), one.default is MISSING)
-    return found
+            values[part.name] = read(raw, _wire(part.name), part.default is MISSING)
+    return values
 
 
 def _render(record: Task | AskedTask | Result, version: int) -> bytes:
-    found = {_wire(key): value for key, value in asdict(record).items() if value is not None}
-    if text := stored(found.get("error", "")):
-        found["errorText"] = text
+    values = {_wire(key): value for key, value in asdict(record).items() if value is not None}
+    if text := stored(values.get("error", "")):
+        values["errorText"] = text
     for key in ("tooLong", "joined", "apart", "turns", "mark", "request"):
-        if not found.get(key):
-            found.pop(key, None)  # a file without it is read by every version
-    return render_json({"version": version, **found}) + b"\n"
+        if not values.get(key):
+            values.pop(key, None)  # a file without it is read by every version
+    return render_json({"version": version, **values}) + b"\n"
 
 
 def _wire(key: str) -> str:
     """Return the name of a field in JSON: "createdAt" of `created_at`."""
-    return re.sub("_([a-z])", lambda found: found[1].upper(), key)
+    return re.sub("_([a-z])", lambda match: match[1].upper(), key)
 
 
 def _object(data: bytes, *versions: int) -> dict[str, Any]:
     raw = parse_json(data)
     if not isinstance(raw, dict):
         raise ValueError("it is not an object")  # noqa: TRY004 - every fault of the bytes is one kind
-    found = raw.get("version")
-    if isinstance(found, int) and found > max(versions):
-        raise NewerVersion(f"its version is {found}, of a newer recalld")
-    if found not in versions or isinstance(found, bool):
-        raise ValueError(f"its version is {found!r}, not {' or '.join(map(str, versions))}")
+    version = raw.get("version")
+    if isinstance(version, int) and version > max(versions):
+        raise NewerVersion(f"its version is {version}, of a newer recalld")
+    if version not in versions or isinstance(version, bool):
+        raise ValueError(f"its version is {version!r}, not {' or '.join(map(str, versions))}")
     return raw
 
 
 def _text(raw: dict[str, Any], key: str, is_needed: bool = True) -> str:
-    found = raw.get(key, None if is_needed else "")
-    if not isinstance(found, str):
+    value = raw.get(key, None if is_needed else "")
+    if not isinstance(value, str):
         raise ValueError(f"{key} is not a string")  # noqa: TRY004
-    return found
+    return value
 
 
 def _line(raw: dict[str, Any], key: str, _: bool) -> str:
@@ -252,49 +252,49 @@ def _line(raw: dict[str, Any], key: str, _: bool) -> str:
 
 
 def _time(raw: dict[str, Any], key: str, _: bool) -> str:
-    found = _text(raw, key, False)
+    value = _text(raw, key, False)
     try:
-        return found and to_wire(from_wire(found))
+        return value and to_wire(from_wire(value))
     except ValueError:
         raise ValueError(f"{key} is not a time with a zone") from None
 
 
 def _number(raw: dict[str, Any], key: str, _: bool) -> int:
-    found = raw.get(key, 0)
-    if type(found) is not int or not 0 <= found < (ATTEMPTS_END if key == "attempt" else math.inf):
+    value = raw.get(key, 0)
+    if type(value) is not int or not 0 <= value < (ATTEMPTS_END if key == "attempt" else math.inf):
         raise ValueError(f"{key} is not a number of its range")
-    return found
+    return value
 
 
 def _one_of(raw: dict[str, Any], key: str, allowed: tuple[str, ...]) -> Any:
-    found = raw.get(key)
-    if found not in allowed:
-        raise ValueError(f"{key} is {found!r}, not one of {', '.join(allowed)}")
-    return found
+    value = raw.get(key)
+    if value not in allowed:
+        raise ValueError(f"{key} is {value!r}, not one of {', '.join(allowed)}")
+    return value
 
 
 def _list(raw: dict[str, Any], key: str) -> list[Any]:
-    found = raw.get(key, [])
-    if not isinstance(found, list):
+    value = raw.get(key, [])
+    if not isinstance(value, list):
         raise ValueError(f"{key} is not a list")  # noqa: TRY004
-    return found
+    return value
 
 
 def _objects(raw: dict[str, Any], key: str, texts: tuple[str, ...]) -> tuple[dict[str, Any], ...]:
     """Return a list of objects that have these *texts*."""
-    found = _list(raw, key)
-    for one in found:
-        if not isinstance(one, dict):
+    value = _list(raw, key)
+    for item in value:
+        if not isinstance(item, dict):
             raise ValueError(f"{key} are not objects")  # noqa: TRY004
         for name in texts:
-            _text(one, name)
-    return tuple(found)
+            _text(item, name)
+    return tuple(value)
 
 
 def _messages(raw: dict[str, Any], key: str, _: bool) -> tuple[dict[str, Any], ...]:
     messages = _objects(raw, key, ("role", "content", "createdAt"))
-    for one in messages:
-        _time(one, "createdAt", True)
+    for message in messages:
+        _time(message, "createdAt", True)
     return messages
 
 
@@ -308,12 +308,12 @@ def _material(raw: dict[str, Any], key: str, _: bool) -> tuple[str, ...]:
 def _sources(raw: dict[str, Any], key: str, _: bool) -> tuple[Source, ...]:
     listed = _list(raw, key)
     try:
-        found = tuple(Source(str(s["name"]), str(s["digest"]), int(s.get("count", 0))) for s in listed)
+        sources = tuple(Source(str(s["name"]), str(s["digest"]), int(s.get("count", 0))) for s in listed)
     except (TypeError, KeyError, ValueError, AttributeError):
         raise ValueError("sources are not {name, digest, count}") from None
-    if not all(map(can_be_named, found)):
+    if not all(map(can_be_named, sources)):
         raise ValueError("sources can not be named in a summary")
-    return found
+    return sources
 
 
 #: How a field is read from the object, by its key and whether it is needed: by the field's name, else by its type.

@@ -97,9 +97,11 @@ def only_says_back(answer: str, given: str) -> bool:
     """
     if len(answer) > _MOST_CHARS:
         return False
-    told = [(words, _denies(one)) for one in _BREAK.split(answer) if (words := _telling(one))]
-    there = [(frozenset(tokens(one)), _denies(one)) for one in _BREAK.split(given)] if told else []
-    return bool(told) and all(any(words <= known and no == theirs for known, theirs in there) for words, no in told)
+    sentences = [(words, _denies(sentence)) for sentence in _BREAK.split(answer) if (words := _telling(sentence))]
+    material = [(frozenset(tokens(sentence)), _denies(sentence)) for sentence in _BREAK.split(given)] if sentences else []
+    return bool(sentences) and all(
+        any(words <= known and no == theirs for known, theirs in material) for words, no in sentences
+    )
 
 
 def _telling(sentence: str) -> frozenset[str]:
@@ -130,7 +132,7 @@ class SaidBack:
     def _before(self, at: datetime) -> list[str]:
         """Return the turns of the hour before, newest first."""
         first, last = (turn_id(moment, "")[:18] for moment in (at - _ANSWERED, at))
-        return [one for one in reversed(self._ids) if first <= one[:18] <= last]
+        return [identity for identity in reversed(self._ids) if first <= identity[:18] <= last]
 
     def _read(self, identity: str) -> tuple[str, str]:
         """Return the session of a turn, and its memory and question; nothing of a receipt that can't be read."""
@@ -138,8 +140,8 @@ class SaidBack:
             path = self._paths.turns / f"{identity}.json"
             try:
                 version = self._files.read_shown(path)
-                found = parse_receipt(version.data, path) if version else None
+                receipt = parse_receipt(version.data, path) if version else None
             except (SupervisorError, OSError):
-                found = None
-            self._given[identity] = (found.session, f"{found.memory}\n{found.question}") if found else ("", "")
+                receipt = None
+            self._given[identity] = (receipt.session, f"{receipt.memory}\n{receipt.question}") if receipt else ("", "")
         return self._given[identity]

@@ -129,20 +129,20 @@ def prepared_turn_id(message: Message, written: datetime, latest: datetime) -> s
 
 def render_receipt(receipt: Receipt) -> bytes:
     """Return the bytes of a receipt's file."""
-    found = {"version": VERSION, **asdict(receipt), "at": to_wire(receipt.at)}
-    return render_json(found) + b"\n"
+    values = {"version": VERSION, **asdict(receipt), "at": to_wire(receipt.at)}
+    return render_json(values) + b"\n"
 
 
 def parse_receipt(data: bytes, path: Path | str) -> Receipt:
     """Return the parsed receipt without unknown keys; BadFile when *data* is not one, NewerFormat from a newer recalld."""
     try:
-        found = parse_json(data)
-        version = found["version"]
+        raw = parse_json(data)
+        version = raw["version"]
         if isinstance(version, int) and version > VERSION:
             raise NewerFormat(path, version)
-        known = _known(Receipt, found)
+        known = _known(Receipt, raw)
         known["at"] = from_wire(known["at"])
-        known["candidates"] = tuple(_candidate(one) for one in known.get("candidates", ()))
+        known["candidates"] = tuple(_candidate(candidate) for candidate in known.get("candidates", ()))
         for name in ("known", "terms", "dates", "history", "messages"):
             known[name] = tuple(known.get(name, ()))
         return Receipt(**known)
@@ -156,9 +156,9 @@ def newest_turn_id(names: Iterable[str], now: datetime | None = None) -> str | N
 
     A turn that is ahead of *now* is of a clock that was set back since, and counts only where there is no other.
     """
-    found = turn_ids(names)
+    ids = turn_ids(names)
     latest = turn_id(now + SMALL, "") if now else "9"
-    return max([one for one in found if one <= latest] or found, default=None)
+    return max([identity for identity in ids if identity <= latest] or ids, default=None)
 
 
 def turn_ids(names: Iterable[str]) -> list[str]:
@@ -166,34 +166,34 @@ def turn_ids(names: Iterable[str]) -> list[str]:
     return sorted(name[:-5] for name in names if name.endswith(".json") and TURN_ID.fullmatch(name[:-5]))
 
 
-def _candidate(found: Mapping[str, Any]) -> Candidate:
-    return Candidate(**{**_known(Candidate, found), "because": tuple(found.get("because", ()))})
+def _candidate(raw: Mapping[str, Any]) -> Candidate:
+    return Candidate(**{**_known(Candidate, raw), "because": tuple(raw.get("because", ()))})
 
 
-def _known(kind: type, found: Mapping[str, Any]) -> dict[str, Any]:
-    known = {one.name: found[one.name] for one in fields(kind) if one.name in found}
+def _known(kind: type, raw: Mapping[str, Any]) -> dict[str, Any]:
+    known = {field.name: raw[field.name] for field in fields(kind) if field.name in raw}
     for one in fields(kind):
         if one.name in known and not _CHECKS.get(str(one.type), lambda _: True)(known[one.name]):
             raise TypeError(one.name)
     return known
 
 
-def _each(kind: type | tuple[type, ...], found: object) -> bool:
-    return isinstance(found, list) and all(isinstance(one, kind) for one in found)
+def _each(kind: type | tuple[type, ...], value: object) -> bool:
+    return isinstance(value, list) and all(isinstance(item, kind) for item in value)
 
 
 #: How a value from JSON is checked against the type of its field.
 _CHECKS: Final[Mapping[str, Callable[[Any], bool]]] = {
-    "str": lambda found: isinstance(found, str),
-    "int": lambda found: isinstance(found, int),
-    "float": lambda found: isinstance(found, (int, float)),
-    "bool": lambda found: isinstance(found, bool),
-    "tuple[str, ...]": lambda found: _each(str, found),
-    "tuple[Mapping[str, str], ...]": lambda found: _each(dict, found) and all(_each(str, [*one.values()]) for one in found),
-    "tuple[Mapping[str, Any], ...]": lambda found: _each(dict, found),
-    "Mapping[str, int]": lambda found: isinstance(found, dict) and _each((int, float), [*found.values()]),
-    "Mapping[str, float]": lambda found: isinstance(found, dict) and _each((int, float), [*found.values()]),
-    "Mapping[str, Any]": lambda found: isinstance(found, dict),
+    "str": lambda value: isinstance(value, str),
+    "int": lambda value: isinstance(value, int),
+    "float": lambda value: isinstance(value, (int, float)),
+    "bool": lambda value: isinstance(value, bool),
+    "tuple[str, ...]": lambda value: _each(str, value),
+    "tuple[Mapping[str, str], ...]": lambda value: _each(dict, value) and all(_each(str, [*item.values()]) for item in value),
+    "tuple[Mapping[str, Any], ...]": lambda value: _each(dict, value),
+    "Mapping[str, int]": lambda value: isinstance(value, dict) and _each((int, float), [*value.values()]),
+    "Mapping[str, float]": lambda value: isinstance(value, dict) and _each((int, float), [*value.values()]),
+    "Mapping[str, Any]": lambda value: isinstance(value, dict),
 }
 
 
@@ -223,10 +223,10 @@ def split_request(answer: str, mark: str) -> tuple[str, str]:
         return answer, ""
     answer = _ANY_MARK.sub("", answer).strip("\n")
     fence = rf"^```recalld[ \t]+{re.escape(mark)}[ \t]*\n([^\n`]*)\n```[ \t]*$"
-    found = re.search(rf"{fence}(?:\s*{fence})*\s*\Z", answer, re.MULTILINE)
-    if found is None or outside_code(answer[: found.start()])[1]:
+    match = re.search(rf"{fence}(?:\s*{fence})*\s*\Z", answer, re.MULTILINE)
+    if match is None or outside_code(answer[: match.start()])[1]:
         return answer, ""
-    return answer[: found.start()].rstrip(), " ".join(found[1].split())[:_MOST_CHARS]
+    return answer[: match.start()].rstrip(), " ".join(match[1].split())[:_MOST_CHARS]
 
 
 def looks_further(request: str) -> bool:
@@ -241,8 +241,8 @@ def read_request(request: str) -> tuple[str, str]:
     >>> read_request("search_memory: nginx backup"), read_request("get_recent_history(5)")
     (('search_memory', 'nginx backup'), ('get_recent_history', '5'))
     """
-    found = re.match(r"(\w+)[ \t]*[:：(]?[ \t]*(.*?)[)\s]*\Z", request, re.DOTALL)
-    if found is None:
+    match = re.match(r"(\w+)[ \t]*[:：(]?[ \t]*(.*?)[)\s]*\Z", request, re.DOTALL)
+    if match is None:
         return request, ""
-    given = found[2].strip()
-    return found[1], given[1:-1] if len(given) > 1 and given[0] == given[-1] and given[0] in "\"'" else given
+    given = match[2].strip()
+    return match[1], given[1:-1] if len(given) > 1 and given[0] == given[-1] and given[0] in "\"'" else given

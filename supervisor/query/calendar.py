@@ -59,8 +59,8 @@ def day_tokens(days: Days) -> list[str]:
 
     A message about a day has both.
     """
-    there = [(days.first + timedelta(days=n)).isoformat() for n in range(days.length)]
-    return there if days.length <= LONGEST else month_tokens(there)
+    days_in = [(days.first + timedelta(days=n)).isoformat() for n in range(days.length)]
+    return days_in if days.length <= LONGEST else month_tokens(days_in)
 
 
 def month_tokens(days: Iterable[str]) -> list[str]:
@@ -207,11 +207,11 @@ def each_month(wanted: int, day: date) -> list[Days]:
 
 
 def _those_that_exist(days_of: Callable[[int], Days], numbers: Iterable[int]) -> list[Days]:
-    found = []
+    days = []
     for each in numbers:
         with suppress(ValueError, OverflowError):
-            found.append(days_of(each))
-    return found
+            days.append(days_of(each))
+    return days
 
 
 # ── the way from a day ───────────────────────────────────────────────────────

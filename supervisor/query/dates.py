@@ -256,9 +256,9 @@ def spans(text: str, today: date) -> tuple[Span, ...]:
     return _read(text, Said(today, is_ahead=False))
 
 
-def days_meant(text: str, said: date) -> list[Span]:
+def days_meant(text: str, today: date) -> list[Span]:
     """
-    Return the days that a message of the day *said* names, no longer ones than a week or so.
+    Return the days that a message of the day *today* names, no longer ones than a week or so.
 
     >>> from datetime import date
     >>> [span.days.label for span in days_meant("明天体检，下周二师傅上门", date(2026, 11, 23))]
@@ -266,12 +266,12 @@ def days_meant(text: str, said: date) -> list[Span]:
     >>> [span.days.label for span in days_meant("physio tomorrow, rent is due next Friday", date(2026, 11, 23))]
     ['2026-11-24', '2026-12-04']
     """
-    return [span for span in _read(text[:MOST_CHARS], Said(said, is_ahead=True)) if span.days.length <= LONGEST]
+    return [span for span in _read(text[:MOST_CHARS], Said(today, is_ahead=True)) if span.days.length <= LONGEST]
 
 
-def days_about(text: str, said: date) -> list[str]:
+def days_about(text: str, today: date) -> list[str]:
     """
-    Return each day that a message of the day *said* is about, as a token: a day that it names, or what recurs.
+    Return each day that a message of the day *today* is about, as a token: a day that it names, or what recurs.
 
     The days of a week are marked, since who asks for a day means one that was named; those of one that is over have no token.
 
@@ -284,7 +284,7 @@ def days_about(text: str, said: date) -> list[str]:
     text = text[:MOST_CHARS]
     if not _rules(text):
         return []
-    named = [span.days for span in days_meant(text, said) if span.days.length <= FEW or span.days.last >= said]
+    named = [span.days for span in days_meant(text, today) if span.days.length <= FEW or span.days.last >= today]
     about = [f"{'' if days.length <= FEW else WITHIN}{token}" for days in named for token in day_tokens(days)]
     months = month_tokens(token.removeprefix(WITHIN) for token in about)
     return [*dict.fromkeys([*about, *months]), *recurring(text)]
@@ -317,21 +317,21 @@ def plain(text: str) -> str:
     return _APART.sub("", text) if " " in text and not text.isascii() else text
 
 
-def _read(text: str, said: Said) -> tuple[Span, ...]:
+def _read(text: str, today: Said) -> tuple[Span, ...]:
     rest = plain(text)
     spans: list[Span] = []
     for pattern, days_of in _rules(rest):
-        rest = _read_rule(pattern, days_of, rest, said, spans)
+        rest = _read_rule(pattern, days_of, rest, today, spans)
     return tuple(_joined(sorted(spans, key=lambda span: span.start), rest))
 
 
-def _read_rule(pattern: re.Pattern[str], days_of: _Meaning, text: str, said: Said, spans: list[Span]) -> str:
+def _read_rule(pattern: re.Pattern[str], days_of: _Meaning, text: str, today: Said, spans: list[Span]) -> str:
     """Add the days that the phrase names in the text to *spans*, and return the text without it."""
 
     def taken(match: re.Match[str]) -> str:
         with suppress(ValueError, OverflowError):  # a day that does not exist must not be read as another date: 2月30日
-            days = days_of(match, said)
-            if days and (said.is_ahead or days.first <= said.day or _HAS_YEAR.search(match[0])):
+            days = days_of(match, today)
+            if days and (today.is_ahead or days.first <= today.day or _HAS_YEAR.search(match[0])):
                 spans.append(Span(days, match.start(), match.end()))
         return "\0" * len(match[0])
 

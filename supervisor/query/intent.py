@@ -208,7 +208,7 @@ def asks_past(text: str, days: Iterable[Days] = (), today: date | None = None) -
     >>> asks_past("our old landlord"), asks_past("how old is our landlord?")
     (True, False)
     """
-    is_over = today is not None and any(one.last < today for one in days)
+    is_over = today is not None and any(day.last < today for day in days)
     return not asks_now(text) and (bool(_WAS.search(text)) or is_over)
 
 

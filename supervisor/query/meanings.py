@@ -86,169 +86,171 @@ def _unit(match: re.Match[str]) -> str:
 # ── once a year ──────────────────────────────────────────────────────────────
 
 
-def _in_year(match: re.Match[str], said: Said, of_year: Callable[[int], Days]) -> Days | None:
+def _in_year(match: re.Match[str], utterance: Said, of_year: Callable[[int], Days]) -> Days | None:
     """Return what is once a year in the year of the phrase; without one in that which its direction, or "last", says."""
     year = _word(match, "year")
     if year in _YEARS:
-        return of_year(said.day.year + _YEARS[year])
+        return of_year(utterance.day.year + _YEARS[year])
     if year:
         return of_year(int("".join(str(HAN_DIGITS.get(char, char)) for char in year.removesuffix("年"))))
-    every, near = each_year(of_year, said.day), _near(match)
+    every, near = each_year(of_year, utterance.day), _near(match)
     if near > 0:
-        return next((days for days in every if days.first > said.day), None)
+        return next((days for days in every if days.first > utterance.day), None)
     if near < 0:
-        return next((days for days in reversed(every) if days.last < said.day), None)
-    if not said.is_ahead:
-        return next((days for days in reversed(every) if days.first <= said.day), None)
+        return next((days for days in reversed(every) if days.last < utterance.day), None)
+    if not utterance.is_ahead:
+        return next((days for days in reversed(every) if days.first <= utterance.day), None)
     if every and every[0].length > LONGEST:
-        return next((days for days in every if days.last >= said.day), None)
-    return min(every, key=lambda days: abs(days.away(said.day)), default=None)
+        return next((days for days in every if days.last >= utterance.day), None)
+    return min(every, key=lambda days: abs(days.away(utterance.day)), default=None)
 
 
-def day_of_year(match: re.Match[str], said: Said) -> Days | None:
+def day_of_year(match: re.Match[str], utterance: Said) -> Days | None:
     """5月2号, 去年1月3号到5号, "May 2nd, 2023", 2025.5.2."""
     month, day = month_number(match["month"]), number(match["day"])
-    days = _in_year(match, said, lambda year: single_day(year, month, day))
+    days = _in_year(match, utterance, lambda year: single_day(year, month, day))
     to = _word(match, "to")
     if days and to and number(to) > day:
         return Days(days.first, days.first.replace(day=number(to)))
     return days
 
 
-def month(match: re.Match[str], said: Said) -> Days | None:
+def month(match: re.Match[str], utterance: Said) -> Days | None:
     """五月, 12月中旬, "in June 2023", "early May", 2023-05."""
     month, part = month_number(match["month"]), _word(match, "part")
-    return _in_year(match, said, lambda year: month_of(year, month, part))
+    return _in_year(match, utterance, lambda year: month_of(year, month, part))
 
 
-def part_of_year(match: re.Match[str], said: Said) -> Days | None:
+def part_of_year(match: re.Match[str], utterance: Said) -> Days | None:
     """去年夏天, 去年底, 上半年, "last summer"."""
     months = YEAR_PARTS[_word(match, "part")]
-    return _in_year(match, said, lambda year: months_of(year, *months))
+    return _in_year(match, utterance, lambda year: months_of(year, *months))
 
 
-def feast(match: re.Match[str], said: Said) -> Days | None:
+def feast(match: re.Match[str], utterance: Said) -> Days | None:
     """国庆, "Christmas 2025"."""
     feast = _word(match, "feast")
-    return _in_year(match, said, lambda year: holiday_of(year, feast))
+    return _in_year(match, utterance, lambda year: holiday_of(year, feast))
 
 
-def year(match: re.Match[str], said: Said) -> Days | None:
+def year(match: re.Match[str], utterance: Said) -> Days | None:
     """去年, 2025年, "in 2021"."""
-    return _in_year(match, said, year_of)
+    return _in_year(match, utterance, year_of)
 
 
-def slashed(match: re.Match[str], said: Said) -> Days | None:
+def slashed(match: re.Match[str], utterance: Said) -> Days | None:
     """5/2, 13/4, 2/5/23: the month is first, if there is such a month."""
     month, day = number(match["month"]), number(match["day"])
     month, day = (day, month) if month > 12 else (month, day)
-    return _in_year(match, said, lambda year: single_day(2000 + year % 2000, month, day))
+    return _in_year(match, utterance, lambda year: single_day(2000 + year % 2000, month, day))
 
 
-def today_in(match: re.Match[str], said: Said) -> Days | None:
+def today_in(match: re.Match[str], utterance: Said) -> Days | None:
     """去年的今天, "a year ago today"."""
     ahead = -number(match["n"]) if _word(match, "n") else _YEARS[match["year"]]
-    return single_day(said.day.year + ahead, said.day.month, said.day.day)
+    return single_day(utterance.day.year + ahead, utterance.day.month, utterance.day.day)
 
 
 # ── so far away ──────────────────────────────────────────────────────────────
 
 
-def day_of_near_month(match: re.Match[str], said: Said) -> Days | None:
+def day_of_near_month(match: re.Match[str], utterance: Said) -> Days | None:
     """上个月20号, "the 5th of next month"."""
-    return numbered_from(said.day, _near(match), number(match["day"]))
+    return numbered_from(utterance.day, _near(match), number(match["day"]))
 
 
-def near_month(match: re.Match[str], said: Said) -> Days | None:
+def near_month(match: re.Match[str], utterance: Said) -> Days | None:
     """上个月, 月底, "the end of the month"; ahead the end is the last day."""
     part = _word(match, "part")
-    days = month_from(said.day, _near(match), part)
-    return Days(days.last, days.last) if part in _ENDS and said.is_ahead else days
+    days = month_from(utterance.day, _near(match), part)
+    return Days(days.last, days.last) if part in _ENDS and utterance.is_ahead else days
 
 
-def near_day(match: re.Match[str], said: Said) -> Days | None:
+def near_day(match: re.Match[str], utterance: Said) -> Days | None:
     """昨天, 后天, "tomorrow night"; ahead no "today" that is over."""
     ahead = _DAYS.get(_word(match, "near"), 1)
-    return None if ahead == 0 and said.is_ahead and _is_over(match) else days_from(said.day, ahead)
+    return None if ahead == 0 and utterance.is_ahead and _is_over(match) else days_from(utterance.day, ahead)
 
 
-def weekday(match: re.Match[str], said: Said) -> Days | None:
+def weekday(match: re.Match[str], utterance: Said) -> Days | None:
     """上周三, 周五, "on Friday", "last Tuesday"."""
     weekday, near = weekday_number(match["weekday"]), _word(match, "near")
-    back, ahead = (said.day.weekday() - weekday) % 7, (weekday - said.day.weekday()) % 7
+    back, ahead = (utterance.day.weekday() - weekday) % 7, (weekday - utterance.day.weekday()) % 7
     if near in ("last", "past"):
-        return days_from(said.day, -(back or 7))
+        return days_from(utterance.day, -(back or 7))
     if near == "before last":
-        return days_from(said.day, -back - 7)
+        return days_from(utterance.day, -back - 7)
     if near in _NEAR:
-        return week_from(said.day, _NEAR[near], weekday, weekday)
+        return week_from(utterance.day, _NEAR[near], weekday, weekday)
     if near == "coming":
-        return days_from(said.day, ahead or 7)
-    if not said.is_ahead:
-        return days_from(said.day, -back)
+        return days_from(utterance.day, ahead or 7)
+    if not utterance.is_ahead:
+        return days_from(utterance.day, -back)
     sentence = _sentence(match)
     is_next = ahead and AHEAD.search(sentence) and not USUAL.search(sentence)
-    return days_from(said.day, ahead) if is_next else None
+    return days_from(utterance.day, ahead) if is_next else None
 
 
-def weekday_of_week(match: re.Match[str], said: Said) -> Days | None:
+def weekday_of_week(match: re.Match[str], utterance: Said) -> Days | None:
     """上周的周二 as English has it: "Tuesday last week"."""
     weekday = weekday_number(match["weekday"])
-    return week_from(said.day, _near(match), weekday, weekday)
+    return week_from(utterance.day, _near(match), weekday, weekday)
 
 
-def numbered_weekday(match: re.Match[str], said: Said) -> Days | None:
+def numbered_weekday(match: re.Match[str], utterance: Said) -> Days | None:
     """12号周四, "Thursday 12th": the nearest such day."""
-    days = [day for day in each_month(number(match["n"]), said.day) if day.first.weekday() == weekday_number(match["weekday"])]
-    return min(days, key=lambda day: abs(day.away(said.day)), default=None)
+    days = [
+        day for day in each_month(number(match["n"]), utterance.day) if day.first.weekday() == weekday_number(match["weekday"])
+    ]
+    return min(days, key=lambda day: abs(day.away(utterance.day)), default=None)
 
 
-def weekend(match: re.Match[str], said: Said) -> Days | None:
+def weekend(match: re.Match[str], utterance: Said) -> Days | None:
     """上周末, "the weekend"; without its week the last that has begun, ahead the one to come."""
     if _word(match, "near") not in ("", "the"):
-        return week_from(said.day, _near(match), 5, 6)
-    if said.is_ahead:
-        return None if _is_over(match) else week_from(said.day, 0, 5, 6)
-    return week_from(said.day, -(said.day.weekday() < 5), 5, 6)
+        return week_from(utterance.day, _near(match), 5, 6)
+    if utterance.is_ahead:
+        return None if _is_over(match) else week_from(utterance.day, 0, 5, 6)
+    return week_from(utterance.day, -(utterance.day.weekday() < 5), 5, 6)
 
 
-def stretch(match: re.Match[str], said: Said) -> Days | None:
+def stretch(match: re.Match[str], utterance: Said) -> Days | None:
     """上周, "last year", "the weekend before last"."""
     match _unit(match):
         case "weekend":
-            return weekend(match, said)
+            return weekend(match, utterance)
         case "month":
-            return near_month(match, said)
+            return near_month(match, utterance)
         case "year":
-            return year_of(said.day.year + _near(match))
+            return year_of(utterance.day.year + _near(match))
         case _:
-            return week_from(said.day, _near(match))
+            return week_from(utterance.day, _near(match))
 
 
-def so_far(match: re.Match[str], said: Said) -> Days | None:
+def so_far(match: re.Match[str], utterance: Said) -> Days | None:
     """最近三天, "the last 2 weeks"; what was so far is no day of a message."""
     length = number(match["n"]) * {"day": 1, "week": 7, "month": 30, "year": 365}[_unit(match)]
-    return None if said.is_ahead else Days(days_from(said.day, -length).first, said.day)
+    return None if utterance.is_ahead else Days(days_from(utterance.day, -length).first, utterance.day)
 
 
 #: "A few weeks ago": from so many days ago to so many.
 _FEW: Final = {"day": (7, 2), "week": (35, 14), "month": (180, 60), "year": (2200, 730)}
 
 
-def ago(match: re.Match[str], said: Said) -> Days | None:
+def ago(match: re.Match[str], utterance: Said) -> Days | None:
     """三天前, "two weeks ago", 前几天, "a few days ago", 半个月前, "half a year ago"."""
     count, unit = _word(match, "n").removeprefix("a "), _unit(match)
     if count in ("", "few", "several", "几"):
         first, last = _FEW[unit]
-        return Days(days_from(said.day, -first).first, days_from(said.day, -last).last)
+        return Days(days_from(utterance.day, -first).first, days_from(utterance.day, -last).last)
     if count in ("半", "half a"):
-        return days_from(said.day, -15, around=4) if unit == "month" else month_from(said.day, -6)
-    return units_from(said.day, -number(count), unit)
+        return days_from(utterance.day, -15, around=4) if unit == "month" else month_from(utterance.day, -6)
+    return units_from(utterance.day, -number(count), unit)
 
 
-def later(match: re.Match[str], said: Said) -> Days | None:
+def later(match: re.Match[str], utterance: Said) -> Days | None:
     """两周后, "in 3 days"."""
-    return units_from(said.day, number(match["n"]), _unit(match))
+    return units_from(utterance.day, number(match["n"]), _unit(match))
 
 
 # ── by its number alone ──────────────────────────────────────────────────────
@@ -292,11 +294,11 @@ _MOVED_TO: Final = lazy_re(r"(?:改|推迟?|挪|延期?|换|提前|定)[到成�
 _CLAUSE_BEGIN: Final = "，,。；;：:！!？?\n 、(（\0"
 
 
-def number_alone(match: re.Match[str], said: Said) -> Days | None:
+def number_alone(match: re.Match[str], utterance: Said) -> Days | None:
     """12号, "on the 12th": the last, ahead the next; None if it may be no day, was just, or is over."""
-    days = each_month(number(match["day"]), said.day)
-    last = next((day for day in reversed(days) if day.first <= said.day), None)
-    if not said.is_ahead:
+    days = each_month(number(match["day"]), utterance.day)
+    last = next((day for day in reversed(days) if day.first <= utterance.day), None)
+    if not utterance.is_ahead:
         return last
     is_moved = bool(_word(match, "ahead") or _MOVED_TO.search(match.string, max(0, match.start() - 5), match.start()))
     before = match.string[: match.start()].rstrip(" ")[-1:]
@@ -304,9 +306,9 @@ def number_alone(match: re.Match[str], said: Said) -> Days | None:
     is_day = match[0].isascii() or is_first or (before not in _NOT_BEFORE and _AFTER.match(match.string, match.end()))
     if _RANKED.search(_sentence(match)) or (not is_moved and (not is_day or _is_over(match))):
         return None
-    if last and 0 < (said.day - last.first).days <= _JUST:
+    if last and 0 < (utterance.day - last.first).days <= _JUST:
         return None
-    return next((day for day in days if day.first >= said.day), None)
+    return next((day for day in days if day.first >= utterance.day), None)
 
 
 def _is_over(match: re.Match[str]) -> bool:

@@ -204,8 +204,8 @@ def parse_query(question: str, today: date, recent: Sequence[str] = (), most: in
     asking, others = _parts(folded)
     asking = [part for sentence in asking for part in questions_in(sentence)]
     text = " ".join(asking)
-    days, asked, meant, told = _days_and_words(asking, today)
-    words = {word: max(weights.get(word, 0.0) for weights in asked) for weights in asked for word in weights}
+    days, sentences, day_words, occasion_words = _days_and_words(asking, today)
+    words = {word: max(weights.get(word, 0.0) for weights in sentences) for weights in sentences for word in weights}
     only_days = bool(days) and max(words.values(), default=0.0) < 1.0
     if only_days and asks_which_day(text):
         return Query({})
@@ -217,19 +217,19 @@ def parse_query(question: str, today: date, recent: Sequence[str] = (), most: in
         scale = max(words.values())
         words = {word: counts / scale for word, counts in words.items()}
     only_days = only_days and not before
-    meant = frozenset() if only_days or not words else meant - words.keys()
-    words |= before | dict.fromkeys(sorted(meant), 1.0)
+    day_words = frozenset() if only_days or not words else day_words - words.keys()
+    words |= before | dict.fromkeys(sorted(day_words), 1.0)
     if 0 < most < len(words):
         rarest = set(sorted(words, key=lambda word: (-words[word], -rarity_asked(word)))[:most])
         words = {word: counts for word, counts in words.items() if word in rarest}
-    each = tuple(filter(None, (tuple(word for word in sentence if word in words) for sentence in asked[-_MOST_ASKED:])))
+    each = tuple(filter(None, (tuple(word for word in sentence if word in words) for sentence in sentences[-_MOST_ASKED:])))
     names = {token for name in NAMED.findall(question) for token in tokens(name)}
     # a month is written like a name but is not one: "February"
     rarity = {word: 1.0 if word in names and counts > _DATE_WEIGHT else rarity_asked(word) for word, counts in words.items()}
     role = role_asked_for(text)
     is_own = bool(role) or is_about_oneself(text, question)
     query = Query(words, rarity, days, role, question, back, each, is_own, only_days)
-    return replace(query, meant=meant & words.keys(), occasions=told)
+    return replace(query, meant=day_words & words.keys(), occasions=occasion_words)
 
 
 def _days_and_words(
@@ -242,13 +242,13 @@ def _days_and_words(
     """
     days: list[Days] = []
     words: list[dict[str, float]] = []
-    meant: set[str] = set()
-    told: dict[str, tuple[str, ...]] = {}
+    day_words: set[str] = set()
+    occasion_words: dict[str, tuple[str, ...]] = {}
     for sentence in asking:
         if ahead := due_days(sentence, today):
             words.append(_what_is_due(sentence, ahead))
             for span in ahead:
-                told |= occasions(span.days)
+                occasion_words |= occasions(span.days)
         else:
             named = spans(sentence, today)
             mentioned = days_meant(sentence, today)
@@ -258,16 +258,20 @@ def _days_and_words(
             days += [span.days for span in named if not any(map(span.overlaps, soon))]
             words.append(weight_terms(sentence, named))
             for day in _single(sentence, (*named, *mentioned), today):
-                meant |= {*day_tokens(day)}
-                told |= occasions(day)
-            meant |= {*recurring(sentence)}
-    return tuple(days), words, frozenset(meant), told
+                day_words |= {*day_tokens(day)}
+                occasion_words |= occasions(day)
+            day_words |= {*recurring(sentence)}
+    return tuple(days), words, frozenset(day_words), occasion_words
 
 
 def _single(sentence: str, named: Iterable[Span], today: date) -> list[Days]:
     """Return the single days that messages of other days may be about: those to come, and those with a date."""
     single = [span for span in named if span.days.length == 1]
-    return [one.days for one in single if one.days.first > today or any(map(str.isdigit, sentence[one.start : one.end]))]
+    return [
+        character.days
+        for character in single
+        if character.days.first > today or any(map(str.isdigit, sentence[character.start : character.end]))
+    ]
 
 
 def _what_is_due(sentence: str, ahead: Sequence[Span]) -> dict[str, float]:
@@ -313,8 +317,8 @@ def _parts(question: str) -> tuple[list[str], list[str]]:
 
 def _telling(recent: Sequence[str]) -> list[str]:
     """Return the rarest words of the *recent* messages; of equally rare ones the latest first."""
-    found = dict.fromkeys(word for text in reversed(recent) if not is_chitchat(text) for word in tokens(text[:MOST_CHARS]))
-    return sorted(found, key=lambda word: -rarity_asked(word))[:_MAX_BEFORE]
+    words = dict.fromkeys(word for text in reversed(recent) if not is_chitchat(text) for word in tokens(text[:MOST_CHARS]))
+    return sorted(words, key=lambda word: -rarity_asked(word))[:_MAX_BEFORE]
 
 
 # ── what a word weighs ───────────────────────────────────────────────────────

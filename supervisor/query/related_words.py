@@ -49,9 +49,9 @@ def with_related_words(query: Query, frequency: Callable[[str], int]) -> Query:
     *frequency* returns the number of passages with a word.
     """
     names = {token for name in NAMED.findall(query.text) for token in tokens(name)}
-    asked = [word for word, counts in query.words.items() if counts > REQUEST_WEIGHT and word not in names]
-    asked.sort(key=lambda word: -query.words[word] * query.rarity.get(word, 1.0))
-    near = {word: _of_memory(word, query, frequency) for word in asked[:_MOST_ASKED]}
+    words = [word for word, counts in query.words.items() if counts > REQUEST_WEIGHT and word not in names]
+    words.sort(key=lambda word: -query.words[word] * query.rarity.get(word, 1.0))
+    near = {word: _of_memory(word, query, frequency) for word in words[:_MOST_ASKED]}
     related = {word: {**_spellings(word, query, frequency), **near.get(word, {})} for word in query.words}
     return replace(query, related={word: others for word, others in related.items() if others})
 
@@ -75,8 +75,8 @@ def _of_memory(word: str, query: Query, frequency: Callable[[str], int]) -> Mapp
     """Return the worth of each word of memory that is related to *word* and not in the question."""
     near = (*related_words(word), *((other, 1.0) for other in query.occasions.get(word, ())))
     telling = ((other, alike) for other, alike in near if other not in query.words and other not in LIGHT_VERBS)
-    there = [(other, alike) for other, alike in telling if frequency(other)]
-    return {other: WORTH * alike for other, alike in there[:_MOST_RELATED]}
+    known = [(other, alike) for other, alike in telling if frequency(other)]
+    return {other: WORTH * alike for other, alike in known[:_MOST_RELATED]}
 
 
 @lru_cache(maxsize=10_000)
@@ -90,7 +90,7 @@ def related_words(token: str) -> tuple[tuple[str, float], ...]:
     alike = dict(_line_of(TABLE, token)) if token.isascii() else {}
     alike |= _line_of(EVERYDAY, token)
     near = [(other, similarity / 100) for other, similarity in alike.items() if similarity]
-    return tuple(sorted(near, key=lambda one: -one[1]))
+    return tuple(sorted(near, key=lambda pair: -pair[1]))
 
 
 @lru_cache(maxsize=10_000)

@@ -83,7 +83,7 @@ def _swapped(word: str) -> list[str]:
 
 def _respelled(query: Query, frequency: Callable[[str], int]) -> Query:
     """Return the query with the one word of memory that each typo may mean; a word with a capital is a name, not a typo."""
-    meant: dict[str, str] = {}
+    meant_words: dict[str, str] = {}
     typed_words = {
         stem(typed): typed for typed in latin_words(query.text) if _SHORT.start <= len(typed) < _TYPED.stop and typed.isalpha()
     }
@@ -94,43 +94,43 @@ def _respelled(query: Query, frequency: Callable[[str], int]) -> Query:
     stopped = {word for word in unknown if not ENGLISH.isdisjoint(_swapped(typed_words[word]))}
     for word in [word for word in unknown if word not in stopped][:_MOST]:
         typed = typed_words[word]
-        likely = [one for one in dict.fromkeys(stems(_swapped(typed))) if frequency(one)]
+        likely = [word for word in dict.fromkeys(stems(_swapped(typed))) if frequency(word)]
         if not likely and len(typed) in _TYPED:
-            likely = [one for one in dict.fromkeys(stems(respellings(typed))) if frequency(one)]
+            likely = [word for word in dict.fromkeys(stems(respellings(typed))) if frequency(word)]
         if len(likely) == 1:
-            meant[word] = likely[0]
-    if not meant and not stopped:
+            meant_words[word] = likely[0]
+    if not meant_words and not stopped:
         return query
-    words = {**query.words, **{guess: query.words[word] for word, guess in meant.items() if guess not in query.words}}
+    words = {**query.words, **{guess: query.words[word] for word, guess in meant_words.items() if guess not in query.words}}
     rarity = {word: query.rarity.get(word, min(_GUESSED, rarity_asked(word))) for word in words}
-    asked = tuple((*sentence, *(meant[word] for word in sentence if word in meant)) for sentence in query.asked)
-    return replace(query, words=words, rarity=rarity, asked=asked, respelled=frozenset(meant) | stopped)
+    sentences = tuple((*sentence, *(meant_words[word] for word in sentence if word in meant_words)) for sentence in query.asked)
+    return replace(query, words=words, rarity=rarity, asked=sentences, respelled=frozenset(meant_words) | stopped)
 
 
 def _heard(query: Query, frequency: Callable[[str], int]) -> Query:
     """Return the query with each word of memory that alone sounds like two of its characters; these then weigh less."""
-    meant: dict[str, tuple[str, str]] = {}
+    sounds: dict[str, tuple[str, str]] = {}
     for one, other in _pairs_of(query) if not query.text.isascii() else ():
         near = (*(char + other for char in sounding_like(one)), *(one + char for char in sounding_like(other)))
         likely = [word for word in near if frequency(word)]
         if len(likely) == 1 and likely[0] not in query.words:
-            meant[likely[0]] = one, other
-    if not meant:
+            sounds[likely[0]] = one, other
+    if not sounds:
         return query
-    typed = {char for pair in meant.values() for char in pair}
+    typed = {char for pair in sounds.values() for char in pair}
     words = {word: counts * _CHARACTER if word in typed else counts for word, counts in query.words.items()}
-    words |= {word: max(query.words[char] for char in pair) for word, pair in meant.items()}
-    rarity = {**query.rarity, **{word: min(_GUESSED, rarity_asked(word)) for word in meant}}
-    asked = tuple((*sentence, *(word for word in meant if meant[word][0] in sentence)) for sentence in query.asked)
-    return replace(query, words=words, rarity=rarity, asked=asked, respelled=query.respelled | typed)
+    words |= {word: max(query.words[char] for char in pair) for word, pair in sounds.items()}
+    rarity = {**query.rarity, **{word: min(_GUESSED, rarity_asked(word)) for word in sounds}}
+    sentences = tuple((*sentence, *(word for word in sounds if sounds[word][0] in sentence)) for sentence in query.asked)
+    return replace(query, words=words, rarity=rarity, asked=sentences, respelled=query.respelled | typed)
 
 
 def _pairs_of(query: Query) -> list[tuple[str, str]]:
     """Return the first few pairs of neighbouring characters that are words of the question by themselves."""
     runs = _RUN.findall(unicodedata.normalize("NFKC", query.text))
     pairs = [pair for run in runs for pair in pairwise(cut_for_search(to_simplified(run)))]
-    asked = {word for word, counts in query.words.items() if counts > REQUEST_WEIGHT and len(word) == 1} - CHINESE
-    return [(one, other) for one, other in pairs if one in asked and other in asked][:_MOST]
+    characters = {word for word, counts in query.words.items() if counts > REQUEST_WEIGHT and len(word) == 1} - CHINESE
+    return [(character, other) for character, other in pairs if character in characters and other in characters][:_MOST]
 
 
 def joined_words(text: str) -> dict[str, str]:
@@ -140,12 +140,12 @@ def joined_words(text: str) -> dict[str, str]:
     >>> joined_words("my hair cut?"), joined_words("a road trip up north")
     ({'haircut': 'hair cut'}, {'roadtrip': 'road trip'})
     """
-    found = {}
+    joined = {}
     for clause in _CLAUSE.findall(unicodedata.normalize("NFKC", text)):
         for first, second in pairwise(_WORD.findall(clause.lower())):
             if min(len(first), len(second)) >= _HALF and ENGLISH.isdisjoint((first, second)):
-                found[stem(first + second)] = f"{stem(first)} {stem(second)}"
-    return found
+                joined[stem(first + second)] = f"{stem(first)} {stem(second)}"
+    return joined
 
 
 def _in_characters(query: Query, frequency: Callable[[str], int], relative_idf: Callable[[str], float]) -> Query:

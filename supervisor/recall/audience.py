@@ -59,7 +59,7 @@ class Audience:
         from ..index.chunking import marked_lines  # here: a chat with the user alone never needs it
 
         lines = marked_lines(passage) if self.in_groups == "own" else ()
-        return tuple(one for one in lines if not self.may_not_read(one.text))
+        return tuple(line for line in lines if not self.may_not_read(line.text))
 
     def may_not_read(self, text: str) -> bool:
         """True if others than the user read the answer, and the text has the label of a secret."""

@@ -112,10 +112,10 @@ class Package:
 
     def fault_of_files(self) -> Text | None:
         """Return which file of the package is missing or has changed since its installation, else None; takes 0.1 s."""
-        found = self.distribution
-        if found is None or not found.files:
+        distribution = self.distribution
+        if distribution is None or not distribution.files:
             return self._half_installed("RECORD")
-        for file in found.files:
+        for file in distribution.files:
             if not file.hash or file.suffix == ".pyc":
                 continue
             try:
@@ -141,10 +141,10 @@ class Package:
     def fault_of_processor(self, source: Path = _PROCESSOR) -> Text | None:
         """Return which instructions this processor lacks; None if it has all, or needs none of them."""
         try:
-            found = _FLAGS.search(read_outside(source)) if self.needs else None
+            match = _FLAGS.search(read_outside(source)) if self.needs else None
         except OSError:
             return None
-        lacking = [name for name in self.needs if found and name.encode() not in found[1].split()]
+        lacking = [name for name in self.needs if match and name.encode() not in match[1].split()]
         return (
             Text(
                 "nothing is found by meaning: this processor lacks what the model of recalld[meaning] needs ({names})",
@@ -179,9 +179,9 @@ def _load_use(_file: str) -> Callable[[list[str], bool], Array]:
         backend.table = np.frombuffer(rows, table.dtype).reshape(table.shape)
 
         def encode(texts: list[str], _asks: bool) -> Array:
-            found: Array = model.encode(texts)
+            vectors: Array = model.encode(texts)
             rows.madvise(mmap.MADV_DONTNEED)  # the rows that were read are the system's again
-            return found
+            return vectors
 
         return encode
     return lambda texts, _asks: model.encode(texts)
@@ -213,8 +213,10 @@ class InProcess:
     @cached_property
     def name(self) -> str:
         """The package, its version, and what is hidden from it."""
-        found = self.package.distribution
-        return json.dumps([self.package.name, found.version if found else "", *hidden_by(self._privacy), MOST_CHARS])
+        distribution = self.package.distribution
+        return json.dumps(
+            [self.package.name, distribution.version if distribution else "", *hidden_by(self._privacy), MOST_CHARS]
+        )
 
     @property
     def is_loaded(self) -> bool:
@@ -227,8 +229,10 @@ class InProcess:
             return
         if why := self.package.fault():
             raise OSError(why)
-        found = self.package.distribution
-        file = next((str(one.locate()) for one in (found and found.files) or () if one.name == self.package.file), "")
+        distribution = self.package.distribution
+        file = next(
+            (str(file.locate()) for file in (distribution and distribution.files) or () if file.name == self.package.file), ""
+        )
         try:
             model = self.package.load(file)
             model(["memory"], False)
@@ -272,14 +276,14 @@ def e5(config: Config) -> Embedder:
 def embedder_of(config: Config) -> Embedder:
     """Return the configured embedder. BadConfig if there is none, or it can't be made."""
     name = config.recall.backend
-    found = list(metadata.entry_points(group=GROUP, name=_chosen(name)))
-    if not found:
+    entries = list(metadata.entry_points(group=GROUP, name=_chosen(name)))
+    if not entries:
         raise BadConfig(
             "recall.backend",
             Text('no installed package brings a model {name!r} (entry point recalld.embedders); "bm25" is used', name=name),
         )
     try:
-        made: Embedder = found[0].load()(config)
+        made: Embedder = entries[0].load()(config)
     except BadConfig:
         raise
     except Exception as error:  # noqa: BLE001 - a package of somebody else's; its text may quote anything
@@ -328,12 +332,12 @@ def plain(text: str, privacy: Privacy) -> str:
 def unit_rows(rows: object, count: int, where: str) -> Array:
     """Return the vectors that *where* has made of *count* texts, each with length 1; ValueError if the rows are not vectors."""
     try:
-        found = np.array(rows, dtype=np.float32)
+        matrix = np.array(rows, dtype=np.float32)
     except (ValueError, TypeError, OverflowError):
         raise ValueError(f"{where} answered vectors of different lengths, or of no numbers") from None
-    if found.ndim != 2 or len(found) != count or not found.shape[1]:
+    if matrix.ndim != 2 or len(matrix) != count or not matrix.shape[1]:
         raise ValueError(f"{where} answered no {count} vectors of one length")
-    lengths = np.linalg.norm(found, axis=1, keepdims=True)
+    lengths = np.linalg.norm(matrix, axis=1, keepdims=True)
     if not np.isfinite(lengths).all() or not lengths.all():
         raise ValueError(f"{where} answered a vector that points nowhere")
-    return np.asarray(found / lengths, np.float32)
+    return np.asarray(matrix / lengths, np.float32)

@@ -72,20 +72,20 @@ class Server:
         """
         ends_at = time.monotonic() + within_s
         prefix = self._prefixes[0 if asks else 1]
-        asked = {
+        body = {
             "model": self._model,
             "input": [prefix + plain(text, self._privacy) for text in texts],
             "encoding_format": "float",
         }
-        answer = self._post(asked, ends_at, _MOST_BYTES * len(texts))
+        answer = self._post(body, ends_at, _MOST_BYTES * len(texts))
         try:
             data = json.loads(answer)["data"]
-            rows = [one["embedding"] for one in sorted(data, key=lambda one: one.get("index", 0))]
+            rows = [row["embedding"] for row in sorted(data, key=lambda row: row.get("index", 0))]
         except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
             raise ValueError(f"{without_credentials(self._url)} answered something that is no list of vectors") from None
         return unit_rows(rows, len(texts), without_credentials(self._url))
 
-    def _post(self, asked: Mapping[str, object], ends_at: float, most_bytes: int) -> bytes:
+    def _post(self, body: Mapping[str, object], ends_at: float, most_bytes: int) -> bytes:
         """Return the body of the answer; a slow answer ends with TimeoutError at *ends_at*."""
         import httpx2
 
@@ -94,7 +94,7 @@ class Server:
         data = bytearray()
         try:
             timeout = max(0.001, ends_at - time.monotonic())
-            with self._client.stream("POST", self._url, json=asked, headers=headers, timeout=timeout) as answer:
+            with self._client.stream("POST", self._url, json=body, headers=headers, timeout=timeout) as answer:
                 for chunk in answer.iter_bytes():
                     data += chunk
                     if len(data) > most_bytes:

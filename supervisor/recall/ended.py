@@ -43,14 +43,14 @@ class Ended:
 
     def of(self, unit: Passage) -> Struck | None:
         """Return what a passage says that is no longer true, None where it stands."""
-        found = self.messages.get(unit.message) if unit.message else None
-        return found._replace(words=unit.text) if found else read_struck(unit.text)
+        struck = self.messages.get(unit.message) if unit.message else None
+        return struck._replace(words=unit.text) if struck else read_struck(unit.text)
 
     def line(self, text: str) -> Struck | None:
         """Return the same of one line of a summary."""
-        found = self.lines.get(name_of(text)) if self.lines else None
+        struck = self.lines.get(name_of(text)) if self.lines else None
         words = text[len(before_words(text)) :].strip()
-        return found._replace(words=words) if found else read_struck(words)
+        return struck._replace(words=words) if struck else read_struck(words)
 
 
 def name_of(line: str) -> str:
@@ -61,22 +61,22 @@ def name_of(line: str) -> str:
 def read_ended(files: Files, paths: WorkspacePaths) -> Ended:
     """Return what `invalidate` has named; lines that can't be read are none."""
     version = files.read_stable(paths.ended)
-    found: tuple[dict[str, Struck], dict[str, Struck]] = ({}, {})
+    ended: tuple[dict[str, Struck], dict[str, Struck]] = ({}, {})
     for line in version.data.split(b"\n") if version else ():
         try:
-            one = json.loads(line)
-            struck = Struck("", date.fromisoformat(one["until"]), str(one.get("reason", "")))
-            found["line" in one][str(one["line"] if "line" in one else one["message"])] = struck
+            entry = json.loads(line)
+            struck = Struck("", date.fromisoformat(entry["until"]), str(entry.get("reason", "")))
+            ended["line" in entry][str(entry["line"] if "line" in entry else entry["message"])] = struck
         except (ValueError, KeyError, TypeError, RecursionError):
             continue
-    return Ended(*found)
+    return Ended(*ended)
 
 
 def write_ended(files: Files, paths: WorkspacePaths, kind: str, name: str, struck: Struck) -> None:
     """Add that the message, or the line of a summary, of this *name* is no longer true; durable when it returns."""
-    one = {kind: name, "until": str(struck.until), **({"reason": struck.reason} if struck.reason else {})}
+    entry = {kind: name, "until": str(struck.until), **({"reason": struck.reason} if struck.reason else {})}
     files.make_folder(paths.state)
-    files.append(paths.ended, f"{json.dumps(one, ensure_ascii=False)}\n".encode("utf-8", "replace"))
+    files.append(paths.ended, f"{json.dumps(entry, ensure_ascii=False)}\n".encode("utf-8", "replace"))
     note("ended", of=kind, name=name)
 
 
@@ -108,7 +108,7 @@ def of_today(
     if not ended.messages and not ended.lines and not any("~~" in hit.unit.text for hit in hits):
         return list(hits)
     is_past = asks_past(query.text, query.days, today)
-    gone = [(hit, found) for hit in hits if (found := ended.of(hit.unit))]
+    gone = [(hit, struck) for hit in hits if (struck := ended.of(hit.unit))]
     others = [hit for hit in hits if not ended.of(hit.unit)]
     stand = [
         hit if left == hit.unit.text else replace(hit, unit=replace(hit.unit, text=left))
@@ -116,13 +116,13 @@ def of_today(
         if (left := _text_now(hit.unit, ended, is_past=is_past))
     ]
     if is_past and sees_all:
-        there = {(hit.unit.path, hit.unit.start) for hit in stand}
-        stand += [hit for hit in _in_their_place(files, paths, gone) if (hit.unit.path, hit.unit.start) not in there]
+        places = {(hit.unit.path, hit.unit.start) for hit in stand}
+        stand += [hit for hit in _in_their_place(files, paths, gone) if (hit.unit.path, hit.unit.start) not in places]
     is_alone, best = not stand, max((hit.rank for hit in stand), default=0.0)
-    for hit, found in gone:
-        if is_past if found.until else not is_alone:  # a day says for itself that this is over
-            unit = replace(hit.unit, text=str(found)) if hit.unit.message else hit.unit
-            rank = hit.rank if found.until else min(hit.rank, best * _BEHIND)
+    for hit, ended_line in gone:
+        if is_past if ended_line.until else not is_alone:  # a day says for itself that this is over
+            unit = replace(hit.unit, text=str(ended_line)) if hit.unit.message else hit.unit
+            rank = hit.rank if ended_line.until else min(hit.rank, best * _BEHIND)
             stand.append(replace(hit, unit=unit).reaching(rank, "days"))
     return sorted(stand, key=lambda hit: -hit.rank)
 
@@ -132,8 +132,12 @@ def _in_their_place(files: Files, paths: WorkspacePaths, gone: Sequence[tuple[Hi
     struck = [hit for hit, _ in gone if hit.unit.tier == "long_term"]
     version = files.read_shown(paths.root / struck[0].unit.path) if struck else None
     text = decoded(version.data) if version else ""
-    lines = {one.passage.start: one.passage for one in chunk_note(struck[0].unit.path, text, None, "long_term")} if text else {}
-    dated = [Dated(one.start, one.day, one.text) for one in lines.values()]
+    lines = (
+        {chunk.passage.start: chunk.passage for chunk in chunk_note(struck[0].unit.path, text, None, "long_term")}
+        if text
+        else {}
+    )
+    dated = [Dated(line.start, line.day, line.text) for line in lines.values()]
     in_place = {in_place_of(hit.unit.start, dated): hit for hit in reversed(struck)}  # of several the best
     yield from (replace(hit, unit=lines[n]).reaching(hit.rank * _BEHIND, "days") for n, hit in in_place.items() if n in lines)
 
@@ -144,10 +148,10 @@ def _text_now(unit: Passage, ended: Ended, *, is_past: bool) -> str:
         return unit.text
     lines = []
     for line in unit.text.split("\n"):
-        found = ended.line(line)
-        if found is None:
+        struck = ended.line(line)
+        if struck is None:
             lines.append(line)
         elif is_past:
-            lines.append(before_words(line) + str(found))
-    said = [line for line in lines if line.strip() and not line.startswith("#")]
-    return "\n".join(lines) if said else ""
+            lines.append(before_words(line) + str(struck))
+    kept = [line for line in lines if line.strip() and not line.startswith("#")]
+    return "\n".join(lines) if kept else ""

@@ -70,17 +70,17 @@ class VisibleView:
     def passages(self) -> tuple[Passage, ...]:
         """All passages that may be seen."""
         groups = self.view.overlay.groups.values()
-        return tuple(self.view.passage_of(one) for group in groups for one in group.candidates)
+        return tuple(self.view.passage_of(candidate) for group in groups for candidate in group.candidates)
 
     @cached_property
     def messages(self) -> frozenset[str]:
         """The ids of the visible messages."""
-        return frozenset(one.message for one in self.passages if one.message)
+        return frozenset(passage.message for passage in self.passages if passage.message)
 
     @cached_property
     def notes(self) -> frozenset[str]:
         """The paths of the files of which a line is visible."""
-        return frozenset(one.path for one in self.passages if not one.message)
+        return frozenset(passage.path for passage in self.passages if not passage.message)
 
 
 class Part:
@@ -105,41 +105,51 @@ class Part:
     def _filed(self, whole: View) -> Overlay:
         """Return the visible part of the files; a group whose visible part is the same as before is not made again."""
         offered = whole.engine.seen_by(self._audience.readers) if whole.engine else []
-        offered = [one for one in offered if one.group not in whole.overlay.groups]
-        offered += [one for group in whole.overlay.groups.values() for one in group.candidates]
+        offered = [candidate for candidate in offered if candidate.group not in whole.overlay.groups]
+        offered += [candidate for group in whole.overlay.groups.values() for candidate in group.candidates]
         members: defaultdict[str, list[Candidate]] = defaultdict(list)
-        for one in offered:
-            if one.key in whole.paths:
-                members[one.group].append(one)
-        before, groups, found = self._groups, {}, {}
+        for record in offered:
+            if record.key in whole.paths:
+                members[record.group].append(record)
+        before, groups, groups_now = self._groups, {}, {}
         for name in sorted(members):
-            key = name, tuple(sorted(members[name], key=lambda one: one.source))
+            key = name, tuple(sorted(members[name], key=lambda candidate: candidate.source))
             made = before.get(key) or self._group(name, key[1], whole)
             if made.candidates:
-                groups[key] = found[name] = made
+                groups[key] = groups_now[name] = made
         self._groups = groups
-        return Overlay(found)
+        return Overlay(groups_now)
 
     def _group(self, name: str, candidates: Iterable[Candidate], whole: View) -> OverlayGroup:
         seen: list[_Seen] = []
-        for one in candidates:
-            passage, key = whole.passage_of(one), one.key
+        for candidate in candidates:
+            passage, key = whole.passage_of(candidate), candidate.key
             parts = self._audience.seen_of(passage)
-            seen += [_Seen(part, one.text.split() if part is passage else words_in(part), key) for part in parts]
+            seen += [_Seen(part, candidate.text.split() if part is passage else words_in(part), key) for part in parts]
         return overlay_group((), _documents(name, seen))
 
 
 def _documents(group: str, seen: Iterable[_Seen]) -> Iterator[Document]:
     """Yield the documents of the passages of one group of files, which are one another's only neighbours."""
     # those of one moment in the order of their file
-    placed = sorted(seen, key=lambda one: (one.passage.at.timestamp() if one.passage.at else 0.0, one.passage.start, one.key))
+    placed = sorted(
+        seen,
+        key=lambda document: (
+            document.passage.at.timestamp() if document.passage.at else 0.0,
+            document.passage.start,
+            document.key,
+        ),
+    )
     numbered, line = {}, 1
     for one in placed:
         count = one.passage.end - one.passage.start + 1
         numbered[line] = one._replace(passage=replace(one.passage, start=line, end=line + count - 1))
         line += count
     # a line has no neighbours: the lines around it are hidden, or they are not messages
-    chunks = [Chunk(one.passage, talk=one.passage.session if one.passage.message else None) for one in numbered.values()]
+    chunks = [
+        Chunk(document.passage, talk=document.passage.session if document.passage.message else None)
+        for document in numbered.values()
+    ]
     for talk in neighbours(chunks):
         words = {n: numbered[chunk.passage.start].words for n, chunk in enumerate(talk)}
         for n, chunk in enumerate(talk):
@@ -152,12 +162,12 @@ def _overlay_of(unfiled: Sequence[Passage]) -> Overlay:
     days: defaultdict[str, list[Chunk]] = defaultdict(list)
     for passage in unfiled:
         days[f"day {passage.day}"].append(Chunk(passage, talk=passage.session))
-    found = {}
+    groups = {}
     for day, chunks in sorted(days.items()):
         paths = {chunk.passage.path: chunk.passage.path for chunk in chunks}
-        documents = [one for talk in neighbours(chunks) for one in talk_documents(day, paths, talk)]
-        found[f"unfiled {day}"] = overlay_group(tuple(paths), documents)
-    return Overlay(found) if found else NOTHING
+        documents = [document for talk in neighbours(chunks) for document in talk_documents(day, paths, talk)]
+        groups[f"unfiled {day}"] = overlay_group(tuple(paths), documents)
+    return Overlay(groups) if groups else NOTHING
 
 
 class Parts:
@@ -172,7 +182,7 @@ class Parts:
         """Return all that they may see, as the files are now. BadFile if the index is damaged."""
         make = partial(self.part(audience).of, unfiled=self.unfiled(audience, now, lambda _: False))
         names = self._unfiled.written_names
-        seen, _ = self._index.read_current(make, lambda made: (one.path for one in made.passages), names)
+        seen, _ = self._index.read_current(make, lambda made: (passage.path for passage in made.passages), names)
         return seen
 
     def part(self, audience: Audience) -> Part:
@@ -189,13 +199,13 @@ class Parts:
         """Return the messages that no file holds yet and that they may see, except those to *skip*."""
         talks = {"", audience.chat.session}
         messages = [
-            one
-            for one in self._unfiled.searched(now)
-            if one.raw.get("shared") is True or chat_of(one.raw).session in talks
-            if not skip(one)
+            message
+            for message in self._unfiled.searched(now)
+            if message.raw.get("shared") is True or chat_of(message.raw).session in talks
+            if not skip(message)
         ]
-        passages = (chunk_message(path_by_id(one.id), block_of(one), self._zone).passage for one in messages)
-        return tuple(part for one in passages if one.text.strip() for part in audience.seen_of(one))
+        passages = (chunk_message(path_by_id(message.id), block_of(message), self._zone).passage for message in messages)
+        return tuple(part for passage in passages if passage.text.strip() for part in audience.seen_of(passage))
 
 
 class GroupSearch(Search):
@@ -212,14 +222,14 @@ class GroupSearch(Search):
         self._unfiled = self._parts.unfiled(self._audience, now, is_asked_by(question, now))
         return UnfiledPassages(passages=self._unfiled)
 
-    def indexed(self, query: Query, deadline: Deadline, _unfiled: UnfiledPassages, asked: Asked | None) -> Answer:
+    def indexed(self, query: Query, deadline: Deadline, _unfiled: UnfiledPassages, question: Asked | None) -> Answer:
         """Return the answer of the index to them."""
         settings, tiers = self.of.settings, TIERS[self.of.settings.originals]
         names = self.of.unfiled.written_names
-        found = self.of.index.search(
-            query, LIMIT, tiers, settings.min_score, deadline, part=self._view, names=names, asked=asked
+        hits = self.of.index.search(
+            query, LIMIT, tiers, settings.min_score, deadline, part=self._view, names=names, asked=question
         )
-        return replace(found, miss=None)
+        return replace(hits, miss=None)
 
     @property
     def is_readable(self) -> bool:
@@ -246,7 +256,7 @@ class GroupSearch(Search):
     @cached_property
     def _seen(self) -> VisibleView:
         names = self.of.unfiled.written_names
-        return self.of.index.read_current(self._visible, lambda seen: (one.path for one in seen.passages), names)[0]
+        return self.of.index.read_current(self._visible, lambda seen: (passage.path for passage in seen.passages), names)[0]
 
     def _visible(self, whole: View) -> VisibleView:
         return self._part.of(whole, self._unfiled)

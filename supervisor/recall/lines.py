@@ -122,8 +122,8 @@ class LineReader:
         """Return the numbers of those of the *lines* of the file at *path* that *audience*, a group, may see, in order."""
         data = "\n".join(lines).encode("utf-8", "surrogatepass")
         passages = self._passages(self.paths.root / path, data)
-        shown = (part for one in passages for part in audience.seen_of(one))
-        return sorted({n for one in shown for n in range(one.start, one.end + 1)})
+        shown = (part for passage in passages for part in audience.seen_of(passage))
+        return sorted({n for passage in shown for n in range(passage.start, passage.end + 1)})
 
     def _passages(self, place: Path, data: bytes) -> Iterator[Passage]:
         """Yield the passages of a file as the index has them; none if no search reads the file."""
@@ -155,8 +155,8 @@ class LineReader:
     def _is_attached(self, name: str, now: datetime, audience: Audience) -> bool:
         """Return whether a message that *audience* may see has the picture or the file, and does not only name it."""
         seen = self.parts().seen_by(audience, now).passages
-        ids = dict.fromkeys(one.message for one in seen if one.message and name in one.text)
-        blocks = (block for one in ids for block in self._blocks(quote(one, errors="surrogatepass"), now, audience))
+        ids = dict.fromkeys(message.message for message in seen if message.message and name in message.text)
+        blocks = (block for identity in ids for block in self._blocks(quote(identity, errors="surrogatepass"), now, audience))
         return any(name in attachments_of(block.fields) for block in blocks)
 
     def _resolve_seen(self, path: str, now: datetime, audience: Audience) -> Path:
@@ -184,10 +184,10 @@ class LineReader:
             raise NotFound(path) if self.files.disk.stat(place) is None else not_memory
         if any(_is_link(self.files, self.paths.root.joinpath(*parts[:n])) for n in range(1, len(parts) + 1)):
             raise BadRequest("path", Text("{path!r} leads through a link", path=path))
-        found = self.files.disk.stat(place)
-        if found and stat.S_ISDIR(found.mode):
+        status = self.files.disk.stat(place)
+        if status and stat.S_ISDIR(status.mode):
             raise BadRequest("path", Text("{path!r} is a folder; give the name of a file in it", path=path))
-        if found is None and day_of_name(parts[-1]):
+        if status is None and day_of_name(parts[-1]):
             return self.memory().path_of(parts[-1])  # memory/ is read only for a file that has moved
         return place
 
@@ -229,5 +229,5 @@ def _cited(text: str) -> list[tuple[int, int | None]]:
 
 
 def _is_link(files: Files, path: Path) -> bool:
-    found = files.disk.stat(path)
-    return found is not None and stat.S_ISLNK(found.mode)
+    status = files.disk.stat(path)
+    return status is not None and stat.S_ISLNK(status.mode)

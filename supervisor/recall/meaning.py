@@ -81,13 +81,13 @@ class Near:
     def __init__(self, segments: Sequence[Segment], vector: Array, units: Collection[int] | None, weight: float) -> None:
         self._segments, self._units, self._weight = segments, units, weight
         wanted = None if units is None else np.fromiter(units, np.uint64, len(units))
-        step = max(1, sum(len(one.units) for one in segments) // _SAMPLE)
-        rows = [one.near(vector, _COMPARED) if wanted is None else one.rows(wanted)[1] for one in segments]
-        found = np.concatenate([one.vectors(some) for one, some in zip(segments, rows, strict=True)])
+        step = max(1, sum(len(segment.units) for segment in segments) // _SAMPLE)
+        rows = [segment.near(vector, _COMPARED) if wanted is None else segment.rows(wanted)[1] for segment in segments]
+        vectors = np.concatenate([segment.vectors(some) for segment, some in zip(segments, rows, strict=True)])
         known = (
-            found
+            vectors
             if wanted is not None
-            else np.concatenate([one.vectors(np.arange(0, len(one.units), step)) for one in segments])
+            else np.concatenate([segment.vectors(np.arange(0, len(segment.units), step)) for segment in segments])
         )
         known = known[known.any(axis=1)]
         middle = known.sum(axis=0)
@@ -96,20 +96,20 @@ class Near:
         cosines = self._apart(known) @ self._asked
         cosines = cosines[cosines < _THE_SAME]  # what is compared with itself would be all the spread of a young memory
         self._middle, self._spread = (float(cosines.mean()), float(cosines.std()) or 1.0) if len(cosines) else (0.0, 1.0)
-        above = self._deviations(found)
+        above = self._deviations(vectors)
         order = np.argsort(-above)[:_NEAREST]
         self.highest = float(above[order[0]]) if len(order) else 0.0
         #: The most standard deviations that one of so few texts can be away.
         self.most = math.sqrt(max(0, len(cosines) - 1))
         self.stands_out = self.highest >= min(_STANDS_OUT, _OF_MOST * self.most)
-        names = np.concatenate([one.units[some] for one, some in zip(segments, rows, strict=True)])
+        names = np.concatenate([segment.units[some] for segment, some in zip(segments, rows, strict=True)])
         self.nearest: Mapping[int, float] = dict(zip(names[order].tolist(), above[order].tolist(), strict=True))
         self.nearest = {unit: far for unit, far in self.nearest.items() if far > _FROM}
 
     def like(self, unit: int) -> Mapping[int, float]:
         """Return what is near to this passage, the nearest first, as a part of the nearness from which two are alike."""
-        rows = [(one, one.rows(np.array([unit], np.uint64))[1]) for one in self._segments]
-        vector = next((one.vectors(row)[0] for one, row in rows if len(row)), None)
+        rows = [(segment, segment.rows(np.array([unit], np.uint64))[1]) for segment in self._segments]
+        vector = next((segment.vectors(row)[0] for segment, row in rows if len(row)), None)
         if vector is None or not vector.any():
             return {}
         near = Near(self._segments, vector, self._units, self._weight)
@@ -119,11 +119,11 @@ class Near:
     def worth(self, units: Sequence[int]) -> list[float]:
         """Return what the nearness of each passage adds, as a share of the best score by words."""
         wanted, above = np.array(units, np.uint64), np.zeros(len(units), np.float32)
-        for one in self._segments:
-            places, rows = one.rows(wanted)
-            above[places] = np.maximum(0, self._deviations(one.vectors(rows)) - _FROM)
-        found: list[float] = (self._weight * np.minimum(1, above / max(_LEAST_SPAN, self.highest - _FROM))).tolist()
-        return found
+        for segment in self._segments:
+            places, rows = segment.rows(wanted)
+            above[places] = np.maximum(0, self._deviations(segment.vectors(rows)) - _FROM)
+        worths: list[float] = (self._weight * np.minimum(1, above / max(_LEAST_SPAN, self.highest - _FROM))).tolist()
+        return worths
 
     def _deviations(self, vectors: Array) -> Array:
         """Return how many standard deviations each vector is nearer than the middle; a refused text is not near."""
@@ -261,11 +261,11 @@ class Meaning:
         days: dict[object, list[Chunk]] = {}
         for passage in unfiled():
             days.setdefault(passage.day, []).append(Chunk(passage, talk=passage.session))
-        waiting = [one for chunks in days.values() for talk in neighbours(chunks) for one in meant_in(talk)]
+        waiting = [passage for chunks in days.values() for talk in neighbours(chunks) for passage in meant_in(talk)]
         members = Manifest(files=index.records()).members()
         names = {(name, *(record.key for record in files.values())): name for name, files in members.items()}
         newest = sorted(names, key=lambda key: -max(record.mtime_ns for record in members[names[key]].values()))
-        waits: object = ("unfiled", *(one.unit for one in waiting))
+        waits: object = ("unfiled", *(passage.unit for passage in waiting))
         self._done = {key: units for key, units in self._done.items() if key in names or key == waits}
         if waiting and waits not in self._done:
             yield waits, waiting
@@ -287,22 +287,22 @@ class Meaning:
             embedder.load()
             self.is_wanted = False
         for key, texts in groups:
-            meant = {one.unit: one for one in texts}
-            if store.lacking(meant) and not self._is_proved:
+            texts_by_unit = {passage.unit: passage for passage in texts}
+            if store.lacking(texts_by_unit) and not self._is_proved:
                 embedder.load()
                 self._prove(embedder, store)
-            lacking = store.lacking(meant) if store.size_bytes < self._config.embeddings.cache_bytes else []
+            lacking = store.lacking(texts_by_unit) if store.size_bytes < self._config.embeddings.cache_bytes else []
             made: list[Array] = []
             try:
                 for at in range(0, len(lacking), _BATCH):
                     if control.should_stop() or deadline.is_over:
                         return done
                     embedder.load()
-                    made.append(_vectors_of(embedder, [meant[unit] for unit in lacking[at : at + _BATCH]]))
+                    made.append(_vectors_of(embedder, [texts_by_unit[unit] for unit in lacking[at : at + _BATCH]]))
             finally:
                 if made:
                     store.add(lacking[: sum(map(len, made))], np.concatenate(made))
-            self._done[key] = [*meant]
+            self._done[key] = [*texts_by_unit]
             done += 1
         store.keep({_PROBE_UNIT, *(unit for units in self._done.values() for unit in units)})
         store.remove_others()
@@ -311,9 +311,11 @@ class Meaning:
     def _prove(self, embedder: Embedder, store: VectorStore) -> None:
         """Delete all vectors if the model behind the name has changed: they are made again."""
         probe = embedder.vectors([_PROBE], _PATIENCE_S)
-        rows = [(one, one.rows(np.array([_PROBE_UNIT], np.uint64))[1]) for one in store.segments()]
-        held = [one.vectors(row)[0] @ probe[0] if one.size == probe.shape[1] else 0.0 for one, row in rows if len(row)]
-        if (held and min(held) < _SAME) or any(one.size != probe.shape[1] for one, _ in rows):
+        rows = [(segment, segment.rows(np.array([_PROBE_UNIT], np.uint64))[1]) for segment in store.segments()]
+        held = [
+            passage.vectors(row)[0] @ probe[0] if passage.size == probe.shape[1] else 0.0 for passage, row in rows if len(row)
+        ]
+        if (held and min(held) < _SAME) or any(passage.size != probe.shape[1] for passage, _ in rows):
             store.clear()
             self._done, held = {}, []
         if not held:
@@ -323,25 +325,25 @@ class Meaning:
 
 def _vectors_of(embedder: Embedder, texts: Sequence[Meant]) -> Array:
     """Return a vector for each text, of it and of it behind the one before it; zeros for one that the model refuses."""
-    both = [one.text for one in texts] + [f"{one.before}\n{one.text}" for one in texts if one.before]
+    both = [text.text for text in texts] + [f"{text.before}\n{text.text}" for text in texts if text.before]
     try:
         made = embedder.vectors(both, _PATIENCE_S)
     except Refused:
         if len(texts) > 1:
-            return np.concatenate([_vectors_of(embedder, [one]) for one in texts])
+            return np.concatenate([_vectors_of(embedder, [text]) for text in texts])
         return np.zeros_like(embedder.vectors([_PROBE], _PATIENCE_S))  # a server that refuses this too refuses everything
-    found, rest = made[: len(texts)].copy(), iter(made[len(texts) :])
-    for row, one in enumerate(texts):
-        if one.before:
-            found[row] += next(rest)
-    return np.asarray(found / np.linalg.norm(found, axis=1, keepdims=True), np.float32)
+    vectors, rest = made[: len(texts)].copy(), iter(made[len(texts) :])
+    for row, passage in enumerate(texts):
+        if passage.before:
+            vectors[row] += next(rest)
+    return np.asarray(vectors / np.linalg.norm(vectors, axis=1, keepdims=True), np.float32)
 
 
 def _reason(embedder: Embedder, error: Exception) -> str:
     """Return why the model could not be asked; the words of another's package may quote a message."""
     ours = isinstance(error, (OSError, ValueError)) and type(embedder).__module__.startswith("recalld.supervisor.")
-    said = next((one for one in error.args if isinstance(one, Text)), None)
-    return said or (str(error) if ours else f"it failed ({type(error).__name__})")
+    sentence = next((argument for argument in error.args if isinstance(argument, Text)), None)
+    return sentence or (str(error) if ours else f"it failed ({type(error).__name__})")
 
 
 def name_of(config: Config) -> str:

@@ -64,32 +64,32 @@ def is_asked_again(text: str, at: datetime | None, now: datetime) -> bool:
     return is_asking or (at is not None and (now - at).total_seconds() <= PAUSE_S)
 
 
-def are_neighbours(one: Passage, other: Passage) -> bool:
+def are_neighbours(passage: Passage, other: Passage) -> bool:
     """
-    Return whether no other message, section or line is between two passages of a file, of which *one* is the first.
+    Return whether no other message, section or line is between two passages of a file, of which *passage* is the first.
 
     Messages that no file holds yet have no lines; for them the time decides.
     """
-    if one.tier == other.tier == "unfiled" and one.at and other.at:
-        return one.session == other.session and timedelta() <= other.at - one.at <= _SOON
-    between = other.start - one.end
+    if passage.tier == other.tier == "unfiled" and passage.at and other.at:
+        return passage.session == other.session and timedelta() <= other.at - passage.at <= _SOON
+    between = other.start - passage.end
     if between < 0:
         return False
-    if one.message and other.message:
+    if passage.message and other.message:
         return between <= NEXT_MESSAGE
-    return between <= (_NEXT_SECTION if one.tier == other.tier == "summary" else 1)
+    return between <= (_NEXT_SECTION if passage.tier == other.tier == "summary" else 1)
 
 
-def is_answer(one: Passage, other: Passage) -> bool:
+def is_answer(passage: Passage, other: Passage) -> bool:
     """Return whether the passage is the assistant's answer to the other one, a question of the user's right before it."""
-    return other.asks and other.role == "user" and one.role == "assistant" and are_neighbours(other, one)
+    return other.asks and other.role == "user" and passage.role == "assistant" and are_neighbours(other, passage)
 
 
-def follows(one: Passage, other: Passage) -> bool:
-    """True if the *other* passage is what was said next in the talk of *one*."""
-    if one is other or (one.file, one.session) != (other.file, other.session) or not are_neighbours(one, other):
+def follows(passage: Passage, other: Passage) -> bool:
+    """True if the *other* passage is what was said next in the talk of *passage*."""
+    if passage is other or (passage.file, passage.session) != (other.file, other.session) or not are_neighbours(passage, other):
         return False
-    return one.at is None or other.at is None or (other.at - one.at).total_seconds() <= PAUSE_S
+    return passage.at is None or other.at is None or (other.at - passage.at).total_seconds() <= PAUSE_S
 
 
 def company(best: Iterable[Hit], hits: Sequence[Hit]) -> dict[Hit, Hit]:
@@ -118,20 +118,20 @@ def _needed_before(hit: Hit, hits: Sequence[Hit]) -> Hit | None:
     unit = hit.unit
     if unit.role != "assistant" and _bytes(unit) > _FEW_BYTES:
         return None
-    before = next((one for one in hits if follows(one.unit, unit)), None)
+    before = next((hit for hit in hits if follows(hit.unit, unit)), None)
     if before and unit.role == "user" and before.unit.role == "assistant" and not before.unit.asks:
-        before = next((one for one in hits if follows(one.unit, before.unit)), None)
+        before = next((hit for hit in hits if follows(hit.unit, before.unit)), None)
     return before if before and _bytes(before.unit) <= _BEFORE_BYTES else None
 
 
 def _needed_after(hit: Hit, hits: Sequence[Hit]) -> Hit | None:
     """Return the answer to a question or of a tool, or the few words that the user says next, which may correct the hit."""
     unit = hit.unit
-    after = next((one for one in hits if follows(unit, one.unit)), None)
+    after = next((hit for hit in hits if follows(unit, hit.unit)), None)
     if after and (unit.asks or after.unit.role == "tool"):
         return after
     if after and after.unit.role == "assistant":
-        after = next((one for one in hits if follows(after.unit, one.unit)), None)
+        after = next((hit for hit in hits if follows(after.unit, hit.unit)), None)
     is_told = after and after.unit.role == "user" and not after.unit.asks
     return after if after and is_told and _bytes(after.unit) <= _FEW_BYTES else None
 

@@ -114,10 +114,10 @@ class Searcher:
         search.attempt(lambda: self._load_libraries(query, now), None)
         deadline = deadline or within(self.settings.timeout_ms / 1000)
         unfiled = search.attempt(lambda: search.unfiled(question if is_input else "", now, deadline), UnfiledPassages())
-        asked = search.attempt(lambda: search.asked(query, deadline), None)
-        answer = search.attempt(lambda: search.by_terms(query, deadline, unfiled, asked), Answer())
+        typed = search.attempt(lambda: search.asked(query, deadline), None)
+        answer = search.attempt(lambda: search.by_terms(query, deadline, unfiled, typed), Answer())
         hits = list(answer.hits)
-        how = BOTH if asked and hits else WORDS if hits else "none"
+        how = BOTH if typed and hits else WORDS if hits else "none"
         if not (hits and answer.is_strong):
             literal = search.attempt(lambda: search.literally(query, answer.passed, deadline, unfiled), list[Hit]())
             hits, how = _before(literal, hits), "literal" if literal else how
@@ -232,12 +232,12 @@ class Search:
 
     def unfiled(self, question: str, now: datetime, deadline: Deadline) -> UnfiledPassages:
         """Return the messages that no file holds yet, except those that are the *question* or a line of it."""
-        found = self.of.unfiled.passages(now, deadline, is_asked_by(question, now))
-        if found.left:
+        passages = self.of.unfiled.passages(now, deadline, is_asked_by(question, now))
+        if passages.left:
             self.faults.append(
-                Text("messages that are not filed yet ({count}) could not be searched: time was up", count=found.left)
+                Text("messages that are not filed yet ({count}) could not be searched: time was up", count=passages.left)
             )
-        return found
+        return passages
 
     def asked(self, query: Query, deadline: Deadline) -> Asked | None:
         """Return how near passages come by meaning; None where it can't be said, or the question only names days or numbers."""
@@ -245,24 +245,24 @@ class Search:
             return None
         return self.of.meaning.ask(query.text, deadline)
 
-    def by_terms(self, query: Query, deadline: Deadline, unfiled: UnfiledPassages, asked: Asked | None = None) -> Answer:
+    def by_terms(self, query: Query, deadline: Deadline, unfiled: UnfiledPassages, question: Asked | None = None) -> Answer:
         """Return the answer of the index; if it is damaged, the answer of the files held in memory, until it is rebuilt."""
         if query.is_empty:
             return Answer()
         try:
-            answer = self.indexed(query, deadline, unfiled, asked)
+            answer = self.indexed(query, deadline, unfiled, question)
         except BadFile as error:
             self.of.report_damage(error)
-            answer = self.indexed(query, deadline, unfiled, asked)
+            answer = self.indexed(query, deadline, unfiled, question)
         if self.of.index.left and self.of.index.made_percent == _ALL:
             self.faults.append(Text("not all changed files could be searched: time was up, or there are too many"))
         return answer
 
-    def indexed(self, query: Query, deadline: Deadline, unfiled: UnfiledPassages, asked: Asked | None) -> Answer:
+    def indexed(self, query: Query, deadline: Deadline, unfiled: UnfiledPassages, question: Asked | None) -> Answer:
         """Return the answer of the index, with the originals as `[recall] originals` says."""
         least, tiers = self.of.settings.min_score, TIERS[self.of.settings.originals]
         names = self.of.unfiled.written_names  # no longer unfiled, in files that may be too new for the index
-        return self.of.index.search(query, LIMIT, tiers, least, deadline, unfiled.overlay, names=names, asked=asked)
+        return self.of.index.search(query, LIMIT, tiers, least, deadline, unfiled.overlay, names=names, asked=question)
 
     def literally(self, query: Query, passed: Sequence[str], deadline: Deadline, unfiled: UnfiledPassages) -> list[Hit]:
         """
@@ -275,11 +275,11 @@ class Search:
         def is_known(run: str) -> bool:
             return self.is_readable and any(self.frequency(word) for word in tokens(run))
 
-        asked = [word for word, counts in query.words.items() if counts > REQUEST_WEIGHT]
-        parts = (part for part in literal_terms(query.text, is_known) if not {*tokens(part)} <= query.words.keys() - {*asked})
+        words = [word for word, counts in query.words.items() if counts > REQUEST_WEIGHT]
+        parts = (part for part in literal_terms(query.text, is_known) if not {*tokens(part)} <= query.words.keys() - {*words})
         wanted = list(passed) or list(parts)
-        if all(len(word) == 1 and not word.isascii() for word in asked):
-            wanted += [word for word in asked if not is_known(word)]  # a part of another word there: 茶 of 绿茶
+        if all(len(word) == 1 and not word.isascii() for word in words):
+            wanted += [word for word in words if not is_known(word)]  # a part of another word there: 茶 of 绿茶
         if not self.knows_all:
             wanted += [part for word in query.words for part in literal_terms(word, is_known) if part not in wanted]
         if query.is_empty and query.text and not any(map(str.isalnum, query.text)):
@@ -291,9 +291,9 @@ class Search:
 
         def is_answer(hit: Hit) -> bool:
             chars = _LATE_CHARS if deadline.is_over else MOST_CHARS
-            there, text = {*tokens(hit.unit.searched[:chars])}, hit.unit.searched.casefold()
+            present, text = {*tokens(hit.unit.searched[:chars])}, hit.unit.searched.casefold()
             parts = [part for part in literal if part in text]
-            return gate.share(word for word in gate.worth if word in there or any(word in part for part in parts)) >= 1.0
+            return gate.share(word for word in gate.worth if word in present or any(word in part for part in parts)) >= 1.0
 
         hits = [*filter(is_answer, self.containing(wanted, unfiled, deadline))]
         return newest_and_fullest(hits, wanted) if passed else hits
@@ -342,8 +342,8 @@ def _as_typed(miss: Miss | None, text: str) -> Miss | None:
 
 def _reasons(faults: Iterable[str]) -> str:
     """Return the different faults as the clauses of one sentence, "" for none."""
-    found = [Text("{reason}", reason=fault) for fault in dict.fromkeys(faults)]
-    return reduce(lambda before, after: Text("{before}; {after}", before=before, after=after), found) if found else ""
+    reasons = [Text("{reason}", reason=fault) for fault in dict.fromkeys(faults)]
+    return reduce(lambda before, after: Text("{before}; {after}", before=before, after=after), reasons) if reasons else ""
 
 
 def _unmade(percent: int) -> Iterator[str]:
@@ -381,8 +381,8 @@ def _each_once(hits: Sequence[Hit]) -> Iterator[Hit]:
 def _pinned(files: Files, paths: WorkspacePaths) -> tuple[Passage, ...]:
     """Return the pinned lines of memory.md, newest first; none if there is no such file, or it is too large to be searched."""
     name = long_term_name(files, paths)
-    found = files.disk.stat(paths.root / name) if name else None
-    if found is None or not stat.S_ISREG(found.mode) or found.size > MOST_BYTES:
+    status = files.disk.stat(paths.root / name) if name else None
+    if status is None or not stat.S_ISREG(status.mode) or status.size > MOST_BYTES:
         return ()
     version = files.read_shown(paths.root / name, PATIENCE_S)
     text = only_pinned(decoded(version.data)) if version else ""

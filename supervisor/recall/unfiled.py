@@ -127,11 +127,15 @@ class Unfiled:
             journal, present = self._journal, self._present_messages(now)
             ids = {message.id for message in present}
             # the journal's copies have the names of pictures in place of their bytes
-            found = {one.key: journal.unwritten.get(one.key, one) for one in present if _is_unfiled(one, journal)}
+            messages = {
+                message.key: journal.unwritten.get(message.key, message) for message in present if _is_unfiled(message, journal)
+            }
             # messages that another program has lost, or that wait in the drop-box
             others = [*journal.unwritten.values(), *self._dropped()]
-            found |= {one.key: one for one in others if one.id not in ids and journal.file_of(one.key) is None}
-            return sorted(found.values(), key=lambda one: one.created_at or now)
+            messages |= {
+                message.key: message for message in others if message.id not in ids and journal.file_of(message.key) is None
+            }
+            return sorted(messages.values(), key=lambda message: message.created_at or now)
 
     def searched(self, now: datetime) -> list[Message]:
         """Return the messages and those whose dated file is gone, oldest first."""
@@ -139,9 +143,9 @@ class Unfiled:
             messages, lost = self.messages(now), []
             with contextlib.suppress(SupervisorError, OSError):  # the supervisor reports it
                 lost = self._deletions.lost_messages(self._present_messages(now))
-            there = {message.key for message in messages}
-            messages += [message for message in lost if message.key not in there]
-            return sorted(messages, key=lambda one: one.created_at or now) if lost else messages
+            keys = {message.key for message in messages}
+            messages += [message for message in lost if message.key not in keys]
+            return sorted(messages, key=lambda message: message.created_at or now) if lost else messages
 
     def load_tokenizer(self, now: datetime) -> None:
         """Load the libraries that the words of the messages need, once, before the time of a search begins."""
@@ -188,7 +192,7 @@ class Unfiled:
         A message that was filed meanwhile is found in its dated file, which *journal* has recorded.
         """
         wanted = unquote(identity, errors="surrogatepass")
-        yield from (block_of(one) for one in self.searched(now) if one.id in {wanted, identity})
+        yield from (block_of(message) for message in self.searched(now) if message.id in {wanted, identity})
         journal.refresh()
         yield from (block for name in journal.files_of([wanted]) for block in memory.blocks(name) if block.key[0] == wanted)
 
@@ -282,12 +286,12 @@ def _windows(day: str, talk: Sequence[Chunk]) -> Iterator[tuple[tuple[object, ..
 
 def is_asked_by(question: str, now: datetime) -> Callable[[Message], bool]:
     """Return the test whether a message is the *question*, asked at *now*, or a line of it; what was told before is not."""
-    asked = f"\n{question.strip()}\n"
-    lines = frozenset(asked.split("\n"))  # most messages have none of them, and a question may be a pasted file
+    question_lines = f"\n{question.strip()}\n"
+    lines = frozenset(question_lines.split("\n"))  # most messages have none of them, and a question may be a pasted file
 
     def is_asked(message: Message) -> bool:
         text = message.text.strip()
-        is_same = bool(text) and text.partition("\n")[0] in lines and f"\n{text}\n" in asked
+        is_same = bool(text) and text.partition("\n")[0] in lines and f"\n{text}\n" in question_lines
         return is_same and is_asked_again(text, message.created_at or now, now)
 
     return is_asked

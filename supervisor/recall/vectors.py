@@ -77,8 +77,8 @@ class Segment:
         if len(self.units) <= most:
             return np.arange(len(self.units))
         distances = np.zeros(len(self.units), np.uint16)
-        for word, asked in zip(self.codes, _codes(vector[None], self.middle)[:, 0], strict=True):
-            distances += np.bitwise_count(word ^ asked)
+        for word, code in zip(self.codes, _codes(vector[None], self.middle)[:, 0], strict=True):
+            distances += np.bitwise_count(word ^ code)
         return np.argpartition(distances, most)[:most]
 
     def vectors(self, rows: Array) -> Array:
@@ -103,9 +103,9 @@ class VectorStore:
             stats = self._files.disk.stats(self._folder)
             ours = sorted(name for name in stats if (match := _NAME.fullmatch(name)) and match[1] == self._model)
             self._opened = {name: self._look(name, stats[name]) for name in ours}
-            found = [segment for _, segment in self._opened.values() if segment]
+            opened = [segment for _, segment in self._opened.values() if segment]
             # subtle: if the model behind the name has changed, its older vectors can't be compared with the newer ones
-            return tuple(segment for segment in found if segment.size == found[-1].size)
+            return tuple(segment for segment in opened if segment.size == opened[-1].size)
         return ()
 
     @property
@@ -190,7 +190,7 @@ class VectorStore:
             numbers = numbers[rows]
             middle = numbers.mean(axis=0, dtype=np.float32)
             parts = [_codes(numbers[at : at + _ROWS], middle) for at in range(0, len(numbers), _ROWS)]
-            body = b"".join(one.tobytes() for one in (units, middle, np.concatenate(parts, axis=1), numbers))
+            body = b"".join(array.tobytes() for array in (units, middle, np.concatenate(parts, axis=1), numbers))
             number = 1 + max((int(match[2]) for name in self._opened if (match := _NAME.fullmatch(name))), default=0)
             checksum = zlib.crc32(body)
             head = _HEAD.pack(_MARK, len(units), numbers.shape[1], checksum)

@@ -38,29 +38,29 @@ class FailedInputs:
     def __init__(self, files: Files, task_queue: TaskQueue) -> None:
         self._files, self._folder = files, task_queue.failed
 
-    def read(self, asked: Conversation) -> FailedInput:
+    def read(self, conversation: Conversation) -> FailedInput:
         """Return what is recorded of the conversation's newest input."""
-        return self._parsed(f"{asked.group}.json")[0]
+        return self._parsed(f"{conversation.group}.json")[0]
 
     def set_aside(self) -> list[str]:
         """Return the names of the files with inputs that are set aside."""
         names = [name for name in self._files.disk.names(self._folder) if _NAME.fullmatch(name)]
         return [name for name in names if self._parsed(name)[0].gave_up]
 
-    def add(self, asked: Conversation, reason: str, now: datetime, tries: int) -> FailedInput:
+    def add(self, conversation: Conversation, reason: str, now: datetime, tries: int) -> FailedInput:
         """Record one more failure and return the record; the number *tries* sets the inputs aside."""
-        name = f"{asked.group}.json"
+        name = f"{conversation.group}.json"
         before, version = self._parsed(name)
         made = FailedInput(before.attempts + 1, reason, before.attempts + 1 >= tries)
         fields: dict[str, Any] = {"attempts": made.attempts, "failedAt": to_wire(now), "reason": reason}
         if made.gave_up:
-            fields["inputs"] = [one.question for one in asked.inputs]
+            fields["inputs"] = [entry.question for entry in conversation.inputs]
         self._files.replace(self._folder / name, render_json(fields) + b"\n", version)
         return made
 
-    def clear(self, asked: Conversation) -> None:
+    def clear(self, conversation: Conversation) -> None:
         """Delete the record: the input has an answer."""
-        self._files.remove(self._folder / f"{asked.group}.json")
+        self._files.remove(self._folder / f"{conversation.group}.json")
 
     def _parsed(self, name: str) -> tuple[FailedInput, Any]:
         version = self._files.read_stable(self._folder / name)

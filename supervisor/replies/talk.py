@@ -54,7 +54,7 @@ def system_prompt(language: Language, files: Files, paths: WorkspacePaths) -> st
 
 def with_mark(messages: Sequence[Mapping[str, Any]], mark: str, language: Language) -> tuple[dict[str, str], ...]:
     """Return the messages of the turn with the mark at the beginning of the last one: small models repeat what comes last."""
-    *before, last = ({"role": str(one["role"]), "content": str(one["content"])} for one in messages)
+    *before, last = ({"role": str(message["role"]), "content": str(message["content"])} for message in messages)
     return (*before, {**last, "content": f"{mark_line(mark, language)}\n\n{last['content']}"})
 
 
@@ -63,8 +63,8 @@ def after_looking(
 ) -> tuple[dict[str, str], ...]:
     """Return the talk with what was found for its last request; *step* counts the calls of this look further from 0."""
     template = load_template("lookup", language, files, paths)
-    told = template.fill(results=results, calls_left=str(MOST_CALLS - 1 - step)).strip()
-    return (*turns, {"role": "user", "content": told})
+    text = template.fill(results=results, calls_left=str(MOST_CALLS - 1 - step)).strip()
+    return (*turns, {"role": "user", "content": text})
 
 
 def from_memory(made: Injection, language: Language) -> str:
@@ -74,32 +74,32 @@ def from_memory(made: Injection, language: Language) -> str:
     What asks, only stands next to an answer, or was such an answer, answers nothing. Where the user asks to remember something,
     it says how.
     """
-    aside, own = only_neighbours(made.shown), _beginnings()
+    aside, beginnings = only_neighbours(made.shown), _beginnings()
     found = [hit.unit for hit in made.shown if hit not in aside and not hit.unit.asks]
-    units = [one for one in found if one.role != "assistant" or not one.text.startswith(own)][:_MOST_SHOWN]
-    passages = "\n".join(f"- {' '.join(one.text.split())} [{one.citation}]" for one in units)
-    told = [
+    units = [unit for unit in found if unit.role != "assistant" or not unit.text.startswith(beginnings)][:_MOST_SHOWN]
+    passages = "\n".join(f"- {' '.join(unit.text.split())} [{unit.citation}]" for unit in units)
+    sentence = [
         Text("No model is set (`llm.base_url`, `llm.model`), so this is what memory holds:\n{passages}", passages=passages)
         if passages
         else Text("No model is set (`llm.base_url`, `llm.model`), and memory holds nothing that fits.")
     ]
     if wanted := asked_to_remember([made.receipt.question]):
-        told.append(
+        sentence.append(
             Text(
                 "`recalld write {line}` writes that to long-term memory.",
                 line=quote(" ".join(wanted.split())),
             )
         )
-    return "\n".join(one.in_language(language) for one in told)
+    return "\n".join(text.in_language(language) for text in sentence)
 
 
 def _beginnings() -> tuple[str, ...]:
     """Return how the answers of `from_memory` begin, in each language."""
-    told = (
+    sentence = (
         Text("No model is set (`llm.base_url`, `llm.model`), so this is what memory holds:\n{passages}", passages=""),
         Text("No model is set (`llm.base_url`, `llm.model`), and memory holds nothing that fits."),
     )
-    return tuple(one.in_language(language).strip() for one in told for language in get_args(Language))
+    return tuple(text.in_language(language).strip() for text in sentence for language in get_args(Language))
 
 
 def asked_to_remember(texts: Iterable[str]) -> str:
@@ -111,13 +111,13 @@ def asked_to_remember(texts: Iterable[str]) -> str:
     >>> asked_to_remember(["记住，我对花生过敏。明天几点开会？"]), asked_to_remember(["Do you remember the port?"])
     ('我对花生过敏', '')
     """
-    found: list[str] = []
+    wishes: list[str] = []
     for text in texts:
         for line in own_words(text):
             if line.lstrip().startswith((">", "》")):
                 continue
-            found += [_wanted(sentence.strip()) for sentence in _SENTENCE.findall(line)]
-    return "；".join(filter(None, found))
+            wishes += [_wanted(sentence.strip()) for sentence in _SENTENCE.findall(line)]
+    return "；".join(filter(None, wishes))
 
 
 def _wanted(sentence: str) -> str:

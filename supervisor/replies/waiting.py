@@ -83,7 +83,7 @@ class Conversation:
     @property
     def messages(self) -> tuple[Message, ...]:
         """The inputs as they were found."""
-        return tuple(one.message for one in self.inputs)
+        return tuple(entry.message for entry in self.inputs)
 
     @property
     def group(self) -> str:
@@ -92,8 +92,8 @@ class Conversation:
 
     def task_id(self, attempt: int) -> str:
         """Return the id of the task: another for other inputs or other words, the same after a crash."""
-        said = json.dumps([[one.id, one.message.text] for one in self.inputs])
-        return f"{self.group}-{_digest(said)[:10]}-{attempt}"
+        words = json.dumps([[entry.id, entry.message.text] for entry in self.inputs])
+        return f"{self.group}-{_digest(words)[:10]}-{attempt}"
 
     def begins(self) -> Iterator[Conversation]:
         """Yield the conversation, then without its newest input, and so on: an answer in the making has the first of them."""
@@ -111,43 +111,47 @@ def answer_id(digest: str, number: int = 1) -> str:
     return f"re-{digest}" if number == 1 else f"re-{digest}-{number}"
 
 
-def read_inputs(found: Iterable[Message], first_seen: Callable[[Message], datetime], latest: datetime) -> list[Input]:
+def read_inputs(messages: Iterable[Message], first_seen: Callable[[Message], datetime], latest: datetime) -> list[Input]:
     """
     Return the inputs in their order, of those with one id the newest words.
 
     One without a usable time has that of *first_seen*, one without an id an id from its time and words.
     """
     inputs: dict[tuple[Chat, str], Input] = {}
-    for one in found:
-        at = one.created_at if one.created_at and one.created_at <= latest else first_seen(one)
-        identity = one.id or f"in-{_digest(to_wire(at), one.text)[:_DIGITS]}"
-        key = chat_of(one.raw), identity
+    for message in messages:
+        at = message.created_at if message.created_at and message.created_at <= latest else first_seen(message)
+        identity = message.id or f"in-{_digest(to_wire(at), message.text)[:_DIGITS]}"
+        key = chat_of(message.raw), identity
         before = inputs.get(key)
-        inputs[key] = Input(one, identity, at, (*before.replaced, before.message.text) if before else ())
+        inputs[key] = Input(message, identity, at, (*before.replaced, before.message.text) if before else ())
     return list(inputs.values())
 
 
 def conversations(inputs: Sequence[Input]) -> list[Conversation]:
     """Return the inputs by conversation, in the order of their first inputs."""
-    found: dict[Chat, list[Input]] = {}
-    for one in inputs:
-        found.setdefault(one.chat, []).append(one)
-    return [Conversation(tuple(each)) for each in found.values()]
+    by_chat: dict[Chat, list[Input]] = {}
+    for entry in inputs:
+        by_chat.setdefault(entry.chat, []).append(entry)
+    return [Conversation(tuple(each)) for each in by_chat.values()]
 
 
-def asked_anew(one: Input, messages: Sequence[Message], is_known: Callable[[str], bool], holds: Callable[[Key], bool]) -> Input:
+def asked_anew(
+    entry: Input, messages: Sequence[Message], is_known: Callable[[str], bool], holds: Callable[[Key], bool]
+) -> Input:
     """
     Return the input; if recalld has answered its id with other words, as another question, with an id of its own.
 
     *is_known* is that of `answered`, *holds* says whether a message of this id and these words was in history.json.
     """
-    said = {message.id: message.text for message in messages}
-    if answer_id(one.digest) not in said and not is_known(answer_id(one.digest)):
-        return one
-    is_same = said[one.id] == one.message.text if one.id in said else holds((one.id, digest_of_text(one.message.text)))
-    if is_same or not (one.id in said or is_known(one.id)):
-        return one
-    return replace(one, id=f"{one.id}~{_digest(one.message.text)[:_DIGITS]}")
+    texts = {message.id: message.text for message in messages}
+    if answer_id(entry.digest) not in texts and not is_known(answer_id(entry.digest)):
+        return entry
+    is_same = (
+        texts[entry.id] == entry.message.text if entry.id in texts else holds((entry.id, digest_of_text(entry.message.text)))
+    )
+    if is_same or not (entry.id in texts or is_known(entry.id)):
+        return entry
+    return replace(entry, id=f"{entry.id}~{_digest(entry.message.text)[:_DIGITS]}")
 
 
 def answered(inputs: Sequence[Input], messages: Sequence[Message], is_known: Callable[[str], bool]) -> list[Input]:
@@ -157,26 +161,26 @@ def answered(inputs: Sequence[Input], messages: Sequence[Message], is_known: Cal
     *is_known* says whether a message of this id was ever in history.json. An answer that has left it was one to all inputs of
     the conversation up to the one that it is named by.
     """
-    there = {one.id for one in messages}
-    places = {one.id: _place_of(one, messages) for one in inputs}
-    found, named_later = [], False
+    ids = {message.id for message in messages}
+    places = {entry.id: _place_of(entry, messages) for entry in inputs}
+    entries, named_later = [], False
     for one in reversed(inputs):
         answer = answer_id(one.digest)
-        named_later = named_later or (answer not in there and is_known(answer))
-        if named_later or answer in there or _is_answered(one, places[one.id], messages):
-            found.append(one)
-    return found[::-1]
+        named_later = named_later or (answer not in ids and is_known(answer))
+        if named_later or answer in ids or _is_answered(one, places[one.id], messages):
+            entries.append(one)
+    return entries[::-1]
 
 
-def is_standing(one: Input, messages: Sequence[Message]) -> bool:
+def is_standing(entry: Input, messages: Sequence[Message]) -> bool:
     """Return whether the question is in history.json without an answer."""
-    place = _place_of(one, messages)
-    return place is not None and not _is_answered(one, place, messages)
+    place = _place_of(entry, messages)
+    return place is not None and not _is_answered(entry, place, messages)
 
 
 def answer_message(conversation: Conversation, text: str, at: datetime) -> dict[str, Any]:
     """Return the message of the answer: where its question was said, and to which it answers."""
-    ids = [one.id for one in conversation.inputs]
+    ids = [entry.id for entry in conversation.inputs]
     return {
         "id": answer_id(conversation.last.digest),
         "role": "assistant",
@@ -201,21 +205,21 @@ def replies_to(message: Message) -> tuple[str, ...] | None:
     return tuple(map(str, named)) if isinstance(named, list) else None
 
 
-def _place_of(one: Input, messages: Sequence[Message]) -> int | None:
+def _place_of(entry: Input, messages: Sequence[Message]) -> int | None:
     """Return where the input itself is in history.json: another program may append what it puts into the inbox."""
-    said = one.at, one.message.text
+    key = entry.at, entry.message.text
     for place, message in enumerate(messages):
-        is_same = message.id == one.id or (message.created_at, message.text) == said
+        is_same = message.id == entry.id or (message.created_at, message.text) == key
         if is_same and message.role == "user":
             return place
     return None
 
 
-def _is_answered(one: Input, place: int | None, messages: Sequence[Message]) -> bool:
+def _is_answered(entry: Input, place: int | None, messages: Sequence[Message]) -> bool:
     """Return whether a message of the assistant follows the input in its session, and does not say that it answers another."""
     if place is None:
-        return any(one.id in (replies_to(message) or ()) for message in messages if message.role == "assistant")
-    session = one.chat.session
+        return any(entry.id in (replies_to(message) or ()) for message in messages if message.role == "assistant")
+    session = entry.chat.session
     for message in messages[place + 1 :]:
         chat = chat_of(message.raw)
         if message.role != "assistant":
@@ -223,9 +227,9 @@ def _is_answered(one: Input, place: int | None, messages: Sequence[Message]) -> 
             continue
         named = replies_to(message)
         if named is not None:
-            if one.id in named:
+            if entry.id in named:
                 return True
-        elif chat.kind == one.chat.kind and (chat.session or session) == one.chat.session:
+        elif chat.kind == entry.chat.kind and (chat.session or session) == entry.chat.session:
             return True
     return False
 

@@ -112,10 +112,10 @@ def from_wire(text: str) -> datetime:
     raise ValueError(f"a time without a zone: {text!r}")
 
 
-def wire_time(found: object) -> datetime | None:
+def wire_time(value: object) -> datetime | None:
     """Return the instant that a field of JSON holds; None for anything else."""
     try:
-        return from_wire(found) if isinstance(found, str) else None
+        return from_wire(value) if isinstance(value, str) else None
     except ValueError:
         return None
 
@@ -143,7 +143,7 @@ def find_zone(name: str) -> ZoneInfo:
         raise BadConfig("archive.timezone", Text("this machine has no time zone data; install the Python package tzdata"))
     from difflib import get_close_matches
 
-    likely = get_close_matches(name, [one for one in known if "/" in one], n=1)
+    likely = get_close_matches(name, [name for name in known if "/" in name], n=1)
     near = likely[0] if likely and "beijing" not in name.lower() else _EXAMPLE  # no zone has the name of Beijing
     raise BadConfig(
         "archive.timezone",

@@ -125,8 +125,8 @@ class Disk(Protocol):
         """Return whether somebody holds the flock on the lock file *path*; creates and changes nothing."""
 
 
-def _stat_of(found: os.stat_result) -> Stat:
-    return Stat(found.st_ino, found.st_size, found.st_mtime_ns, found.st_mode, found.st_uid, found.st_gid)
+def _stat_of(stat: os.stat_result) -> Stat:
+    return Stat(stat.st_ino, stat.st_size, stat.st_mtime_ns, stat.st_mode, stat.st_uid, stat.st_gid)
 
 
 def open_regular(path: Path, flags: int, mode: int = 0o600) -> int:
@@ -198,10 +198,10 @@ class RealDisk:
 
     def stat(self, path: Path | str) -> Stat | None:
         try:
-            found = os.lstat(path)
+            status = os.lstat(path)
         except (FileNotFoundError, NotADirectoryError):
             return None
-        return _stat_of(found)
+        return _stat_of(status)
 
     def is_read_only(self, folder: Path) -> bool:
         try:
@@ -216,14 +216,14 @@ class RealDisk:
             return []
 
     def stats(self, folder: Path) -> dict[str, Stat]:
-        found = {}
+        by_name = {}
         with contextlib.suppress(FileNotFoundError), os.scandir(folder) as entries:
             for entry in entries:
                 try:
-                    found[entry.name] = _stat_of(entry.stat(follow_symlinks=False))
+                    by_name[entry.name] = _stat_of(entry.stat(follow_symlinks=False))
                 except FileNotFoundError:  # subtle: no `suppress`, which takes as long; it was deleted after it was listed
                     continue
-        return found
+        return by_name
 
     def read(self, path: Path, offset: int = 0, most: int = -1) -> bytes:
         handle = open_regular(path, os.O_RDONLY)

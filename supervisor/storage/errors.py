@@ -114,8 +114,8 @@ class StaleLine(SupervisorError):
     text: str
 
     def _fields(self) -> dict[str, Any]:
-        found = Text("it is {line}, {text}", line=self.now, text=self.text) if self.now else Text("there is none")
-        return {"ref": self.ref, "found": found}
+        line = Text("it is {line}, {text}", line=self.now, text=self.text) if self.now else Text("there is none")
+        return {"ref": self.ref, "found": line}
 
 
 @dataclass(eq=False, repr=False)

@@ -227,8 +227,8 @@ class Files:
 
     def append(self, path: Path, line: bytes) -> None:
         """Append one or more whole lines, durably. A line that a crash left without its end gets a line break first."""
-        found = self.disk.stat(path)
-        if found and found.size and self.disk.read(path, found.size - 1) != b"\n":
+        stat = self.disk.stat(path)
+        if stat and stat.size and self.disk.read(path, stat.size - 1) != b"\n":
             line = b"\n" + line
         handle = self.disk.open_append(path, FILE_MODE)
         try:
@@ -305,14 +305,14 @@ class Files:
         if place is None or not modes.S_ISDIR(place.mode):
             return 0
         swept = 0
-        for found in self.disk.names(folder):
-            match = TEMPORARY.fullmatch(found)
+        for entry in self.disk.names(folder):
+            match = TEMPORARY.fullmatch(entry)
             if not match or name not in ("", match["name"]):
                 continue
-            stat = self.disk.stat(folder / found)
-            if now is None or (stat and folder / found not in self._given and is_left_behind(stat, now)):
+            stat = self.disk.stat(folder / entry)
+            if now is None or (stat and folder / entry not in self._given and is_left_behind(stat, now)):
                 self.changes += 1
-                self.disk.unlink(folder / found)
+                self.disk.unlink(folder / entry)
                 swept += 1
         return swept
 
@@ -343,13 +343,13 @@ class Files:
                 self.disk.sync(handle)
             finally:
                 self.disk.close(handle)
-            found = self.disk.stat(temporary)
-            if found is None or found.size != size:  # a network disk or a quota: write reported success, but bytes are missing
+            stat = self.disk.stat(temporary)
+            if stat is None or stat.size != size:  # a network disk or a quota: write reported success, but bytes are missing
                 raise OSError(errno.EIO, "it holds less than was written", str(path))
         except BaseException:
             self._drop(temporary)
             raise
-        return temporary, found
+        return temporary, stat
 
     def _temporary_name(self, path: Path) -> Path:
         while True:

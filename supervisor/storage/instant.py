@@ -90,8 +90,8 @@ def read_instant(value: object, zone: tzinfo) -> datetime | None:
     (`2026年11月10日 9:00`, `2026/11/10 09:00`, `Tue, 10 Nov 2026 09:00:00 +0800`, `13/10/2026`), and numbers or digits as epoch
     seconds or milliseconds, distinguished by size. A time before 2000 or after 9999 returns None.
     """
-    found = instants_of(value, zone)
-    return found[0] if len(found) == 1 else None
+    instants = instants_of(value, zone)
+    return instants[0] if len(instants) == 1 else None
 
 
 def instants_of(value: object, zone: tzinfo) -> list[datetime]:
@@ -101,9 +101,9 @@ def instants_of(value: object, zone: tzinfo) -> list[datetime]:
 
 def why_no_instant(value: object, zone: tzinfo) -> str:
     """Return why `read_instant` returns None, as in "'noon' is no time; write it like …"."""
-    found = _instants(value, zone)
-    if len(found) > 1:
-        first, second = (f"{t.astimezone(zone):%Y-%m-%d}" for t in found)
+    instants = _instants(value, zone)
+    if len(instants) > 1:
+        first, second = (f"{t.astimezone(zone):%Y-%m-%d}" for t in instants)
         return Text(
             "{value} may be {first} or {second}; write it like 2026-01-28T09:02:00+08:00",
             value=quoted(value),
@@ -112,7 +112,7 @@ def why_no_instant(value: object, zone: tzinfo) -> str:
         )
     return Text(
         msgid("{value} is before 2000, and no message is that old")
-        if found
+        if instants
         else msgid("{value} is no time; write it like 2026-01-28T09:02:00+08:00"),
         value=quoted(value),
     )
@@ -133,19 +133,19 @@ def quoted(value: object) -> str:
 
 
 def _instants(value: object, zone: tzinfo) -> list[datetime]:
-    found: list[datetime] = []
+    instants: list[datetime] = []
     with suppress(ValueError, OverflowError):  # day 31 of February, hour 25, offset +24:00, year 9999 west of Greenwich
         if isinstance(value, int | float):  # True too: it is one second after 1970, before all messages
-            found += _from_number(value)
+            instants += _from_number(value)
         elif isinstance(value, str):
             text = value.strip()
             if _NUMBER.fullmatch(text):
-                found += _from_number(float(text))
+                instants += _from_number(float(text))
             elif iso := _ISO.fullmatch(text):
-                found.append(_from_iso(iso, zone))
+                instants.append(_from_iso(iso, zone))
             elif len(text) <= _LONGEST:
-                found += _from_date(text, zone)
-    return found
+                instants += _from_date(text, zone)
+    return instants
 
 
 def _from_number(number: float) -> list[datetime]:
@@ -155,8 +155,8 @@ def _from_number(number: float) -> list[datetime]:
     return [_EPOCH + (timedelta(seconds=number) if number < _YEAR_10000 else timedelta(milliseconds=number))]
 
 
-def _from_iso(found: re.Match[str], zone: tzinfo) -> datetime:
-    year, _, month, day, hour, minute, second, fraction, utc, sign, off_hours, off_minutes = found.groups()
+def _from_iso(match: re.Match[str], zone: tzinfo) -> datetime:
+    year, _, month, day, hour, minute, second, fraction, utc, sign, off_hours, off_minutes = match.groups()
     clock = _clock(int(hour or 0), minute, second, fraction)
     return _at(date(int(year), int(month), int(day)), clock, _offset(utc, sign, off_hours, off_minutes) or zone)
 
@@ -185,12 +185,12 @@ def _from_date(text: str, zone: tzinfo) -> list[datetime]:
     """Return the instants that a date as people write it may mean; weekday, time and offset may follow it."""
     weekday, rest = _weekday(text)
     matches = [(pattern.match(rest), order) for pattern, order in _DATES]
-    date_found = next(((found, order) for found, order in matches if found), None)
+    date_found = next(((match, order) for match, order in matches if match), None)
     if date_found is None:
         return []
     days = _days(*date_found)
     behind, rest = _weekday(rest[date_found[0].end() :])
-    weekdays = {one for one in (weekday, behind) if one is not None}
+    weekdays = {text for text in (weekday, behind) if text is not None}
     clock = timedelta()
     if rest:
         time_found = _TIME.match(rest)
@@ -209,20 +209,20 @@ def _from_date(text: str, zone: tzinfo) -> list[datetime]:
 
 def _weekday(text: str) -> tuple[int | None, str]:
     """Return the number of the weekday that the text begins with, None for none, and what follows."""
-    found = _WEEKDAY.match(text)
-    if found is None:
+    match = _WEEKDAY.match(text)
+    if match is None:
         return None, text
-    name = found[1].lower()[:3] if found[1] else found[2].replace("天", "日")
-    return _WEEKDAYS[name], text[found.end() :]
+    name = match[1].lower()[:3] if match[1] else match[2].replace("天", "日")
+    return _WEEKDAYS[name], text[match.end() :]
 
 
-def _days(found: re.Match[str], order: str) -> list[date]:
+def _days(match: re.Match[str], order: str) -> list[date]:
     """Return the days that the groups of a date may mean; both where the order of day and month is not known."""
-    parts = dict(zip(order, found.groups(), strict=True))
+    parts = dict(zip(order, match.groups(), strict=True))
     year = int(parts["y"])
     if order == "n-ny":
-        one, other = int(found[1]), int(found[3])
-        orders = {(one, other), (other, one)}
+        first, other = int(match[1]), int(match[3])
+        orders = {(first, other), (other, first)}
     else:
         month = _MONTHS.index(parts["M"].lower()[:3]) + 1 if "M" in parts else int(parts["m"])
         orders = {(month, int(parts["d"]))}
@@ -233,9 +233,9 @@ def _days(found: re.Match[str], order: str) -> list[date]:
     return days
 
 
-def _hour(found: re.Match[str]) -> int | None:
+def _hour(match: re.Match[str]) -> int | None:
     """Return the hour of 24; None for one that does not go with the word for the part of the day, or may mean two."""
-    hour, words = int(found[2]), [word for word in (found[1], found[9]) if word]
+    hour, words = int(match[2]), [word for word in (match[1], match[9]) if word]
     if not words:
         return hour
     word = words[0].lower().replace(".", "")

@@ -108,8 +108,8 @@ def is_deeper(value: object, levels: int) -> bool:
     """Return whether arrays and objects in *value* are nested deeper than *levels*; works for any depth."""
     layer = [value] if isinstance(value, (dict, list)) else []
     for _ in range(levels):
-        inner = (one for outer in layer for one in (outer.values() if isinstance(outer, dict) else outer))
-        layer = [one for one in inner if isinstance(one, (dict, list))]
+        inner = (value for outer in layer for value in (outer.values() if isinstance(outer, dict) else outer))
+        layer = [value for value in inner if isinstance(value, (dict, list))]
         if not layer:
             return False
     return bool(layer)
@@ -132,49 +132,49 @@ def recover(data: bytes) -> Recovered:
     """
     encoding = encoding_of(data)
     if encoding.startswith("UTF-16"):
-        found = _recovered(data[: len(data) & -2].decode(encoding, "surrogatepass"))
-        if found.elements:
-            return found  # else it has only lost its beginning
+        recovered = _recovered(data[: len(data) & -2].decode(encoding, "surrogatepass"))
+        if recovered.elements:
+            return recovered  # else it has only lost its beginning
     return _recovered(data.decode("utf-8", "surrogateescape"))
 
 
 def _recovered(text: str) -> Recovered:
     text = text.removeprefix("\ufeff")
-    found = Recovered()
-    start = at = _prefix(text, found)  # where what is not read begins, and where the next object is looked for
+    recovered = Recovered()
+    start = at = _prefix(text, recovered)  # where what is not read begins, and where the next object is looked for
     fuel = _TRIES * len(text)
     while (begin := _OBJECT.search(text, at)) and fuel > 0:
         element, end, cost = _tried(text, begin.start())
         if isinstance(element, dict) and isinstance(element.get("role"), str):
-            _keep_unread(found, text[start : begin.start()])
-            found.elements.append(element)
-            start = at = _following(text, end, found)
+            _keep_unread(recovered, text[start : begin.start()])
+            recovered.elements.append(element)
+            start = at = _following(text, end, recovered)
         else:
             fuel -= max(cost, _WINDOW // 2)
             at = begin.start() + 1
-    _keep_unread(found, text[start:])
-    return found
+    _keep_unread(recovered, text[start:])
+    return recovered
 
 
-def _prefix(text: str, found: Recovered) -> int:
+def _prefix(text: str, recovered: Recovered) -> int:
     """Take the elements before the first fault, and return where they end."""
     at = _next(text, 0)
-    while text[at : at + 1] == ("," if found.elements else "["):
+    while text[at : at + 1] == ("," if recovered.elements else "["):
         element, end, _ = _tried(text, _next(text, at + 1))
         if element is _NOTHING:
             break
-        found.elements.append(element)
+        recovered.elements.append(element)
         at = _next(text, end)
     return at
 
 
-def _following(text: str, at: int, found: Recovered) -> int:
+def _following(text: str, at: int, recovered: Recovered) -> int:
     """Take the objects that follow at *at*, each after a comma, and return where they end."""
     while begin := _NEXT_OBJECT.match(text, at):
         element, end, _ = _tried(text, begin.end(1))
         if element is _NOTHING:
             break
-        found.elements.append(element)
+        recovered.elements.append(element)
         at = end
     return at
 
@@ -203,9 +203,9 @@ def _tried(text: str, at: int) -> tuple[Any, int, int]:
         size *= 8
 
 
-def _keep_unread(found: Recovered, piece: str) -> None:
+def _keep_unread(recovered: Recovered, piece: str) -> None:
     if not _SIGNS.fullmatch(piece) and not _WRAPPER.fullmatch(piece):
-        found.unread.append(piece)
+        recovered.unread.append(piece)
 
 
 def _next(text: str, at: int) -> int:
@@ -215,15 +215,15 @@ def _next(text: str, at: int) -> int:
 
 
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) == len(pairs):
-        return found
-    found = {}
+    fields = dict(pairs)
+    if len(fields) == len(pairs):
+        return fields
+    fields = {}
     for key, value in pairs:
-        if key in found and found[key] != value:
-            found[next(f"{key}~{n}" for n in range(1, len(pairs)) if f"{key}~{n}" not in found)] = found[key]
-        found[key] = value
-    return found
+        if key in fields and fields[key] != value:
+            fields[next(f"{key}~{n}" for n in range(1, len(pairs)) if f"{key}~{n}" not in fields)] = fields[key]
+        fields[key] = value
+    return fields
 
 
 def _float(text: str) -> float | str:

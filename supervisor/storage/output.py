@@ -29,8 +29,8 @@ def is_journal(out: TextIO | None, environ: Mapping[str, str]) -> bool:
     if not named or out is None:
         return False
     with contextlib.suppress(OSError, ValueError):  # it is closed, or is no file
-        found = os.fstat(out.fileno())
-        return named == f"{found.st_dev}:{found.st_ino}"
+        stat = os.fstat(out.fileno())
+        return named == f"{stat.st_dev}:{stat.st_ino}"
     return False
 
 

@@ -87,13 +87,13 @@ def waits_of(config: Config) -> Waits:
     return config.archive.backoff, config.archive.backlog_interval, config.archive.jitter
 
 
-def summary_writer(config: Config, failures: Mapping[str, Failure], asked: str = "") -> SummaryWriter:
-    """Return what is able to write summaries by the configuration; *failures* are the last of each group, *asked* as above."""
+def summary_writer(config: Config, failures: Mapping[str, Failure], use: str = "") -> SummaryWriter:
+    """Return what is able to write summaries by the configuration; *failures* are the last of each group, *use* as above."""
     if writes_extracts(config.llm):
         return SummaryWriter()
     return SummaryWriter(
         is_model=True,
-        asked=asked,
+        asked=use,
         context_bytes=_context_bytes(config.llm),
         given_up=frozenset(group for group, failure in failures.items() if failure.attempts >= config.archive.max_attempts),
     )
@@ -171,11 +171,11 @@ def note_answer(model: str, reason: str | None, use: ModelUse) -> None:
 
     A server may give its model another name than the configuration, and gives none with an answer that is empty.
     """
-    asked = use.config.llm.model or model
+    model_used = use.config.llm.model or model
     with use.calls.locked():
         state = provider_state(use.task_queue)
-        account = state.answers.get(asked, Answers()).with_one(reason)
-        use.task_queue.note_provider(_wire(replace(state, answers={**state.answers, asked: account})))
+        account = state.answers.get(model_used, Answers()).with_one(reason)
+        use.task_queue.note_provider(_wire(replace(state, answers={**state.answers, model_used: account})))
 
 
 def _after(before: ProviderState, result: Result, now: datetime, use: ModelUse) -> ProviderState:
@@ -283,15 +283,15 @@ def _wire(state: ProviderState) -> dict[str, Any]:
         "calls": state.calls,
         "promptTokens": state.prompt_tokens,
         "completionTokens": state.completion_tokens,
-        "answers": {model: asdict(one) for model, one in state.answers.items()} or None,
+        "answers": {model: asdict(answer) for model, answer in state.answers.items()} or None,
     }
     return {key: value for key, value in fields.items() if value is not None}
 
 
 def _answers(raw: object) -> dict[str, Answers]:
     """Return the account of each model by the name that it is asked by; what can't be parsed counts as absent."""
-    accounts = {model: one for model, one in raw.items() if isinstance(one, dict)} if isinstance(raw, dict) else {}
-    return {model: _account(one) for model, one in accounts.items()}
+    accounts = {model: answer for model, answer in raw.items() if isinstance(answer, dict)} if isinstance(raw, dict) else {}
+    return {model: _account(account) for model, account in accounts.items()}
 
 
 def _account(raw: Mapping[str, Any]) -> Answers:

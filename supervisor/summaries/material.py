@@ -119,25 +119,25 @@ def _pairs(word: str) -> list[str]:
 
 def says_much_new(text: str, material: Material) -> bool:
     """Return whether many of the text's telling words are not in the material."""
-    own = _telling(text)
-    new = [word for word in own - material.telling if not any(pair in material.bare for pair in _pairs(word))]
-    return material.says_enough and len(new) >= _MIN_NEW and len(new) > _NEW_SHARE * len(own)
+    telling = _telling(text)
+    new = [word for word in telling - material.telling if not any(pair in material.bare for pair in _pairs(word))]
+    return material.says_enough and len(new) >= _MIN_NEW and len(new) > _NEW_SHARE * len(telling)
 
 
 def is_copy(text: str, material: Material) -> bool:
     """Return whether the text is mostly what the material or the summaries of its days say, word for word, hardly shorter."""
-    own = _bare(text)
-    if len(own) < _COPY_CHARS or material.is_bounded or material.may_copy or not material.says_enough:
+    bare = _bare(text)
+    if len(bare) < _COPY_CHARS or material.is_bounded or material.may_copy or not material.says_enough:
         return False
     days = [_bare("\n".join(material.days))] if len(material.days) >= _MANY_DAYS else []
-    return any(_copies(own, whole) for whole in (material.bare, *days))
+    return any(_copies(bare, whole) for whole in (material.bare, *days))
 
 
-def _copies(own: str, whole: str) -> bool:
-    runs = [own[at : at + _RUN] for at in range(len(own) - _RUN + 1)]
+def _copies(bare: str, whole: str) -> bool:
+    runs = [bare[at : at + _RUN] for at in range(len(bare) - _RUN + 1)]
     known = {whole[at : at + _RUN] for at in range(len(whole) - _RUN + 1)}
     copied = sum(run in known for run in runs) / len(runs)
-    return any(len(own) >= share * len(whole) and copied > runs_share for share, runs_share in _COPIES)
+    return any(len(bare) >= share * len(whole) and copied > runs_share for share, runs_share in _COPIES)
 
 
 def _bare(text: str) -> str:

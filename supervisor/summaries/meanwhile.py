@@ -109,11 +109,11 @@ def needs_no_model(blocks: list[Block], text: str, period: Period, config: Confi
     So it is where a day has fewer than `summarize.least` words, where all are courtesies, and where the extract has every
     message whole.
     """
-    least, said = config.summarize.least, [block.text for block in blocks if not is_small_talk(block.text)]
+    least, texts = config.summarize.least, [block.text for block in blocks if not is_small_talk(block.text)]
     if not least:
         return False
-    is_short = period.kind == "day" and sum(map(count_words, said)) < least
-    return is_short or are_courtesies(blocks) or quotes_all(text, said)
+    is_short = period.kind == "day" and sum(map(count_words, texts)) < least
+    return is_short or are_courtesies(blocks) or quotes_all(text, texts)
 
 
 def write_extract(

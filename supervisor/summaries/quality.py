@@ -65,7 +65,11 @@ def is_transcript(text: str) -> bool:
         return True
     speakers = Counter(match[1].casefold() for line in lines if (match := _LABEL.match(line)))
     again = sum(times for times in speakers.values() if times > 1)
-    return any(_ASSISTANT.fullmatch(one) for one in speakers) and len(speakers) > 1 and again >= max(_TURNS, len(lines) / 2)
+    return (
+        any(_ASSISTANT.fullmatch(speaker) for speaker in speakers)
+        and len(speakers) > 1
+        and again >= max(_TURNS, len(lines) / 2)
+    )
 
 
 def is_form(text: str) -> bool:
@@ -112,11 +116,11 @@ def _is_repetitive(window: str) -> bool:
 
 
 def _repeats_a_clause(text: str) -> bool:
-    clauses = [one for clause in _CLAUSES.split(text) if (one := _NO_WORD.sub("", clause).casefold())]
-    if any(len(one) >= _SHORTEST_CLAUSE and sum(1 for _ in same) >= _IN_A_ROW for one, same in groupby(clauses)):
+    clauses = [bare for clause in _CLAUSES.split(text) if (bare := _NO_WORD.sub("", clause).casefold())]
+    if any(len(clause) >= _SHORTEST_CLAUSE and sum(1 for _ in same) >= _IN_A_ROW for clause, same in groupby(clauses)):
         return True
     times = Counter(clauses).items()
-    return any(n >= _CLAUSE_TIMES and len(one) >= _CLAUSE_LETTERS[one.isascii()] for one, n in times)
+    return any(n >= _CLAUSE_TIMES and len(clause) >= _CLAUSE_LETTERS[clause.isascii()] for clause, n in times)
 
 
 #: Characters that can't be written, or are written and can't be seen.
@@ -240,9 +244,11 @@ def _leaks_example(text: str, material: Material) -> bool:
     """Return whether the text has words of a prompt's example about what the material does not say, or one of its names."""
     if any(name in text and name not in material.text for name in EXAMPLE_NAMES):
         return True
-    own = {word for word in telling_words(text) - telling_words(material.text) if not word.isdigit()}  # 35 may be a difference
+    words = {
+        word for word in telling_words(text) - telling_words(material.text) if not word.isdigit()
+    }  # 35 may be a difference
     for example in material.examples:
-        if len(telling_words(example) & own) >= _EXAMPLE_WORDS:
+        if len(telling_words(example) & words) >= _EXAMPLE_WORDS:
             return True
         for line in filter(None, example.splitlines()):
             run = SequenceMatcher(None, line, text, autojunk=False).find_longest_match()

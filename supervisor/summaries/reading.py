@@ -68,10 +68,10 @@ def extract_of(blocks: list[Block], period: Period, config: Config, longest: int
     return extract(blocks, period=period.label, zone=archive.zone, kind=period.kind, longest=most)
 
 
-def quotes_all(text: str, said: Iterable[str]) -> bool:
+def quotes_all(text: str, texts: Iterable[str]) -> bool:
     """Return whether the extract *text* has each of the texts whole, but for punctuation and blanks."""
     quoted = _BETWEEN.sub("", text)
-    return all(_BETWEEN.sub("", one) in quoted for one in said)
+    return all(_BETWEEN.sub("", text) in quoted for text in texts)
 
 
 def material_of(
@@ -92,20 +92,22 @@ def material_of(
 
     zone = config.archive.zone
     blocks = blocks_of(memory, (source.name for source in sources), zone)
-    said: list[tuple[date | None, str]] = [(local_day(block.created_at, zone), block.text) for block in blocks]
+    texts: list[tuple[date | None, str]] = [(local_day(block.created_at, zone), block.text) for block in blocks]
     languages = {language_of_sentences([block.text]) for block in blocks if block.text.strip()}
     of_days: tuple[str, ...] = ()
     if period.kind == "month":  # it is made from the summaries of its days, which a person may have edited in another language
         days = [
-            (day, one) for day, one in memory.summaries().items() if day.kind == "day" and day.label.startswith(period.label)
+            (day, summary)
+            for day, summary in memory.summaries().items()
+            if day.kind == "day" and day.label.startswith(period.label)
         ]
-        said += [(datetime.fromisoformat(day.label).date(), one.text) for day, one in days]
-        of_days = tuple(one.text for _, one in days if not one.extract)
-        languages |= {language_of(one.text) for _, one in days}
-    said += [(None, previous)] if previous else []
-    whole = language_of_sentences(text for _, text in said)
+        texts += [(datetime.fromisoformat(day.label).date(), summary.text) for day, summary in days]
+        of_days = tuple(summary.text for _, summary in days if not summary.extract)
+        languages |= {language_of(summary.text) for _, summary in days}
+    texts += [(None, previous)] if previous else []
+    whole = language_of_sentences(text for _, text in texts)
     return Material(
-        said=((None, " · ".join({block.speaker: None for block in blocks if block.speaker})), *_sample(said)),
+        said=((None, " · ".join({block.speaker: None for block in blocks if block.speaker})), *_sample(texts)),
         extract=extract_of(blocks, period, config),
         language=whole if len(languages) == 1 else None,
         prompts=prompt_marks(),
@@ -115,9 +117,9 @@ def material_of(
     )
 
 
-def _sample(said: list[tuple[date | None, str]]) -> list[tuple[date | None, str]]:
+def _sample(texts: list[tuple[date | None, str]]) -> list[tuple[date | None, str]]:
     left, kept = _MOST_CHARS, []
-    for day, text in said:
+    for day, text in texts:
         if left <= 0:
             break
         kept.append((day, text[:left]))
@@ -150,7 +152,7 @@ def sources_of(lines: Sequence[str], passages: Sequence[str]) -> list[tuple[int,
     [(0,), (2,)]
     """
     of_passages = [marks(passage) for passage in passages]
-    frequency = Counter(mark for found in of_passages for mark in found)
+    frequency = Counter(mark for sources in of_passages for mark in sources)
     worth = {mark: math.log(1 + len(passages) / count) for mark, count in frequency.items()}
     return [_nearest(marks(line), of_passages, worth) for line in lines]
 

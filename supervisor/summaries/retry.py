@@ -120,9 +120,9 @@ def jittered(delay: timedelta, share: float, seed: str) -> timedelta:
     return delay * (1 + share * unit)
 
 
-def refused_mark(asked: str, sources: Iterable[Source]) -> str:
+def refused_mark(model: str, sources: Iterable[Source]) -> str:
     """Return the mark of a text of one model: it changes with the model, its prompts, and what the text is made from."""
-    listed = json.dumps([asked, sorted((source.name, source.digest) for source in sources)])
+    listed = json.dumps([model, sorted((source.name, source.digest) for source in sources)])
     return hashlib.sha256(listed.encode("utf-8", "surrogateescape")).hexdigest()[:_MARK_DIGITS]
 
 

@@ -58,12 +58,12 @@ _EXTRACTS: Final = SummaryWriter()
 
 def files_by_period(files: Collection[MemoryFile], today: date, recent_days: int) -> dict[Period, tuple[MemoryFile, ...]]:
     """Return the files that are no longer recent by the period they belong to, each oldest first."""
-    found: defaultdict[Period, list[MemoryFile]] = defaultdict(list)
+    by_period: defaultdict[Period, list[MemoryFile]] = defaultdict(list)
     for file in sorted(files, key=lambda file: (file.day, file.name)):
         period = summary_period(file.day, today, recent_days)
         if period:
-            found[period].append(file)
-    return {period: tuple(members) for period, members in found.items()}
+            by_period[period].append(file)
+    return {period: tuple(members) for period, members in by_period.items()}
 
 
 def not_pruned(
@@ -74,7 +74,7 @@ def not_pruned(
 
     Such a summary is never made anew; a file that comes late stays beside it.
     """
-    closed = {period for period, one in summaries.items() if any(source.name in pruned for source in one.sources)}
+    closed = {period for period, summary in summaries.items() if any(source.name in pruned for source in summary.sources)}
     return [file for file in files if closed.isdisjoint((day(file.day), month(file.day)))] if closed else list(files)
 
 

@@ -190,14 +190,14 @@ class MappedDictionary:
 
     def cut_for_search(self, run: str) -> list[str]:
         """Return the words of the run and the shorter words in them, in jieba's order."""
-        found = []
+        words = []
         for word in self.cut(run):
             for size in _PARTS:
                 if len(word) > size:
                     parts = (word[at : at + size] for at in range(len(word) - size + 1))
-                    found += [part for part in parts if self.frequency(part)]
-            found.append(word)
-        return found
+                    words += [part for part in parts if self.frequency(part)]
+            words.append(word)
+        return words
 
     def cut(self, run: str) -> list[str]:
         """Return the words of the run in order; a character that no word of the dictionary has is a word."""
@@ -205,13 +205,13 @@ class MappedDictionary:
 
     def cut_guessing(self, run: str) -> list[str]:
         """Return the words of the run in order; where words stand side by side that are one character, jieba guesses."""
-        found: list[str] = []
+        tokens: list[str] = []
         for part in _IN_DICTIONARY.findall(run):
             for is_character, words in groupby(self._cut(part), lambda word: len(word) == 1):
                 beside = [*words]
                 is_guessed = is_character and len(beside) > 1 and not self.frequency("".join(beside))
-                found += _guesser().cut("".join(beside)) if is_guessed else beside
-        return found
+                tokens += _guesser().cut("".join(beside)) if is_guessed else beside
+        return tokens
 
     def _cut(self, run: str) -> list[str]:
         """Return the most probable words of the run, as jieba computes them."""
@@ -234,8 +234,8 @@ class MappedDictionary:
 @cache
 def _mapped() -> MappedDictionary | None:
     """Return the mapped dictionary; None if jieba is not installed as files in a folder."""
-    found = find_spec("jieba")
-    for folder in (found and found.submodule_search_locations) or ():
+    spec = find_spec("jieba")
+    for folder in (spec and spec.submodule_search_locations) or ():
         with contextlib.suppress(OSError, ValueError):
             return MappedDictionary(os.path.join(folder, "dict.txt"))
     return None

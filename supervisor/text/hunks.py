@@ -43,8 +43,8 @@ def hunks(before: str, after: str) -> list[Hunk]:
         return []
     if not left or not right or max(len(left), len(right)) > _MOST_COMPARED:
         return [Hunk(same, "".join(left), "".join(right))]
-    found = SequenceMatcher(None, left, right, autojunk=False).get_opcodes()
-    return [Hunk(same + j, "".join(left[i:k]), "".join(right[j:m])) for tag, i, k, j, m in found if tag != "equal"]
+    opcodes = SequenceMatcher(None, left, right, autojunk=False).get_opcodes()
+    return [Hunk(same + j, "".join(left[i:k]), "".join(right[j:m])) for tag, i, k, j, m in opcodes if tag != "equal"]
 
 
 def without(text: str, taken: Sequence[Hunk]) -> str | None:
@@ -75,5 +75,5 @@ def _place(lines: Sequence[str], new: Sequence[str], start: int) -> int | None:
     if not new:
         return min(start, len(lines))
     bare, wanted = [line.rstrip("\r\n") for line in lines], [line.rstrip("\r\n") for line in new]
-    found = [n for n in range(len(bare) - len(wanted) + 1) if bare[n : n + len(wanted)] == wanted]
-    return min(found, key=lambda n: abs(n - start), default=None)
+    places = [n for n in range(len(bare) - len(wanted) + 1) if bare[n : n + len(wanted)] == wanted]
+    return min(places, key=lambda n: abs(n - start), default=None)

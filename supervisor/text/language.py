@@ -59,8 +59,8 @@ def language_of_sentences(texts: Iterable[str]) -> Language:
     'zh'
     """
     prose = _CODE.sub(" ", "\n\n".join(texts))
-    found = [language_of(sentence) for sentence in _END.split(prose) if _LETTER.search(sentence)]
-    more = 2 * found.count("zh") - len(found)
+    languages = [language_of(sentence) for sentence in _END.split(prose) if _LETTER.search(sentence)]
+    more = 2 * languages.count("zh") - len(languages)
     return ("zh" if more > 0 else "en") if more else language_of(prose)
 
 
@@ -73,8 +73,8 @@ def language_of_most(texts: Iterable[str]) -> Language:
     >>> language_of_most(["ok, thanks", "我对花生过敏", "周五去游泳"]), language_of_most([])
     ('zh', 'en')
     """
-    found = [language_of(text[:_CHARS]) for text in islice(filter(str.strip, texts), NEWEST)]
-    return max(found, key=found.count, default="en")
+    languages = [language_of(text[:_CHARS]) for text in islice(filter(str.strip, texts), NEWEST)]
+    return max(languages, key=languages.count, default="en")
 
 
 def count_words(text: str) -> int:

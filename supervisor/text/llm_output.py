@@ -221,8 +221,8 @@ def _without_announcement(text: str) -> str:
 
 
 def _without_offer(text: str) -> str:
-    said, _, last = text.rpartition("\n\n")
-    return said if _CLOSING.fullmatch(last) else text
+    body, _, last = text.rpartition("\n\n")
+    return body if _CLOSING.fullmatch(last) else text
 
 
 def _without_tag(text: str) -> str:
@@ -245,7 +245,7 @@ def _without_fence(text: str) -> str:
     mark = _FENCE.fullmatch(first)
     if not mark or mark[1] != last.strip() or mark[2].strip().lower() not in {*_MARKDOWN, ""}:
         return text
-    within = next((found for line in inside.split("\n") if (found := _FENCE.fullmatch(line))), None)
+    within = next((match for line in inside.split("\n") if (match := _FENCE.fullmatch(line))), None)
     if within and (not mark[2].strip() or not within[2].strip() or outside_code(inside)[1]):
         return text
     return inside

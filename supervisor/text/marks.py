@@ -52,7 +52,7 @@ def marked(text: str, patterns: Iterable[str] = ()) -> str:
 def has_secret(text: str, patterns: Iterable[str] = ()) -> bool:
     """True if a mark would stand in the text."""
     known = tuple(patterns)
-    return any(not _is_kept(text, one, known) for one in find_secrets(text, known))
+    return any(not _is_kept(text, secret, known) for secret in find_secrets(text, known))
 
 
 @record
@@ -79,5 +79,5 @@ class Marks:
 
 def _is_kept(text: str, secret: Secret, patterns: tuple[str, ...]) -> bool:
     """True if it is a mail address that no pattern asks for."""
-    found = text[secret.start : secret.end]
-    return bool(_MAIL.fullmatch(found)) and not any(re.fullmatch(pattern, found) for pattern in patterns)
+    words = text[secret.start : secret.end]
+    return bool(_MAIL.fullmatch(words)) and not any(re.fullmatch(pattern, words) for pattern in patterns)

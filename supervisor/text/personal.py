@@ -58,7 +58,7 @@ _LABELS: Final = {
 }
 
 
-def kind_of(found: str, patterns: Iterable[str], language: Language) -> str:
+def kind_of(name: str, patterns: Iterable[str], language: Language) -> str:
     """
     Return the name of the kind of personal data, for a mark; "" for anything else, and for kinds that are none of *patterns*.
 
@@ -66,5 +66,5 @@ def kind_of(found: str, patterns: Iterable[str], language: Language) -> str:
     ('电话', '')
     """
     known = set(patterns)
-    kinds = (kind for kind, pattern in PERSONAL.items() if pattern in known and re.fullmatch(pattern, found))
+    kinds = (kind for kind, pattern in PERSONAL.items() if pattern in known and re.fullmatch(pattern, name))
     return next((_LABELS[kind][language] for kind in kinds), "")

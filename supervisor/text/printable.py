@@ -64,11 +64,11 @@ def printable_json(line: str) -> str:
     return _UNPRINTABLE.sub(_json_escape, line)
 
 
-def _escape(found: re.Match[str]) -> str:
-    code = ord(found[0])
+def _escape(match: re.Match[str]) -> str:
+    code = ord(match[0])
     return f"\\x{code:02x}" if code < 0x80 else f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
 
 
-def _json_escape(found: re.Match[str]) -> str:
-    code = ord(found[0])  # JSON writes a character beyond the first plane as two halves
-    return f"\\u{code:04x}" if code < 0x10000 else json.dumps(found[0])[1:-1]
+def _json_escape(match: re.Match[str]) -> str:
+    code = ord(match[0])  # JSON writes a character beyond the first plane as two halves
+    return f"\\u{code:04x}" if code < 0x10000 else json.dumps(match[0])[1:-1]

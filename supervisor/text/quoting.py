@@ -152,9 +152,9 @@ def _cut(entry: Entry, room: int, language: Language, weight: float) -> tuple[En
             high = middle - 1
     end = low
     for mark in _BREAKS if low < len(entry.text) else ():
-        found = entry.text.rfind(mark, int(low * _NEAR_END), low)
-        if found > 0:
-            end = found + len(mark)
+        place = entry.text.rfind(mark, int(low * _NEAR_END), low)
+        if place > 0:
+            end = place + len(mark)
             break
     first, rest = entry.text[:end].rstrip(), entry.text[end:].lstrip()
     return replace(entry, text=first, part=part), replace(entry, text=rest, part=part + 1)

@@ -40,9 +40,9 @@ def record(cls: type[Any] | None = None, /, *, kw_only: bool = False) -> Any:
 
 
 def _record(cls: type[Any], *, kw_only: bool) -> type[Any]:
-    own = vars(cls)
+    attributes = vars(cls)
     made: type[Any] = dataclass(eq=False, repr=False, slots=True, kw_only=kw_only)(cls)
-    compared = [one.name for one in fields(made) if one.compare]
+    compared = [field.name for field in fields(made) if field.compare]
     values: Callable[[Any], object] = attrgetter(*compared) if compared else _nothing
 
     def equal(self: Any, other: object) -> bool:
@@ -52,7 +52,7 @@ def _record(cls: type[Any], *, kw_only: bool) -> type[Any]:
         return hash(values(self))
 
     for name, method in (("__eq__", equal), ("__hash__", hashed), ("__repr__", _shown)):
-        if name not in own:
+        if name not in attributes:
             setattr(made, name, method)
     return made
 
@@ -62,5 +62,5 @@ def _nothing(_record: Any) -> object:
 
 
 def _shown(self: Any) -> str:
-    values = ", ".join(f"{one.name}={getattr(self, one.name)!r}" for one in fields(self) if one.repr)
+    values = ", ".join(f"{field.name}={getattr(self, field.name)!r}" for field in fields(self) if field.repr)
     return f"{self.__class__.__qualname__}({values})"

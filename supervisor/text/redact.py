@@ -78,15 +78,15 @@ def find_secrets(text: str, patterns: Iterable[str] = ()) -> list[Secret]:
     matches = _matches(text)
     for pattern in patterns:
         matches += [Found(*match.span()) for match in re.finditer(pattern, text) if match[0]]
-    found: list[Secret] = []
+    secrets: list[Secret] = []
     for start, end, label, of, named in sorted(matches):
-        if found and start < found[-1].end:  # two patterns overlap: one secret
-            last = found.pop()
-            found.append(Secret(last.start, max(last.end, end), last.label or label, last.before, last.named))
+        if secrets and start < secrets[-1].end:  # two patterns overlap: one secret
+            last = secrets.pop()
+            secrets.append(Secret(last.start, max(last.end, end), last.label or label, last.before, last.named))
             continue
-        before = text[found[-1].end if found else 0 : start]
-        found.append(Secret(start, end, label, _SENTENCE_END.split(before)[-1] + of, named))
-    return found
+        before = text[secrets[-1].end if secrets else 0 : start]
+        secrets.append(Secret(start, end, label, _SENTENCE_END.split(before)[-1] + of, named))
+    return secrets
 
 
 def _matches(text: str) -> list[Found]:
@@ -95,7 +95,7 @@ def _matches(text: str) -> list[Found]:
     places: Sequence[int] = range(len(text))
     if len(folded) < len(text):
         places = [at for at, char in enumerate(text) if _FOLDED.get(ord(char), 0) is not None]
-    return [one._replace(start=places[one.start], end=places[one.end - 1] + 1) for one in found_secrets(folded)]
+    return [secret._replace(start=places[secret.start], end=places[secret.end - 1] + 1) for secret in found_secrets(folded)]
 
 
 def _folded(text: str) -> str:

@@ -54,10 +54,10 @@ def sentences_in(texts: Iterable[str]) -> frozenset[str]:
     return frozenset(words for words in map(same_words, parts) if len(words) >= LEAST)
 
 
-def without_sentences(text: str, said: frozenset[str]) -> str:
-    """Return the text without the sentences that are among *said*, and each of the others once, the last time it is there."""
+def without_sentences(text: str, sentences: frozenset[str]) -> str:
+    """Return the text without the sentences that are among *sentences*, and each other one once, the last time it is there."""
     kept: list[str] = []
-    seen = set(said)
+    seen = set(sentences)
     for sentence in reversed(_SENTENCE.findall(text)):
         words = same_words(sentence)
         if len(words) < LEAST or words not in seen:

@@ -130,10 +130,10 @@ def labelled(text: str) -> Iterator[Found]:
     for label in _labels(_lower(text)):
         if label.start() < end:
             continue
-        found = _behind(text, label)
-        if found:
-            yield found
-            end = found.end
+        match = _behind(text, label)
+        if match:
+            yield match
+            end = match.end
 
 
 def has_label(text: str) -> bool:
@@ -143,13 +143,13 @@ def has_label(text: str) -> bool:
 
 def beginnings(text: str, words: Iterable[str]) -> list[int]:
     """Return where one of the *words* begins, in order; much faster than a pattern that is tried at each character."""
-    found = []
+    starts = []
     for word in words:
         at = text.find(word)
         while at >= 0:
-            found.append(at)
+            starts.append(at)
             at = text.find(word, at + len(word))
-    return sorted(set(found))
+    return sorted(set(starts))
 
 
 def _lower(text: str) -> str:

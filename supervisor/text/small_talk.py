@@ -95,8 +95,8 @@ def _is_decoration(char: str) -> bool:
 
 def _any_of(phrases: Iterable[str]) -> re.Pattern[str]:
     """Return a pattern of the phrases, longest first. A Latin phrase ends at the end of a word: "no" is not in "north"."""
-    longest = sorted({one.casefold() for one in phrases}, key=lambda one: (-len(one), one))
-    return lazy_re("|".join(re.escape(one) + (r"(?![a-z0-9])" if one[0].isascii() else "") for one in longest))
+    longest = sorted({phrase.casefold() for phrase in phrases}, key=lambda phrase: (-len(phrase), phrase))
+    return lazy_re("|".join(re.escape(phrase) + (r"(?![a-z0-9])" if phrase[0].isascii() else "") for phrase in longest))
 
 
 _COURTESIES: Final = _any_of(SKIP_PREFIXES)

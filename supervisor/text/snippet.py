@@ -153,14 +153,14 @@ def _word_start(text: str, start: int, most: int) -> int:
     """Return the start of the next word if *start* is inside a Latin word that ends before *most*, else *start*."""
     if not start or not _LATIN.match(text, start - 1):
         return start
-    found = _LATIN.match(text, start)
-    end = found.end() if found else start
+    match = _LATIN.match(text, start)
+    end = match.end() if match else start
     return end + (text[end : end + 1] == " ") if end < most else start
 
 
 def _finds(low: str, terms: Iterable[str]) -> list[tuple[int, int, str]]:
     """Return start, end and term of each occurrence in the lower-case text, in order."""
-    found = []
+    places = []
     for term in terms:
         # subtle: a stem may end in an i where the text has a y (allergi)
         shape = term if term in low or not term.endswith("i") else term[:-1]
@@ -168,9 +168,9 @@ def _finds(low: str, terms: Iterable[str]) -> list[tuple[int, int, str]]:
         for _ in range(_FINDS):
             if at < 0:
                 break
-            found.append((at, at + len(shape), term))
+            places.append((at, at + len(shape), term))
             at = low.find(shape, at + len(shape))
-    return sorted(found)
+    return sorted(places)
 
 
 def _densest(finds: list[tuple[int, int, str]], chars: int) -> tuple[int, int]:

@@ -126,16 +126,16 @@ def spelled(text: str) -> Iterator[tuple[str, str]]:
 def _spelled(text: str, *, whole: bool) -> Iterator[tuple[str, str]]:
     known = _FEAST.sub(lambda match: f"双十{'一二'[int(match[1]) - 11]}", unicodedata.normalize("NFKC", text))
     for match in _pieces(known):
-        found = match[0]
+        word = match[0]
         match match.lastgroup:
             case "han":
-                yield from _han_words(found, known[match.end() : match.end() + 1], whole=whole)
+                yield from _han_words(word, known[match.end() : match.end() + 1], whole=whole)
             case "paired":
-                yield from ((found, pair) for pair in _pairs(found))
+                yield from ((word, pair) for pair in _pairs(word))
             case "thousands":
-                yield found, found.replace(",", "")
+                yield word, word.replace(",", "")
             case _:
-                yield from ((found, token) for i, token in enumerate(_latin_tokens(found)) if not (whole and i))
+                yield from ((word, token) for i, token in enumerate(_latin_tokens(word)) if not (whole and i))
 
 
 def latin_words(text: str) -> list[str]:
@@ -174,18 +174,18 @@ def _fold(word: str) -> str:
 
 
 @lru_cache(maxsize=50_000)
-def _latin_tokens(found: str) -> tuple[str, ...]:
+def _latin_tokens(word: str) -> tuple[str, ...]:
     """Return the token of the word, then for a compound the tokens of its parts."""
-    return tuple(_tokens_of(found))
+    return tuple(_tokens_of(word))
 
 
-def _tokens_of(found: str) -> Iterator[str]:
-    word = _CLITIC.sub("", _fold(found))
+def _tokens_of(text: str) -> Iterator[str]:
+    word = _CLITIC.sub("", _fold(text))
     if not word or word in ENGLISH:
         return
     parts = _JOINTS.split(word)
-    if _CAMEL.fullmatch(found):
-        parts = [hump.lower() for hump in _HUMP.findall(found)]
+    if _CAMEL.fullmatch(text):
+        parts = [hump.lower() for hump in _HUMP.findall(text)]
     compound = len(parts) > 1
     yield _stemmed(word)
     if _VERSION_LIKE.fullmatch(word):

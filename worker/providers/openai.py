@@ -144,12 +144,12 @@ class OpenAi:
             sent = self._parameters(max_tokens)
             try:
                 async with asyncio.timeout(self.timeout_s):
-                    asked = {"model": self.model, "messages": [turn._asdict() for turn in answer.turns], **sent}
+                    body = {"model": self.model, "messages": [turn._asdict() for turn in answer.turns], **sent}
                     calling()
-                    await self._read(answer, asked)
+                    await self._read(answer, body)
                     if answer.is_mute:
                         calling()
-                        await self._read_whole(answer, asked)
+                        await self._read_whole(answer, body)
                 return answer.completion(usage)
             except openai.APIStatusError as error:
                 refused = http_errors.refused_parameter(error.status_code, _words(error), sent)
@@ -167,10 +167,10 @@ class OpenAi:
         wanted = {"stream_options": {"include_usage": True}, length: max_tokens, "temperature": self.temperature}
         return {name: value for name, value in wanted.items() if name not in self._refused}
 
-    async def _read(self, answer: Answer, asked: dict[str, Any]) -> None:
+    async def _read(self, answer: Answer, body: dict[str, Any]) -> None:
         """Stream the answer into *answer*."""
         async with self._client(MOST_EVENT_BYTES) as client:
-            stream: Any = await client.chat.completions.create(stream=True, **asked)
+            stream: Any = await client.chat.completions.create(stream=True, **body)
             async with stream:
                 while (chunk := await self._next(stream, answer)) is not None:
                     answer.take(chunk)
@@ -178,12 +178,12 @@ class OpenAi:
                         return
                 answer.is_mute = not answer.began and "event-stream" in stream.response.headers.get("content-type", "")
 
-    async def _read_whole(self, answer: Answer, asked: dict[str, Any]) -> None:
+    async def _read_whole(self, answer: Answer, body: dict[str, Any]) -> None:
         """Ask without a stream: llama.cpp's Python server sends an empty stream in place of its error."""
         answer.calls += 1
-        asked = {name: value for name, value in asked.items() if name != "stream_options"}
+        body = {name: value for name, value in body.items() if name != "stream_options"}
         async with self._client(MOST_BYTES) as client:
-            answer.take(await client.chat.completions.create(stream=False, **asked))
+            answer.take(await client.chat.completions.create(stream=False, **body))
 
     def _client(self, most_event_bytes: int) -> openai.AsyncOpenAI:
         """Return a client with a new connection, since a server that sent an empty stream may have closed the one before."""
@@ -228,7 +228,7 @@ class OpenAi:
             case _:
                 problem = http_errors.BROKEN if answer.began else http_errors.STRANGE
                 about = type(error).__name__
-        model, server = (" ".join(one.split()) for one in (self.model, without_credentials(self.base_url)))
+        model, server = (" ".join(text.split()) for text in (self.model, without_credentials(self.base_url)))
         fault = Text("{why}: {model} at {server}", why=problem.why, model=model, server=server)
         return ProviderError(
             problem.reason,
@@ -242,8 +242,8 @@ class OpenAi:
 def _words(error: openai.APIError) -> str:
     """Return the server's own sentence, on one line, for `http_errors` to classify."""
     body = error.body
-    found = body.get("message") or body.get("error") or body.get("detail") if isinstance(body, dict) else body
-    return " ".join(found.split())[:500] if isinstance(found, str) else ""
+    words = body.get("message") or body.get("error") or body.get("detail") if isinstance(body, dict) else body
+    return " ".join(words.split())[:500] if isinstance(words, str) else ""
 
 
 @cache

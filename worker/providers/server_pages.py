@@ -57,14 +57,16 @@ def listed_in(model: str, answer: Any) -> Listed:
     A dated or ":latest" name counts as the model's. llama.cpp answers whatever the model is called.
     """
     entries = answer.get("data") if isinstance(answer, dict) else None
-    if not isinstance(entries, list) or not all(isinstance(one, dict) and isinstance(one.get("id"), str) for one in entries):
+    if not isinstance(entries, list) or not all(
+        isinstance(entry, dict) and isinstance(entry.get("id"), str) for entry in entries
+    ):
         raise ValueError("no list of models")
     same = re.compile(rf"(?:models/)?{re.escape(model)}(?::latest|-\d{{8}}|-\d{{4}}-\d\d-\d\d)?")
-    found = [one for one in entries if same.fullmatch(one["id"])]
-    if not found and len(entries) == 1 and entries[0].get("owned_by") == "llamacpp":
-        found = entries
-    windows = [_window(one) for one in found]
-    return Listed(bool(found), tuple(one["id"] for one in entries[:_SHOWN_MODELS]), next(filter(None, windows), None))
+    models = [entry for entry in entries if same.fullmatch(entry["id"])]
+    if not models and len(entries) == 1 and entries[0].get("owned_by") == "llamacpp":
+        models = entries
+    windows = [_window(entry) for entry in models]
+    return Listed(bool(models), tuple(entry["id"] for entry in entries[:_SHOWN_MODELS]), next(filter(None, windows), None))
 
 
 def _window(entry: dict[str, Any]) -> int | None:

@@ -43,11 +43,11 @@ def status(
         raise BadRequest("--at", Text("it is only understood with {option}", option="--plan"))
     ws, _ = call.opened_made()
     ask, version = supervisor_of(ws.paths.root, call)
-    found = call.perform(upkeep.status, upkeep.StatusRequest(ask=ask, version=version))
-    sentences = (printable_line(call.render(sentence)) for sentence in found.sentences)
-    facts = in_local_times(found.facts, ws.zone) if everything else _figures(found.facts)
-    call.answer(found.facts, [*sentences, "", as_text(facts, call.renderer())])
-    return 0 if found.is_well else BadFile.exit_code
+    answer = call.perform(upkeep.status, upkeep.StatusRequest(ask=ask, version=version))
+    sentences = (printable_line(call.render(sentence)) for sentence in answer.sentences)
+    facts = in_local_times(answer.facts, ws.zone) if everything else _figures(answer.facts)
+    call.answer(answer.facts, [*sentences, "", as_text(facts, call.renderer())])
+    return 0 if answer.is_well else BadFile.exit_code
 
 
 def _figures(facts: Mapping[str, Any]) -> dict[str, object]:
@@ -69,8 +69,8 @@ def _show_plan(call: Call, at: str | None) -> int:
         call.moment(at, "--at")
         call.take(now=at)
     ws, _ = call.opened()
-    found = call.perform(upkeep.plan, upkeep.StateRequest())
-    call.answer(found, in_local_times(found, ws.zone))
+    answer = call.perform(upkeep.plan, upkeep.StateRequest())
+    call.answer(answer, in_local_times(answer, ws.zone))
     return 0
 
 
@@ -128,9 +128,9 @@ def fsck(
         nightly.note(ws, ledger, at)
     for sentence in wrong:
         call.say(sentence, BadFile.exit_code)
-    found = wire(asdict(ledger)) | mended
+    answer = wire(asdict(ledger)) | mended
     if call.json or not report:
-        call.answer(found)
+        call.answer(answer)
     elif not wrong:
         call.tell(Text("every message is accounted for ({count}), and nothing is wrong.", count=ledger.seen))
     if wrong or not ledger.is_well:
@@ -163,7 +163,10 @@ def doctor(
     count = {state: sum(finding.state == state for finding in findings) for state in ("good", "odd", "bad")}
     render = call.renderer()
     shown = [finding for finding in findings if verbose or finding.state != "good"]
-    rows = (f"{render(word(one.state))}  {render(word(one.check))}  {printable_line(render(one.why))}" for one in shown)
+    rows = (
+        f"{render(word(finding.state))}  {render(word(finding.check))}  {printable_line(render(finding.why))}"
+        for finding in shown
+    )
     rows_of_json = [{**asdict(finding), "mend": finding.mend} for finding in findings]
     call.answer({**count, "checks": rows_of_json}, [*rows, _total(count)])
     if count["bad"]:
@@ -192,9 +195,9 @@ def restore(
     from ...operations import upkeep
 
     done = call.perform(upkeep.restore, upkeep.RestoreRequest(source=source, give_up=give_up))
-    found = {"restored": done.restored} | ({} if done.added is None else {"added": done.added})
-    unread = [asdict(one) for one in done.unread]
-    call.answer(found | {"unread": unread}, found)
+    answer = {"restored": done.restored} | ({} if done.added is None else {"added": done.added})
+    unread = [asdict(piece) for piece in done.unread]
+    call.answer(answer | {"unread": unread}, answer)
     ws, _ = call.opened()
     for one in done.unread:
         call.say(why_unread(one, ws.unread.path_of(one)), BadFile.exit_code)
@@ -207,16 +210,16 @@ def index_status(call: Call) -> None:
     """Show what the index holds, and whether it is up to date."""
     from ...operations import upkeep
 
-    found = call.perform(upkeep.index_status, upkeep.StateRequest())
+    inventory = call.perform(upkeep.index_status, upkeep.StateRequest())
     state = (
         Text(
             "files of memory that are not in it as they are now: {count}; the next question takes them in, or `recalld index rebuild`",
-            count=found.differing,
+            count=inventory.differing,
         )
-        if found.differing
+        if inventory.differing
         else Word("up to date")
     )
-    call.answer({**_held(found), "differing": found.differing}, {**_held(found), "state": state})
+    call.answer({**_held(inventory), "differing": inventory.differing}, {**_held(inventory), "state": state})
 
 
 @command("index rebuild")
@@ -236,8 +239,8 @@ def index_rebuild(call: Call) -> None:
         raise Exit(call.say(Text("no vectors were made: {why}.", why=fault), 69))
 
 
-def _held(found: Inventory) -> dict[str, int]:
-    return {"files": found.files, "units": found.units, "bytes": found.size_bytes}
+def _held(inventory: Inventory) -> dict[str, int]:
+    return {"files": inventory.files, "units": inventory.units, "bytes": inventory.size_bytes}
 
 
 @command("model test")
@@ -251,19 +254,19 @@ def model_test(call: Call) -> None:
     ws.files.make_folder(ws.paths.state)
     # only a worker asks models, so its error here is the one that a summary would meet
     task = AskedTask(id="model-test", kind="model-test", prompt=_QUESTION)
-    asked = ask_worker(ws.paths.root, task, ws.config.llm.timeout.total_seconds() + _BESIDE_S, os.environ, call.language)
-    if asked.result is None:
-        raise Exit(call.say(asked.sentence, asked.exit_code))
-    result = asked.result
+    reply = ask_worker(ws.paths.root, task, ws.config.llm.timeout.total_seconds() + _BESIDE_S, os.environ, call.language)
+    if reply.result is None:
+        raise Exit(call.say(reply.sentence, reply.exit_code))
+    result = reply.result
     outcome = {"answer": result.text} if result.status == "done" else {"error": result.error}
-    found = {"model": result.model, "seconds": f"{result.duration_ms / 1000:.1f}", **outcome}
-    was_paused = "answer" in found and end_pause(ws.model_use)
-    if call.json or "answer" in found:
-        answer = " ".join(found.get("answer", "").split())[:_SHOWN]
-        said = Text(
-            "{model} answered after {seconds} s: {answer}", model=found["model"], seconds=found["seconds"], answer=answer
+    fields = {"model": result.model, "seconds": f"{result.duration_ms / 1000:.1f}", **outcome}
+    was_paused = "answer" in fields and end_pause(ws.model_use)
+    if call.json or "answer" in fields:
+        answer = " ".join(fields.get("answer", "").split())[:_SHOWN]
+        sentence = Text(
+            "{model} answered after {seconds} s: {answer}", model=fields["model"], seconds=fields["seconds"], answer=answer
         )
         over = Text("its pause is over; a running supervisor asks it for summaries again.")
-        call.answer(found, [said, over] if was_paused else said)
-    if "error" in found:
+        call.answer(fields, [sentence, over] if was_paused else sentence)
+    if "error" in fields:
         raise Exit(call.say(Text("no answer came: {why}.", why=result.error), 69))

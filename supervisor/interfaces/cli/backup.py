@@ -40,12 +40,12 @@ def backup_create(
     made = create(ws, _absolute(file), at, version())
     with suppress(SupervisorError, OSError):  # a folder that can only be read is backed up, too
         remember_backup(ws, made.file, at)
-    found = _described(made.file, made.contents)
+    fields = _described(made.file, made.contents)
     if call.json or made.left_out:
-        found["leftOut"] = list(made.left_out)
+        fields["leftOut"] = list(made.left_out)
     if call.json:
-        found["lockedMs"] = made.locked_ms
-    call.answer(found, in_local_times(found, ws.zone))
+        fields["lockedMs"] = made.locked_ms
+    call.answer(fields, in_local_times(fields, ws.zone))
 
 
 @command("backup nightly")
@@ -67,10 +67,10 @@ def backup_nightly(
         await_quiet_end(ws, utc_now, sleep)
         at = utc_now()
     made = nightly_backup(ws, _absolute(folder), keep, at, version())
-    found = _described(made.file, made.contents)
+    fields = _described(made.file, made.contents)
     if call.json or made.deleted:
-        found["deleted"] = list(map(str, made.deleted))
-    call.answer(found, in_local_times(found, ws.zone))
+        fields["deleted"] = list(map(str, made.deleted))
+    call.answer(fields, in_local_times(fields, ws.zone))
 
 
 @command("backup verify", common=("now", "json"))
@@ -84,8 +84,8 @@ def backup_verify(
     _leave_nothing_when_ended()
     at = call.moment()
     contents, ledger = verify(_absolute(file), os.environ, fixed_clock(at) if at else utc_now)
-    found = {**_described(_absolute(file), contents), "fsck": wire(asdict(ledger))}
-    call.answer(found, in_local_times(found, zone_of(_absolute(file), os.environ)))
+    fields = {**_described(_absolute(file), contents), "fsck": wire(asdict(ledger))}
+    call.answer(fields, in_local_times(fields, zone_of(_absolute(file), os.environ)))
     if not ledger.is_sound:
         raise Exit(BadFile.exit_code)
 
@@ -103,9 +103,9 @@ def backup_restore(
     _leave_nothing_when_ended()
     known: list[bool] = []
     contents = restore(_absolute(file), _absolute(into), utc_now(), lambda folder: known.append(_forget_in(call, folder)))
-    found = {"workspace": str(_absolute(into)), **_described(_absolute(file), contents)}
+    fields = {"workspace": str(_absolute(into)), **_described(_absolute(file), contents)}
     zone = zone_of(_absolute(file), os.environ)
-    call.answer(found, in_local_times(found, zone))
+    call.answer(fields, in_local_times(fields, zone))
     if not all(known):
         if call.named:
             call.say(

@@ -58,10 +58,10 @@ class Once:
     words: str | None
 
     @classmethod
-    def of(cls, found: Any) -> Once:
+    def of(cls, value: Any) -> Once:
         """Return the identity from a request's "once"; ValueError if it is invalid."""
         try:
-            at, entropy, words = datetime.fromtimestamp(found["at"], UTC), bytes.fromhex(found["entropy"]), found["words"]
+            at, entropy, words = datetime.fromtimestamp(value["at"], UTC), bytes.fromhex(value["entropy"]), value["words"]
         except (KeyError, TypeError, OverflowError, OSError):
             raise ValueError("its once is invalid") from None
         if len(entropy) != _ENTROPY_BYTES or not (words is None or isinstance(words, str)):
@@ -119,13 +119,13 @@ class Call:
         """Print the sentence in the language of the reader."""
         self.show(self.render(sentence))
 
-    def answer(self, found: object, shown: object = None) -> None:
-        """Print *found* as JSON, with --json; else *shown*, or *found*: a sentence, a list of them, or a line for each key."""
+    def answer(self, data: object, shown: object = None) -> None:
+        """Print *data* as JSON, with --json; else *shown*, or *data*: a sentence, a list of them, or a line for each key."""
         from .output import as_json, as_text
 
-        shown = found if shown is None else shown
+        shown = data if shown is None else shown
         if self.json:
-            self.show(as_json(found))
+            self.show(as_json(data))
         elif isinstance(shown, dict):
             self.show(as_text(shown, self.renderer()))
         else:
@@ -198,18 +198,18 @@ class Call:
         text = at or self.given_now or self.environ.get("RECALLD_NOW")
         if not text:
             return None
-        found = read_instant(text, UTC)
-        if found is None:
+        instant = read_instant(text, UTC)
+        if instant is None:
             raise BadRequest(option, why_no_instant(text, UTC))
-        if found.year > _LAST_YEAR:
+        if instant.year > _LAST_YEAR:
             raise BadRequest(
                 option, Text("{value!r} is at the end of the calendar; give a year up to {year}", value=text, year=_LAST_YEAR)
             )
-        self._keep_moment(found)
-        return found
+        self._keep_moment(instant)
+        return instant
 
-    def _keep_moment(self, found: datetime) -> None:
-        os.environ["RECALLD_NOW"] = to_wire(found)  # workers inherit it
+    def _keep_moment(self, moment: datetime) -> None:
+        os.environ["RECALLD_NOW"] = to_wire(moment)  # workers inherit it
 
     def opened(self, root: Path | None = None) -> tuple[Workspace, datetime]:
         """Return the open workspace, that at *root* if it is given, and the moment; BadRequest without such a workspace."""
@@ -321,7 +321,7 @@ class ServedCall(Call):
             raise ValueError("another workspace")
         return self._open(Path(), utc_now).paths.root
 
-    def _keep_moment(self, found: datetime) -> None:
+    def _keep_moment(self, moment: datetime) -> None:
         """Leave the variables of the supervisor as they are."""
 
     def _open(self, _root: Path, _clock: Clock) -> Workspace:

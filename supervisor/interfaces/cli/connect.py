@@ -75,7 +75,7 @@ def connect(
         return
     is_made, known = machine.paths.config.exists(), [*machine.found(), *(machine.left() if remove else ())]
     changes, refused = _changes(clients, known, machine.removals if remove else machine.changes)
-    done = [one for one in changes if one.kind not in ("there", "absent")]
+    done = [change for change in changes if change.kind not in ("there", "absent")]
     if writes:
         _write(call, machine, changes, removes=remove, changes_something=bool(done))
     if call.json:
@@ -85,7 +85,7 @@ def connect(
     else:
         named = _named(clients, machine)
         head = [] if remove else _head(call, machine, is_made=is_made, finds=bool(changes), writes=writes)
-        shown = [one for one in changes if one.kind != "absent" or one.elsewhere]
+        shown = [change for change in changes if change.kind != "absent" or change.elsewhere]
         rows = _rows(call, shown, refused, named, every_line=dry_run, written=writes)
         notes = [] if remove else _notes(call, changes, machine)
         end = Text(_end(changes, done, refused, removes=remove, writes=writes), named=named)
@@ -151,14 +151,14 @@ def _changes(
     """Return what is planned for each client, and the errors of those whose files can't be changed, which stay as they are."""
     from ..connect.settings import client_names
 
-    found: list[Change] = []
+    changes: list[Change] = []
     refused: list[tuple[str, SupervisorError]] = []
     for name in client_names(given or [], otherwise):
         try:
-            found += plan(name)
+            changes += plan(name)
         except (BadFile, NoPermission) as error:
             refused.append((name, error))
-    return found, refused
+    return changes, refused
 
 
 def _rows(
@@ -176,10 +176,10 @@ def _rows(
     from ..connect.settings import lines_put_in, lines_taken_out
 
     rows: list[str] = []
-    for client in dict.fromkeys([*(one.client for one in changes), *(name for name, _ in refused)]):
-        title, of_it = title_of(client), [one for one in changes if one.client == client]
+    for client in dict.fromkeys([*(change.client for change in changes), *(name for name, _ in refused)]):
+        title, of_it = title_of(client), [change for change in changes if change.client == client]
         rows += ["", title]
-        for one in (one for one in of_it if one.kind != "absent"):
+        for one in (change for change in of_it if change.kind != "absent"):
             what = call.render([Text(_PARTS[n]) for n in one.wanted.what])
             kind = _DONE.get(one.kind, one.kind) if written else one.kind
             rows.append("  " + call.render(Text(_CHANGES[kind], path=_shown(one), what=what)))
@@ -187,7 +187,7 @@ def _rows(
                 lines = lines_put_in(one) if one.kind in ("add", "update") else lines_taken_out(one)
                 rows += [f"    {line}" for line in lines]
         if of_it and of_it[0].kind in ("remove", "delete", "absent"):
-            others = dict.fromkeys(root for one in of_it for root in one.elsewhere)
+            others = dict.fromkeys(root for change in of_it for root in change.elsewhere)
             elsewhere = (
                 Text(
                     "{client} is connected to {root}; `recalld -w {root} connect{named} --remove`",
@@ -219,7 +219,7 @@ def _end(changes: Sequence[Change], done: Sequence[Change], refused: Sequence[ob
         return some if refused else everything
     if refused:
         return msgid("Nothing was written.")
-    return msgid("Nothing of this workspace is there.") if removes and any(one.elsewhere for one in changes) else none
+    return msgid("Nothing of this workspace is there.") if removes and any(change.elsewhere for change in changes) else none
 
 
 def _forget_findings(call: Call) -> None:
@@ -236,7 +236,7 @@ def _notes(call: Call, changes: Sequence[Change], machine: Machine) -> list[str]
     from ..connect.clients import CLIENTS
     from ..locate import socket_path
 
-    names = dict.fromkeys(one.client for one in changes if one.kind != "there")
+    names = dict.fromkeys(change.client for change in changes if change.kind != "there")
     notes = [call.render(Text(CLIENTS[name].note)) for name in names if CLIENTS[name].note]
     if names:
         titles = [CLIENTS[name].title for name in names]
@@ -258,16 +258,16 @@ def _as_data(
     machine: Machine, changes: Sequence[Change], refused: Sequence[tuple[str, SupervisorError]], *, written: bool
 ) -> dict[str, Any]:
     clients: dict[str, list[dict[str, Any]]] = {}
-    for one in changes:
+    for change in changes:
         row = {
-            "path": str(one.wanted.path),
-            "file": str(one.file),
-            "what": list(one.wanted.what),
-            "change": one.kind,
-            "elsewhere": list(one.elsewhere),
-            "pieces": [piece for _, piece in one.pieces],
+            "path": str(change.wanted.path),
+            "file": str(change.file),
+            "what": list(change.wanted.what),
+            "change": change.kind,
+            "elsewhere": list(change.elsewhere),
+            "pieces": [piece for _, piece in change.pieces],
         }
-        clients.setdefault(one.client, []).append(row)
+        clients.setdefault(change.client, []).append(row)
     return {
         "workspace": str(machine.paths.root),
         "written": written,

@@ -104,17 +104,17 @@ def show_forgetting(call: Call, shown: Forgotten, nothing: Text) -> None:
         call.show("\n".join([call.render(nothing), *left]))
         return
     lines = [call.render(Text("to be forgotten: {amounts}", amounts=shown.amounts))]
-    lines += [_line(call, one) for one in (*shown.messages, *shown.lines)]
+    lines += [_line(call, item) for item in (*shown.messages, *shown.lines)]
     lines += [f"  {name}" for name in shown.files]
     lines += ["", *(f"- {call.render(spot.sentence)}" for spot in shown.places)]
     lines += ["", *left] if left else []
-    lines += ["", call.render(Text("What recalld can't reach:")), *(f"- {call.render(one)}" for one in shown.outside)]
+    lines += ["", call.render(Text("What recalld can't reach:")), *(f"- {call.render(place)}" for place in shown.outside)]
     call.show("\n".join(lines))
 
 
-def _line(call: Call, one: ToForget) -> str:
-    ref = call.render(Text("kept for undo")) if one.is_undone else one.ref
-    return "  " + "  ".join(filter(None, (ref, one.day, _role(call, one.role), one.text)))
+def _line(call: Call, item: ToForget) -> str:
+    ref = call.render(Text("kept for undo")) if item.is_undone else item.ref
+    return "  " + "  ".join(filter(None, (ref, item.day, _role(call, item.role), item.text)))
 
 
 def _role(call: Call, role: str) -> str:
@@ -132,8 +132,8 @@ def undo(
 
     done = call.perform(operations.undo, operations.UndoRequest(id=act))
     lines = [Text("undone: {what}", what=done.what) if done.done else Text("it was undone already; nothing changes.")]
-    lines += [Text("  taken away: {text}", text=shortened(one)) for one in done.taken]
-    lines += [Text("  there again: {text}", text=shortened(one)) for one in done.back]
+    lines += [Text("  taken away: {text}", text=shortened(item)) for item in done.taken]
+    lines += [Text("  there again: {text}", text=shortened(item)) for item in done.back]
     call.answer(asdict(done), lines)
 
 

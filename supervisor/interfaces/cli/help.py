@@ -52,8 +52,10 @@ class _Page:
         lines = [self._say(Text("Usage: ")) + " ".join(usage)]
         for paragraph in paragraphs:
             lines += ["", *(f"  {line}" for line in broken(" ".join(paragraph.split()), self._width - 2))]
-        lines += self._section(Text("Arguments"), ((self._typed(one), self._meaning(one)) for one in arguments))
-        options = [(self._names(one), self._meaning(one)) for one in command.params if not one.is_argument]
+        lines += self._section(Text("Arguments"), ((self._typed(argument), self._meaning(argument)) for argument in arguments))
+        options = [
+            (self._names(parameter), self._meaning(parameter)) for parameter in command.params if not parameter.is_argument
+        ]
         lines += self._section(Text("Options"), [*options, (HELP, self._say(Text("Show this message and exit.")))])
         if isinstance(command, Group):
             for heading, names in (headings or {Text("Commands"): command.commands}).items():
@@ -73,9 +75,9 @@ class _Page:
         first = min(max(columns(name) for name, _ in rows), _NAMES) + 2
         lines = ["", self._say(heading) + self._colon]
         for name, meaning in rows:
-            said = broken(meaning, self._width - first - 2)
-            begin = [name + " " * (first - columns(name)) + said.pop(0)] if columns(name) <= first - 2 else [name]
-            lines += [f"  {line}".rstrip() for line in [*begin, *(" " * first + line for line in said)]]
+            text = broken(meaning, self._width - first - 2)
+            begin = [name + " " * (first - columns(name)) + text.pop(0)] if columns(name) <= first - 2 else [name]
+            lines += [f"  {line}".rstrip() for line in [*begin, *(" " * first + line for line in text)]]
         return lines
 
     def _meaning(self, param: Parameter) -> str:

@@ -105,65 +105,69 @@ def _sources(call: Call, ws: Workspace, at: datetime, name: str, *, forgets: boo
     if name and not listed and not forgets:
         with _control() as control:
             take_in(ws, at, control, name)
-    found: list[dict[str, Any]] = []
+    rows: list[dict[str, Any]] = []
     for source in named(ws, "" if listed else name):
         taking = Taking(ws, source, at)
         taking.look()
         if forgets:
-            meant = taking.forget(yes=yes)
+            unwanted = taking.forget(yes=yes)
             taking.keep()
-            _show_meant(call, meant, source.name, yes=yes)
+            _show_meant(call, unwanted, source.name, yes=yes)
             return
-        found.append({"name": source.name, "from": source.kind, "path": source.path, **taking.state.shown()})
+        rows.append({"name": source.name, "from": source.kind, "path": source.path, **taking.state.shown()})
     if call.json:
-        call.show(as_json(found))
+        call.show(as_json(rows))
     else:
-        lines = [call.render(line) for one in found for line in _told_source(one, ws.zone)]
+        lines = [call.render(line) for row in rows for line in _told_source(row, ws.zone)]
         call.show("\n".join(lines or [call.render(Text("recalld.toml has no sources; docs/how-to/several-machines.md"))]))
 
 
-def _told_source(one: dict[str, Any], zone: ZoneInfo) -> Iterator[Text]:
+def _told_source(row: dict[str, Any], zone: ZoneInfo) -> Iterator[Text]:
     """Yield what `--list` says of one source."""
-    read, away = (in_local_times(one[key], zone) if one[key] else "" for key in ("read", "away"))
-    place = one["path"] or one["from"]
-    counts = {"messages": _counted("messages", one["messages"]), "pending": one["pending"]}
+    read, away = (in_local_times(row[key], zone) if row[key] else "" for key in ("read", "away"))
+    place = row["path"] or row["from"]
+    counts = {"messages": _counted("messages", row["messages"]), "pending": row["pending"]}
     head = (
         msgid("{name} ({place}): read last on {time}, {messages}; files that wait: {pending}.")
         if read
         else msgid("{name} ({place}): not read yet; files that wait: {pending}.")
     )
-    yield Text(head, name=one["name"], place=place, time=read, **counts)
-    if one["trouble"]:
-        yield Text("  nothing of it is read: {why}.", why=one["trouble"])
+    yield Text(head, name=row["name"], place=place, time=read, **counts)
+    if row["trouble"]:
+        yield Text("  nothing of it is read: {why}.", why=row["trouble"])
     elif away:
         yield Text("  away since {time}.", time=away)
-    if one["unread"]:
-        yield Text("  entries that could not be read: {count}.", count=one["unread"])
-    for name, why in one["leftOut"].items():
+    if row["unread"]:
+        yield Text("  entries that could not be read: {count}.", count=row["unread"])
+    for name, why in row["leftOut"].items():
         yield Text("  left out: {name}: {why}.", name=name, why=why)
-    if one["waits"]:
+    if row["waits"]:
         yield Text(
             "  forgotten there, and waits here: {count}; `recalld import --forget {name}` shows it.",
-            count=one["waits"],
-            name=one["name"],
+            count=row["waits"],
+            name=row["name"],
         )
 
 
-def _show_meant(call: Call, meant: Wanted, name: str, *, yes: bool) -> None:
+def _show_meant(call: Call, unwanted: Wanted, name: str, *, yes: bool) -> None:
     """Show what was forgotten in a source and stands here, or that it is forgotten here now."""
     from ...archive.diary import amounts_of
 
-    counts = {"messages": len(meant.messages), "lines": len(meant.lines), "files": len(meant.files)}
+    counts = {"messages": len(unwanted.messages), "lines": len(unwanted.lines), "files": len(unwanted.files)}
     if call.json:
         call.show(as_json(counts))
         return
-    if not meant:
+    if not unwanted:
         call.tell(Text("what was forgotten in {name} is forgotten here.", name=name) if yes else Text("nothing waits."))
         return
-    said = [shortened(one.said.text) for one in meant.messages.values()] + [line.text for line in meant.lines] + [*meant.files]
-    rest = [Text("{count} more", count=len(said) - _MOST_NAMED)] if len(said) > _MOST_NAMED else []
+    texts = (
+        [shortened(message.said.text) for message in unwanted.messages.values()]
+        + [line.text for line in unwanted.lines]
+        + [*unwanted.files]
+    )
+    rest = [Text("{count} more", count=len(texts) - _MOST_NAMED)] if len(texts) > _MOST_NAMED else []
     lines = [call.render(Text("to be forgotten: {amounts}", amounts=amounts_of(counts)))]
-    lines += [f"  {call.render(line)}" for line in [*said[:_MOST_NAMED], *rest]]
+    lines += [f"  {call.render(line)}" for line in [*texts[:_MOST_NAMED], *rest]]
     lines.append(
         call.render(Text("Nothing was forgotten. `recalld import --forget {name} --yes` does it, for good.", name=name))
     )
@@ -175,23 +179,23 @@ def _who(call: Call, me: str, people: Mapping[str, int], *, asks: bool) -> str:
     if not me and asks and people and sys.stdin.isatty() and sys.stderr.isatty():
         before = signal.signal(signal.SIGINT, signal.default_int_handler)  # Ctrl-C ends the question, too
         try:
-            asked = printable_line(
+            question = printable_line(
                 call.render(Text("Who of them are you? {people}. Your name, or Enter for none of them", people=_people(people)))
             )
-            me = call.ask(f"{asked}: ")
+            me = call.ask(f"{question}: ")
         finally:
             signal.signal(signal.SIGINT, before)
     if not me.strip():
         return ""
-    found = min((name for name in people if _folded(name) == _folded(me)), key=lambda name: name != me.strip(), default=None)
-    if found is None:
+    match = min((name for name in people if _folded(name) == _folded(me)), key=lambda name: name != me.strip(), default=None)
+    if match is None:
         nobody = (
             Text("{name} is none of the people in it: {people}; nothing was added", name=me, people=_people(people))
             if people
             else Text("{name} can't be told from others, since nobody in it has a name; nothing was added", name=me)
         )
         raise BadRequest("--me", nobody)
-    return found
+    return match
 
 
 def _folded(name: str) -> str:
@@ -221,34 +225,34 @@ def _show_clients(call: Call) -> None:
     """Show the clients of this machine that have logs, and how each is imported."""
     from ...importing.kinds import CLIENTS, labels, logs_of
 
-    found = {kind.name: [str(path) for path in logs_of(kind, os.environ)] for kind in CLIENTS}
+    logs = {kind.name: [str(path) for path in logs_of(kind, os.environ)] for kind in CLIENTS}
     lines = [
         Text("{label}: logs in {folder}; `recalld import {name}` adds them.", label=kind.label, folder=folder, name=kind.name)
         for kind in CLIENTS
-        for folder in found[kind.name]
+        for folder in logs[kind.name]
     ]
     lines = lines or [Text("No client of this machine has kept logs.")]
     others = Text(
         "`recalld import PATH` reads a file, a folder or a ZIP archive of: {kinds}; and copies Markdown notes.", kinds=labels()
     )
-    call.answer(found, [*lines, others])
+    call.answer(logs, [*lines, others])
 
 
 def _told(done: Imported | Copied, zone: ZoneInfo, *, dry_run: bool) -> list[Text]:
     """Return in sentences what an import did."""
     from ...importing.notes import Copied
 
-    told = _told_notes(done, dry_run=dry_run) if isinstance(done, Copied) else _told_talk(done, zone, dry_run=dry_run)
+    sentences = _told_notes(done, dry_run=dry_run) if isinstance(done, Copied) else _told_talk(done, zone, dry_run=dry_run)
     if done.left_out:
         names = [*done.left_out[:_MOST_NAMED], *("…" for _ in done.left_out[_MOST_NAMED:][:1])]
-        told.append(
+        sentences.append(
             Text(
                 "Left out: {count}. These are links, or their names lead elsewhere or can't be those of files: {names}",
                 count=len(done.left_out),
                 names=names,
             )
         )
-    return told
+    return sentences
 
 
 def _told_notes(done: Copied, *, dry_run: bool) -> list[Text]:
@@ -258,11 +262,11 @@ def _told_notes(done: Copied, *, dry_run: bool) -> list[Text]:
         if dry_run
         else msgid("Notes {notes}: copied to {folder} {copied}, there already {known}.")
     )
-    told = [Text(notes, notes=done.notes, copied=done.copied, known=known, folder=done.folder)]
-    told += [
+    sentences = [Text(notes, notes=done.notes, copied=done.copied, known=known, folder=done.folder)]
+    sentences += [
         Text("{name} was not copied: another note has its name; rename one of them.", name=name) for name in done.different
     ]
-    return told + [
+    return sentences + [
         Text("{name} was not copied: notes of more than 20 MB are not searched.", name=name) for name in done.too_large
     ]
 
@@ -332,7 +336,7 @@ def _told_summaries(done: Imported) -> Text:
 def _told_talk(done: Imported, zone: ZoneInfo, *, dry_run: bool) -> list[Text]:
     first, last = (f"{t.astimezone(zone):%Y-%m-%d}" if t else "-" for t in (done.first, done.last))
     counts = {name: _counted(name, getattr(done, name)) for name in ("messages", "conversations")}
-    told = [
+    sentences = [
         Text("{kinds}: {messages} in {conversations}, {first} to {last}.", kinds=done.kinds, **counts, first=first, last=last)
     ]
     counts = {"added": _counted("messages", done.added), "days": _counted("days", done.days)}
@@ -341,34 +345,34 @@ def _told_talk(done: Imported, zone: ZoneInfo, *, dry_run: bool) -> list[Text]:
         if dry_run
         else msgid("New, and in memory now: {added}, on {days}.")
     )
-    told.append(Text(added if done.added or done.left else msgid("All of them are in memory already."), **counts))
+    sentences.append(Text(added if done.added or done.left else msgid("All of them are in memory already."), **counts))
     if done.left:
-        told.append(
+        sentences.append(
             Text(
                 "Stopped before the end; not looked at yet: {count}. The same command goes on there, and adds nothing twice.",
                 count=done.left,
             )
         )
     if done.people:
-        told.append(_told_people(done, dry_run=dry_run))
+        sentences.append(_told_people(done, dry_run=dry_run))
     if done.undated:
-        told.append(
+        sentences.append(
             Text("Messages without a time of their own: {count}; they got that of their neighbours.", count=done.undated)
         )
     if done.no_talk:
         kinds = [f"{kind} ({count})" for kind, count in [*done.no_talk.items()][:_MOST_NAMED]]
-        told.append(
+        sentences.append(
             Text(
                 "Entries that are no talk, and were left out: {count}; {kinds}.", count=sum(done.no_talk.values()), kinds=kinds
             )
         )
     if done.notes:
-        told.append(
+        sentences.append(
             Text("Markdown notes in it that were not copied: {count}; import their folder by itself.", count=done.notes)
         )
     if done.calls or (done.added and not done.left and not dry_run):
-        told.append(_told_summaries(done))
-    return told
+        sentences.append(_told_summaries(done))
+    return sentences
 
 
 def _counted(what: str, count: int) -> Text:

@@ -82,13 +82,13 @@ def read(
         return
     first = line if line is not None else start
     request = long_term.ReadRequest(start=first, end=end, recent=10 if recent is None else recent)
-    found = call.perform(long_term.read, request, session, chat)
+    page = call.perform(long_term.read, request, session, chat)
     if call.json:
-        lines = [{"line": one.number, "text": one.text, "digest": one.digest} for one in found.lines]
-        call.show(as_json({"path": found.path, "total": found.total, "lines": lines}))
-    elif found.lines:
-        call.show("\n".join(f"[{one.number}@{one.digest}] {one.text}" for one in found.lines))
-    elif not found.total:
+        lines = [{"line": line.number, "text": line.text, "digest": line.digest} for line in page.lines]
+        call.show(as_json({"path": page.path, "total": page.total, "lines": lines}))
+    elif page.lines:
+        call.show("\n".join(f"[{line.number}@{line.digest}] {line.text}" for line in page.lines))
+    elif not page.total:
         call.say(Text("the long-term memory is empty."), 0)
 
 

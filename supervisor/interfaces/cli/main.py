@@ -90,9 +90,7 @@ LEFT: Final = {
     "status --metrics": Text(
         "there are no figures for Prometheus any more: `recalld status --json` has them, and ends with 65 when something is wrong."
     ),
-    "pool pause": Text(
-        "a model of the pool is not paused any more: while its workers are stopped, tasks wait in their files."
-    ),
+    "pool pause": Text("a model of the pool is not paused any more: while its workers are stopped, tasks wait in their files."),
     "pool flush": Text(
         "nothing is flushed any more: what a pool holds in Redis may be deleted with Redis's own commands at any time, and is offered again."
     ),

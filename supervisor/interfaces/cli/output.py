@@ -95,7 +95,9 @@ _WEEKLY: Final = {
 
 def as_json(value: object) -> str:
     """Return one line of JSON; datetimes are written as wire times."""
-    line = json.dumps(value, ensure_ascii=False, default=lambda one: to_wire(one) if isinstance(one, datetime) else str(one))
+    line = json.dumps(
+        value, ensure_ascii=False, default=lambda value: to_wire(value) if isinstance(value, datetime) else str(value)
+    )
     return printable_json(line)
 
 
@@ -154,27 +156,27 @@ def event_printer(clock: Clock, *, json: bool) -> Iterator[Callable[[Mapping[str
         yield lambda event: print_line(render(event))
 
 
-def in_local_times(found: Any, zone: ZoneInfo) -> Any:
+def in_local_times(tree: Any, zone: ZoneInfo) -> Any:
     """
-    Return *found* with wire times as people read them; keys, and texts that contain a time, are not changed.
+    Return *tree* with wire times as people read them; keys, and texts that contain a time, are not changed.
 
     >>> from zoneinfo import ZoneInfo
     >>> in_local_times({"nextRun": "2026-01-31T08:00:00.000Z"}, ZoneInfo("Asia/Shanghai"))
     {'nextRun': '2026-01-31 16:00 Asia/Shanghai'}
     """
-    if isinstance(found, dict):
-        return {key: in_local_times(value, zone) for key, value in found.items()}
-    if isinstance(found, list):
-        return [in_local_times(one, zone) for one in found]
-    if isinstance(found, str) and _WIRE_TIME.fullmatch(found):
-        return f"{local(from_wire(found), zone):%Y-%m-%d %H:%M} {zone.key}"
-    return found
+    if isinstance(tree, dict):
+        return {key: in_local_times(value, zone) for key, value in tree.items()}
+    if isinstance(tree, list):
+        return [in_local_times(item, zone) for item in tree]
+    if isinstance(tree, str) and _WIRE_TIME.fullmatch(tree):
+        return f"{local(from_wire(tree), zone):%Y-%m-%d %H:%M} {zone.key}"
+    return tree
 
 
-def as_text(found: Mapping[str, Any], render: Render = str, indent: str = "") -> str:
+def as_text(values: Mapping[str, Any], render: Render = str, indent: str = "") -> str:
     """Return text with one line for each key; nested values are indented. *render* puts the words of recalld in a language."""
-    width = max((columns(render(_label(key))) for key in found), default=0)
-    return "\n".join(_line(key, value, render, indent, width) for key, value in found.items())
+    width = max((columns(render(_label(key))) for key in values), default=0)
+    return "\n".join(_line(key, value, render, indent, width) for key, value in values.items())
 
 
 def _line(key: str, value: object, render: Render, indent: str, width: int) -> str:
@@ -258,17 +260,19 @@ def receipt_text(receipt: Receipt, render: Render = str, words_alone: Text | Non
         f"{receipt.id}  {to_wire(receipt.at)}  {receipt.chat} {receipt.session}".rstrip(),
         *(f"{_padded(render(word(name)), width)}  {text}" for name, text in head.items()),
     ]
-    shown = [(one, render([because(why) for why in one.because])) for one in receipt.candidates if one.shown]
-    others = [(one, render(because(one.why))) for one in receipt.candidates if not one.shown]
+    shown = [
+        (candidate, render([because(why) for why in candidate.because])) for candidate in receipt.candidates if candidate.shown
+    ]
+    others = [(candidate, render(because(candidate.why))) for candidate in receipt.candidates if not candidate.shown]
     for heading, nothing, rows in (
         (Text("shown"), Text("shown: nothing"), shown),
         (Text("not shown"), Text("not shown: nothing"), others),
     ):
         lines += ["", render(heading if rows else nothing)]
-        for one, why in rows:
-            lines.append(f"{one.score:8.2f}  {tag(one.path, [(one.start, one.end)], lines=True)}  {why}".rstrip())
-            if one.parts:
-                figures = {part: f"{share:.2f}" for part, share in one.parts.items()}
+        for row, why in rows:
+            lines.append(f"{row.score:8.2f}  {tag(row.path, [(row.start, row.end)], lines=True)}  {why}".rstrip())
+            if row.parts:
+                figures = {part: f"{share:.2f}" for part, share in row.parts.items()}
                 lines.append(
                     " " * 10
                     + render(
@@ -316,7 +320,7 @@ def miss_text(miss: Mapping[str, Any], render: Render) -> str:
         if miss["nowhere"]
         else []
     )
-    return render(reduce(lambda one, two: Text("{one}; {two}", one=one, two=two), parts)) if parts else ""
+    return render(reduce(lambda word, two: Text("{one}; {two}", one=word, two=two), parts)) if parts else ""
 
 
 def replay_text(replay: Replay, render: Render = str) -> str:

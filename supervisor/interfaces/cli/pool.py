@@ -46,10 +46,10 @@ def pool_status(call: Call, broker: Address = "") -> None:
     from ...pool.standing import standing_of
 
     try:
-        found = asdict(_of_pool(call, broker, standing_of))
+        state = asdict(_of_pool(call, broker, standing_of))
     except PoolAway as away:
         raise Exit(call.say(Text("{why}.", why=away.args[0]), NoService.exit_code)) from None
-    call.answer(found, found)
+    call.answer(state, state)
 
 
 def show_pool(call: Call) -> bool:
@@ -64,7 +64,7 @@ def show_pool(call: Call) -> bool:
         stands = standing_of(at)
         facts = {"server": stands.server, "version": stands.version, "slots": stands.slots}
         good = Text("{server}: Redis {version}, noeviction, {slots} threads of workers", **facts)
-        said = (
+        sentence = (
             echo(at, seal)
             if stands.slots and not bad
             else Text(
@@ -73,25 +73,25 @@ def show_pool(call: Call) -> bool:
             )
         )
         back = (
-            ("bad", said)
-            if isinstance(said, Text)
-            else ("good", Text("a sealed task came back from a worker in {ms} ms", ms=said))
+            ("bad", sentence)
+            if isinstance(sentence, Text)
+            else ("good", Text("a sealed task came back from a worker in {ms} ms", ms=sentence))
         )
         return bad or [("good", good), back]
 
     from ...pool.cargo import PoolAway
 
     try:
-        found = _of_pool(call, "", look, of_workspace=True)
+        problems = _of_pool(call, "", look, of_workspace=True)
     except PoolAway as away:
-        found = [("bad", away.args[0])]
+        problems = [("bad", away.args[0])]
     except BadConfig as error:
-        found = [("bad", error.sentence)]
+        problems = [("bad", error.sentence)]
     render = call.renderer()
-    rows = [{"state": state, "why": str(why)} for state, why in found]
-    shown = (f"{render(word(state))}  {render(why)}" for state, why in found)
+    rows = [{"state": state, "why": str(why)} for state, why in problems]
+    shown = (f"{render(word(state))}  {render(why)}" for state, why in problems)
     call.show(as_json({"checks": rows}) if call.json else "\n".join(shown))
-    return all(state == "good" for state, _ in found)
+    return all(state == "good" for state, _ in problems)
 
 
 def _of_pool(call: Call, address: str, act: Callable[[Broker], T], *, of_workspace: bool = False) -> T:

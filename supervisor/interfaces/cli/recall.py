@@ -93,15 +93,15 @@ def search(
     from ...operations import recall
 
     where = session, chat
-    found = call.perform(recall.search, recall.SearchRequest(query=query, limit=limit), *where)
-    if not found.hits:
-        call.say(_why_empty(found) if query.strip() else NOT_ASKED, 0)
-    elif not_whole := why_not_whole(found):
+    result = call.perform(recall.search, recall.SearchRequest(query=query, limit=limit), *where)
+    if not result.hits:
+        call.say(_why_empty(result) if query.strip() else NOT_ASKED, 0)
+    elif not_whole := why_not_whole(result):
         call.say(not_whole, 0)
     if call.json:
-        refs = refs_of(found.hits, lambda: _long_term_lines(call, *where))
-        call.show(as_json([_hit(hit) | ({"ref": ref} if ref else {}) for hit, ref in zip(found.hits, refs, strict=True)]))
-    for hit in () if call.json else found.hits:
+        refs = refs_of(result.hits, lambda: _long_term_lines(call, *where))
+        call.show(as_json([_hit(hit) | ({"ref": ref} if ref else {}) for hit, ref in zip(result.hits, refs, strict=True)]))
+    for hit in () if call.json else result.hits:
         line = " ".join(hit.unit.text.split())
         score = "" if hit.score is None else f"{hit.score:6.2f}  "
         call.show(f"{score}{hit.unit.citation}  {line[:160]}")
@@ -121,10 +121,10 @@ def get(
     from ...protocol.attachments import digest_in_name
 
     request = recall.GetRequest(path=path, start=start, lines=lines)
-    found = call.perform(recall.get, request, session, chat)
+    result = call.perform(recall.get, request, session, chat)
     if not call.json and digest_in_name(path) and not (session or chat):  # an absolute path opens from any folder
-        found = replace(found, text=found.text.replace(path, str(call.opened()[0].paths.root / path)))
-    call.show(as_json(asdict(found)) if call.json else found.text)
+        result = replace(result, text=result.text.replace(path, str(call.opened()[0].paths.root / path)))
+    call.show(as_json(asdict(result)) if call.json else result.text)
 
 
 @command("why")
@@ -162,10 +162,10 @@ def _hit(hit: Any) -> dict[str, Any]:
     return {**shown, "score": None if hit.score is None else round(hit.score, 4), "because": list(hit.because)}
 
 
-def _why_empty(found: SearchResult, left_out: Collection[str] = ()) -> str:
+def _why_empty(result: SearchResult, left_out: Collection[str] = ()) -> str:
     """Return why there is no memory, as a sentence; *left_out* are the reasons why hits are not shown."""
     if "group" in left_out:  # always the same sentence, so that it reveals nothing of private memory
         return _LEFT_OUT["group"]
-    if found.hits:
+    if result.hits:
         return _LEFT_OUT["known" if _SHOWN_ELSEWHERE.issuperset(left_out) else "size"]
-    return why_no_hits(found)
+    return why_no_hits(result)

@@ -199,8 +199,8 @@ def _archive(call: Call) -> None:
     from ...operations import upkeep
 
     done = call.perform(upkeep.archive, upkeep.StateRequest())
-    found = {"archived": len(done.files), "files": sorted(set(done.files.values()))}
-    call.answer(found)
+    answer = {"archived": len(done.files), "files": sorted(set(done.files.values()))}
+    call.answer(answer)
     if done.left:
         sentence = Text("messages are not filed yet ({count}); `recalld status` says why.", count=done.left)
         raise Exit(call.say(sentence, Busy.exit_code))
@@ -278,10 +278,10 @@ def open_page(
     version = ws.files.read_stable(ws.paths.token)
     if version is None:
         raise NoService(Text("the supervisor has no HTTP service yet"), Text("`recalld status` says why"))
-    found = f"{page_address(serve.host, serve.port)}/#token={version.data.decode('ascii', 'replace').strip()}"
-    call.show(as_json({"address": found}) if call.json else found)
+    address = f"{page_address(serve.host, serve.port)}/#token={version.data.decode('ascii', 'replace').strip()}"
+    call.show(as_json({"address": address}) if call.json else address)
     if not (call.json or no_browser):
-        show_page(ws, found)
+        show_page(ws, address)
 
 
 def show_page(ws: Workspace, address: str) -> None:

@@ -104,8 +104,8 @@ def service_install(
     status = f"recalld service status{wanted.options}"
     runs = Text("{unit} runs now, and whenever the machine starts; `{command}` says how it is.", unit=unit, command=status)
     ends = Text("It ends when you log out; `loginctl enable-linger` lets it go on.")
-    found = {"unit": unit, "workspace": str(root), "lingers": goes_on}
-    call.answer(found, [runs] if system or goes_on else [runs, ends])
+    answer = {"unit": unit, "workspace": str(root), "lingers": goes_on}
+    call.answer(answer, [runs] if system or goes_on else [runs, ends])
 
 
 @command("service restart", common=("json",))
@@ -117,10 +117,10 @@ def service_restart(
     """Restart the service, for example after an update of recalld, and return when it is ready."""
     systemd, files = Systemd(system, name=name), Files(RealDisk())
     systemd.check()
-    found = installation(systemd, files)
-    _check(found, files, systemd)
-    unit = found.unit(SERVICE)
-    restart(systemd, found)
+    state = installation(systemd, files)
+    _check(state, files, systemd)
+    unit = state.unit(SERVICE)
+    restart(systemd, state)
     call.answer({"unit": unit}, Text("{unit} was started again, and is ready.", unit=unit))
 
 
@@ -164,10 +164,10 @@ def service_status(
     if not system:
         systemd.check()
     files = Files(RealDisk())
-    found = state_of(systemd, files)
-    facts = wire(asdict(found))
+    state = state_of(systemd, files)
+    facts = wire(asdict(state))
     call.answer(facts, {key: value for key, value in facts.items() if key not in ("down", "retries")})
-    wrong = [*_down(found, of_unit(system, name)), *_of_the_night(found)]
+    wrong = [*_down(state, of_unit(system, name)), *_of_the_night(state)]
     faults = list(service_faults(Installed(systemd.folder, installation(systemd, files))))
     for sentence in (*wrong, *(fault.why for fault in faults)):
         call.say(sentence, BadFile.exit_code)
@@ -175,27 +175,27 @@ def service_status(
         raise Exit(BadFile.exit_code)
 
 
-def _down(found: ServiceState, options: str) -> Iterator[str]:
+def _down(state: ServiceState, options: str) -> Iterator[str]:
     """Yield why the service is down, and that systemd starts it again."""
-    if found.down:
+    if state.down:
         yield Text(
             "{unit} does not run: {why}; `{command}` shows its output.",
-            unit=found.unit,
-            why=found.down,
+            unit=state.unit,
+            why=state.down,
             command=f"recalld service logs{options}",
         )
-    if found.retries:
+    if state.retries:
         yield Text(
             "systemd tries it again by itself, in ten minutes at the latest; `{command}` does now.",
             command=f"recalld service restart{options}",
         )
 
 
-def _of_the_night(found: ServiceState) -> Iterator[str]:
+def _of_the_night(state: ServiceState) -> Iterator[str]:
     """Yield what failed in the last night."""
-    if found.nightly_fsck == "failed":
+    if state.nightly_fsck == "failed":
         yield Text("the nightly check found something; `recalld status` says what.")
-    if found.nightly_backup == "failed":
+    if state.nightly_backup == "failed":
         yield Text("the nightly backup failed; `recalld status` says why.")
 
 

@@ -59,12 +59,12 @@ class Edited:
     @property
     def pieces(self) -> tuple[tuple[int, str], ...]:
         """The pieces that were put in, with their places in the text, first to last."""
-        return tuple((found.start(), self.text[slice(*found.span())]) for found in re.finditer(b"\1+", self.mask))
+        return tuple((match.start(), self.text[slice(*match.span())]) for match in re.finditer(b"\1+", self.mask))
 
 
 def without_pieces(text: str, pieces: Iterable[tuple[int, str]]) -> str:
     """Return the text without the *pieces*, which are at their places: nobody has changed it since they were put in."""
-    for place, piece in sorted(pieces, key=lambda one: -one[0]):
+    for place, piece in sorted(pieces, key=lambda piece: -piece[0]):
         text = text[:place] + text[place + len(piece) :]
     return text
 
@@ -94,7 +94,7 @@ def disconnected(text: str, wanted: Wanted, made: Collection[tuple[str, ...]], r
     """
     match wanted.form:
         case "json":
-            return _out_of_json(text, wanted, made, lambda found, _: root in (None, found))
+            return _out_of_json(text, wanted, made, lambda match, _: root in (None, match))
         case "toml":
             return _out_of_toml(text) if root in (None, *workspaces(text, wanted)) else text
         case "paragraph":
@@ -108,12 +108,12 @@ def is_blank(text: str, wanted: Wanted) -> bool:
 
 def workspaces(text: str, wanted: Wanted) -> list[str]:
     """Return the workspaces that recalld's entries in the text are for; "" for an entry that names none."""
-    found: list[str | None] = []
+    names: list[str | None] = []
     if wanted.form == "json" and text.strip():
-        found = [workspace_of(one.argv) for one in _entries(text, wanted)]
+        names = [workspace_of(entry.argv) for entry in _entries(text, wanted)]
     elif wanted.form == "toml":
-        found = [workspace_of(_argv(_toml(text).get("mcp_servers", {}).get(NAME)))]
-    return [one for one in dict.fromkeys(found) if one is not None]
+        names = [workspace_of(_argv(_toml(text).get("mcp_servers", {}).get(NAME)))]
+    return [name for name in dict.fromkeys(names) if name is not None]
 
 
 def made_keys(before: str, after: str, wanted: Wanted) -> list[tuple[str, ...]]:
@@ -131,7 +131,7 @@ def made_keys(before: str, after: str, wanted: Wanted) -> list[tuple[str, ...]]:
 def _in_json(text: str, wanted: Wanted) -> Edited:
     if text.strip():
         servers = [at(text, *keys) for keys in wanted.properties or ()] if _root(text) else []
-        if any(one and workspace_of(_argv(one.value)) is None for one in servers):
+        if any(server and workspace_of(_argv(server.value)) is None for server in servers):
             raise Refused(
                 Text("the MCP server `{name}` in it is not one that recalld wrote", name=NAME),
                 msgid("give it another name, or take it out"),
@@ -162,12 +162,12 @@ def _deepest(text: str, keys: Sequence[str], kind: type) -> tuple[Place, list[st
     """Return the deepest value that is there below the keys, and the keys that are missing; Refused for another kind."""
     place = _root(text)
     for n, key in enumerate(keys):
-        found = members(text, place).get(key)
-        if found is None:
+        member = members(text, place).get(key)
+        if member is None:
             return place, list(keys[n:])
-        if not isinstance(found.value, kind if n == len(keys) - 1 else dict):
+        if not isinstance(member.value, kind if n == len(keys) - 1 else dict):
             raise Refused(Text("`{key}` in it is of another kind than the client's", key=".".join(keys[: n + 1])))
-        place = found
+        place = member
     return place, []
 
 
@@ -210,17 +210,17 @@ def _entries(text: str, wanted: Wanted) -> Iterator[_Entry]:
                 yield _Entry(keys, owner, item, _hook_argv(hooks[0]), item.value == value)
             else:  # a person has put others beside it
                 inner = members(text, item)["hooks"]
-                for one in items(text, inner):
-                    yield _Entry((*keys, ""), inner, one, _hook_argv(one.value), is_wanted=False)
+                for entry in items(text, inner):
+                    yield _Entry((*keys, ""), inner, entry, _hook_argv(entry.value), is_wanted=False)
 
 
 def _out_of_json(text: str, wanted: Wanted, made: Collection[tuple[str, ...]], goes: Callable[[str, bool], bool]) -> str:
     """Return the text without recalld's entries for which *goes* holds: it gets the workspace, and whether it is wanted."""
     while text.strip():
-        for one in _entries(text, wanted):
-            workspace = workspace_of(one.argv)
-            if workspace is not None and goes(workspace, one.is_wanted):
-                text = _without_empty(without(text, one.owner, one.part), one.keys, made)
+        for entry in _entries(text, wanted):
+            workspace = workspace_of(entry.argv)
+            if workspace is not None and goes(workspace, entry.is_wanted):
+                text = _without_empty(without(text, entry.owner, entry.part), entry.keys, made)
                 break
         else:
             break
@@ -251,7 +251,7 @@ def _argv(server: Any) -> list[str]:
     if not isinstance(server, dict):
         return []
     arguments = server.get("args")
-    return [str(one) for one in (server.get("command"), *(arguments if isinstance(arguments, list) else []))]
+    return [str(part) for part in (server.get("command"), *(arguments if isinstance(arguments, list) else []))]
 
 
 # ── TOML and Markdown ────────────────────────────────────────────────────────
@@ -259,15 +259,15 @@ def _argv(server: Any) -> list[str]:
 
 def _toml(text: str) -> dict[str, Any]:
     try:
-        found = tomllib.loads(text)
+        tables = tomllib.loads(text)
     except tomllib.TOMLDecodeError:
         raise Refused(Text("it is not valid TOML, so no table can be added to it; correct it first")) from None
-    return found if isinstance(found.get("mcp_servers", {}), dict) else {}
+    return tables if isinstance(tables.get("mcp_servers", {}), dict) else {}
 
 
 def _out_of_toml(text: str) -> str:
     """Return the text without recalld's table, whose comments stay; the text itself where that would change something else."""
-    left = _TABLE.sub(lambda found: _ENTRY.sub("", found[0]).lstrip("\r\n"), text)
+    left = _TABLE.sub(lambda match: _ENTRY.sub("", match[0]).lstrip("\r\n"), text)
     before, after = _toml(text), _toml(left)
     before.get("mcp_servers", {}).pop(NAME, None)
     return left if {**before, "mcp_servers": before.get("mcp_servers", {})} == {"mcp_servers": {}, **after} else text
@@ -276,13 +276,13 @@ def _out_of_toml(text: str) -> str:
 def _in_toml(text: str, wanted: Wanted) -> Edited:
     table, line = wanted.text, "\r\n" if "\r\n" in text else "\n"
     ours: dict[str, Any] = tomllib.loads(table)["mcp_servers"][NAME]
-    found = _toml(text).get("mcp_servers", {}).get(NAME)
+    entry = _toml(text).get("mcp_servers", {}).get(NAME)
     edited = Edited.of(text)
-    if found is not None:
-        if workspace_of(_argv(found)) is not None and _argv(found)[:3] == _argv(ours)[:3]:
+    if entry is not None:
+        if workspace_of(_argv(entry)) is not None and _argv(entry)[:3] == _argv(ours)[:3]:
             return edited
         edited = Edited.of(_out_of_toml(text))
-        if workspace_of(_argv(found)) is None or edited.text == text:
+        if workspace_of(_argv(entry)) is None or edited.text == text:
             raise Refused(
                 Text("the MCP server `{name}` in it is not one that recalld wrote", name=NAME),
                 msgid("give it another name, or take it out"),

@@ -107,7 +107,9 @@ class Machine:
     def found(self) -> list[str]:
         """Return the clients of this user: those with a folder of settings, or a command that starts them."""
         path = self.environ.get("PATH", os.defpath)
-        return [name for name, one in CLIENTS.items() if (self.home / one.folder).is_dir() or which(one.command, path=path)]
+        return [
+            name for name, client in CLIENTS.items() if (self.home / client.folder).is_dir() or which(client.command, path=path)
+        ]
 
     def left(self) -> list[str]:
         """Return the clients that an earlier version has connected, and that recalld no longer connects."""
@@ -115,12 +117,12 @@ class Machine:
 
     def _left(self, client: str) -> list[Connection]:
         project = str(self.project or "")
-        return [one for one in self.known() if one.client == client and one.project == project]
+        return [connection for connection in self.known() if connection.client == client and connection.project == project]
 
     def _removals_of_left(self, client: str) -> list[Change]:
         """Return what disconnects a client that left; BadRequest where it is not known what was put in."""
         if known := self._left(client):
-            return [self._removal_of_left(one) for one in known]
+            return [self._removal_of_left(connection) for connection in known]
         raise BadRequest(
             "CLIENT",
             Text(
@@ -143,27 +145,27 @@ class Machine:
                 ),
             )
         read, others = self._all_read(client)
-        roots = dict.fromkeys(root for found in others.values() for root in found)
-        found = []
-        for one, file, before, text in read:
+        roots = dict.fromkeys(root for change in others.values() for root in change)
+        found_changes = []
+        for file_wanted, file, before, text in read:
             if self.project and not is_below(file, self.project):
                 raise BadSettings(
-                    one.path,
+                    file_wanted.path,
                     Text("it leads to {file}, outside the project", file=file),
                     Text("make it a file of the project, or connect without --project"),
                 )
-            known, base = self._known(one.path, roots), text
+            known, base = self._known(file_wanted.path, roots), text
             keys = known.keys if known else ()
-            with _told_of(one.path):
-                edited = connected(text, one)
+            with _told_of(file_wanted.path):
+                edited = connected(text, file_wanted)
                 if text is not None and edited.text != text:
-                    base = self._without(one, before, text, known, root=None)
-                    edited = connected(base, one)
-                keys = (*keys, *(key for key in made_keys(base or "", edited.text, one) if key not in keys))
+                    base = self._without(file_wanted, before, text, known, root=None)
+                    edited = connected(base, file_wanted)
+                keys = (*keys, *(key for key in made_keys(base or "", edited.text, file_wanted) if key not in keys))
             made = known.made if known else before is None
             kind: Literal["add", "update", "there"] = "there" if edited.text == text else "update" if base != text else "add"
-            found.append(Change(client, one, file, before, edited.text, edited.pieces, made, kind, keys))
-        return found
+            found_changes.append(Change(client, file_wanted, file, before, edited.text, edited.pieces, made, kind, keys))
+        return found_changes
 
     def removals(self, client: str) -> list[Change]:
         """Return what would disconnect the client; BadSettings or NoPermission for a file that can't be changed."""
@@ -171,127 +173,133 @@ class Machine:
             return self._removals_of_left(client)
         root = str(self.paths.root)
         read, others = self._all_read(client)
-        found = []
-        for one, file, before, text in read:
-            left, known = text, self._known(one.path)
-            if text is not None and not ("paragraph" in one.what and any(others.values())):  # the paragraph is for all
-                with _told_of(one.path):
-                    left = self._without(one, before, text, known, root)
+        found_changes = []
+        for file_wanted, file, before, text in read:
+            left, known = text, self._known(file_wanted.path)
+            if text is not None and not ("paragraph" in file_wanted.what and any(others.values())):  # the paragraph is for all
+                with _told_of(file_wanted.path):
+                    left = self._without(file_wanted, before, text, known, root)
             made = known is not None and known.made
-            is_empty = made and is_blank(left or "", one)
+            is_empty = made and is_blank(left or "", file_wanted)
             kind: Literal["absent", "delete", "remove"] = "absent" if left == text else "delete" if is_empty else "remove"
-            found.append(Change(client, one, file, before, left or "", (), made, kind, elsewhere=others[one.path]))
-        return found
+            found_changes.append(
+                Change(client, file_wanted, file, before, left or "", (), made, kind, elsewhere=others[file_wanted.path])
+            )
+        return found_changes
 
     def _removal_of_left(self, known: Connection) -> Change:
         """Return what takes recalld out of a file of a client that left; BadSettings where it is not as it was put in."""
-        one = Wanted(Path(known.path), "json" if known.path.endswith(".json") else "paragraph", ("entries",))
-        file, before, text = self._read(one)
+        wanted_file = Wanted(Path(known.path), "json" if known.path.endswith(".json") else "paragraph", ("entries",))
+        file, before, text = self._read(wanted_file)
         left = text or ""
         if before and before.digest == known.digest:
             left = without_pieces(left, known.pieces)
         else:
-            left = without_texts(left, [piece for _, piece in known.pieces], one)
+            left = without_texts(left, [piece for _, piece in known.pieces], wanted_file)
         if (root := str(self.paths.root)) in left:
             numbers = [str(n) for n, line in enumerate(left.splitlines(), 1) if "recalld" in line or root in line]
             raise BadSettings(
-                one.path,
+                wanted_file.path,
                 Text("it was changed since recalld wrote into it"),
                 Text("take recalld's entries out by hand, lines {lines}", lines=", ".join(numbers)),
             )
-        is_empty = known.made and is_blank(left, one)
+        is_empty = known.made and is_blank(left, wanted_file)
         kind: Literal["absent", "delete", "remove"] = (
             "absent" if left == text or not before else "delete" if is_empty else "remove"
         )
-        return Change(known.client, one, file, before, left, (), known.made, kind)
+        return Change(known.client, wanted_file, file, before, left, (), known.made, kind)
 
     def _all_read(self, client: str) -> tuple[list[_Read], dict[Path, tuple[str, ...]]]:
         """Return the settings files of the client as they are, and for each the other workspaces that it is connected with."""
-        read = [(one, *self._read(one)) for one in wanted(client, self.place, self.paragraph)]
+        read = [(wanted_file, *self._read(wanted_file)) for wanted_file in wanted(client, self.place, self.paragraph)]
         others: dict[Path, tuple[str, ...]] = {}
         for one, _, _, text in read:
             with _told_of(one.path):
-                found = workspaces(text or "", one)
-            others[one.path] = tuple(root for root in found if root not in ("", str(self.paths.root)))
+                names = workspaces(text or "", one)
+            others[one.path] = tuple(root for root in names if root not in ("", str(self.paths.root)))
         return read, others
 
-    def _without(self, one: Wanted, before: FileVersion | None, text: str, known: Connection | None, root: str | None) -> str:
+    def _without(self, file: Wanted, before: FileVersion | None, text: str, known: Connection | None, root: str | None) -> str:
         """Return the text without the pieces that are known, or without recalld's entries if somebody has changed it."""
         if known and known.pieces and before and before.digest == known.digest:
             return without_pieces(text, known.pieces)
-        return disconnected(text, one, known.keys if known else (), root)
+        return disconnected(text, file, known.keys if known else (), root)
 
     def apply(self, changes: Sequence[Change]) -> None:
         """Write the changes, and what was put in; OSError as the errors of recalld."""
-        kept = {(one.client, one.path): one for one in self.known()}
+        kept = {(connection.client, connection.path): connection for connection in self.known()}
         paragraphs = set[Path]()  # clients may share the file of it
-        for one in changes:
-            key = (one.client, str(one.wanted.path))
+        for change in changes:
+            key = (change.client, str(change.wanted.path))
             try:
-                if one.file not in paragraphs or one.wanted.form != "paragraph":
-                    self._write(one)
-                paragraphs |= {one.file} if one.wanted.form == "paragraph" else set()
+                if change.file not in paragraphs or change.wanted.form != "paragraph":
+                    self._write(change)
+                paragraphs |= {change.file} if change.wanted.form == "paragraph" else set()
             except OSError as error:
-                raise from_os_error(error, one.wanted.path) from error
-            if one.kind in ("remove", "delete", "absent"):
+                raise from_os_error(error, change.wanted.path) from error
+            if change.kind in ("remove", "delete", "absent"):
                 kept.pop(key, None)
-            elif one.kind != "there" or key not in kept:
-                kept[key] = self._connection(one)
+            elif change.kind != "there" or key not in kept:
+                kept[key] = self._connection(change)
         self.files.make_folder(self.paths.state)
         self.files.replace(
             self.paths.connections, render_connections(list(kept.values())), self.files.read_stable(self.paths.connections)
         )
 
-    def _write(self, one: Change) -> None:
-        if one.kind in ("add", "update"):
-            self.files.make_folder(one.file.parent)
-            self.files.replace(one.file, one.text.encode(), one.before)
-        elif one.kind == "remove":
-            self.files.replace(one.file, one.text.encode(), one.before)
-        elif one.kind == "delete":
-            self.files.remove(one.file)
+    def _write(self, change: Change) -> None:
+        if change.kind in ("add", "update"):
+            self.files.make_folder(change.file.parent)
+            self.files.replace(change.file, change.text.encode(), change.before)
+        elif change.kind == "remove":
+            self.files.replace(change.file, change.text.encode(), change.before)
+        elif change.kind == "delete":
+            self.files.remove(change.file)
 
-    def _connection(self, one: Change) -> Connection:
+    def _connection(self, change: Change) -> Connection:
         from ...storage.files import digest_of
 
         project = str(self.project) if self.project else ""
-        command = self.place.hook(one.client) if "hooks" in one.wanted.what else ""
-        made = Connection(client=one.client, path=str(one.wanted.path), project=project, command=command, made=one.made)
-        return replace(made, pieces=one.pieces, keys=one.keys, digest=digest_of(one.text.encode()))
+        command = self.place.hook(change.client) if "hooks" in change.wanted.what else ""
+        made = Connection(
+            client=change.client, path=str(change.wanted.path), project=project, command=command, made=change.made
+        )
+        return replace(made, pieces=change.pieces, keys=change.keys, digest=digest_of(change.text.encode()))
 
     def _known(self, path: Path, others: Iterable[str] = ()) -> Connection | None:
         """Return what was put into the file, for this workspace or one of the *others*; an update takes it over from these."""
         lists = (self.known(root) for root in (None, *others))
-        return next((one for found in lists for one in found if one.path == str(path)), None)
+        return next((connection for connections in lists for connection in connections if connection.path == str(path)), None)
 
-    def _read(self, one: Wanted) -> tuple[Path, FileVersion | None, str | None]:
+    def _read(self, wanted_file: Wanted) -> tuple[Path, FileVersion | None, str | None]:
         """Return the file with links followed, its bytes, and its text; an error where it can't be changed."""
-        file = Path(os.path.realpath(one.path))
+        file = Path(os.path.realpath(wanted_file.path))
         try:
             stat = self.files.disk.stat(file)
             if stat is None:
-                if one.path.is_symlink():
+                if wanted_file.path.is_symlink():
                     raise BadSettings(
-                        one.path,
+                        wanted_file.path,
                         Text("it is a link to a file that does not exist"),
                         Text("restore that file, or delete the link"),
                     )
                 return file, None, None
             if not modes.S_ISREG(stat.mode) or stat.size > _MOST_BYTES:
                 raise BadSettings(
-                    one.path,
+                    wanted_file.path,
                     Text("it is no plain file, or larger than settings are"),
                     Text("correct it, or add the entry by hand"),
                 )
             if not stat.mode & modes.S_IWUSR:
-                raise NoPermission(one.path, Text("it is read-only"), Text("make it writable for you"))
+                raise NoPermission(wanted_file.path, Text("it is read-only"), Text("make it writable for you"))
             before = self.files.read_stable(file)
         except OSError as error:
-            raise from_os_error(error, one.path) from error
+            raise from_os_error(error, wanted_file.path) from error
         try:
             return file, before, before.data.decode("utf-8") if before else None
         except UnicodeDecodeError:
-            raise BadSettings(one.path, Text("it is not in UTF-8"), Text("correct it, or add the entry by hand")) from None
+            raise BadSettings(
+                wanted_file.path, Text("it is not in UTF-8"), Text("correct it, or add the entry by hand")
+            ) from None
 
 
 @contextlib.contextmanager
@@ -303,19 +311,19 @@ def _told_of(path: Path) -> Iterator[None]:
         raise BadSettings(path, *error.args) from None
 
 
-def client_names(given: Sequence[str], found: Collection[str]) -> list[str]:
-    """Return the clients that are meant: those that are *given*, else those that are *found*; BadRequest for another."""
-    names = [_ALIASES.get(one.lower(), one.lower()) for one in given]
+def client_names(given: Sequence[str], known: Collection[str]) -> list[str]:
+    """Return the clients that are meant: those that are *given*, else those that are *known*; BadRequest for another."""
+    names = [_ALIASES.get(name.lower(), name.lower()) for name in given]
     for name in names:
         if name not in CLIENTS and name not in LEFT:
             raise BadRequest("CLIENT", Text("there is no client {name}; there are {names}", name=name, names=[*CLIENTS, MCP]))
-    return list(dict.fromkeys(names or found))
+    return list(dict.fromkeys(names or known))
 
 
 def program() -> str:
     """Return the path of the command `recalld` of this environment, else the one that the shell finds."""
-    own = Path(sys.executable).parent / "recalld"
-    return str(own) if own.exists() else which("recalld") or "recalld"
+    path = Path(sys.executable).parent / "recalld"
+    return str(path) if path.exists() else which("recalld") or "recalld"
 
 
 def lines_put_in(change: Change) -> Iterator[str]:

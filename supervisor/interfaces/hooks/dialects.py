@@ -63,29 +63,29 @@ DIALECTS: Final[Mapping[str, Dialect]] = {
 }
 
 
-def read_event(client: str, found: object) -> Event:
+def read_event(client: str, value: object) -> Event:
     """Return the event of the client; OddEvent for one that can't be used, such as of a newer form."""
     dialect = DIALECTS.get(client)
     if dialect is None:
         raise OddEvent(HOOK_UNKNOWN)
-    if not isinstance(found, Mapping):
+    if not isinstance(value, Mapping):
         raise OddEvent("it is no JSON object")
-    name = found.get("hook_event_name")
+    name = value.get("hook_event_name")
     kind = _EVENTS.get(name) if isinstance(name, str) else None
     if kind is None:
         raise OddEvent("the event is unknown")
-    if found.get("agent_id"):  # a subagent's talk is not the user's
+    if value.get("agent_id"):  # a subagent's talk is not the user's
         return Event("nothing", name=str(name))
-    session = _text(found, "session_id", _MOST_ID)
+    session = _text(value, "session_id", _MOST_ID)
     if not session:
         raise OddEvent("it has no session_id")
     return Event(
         kind,
         session,
-        _text(found, dialect.turn, _MOST_ID),
-        spoken(_text(found, "prompt", needed=True)) if kind == "question" else "",
-        spoken(_text(found, "last_assistant_message")) if kind == "answer" else "",
-        _text(found, "source") or "startup",
+        _text(value, dialect.turn, _MOST_ID),
+        spoken(_text(value, "prompt", needed=True)) if kind == "question" else "",
+        spoken(_text(value, "last_assistant_message")) if kind == "answer" else "",
+        _text(value, "source") or "startup",
         str(name),
     )
 
@@ -116,13 +116,13 @@ def fits(client: str, block: str) -> bool:
     return len(block) <= _MOST_CHARS and len(block.encode("utf-8", "replace")) <= DIALECTS[client].most_bytes
 
 
-def _text(found: Mapping[Any, Any], name: str, most: int = 0, *, needed: bool = False) -> str:
+def _text(fields: Mapping[Any, Any], name: str, most: int = 0, *, needed: bool = False) -> str:
     """Return the text of a field, "" where there is none; OddEvent for a value of another type, or a long id."""
-    value = found.get(name)
+    value = fields.get(name)
     if value is None and not needed:
         return ""
     if not isinstance(value, str):
-        raise OddEvent(f"its {name} is no text" if name in found else f"it has no {name}")
+        raise OddEvent(f"its {name} is no text" if name in fields else f"it has no {name}")
     if most and len(value) > most:
         raise OddEvent(f"its {name} is too long")
     return value

@@ -49,19 +49,19 @@ def main(argv: list[str]) -> NoReturn:
     """Answer the event and end with 0."""
     os.umask(0o077)
     client, root = client_of(argv), os.path.abspath(workspace_of(argv, os.environ))
-    asked: dict[str, Any] = {}
+    request: dict[str, Any] = {}
     is_made = any(os.path.exists(os.path.join(root, name)) for name in _MADE_WITH)
     # subtle: the process ends in the handler, as if it were killed there; an exception would be taken for a damaged index
-    signal.signal(signal.SIGALRM, lambda *_: _give_up(root, client, "", asked))
+    signal.signal(signal.SIGALRM, lambda *_: _give_up(root, client, "", request))
     signal.setitimer(signal.ITIMER_REAL, _PATIENCE_S)
     try:
         if client not in _CLIENTS:
             _tell_of_no_hook(root, client)
         if is_made:
-            _print(_answer(root, client, asked))
+            _print(_answer(root, client, request))
     except BaseException as error:  # noqa: BLE001 - whatever it is, it is not the client's problem
         why = f"{type(error).__name__}: {error}" if isinstance(error, OSError) else type(error).__name__
-        _give_up(root, client, why, asked)
+        _give_up(root, client, why, request)
     os._exit(0)
 
 
@@ -121,12 +121,12 @@ def repository_of(project: str) -> str:
     """
     pointer = os.path.join(project, ".git")
     kept = _line(pointer).removeprefix("gitdir:").strip() if os.path.isfile(pointer) else ""
-    own = os.path.normpath(os.path.join(project, kept))
-    common = _line(os.path.join(own, "commondir"))
-    names_it = os.path.realpath(_line(os.path.join(own, "gitdir"))) == os.path.realpath(pointer)  # maybe through a link
+    repository = os.path.normpath(os.path.join(project, kept))
+    common = _line(os.path.join(repository, "commondir"))
+    names_it = os.path.realpath(_line(os.path.join(repository, "gitdir"))) == os.path.realpath(pointer)  # maybe through a link
     if not (kept and common and names_it):
         return project
-    return os.path.dirname(os.path.normpath(os.path.join(own, common)))
+    return os.path.dirname(os.path.normpath(os.path.join(repository, common)))
 
 
 def _line(path: str) -> str:
@@ -138,8 +138,8 @@ def _line(path: str) -> str:
         return ""
 
 
-def _answer(root: str, client: str, asked: dict[str, Any]) -> str:
-    """Return what the client should read, from the supervisor, or made here; *asked* gets what is asked for."""
+def _answer(root: str, client: str, turn: dict[str, Any]) -> str:
+    """Return what the client should read, from the supervisor, or made here; *turn* gets what is asked for."""
     if sys.stdin is None:
         return ""
     data = sys.stdin.buffer.read(MAX_EVENT + 1)
@@ -148,10 +148,10 @@ def _answer(root: str, client: str, asked: dict[str, Any]) -> str:
     except (ValueError, RecursionError):
         event = None  # who answers reports it
     worktree = project_of(event, os.environ)
-    asked |= {"client": client, "event": event, "size": len(data), "project": repository_of(worktree), "worktree": worktree}
+    turn |= {"client": client, "event": event, "size": len(data), "project": repository_of(worktree), "worktree": worktree}
     path, is_mute = socket_path(root), False
     if path:
-        request = {"version": PROTOCOL, "op": HOOK, "request": asked, "caller": {}, "folder": folder_id(root)}
+        request = {"version": PROTOCOL, "op": HOOK, "request": turn, "caller": {}, "folder": folder_id(root)}
         line = json.dumps(request).encode() + b"\n"
         try:
             if len(line) <= MAX_REQUEST:
@@ -160,10 +160,10 @@ def _answer(root: str, client: str, asked: dict[str, Any]) -> str:
             is_mute = True
         except (OSError, ValueError, KeyError, TypeError):
             pass
-    return _answer_here(root, asked, is_mute=is_mute)
+    return _answer_here(root, turn, is_mute=is_mute)
 
 
-def _answer_here(root: str, asked: dict[str, Any], *, is_mute: bool) -> str:
+def _answer_here(root: str, request: dict[str, Any], *, is_mute: bool) -> str:
     import gc
 
     gc.disable()  # the process ends before a collection could free anything
@@ -177,7 +177,7 @@ def _answer_here(root: str, asked: dict[str, Any], *, is_mute: bool) -> str:
     ws = open_workspace(Path(root), os.environ, utc_now)
     if is_mute:
         ws.events.transition("supervisor_mute", True)
-    return answer(ws, asked, utc_now, keep_fresh=True)
+    return answer(ws, request, utc_now, keep_fresh=True)
 
 
 def _print(text: str) -> None:
@@ -186,7 +186,7 @@ def _print(text: str) -> None:
         sys.stdout.flush()
 
 
-def _give_up(root: str, client: str, why: str, asked: dict[str, Any]) -> NoReturn:
+def _give_up(root: str, client: str, why: str, request: dict[str, Any]) -> NoReturn:
     """Leave the words in the drop-box, log *why*, "" for the time, and end with 0, all of it in `_LAST_S`."""
     signal.signal(signal.SIGALRM, lambda *_: os._exit(0))
     signal.setitimer(signal.ITIMER_REAL, _LAST_S)
@@ -200,15 +200,15 @@ def _give_up(root: str, client: str, why: str, asked: dict[str, Any]) -> NoRetur
         from ...storage.clock import utc_now
 
         paths = WorkspacePaths(Path(root))
-        if asked:
-            _leave_words(paths.drop_box, asked)
+        if request:
+            _leave_words(paths.drop_box, request)
         # not with the configuration of the workspace, which may be what is wrong
         EventLog(paths.log, utc_now, Log()).emit("hook_failed", client=client, why=why or HOOK_LATE)
     finally:
         os._exit(0)
 
 
-def _leave_words(drop_box: Path, asked: dict[str, Any]) -> None:
+def _leave_words(drop_box: Path, request: dict[str, Any]) -> None:
     """Leave what was said as a file of the drop-box; what was kept already has the same id, and is not added twice."""
     from ...storage.clock import to_wire, utc_now
     from ...storage.disk import RealDisk
@@ -218,7 +218,7 @@ def _leave_words(drop_box: Path, asked: dict[str, Any]) -> None:
 
     try:
         messages = messages_of(
-            read_event(asked["client"], asked["event"]), asked["client"], asked["project"], to_wire(utc_now())
+            read_event(request["client"], request["event"]), request["client"], request["project"], to_wire(utc_now())
         )
     except OddEvent:
         return

@@ -34,7 +34,7 @@ _MOST_CHARS: Final = 20_000
 
 def answer(
     ws: Workspace,
-    asked: Mapping[str, Any],
+    request: Mapping[str, Any],
     clock: Clock,
     *,
     keep_fresh: bool,
@@ -43,15 +43,15 @@ def answer(
     """
     Keep what was said, and return what the client should read, "" for nothing.
 
-    *asked* is {client, event, size, project, worktree}. The words are on disk before memory is searched. Messages are added
+    *request* is {client, event, size, project, worktree}. The words are on disk before memory is searched. Messages are added
     while *changing* is held.
     """
     folder = "project" if ws.config.recall.worktrees == "together" else "worktree"
-    client, project = (one if isinstance(one := asked.get(name), str) else "" for name in ("client", folder))
+    client, project = (value if isinstance(value := request.get(name), str) else "" for name in ("client", folder))
     try:
-        event = read_event(client, asked.get("event"))
+        event = read_event(client, request.get("event"))
     except OddEvent as odd:
-        ws.events.emit("hook_failed", client=client[:40], why=str(odd), bytes=asked.get("size"))
+        ws.events.emit("hook_failed", client=client[:40], why=str(odd), bytes=request.get("size"))
         return ""
     faults: list[str] = []
     text = ""

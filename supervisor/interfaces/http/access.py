@@ -93,5 +93,5 @@ class Access:
 
 def is_equal(given: str, wanted: str) -> bool:
     """Compare in a time that depends on neither: both are hashed first, so that the length shows nothing either."""
-    digests = (hashlib.sha256(one.encode("utf-8", "replace")).digest() for one in (given, wanted))
+    digests = (hashlib.sha256(text.encode("utf-8", "replace")).digest() for text in (given, wanted))
     return hmac.compare_digest(*digests) and bool(given)

@@ -93,8 +93,8 @@ async def _text(site: Site, request: Request) -> Response:
 
 async def _get_text(site: Site, request: Request) -> Response:
     query(request)
-    found = await site.perform(request, long_term_text, TextRequest())
-    return JSONResponse(to_json(Content(found.text)), headers={"ETag": f'"{found.etag}"'})
+    answer = await site.perform(request, long_term_text, TextRequest())
+    return JSONResponse(to_json(Content(answer.text)), headers={"ETag": f'"{answer.etag}"'})
 
 
 async def _put_text(site: Site, request: Request) -> Response:
@@ -111,17 +111,17 @@ async def _get_stats(site: Site, request: Request) -> Response:
 
 async def _get_recent(site: Site, request: Request) -> Response:
     count = whole_number("count", query(request, "count").get("count", "10"), _MOST_RECENT)
-    found = await site.perform(request, read, ReadRequest(recent=count))
-    return JSONResponse(to_json(Content(str(found))))
+    lines = await site.perform(request, read, ReadRequest(recent=count))
+    return JSONResponse(to_json(Content(str(lines))))
 
 
 async def _search(site: Site, request: Request) -> Response:
     query(request)
     given = body_of(request, await request.body(), "keywords", "max_results", "match_mode")
-    asked = LinesRequest(**{"keywords": None, **given})
+    lines_request = LinesRequest(**{"keywords": None, **given})
     caller = replace(await site.run(site.caller, request), language=_ITS_LANGUAGE)
-    found = await site.perform(request, search_lines, asked, caller)
-    return JSONResponse(to_json(found))
+    result = await site.perform(request, search_lines, lines_request, caller)
+    return JSONResponse(to_json(result))
 
 
 async def _sum_up(site: Site, request: Request) -> Response:
@@ -137,7 +137,7 @@ async def _sum_up(site: Site, request: Request) -> Response:
 
 async def _saved(site: Site, request: Request, content: str) -> Response:
     """Save the text and return the answer of 000; 412, with both texts, if it replaces another one than the client read."""
-    tags = [one.strip() for one in request.headers.get("if-match", "*").split(",")]
+    tags = [tag.strip() for tag in request.headers.get("if-match", "*").split(",")]
     etag = None if "*" in tags else tags[0].strip('"')
     try:
         done = await site.perform(request, replace_long_term, ReplaceRequest(content=content, etag=etag))
@@ -160,7 +160,7 @@ async def _answer(site: Site, name: str, request: Request) -> Response:
     who = query(request, "session", "chat")
     given = json_object(request, await request.body())
     operation = await site.run(find, name)
-    asked = await site.run(from_json, operation, given)
+    typed = await site.run(from_json, operation, given)
     caller = await site.run(partial(site.caller, request, **who))
-    answer = await site.perform(request, operation, asked, caller)
+    answer = await site.perform(request, operation, typed, caller)
     return JSONResponse(await site.run(to_json, answer))

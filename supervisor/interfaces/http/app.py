@@ -108,20 +108,20 @@ def _own_routes(site: Site) -> list[BaseRoute]:
         given = form_fields(body) if is_form else json_object(request, body)
         if not await site.run(site.access.is_token, str(given.get("token", "")).strip()):
             raise Refused(401, Text(NO_TOKEN), {"WWW-Authenticate": "Bearer"})
-        found: Response = RedirectResponse("/", 303) if is_form else Response(status_code=204)
+        response: Response = RedirectResponse("/", 303) if is_form else Response(status_code=204)
         is_kept = given.get("keeps") is True
         cookie = await site.run(partial(site.access.new_cookie, site.clock(), is_kept=is_kept))
         if is_kept:
-            found.headers[FORM_HEADER] = await site.run(site.access.form_token, cookie)
-        found.set_cookie(site.cookie_name, cookie, httponly=True, samesite="strict", path="/")
-        return found
+            response.headers[FORM_HEADER] = await site.run(site.access.form_token, cookie)
+        response.set_cookie(site.cookie_name, cookie, httponly=True, samesite="strict", path="/")
+        return response
 
     async def session(request: Request) -> Response:
         if request.method == "POST":
             return await enter(request)
-        found = Response(status_code=204)
-        found.delete_cookie(site.cookie_name, httponly=True, samesite="strict", path="/")
-        return found
+        answer = Response(status_code=204)
+        answer.delete_cookie(site.cookie_name, httponly=True, samesite="strict", path="/")
+        return answer
 
     async def events(request: Request) -> Response:
         stays = partial(site.has_cookie, request) if site.has_cookie(request) else None

@@ -69,7 +69,7 @@ class Changes:
     def _look(self, served: Callable[[], Workspace]) -> list[dict[str, str]]:
         ws = served()
         before, self._seen = self._seen, signatures(ws)
-        kinds = [kind for kind, found in self._seen.items() if before and before.get(kind) != found]
+        kinds = [kind for kind, version in self._seen.items() if before and before.get(kind) != version]
         return [{"kind": kind, "id": _identity(ws, kind)} for kind in kinds]
 
     # ── to the listeners ─────────────────────────────────────────────────────
@@ -135,9 +135,9 @@ def _identity(ws: Workspace, kind: str) -> str:
     """Return the id of what has changed: the newest message, or the period of the newest summary; "" for other kinds."""
     if kind == "message":
         with contextlib.suppress(SupervisorError):  # a history that can't be read has changed as well
-            return next((one.id for one in reversed(ws.history.read()) if isinstance(one, Message)), "")
+            return next((message.id for message in reversed(ws.history.read()) if isinstance(message, Message)), "")
     if kind == "summary":
-        found = {name: ws.files.disk.stat(ws.paths.summaries / name) for name in ws.files.disk.names(ws.paths.summaries)}
-        newest = max(((one.mtime_ns, name) for name, one in found.items() if one), default=(0, ""))[1]
+        stats = {name: ws.files.disk.stat(ws.paths.summaries / name) for name in ws.files.disk.names(ws.paths.summaries)}
+        newest = max(((stat.mtime_ns, name) for name, stat in stats.items() if stat), default=(0, ""))[1]
         return newest.removesuffix(".md")
     return ""

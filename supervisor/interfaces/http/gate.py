@@ -140,10 +140,10 @@ class Gate:
                 421 if request.url.path.startswith("/mcp") else 403,
                 Text("the Host of this request is no address of this service; use the one that `recalld open` prints."),
             )
-        own = {f"{scheme}://{hosts[0].lower()}" for scheme in ("http", "https")}
+        origins_here = {f"{scheme}://{hosts[0].lower()}" for scheme in ("http", "https")}
         is_opened = headers.get("sec-fetch-mode") == "navigate" and request.method in ("GET", "HEAD")
         is_foreign = headers.get("sec-fetch-site") in ("cross-site", "same-site") and not is_opened
-        if any(one.lower() not in own for one in origins) or is_foreign:
+        if any(origin.lower() not in origins_here for origin in origins) or is_foreign:
             raise Refused(403, Text("this request comes from a page of another site, which may not ask for anything here."))
 
     def is_own(self, host: str) -> bool:

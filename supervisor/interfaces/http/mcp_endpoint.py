@@ -87,17 +87,17 @@ class McpEndpoint:
 
     async def _server(self, client: Client) -> _Server:
         ws = self._site.workspace
-        found = self._servers.pop(client, None)
-        if found and found.ws is not ws:  # the configuration has changed
-            await found.end()
-            found = None
-        if found is None:
-            found = _Server(ws, await self._site.run(_manager, self._site, ws, client))
-            await found.start()
-        self._servers[client] = found  # the last in order
+        server = self._servers.pop(client, None)
+        if server and server.ws is not ws:  # the configuration has changed
+            await server.end()
+            server = None
+        if server is None:
+            server = _Server(ws, await self._site.run(_manager, self._site, ws, client))
+            await server.start()
+        self._servers[client] = server  # the last in order
         while len(self._servers) > _MOST_SERVERS:
             await self._servers.pop(next(iter(self._servers))).end()
-        return found
+        return server
 
 
 class _Server:

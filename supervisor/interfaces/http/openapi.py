@@ -94,7 +94,7 @@ def description() -> dict[str, Any]:
         ref_template=f"{_DEFINITIONS}{{model}}",
         schema_generator=_Written,
     )
-    of = {name: found for (name, _), found in answers.items()}
+    of = {name: shape for (name, _), shape in answers.items()}
     operations = {f"/api/{name}": {"post": _operation(name, of[name])} for name in NAMES}
     return {
         "openapi": "3.1.0",
@@ -116,17 +116,17 @@ def _answer_of(name: str) -> Any:
 
 def _operation(name: str, answer: dict[str, Any]) -> dict[str, Any]:
     operation = find(name)
-    asked = _closed(schema(operation.request))
-    body = {"required": bool(asked.get("required")), "content": {"application/json": {"schema": asked}}}
+    request_schema = _closed(schema(operation.request))
+    body = {"required": bool(request_schema.get("required")), "content": {"application/json": {"schema": request_schema}}}
     who = None if operation.owner else _WHO  # a group would be refused
     return _route(name, _first_line(operation.run.__doc__), answer, body=body, parameters=who)
 
 
-def _closed(found: dict[str, Any]) -> dict[str, Any]:
+def _closed(schema: dict[str, Any]) -> dict[str, Any]:
     """Return the schema of a request without what pydantic names by itself; no other field is taken."""
-    kept = {key: value for key, value in found.items() if key in ("type", "properties", "required")}
-    for one in kept["properties"].values():
-        one.pop("title", None)
+    kept = {key: value for key, value in schema.items() if key in ("type", "properties", "required")}
+    for shape in kept["properties"].values():
+        shape.pop("title", None)
     return {**kept, "additionalProperties": False}
 
 
@@ -206,8 +206,8 @@ parameters `session` and `chat` of the address say which conversation reads the 
 
 def main() -> None:
     """Print docs/reference/rest.md."""
-    found = description()
-    definitions = found["components"]["schemas"]
+    text = description()
+    definitions = text["components"]["schemas"]
     print(_INTRODUCTION)
     print("\n## Refusals\n\n| status | when |\n|---|---|")
     print("\n".join(f"| {status} | {why} |" for status, why in _REFUSED.items()))
@@ -215,7 +215,7 @@ def main() -> None:
         "\n## The memory of CountBot\n\nPaths, bodies and texts are those of CountBot.\n\n"
         "| request | body | answer |\n|---|---|---|"
     )
-    rows = [(path, method, route) for path, methods in found["paths"].items() for method, route in methods.items()]
+    rows = [(path, method, route) for path, methods in text["paths"].items() for method, route in methods.items()]
     theirs = [row for row in rows if row[0].startswith(("/api/memory/", "/api/chat/"))]
     print("\n".join(_row(*row, definitions) for row in theirs))
     print(_OPERATIONS)
@@ -223,14 +223,16 @@ def main() -> None:
 
 
 def _row(path: str, method: str, route: dict[str, Any], definitions: dict[str, Any]) -> str:
-    asked = route.get("requestBody", {}).get("content", {}).get("application/json", {}).get("schema", {})
+    body = route.get("requestBody", {}).get("content", {}).get("application/json", {}).get("schema", {})
     answer = route["responses"]["200"]["content"]["application/json"]["schema"]
     answer = definitions.get(answer.get("$ref", "").removeprefix(_DEFINITIONS), answer)
-    query = [one["name"] for one in route.get("parameters", ()) if one["in"] == "query" and one not in _WHO]
+    query = [
+        parameter["name"] for parameter in route.get("parameters", ()) if parameter["in"] == "query" and parameter not in _WHO
+    ]
     address = f"`{method.upper()} {path}{'?' + '='.join([*query, '']) if query else ''}`"
     summary = route["summary"].removeprefix("Return ").removesuffix(".")
     given = f": {_fields(answer)}" if answer.get("properties") else ""
-    return f"| {address} | {_fields(asked)} | {summary[0].upper()}{summary[1:]}{given} |"
+    return f"| {address} | {_fields(body)} | {summary[0].upper()}{summary[1:]}{given} |"
 
 
 def _fields(kind: dict[str, Any]) -> str:

@@ -24,20 +24,20 @@ _UNWRITABLE: Final = lazy_re("[\0\ud800-\udfff]")
 
 def query(request: Request, *names: str) -> dict[str, str]:
     """Return the parameters of the address; BadRequest for one that is not among *names*, or is there twice."""
-    found: dict[str, str] = {}
+    values: dict[str, str] = {}
     for name, value in request.query_params.multi_items():
         refuse_unknown([name], names)
-        if name in found:
+        if name in values:
             raise BadRequest(name, Text("this field is there twice; give it once."))
-        found[name] = value
-    return found
+        values[name] = value
+    return values
 
 
 def body_of(request: Request, body: bytes, *names: str) -> dict[str, Any]:
     """Return the object in the body; BadRequest for a field that is not among *names*."""
-    found = json_object(request, body)
-    refuse_unknown(found, names)
-    return found
+    value = json_object(request, body)
+    refuse_unknown(value, names)
+    return value
 
 
 def whole_number(name: str, value: str, most: int) -> int:
@@ -81,27 +81,27 @@ def json_object(request: Request, body: bytes) -> dict[str, Any]:
     if request.headers.get("content-type", "").partition(";")[0].strip().lower() != "application/json":
         raise Refused(415, Text("the body must have the type application/json."))
     try:
-        found = json.loads(body.decode("utf-8"), object_pairs_hook=_once, parse_constant=_no_number)
+        parsed = json.loads(body.decode("utf-8"), object_pairs_hook=_once, parse_constant=_no_number)
     except (ValueError, RecursionError):
         raise BadRequest("body", Text("this is no JSON.")) from None
-    if not isinstance(found, dict):
+    if not isinstance(parsed, dict):
         raise BadRequest("body", Text("they are no JSON object"))
-    for name, value in found.items():
+    for name, value in parsed.items():
         if _UNWRITABLE.search(name) or _is_unwritable(value):
             raise BadRequest(
                 name[:40].encode("utf-8", "replace").decode(),
                 Text("a text must not have the character NUL or half an emoji; leave it out."),
             )
-    return {name: _whole(value) for name, value in found.items()}
+    return {name: _whole(value) for name, value in parsed.items()}
 
 
 def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found: dict[str, Any] = {}
+    pairs_once: dict[str, Any] = {}
     for name, value in pairs:
-        if name in found:
+        if name in pairs_once:
             raise BadRequest(name[:40].encode("utf-8", "replace").decode(), Text("this field is there twice; give it once."))
-        found[name] = value
-    return found
+        pairs_once[name] = value
+    return pairs_once
 
 
 def _whole(value: Any) -> Any:
@@ -117,5 +117,5 @@ def _is_unwritable(value: Any) -> bool:
     if isinstance(value, str):
         return bool(_UNWRITABLE.search(value))
     if isinstance(value, dict):
-        return any(_is_unwritable(one) for pair in value.items() for one in pair)
+        return any(_is_unwritable(part) for pair in value.items() for part in pair)
     return isinstance(value, list) and any(map(_is_unwritable, value))

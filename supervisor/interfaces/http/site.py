@@ -94,13 +94,13 @@ class Site:
 
     # ── doing ────────────────────────────────────────────────────────────────
 
-    async def perform(self, request: Request, operation: Operation[Q, A], asked: Q, caller: Caller | None = None) -> A:
+    async def perform(self, request: Request, operation: Operation[Q, A], typed: Q, caller: Caller | None = None) -> A:
         """Return the answer of the operation; those that change files run one after another, with those of the socket."""
         client = "page" if self.cookie(request) else request.headers.get("user-agent", "").partition(" ")[0]
 
         def answer() -> A:
             with acting("http", client):
-                return self.answers.perform(operation, asked, caller or self.caller(request))
+                return self.answers.perform(operation, typed, caller or self.caller(request))
 
         return await self.run(answer)
 

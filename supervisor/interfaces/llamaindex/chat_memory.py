@@ -106,7 +106,7 @@ class ChatMemory(ChatSummaryMemoryBuffer):
             manager = self._given_all(messages)
             sent = manager.context()
             self._keep_summary(manager)
-        chosen = [messages[one[_PLACE]] if _PLACE in one else _system(one["content"]) for one in sent]
+        chosen = [messages[message[_PLACE]] if _PLACE in message else _system(message["content"]) for message in sent]
         self._token_count = self._token_count_for_messages(chosen)
         return chosen
 
@@ -147,7 +147,7 @@ class ChatMemory(ChatSummaryMemoryBuffer):
 
     def _given_all(self, messages: Sequence[ChatMessage]) -> MemoryManager:
         """Return the manager with every message that the summary lacks; a new manager if the stored messages are others."""
-        digests = [sha256(message_to_json(one)).hexdigest() for one in messages]
+        digests = [sha256(message_to_json(message)).hexdigest() for message in messages]
         manager = self._manager
         if manager is None or digests[: len(self._given)] != self._given:
             manager = self._manager = self._made()
@@ -176,7 +176,7 @@ class ChatMemory(ChatSummaryMemoryBuffer):
     def _keep_summary(self, manager: MemoryManager) -> None:
         """Store the summary next to the messages, if it is a new one."""
         messages = self.get_all()[: len(self._given)]
-        count = sum(_role(one) != "system" for one in messages) - len(manager.pending)
+        count = sum(_role(message) != "system" for message in messages) - len(manager.pending)
         if count == self._summed_up:
             return
         about = {"messages": count, "digest": _digest(self._given, messages, count)}
@@ -213,18 +213,18 @@ class ChatMemory(ChatSummaryMemoryBuffer):
 
     def _refuse_too_long(self, messages: Sequence[ChatMessage], *, replaced: bool = False) -> None:
         """Raise ValueError if the window has no room for system prompts and a question; *replaced*: only those given count."""
-        if not any(_role(one) in ("system", "user") for one in messages):
+        if not any(_role(message) in ("system", "user") for message in messages):
             return
-        before = [] if replaced else [one for one in self.get_all() if _role(one) in ("system", "user")]
+        before = [] if replaced else [message for message in self.get_all() if _role(message) in ("system", "user")]
         limits = self._limits()
         prompts: list[str] = []
         question: tuple[Said, ...] = ()
         for n, message in enumerate((*before, *messages)):
-            one = read_said(_wire(message, 0), _tokens_in)
-            if one.role == "system":
-                prompts += [one.text] if one.text not in prompts else []
-            elif one.is_question:
-                question = (one,)
+            spoken = read_said(_wire(message, 0), _tokens_in)
+            if spoken.role == "system":
+                prompts += [spoken.text] if spoken.text not in prompts else []
+            elif spoken.is_question:
+                question = (spoken,)
             if n >= len(before):
                 refuse_too_long(Conversation("\n\n".join(prompts), said=question), limits)
 
@@ -238,7 +238,7 @@ class _Model:
     def chat_stream(self, *, messages: list[dict[str, Any]], temperature: float) -> Iterator[str]:  # noqa: ARG002
         """Yield the answer in one piece."""
         # not achat: a client that was made in one event loop fails in another
-        answer = self._llm.chat([ChatMessage(role=one["role"], content=one["content"]) for one in messages])
+        answer = self._llm.chat([ChatMessage(role=message["role"], content=message["content"]) for message in messages])
         yield answer.message.content or ""
 
 
@@ -261,12 +261,12 @@ def _template(instruction: str | None) -> Callable[[str, Language], PromptTempla
 
 def _wire(message: ChatMessage, place: int) -> dict[str, Any]:
     """Return the message as chat completions have it, with its place in the store."""
-    calls = [_call(one) for one in message.blocks if isinstance(one, ToolCallBlock)]
-    calls = calls or [_plain(one) for one in message.additional_kwargs.get("tool_calls") or ()]
+    calls = [_call(block) for block in message.blocks if isinstance(block, ToolCallBlock)]
+    calls = calls or [_plain(call) for call in message.additional_kwargs.get("tool_calls") or ()]
     files = [
-        {"type": one.block_type if one.block_type in _MEDIA else "file", "url": str(getattr(one, "url", None) or "")}
-        for one in message.blocks
-        if not isinstance(one, TextBlock | ThinkingBlock | ToolCallBlock)
+        {"type": block.block_type if block.block_type in _MEDIA else "file", "url": str(getattr(block, "url", None) or "")}
+        for block in message.blocks
+        if not isinstance(block, TextBlock | ThinkingBlock | ToolCallBlock)
     ]
     text = message.content or ""
     raw: dict[str, Any] = {"role": _role(message), "content": [{"type": "text", "text": text}, *files] if files else text}
@@ -295,7 +295,9 @@ def _role(message: ChatMessage) -> str:
 
 def _is_repeated(raw: dict[str, Any], before: Sequence[dict[str, Any]]) -> bool:
     """Return whether the message repeats a system prompt, with which a framework may begin each turn."""
-    return raw["role"] == "system" and any(one["role"] == "system" and one["content"] == raw["content"] for one in before)
+    return raw["role"] == "system" and any(
+        message["role"] == "system" and message["content"] == raw["content"] for message in before
+    )
 
 
 def _system(content: str) -> ChatMessage:
@@ -304,8 +306,8 @@ def _system(content: str) -> ChatMessage:
 
 def _digest(digests: Sequence[str], messages: Sequence[ChatMessage], count: int) -> str:
     """Return one digest of the first *count* messages that are not system prompts; "" if there are fewer."""
-    found = [digest for digest, one in zip(digests, messages, strict=False) if _role(one) != "system"]
-    return sha256("".join(found[:count]).encode()).hexdigest() if count <= len(found) else ""
+    digests_said = [digest for digest, message in zip(digests, messages, strict=False) if _role(message) != "system"]
+    return sha256("".join(digests_said[:count]).encode()).hexdigest() if count <= len(digests_said) else ""
 
 
 # ── tokens ───────────────────────────────────────────────────────────────────
@@ -323,17 +325,17 @@ def _tokenized(text: str) -> list[int]:
 
 
 def _own_tokenizer() -> Callable[[str], list[Any]] | None:
-    own: Callable[[str], list[Any]] | None = llama_index.core.global_tokenizer
-    if own is not None:
-        return own
+    tokenizer: Callable[[str], list[Any]] | None = llama_index.core.global_tokenizer
+    if tokenizer is not None:
+        return tokenizer
     is_there = (Path(llama_index.core.__file__).parent / _TABLE).is_file()
     if not is_there or "TIKTOKEN_CACHE_DIR" in os.environ:
         return None
     try:
-        own = get_tokenizer()
+        tokenizer = get_tokenizer()
     except ImportError:
         return None
-    return own
+    return tokenizer
 
 
 @lru_cache(maxsize=8192)

@@ -30,10 +30,12 @@ class RecalldMemoryBlock(BaseMemoryBlock[str]):
 
     async def _aget(self, messages: list[ChatMessage] | None = None, **_: Any) -> str:
         """Return the memory block for the user's last message; "" if nothing fits, or there is no such message."""
-        asked = next((one.content for one in reversed(messages or []) if one.role.value == "user" and one.content), "")
-        if not asked:
+        question = next(
+            (message.content for message in reversed(messages or []) if message.role.value == "user" and message.content), ""
+        )
+        if not question:
             return ""
-        return await asyncio.to_thread(lambda: Memory(self.root).inject(asked).memory)
+        return await asyncio.to_thread(lambda: Memory(self.root).inject(question).memory)
 
     async def _aput(self, messages: list[ChatMessage]) -> None:
         """Add messages of user and assistant to the workspace; messages that were added before are not added twice."""
@@ -52,8 +54,8 @@ class RecalldMemoryBlock(BaseMemoryBlock[str]):
 
 def _raws(messages: Sequence[ChatMessage]) -> list[dict[str, Any]]:
     """Return the messages of user and assistant with ids: the same list always gets the same ids, another list others."""
-    texts = [(one, one.content or "") for one in messages if one.role.value in ("user", "assistant")]
-    together = sha256(b"".join(message_to_json(one) for one, _ in texts)).hexdigest()
+    texts = [(message, message.content or "") for message in messages if message.role.value in ("user", "assistant")]
+    together = sha256(b"".join(message_to_json(message) for message, _ in texts)).hexdigest()
     raws = []
     for n, (one, text) in enumerate(texts):
         if not text.strip():

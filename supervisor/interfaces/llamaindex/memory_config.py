@@ -26,14 +26,14 @@ def load_memory_config(config_path: str | os.PathLike[str] = "configs/memory.yam
     """
     name = os.fspath(config_path)
     try:
-        found = yaml.safe_load(read_outside(name).decode("utf-8-sig"))
+        config = yaml.safe_load(read_outside(name).decode("utf-8-sig"))
     except FileNotFoundError:
         return dict(DEFAULTS)
     except OSError as error:
         raise BadConfig(name, Text("it can't be read: {why}", why=why_refused(error))) from error
     except (yaml.YAMLError, RecursionError, ValueError, OverflowError):
         raise BadConfig(name, Text("it is not plain YAML in UTF-8; correct it, or delete it for the defaults")) from None
-    memory = found.get("memory") if isinstance(found, dict) else None
+    memory = config.get("memory") if isinstance(config, dict) else None
     if not isinstance(memory, dict):
         raise BadConfig(name, Text("it has no section `memory`; add it, or delete the file for the defaults"))
     return _checked(name, memory)

@@ -54,29 +54,29 @@ class Shown(NamedTuple):
 
 async def calendar(view: View) -> Response:
     """Show a year: the newest, or the one that is asked for."""
-    found = await view.ask(asked.days, asked.DaysRequest())
+    answer = await view.ask(asked.days, asked.DaysRequest())
     today = view.site.workspace.today(view.site.clock())
-    year = view.number("year", max(found.years, default=today.year))
-    if year not in (*found.years, today.year):
+    year = view.number("year", max(answer.years, default=today.year))
+    if year not in (*answer.years, today.year):
         raise NotFound(f"memory/{year:04d}-….md")
     return await view.show(
         "days.html",
         "days",
         year=year,
-        years=found.years,
-        months=months(found.days, found.summaries, year, today) if found.years else (),
+        years=answer.years,
+        months=months(answer.days, answer.summaries, year, today) if answer.years else (),
         today=today,
-        messages=sum(one.messages for one in found.days if one.day.year == year),
-        count=sum(one.day.year == year for one in found.days),
+        messages=sum(day.messages for day in answer.days if day.day.year == year),
+        count=sum(day.day.year == year for day in answer.days),
     )
 
 
 async def period(view: View) -> Response:
     """Show a day or a month."""
     label = view.request.path_params["label"]
-    found = period_in("day", label)
+    shown = period_in("day", label)
     summary = await view.ask(asked.summary, asked.SummaryRequest(period=label))
-    return await (_day if found.kind == "day" else _month)(view, label, summary)
+    return await (_day if shown.kind == "day" else _month)(view, label, summary)
 
 
 async def _day(view: View, label: str, summary: SummaryAnswer | None) -> Response:
@@ -85,15 +85,15 @@ async def _day(view: View, label: str, summary: SummaryAnswer | None) -> Respons
     wanted = view.number("whole", int(chosen[0]) if chosen else view.number("start"))
     identity = view.query("id")[:400]
     request = asked.DayRequest(day=label, start=wanted // PAGE * PAGE, limit=PAGE, around=identity)
-    found = await view.ask(asked.day, request)
+    answer = await view.ask(asked.day, request)
     if identity:
-        chosen = tuple(str(found.start + n) for n, one in enumerate(found.messages) if one.id == identity)
+        chosen = tuple(str(answer.start + n) for n, message in enumerate(answer.messages) if message.id == identity)
     of_year = () if summary else (await view.ask(asked.days, asked.DaysRequest(year=int(label[:4])))).summaries
     return await view.show(
         "day.html",
         "days",
         label=label,
-        found=found,
+        found=answer,
         has_month=label[:7] in of_year,
         page_size=PAGE,
         summary=summary,
@@ -105,8 +105,8 @@ async def _day(view: View, label: str, summary: SummaryAnswer | None) -> Respons
 
 
 async def _month(view: View, label: str, summary: SummaryAnswer | None) -> Response:
-    found = await view.ask(asked.days, asked.DaysRequest(year=int(label[:4])))
-    of_month = [one for one in found.days if one.day.isoformat().startswith(label)]
+    answer = await view.ask(asked.days, asked.DaysRequest(year=int(label[:4])))
+    of_month = [day for day in answer.days if day.day.isoformat().startswith(label)]
     if not of_month and summary is None:
         raise NotFound(f"memory/summary/{label}.md")
     return await view.show(
@@ -116,8 +116,8 @@ async def _month(view: View, label: str, summary: SummaryAnswer | None) -> Respo
         summary=summary,
         lines=shown_lines(summary),
         counted=of_month,
-        summaries=frozenset(found.summaries),
-        most=max((one.messages for one in of_month), default=1),
+        summaries=frozenset(answer.summaries),
+        most=max((day.messages for day in of_month), default=1),
     )
 
 
@@ -145,7 +145,7 @@ async def _editor(view: View, label: str, status: int = 200, **values: Any) -> R
 
 def months(days: Sequence[DayCount], summaries: Sequence[str], year: int, today: date) -> list[Month]:
     """Return the months of the year from the first to the last that has days, or to that of *today*, as a calendar has them."""
-    messages = {one.day: one.messages for one in days if one.day.year == year}
+    messages = {day.day: day.messages for day in days if day.day.year == year}
     last = max([*(day.month for day in messages), *([today.month] if today.year == year else [])], default=12)
     first = min((day.month for day in messages), default=1)
     ordered = sorted(messages.values())
@@ -176,7 +176,7 @@ def level(messages: int, busy: int) -> int:
 
 def shown_lines(summary: SummaryAnswer | None) -> list[Shown]:
     """Return the lines of a summary without the marks of headings, quotations and items."""
-    found = []
+    lines = []
     for number, line in enumerate(summary.lines if summary else ()):
         text = line.text.strip()
         if text.startswith("#"):
@@ -187,5 +187,5 @@ def shown_lines(summary: SummaryAnswer | None) -> list[Shown]:
             kind, text = "item", text[2:]
         else:
             kind = "text"
-        found.append(Shown(kind, text.strip(), line.sources, number))
-    return found
+        lines.append(Shown(kind, text.strip(), line.sources, number))
+    return lines

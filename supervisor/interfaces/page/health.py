@@ -71,13 +71,13 @@ async def file_now(view: View) -> Response:
 
 def mend(sentence: str) -> str:
     """Return the command that mends a fault, "" if its sentence names none."""
-    found = _COMMAND.search(sentence)
-    return found[1] if found else ""
+    match = _COMMAND.search(sentence)
+    return match[1] if match else ""
 
 
 def strip(counted: Sequence[DayCount], today: date) -> list[Mapping[str, Any]]:
     """Return the last three weeks, each day with its messages, and the height of its bar in per cent of the highest."""
-    messages = {one.day: one.messages for one in counted[-2 * _STRIP :]}
+    messages = {week.day: week.messages for week in counted[-2 * _STRIP :]}
     shown = [today - timedelta(days=back) for back in reversed(range(_STRIP))]
     most = max((messages.get(day, 0) for day in shown), default=0) or 1
     return [{"day": day, "messages": messages.get(day, 0), "height": round(100 * messages.get(day, 0) / most)} for day in shown]
@@ -89,9 +89,9 @@ async def _newest(view: View, last: DayCount) -> DayAnswer:
     async def ask(start: int) -> DayAnswer:
         return await view.ask(days.day, days.DayRequest(day=last.day.isoformat(), start=start, limit=_NEWEST))
 
-    found = await ask(max(0, last.messages - _NEWEST))
-    start = max(0, found.total - _NEWEST)
-    return found if found.start == start else await ask(start)  # a message that stands in two files was counted twice
+    answer = await ask(max(0, last.messages - _NEWEST))
+    start = max(0, answer.total - _NEWEST)
+    return answer if answer.start == start else await ask(start)  # a message that stands in two files was counted twice
 
 
 async def health(view: View) -> Response:
@@ -103,8 +103,8 @@ async def health(view: View) -> Response:
     return await view.show(
         "health.html",
         "health",
-        findings=sorted(findings, key=lambda one: _ORDER.index(one.state)),  # what is wrong comes first
-        states={name: sum(one.state == name for one in findings) for name in ("good", "odd", "bad")},
+        findings=sorted(findings, key=lambda finding: _ORDER.index(finding.state)),  # what is wrong comes first
+        states={name: sum(finding.state == name for finding in findings) for name in ("good", "odd", "bad")},
         ran_all=bool(view.query("all")),
         facts=state.facts,
         retries=sorted(state.facts["waitingForRetry"].items()),

@@ -45,16 +45,16 @@ async def panel(view: View) -> Response:
     """Show the file, or its editor with `edit`; save what the editor sends."""
     if view.request.method == "POST":
         return await _save(view)
-    found = await view.ask(long_term_text, TextRequest())
+    answer = await view.ask(long_term_text, TextRequest())
     if view.query("edit"):
-        return await _editor(view, found.path, text=found.text, etag=found.etag)
-    lines = filled(cut(found.text))
+        return await _editor(view, answer.path, text=answer.text, etag=answer.etag)
+    lines = filled(cut(answer.text))
     wanted = view.number("line")
     shown = lines if view.query("all") or (wanted and wanted <= _oldest(lines)) else lines[-_FIRST:]
     return await view.show(
         "memory.html",
         "memory",
-        file=found.path,
+        file=answer.path,
         lines=[_shown(line) for line in reversed(shown)],
         total=len(lines),
         stats=await view.ask(long_term.stats, long_term.StatsRequest()),
@@ -69,8 +69,8 @@ def _oldest(lines: tuple[Line, ...]) -> int:
 
 
 def _shown(line: Line) -> Shown:
-    found = _ENTRY.fullmatch(line.text)
-    return Shown(line.number, line.ref, *(found.groups() if found else ("", "", line.text)))
+    match = _ENTRY.fullmatch(line.text)
+    return Shown(line.number, line.ref, *(match.groups() if match else ("", "", line.text)))
 
 
 async def _save(view: View) -> Response:
@@ -93,10 +93,10 @@ async def _editor(view: View, path: str, status: int = 200, **values: Any) -> Re
 async def sessions(view: View) -> Response:
     """Show the sessions; *done* and *session* of the address say what a press without scripts did."""
     limit = session_list.MOST_SESSIONS if view.query("all") else _FIRST_SESSIONS
-    found = await view.ask(session_list.sessions, session_list.SessionsRequest(limit=limit))
+    answer = await view.ask(session_list.sessions, session_list.SessionsRequest(limit=limit))
     has_model = not view.site.workspace.extracting
     return await view.show(
-        "sessions.html", "sessions", found=found, done=view.query("done"), line=view.number("line"), has_model=has_model
+        "sessions.html", "sessions", found=answer, done=view.query("done"), line=view.number("line"), has_model=has_model
     )
 
 

@@ -32,9 +32,9 @@ async def search(view: View) -> Response:
     """Show the hits of what is asked for, and the filters."""
     query = view.query("q")[:_CHARS]
     wanted = filters(view)
-    found: SearchResult | None = None
+    result: SearchResult | None = None
     if query.strip():
-        found = await view.ask(recall.search, asked(query, wanted))
+        result = await view.ask(recall.search, asked(query, wanted))
     known = await view.ask(sessions.sessions, sessions.SessionsRequest(limit=200))
     return await view.show(
         "search.html",
@@ -42,10 +42,10 @@ async def search(view: View) -> Response:
         q=query,
         wanted=wanted,
         filtered=any(wanted.values()),
-        found=found,
-        places=[place(hit) for hit in found.hits] if found else (),
-        note=_note(query, found, filtered=any(wanted.values())),
-        known=[one.session for one in known.sessions],
+        found=result,
+        places=[place(hit) for hit in result.hits] if result else (),
+        note=_note(query, result, filtered=any(wanted.values())),
+        known=[session.session for session in known.sessions],
         kinds=KINDS,
         speakers=_SPEAKERS,
         no_session=_NO_SESSION,
@@ -94,12 +94,12 @@ def place(hit: Hit) -> str:
     return f"/days/{passage.day}?{urlencode({'id': passage.message})}#found" if passage.day else ""
 
 
-def _note(query: str, found: Any, *, filtered: bool) -> str:
+def _note(query: str, result: Any, *, filtered: bool) -> str:
     """Return why there are no hits, or why not all of memory was searched; "" if there is nothing to say."""
-    if found is None:
+    if result is None:
         return ""
-    if found.hits:
-        return why_not_whole(found)
+    if result.hits:
+        return why_not_whole(result)
     if not query.strip():
         return NOT_ASKED
-    return Text("nothing in memory matches with these filters; take one off.") if filtered else why_no_hits(found)
+    return Text("nothing in memory matches with these filters; take one off.") if filtered else why_no_hits(result)

@@ -36,21 +36,21 @@ class Span(NamedTuple):
 
 async def turns(view: View) -> Response:
     """Show the newest turns, and the form to try a question."""
-    found = await view.ask(asked.turns, asked.TurnsRequest(before=view.query("before")[:40]))
+    answer = await view.ask(asked.turns, asked.TurnsRequest(before=view.query("before")[:40]))
     return await view.show(
-        "turns.html", "turns", found=found, question="", of="", tried=None, spans=(), groups=(), place=hit_place
+        "turns.html", "turns", found=answer, question="", of="", tried=None, spans=(), groups=(), place=hit_place
     )
 
 
 async def tried(view: View) -> Response:
     """Show what a question would get; nothing is written."""
     question, of = view.query("question")[:_QUESTION], view.query("of")[:400]
-    found = await view.ask(asked.turns, asked.TurnsRequest(limit=10))
+    answer = await view.ask(asked.turns, asked.TurnsRequest(limit=10))
     made: TurnAnswer | None = None
     if question.strip():
         made = await view.ask(asked.preview, asked.PreviewRequest(question=question, of=of))
     about = {"spans": spans(made.parts), "groups": groups(made.hits)} if made else {"spans": (), "groups": ()}
-    return await view.show("turns.html", "turns", found=found, question=question, of=of, tried=made, place=hit_place, **about)
+    return await view.show("turns.html", "turns", found=answer, question=question, of=of, tried=made, place=hit_place, **about)
 
 
 async def turn(view: View) -> Response:
@@ -84,18 +84,18 @@ def spans(parts: Sequence[TurnPart]) -> list[Span]:
     [(0, 750), (750, 250)]
     """
     total = sum(part.tokens for part in parts) or 1
-    found, x = [], 0.0
+    spans_drawn, x = [], 0.0
     for part in parts:
         width = WIDTH * part.tokens / total
-        found.append(Span(part.part, part.tokens, part.most, round(x), round(x + width) - round(x)))
+        spans_drawn.append(Span(part.part, part.tokens, part.most, round(x), round(x + width) - round(x)))
         x += width
-    return found
+    return spans_drawn
 
 
 def groups(hits: Sequence[TurnHit]) -> list[tuple[str, list[TurnHit]]]:
     """Return the hits by why they were left out; those that were shown have "" and come first."""
     ordered = sorted(hits, key=lambda hit: (not hit.shown, hit.why))
-    return [(why, list(found)) for why, found in groupby(ordered, key=lambda hit: hit.why)]
+    return [(why, list(hits)) for why, hits in groupby(ordered, key=lambda hit: hit.why)]
 
 
 def hit_place(hit: Any) -> tuple[str, str]:
@@ -114,16 +114,18 @@ def _miss(made: TurnAnswer) -> list[str]:
     miss = made.receipt.miss
     if not miss:
         return []
-    found: list[str] = []
+    sentences: list[str] = []
     if miss.get("nearest") and miss.get("share"):
-        found.append(Text("nearest is {place}, with {share:.0%} of what it needs", place=miss["nearest"], share=miss["share"]))
+        sentences.append(
+            Text("nearest is {place}, with {share:.0%} of what it needs", place=miss["nearest"], share=miss["share"])
+        )
     if miss.get("lacks"):
-        found.append(Text("elsewhere in memory: {words}", words=", ".join(miss["lacks"])))
+        sentences.append(Text("elsewhere in memory: {words}", words=", ".join(miss["lacks"])))
     if miss.get("nowhere"):
-        found.append(
+        sentences.append(
             Text(
                 "nowhere in memory: {words} (words of one language do not find those of another)",
                 words=", ".join(miss["nowhere"]),
             )
         )
-    return found
+    return sentences

@@ -127,12 +127,12 @@ class View:
 
     def number(self, name: str, otherwise: int = 0) -> int:
         """Return a number of the address; *otherwise* where it has none that fits a page."""
-        found = self.query(name)
-        return int(found) if found.isascii() and found.isdigit() and len(found) < 10 else otherwise
+        text = self.query(name)
+        return int(text) if text.isascii() and text.isdigit() and len(text) < 10 else otherwise
 
-    async def ask(self, operation: Operation[Q, A], asked: Q) -> A:
+    async def ask(self, operation: Operation[Q, A], request: Q) -> A:
         """Return the answer of an operation, for the owner."""
-        return await self.site.perform(self.request, operation, asked)
+        return await self.site.perform(self.request, operation, request)
 
     async def form(self) -> dict[str, str]:
         """Return the fields of the form that was sent; Refused (403) without its token."""

@@ -129,8 +129,8 @@ class Counted(int):
     """
 
     def __format__(self, spec: str) -> str:
-        one, bar, many = spec.partition("|")
-        return f"{int(self):,} {one if self == 1 else many}" if bar else format(int(self), spec)
+        singular, bar, many = spec.partition("|")
+        return f"{int(self):,} {singular if self == 1 else many}" if bar else format(int(self), spec)
 
 
 def day_text(day: date | str, language: Language, *, weekday: bool = False) -> str:
@@ -140,11 +140,11 @@ def day_text(day: date | str, language: Language, *, weekday: bool = False) -> s
     >>> day_text("2026-01-28", "en", weekday=True), day_text("2026-01-28", "zh", weekday=True)
     ('Wednesday, 28 January 2026', '2026年1月28日 星期三')
     """
-    found = date.fromisoformat(day) if isinstance(day, str) else day
-    name = _DAYS[language][found.weekday()]
+    day_read = date.fromisoformat(day) if isinstance(day, str) else day
+    name = _DAYS[language][day_read.weekday()]
     if language == "zh":
-        return f"{found.year}年{found.month}月{found.day}日" + (f" 星期{name}" if weekday else "")
-    return (f"{name}, " if weekday else "") + f"{found.day} {_MONTHS[found.month - 1]} {found.year}"
+        return f"{day_read.year}年{day_read.month}月{day_read.day}日" + (f" 星期{name}" if weekday else "")
+    return (f"{name}, " if weekday else "") + f"{day_read.day} {_MONTHS[day_read.month - 1]} {day_read.year}"
 
 
 def month_text(label: str, language: Language, *, year: bool = True) -> str:
@@ -173,8 +173,8 @@ def moment_text(at: datetime | str, zone: tzinfo, language: Language) -> str:
     >>> moment_text(datetime(2026, 1, 28, 8, 5, tzinfo=UTC), UTC, "en")
     '28 January 2026, 08:05'
     """
-    there = local(from_wire(at) if isinstance(at, str) else at, zone)
-    return f"{day_text(there.date(), language)}{' ' if language == 'zh' else ', '}{there:%H:%M}"
+    moment = local(from_wire(at) if isinstance(at, str) else at, zone)
+    return f"{day_text(moment.date(), language)}{' ' if language == 'zh' else ', '}{moment:%H:%M}"
 
 
 def number_text(number: float) -> str:
@@ -206,14 +206,14 @@ def cited_html(text: str) -> Markup:
     Markup('&lt;b&gt; <code>ls</code> <a href="/days/2026-01-28">2026-01-28</a>')
     """
     pieces, last = [], 0
-    for found in _CITATION.finditer(text):
-        label, line = found[1] or found[2], found[3]
+    for match in _CITATION.finditer(text):
+        label, line = match[1] or match[2], match[3]
         address = f"/days/{label}" if label else f"/long-term?line={line}#line-{line}"
         pieces += [
-            sentence_html(text[last : found.start()]),
+            sentence_html(text[last : match.start()]),
             Markup('<a href="{}">{}</a>').format(address, label or f"memory.md {line}"),
         ]
-        last = found.end()
+        last = match.end()
     return Markup("").join([*pieces, sentence_html(text[last:])])
 
 
@@ -236,10 +236,10 @@ def marked_html(text: str) -> Markup:
     Markup('<ul><li><b>now</b> <code>&lt;b&gt;</code></li></ul>')
     """
     pieces, last = [], 0
-    for found in _CODE_BLOCK.finditer(text):
-        code = Markup('<pre class="block"><code>{}</code></pre>').format(printable(found[2].removesuffix("\n")))
-        pieces += [_lines_html(text[last : found.start()]), code]
-        last = found.end()
+    for match in _CODE_BLOCK.finditer(text):
+        code = Markup('<pre class="block"><code>{}</code></pre>').format(printable(match[2].removesuffix("\n")))
+        pieces += [_lines_html(text[last : match.start()]), code]
+        last = match.end()
     return Markup("").join([*pieces, _lines_html(text[last:])])
 
 
@@ -259,8 +259,8 @@ def _lines_html(text: str) -> Markup:
 
 def _list_of(line: str) -> str:
     """Return the element of the list that the line is an item of, "" for none."""
-    found = _ITEM.match(line)
-    return ("ol" if found[1] else "ul") if found else ""
+    match = _ITEM.match(line)
+    return ("ol" if match[1] else "ul") if match else ""
 
 
 def line_html(text: str) -> Markup:
@@ -271,11 +271,11 @@ def line_html(text: str) -> Markup:
     Markup('<s>4 &lt;p&gt;</s> 2 * 3 ** 4')
     """
     pieces, last = [], 0
-    for found in _MARKED.finditer(text):
-        code, bold, struck = found.groups()
+    for match in _MARKED.finditer(text):
+        code, bold, struck = match.groups()
         tag, words = ("code", printable(code)) if code else ("b", line_html(bold)) if bold else ("s", line_html(struck))
-        pieces += [escape(printable(text[last : found.start()])), Markup("<{0}>{1}</{0}>").format(tag, words)]
-        last = found.end()
+        pieces += [escape(printable(text[last : match.start()])), Markup("<{0}>{1}</{0}>").format(tag, words)]
+        last = match.end()
     return Markup("").join([*pieces, escape(printable(text[last:]))])
 
 
@@ -307,14 +307,14 @@ def excerpt_html(text: str, terms: Sequence[str], most: int = HIT_CHARS) -> Mark
     if not wanted:
         return escape(printable(shown))
     pieces, last = [], 0
-    for found in re.finditer("|".join(wanted), shown, re.IGNORECASE):
+    for match in re.finditer("|".join(wanted), shown, re.IGNORECASE):
         pieces += [
-            escape(printable(shown[last : found.start()])),
+            escape(printable(shown[last : match.start()])),
             Markup("<mark>"),
-            escape(printable(found[0])),
+            escape(printable(match[0])),
             Markup("</mark>"),
         ]
-        last = found.end()
+        last = match.end()
     return Markup("").join([*pieces, escape(printable(shown[last:]))])
 
 

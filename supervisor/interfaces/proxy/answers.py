@@ -47,13 +47,13 @@ def read_answer(kind: Kind, data: bytes, *, is_stream: bool) -> Answer:
     """Return the answer that the *data* of a response have; an empty one for what is no answer."""
     answer = Answer()
     try:
-        for one in _events(data) if is_stream else (json.loads(data),):
-            if one == _DONE:
+        for event in _events(data) if is_stream else (json.loads(data),):
+            if event == _DONE:
                 return replace(answer, is_whole=answer.is_whole or kind == "chat")
-            if isinstance(one, dict):
-                if one.get("error"):  # the end may follow all the same
+            if isinstance(event, dict):
+                if event.get("error"):  # the end may follow all the same
                     return replace(answer, is_whole=False)
-                answer = _READ[kind](answer, one)
+                answer = _READ[kind](answer, event)
     except (ValueError, RecursionError, KeyError, TypeError, AttributeError, IndexError):
         return replace(answer, is_whole=False)
     return answer
@@ -68,10 +68,10 @@ def _events(data: bytes) -> Iterator[Any]:
                 return  # the last one, cut off
 
 
-def _chat(answer: Answer, found: Mapping[str, Any]) -> Answer:
+def _chat(answer: Answer, event: Mapping[str, Any]) -> Answer:
     """Return the answer with a whole completion, or with a piece of one."""
-    answer = replace(answer, id=answer.id or _id(found))
-    for choice in found.get("choices") or ():
+    answer = replace(answer, id=answer.id or _id(event))
+    for choice in event.get("choices") or ():
         if choice.get("index"):  # another answer to the same question
             continue
         message, ended = choice.get("message") or choice.get("delta") or {}, choice.get("finish_reason")
@@ -83,50 +83,50 @@ def _chat(answer: Answer, found: Mapping[str, Any]) -> Answer:
     return answer
 
 
-def _responses(answer: Answer, found: Mapping[str, Any]) -> Answer:
+def _responses(answer: Answer, event: Mapping[str, Any]) -> Answer:
     """Return the answer with a whole response, which has no type, or with an event of its stream."""
-    match found.get("type"):
+    match event.get("type"):
         case "response.output_text.delta" | "response.refusal.delta":
-            return replace(answer, words=answer.words + found["delta"])
+            return replace(answer, words=answer.words + event["delta"])
         case "response.created":
-            return replace(answer, id=_id(found["response"]))
+            return replace(answer, id=_id(event["response"]))
         case "response.completed" | "response.incomplete":
-            found = found["response"]
+            event = event["response"]
         case str():
             return answer
-    output = found.get("output") or ()
-    words = "\n".join(words_of(one.get("content")) for one in output if one.get("type") == "message")
-    calls = any(one.get("type") in _CALLS for one in output)
-    return Answer(words or answer.words, found.get("status") in (None, "completed", "incomplete"), calls, _id(found))
+    output = event.get("output") or ()
+    words = "\n".join(words_of(item.get("content")) for item in output if item.get("type") == "message")
+    calls = any(item.get("type") in _CALLS for item in output)
+    return Answer(words or answer.words, event.get("status") in (None, "completed", "incomplete"), calls, _id(event))
 
 
-def _messages(answer: Answer, found: Mapping[str, Any]) -> Answer:
+def _messages(answer: Answer, event: Mapping[str, Any]) -> Answer:
     """Return the answer with a whole message, or with an event of its stream."""
-    match found.get("type"):
+    match event.get("type"):
         case "message_start":
-            return replace(answer, id=_id(found["message"]))
+            return replace(answer, id=_id(event["message"]))
         case "content_block_start":
-            return _with_blocks(answer, [found["content_block"]])
-        case "content_block_delta" if found["delta"].get("type") == "text_delta":
-            return replace(answer, words=answer.words + found["delta"]["text"])
+            return _with_blocks(answer, [event["content_block"]])
+        case "content_block_delta" if event["delta"].get("type") == "text_delta":
+            return replace(answer, words=answer.words + event["delta"]["text"])
         case "message_stop":
             return replace(answer, is_whole=True)
         case "message":
-            whole = Answer(is_whole=bool(found.get("stop_reason")), id=_id(found))
-            return _with_blocks(whole, found["content"])
+            whole = Answer(is_whole=bool(event.get("stop_reason")), id=_id(event))
+            return _with_blocks(whole, event["content"])
     return answer
 
 
 def _with_blocks(answer: Answer, blocks: list[Mapping[str, Any]]) -> Answer:
     """Return the answer with the words of the blocks of text, which are one text that citations divide."""
-    words = "".join(one["text"] for one in blocks if one.get("type") == "text")
-    calls = any(one.get("type") in _CALLS for one in blocks)
+    words = "".join(block["text"] for block in blocks if block.get("type") == "text")
+    calls = any(block.get("type") in _CALLS for block in blocks)
     return replace(answer, words=answer.words + words, calls=answer.calls or calls)
 
 
-def _id(found: Mapping[str, Any]) -> str:
-    one = found.get("id")
-    return one if isinstance(one, str) else ""
+def _id(event: Mapping[str, Any]) -> str:
+    identity = event.get("id")
+    return identity if isinstance(identity, str) else ""
 
 
 _READ: Final[Mapping[Kind, Callable[[Answer, Mapping[str, Any]], Answer]]] = {

@@ -65,4 +65,4 @@ def is_auxiliary(talk: Talk, skip: Iterable[str] = ()) -> bool:
     question, system = talk.said[talk.at].words[:_MOST_CHARS].strip(), talk.system[:_MOST_CHARS]
     if _MESSAGE.search(question) or _SYSTEM.search(system) or any(talk.value(name) in (0, 1) for name in _TRIED):
         return True
-    return any(re.search(one, question) or re.search(one, system) for one in skip)
+    return any(re.search(mark, question) or re.search(mark, system) for mark in skip)

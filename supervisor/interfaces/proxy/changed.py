@@ -80,25 +80,25 @@ def _sizes_from_end(talk: Talk, weight: float, enough: int) -> list[int]:
     """Return the tokens of the last messages, newest first, as far as they fit, and of one more."""
     sizes: list[int] = []
     total = 0
-    for one in reversed(talk.said):
+    for message in reversed(talk.said):
         if total > enough:
             break
-        sizes.append(0 if one.role in SYSTEM_ROLES else _tokens(one.place.value, weight, enough) + MESSAGE_TOKENS)
+        sizes.append(0 if message.role in SYSTEM_ROLES else _tokens(message.place.value, weight, enough) + MESSAGE_TOKENS)
         total += sizes[-1]
     return sizes
 
 
 def _begin(talk: Talk, sizes: Sequence[int], budget: int, keep: int) -> int:
     """Return the number of the first message that stays: a question, after which everything fits the budget."""
-    turns = [n for n, one in enumerate(talk.said) if one.role == "user" and spoken(one.words)]
+    turns = [n for n, message in enumerate(talk.said) if message.role == "user" and spoken(message.words)]
     last = max(0, len(turns) - max(1, keep))
 
     def fits(n: int) -> bool:
         count = len(talk.said) - turns[n]
         return count <= len(sizes) and sum(sizes[:count]) <= budget
 
-    found = next((n for n in range(last) if fits(n)), last)
-    return turns[min(-(-found // _AT_ONCE) * _AT_ONCE, last)] if found else 0
+    begin = next((n for n in range(last) if fits(n)), last)
+    return turns[min(-(-begin // _AT_ONCE) * _AT_ONCE, last)] if begin else 0
 
 
 def _tokens(value: Any, weight: float, enough: int) -> int:
@@ -106,7 +106,7 @@ def _tokens(value: Any, weight: float, enough: int) -> int:
         is_file = value.startswith("data:") or (len(value) > _FILE_TOKENS and value.isascii() and " " not in value)
         return _FILE_TOKENS if is_file else estimate_tokens(value[: enough * _CHARS_PER_TOKEN], weight)
     inner = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
-    return sum(_tokens(one, weight, enough) for one in inner)
+    return sum(_tokens(place, weight, enough) for place in inner)
 
 
 def with_memory(talk: Talk, memory: str, where: MemoryPlace, begin: int = 0) -> bytes:
@@ -126,9 +126,9 @@ def with_memory(talk: Talk, memory: str, where: MemoryPlace, begin: int = 0) -> 
 def _without(talk: Talk, begin: int) -> list[Edit]:
     """Return the edits that take out the messages before *begin*; system messages stay."""
     edits: list[Edit] = []
-    for one, after in zip(talk.said[:begin], talk.said[1 : begin + 1], strict=True):
-        if one.role not in SYSTEM_ROLES:
-            start = edits.pop()[0] if edits and edits[-1][1] == one.place.start else one.place.start
+    for message, after in zip(talk.said[:begin], talk.said[1 : begin + 1], strict=True):
+        if message.role not in SYSTEM_ROLES:
+            start = edits.pop()[0] if edits and edits[-1][1] == message.place.start else message.place.start
             edits.append((start, after.place.start, ""))
     return edits
 
@@ -143,7 +143,7 @@ def _in_question(talk: Talk, block: str) -> Edit:
 def _in_system(talk: Talk, block: str) -> list[Edit]:
     """Return the edit that puts the block behind the system prompt; where there is none, it is the block."""
     name = SYSTEM_FIELD[talk.kind]
-    message = next((one for one in talk.said if one.role in SYSTEM_ROLES), None)
+    message = next((message for message in talk.said if message.role in SYSTEM_ROLES), None)
     content = members(talk.text, message.place).get("content") if message else talk.fields.get(name)
     if content and words_of(content.value).strip():
         return [in_string(_text_in(talk, content), _JOINT + block, at_end=True)]
@@ -158,6 +158,6 @@ def _text_in(talk: Talk, content: Place) -> Place:
     """Return the place of the string with the words: the content itself, or that of its last part which has a person's."""
     if isinstance(content.value, str):
         return content
-    parts = [one for one in items(talk.text, content) if words_of([one.value]).strip()]
-    said = [one for one in parts if spoken(words_of([one.value]))]
-    return members(talk.text, (said or parts)[-1])["text"]
+    parts = [item for item in items(talk.text, content) if words_of([item.value]).strip()]
+    texts = [part for part in parts if spoken(words_of([part.value]))]
+    return members(talk.text, (texts or parts)[-1])["text"]

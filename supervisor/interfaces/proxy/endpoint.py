@@ -67,7 +67,7 @@ class _Asked(NamedTuple):
     def shows(self) -> int:
         """How many messages before the question the server gets."""
         sent = self.talk.said[self.room.begin : self.talk.at]
-        return sum(1 for one in sent if one.role in ("user", "assistant") and one.words)
+        return sum(1 for message in sent if message.role in ("user", "assistant") and message.words)
 
 
 class Proxy:
@@ -98,8 +98,8 @@ class Proxy:
         try:
             await asyncio.wait({answering, leaving}, return_when=asyncio.FIRST_COMPLETED)
         finally:
-            for one in (answering, leaving):
-                one.cancel() if not one.done() else None
+            for task in (answering, leaving):
+                task.cancel() if not task.done() else None
             await asyncio.wait({answering, leaving})
         if not answering.cancelled():
             answering.result()
@@ -118,27 +118,27 @@ class Proxy:
     async def _answer(self, request: Request, body: bytes, send: Send) -> None:
         ws, path = self._site.workspace, request.scope["raw_path"].decode("ascii").removeprefix(PROXY)
         session = session_given(request.headers.get(SESSION, ""))
-        asked = None
+        question = None
         if _is_for_memory(request):
-            asked = await self._alone("reading the request", self._asked, path, body, session)
-        if asked:
+            question = await self._alone("reading the request", self._asked, path, body, session)
+        if question:
             try:
-                body = await self._with_memory(asked, body)
+                body = await self._with_memory(question, body)
             finally:
-                self._keep_question(asked)
-        headers = sent_headers(request.headers.raw, ws.config, ws.environ, is_read=asked is not None)
+                self._keep_question(question)
+        headers = sent_headers(request.headers.raw, ws.config, ws.environ, is_read=question is not None)
         address = f"/{path}?{request.url.query}" if request.url.query else f"/{path}"
         try:
             response = await self._upstream.send(ws.config, request.method, address, headers, body)
         except Refused as refused:
-            raise (_in_language_of(asked.turn.question, refused) if asked else refused) from None
+            raise (_in_language_of(question.turn.question, refused) if question else refused) from None
         data = bytearray()
         try:
-            await _pass_on(response, send, data if asked else None)
+            await _pass_on(response, send, data if question else None)
         finally:
-            if asked and response.is_success:
+            if question and response.is_success:
                 is_stream = response.headers.get("content-type", "").startswith("text/event-stream")
-                self._keep_answer(asked, bytes(data), is_stream=is_stream)
+                self._keep_answer(question, bytes(data), is_stream=is_stream)
             # subtle: a task of its own, since this one may be cancelled, and a connection has to be closed all the same
             await asyncio.shield(self._task(response.aclose()))
 
@@ -155,19 +155,19 @@ class Proxy:
         window = Window(config.context.window_tokens, memory, config.tokens.cjk_weight, config.conversation.keep_turns)
         return _Asked(talk, turn_of(ws, talk, session, self._site.clock()), room(talk, window))
 
-    async def _with_memory(self, asked: _Asked, body: bytes) -> bytes:
+    async def _with_memory(self, request: _Asked, body: bytes) -> bytes:
         """Return the body with memory in it, and without what does not fit the window; unchanged where there is neither."""
-        config, key = self._site.workspace.config, asked.turn
-        block = self._blocks.get(key, "") if asked.talk.is_continued else ""
-        if not block and asked.room.memory:
-            block = await self._memory(asked)
+        config, key = self._site.workspace.config, request.turn
+        block = self._blocks.get(key, "") if request.talk.is_continued else ""
+        if not block and request.room.memory:
+            block = await self._memory(request)
             self._keep_block(key, block)  # while tools are called, the same one, so that the server's cache holds
-        if not block and not asked.room.begin:
+        if not block and not request.room.begin:
             return body
-        made = await self._alone("memory", with_memory, asked.talk, block, config.context.memory_in, asked.room.begin)
+        made = await self._alone("memory", with_memory, request.talk, block, config.context.memory_in, request.room.begin)
         return body if made is None else made
 
-    async def _memory(self, asked: _Asked) -> str:
+    async def _memory(self, request: _Asked) -> str:
         """
         Return memory for the question; "" where it is not there in time.
 
@@ -179,7 +179,7 @@ class Proxy:
         except TimeoutError:
             self._tell("too many questions at once")
             return ""
-        searching = self._task(self._alone("memory", memory_for, self._site, asked.turn, asked.room.memory, asked.shows))
+        searching = self._task(self._alone("memory", memory_for, self._site, request.turn, request.room.memory, request.shows))
         searching.add_done_callback(lambda _: self._searching.release())  # one that takes too long goes on to its end
         await asyncio.wait({searching}, timeout=within)
         if not searching.done():
@@ -190,19 +190,19 @@ class Proxy:
         """Keep the block of the turn, and of all no more than the newest."""
         self._blocks.pop(turn, None)
         self._blocks[turn] = block
-        for one in [*self._blocks][:-_MOST_KEPT]:
-            del self._blocks[one]
+        for key in [*self._blocks][:-_MOST_KEPT]:
+            del self._blocks[key]
 
     # ── what is kept ─────────────────────────────────────────────────────────
 
-    def _keep_question(self, asked: _Asked) -> None:
-        self._keep(asked.turn.session, "keeping the question", partial(keep_question, self._site, asked.turn))
+    def _keep_question(self, request: _Asked) -> None:
+        self._keep(request.turn.session, "keeping the question", partial(keep_question, self._site, request.turn))
 
-    def _keep_answer(self, asked: _Asked, data: bytes, *, is_stream: bool) -> None:
+    def _keep_answer(self, request: _Asked, data: bytes, *, is_stream: bool) -> None:
         def keep() -> None:
-            keep_answer(self._site, asked.turn, read_answer(asked.talk.kind, data, is_stream=is_stream))
+            keep_answer(self._site, request.turn, read_answer(request.talk.kind, data, is_stream=is_stream))
 
-        self._keep(asked.turn.session, "keeping the answer", keep)
+        self._keep(request.turn.session, "keeping the answer", keep)
 
     def _keep(self, session: str, step: str, keep: Callable[[], None]) -> None:
         """Keep something while the client goes on, behind what was said in the session before."""

@@ -40,10 +40,10 @@ class Place(NamedTuple):
 
 def whole(text: str) -> Place:
     """Return the value of the whole text; ValueError if it is no JSON."""
-    found = _value(text, _blank(text, 0))
-    if _blank(text, found.end) != len(text):
+    place = _value(text, _blank(text, 0))
+    if _blank(text, place.end) != len(text):
         raise ValueError("more than one value")
-    return found
+    return place
 
 
 def members(text: str, owner: Place) -> dict[str, Place]:
@@ -53,25 +53,25 @@ def members(text: str, owner: Place) -> dict[str, Place]:
     >>> members('{"a": [1], "b": ""}', whole('{"a": [1], "b": ""}'))["a"]
     Place(start=6, end=9, value=[1])
     """
-    found: dict[str, Place] = {}
+    places: dict[str, Place] = {}
     at = _blank(text, owner.start + 1)
     while text[at] != "}":
         key, at = _DECODER.raw_decode(text, at)
-        if key in found:
+        if key in places:
             raise ValueError("a key twice")
-        found[key] = _value(text, _blank(text, _blank(text, at) + 1))
-        at = _next(text, found[key].end)
-    return found
+        places[key] = _value(text, _blank(text, _blank(text, at) + 1))
+        at = _next(text, places[key].end)
+    return places
 
 
 def items(text: str, owner: Place) -> list[Place]:
     """Return the items of the array."""
-    found: list[Place] = []
+    places: list[Place] = []
     at = _blank(text, owner.start + 1)
     while text[at] != "]":
-        found.append(_value(text, at))
-        at = _next(text, found[-1].end)
-    return found
+        places.append(_value(text, at))
+        at = _next(text, places[-1].end)
+    return places
 
 
 def in_string(place: Place, words: str, *, at_end: bool = False) -> Edit:
@@ -118,9 +118,9 @@ def parse(text: str) -> Place:
 
 
 def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    if len(found := dict(pairs)) < len(pairs):
+    if len(fields := dict(pairs)) < len(pairs):
         raise ValueError("a key twice")  # which of the two counts is the client's secret
-    return found
+    return fields
 
 
 def at(text: str, *keys: str) -> Place | None:
@@ -183,8 +183,8 @@ def _next(text: str, at: int) -> int:
 
 
 def _blank(text: str, at: int) -> int:
-    found = _BLANK.match(text, at)
-    return found.end() if found else at
+    match = _BLANK.match(text, at)
+    return match.end() if match else at
 
 
 def _parts(text: str, owner: Place) -> list[Place]:

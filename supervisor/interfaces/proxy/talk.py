@@ -69,7 +69,9 @@ class Talk:
     def before(self) -> list[tuple[str, str]]:
         """Role and words of what user and assistant have said before the question."""
         return [
-            (one.role, spoken(one.words)) for one in self.said[: self.at] if one.role in ("user", "assistant") and one.words
+            (message.role, spoken(message.words))
+            for message in self.said[: self.at]
+            if message.role in ("user", "assistant") and message.words
         ]
 
     @property
@@ -94,33 +96,35 @@ def read_talk(path: str, body: bytes) -> Talk | None:
         top = whole(text)
         fields = members(text, top) if isinstance(top.value, dict) else {}
         listed = fields.get(_MESSAGES[kind])
-        said = _said(text, listed) if listed else None
+        messages = _said(text, listed) if listed else None
     except (ValueError, RecursionError, IndexError):
         return None
-    if not said or listed is None:
+    if not messages or listed is None:
         return None
-    at = next((n for n in range(len(said) - 1, -1, -1) if said[n].role == "user" and spoken(said[n].words)), -1)
+    at = next((n for n in range(len(messages) - 1, -1, -1) if messages[n].role == "user" and spoken(messages[n].words)), -1)
     if at < 0:
         return None
     beside = fields.get(SYSTEM_FIELD[kind])
-    system = "\n".join([words_of(beside.value) if beside else "", *(one.words for one in said if one.role in SYSTEM_ROLES)])
-    return Talk(kind, text, top, fields, said, at, system.strip(), listed if isinstance(listed.value, list) else None)
+    system = "\n".join(
+        [words_of(beside.value) if beside else "", *(message.words for message in messages if message.role in SYSTEM_ROLES)]
+    )
+    return Talk(kind, text, top, fields, messages, at, system.strip(), listed if isinstance(listed.value, list) else None)
 
 
 def _said(text: str, listed: Place) -> tuple[Said, ...] | None:
     """Return the messages; None where one is none."""
     if isinstance(listed.value, str):
         return (Said("user", listed.value, listed),)
-    found = []
+    messages = []
     for place in items(text, listed) if isinstance(listed.value, list) else ():
-        one = place.value
-        if not isinstance(one, dict):
+        value = place.value
+        if not isinstance(value, dict):
             return None
-        role = one.get("role", "" if isinstance(one.get("type"), str) else None)  # a call of `responses` has no role
+        role = value.get("role", "" if isinstance(value.get("type"), str) else None)  # a call of `responses` has no role
         if role is None or (role and role not in _ROLES):
             return None
-        found.append(Said(role, words_of(one.get("content")) if role in _ROLES else "", place))
-    return tuple(found)
+        messages.append(Said(role, words_of(value.get("content")) if role in _ROLES else "", place))
+    return tuple(messages)
 
 
 def words_of(content: object) -> str:
@@ -133,8 +137,8 @@ def words_of(content: object) -> str:
     if isinstance(content, str):
         return content
     parts = content if isinstance(content, list) else ()
-    texts = [one.get("text", one.get("refusal")) for one in parts if isinstance(one, dict) and one.get("type") in _WORDS]
-    return "\n".join(one for one in texts if isinstance(one, str))
+    texts = [part.get("text", part.get("refusal")) for part in parts if isinstance(part, dict) and part.get("type") in _WORDS]
+    return "\n".join(text for text in texts if isinstance(text, str))
 
 
 def named_session(talk: Talk) -> str:
@@ -150,7 +154,7 @@ def named_session(talk: Talk) -> str:
 
 def first_session(talk: Talk) -> str:
     """Return the session of a request that names none: a digest of its system prompt and its first question."""
-    first = next(one.words for one in talk.said if one.role == "user" and spoken(one.words))
+    first = next(message.words for message in talk.said if message.role == "user" and spoken(message.words))
     return f"proxy-{digest(talk.system, spoken(first))}"
 
 

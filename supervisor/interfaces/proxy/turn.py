@@ -82,27 +82,27 @@ def turn_of(ws: Workspace, talk: Talk, session: str, now: datetime) -> Turn:
 
 def _session_of(ws: Workspace, response: str) -> str:
     """Return the session of the answer that has this id on the server; "" if it is not among the newest messages."""
-    return next((str(one.raw.get("session", "")) for one in _newest(ws) if one.raw.get("response") == response), "")
+    return next((str(message.raw.get("session", "")) for message in _newest(ws) if message.raw.get("response") == response), "")
 
 
 def _last_answer(ws: Workspace, session: str, until: datetime) -> str:
     """Return the id of the last answer in the session that was given *until* then; "" for none."""
-    answers = (one for one in _newest(ws) if one.role == "assistant" and one.raw.get("session") == session)
-    return next((one.id for one in answers if one.created_at and one.created_at <= until), "")
+    answers = (message for message in _newest(ws) if message.role == "assistant" and message.raw.get("session") == session)
+    return next((message.id for message in answers if message.created_at and message.created_at <= until), "")
 
 
 def _newest(ws: Workspace) -> list[Message]:
     """Return the messages of history.json, newest first; none if it can't be read."""
     with contextlib.suppress(SupervisorError, OSError):
-        return [one for one in reversed(ws.history.read()) if isinstance(one, Message)]
+        return [message for message in reversed(ws.history.read()) if isinstance(message, Message)]
     return []
 
 
 def memory_for(site: Site, turn: Turn, tokens: int, shows: int) -> str:
     """Return the block for the question, in at most so many *tokens*; the client *shows* so many of the last messages."""
-    asked = InjectRequest(question=turn.question[:_MOST_CHARS], shows=shows, client=_CHANNEL, tokens=tokens)
+    request = InjectRequest(question=turn.question[:_MOST_CHARS], shows=shows, client=_CHANNEL, tokens=tokens)
     who = Caller(session=turn.session, interface="http", clock=site.clock, keep_fresh=False)
-    return site.answers.perform(inject, asked, who).memory
+    return site.answers.perform(inject, request, who).memory
 
 
 def keep_question(site: Site, turn: Turn) -> None:

@@ -70,8 +70,8 @@ class Upstream:
         import httpx2
 
         is_here = is_local(where)
-        if found := self._clients.get(is_here):
-            return found
+        if client := self._clients.get(is_here):
+            return client
         limits = httpx2.Limits(max_connections=None, max_keepalive_connections=20)
         made = httpx2.AsyncClient(trust_env=not is_here, limits=limits)
         return self._clients.setdefault(is_here, made)  # `load` may have made one meanwhile, in its thread

@@ -165,12 +165,12 @@ def as_wire(answer: Answer | MemorySearchResult | LongTermLine) -> dict[str, Any
     >>> as_wire(SearchAnswer(files=12, note="nothing in memory matches."))
     {'results': [], 'files': 12, 'note': 'nothing in memory matches.'}
     """
-    values = {one.name: getattr(answer, one.name) for one in _json_fields(answer)}
+    values = {field.name: getattr(answer, field.name) for field in _json_fields(answer)}
     return {camel(name): _wire_value(value) for name, value in values.items() if _is_shown(name, value)}
 
 
 def _json_fields(answer: Answer | MemorySearchResult | LongTermLine | type) -> list[Field[Any]]:
-    return [one for one in fields(answer) if one.name != "said"]
+    return [field for field in fields(answer) if field.name != "said"]
 
 
 def _is_shown(key: str, value: object) -> bool:
@@ -182,7 +182,7 @@ def _is_shown(key: str, value: object) -> bool:
 
 def _wire_value(value: Any) -> Any:
     if isinstance(value, tuple):
-        return [as_wire(one) for one in value]
+        return [as_wire(item) for item in value]
     return _HALF.sub("\ufffd", value) if isinstance(value, str) else value
 
 
@@ -199,8 +199,8 @@ def share(score: float) -> float:
 def output_schema(answer: type) -> dict[str, Any]:
     """Return the JSON schema of the result of `as_wire` for such an answer."""
     hints, shown = get_type_hints(answer), _json_fields(answer)
-    required = [camel(one.name) for one in shown if one.default is MISSING or get_origin(hints[one.name]) is tuple]
-    properties = {camel(one.name): _schema_of(hints[one.name]) for one in shown}
+    required = [camel(field.name) for field in shown if field.default is MISSING or get_origin(hints[field.name]) is tuple]
+    properties = {camel(field.name): _schema_of(hints[field.name]) for field in shown}
     return {"type": "object", "properties": properties, "required": required}
 
 
@@ -209,7 +209,7 @@ def _schema_of(hint: Any) -> dict[str, Any]:
         return {"type": "array", "items": _schema_of(get_args(hint)[0])}
     if is_dataclass(hint) and isinstance(hint, type):
         return output_schema(hint)
-    kind = next(_JSON_TYPES[one] for one in (get_args(hint) or (hint,)) if one in _JSON_TYPES)
+    kind = next(_JSON_TYPES[part] for part in (get_args(hint) or (hint,)) if part in _JSON_TYPES)
     return {"type": [kind, "null"] if hint == float | None else kind}
 
 
@@ -245,24 +245,24 @@ def clamped(results: Sequence[MemorySearchResult], room: Room) -> tuple[MemorySe
     Its `end_line` is that of the last line that it shows.
     """
     kept = []
-    for one in results:
-        if not room.holds(one.snippet):
-            text = cut(one.snippet, room)
+    for result in results:
+        if not room.holds(result.snippet):
+            text = cut(result.snippet, room)
             if text:
-                end = min(one.end_line, one.start_line + text.count("\n"))
-                kept.append(replace(one, snippet=text, end_line=end, citation=_until(one, end)))
+                end = min(result.end_line, result.start_line + text.count("\n"))
+                kept.append(replace(result, snippet=text, end_line=end, citation=_until(result, end)))
             break
-        kept.append(one)
-        room = room.without(one.snippet)
+        kept.append(result)
+        room = room.without(result.snippet)
     return tuple(kept)
 
 
-def _until(one: MemorySearchResult, end: int) -> str:
+def _until(result: MemorySearchResult, end: int) -> str:
     """Return the citation of the lines up to *end*."""
-    if end == one.end_line or not one.citation:
-        return one.citation
-    bare = one.citation.rpartition("#")[0]
-    return f"{bare}#L{one.start_line}" + (f"-L{end}" if end > one.start_line else "")
+    if end == result.end_line or not result.citation:
+        return result.citation
+    bare = result.citation.rpartition("#")[0]
+    return f"{bare}#L{result.start_line}" + (f"-L{end}" if end > result.start_line else "")
 
 
 def cut(text: str, room: Room) -> str:

@@ -71,7 +71,7 @@ class Parameter:
         value = _number(value) if self.kind in ("integer", "number") else value
         if not isinstance(value, kinds) or isinstance(value, bool):
             raise BadRequest(self.name, Text("it must be {kind}, not {given}", kind=Text(kind), given=_named(value)))
-        if self.kind == "array" and isinstance(value, (list, tuple)) and not all(isinstance(one, str) for one in value):
+        if self.kind == "array" and isinstance(value, (list, tuple)) and not all(isinstance(item, str) for item in value):
             raise BadRequest(self.name, Text("it must be {kind}, and each of them text", kind=Text(kind)))
         if self.least is not None and isinstance(value, (int, float)) and not value >= self.least:  # NaN is not
             raise BadRequest(
@@ -86,16 +86,16 @@ class Parameter:
 
     def schema(self, language: Language) -> dict[str, Any]:
         """Return the JSON schema of its value."""
-        found: dict[str, Any] = {"type": self.kind}
+        shape: dict[str, Any] = {"type": self.kind}
         if self.kind == "array":
-            found["items"] = {"type": "string"}
+            shape["items"] = {"type": "string"}
         if self.choices:
-            found["enum"] = list(self.choices)
+            shape["enum"] = list(self.choices)
         if self.least is not None:
-            found["minimum"] = self.least
+            shape["minimum"] = self.least
         if self.default is not None:
-            found["default"] = self.default
-        return {**found, "description": getattr(self, language)}
+            shape["default"] = self.default
+        return {**shape, "description": getattr(self, language)}
 
 
 @record
@@ -114,8 +114,8 @@ class Definition:
         shown = self._shown(dialect)
         return {
             "type": "object",
-            "properties": {one.name: one.schema(language) for one in shown},
-            "required": [one.name for one in shown if one.is_required],
+            "properties": {parameter.name: parameter.schema(language) for parameter in shown},
+            "required": [parameter.name for parameter in shown if parameter.is_required],
             "additionalProperties": False,
         }
 
@@ -126,20 +126,20 @@ class Definition:
         Defaults and least values are in the descriptions, since strict mode refuses or does not check them.
         """
         properties = {}
-        for one in self._shown(dialect):
-            found = one.schema(language)
-            found.pop("default", None)
-            found.pop("minimum", None)
-            if not one.is_required:
-                found["type"] = [one.kind, "null"]
-                if one.choices:
-                    found["enum"] = [*one.choices, None]
-            properties[one.name] = found
+        for parameter in self._shown(dialect):
+            shape = parameter.schema(language)
+            shape.pop("default", None)
+            shape.pop("minimum", None)
+            if not parameter.is_required:
+                shape["type"] = [parameter.kind, "null"]
+                if parameter.choices:
+                    shape["enum"] = [*parameter.choices, None]
+            properties[parameter.name] = shape
         return {"type": "object", "properties": properties, "required": [*properties], "additionalProperties": False}
 
     def arguments(self, given: Mapping[str, Any], dialect: Dialect) -> dict[str, Any]:
         """Return the arguments of a call, without those that are null; BadRequest names a wrong argument."""
-        known = {one.name: one for one in self.parameters}
+        known = {parameter.name: parameter for parameter in self.parameters}
         for name in given:
             if name not in known and name in _FIXED:
                 raise BadRequest(
@@ -149,15 +149,19 @@ class Definition:
                 raise BadRequest(
                     str(name)[:40], Text("{tool} has no such argument, it has {names}", tool=self.name, names=[*known])
                 )
-        found = {name: known[name].checked(value) for name, value in given.items() if value is not None}
-        is_other = any(one.is_required and one.name in found for one in self.parameters if one.dialect not in ("", dialect))
+        checked = {name: known[name].checked(value) for name, value in given.items() if value is not None}
+        is_other = any(
+            parameter.is_required and parameter.name in checked
+            for parameter in self.parameters
+            if parameter.dialect not in ("", dialect)
+        )
         for one in self._shown(dialect):
-            if one.is_required and one.name not in found and not (one.dialect and is_other):
+            if one.is_required and one.name not in checked and not (one.dialect and is_other):
                 raise BadRequest(one.name, Text("{tool} needs it", tool=self.name))
-        return found
+        return checked
 
     def _shown(self, dialect: Dialect) -> tuple[Parameter, ...]:
-        return tuple(one for one in self.parameters if one.dialect in ("", dialect))
+        return tuple(parameter for parameter in self.parameters if parameter.dialect in ("", dialect))
 
 
 def _number(value: object) -> object:
@@ -339,7 +343,9 @@ FORGET: Final = Definition(
     deletes=True,
 )
 #: All tools, in the order in which a model gets them.
-DEFINITIONS: Final[Mapping[str, Definition]] = {one.name: one for one in (SEARCH, GET, READ, WRITE, DELETE, FORGET)}
+DEFINITIONS: Final[Mapping[str, Definition]] = {
+    definition.name: definition for definition in (SEARCH, GET, READ, WRITE, DELETE, FORGET)
+}
 
 
 def not_shown(audience: Audience) -> Text:

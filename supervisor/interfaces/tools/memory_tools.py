@@ -136,26 +136,26 @@ class MemoryTools:
         if bare in LONG_TERM and not self._is_there(bare):
             path = f"{self.memory.long_term.path}{mark}{cited}"
         try:
-            found = self._lines_of(path, start, lines)
+            result = self._lines_of(path, start, lines)
         except NotFound as missing:
             return GetAnswer(path=str(missing.path), text="", total=0)
-        if found is None:
+        if result is None:
             bare = path.partition("#")[0]
             return GetAnswer(path=bare, text="", total=self._lines_of(bare, None, 1).total)  # type: ignore[union-attr]
-        return self._got(path, found)
+        return self._got(path, result)
 
     def memory_read(self, start_line: int | None = None, end_line: int | None = None, recent_count: int = RECENT) -> ReadAnswer:
         """Return the lines of the long-term file from *start_line* to *end_line*, clamped, or its last *recent_count*."""
-        found = self.memory.read(start_line, end_line, recent_count, session=self._session, chat=self._chat)
+        result = self.memory.read(start_line, end_line, recent_count, session=self._session, chat=self._chat)
         if start_line is None and end_line is None:
-            newest = self._newest(len(found.lines), lambda count: text_of(recent_lines(found.lines, count)))
-            found = replace(found, lines=recent_lines(found.lines, newest))
-        text = self._fitting(text_of(found.lines) if found.total else self._render(Text("memory is empty")))
+            newest = self._newest(len(result.lines), lambda count: text_of(recent_lines(result.lines, count)))
+            result = replace(result, lines=recent_lines(result.lines, newest))
+        text = self._fitting(text_of(result.lines) if result.total else self._render(Text("memory is empty")))
         texts = text.split("\n") if text else []
-        shown = found.lines[: len(texts)]
-        plain = f"{self._counted(found.total)}\n\n{text}{self._refs(shown)}"
-        lines = tuple(_as_line(line, one) for line, one in zip(shown, texts, strict=False))
-        return ReadAnswer(path=found.path, lines=lines, total=found.total, said=plain)
+        shown = result.lines[: len(texts)]
+        plain = f"{self._counted(result.total)}\n\n{text}{self._refs(shown)}"
+        lines = tuple(_as_line(line, text) for line, text in zip(shown, texts, strict=False))
+        return ReadAnswer(path=result.path, lines=lines, total=result.total, said=plain)
 
     # ── changing ─────────────────────────────────────────────────────────────
 
@@ -171,13 +171,13 @@ class MemoryTools:
         unmarked = without_marks(content)
         made = self.memory.write(unmarked, self._channel, replaces=replaces, item=item, session=self._session, chat=self._chat)
         if not made.is_shown:
-            if not any(one.text == made.text for one in self.memory.workspace.long_term.read().lines):
+            if not any(line.text == made.text for line in self.memory.workspace.long_term.read().lines):
                 raise Conflict(made.path)
             note, saved = self._render(not_shown(self.audience)), self._render(Text("written to memory"))
             return WriteAnswer(path=made.path, total=made.total, new=True, note=note, said=f"{saved}\n\n{note}")
         path, lines = self._long_term()
-        same = [one for one in lines if one.text == made.text]
-        line = min(same, key=lambda one: abs(one.number - made.line), default=None)
+        same = [line for line in lines if line.text == made.text]
+        line = min(same, key=lambda line: abs(line.number - made.line), default=None)
         if line is None:  # an editor has just saved an older text
             raise Conflict(made.path)
         total = len(lines)
@@ -210,11 +210,11 @@ class MemoryTools:
         By a digest alone, so that nothing is meant but what the model was shown. BadRequest in a group.
         """
         refuse_no_text("ref", ref)
-        found = _FORGOTTEN.fullmatch(ref.strip())
-        if found is None:
+        match = _FORGOTTEN.fullmatch(ref.strip())
+        if match is None:
             raise BadRequest("ref", Text(_NO_REF))
-        by = "line" if found[1].isdigit() else "message"
-        done = self.memory.forget(by, found[0], yes=True, session=self._session, chat=self._chat)
+        by = "line" if match[1].isdigit() else "message"
+        done = self.memory.forget(by, match[0], yes=True, session=self._session, chat=self._chat)
         text = Text("nothing to forget.") if done.is_empty else Text("forgotten: {amounts}", amounts=done.amounts)
         if done.waits:
             text = Text("it is written down, and the supervisor goes on with it; `recalld status` says when it is done.")
@@ -243,9 +243,9 @@ class MemoryTools:
 
     def _ranked(self, query: str, limit: int, least: float) -> SearchAnswer:
         """Return the answer of 001's search."""
-        found = self.memory.find(query, limit, session=self._session, chat=self._chat)
-        not_whole = self._render(why_not_whole(found))
-        hits = [hit for hit in found.hits if hit.score is None or share(hit.score) >= least]
+        result = self.memory.find(query, limit, session=self._session, chat=self._chat)
+        not_whole = self._render(why_not_whole(result))
+        hits = [hit for hit in result.hits if hit.score is None or share(hit.score) >= least]
         if not hits and not_whole:
             return SearchAnswer(
                 disabled=True,
@@ -257,11 +257,11 @@ class MemoryTools:
                 ),
             )
         if not hits:
-            return SearchAnswer(files=found.files, note=self._render(why_no_hits(found) if query.strip() else NOT_ASKED))
+            return SearchAnswer(files=result.files, note=self._render(why_no_hits(result) if query.strip() else NOT_ASKED))
         refs = refs_of(hits, lambda: self._long_term()[1])
         refs = [ref or self._message_ref(hit) for hit, ref in zip(hits, refs, strict=True)]
         results = clamped([self._result(hit, ref) for hit, ref in zip(hits, refs, strict=True)], self._room())
-        return SearchAnswer(results=results, files=found.files, note=not_whole)
+        return SearchAnswer(results=results, files=result.files, note=not_whole)
 
     def _message_ref(self, hit: Hit) -> str:
         """Return the name of a filed message that `memory_forget` takes, "" where that is not offered."""
@@ -269,7 +269,7 @@ class MemoryTools:
         if not (self.forgets and unit.message and unit.tier == "dated"):
             return ""
         blocks = self.memory.workspace.memory.blocks(unit.path.rpartition("/")[2])
-        return next((f"{one.id}@{one.key[1][:8]}" for one in blocks if one.id == unit.message), "")
+        return next((f"{block.id}@{block.key[1][:8]}" for block in blocks if block.id == unit.message), "")
 
     def _by_keywords(self, keywords: str, limit: int | None, match_mode: str) -> SearchAnswer:
         """Return the answer of 000's search, with the lines as 001's results."""
@@ -282,8 +282,8 @@ class MemoryTools:
 
         text = self._fitting(text_for(self._newest(min(most, len(lines)), text_for)))
         plain = f"{self._counted(len(lines))}\n\n{text}"
-        found = matching(lines, [*filter(None, map(one_line, words))], every=match_mode == "and") if words else ()
-        shown = [line for line in found if f"\n[{line.number}] " in f"\n{text}"]
+        lines_with = matching(lines, [*filter(None, map(one_line, words))], every=match_mode == "and") if words else ()
+        shown = [line for line in lines_with if f"\n[{line.number}] " in f"\n{text}"]
         if not shown:
             return SearchAnswer(total=len(lines), note=text, said=plain)
         results = [self._line_result(path, line) for line in shown]
@@ -327,19 +327,19 @@ class MemoryTools:
                 raise BadRequest(error.field.removeprefix("--"), error.why) from None
             return None
 
-    def _got(self, path: str, found: Lines) -> GetAnswer:
+    def _got(self, path: str, result: Lines) -> GetAnswer:
         """Return the lines, clamped; the last line of a cut text is the one with the mark."""
-        if not found.text:
-            return GetAnswer(path=found.path, text="", total=found.total)
-        text = self._fitting(found.text)
-        numbers = _numbers(path, found)
+        if not result.text:
+            return GetAnswer(path=result.path, text="", total=result.total)
+        text = self._fitting(result.text)
+        numbers = _numbers(path, result)
         end = numbers[min(text.count("\n"), len(numbers) - 1)]
-        return GetAnswer(path=found.path, text=text, start_line=numbers[0], end_line=end, total=found.total)
+        return GetAnswer(path=result.path, text=text, start_line=numbers[0], end_line=end, total=result.total)
 
     def _long_term(self) -> tuple[str, tuple[Line, ...]]:
         """Return the path of the long-term file, and those of its lines that are not blank and may be shown."""
-        found = self.memory.read(1, _EVERY, session=self._session, chat=self._chat)
-        return found.path, found.lines
+        result = self.memory.read(1, _EVERY, session=self._session, chat=self._chat)
+        return result.path, result.lines
 
     def _refuse_no_workspace(self) -> None:
         if not self._is_there(""):
@@ -391,10 +391,10 @@ def _as_line(line: Line, shown: str) -> LongTermLine:
     return LongTermLine(line=line.number, text=shown.removeprefix(f"[{line.number}] "), digest=line.digest, ref=line.ref)
 
 
-def _numbers(path: str, found: Lines) -> Sequence[int]:
-    """Return the numbers of the lines in *found*; a citation may have several stretches."""
+def _numbers(path: str, result: Lines) -> Sequence[int]:
+    """Return the numbers of the lines in *result*; a citation may have several stretches."""
     cited = path.partition("#")[2]
     if path.startswith("history.json#") or "," not in cited:
-        return range(found.start, found.end + 1)
+        return range(result.start, result.end + 1)
     spans = [(int(first), int(last or first)) for first, last in _CITED.findall(cited)]
-    return [number for first, last in spans for number in range(first, min(last, found.total) + 1)]
+    return [number for first, last in spans for number in range(first, min(last, result.total) + 1)]

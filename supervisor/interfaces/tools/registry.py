@@ -104,7 +104,7 @@ class ToolRegistry:
         self.tools = tools
         self.language = language
         self.dialect = dialect
-        self._tools = {one.name: Tool(self, one) for one in definitions}
+        self._tools = {definition.name: Tool(self, definition) for definition in definitions}
 
     def __iter__(self) -> Iterator[Tool]:
         """Yield the tools in the order in which a model gets them."""
@@ -117,7 +117,7 @@ class ToolRegistry:
     @property
     def definitions(self) -> tuple[Definition, ...]:
         """The definitions of the tools."""
-        return tuple(one.definition for one in self)
+        return tuple(tool.definition for tool in self)
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -128,21 +128,21 @@ class ToolRegistry:
     def limits(self) -> dict[str, bool]:
         """The arguments with which `register_all_tools` makes the same tools."""
         offered = self.definitions
-        return {"read_only": not any(one.writes for one in offered), "allow_delete": any(one.deletes for one in offered)}
+        return {"read_only": not any(tool.writes for tool in offered), "allow_delete": any(tool.deletes for tool in offered)}
 
     def set_channel(self, channel: str | None) -> None:
         """Set the source of what is written from now on; None is web-chat."""
         if self.tools:
             self.tools.set_channel(channel)
-        for one in self:
-            if not one.is_of(self):
-                one.set_channel(channel)
+        for tool in self:
+            if not tool.is_of(self):
+                tool.set_channel(channel)
 
     # ── descriptions for a model ─────────────────────────────────────────────
 
     def functions(self) -> dict[str, Callable[..., Answer]]:
         """Return the tools as plain Python functions, for a framework that reads signatures."""
-        return {one.name: one.function() for one in self}
+        return {tool.name: tool.function() for tool in self}
 
     def openai(self) -> list[dict[str, Any]]:
         """Return the function schemas of OpenAI's chat completions, in strict form."""
@@ -150,22 +150,22 @@ class ToolRegistry:
             {
                 "type": "function",
                 "function": {
-                    "name": one.name,
-                    "description": one.description,
+                    "name": tool.name,
+                    "description": tool.description,
                     "strict": True,
-                    "parameters": one.strict_parameters,
+                    "parameters": tool.strict_parameters,
                 },
             }
-            for one in self
+            for tool in self
         ]
 
     def anthropic(self) -> list[dict[str, Any]]:
         """Return the tool schemas of Anthropic's messages."""
-        return [{"name": one.name, "description": one.description, "input_schema": one.parameters} for one in self]
+        return [{"name": tool.name, "description": tool.description, "input_schema": tool.parameters} for tool in self]
 
     def guidance(self) -> str:
         """Return the section for the system prompt, in the language and dialect of the first tool; "" without tools."""
-        spoken = next((one.words for one in self), (self.language, self.dialect))
+        spoken = next((tool.words for tool in self), (self.language, self.dialect))
         return guidance(self.names, *spoken)
 
     # ── a call ───────────────────────────────────────────────────────────────
@@ -189,22 +189,22 @@ class ToolRegistry:
 
     def _answer(self, tool: Tool | None, name: str, arguments: str | Mapping[str, Any] | None) -> Answer:
         if tool is None:
-            there = self.names or Text("none")
-            raise BadRequest(str(name)[:40], Text("there is no such tool; there are {names}", names=there))
+            names = self.names or Text("none")
+            raise BadRequest(str(name)[:40], Text("there is no such tool; there are {names}", names=names))
         return tool.function()(**tool.definition.arguments(_parsed(arguments), self.dialect))
 
 
 def _parsed(arguments: str | Mapping[str, Any] | None) -> Mapping[str, Any]:
     """Return the arguments as an object; BadRequest if they are not one."""
-    found: object = arguments
+    value: object = arguments
     if isinstance(arguments, str) or arguments is None:
         try:
-            found = json.loads(arguments or "{}")
+            value = json.loads(arguments or "{}")
         except (ValueError, RecursionError):
-            found = None
-    if not isinstance(found, Mapping):
+            value = None
+    if not isinstance(value, Mapping):
         raise BadRequest("arguments", Text("they are no JSON object"))
-    return found
+    return value
 
 
 def register_all_tools(
@@ -242,13 +242,13 @@ def register_all_tools(
     tools = MemoryTools(memory, session=session, chat=chat, channel=channel)
     tools.language = language or spoken_language(memory.workspace.config.language, os.environ)
     chosen = tuple(
-        for_audience(tools.audience, one)
-        for one in DEFINITIONS.values()
-        if not (one.writes and read_only)
-        and not (one.deletes and not allow_delete)
-        and not (one is FORGET and not tools.audience.sees_all)
+        for_audience(tools.audience, definition)
+        for definition in DEFINITIONS.values()
+        if not (definition.writes and read_only)
+        and not (definition.deletes and not allow_delete)
+        and not (definition is FORGET and not tools.audience.sees_all)
     )
-    tools.shows_refs, tools.forgets = any(one.deletes for one in chosen), FORGET in chosen
+    tools.shows_refs, tools.forgets = any(definition.deletes for definition in chosen), FORGET in chosen
     return ToolRegistry(tools, chosen, language=tools.language, dialect=dialect or memory.workspace.config.tools.dialect)
 
 
