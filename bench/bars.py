@@ -67,7 +67,7 @@ def plot(panels: list[str], ways: dict[str, list[tuple[Bar, Bar]]]) -> str:
                     f'<path class="whisker" d="M{at + bar.low * scale:.1f} {y + BAR / 2}H{at + bar.high * scale:.1f}"/>'
                 )
             parts.append(
-                f'<text x="{at + max(long.high, short.high) * scale + 6:.1f}" y="{top + BAR + 4}">{long.mean:.0f}, {short.mean:.0f}</text>'
+                f'<text x="{at + max(long.high, short.high) * scale + 6:.1f}" y="{top + BAR + 4}">{int(long.mean + 0.5)}, {int(short.mean + 0.5)}</text>'
             )
     return "\n".join([*parts, "</svg>"]) + "\n"
 
