@@ -123,9 +123,7 @@ def _shows(aim: Aim, path: Path, named: Collection[str]) -> bool:
         return False
     with suppress(SupervisorError):
         shown = {candidate.path for candidate in parse_receipt(version.data, path).candidates}
-        return not shown.isdisjoint(named) or (
-            aim.notes.is_in_bytes(version.data) and any(_is_gone(aim, text) for text in shown)
-        )
+        return not shown.isdisjoint(named) or (aim.notes.is_in_bytes(version.data) and any(_is_gone(aim, p) for p in shown))
     return any(re.search(rf"(?<![\w./-]){re.escape(name)}(?![\w~-]|\.\w)", decoded(version.data)) for name in named)
 
 

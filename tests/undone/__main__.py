@@ -74,7 +74,7 @@ ROWS: Final = (
     ),
     Undone(
         "a program sees an id before the journal has it",
-        "(message.key, message) for message in journal.record_changed(found, after)",
+        "(message.key, message) for message in journal.record_changed(recorded, after)",
         "()",
         "tests/archive/test_restore.py::test_intake_tells_the_journal_of_an_id_before_history_has_it",
     ),
@@ -122,7 +122,7 @@ ROWS: Final = (
     ),
     Undone(
         "copies are searched",
-        "    excluded_paths.update(copies({path: Made(record.digest, record.as_made) for path, record in found.items()}))\n",
+        "    excluded_paths.update(copies({path: Made(record.digest, record.as_made) for path, record in records.items()}))\n",
         "",
         "tests/archive/test_copies.py::test_copy_is_neither_found_nor_summarised_nor_touched",
     ),
@@ -153,7 +153,7 @@ ROWS: Final = (
     ),
     Undone(
         "secrets are shown in a group",
-        "privacy.reveal and asked.chat.is_direct",
+        "privacy.reveal and request.chat.is_direct",
         "privacy.reveal",
         "tests/context/test_secrets.py",
     ),

@@ -53,7 +53,7 @@ FIXED: Final = (
     ),
     Undone(
         "a receipt that showed a note under its earlier name stays",
-        " or (aim.notes.is_in_bytes(version.data) and any(_is_gone(aim, one) for one in shown))",
+        " or (aim.notes.is_in_bytes(version.data) and any(_is_gone(aim, p) for p in shown))",
         "",
         "tests/forgetting/test_forget.py::test_forget_of_a_note_takes_receipts_that_showed_it_before_a_rename",
     ),
@@ -107,7 +107,7 @@ FIXED: Final = (
     ),
     Undone(
         "a head with a list of a person's is no head",
-        "if isinstance(value, str)} if isinstance(found, dict) else plain",
+        "if isinstance(value, str)} if isinstance(values, dict) else plain",
         "if isinstance(value, str)} if all(isinstance(one, str) for one in found.values()) else {}",
         "tests/archive/test_own_heads.py::test_persons_own_head_or_end_is_no_damage_and_stays",
     ),

@@ -1,4 +1,4 @@
-"""Ask a supervisor at its socket as the command of 0.8.0 does (docs/reference/cli.md): version 3, a JSON line in and out."""
+"""Ask a supervisor at its socket as the command does (docs/reference/cli.md): version 4; its first line only says that it has it."""
 
 from __future__ import annotations
 
@@ -30,12 +30,12 @@ def answer_of(command: str, home: Path, exported: Callable[[], dict[str, str]]) 
         return None
     found = root.stat()
     given = {key: value for key, value in environ.items() if key.startswith(("RECALLD_", "LC_", "LANG"))}
-    request = {"version": 3, "argv": argv, "env": given, "folder": [found.st_dev, found.st_ino], "once": None}
+    request = {"version": 4, "argv": argv, "env": given, "folder": [found.st_dev, found.st_ino], "once": None}
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as line:
         line.settimeout(30)
         line.connect(str(root / ".recalld" / "socket"))
         line.sendall(json.dumps(request).encode() + b"\n")
-        data = b"".join(iter(lambda: line.recv(1 << 16), b"")).strip()
+        _acknowledged, _, data = b"".join(iter(lambda: line.recv(1 << 16), b"")).strip().partition(b"\n")
     if not data:
         return b"", b"the command does it itself\n", 0
     answer = json.loads(data)
