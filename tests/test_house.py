@@ -60,7 +60,7 @@ ROOMS: Final = (
     ),
 )
 #: All rooms together, lines and modules, and the lines of the tests.
-ALL: Final = Room("all", most=66_220, goal=48_000)
+ALL: Final = Room("all", most=66_210, goal=48_000)
 MODULES: Final = Room("modules", most=355, goal=270)
 OF_TESTS: Final = Room("tests", most=70_250, goal=48_000)
 

@@ -80,9 +80,8 @@ def report(
         ledger = account(look)
     failed_before = before.failed if (before := read_last_fsck(ws)) else ""
     last = note(ws, ledger, now)
-    kinds = {
-        sentence: _DIGITS.sub("0", sentence) for sentence in wrong(look)
-    }  # a fault is not new because a time or count changed
+    # a fault is not new because a time or count changed
+    kinds = {sentence: _DIGITS.sub("0", sentence) for sentence in wrong(look)}
     new = [sentence for sentence, kind in kinds.items() if kind not in last.told]
     command, failed = ws.config.care.on_trouble, ""
     if command and new:

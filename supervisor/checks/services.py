@@ -313,7 +313,7 @@ def sources(look: Look) -> Faults:
     """Yield the sources of which nothing is read, those that have been away for long, and what waits to be forgotten."""
     config = look.ws.config.sources
     for source in config.take:
-        state = read_state(look.ws.files, look.ws.paths.sources / f"{source.name}.json")
+        state = read_state(look.ws.files, look.ws.paths.source(source.name))
         away, why = wire_time(state.away), state.why()
         if why:
             yield odd("nothing of the source {name} is read: {why}; correct it in recalld.toml.", name=source.name, why=why)

@@ -215,10 +215,6 @@ class VectorMaker:
         meaning, began_s = self._ws.meaning, self._now()
         if meaning is None:
             return NEVER_S
-        from ..recall.embedders import (
-            IDLE_S,
-        )  # it loads numpy, 13 MB that who searches by words needs from the first question on
-
         if not self._has_index() or began_s < self._rests_until_s:
             return max(_GATHER_S, self._rests_until_s - began_s)
         deadline = within(_MOMENT_S)
@@ -230,7 +226,7 @@ class VectorMaker:
         rest_s = _REST * ((ended_s := self._now()) - began_s)
         self._rests_until_s = ended_s + rest_s
         meaning.rest()
-        return rest_s if deadline.is_over else IDLE_S
+        return rest_s if deadline.is_over else meaning.idle_s
 
 
 def _context_step(ws: Workspace, clock: Clock) -> Step:

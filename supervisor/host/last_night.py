@@ -74,8 +74,8 @@ class LastBackup:
 _READ: Final[Mapping[str, Callable[[Any], Any]]] = {
     "datetime": from_wire,
     "int": int,
-    "str": lambda match: match if isinstance(match, str) else str(match),
-    "tuple[str, ...]": lambda match: tuple(map(str, match)),
+    "str": lambda value: value if isinstance(value, str) else str(value),
+    "tuple[str, ...]": lambda value: tuple(map(str, value)),
 }
 
 

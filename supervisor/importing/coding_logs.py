@@ -204,9 +204,9 @@ def codex(log: Reading) -> Talk:
     taken back are left out but with *branches*, and so is the session of a subagent.
     """
     for name in log.source.named("rollout-*.jsonl"):
-        shown = [number for number, raw in log.source.lines(name) if isinstance(raw, dict) and _event_of(raw)]
-        last_shown, once = max(shown, default=0), Counter[tuple[str, str]]()  # told by one of the two, so far
-        taken_back = set() if log.branches else _rolled_back(log, name)
+        last_shown, rolled_back = _events_in(log, name)
+        taken_back = set() if log.branches else rolled_back
+        once = Counter[tuple[str, str]]()  # told by one of the two, so far
         session, project, at, is_subagent = PurePosixPath(name).stem, "", None, False
         for number, raw in _records(log, name):
             inner = raw.get("payload")
@@ -235,21 +235,23 @@ def codex(log: Reading) -> Talk:
                 log.unread.leave_out(text_of(payload, "type") or text_of(raw, "type") or "record")
 
 
-def _rolled_back(log: Reading, name: str) -> set[int]:
-    """Return the numbers of the lines of turns that the user has taken back: the last so many, each time."""
-    turns: list[int] = []
+def _events_in(log: Reading, name: str) -> tuple[int, set[int]]:
+    """Return the number of the last line that the terminal showed, and of those of turns that the user took back."""
+    last_shown, turns = 0, list[int]()
     taken_back: set[int] = set()
     for number, raw in log.source.lines(name):
         event = raw.get("payload") if isinstance(raw, dict) and raw.get("type") == "event_msg" else None
         if not isinstance(event, dict):
             continue
-        count = event.get("num_turns")
+        if _event_of(raw):
+            last_shown = number
+        count = event.get("num_turns")  # the last so many are taken back
         if event.get("type") == "user_message":
             turns.append(number)
         elif event.get("type") == "thread_rolled_back" and isinstance(count, int) and count > 0 and turns:
             taken_back |= {*range(turns[-count:][0], number)}
             del turns[-count:]
-    return taken_back
+    return last_shown, taken_back
 
 
 def _event_of(raw: Mapping[str, Any]) -> tuple[str, str] | None:

@@ -220,7 +220,7 @@ def _known_chat(log: Reading, name: str, channel: str, title: str) -> str:
     for _, _, key in _said(log.source, name, channel):
         total += 1
         sessions_met.update(chat for chat in chats if log.is_known(_identity(channel, chat, key)))
-        chat, count = max(sessions_met.items(), key=lambda session: session[1], default=(title, 0))
+        chat, count = max(sessions_met.items(), key=lambda counted: counted[1], default=(title, 0))
         if count >= _SAME_CHAT:
             return chat
     return chat if count == total else title

@@ -63,11 +63,7 @@ _MOST_NAMED: Final = 20
 
 def state_of(ws: Workspace, name: str) -> State:
     """Return how far a source is read."""
-    return read_state(ws.files, _place(ws, name))
-
-
-def _place(ws: Workspace, name: str) -> Path:
-    return ws.paths.sources / f"{name}.json"
+    return read_state(ws.files, ws.paths.source(name))
 
 
 class _Refused(Exception):
@@ -276,7 +272,7 @@ class Taking:
 
     def keep(self) -> None:
         """Write down how far the source is read."""
-        ws, place = self._ws, _place(self._ws, self._source.name)
+        ws, place = self._ws, self._ws.paths.source(self._source.name)
         ws.files.make_folder(ws.paths.sources)
         data = json.dumps(asdict(self.state)).encode() + b"\n"
         before = ws.files.read_stable(place)

@@ -165,16 +165,16 @@ class Engine:
             kept = {}
         candidates = []
         for place in places:
-            candidate_here = kept.get(place)
-            if candidate_here is None:
+            known = kept.get(place)
+            if known is None:
                 stored = searcher.doc(self._library.DocAddress(*place))["stored"][0]
                 try:
-                    kept[place] = candidate_here = candidate(stored)
+                    kept[place] = known = candidate(stored)
                 except (ValueError, TypeError, LookupError) as error:
                     raise BadFile(
                         self._folder, Text("a stored document is invalid ({kind})", kind=type(error).__name__)
                     ) from None
-            candidates.append(candidate_here)
+            candidates.append(known)
         return candidates
 
     def _find(

@@ -324,20 +324,20 @@ class Index:
         unfiled: Overlay = NOTHING,
         part: Callable[[View], View] | None = None,
         names: Collection[str] = (),
-        asked: Asked | None = None,
+        meaning: Asked | None = None,
     ) -> Answer:
         """
         Return the hits, best first, or why there are none; equal scores by tier (`view._ORDER`), then the newest first.
 
         The messages *unfiled* are searched with the files, as one memory; *part* returns the part of the view that is searched.
         The hits of each group of *tiers* (None: all), at most *limit*, follow those of the group before. Hits below the score
-        *least*, or of a changed file, are dropped. *asked* returns how near passages come by meaning. For *names* and errors
+        *least*, or of a changed file, are dropped. *meaning* returns how near passages come by meaning. For *names* and errors
         see `read_current`.
         """
 
         def read(whole: View) -> Answer:
             view = part(whole) if part else whole.with_unfiled(unfiled)
-            ranked, verdict = view.answer(query, tiers, limit, least, asked)
+            ranked, verdict = view.answer(query, tiers, limit, least, meaning)
             hits = tuple(view.hit(query, scored, path) for scored, path in ranked)
             if not hits:
                 return view.without_hits(query, verdict)

@@ -192,7 +192,7 @@ def in_order_of_days(query: Query, hits: Sequence[Hit]) -> list[Hit]:
     best = max(hit.rank for hit in hits)
     return [
         hit.reaching(best, "days")
-        for day, at, words, hit in sorted(due_hits, key=lambda hit: (hit[0], not hit[3].unit.role, hit[1]))
+        for day, at, words, hit in sorted(due_hits, key=lambda row: (row[0], not row[3].unit.role, row[1]))
         if not any(day == other and at < later and words <= more for other, later, more, _ in due_hits)
     ]
 

@@ -155,31 +155,30 @@ class View:
         """Return the view with the messages *unfiled*; for the same ones the same view, since it caches frequencies."""
         if not unfiled.groups:
             return self
-        known = next((view for of, view in self._joined if of is unfiled), None) or replace(
-            self, overlay=self.overlay | unfiled
-        )
-        self._joined[:] = [(unfiled, known)]
-        return known
+        known = next((view for of, view in self._joined if of is unfiled), None)
+        joined = known or replace(self, overlay=self.overlay | unfiled)
+        self._joined[:] = [(unfiled, joined)]
+        return joined
 
     def answer(
-        self, query: Query, tiers: Sequence[Collection[Tier] | None], limit: int, least: float, question: Asked | None = None
+        self, query: Query, tiers: Sequence[Collection[Tier] | None], limit: int, least: float, meaning: Asked | None = None
     ) -> tuple[list[tuple[Scored, str]], Verdict]:
         """
         Return the ranked passages of each group of *tiers* in turn, with their paths, and the verdict on the best.
 
-        *question* returns how near passages come to the question by meaning.
+        *meaning* returns how near passages come to the question by meaning.
         """
         hits: list[tuple[Scored, str]] = []
         best_verdict = Verdict()
         query = known_words(query, self.corpora[0].frequency, self.corpora[0].relative_idf)
         query = with_related_words(query, self.corpora[0].frequency)
-        near = question([*self.overlay.by_unit] if self.is_part else None) if question and not query.only_days else None
+        near = meaning([*self.overlay.by_unit] if self.is_part else None) if meaning and not query.only_days else None
         reach = frozenset().union(*map(self._keys, tiers))
         for some in tiers:
             more, of_tiers = self.ranked(query, some, limit, least, near, reach)
             places = {hit.candidate.source for hit, _ in hits}
             hits += [pair for pair in more if pair[0].candidate.source not in places]
-            best_verdict = max(best_verdict, of_tiers, key=lambda gate_one: (gate_one.is_strong, gate_one.share))
+            best_verdict = max(best_verdict, of_tiers, key=lambda outcome: (outcome.is_strong, outcome.share))
         return hits, best_verdict
 
     def ranked(
@@ -207,7 +206,7 @@ class View:
         first = self._order
         spellings = other_spellings(query)
         known = [candidate for candidate in respelled(offered, spellings) if candidate.key in keys]
-        known.sort(key=lambda hit: first[hit.key] * _DAYS - (hit.day.toordinal() if hit.day else 0))
+        known.sort(key=lambda candidate: first[candidate.key] * _DAYS - (candidate.day.toordinal() if candidate.day else 0))
 
         def with_those(more: Query, words: Collection[str]) -> list[Scored]:
             linked = respelled(self._found(dict.fromkeys(words, 1.0), {}, (), some, LINKED), spellings)
@@ -244,7 +243,7 @@ class View:
         more = {
             candidate.source: candidate for candidate in others if candidate.source not in sources and candidate.key in reach
         }
-        brought = [Scored(hit, ScoreParts(), [MEANING] if hit.unit in units else []) for hit in more.values()]
+        brought = [Scored(other, ScoreParts(), [MEANING] if other.unit in units else []) for other in more.values()]
         return newest_first(query, [*best, *brought], alike, names)
 
     def same(self, units: Collection[int], keys: Collection[str] | None) -> list[Candidate]:
@@ -302,7 +301,7 @@ class View:
             tokens = [token for days in query.days if days.length <= FEW for token in day_tokens(days)]
             return [*dated, *(candidate for candidate in self._having(tokens, keys) if candidate not in dated)]
         # sorted by worth, so that a word related to two words of the question keeps the greater worth
-        return self._found(words, dict(sorted(related, key=lambda candidate: candidate[1])), query.days, keys)
+        return self._found(words, dict(sorted(related, key=lambda pair: pair[1])), query.days, keys)
 
     def _having(self, words: Collection[str], keys: Collection[str] | None) -> list[Candidate]:
         """Return the candidates that have one of the *words* themselves."""

@@ -130,8 +130,8 @@ def page_address(host: str, port: int) -> str:
     >>> page_address("0.0.0.0", 8377), page_address("::1", 80)
     ('http://127.0.0.1:8377', 'http://[::1]:80')
     """
-    host_shown = {"0.0.0.0": "127.0.0.1", "::": "::1", "": "127.0.0.1"}.get(host, host)  # noqa: S104 - a name, nothing is bound
-    return f"http://[{host_shown}]:{port}" if ":" in host_shown else f"http://{host_shown}:{port}"
+    shown_host = {"0.0.0.0": "127.0.0.1", "::": "::1", "": "127.0.0.1"}.get(host, host)  # noqa: S104 - a name, nothing is bound
+    return f"http://[{shown_host}]:{port}" if ":" in shown_host else f"http://{shown_host}:{port}"
 
 
 def exchange(path: str, request: bytes, take_s: float = _ACKNOWLEDGE_S) -> dict[str, Any]:

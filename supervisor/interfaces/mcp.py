@@ -260,14 +260,14 @@ class SupervisorClient:
         path = socket_path(self._root)
         if not path:
             return None
-        request_sent = {
+        body = {
             "version": PROTOCOL,
             "op": name,
             "request": request,
             "caller": self._caller,
             "folder": folder_id(self._root),
         }
-        line = json.dumps(request_sent).encode() + b"\n"
+        line = json.dumps(body).encode() + b"\n"
         if len(line) > MAX_REQUEST:
             return None
         try:

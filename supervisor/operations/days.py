@@ -218,8 +218,8 @@ def summary(memory: Visible, request: SummaryRequest) -> SummaryAnswer | None:
 
     ws = memory.ws
     period = period_in("period", request.period)
-    version, summary_found = ws.memory.read_summary(period)
-    if version is None or summary_found is None:
+    version, parsed = ws.memory.read_summary(period)
+    if version is None or parsed is None:
         return None
     text = plain_text(version.data, ws.paths.summary(period))
     lines = [line for line in text.split("\n") if line.strip()]
@@ -232,14 +232,14 @@ def summary(memory: Visible, request: SummaryRequest) -> SummaryAnswer | None:
             SummaryLine(text=line, sources=tuple(names[n] for n in numbers))
             for line, numbers in zip(lines, traced, strict=True)
         ),
-        files=tuple(source.name for source in summary_found.sources),
-        created=summary_found.created,
-        provider=summary_found.provider,
-        model=summary_found.model,
-        extract=summary_found.extract,
-        waits=summary_found.waits,
-        refused=summary_found.refused.partition(" ")[0] if summary_found.extract else "",
-        edited=bool(summary_found.kept),
+        files=tuple(source.name for source in parsed.sources),
+        created=parsed.created,
+        provider=parsed.provider,
+        model=parsed.model,
+        extract=parsed.extract,
+        waits=parsed.waits,
+        refused=parsed.refused.partition(" ")[0] if parsed.extract else "",
+        edited=bool(parsed.kept),
         etag=version.digest[:ETAG],
     )
 
@@ -271,10 +271,10 @@ def edit_summary(memory: Visible, request: EditSummaryRequest) -> SummaryAnswer 
 def period_in(field: str, label: object, kind: str = "") -> Period:
     """Return the period of *label*, which has to be a day where *kind* says so; BadRequest if it is none."""
     refuse_no_text(field, label)
-    period_read = read_period(str(label))
-    if period_read is None or (kind and period_read.kind != kind):
+    parsed = read_period(str(label))
+    if parsed is None or (kind and parsed.kind != kind):
         raise BadRequest(field, Text("{label!r} is no day (2026-01-28) and no month (2026-01)", label=str(label)[:40]))
-    return period_read
+    return parsed
 
 
 def _messages(ws: Workspace, files: Iterable[MemoryFile], now: datetime, wanted: date) -> list[DayMessage]:

@@ -102,7 +102,7 @@ def _get_history_by_time(memory: Visible, given: str) -> Iterator[str]:
 
 def _filed(memory: Visible, since: date, until: date) -> Iterator[str]:
     """Yield the lines of the dated files of these days."""
-    for file in sorted(memory.ws.memory.dated(), key=lambda message: message.name):
+    for file in sorted(memory.ws.memory.dated(), key=lambda file: file.name):
         if since <= file.day <= until:
             place = f"originals/{file.name[:7]}/" if file.original else ""
             path = f"{_DATED}{place}{file.name}"

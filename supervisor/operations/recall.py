@@ -180,7 +180,7 @@ def files(memory: Visible, _request: FilesRequest) -> list[str]:
     ws = memory.ws
     path = ws.long_term.path
     others = sorted(
-        (record for record in ws.index.records().items() if record[0] != path), key=lambda record: (record[1].day, record[0])
+        (entry for entry in ws.index.records().items() if entry[0] != path), key=lambda entry: (entry[1].day, entry[0])
     )
     return [*([path] if ws.files.disk.stat(ws.paths.root / path) else []), *(name for name, _ in reversed(others))]
 

@@ -137,9 +137,9 @@ def preview(memory: Visible, request: PreviewRequest) -> TurnAnswer:
     from ..context import build
 
     asking = replace(memory, caller=replace(memory.caller, session=request.of, chat=request.kind))
-    asking_now, now, result = found_for(asking, request.question)
+    given, now, result = found_for(asking, request.question)
     ws = memory.ws
-    made = build.context(asking_now, now, result, config=ws.config, paths=ws.paths, events=ws.events)
+    made = build.context(given, now, result, config=ws.config, paths=ws.paths, events=ws.events)
     texts = {(hit.unit.path, hit.unit.start): hit.unit.text for hit in (*made.shown, *(hit for hit, _ in made.left_out))}
     hits = tuple(_hit(candidate, texts.get((candidate.path, candidate.start), "")) for candidate in made.receipt.candidates)
     return TurnAnswer(

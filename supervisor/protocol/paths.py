@@ -124,6 +124,10 @@ class WorkspacePaths:
         """Return the lock file that a worker holds as long as it runs; *slot* is from 0 to WORKERS - 1."""
         return self.state / f"worker-{slot}.lock"
 
+    def source(self, name: str) -> Path:
+        """Return the file that says how far the source of this *name* is read."""
+        return self.sources / f"{name}.json"
+
     def session(self, digest: str) -> Path:
         """Return the file that says how far the session of this digest is summed up."""
         return self.sessions / f"session-{digest}.json"

@@ -174,14 +174,14 @@ def read_size(value: object) -> int:
 
 def keys(defaults: DataclassInstance) -> dict[Place, Key]:
     """Every key of a table of settings, in the order of its fields."""
-    keys_read: dict[Place, Key] = {}
+    by_place: dict[Place, Key] = {}
     for part in fields(defaults):
         section = getattr(defaults, part.name)
         if is_dataclass(section):
-            keys_read |= {(part.name, key.name): key.metadata["key"] for key in fields(section)}
+            by_place |= {(part.name, key.name): key.metadata["key"] for key in fields(section)}
         else:
-            keys_read["", part.name] = part.metadata["key"]
-    return keys_read
+            by_place["", part.name] = part.metadata["key"]
+    return by_place
 
 
 def dotted(place: Place) -> str:

@@ -222,12 +222,12 @@ class GroupSearch(Search):
         self._unfiled = self._parts.unfiled(self._audience, now, is_asked_by(question, now))
         return UnfiledPassages(passages=self._unfiled)
 
-    def indexed(self, query: Query, deadline: Deadline, _unfiled: UnfiledPassages, question: Asked | None) -> Answer:
+    def indexed(self, query: Query, deadline: Deadline, _unfiled: UnfiledPassages, meaning: Asked | None) -> Answer:
         """Return the answer of the index to them."""
         settings, tiers = self.of.settings, TIERS[self.of.settings.originals]
         names = self.of.unfiled.written_names
         hits = self.of.index.search(
-            query, LIMIT, tiers, settings.min_score, deadline, part=self._view, names=names, asked=question
+            query, LIMIT, tiers, settings.min_score, deadline, part=self._view, names=names, meaning=meaning
         )
         return replace(hits, miss=None)
 

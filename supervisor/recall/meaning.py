@@ -144,6 +144,7 @@ class Meaning:
 
     def __init__(self, config: Config, files: Files, paths: WorkspacePaths) -> None:
         self._config, self._files, self._paths = config, files, paths
+        self.idle_s = IDLE_S
         self._made: list[tuple[Embedder, VectorStore] | None] = []
         self._making = threading.Lock()
         self._thread: threading.Thread | None = None
@@ -220,9 +221,9 @@ class Meaning:
     # ── outside of a turn ────────────────────────────────────────────────────
 
     def rest(self) -> None:
-        """Give the model back if nobody has asked for it for long."""
+        """Give the model back if nobody has asked for it for `idle_s`."""
         made = self.embedder()
-        if made and time.monotonic() - InProcess.used_s > IDLE_S:
+        if made and time.monotonic() - InProcess.used_s > self.idle_s:
             made[0].unload()
 
     def make(

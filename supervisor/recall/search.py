@@ -114,10 +114,10 @@ class Searcher:
         search.attempt(lambda: self._load_libraries(query, now), None)
         deadline = deadline or within(self.settings.timeout_ms / 1000)
         unfiled = search.attempt(lambda: search.unfiled(question if is_input else "", now, deadline), UnfiledPassages())
-        typed = search.attempt(lambda: search.asked(query, deadline), None)
-        answer = search.attempt(lambda: search.by_terms(query, deadline, unfiled, typed), Answer())
+        meaning = search.attempt(lambda: search.asked(query, deadline), None)
+        answer = search.attempt(lambda: search.by_terms(query, deadline, unfiled, meaning), Answer())
         hits = list(answer.hits)
-        how = BOTH if typed and hits else WORDS if hits else "none"
+        how = BOTH if meaning and hits else WORDS if hits else "none"
         if not (hits and answer.is_strong):
             literal = search.attempt(lambda: search.literally(query, answer.passed, deadline, unfiled), list[Hit]())
             hits, how = _before(literal, hits), "literal" if literal else how
@@ -245,24 +245,24 @@ class Search:
             return None
         return self.of.meaning.ask(query.text, deadline)
 
-    def by_terms(self, query: Query, deadline: Deadline, unfiled: UnfiledPassages, question: Asked | None = None) -> Answer:
+    def by_terms(self, query: Query, deadline: Deadline, unfiled: UnfiledPassages, meaning: Asked | None = None) -> Answer:
         """Return the answer of the index; if it is damaged, the answer of the files held in memory, until it is rebuilt."""
         if query.is_empty:
             return Answer()
         try:
-            answer = self.indexed(query, deadline, unfiled, question)
+            answer = self.indexed(query, deadline, unfiled, meaning)
         except BadFile as error:
             self.of.report_damage(error)
-            answer = self.indexed(query, deadline, unfiled, question)
+            answer = self.indexed(query, deadline, unfiled, meaning)
         if self.of.index.left and self.of.index.made_percent == _ALL:
             self.faults.append(Text("not all changed files could be searched: time was up, or there are too many"))
         return answer
 
-    def indexed(self, query: Query, deadline: Deadline, unfiled: UnfiledPassages, question: Asked | None) -> Answer:
+    def indexed(self, query: Query, deadline: Deadline, unfiled: UnfiledPassages, meaning: Asked | None) -> Answer:
         """Return the answer of the index, with the originals as `[recall] originals` says."""
         least, tiers = self.of.settings.min_score, TIERS[self.of.settings.originals]
         names = self.of.unfiled.written_names  # no longer unfiled, in files that may be too new for the index
-        return self.of.index.search(query, LIMIT, tiers, least, deadline, unfiled.overlay, names=names, asked=question)
+        return self.of.index.search(query, LIMIT, tiers, least, deadline, unfiled.overlay, names=names, meaning=meaning)
 
     def literally(self, query: Query, passed: Sequence[str], deadline: Deadline, unfiled: UnfiledPassages) -> list[Hit]:
         """

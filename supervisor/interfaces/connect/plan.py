@@ -64,7 +64,7 @@ class Edited:
 
 def without_pieces(text: str, pieces: Iterable[tuple[int, str]]) -> str:
     """Return the text without the *pieces*, which are at their places: nobody has changed it since they were put in."""
-    for place, piece in sorted(pieces, key=lambda piece: -piece[0]):
+    for place, piece in sorted(pieces, key=lambda pair: -pair[0]):
         text = text[:place] + text[place + len(piece) :]
     return text
 
@@ -94,7 +94,7 @@ def disconnected(text: str, wanted: Wanted, made: Collection[tuple[str, ...]], r
     """
     match wanted.form:
         case "json":
-            return _out_of_json(text, wanted, made, lambda match, _: root in (None, match))
+            return _out_of_json(text, wanted, made, lambda workspace, _: root in (None, workspace))
         case "toml":
             return _out_of_toml(text) if root in (None, *workspaces(text, wanted)) else text
         case "paragraph":

@@ -146,26 +146,26 @@ class Machine:
             )
         read, others = self._all_read(client)
         roots = dict.fromkeys(root for change in others.values() for root in change)
-        found_changes = []
-        for file_wanted, file, before, text in read:
+        changes = []
+        for wanted_file, file, before, text in read:
             if self.project and not is_below(file, self.project):
                 raise BadSettings(
-                    file_wanted.path,
+                    wanted_file.path,
                     Text("it leads to {file}, outside the project", file=file),
                     Text("make it a file of the project, or connect without --project"),
                 )
-            known, base = self._known(file_wanted.path, roots), text
+            known, base = self._known(wanted_file.path, roots), text
             keys = known.keys if known else ()
-            with _told_of(file_wanted.path):
-                edited = connected(text, file_wanted)
+            with _told_of(wanted_file.path):
+                edited = connected(text, wanted_file)
                 if text is not None and edited.text != text:
-                    base = self._without(file_wanted, before, text, known, root=None)
-                    edited = connected(base, file_wanted)
-                keys = (*keys, *(key for key in made_keys(base or "", edited.text, file_wanted) if key not in keys))
+                    base = self._without(wanted_file, before, text, known, root=None)
+                    edited = connected(base, wanted_file)
+                keys = (*keys, *(key for key in made_keys(base or "", edited.text, wanted_file) if key not in keys))
             made = known.made if known else before is None
             kind: Literal["add", "update", "there"] = "there" if edited.text == text else "update" if base != text else "add"
-            found_changes.append(Change(client, file_wanted, file, before, edited.text, edited.pieces, made, kind, keys))
-        return found_changes
+            changes.append(Change(client, wanted_file, file, before, edited.text, edited.pieces, made, kind, keys))
+        return changes
 
     def removals(self, client: str) -> list[Change]:
         """Return what would disconnect the client; BadSettings or NoPermission for a file that can't be changed."""
@@ -173,19 +173,19 @@ class Machine:
             return self._removals_of_left(client)
         root = str(self.paths.root)
         read, others = self._all_read(client)
-        found_changes = []
-        for file_wanted, file, before, text in read:
-            left, known = text, self._known(file_wanted.path)
-            if text is not None and not ("paragraph" in file_wanted.what and any(others.values())):  # the paragraph is for all
-                with _told_of(file_wanted.path):
-                    left = self._without(file_wanted, before, text, known, root)
+        changes = []
+        for wanted_file, file, before, text in read:
+            left, known = text, self._known(wanted_file.path)
+            if text is not None and not ("paragraph" in wanted_file.what and any(others.values())):  # the paragraph is for all
+                with _told_of(wanted_file.path):
+                    left = self._without(wanted_file, before, text, known, root)
             made = known is not None and known.made
-            is_empty = made and is_blank(left or "", file_wanted)
+            is_empty = made and is_blank(left or "", wanted_file)
             kind: Literal["absent", "delete", "remove"] = "absent" if left == text else "delete" if is_empty else "remove"
-            found_changes.append(
-                Change(client, file_wanted, file, before, left or "", (), made, kind, elsewhere=others[file_wanted.path])
+            changes.append(
+                Change(client, wanted_file, file, before, left or "", (), made, kind, elsewhere=others[wanted_file.path])
             )
-        return found_changes
+        return changes
 
     def _removal_of_left(self, known: Connection) -> Change:
         """Return what takes recalld out of a file of a client that left; BadSettings where it is not as it was put in."""

@@ -84,12 +84,12 @@ def spans(parts: Sequence[TurnPart]) -> list[Span]:
     [(0, 750), (750, 250)]
     """
     total = sum(part.tokens for part in parts) or 1
-    spans_drawn, x = [], 0.0
+    drawn, x = [], 0.0
     for part in parts:
         width = WIDTH * part.tokens / total
-        spans_drawn.append(Span(part.part, part.tokens, part.most, round(x), round(x + width) - round(x)))
+        drawn.append(Span(part.part, part.tokens, part.most, round(x), round(x + width) - round(x)))
         x += width
-    return spans_drawn
+    return drawn
 
 
 def groups(hits: Sequence[TurnHit]) -> list[tuple[str, list[TurnHit]]]:

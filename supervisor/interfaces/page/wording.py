@@ -140,11 +140,11 @@ def day_text(day: date | str, language: Language, *, weekday: bool = False) -> s
     >>> day_text("2026-01-28", "en", weekday=True), day_text("2026-01-28", "zh", weekday=True)
     ('Wednesday, 28 January 2026', '2026年1月28日 星期三')
     """
-    day_read = date.fromisoformat(day) if isinstance(day, str) else day
-    name = _DAYS[language][day_read.weekday()]
+    shown_day = date.fromisoformat(day) if isinstance(day, str) else day
+    name = _DAYS[language][shown_day.weekday()]
     if language == "zh":
-        return f"{day_read.year}年{day_read.month}月{day_read.day}日" + (f" 星期{name}" if weekday else "")
-    return (f"{name}, " if weekday else "") + f"{day_read.day} {_MONTHS[day_read.month - 1]} {day_read.year}"
+        return f"{shown_day.year}年{shown_day.month}月{shown_day.day}日" + (f" 星期{name}" if weekday else "")
+    return (f"{name}, " if weekday else "") + f"{shown_day.day} {_MONTHS[shown_day.month - 1]} {shown_day.year}"
 
 
 def month_text(label: str, language: Language, *, year: bool = True) -> str:
