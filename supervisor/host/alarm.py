@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import contextlib
 import sys
+import threading
 from pathlib import Path
 from shlex import quote
 from typing import TYPE_CHECKING, Final
@@ -20,7 +21,6 @@ from ..storage.files import Files
 from ..storage.os_errors import as_supervisor_error
 from ..storage.texts import Text
 from ..text.lazy_re import lazy_re
-from .jobs import NEVER_S
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -68,11 +68,17 @@ class Alarm:
         if self._folder:
             self._write(SCRIPT, script(ws), mode=0o700)
 
-    def forget(self) -> float:
-        """Forget what was reported, since the service runs well: trouble that comes back is reported again. A step of a job."""
+    def forget_later(self) -> None:
+        """Forget what was reported once the service has run well for a while: trouble that comes back is reported again."""
+        if self._folder:
+            timer = threading.Timer(WELL_S, self.forget)
+            timer.daemon = True
+            timer.start()
+
+    def forget(self) -> None:
+        """Forget what was reported."""
         for name in (SAID, TOLD):
             self._remove(name)
-        return NEVER_S
 
     @contextlib.contextmanager
     def last_words(self, render: Callable[[object], str]) -> Iterator[None]:

@@ -2,8 +2,7 @@
 The background jobs of an open workspace, which keep recall ready between its rounds (docs/explanation/recall.md).
 
 One updates the index when files change; one prepares the context of the input that waits in inbox.json; one makes the vectors
-by which memories are found by meaning; one takes in sources. A job that fails never stops the rounds. Why jobs in a few
-threads: docs/decisions/0119.
+by which memories are found by meaning; one takes in sources. A job that fails never stops the rounds.
 """
 
 from __future__ import annotations
@@ -17,7 +16,7 @@ from typing import TYPE_CHECKING, Final
 
 from ..context.prepared import PreparedContexts
 from ..faults import FaultScope
-from ..storage.clock import NEVER, within
+from ..storage.clock import NEVER, steady_s, within
 from ..storage.control import UNLIMITED, Control
 from ..storage.errors import Busy
 from .conversations import kept_summary
@@ -31,7 +30,7 @@ if TYPE_CHECKING:
     from ..storage.disk import Stat
     from ..workspace import Workspace
     from .answering import FileTurns
-    from .jobs import Step, Threads
+    from .jobs import Step
 
 #: Seconds in which changed files are gathered for one update: a run writes a file a day.
 _GATHER_S: Final = 0.05
@@ -52,7 +51,7 @@ _RETRY_S: Final = (0.5, 60.0)
 
 class Background:
     """
-    The background jobs of *ws* in the *threads* of a host; *index_grown* is called while an index is made.
+    The background jobs of *ws*, due by *now_s*; *index_grown* is called while an index is made.
 
     *turns* answers what waits in inbox.json, in place of making its context ready for an assistant. *sources* takes in what
     other programs have kept.
@@ -62,29 +61,25 @@ class Background:
         self,
         ws: Workspace,
         clock: Clock,
-        threads: Threads,
         index_grown: Callable[[], None] = lambda: None,
         turns: FileTurns | None = None,
         sources: Step | None = None,
+        now_s: Callable[[], float] = steady_s,
     ) -> None:
         self._ws = ws
         self._turns = turns
-        self._threads = threads
         self._inbox, self._history = ws.paths.inbox.name, ws.paths.history.name
         self._updater = IndexUpdater(ws, self._index_changed, index_grown)
-        self._indexing = Job("index", self._updater.step, ws.events.report, _GATHER_S)
+        self._indexing = Job("index", self._updater.step, ws.events.report, _GATHER_S, now_s)
         maker = VectorMaker(ws, clock, lambda: self._updater.has_tried)
-        self._vectors = Job("vectors", maker.step, ws.events.report, _GATHER_S)
+        self._vectors = Job("vectors", maker.step, ws.events.report, _GATHER_S, now_s)
         if ws.meaning:
-            ws.meaning.wake = lambda: threads.wake(self._vectors)
+            ws.meaning.wake = self._vectors.wake
             ws.meaning.is_wanted = True  # the first question of a supervisor is by meaning, too
-        self._contexts = (
-            Job("answers", turns.step, ws.events.report)
-            if turns
-            else Job("ready context", _context_step(ws, clock), ws.events.report)
-        )
-        self._jobs = [self._contexts, self._indexing, self._vectors]
-        self._jobs += [Job("sources", sources, ws.events.report)] if sources else []
+        name, step = ("answers", turns.step) if turns else ("ready context", _context_step(ws, clock))
+        self._contexts = Job(name, step, ws.events.report, now_s=now_s)
+        self.jobs = [self._contexts, self._indexing, self._vectors]
+        self.jobs += [Job("sources", sources, ws.events.report, now_s=now_s)] if sources else []
         #: The commit on disk, and the one that this process opened last, also where it has closed the index since.
         self._commits: tuple[Stat | None, Stat | None] = (ws.index.current_commit, ws.index.current_commit)
         self._list = ws.index.list_of_files
@@ -92,29 +87,24 @@ class Background:
 
     def start(self) -> None:
         """Run each job at once."""
-        for job in self._jobs:
-            self._threads.wake(job)
+        for job in self.jobs:
+            job.wake()
 
     def end(self) -> None:
         """Stop running the jobs."""
-        for job in self._jobs:
+        for job in self.jobs:
             job.end()
         if self._turns:
             self._turns.end()
 
-    @property
-    def is_running(self) -> bool:
-        """Whether one of the jobs runs now."""
-        return any(job.is_running for job in self._jobs)
-
     def hint(self, name: str) -> None:
         """Run the job that handles files of this *name*: such a file may have changed."""
         if name == self._inbox or (self._turns and name.startswith(REPLY_NAMES)):
-            self._threads.wake(self._contexts)
+            self._contexts.wake()
         if name.endswith(".md"):
-            self._threads.wake(self._indexing)
+            self._indexing.wake()
         if name == self._history:
-            self._threads.wake(self._vectors)
+            self._vectors.wake()
 
     @property
     def has_index(self) -> bool:
@@ -123,7 +113,7 @@ class Background:
 
     def memory_changed(self) -> None:
         """Update the index: files of memory have changed."""
-        self._threads.wake(self._indexing)
+        self._indexing.wake()
 
     def check_index(self) -> None:
         """Update the index if a search has found it damaged, or somebody has deleted or replaced it on disk; costs one stat."""
@@ -137,10 +127,10 @@ class Background:
             # both, since a rebuilt index may have been deleted again while it was being built
             self._commits = (index.commit_on_disk(), commit)
             if index.is_lost or (self._commits != before and self._commits[0] != self._commits[1]):
-                self._threads.wake(self._indexing)
+                self._indexing.wake()
 
     def _index_changed(self) -> None:
-        self._threads.wake(self._vectors)
+        self._vectors.wake()
 
 
 def make_vectors(ws: Workspace, clock: Clock, control: Control = UNLIMITED, deadline: Deadline = NEVER) -> tuple[int, str]:

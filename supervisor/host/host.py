@@ -1,8 +1,8 @@
 """
 The host of a workspace: looks at it, has a thread do what there is to do, and gives back what a supervisor at rest needs not.
 
-A look costs a few stats; only a change that it finds, or a due time, wakes a thread. File events make a look come sooner, and
-rarer where they tell of every change (docs/decisions/0120).
+A look costs a few stats; only a change that it finds, or a due time, wakes the job that does rounds. File events make a look
+come sooner, and rarer where they tell of every change (docs/decisions/0120).
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from ..storage.errors import Busy, SupervisorError
 from ..storage.os_errors import as_supervisor_error
 from ..storage.own_process import give_back_memory
 from ..text.chinese import rest
-from .jobs import NEVER_S, Job
+from .jobs import NEVER_S, Job, end_all
 from .lock import SupervisorLock
 
 if TYPE_CHECKING:
@@ -29,14 +29,10 @@ if TYPE_CHECKING:
     from ..storage.control import Control
     from ..workspace import Workspace
     from .daemon import Supervisor
-    from .jobs import Threads
     from .watcher import Watching
 
 #: Opens the workspace, or lets its supervisor go on with a changed configuration.
 Opener: TypeAlias = "Callable[[Supervisor | None, Workspace | None], Supervisor]"
-#: Threads of a host: a long archive run, a first index and a backend's vectors leave one free, also while those of a
-#: configuration before end.
-THREADS: Final = 6
 #: Seconds after which an index that nobody has used is closed. The next question opens it again in some milliseconds; open, a
 #: thread of tantivy's reads a file twice a second, for as long as nothing happens.
 INDEX_REST_S: Final = 300.0
@@ -44,13 +40,13 @@ INDEX_REST_S: Final = 300.0
 _HINTED_S: Final = 1.0
 #: Seconds after the last step until freed memory is given back to the system.
 _TRIM_AFTER_S: Final = 10.0
-#: Seconds to wait for all threads together at the end.
+#: Seconds to wait for all jobs together at the end.
 _JOIN_S: Final = 4.0
 
 
 class Host:
     """
-    Looks after the workspace at *root* until it is stopped, with jobs in *threads*.
+    Looks after the workspace at *root* until it is stopped.
 
     *open_supervisor* opens it and returns its supervisor; after a change of the configuration it is called again, with this
     supervisor and the reopened workspace. It ends when the workspace can't be looked after any more.
@@ -59,12 +55,10 @@ class Host:
     supervisor: Supervisor
     _lock: SupervisorLock
 
-    def __init__(
-        self, root: Path, open_supervisor: Opener, clock: Clock, threads: Threads, *, now_s: Callable[[], float] = steady_s
-    ) -> None:
+    def __init__(self, root: Path, open_supervisor: Opener, clock: Clock, *, now_s: Callable[[], float] = steady_s) -> None:
         self._root, self._open_supervisor, self._clock, self._now_s = root, open_supervisor, clock, now_s
-        self._threads = threads
-        self._round = Job("round", self._step, self._report)
+        self._round = Job("round", self._step, self._report, now_s=now_s)
+        self._has_threads = False
         self._watching: Watching | None = None
         self._look_at_s, self._trim_at_s = float("-inf"), NEVER_S
         #: Whether an event has said that a file may have changed, and whether it may be one of memory.
@@ -92,6 +86,11 @@ class Host:
         """The open workspace; a changed configuration makes another."""
         return self.supervisor.ws
 
+    @property
+    def jobs(self) -> list[Job]:
+        """The rounds, and the background jobs."""
+        return [self._round, *(self.supervisor.background.jobs if self.supervisor.background else ())]
+
     def stop(self) -> None:
         """End after the current steps; may be called from a signal handler."""
         self._stopping.set()
@@ -104,7 +103,9 @@ class Host:
 
     def run(self) -> None:
         """Look after the workspace until `stop` is called; raise the error that ended it."""
-        self._threads.start()
+        self._has_threads = True
+        for job in self.jobs:
+            job.start()
         try:
             while not self._stopping.is_set():
                 self._wake.wait(self.look())
@@ -134,7 +135,7 @@ class Host:
         memory_hinted, self._is_memory_hinted = self._is_memory_hinted, False
         try:
             if self.supervisor.poll(self._lock, hinted=hinted, memory_hinted=memory_hinted):
-                self._threads.wake(self._round)
+                self._round.wake()
         except SupervisorError as error:
             self._end_by(error)
 
@@ -181,6 +182,8 @@ class Host:
         supervisor.end(reopens=True)
         self.supervisor = self._open_supervisor(supervisor, reopened)
         self._begin()
+        for job in self.jobs[1:] if self._has_threads else ():
+            job.start()
         before.index.close()
 
     def _report(self, name: str, errors: Iterable[SupervisorError]) -> None:
@@ -216,11 +219,8 @@ class Host:
             self._watching = None
 
     def _end(self) -> None:
-        """End the jobs, the threads and the supervisor."""
-        self._round.end()
-        if self.supervisor.background:
-            self.supervisor.background.end()
-        self._threads.stop(_JOIN_S)
+        """End the jobs and the supervisor."""
+        end_all(self.jobs, _JOIN_S)
         self._end_parts()
         self.supervisor.end()
 
@@ -233,8 +233,7 @@ class Host:
 
     def _trim(self, now_s: float) -> None:
         """Give freed memory back, or some seconds later if a step or a background job runs."""
-        background = self.supervisor.background
-        if self._round.is_running or (background and background.is_running):
+        if any(job.is_running for job in self.jobs):
             self._trim_at_s = now_s + _TRIM_AFTER_S
         else:
             self._trim_at_s = NEVER_S

@@ -9,12 +9,11 @@ from dataclasses import asdict
 from datetime import UTC
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
-from ..host.alarm import WELL_S, Alarm
+from ..host.alarm import Alarm
 from ..host.background import Background
 from ..host.config_watch import ConfigWatch
 from ..host.daemon import Supervisor
-from ..host.host import THREADS, Host
-from ..host.jobs import Job, Threads
+from ..host.host import Host
 from ..host.notify import ServiceManager
 from ..host.workers import workers_of
 from ..operations.table import NAMES, find
@@ -66,7 +65,7 @@ def serve(root: Path, clock: Clock, *, json: bool, has_worker: bool) -> None:
 
 
 def _serve(root: Path, clock: Clock, print_event: Callable[[Mapping[str, object]], None], *, has_worker: bool) -> None:
-    manager, threads = ServiceManager(os.environ.get("NOTIFY_SOCKET", "")), Threads(THREADS)
+    manager = ServiceManager(os.environ.get("NOTIFY_SOCKET", ""))
     alarm = Alarm.of(os.environ)
 
     def reopen() -> Workspace:
@@ -81,20 +80,20 @@ def _serve(root: Path, clock: Clock, print_event: Callable[[Mapping[str, object]
         alarm.keep(ws)
         workers = workers_of(ws, clock) if has_worker else None
         turns = file_turns(ws, clock, has_worker=has_worker)
-        background = Background(ws, clock, threads, manager.index_grown, turns, _sources(ws, clock))
+        background = Background(ws, clock, manager.index_grown, turns, _sources(ws, clock))
         if before is None:
             return Supervisor(ws, clock, workers, background=background, config=ConfigWatch(ws, reopen), manager=manager)
         before.use(ws, workers, background)
         http.use(ws)
         return before
 
-    host = Host(root, supervised, clock, threads)
+    host = Host(root, supervised, clock)
     answers = Answers(lambda: host.workspace)
     http = HttpService(answers, clock)
     on_signals(host.stop)
     with host:
         ws = host.workspace
-        threads.wake(Job("alarm", lambda *_: alarm.forget(), ws.events.report), WELL_S)
+        alarm.forget_later()
 
         def report(why: str) -> None:
             host.workspace.events.transition("error", why, what="the socket", why=why)

@@ -8,7 +8,6 @@ import shutil
 import pytest
 
 from recalld.supervisor.host.background import Background, IndexUpdater
-from recalld.supervisor.host.jobs import Threads
 from recalld.supervisor.storage.control import Control
 from tests.world import FaultyDisk, message
 
@@ -83,15 +82,16 @@ def test_background_index_step_stops_during_an_update_without_an_event(filled):
 
 def background_of(world) -> Background:
     """Its jobs, that run when a test says so."""
-    return Background(world.ws, world.clock, Threads(0, world.clock.monotonic))
+    return Background(world.ws, world.clock, now_s=world.clock.monotonic)
 
 
 def test_background_reports_an_inbox_that_can_not_be_read_once(world):
     (world.root / "inbox.json").mkdir()
-    threads = Threads(0, world.clock.monotonic)
-    Background(world.ws, world.clock, threads).start()
+    background = background_of(world)
+    background.start()
     for _ in range(5):
-        threads.run_due()
+        for job in background.jobs:
+            job.run_due()
         world.clock.forward(seconds=2)
     assert [len(world.events.of(event)) for event in ("degraded", "recovered")] == [1, 0]
 
@@ -100,7 +100,7 @@ def test_background_reports_an_inbox_that_can_not_be_read_once(world):
 def test_background_look_wakes_the_index_thread_once_per_replaced_index(filled, monkeypatch, harm):
     background = background_of(filled)
     woken = []
-    monkeypatch.setattr(background._threads, "wake", lambda job: woken.append(job.name))
+    monkeypatch.setattr("recalld.supervisor.host.jobs.Job.wake", lambda job: woken.append(job.name))
     index = filled.paths.state / "index"
     filled.another(filled.events).refresh()
     background.check_index()
@@ -141,7 +141,7 @@ def test_background_looks_at_the_index_that_a_search_found_damaged(filled, monke
     background._updater.step()
     background.check_index()
     woken = []
-    monkeypatch.setattr(background._threads, "wake", lambda job: woken.append(job.name))
+    monkeypatch.setattr("recalld.supervisor.host.jobs.Job.wake", lambda job: woken.append(job.name))
     for path in (filled.paths.state / "index").iterdir():
         if path.suffix != ".json":
             os.truncate(path, path.stat().st_size // 3)
@@ -152,24 +152,6 @@ def test_background_looks_at_the_index_that_a_search_found_damaged(filled, monke
     background.check_index()
     assert woken == ["index"]
     assert not filled.ws.index.is_lost
-
-
-class Recorder:
-    """Background jobs that record their calls."""
-
-    has_index = True
-
-    def __init__(self) -> None:
-        self.hints: list[str] = []
-        self.changes = 0
-
-    def hint(self, name: str) -> None:
-        self.hints.append(name)
-
-    def memory_changed(self) -> None:
-        self.changes += 1
-
-    def check_index(self) -> None: ...
 
 
 class Held:

@@ -11,7 +11,7 @@ from recalld.supervisor.host.background import Background
 from recalld.supervisor.host.config_watch import ConfigWatch
 from recalld.supervisor.host.daemon import Supervisor
 from recalld.supervisor.host.host import Host
-from recalld.supervisor.host.jobs import NEVER_S, Threads
+from recalld.supervisor.host.jobs import NEVER_S
 from recalld.supervisor.host.watcher import Watching
 from recalld.supervisor.storage.control import UNLIMITED, Control
 from recalld.supervisor.storage.errors import AlreadyRuns, LockLost, SupervisorError
@@ -27,6 +27,14 @@ if TYPE_CHECKING:
 TOML = f"[archive]\n{IN_SHANGHAI}\nexchange_wait = '0s'\n"
 
 
+def run_due(host: Host) -> int:
+    """Run the jobs that are due until none is, and return how many steps ran."""
+    ran = 0
+    while did := sum(job.run_due() for job in host.jobs):
+        ran += did
+    return ran
+
+
 class Hosted:
     """A workspace, and a host of it whose jobs run when a test says so."""
 
@@ -34,14 +42,13 @@ class Hosted:
         self.world = World(folder / "工作区", at("2026-01-31T10:00"), TOML)
         self.world.put("recalld.toml", TOML)
         self.clock = self.world.clock
-        self.threads = Threads(0, self.clock.monotonic)
         self.make_disk: Callable[[], RealDisk] = UnsyncedDisk
         self.hints: list[Callable[[str], None]] = []
         self.watching = Watching(lambda: None, lambda: True)
 
     def open(self, before: Supervisor | None, reopened: Workspace | None) -> Supervisor:
         ws = reopened or self.world.reopen(disk=self.make_disk()).ws
-        background = Background(ws, self.clock, self.threads)
+        background = Background(ws, self.clock, now_s=self.clock.monotonic)
         if before:
             before.use(ws, None, background)
             return before
@@ -52,7 +59,7 @@ class Hosted:
         return self.world.reopen(self.world.paths.config.read_text(encoding="utf-8")).ws
 
     def host(self) -> Host:
-        return Host(self.world.root, self.open, self.clock, self.threads, now_s=self.clock.monotonic)
+        return Host(self.world.root, self.open, self.clock, now_s=self.clock.monotonic)
 
     def rest(self, host: Host) -> int:
         """Let it look and work until there is nothing to do; returns how many jobs ran."""
@@ -60,7 +67,7 @@ class Hosted:
         for _ in range(60):
             self.clock.forward(seconds=1)
             host.look()
-            did = self.threads.run_due()
+            did = run_due(host)
             ran += did
             if not did and self.clock.seconds % 6 == 0:
                 break
@@ -194,7 +201,7 @@ def test_host_looks_again_at_a_file_that_changed_during_a_step(told):
         assert host.look() <= 1
         host._round.is_running = False
         host.look()
-        assert told.threads.run_due() == 1
+        assert run_due(host) == 1
 
 
 def test_host_ends_when_another_program_has_the_workspace(hosted):

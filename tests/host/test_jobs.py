@@ -1,18 +1,18 @@
-"""Jobs and the threads that run them: never twice at once, what is due first first, and no bug ends a thread."""
+"""Jobs: a step runs when it is woken and when it is due, is told to stop, and no bug ends it."""
 
 from __future__ import annotations
 
+import threading
 from typing import TYPE_CHECKING
 
 import pytest
 
-from recalld.supervisor.host.jobs import NEVER_S, Job, Threads
+from recalld.supervisor.host.jobs import NEVER_S, Job, end_all
+from tests.patience import PATIENCE_S
 from tests.world import EventList, at
 
 if TYPE_CHECKING:
     from recalld.supervisor.storage.control import Control
-
-#: Far above what anything here takes: reached only when something is broken.
 
 
 @pytest.fixture
@@ -21,41 +21,40 @@ def events():
 
 
 class Steps:
-    """A job that records its steps, and the threads that run it when a test says so."""
+    """A job that records its steps, and runs when a test says so."""
 
     def __init__(self, events, *waits: float, **more) -> None:
         self.now_s = 0.0
-        self.threads = Threads(0, lambda: self.now_s)
         self.ran: list[float] = []
         self.waits = list(waits)
-        self.job = Job("索引", self.step, events.report, **more)
+        self.job = Job("索引", self.step, events.report, now_s=lambda: self.now_s, **more)
 
     def step(self, _until_woken: Control, _until_end: Control) -> float:
         self.ran.append(self.now_s)
         return self.waits.pop(0) if self.waits else NEVER_S
 
-    def at(self, now_s: float) -> int:
+    def at(self, now_s: float) -> bool:
         self.now_s = now_s
-        return self.threads.run_due()
+        return self.job.run_due()
 
 
 def test_job_runs_when_woken_and_when_its_wait_is_over(events):
     one = Steps(events, 60.0)
-    assert one.at(0) == 0
-    one.threads.wake(one.job)
-    assert one.at(0) == 1
-    assert one.at(59) == 0
-    assert one.at(60) == 1
-    assert one.at(10_000) == 0
+    assert not one.at(0)
+    one.job.wake()
+    assert one.at(0)
+    assert not one.at(59)
+    assert one.at(60)
+    assert not one.at(10_000)
     assert one.ran == [0, 60]
 
 
 def test_job_that_is_woken_before_it_is_due_runs_once(events):
     one = Steps(events, 60.0, NEVER_S)
-    one.threads.wake(one.job)
+    one.job.wake()
     one.at(0)
-    one.threads.wake(one.job)
-    assert (one.at(10), one.at(60)) == (1, 0)
+    one.job.wake()
+    assert (one.at(10), one.at(60)) == (True, False)
 
 
 def test_job_is_told_to_stop_when_it_is_woken_and_when_it_is_ended(events):
@@ -63,14 +62,15 @@ def test_job_is_told_to_stop_when_it_is_woken_and_when_it_is_ended(events):
 
     def step(until_woken: Control, until_end: Control) -> float:
         said.append((until_woken.should_stop(), until_end.should_stop()))
-        job.mark_woken()
+        job.wake()
         said.append((until_woken.should_stop(), until_end.should_stop()))
         job.end()
         said.append((until_woken.should_stop(), until_end.should_stop()))
         return NEVER_S
 
     job = Job("索引", step, events.report)
-    job.run()
+    job.wake()
+    assert job.run_due()
     assert said == [(False, False), (True, False), (True, True)]
 
 
@@ -82,6 +82,27 @@ def test_job_reports_a_bug_once_and_is_tried_again(events):
             raise fault
         return NEVER_S
 
-    job = Job("索引", step, events.report)
-    assert [job.run() for _ in range(3)] == [60, 60, NEVER_S]
+    times = iter((0.0, 0.0, 0.0, 59.0, 60.0, 60.0, 120.0, 120.0, 9_000.0))
+    job = Job("索引", step, events.report, now_s=lambda: next(times))
+    job.wake()
+    assert [job.run_due() for _ in range(5)] == [True, False, True, True, False]
     assert [("花生" in fields["why"], "KeyError" in fields["why"]) for fields in events.of("error")] == [(False, True)]
+
+
+def test_job_in_a_thread_runs_until_it_is_ended(events):
+    ran, goes_on = threading.Semaphore(0), threading.Event()
+
+    def step(_until_woken: Control, until_end: Control) -> float:
+        ran.release()
+        goes_on.wait(PATIENCE_S)
+        return 0.0 if not until_end.should_stop() else NEVER_S
+
+    job = Job("索引", step, events.report, gather_s=0.01)
+    job.start()
+    assert not ran.acquire(blocking=False), "nobody has woken it"
+    job.wake()
+    assert ran.acquire(timeout=PATIENCE_S)
+    goes_on.set()
+    assert ran.acquire(timeout=PATIENCE_S), "it is due again at once"
+    end_all([job], PATIENCE_S)
+    assert not any(thread.name == "索引" for thread in threading.enumerate())

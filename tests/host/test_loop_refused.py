@@ -16,7 +16,6 @@ import pytest
 from recalld.supervisor.host.config_watch import ConfigWatch
 from recalld.supervisor.host.daemon import Supervisor
 from recalld.supervisor.host.host import Host
-from recalld.supervisor.host.jobs import Threads
 from recalld.supervisor.host.workers import Workers
 from recalld.supervisor.protocol.config import load
 from recalld.supervisor.storage.errors import Busy, NoProcess, SupervisorError
@@ -167,17 +166,17 @@ class Life:
         ws, clock = self.world.ws, self.world.clock
         watch = ConfigWatch(ws, self.reopen)
         self.supervisor = Supervisor(ws, clock, Workers(ws, clock), clock.monotonic, self, watch)
-        self.threads = Threads(0, clock.monotonic)
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr("recalld.supervisor.host.workers.time", self.world.clock)
             patch.setattr("recalld.supervisor.host.workers.subprocess.Popen", self.fork)
             patch.setattr("recalld.supervisor.host.watcher.Observer", lambda: Watcher(self.gate))
             try:
-                with Host(root, self.opened, clock, self.threads, now_s=clock.monotonic) as host:
+                with Host(root, self.opened, clock, now_s=clock.monotonic) as host:
                     self.gate.is_shut = False
                     while self.passes < PASSES and not host.is_stopping:
                         host.look()
-                        self.threads.run_due()
+                        while host.jobs[0].run_due():
+                            pass
                     host.stop()
                     host.run()
             except (OSError, SupervisorError) as error:
@@ -197,7 +196,7 @@ class Life:
     # ── the background jobs, which see each pass go by ──────────────────────
 
     has_index = True
-    is_running = False
+    jobs = ()
 
     def start(self) -> None: ...
 

@@ -13,7 +13,6 @@ import pytest
 
 from recalld.supervisor.host.background import Background
 from recalld.supervisor.host.host import Host
-from recalld.supervisor.host.jobs import Threads
 from recalld.supervisor.host.lock import supervisor_lock
 from recalld.supervisor.host.notify import ServiceManager
 from recalld.supervisor.host.round import Round
@@ -121,14 +120,14 @@ def test_manager_that_does_not_read_is_not_waited_for(tmp_path):
 
 
 @contextlib.contextmanager
-def hosted(world, listening, threads: Threads) -> Iterator[threading.Thread]:
+def hosted(world, listening) -> Iterator[threading.Thread]:
     """A host of this workspace in a thread of its own, which has ended afterwards."""
 
     def opened(*_: object) -> Supervisor:
         manager = ServiceManager(listening.address)
-        return world.supervisor(background=Background(world.ws, world.clock, threads), manager=manager)
+        return world.supervisor(background=Background(world.ws, world.clock), manager=manager)
 
-    with Host(world.root, opened, world.clock, threads, now_s=time.monotonic) as host:
+    with Host(world.root, opened, world.clock, now_s=time.monotonic) as host:
         running = threading.Thread(target=host.run)
         running.start()
         yield running
@@ -138,7 +137,7 @@ def hosted(world, listening, threads: Threads) -> Iterator[threading.Thread]:
 
 def test_supervisor_tells_that_it_is_ready_works_and_ends(world, listening):
     world.write(talk("2026-01-31T09:58", 3))
-    with hosted(world, listening, Threads(4)):
+    with hosted(world, listening):
         first = listening.until("READY=1")
         assert [message for message in first[:-1] if "READY=1" in message] == []
         assert first[-1][1:] == ["WATCHDOG=1", "STATUS=3 pending · nothing archived yet · not checked yet · next roll-up 00:00"]
@@ -154,7 +153,7 @@ def test_supervisor_that_hangs_in_a_round_feeds_no_watchdog(world, listening, mo
         return Round()
 
     monkeypatch.setattr("recalld.supervisor.host.daemon.run_round", hang)
-    with hosted(world, listening, Threads(4)):
+    with hosted(world, listening):
         assert hangs.wait(PATIENCE_S)
         assert listening.is_empty()
         goes_on.set()
