@@ -66,7 +66,6 @@ PLACES: Final = (
     Place("long_term", r"memory\.md|MEMORY\.md|memory/MEMORY\.md", "lines"),
     Place("notes", r"memory/.+", "person"),
     Place("ended", r"\.recalld/ended\.jsonl", "lines"),
-    Place("known", r"\.recalld/long-term\.json", "remade"),
     Place("diary", r"CHANGES\.md", "names"),
     Place("acts", r"\.recalld/acts\.jsonl", "lines"),
     # turns and sessions
@@ -81,7 +80,7 @@ PLACES: Final = (
     # the index, and other tables that are made again
     Place("index", r"\.recalld/index(?:/.+)?", "remade", in_backup=False),
     Place("vectors", r"\.recalld/vectors(?:/.+)?", "remade", in_backup=False),
-    Place("table", r"\.recalld/(?:files\.json|canaries\.jsonl)", "remade", in_backup=False),
+    Place("table", r"\.recalld/(?:files|long-term)\.json|\.recalld/canaries\.jsonl", "remade", in_backup=False),
     Place("found", r"\.recalld/found\.json", "remade", in_backup=False),
     # what is reported
     Place("log", r"log(?:-[^/]+)?\.jsonl(?:\.gz)?", "names"),

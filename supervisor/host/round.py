@@ -158,8 +158,6 @@ _ARCHIVE_S: Final = 30.0
 _POLL_S: Final = 0.03
 #: How many workers in a row may end without a result.
 _MAX_DEATHS: Final = 3
-#: Acts that may have changed the long-term file, and do not name it.
-_ANY_LINES: Final = ("undone", "forgotten")
 
 
 @dataclass(slots=True)
@@ -228,25 +226,13 @@ def run_round(
 
 
 def _keep(ws: Workspace, noted: list[dict[str, Any]], now: datetime) -> None:
-    """Write down what was noted, and what a person has edited since it was told last: dated files, and the long-term file."""
+    """Write down what was noted, and which dated files a person has edited since."""
     edited = [file for file in ws.memory.dated() if file.edited and file.ours]
     digests = {act.fields.get("digest") for act in ws.diary.acts().values()} if edited else set()
     new = [
         {"kind": "hand", "day": file.day.isoformat(), "digest": file.digest} for file in edited if file.digest not in digests
     ]
-    path, known = ws.long_term.path, ws.long_term.known
-    edit = known.edit_of(path)
-    if edit and not _is_told(ws, path, edit):
-        new.append({"kind": "hand", "path": path, "digest": edit})
     ws.diary.keep([*noted, *new], now)
-    if edit:
-        known.know_edit(path)
-
-
-def _is_told(ws: Workspace, path: str, edit: str) -> bool:
-    """Return whether the last that was done to the long-term file is this edit: it is not known yet, since a disk refused."""
-    done = (act for act in reversed(ws.diary.acts().values()) if path == act.fields.get("path") or act.kind in _ANY_LINES)
-    return edit == next((summary.fields.get("digest") for summary in done), None)
 
 
 def _run_steps(ws: Workspace, now: datetime, runs: Literal["due", "all", "none"], control: Control, *, ageing: bool) -> Round:

@@ -31,7 +31,6 @@ from ..text.hunks import hunks
 from ..text.language import language_of
 from ..text.record import record
 from .changes import Deleted, Ended, Written
-from .known_text import KnownText
 from .lines import (
     Entry,
     Line,
@@ -137,7 +136,6 @@ class LongTermFile:
     def __init__(self, files: Files, paths: WorkspacePaths, zone: tzinfo, first: str = "", mark: Marks | None = None) -> None:
         self._files, self._paths, self._zone = files, paths, zone
         self._first, self._mark = first or LONG_TERM[0], mark
-        self.known = KnownText(files, paths)
 
     @property
     def root(self) -> Path:
@@ -254,7 +252,6 @@ class LongTermFile:
                 version = self._files.read_stable(self._paths.root / path)
                 before = _changeable_text(path, version)
                 after, data = _encoded(self._marked(before, rule(before)))
-                self.known.will_be(path, version, data)
                 try:
                     self._write(path, version, data, is_same=after == before, keep_previous=keep_previous)
                 except (Conflict, FileExistsError):

@@ -87,7 +87,6 @@ class WorkspacePaths:
     state = _Below(".recalld")  # machine state, mode 0700
     seen = _Below(".recalld", "seen.jsonl")  # the journal of seen messages
     acts = _Below(".recalld", "acts.jsonl")  # what `undo` needs to take an act on memory back
-    long_term = _Below(".recalld", "long-term.json")  # which text of the long-term file recalld knows
     ended = _Below(".recalld", "ended.jsonl")  # which messages and lines of summaries are no longer true, since when, and why
     files = _Below(".recalld", "files.json")  # what was read from each file of memory, and in which version
     connections = _Below(".recalld", "connections.json")  # which clients are connected, and what was put into their settings

@@ -5,13 +5,11 @@ from __future__ import annotations
 import random
 import re
 import stat
-import sys
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from recalld import AnthropicMemory, Memory, MemoryStore
-from recalld.supervisor.archive import diary as diaries
 from recalld.supervisor.forgetting import sweep
 from recalld.supervisor.forgetting.wanted import wanted
 from recalld.supervisor.interfaces.cli.call import ServedCall
@@ -21,7 +19,6 @@ from recalld.supervisor.operations.forget import ForgetRequest, forget
 from recalld.supervisor.operations.operation import Caller, perform
 from recalld.supervisor.operations.undo import UndoRequest, undo
 from recalld.supervisor.storage.errors import BadRequest, SupervisorError
-from recalld.supervisor.storage.files import Files
 from recalld.supervisor.text.hunks import hunks, without
 from tests.world import WITH_MODEL, Diarist, World, at, message
 
@@ -102,102 +99,6 @@ def test_diary_tells_a_hand_edit_once_and_nothing_of_the_supervisors(world: Worl
     assert [line.split(" · ")[2] for line in diary(world)] == [
         "a dated file of 2026-01-30 was edited by hand",
     ]
-
-
-def by_hand(world: World) -> int:
-    """How many edits of the long-term file the diary tells after another round."""
-    world.round()
-    return sum(line.endswith("memory.md was edited by hand, or by another program") for line in diary(world))
-
-
-def test_diary_tells_each_edit_of_the_long_term_file_once(world: World) -> None:
-    write(world, "对花生过敏")
-    assert by_hand(world) == 0
-    world.put("memory.md", (world.read("memory.md") or b"") + "牙医是欧医生。\n".encode())
-    assert (by_hand(world), by_hand(world)) == (1, 1)
-    world.reopen()
-    assert by_hand(world) == 1
-    world.put("memory.md", (world.read("memory.md") or b"").replace("欧".encode(), "区".encode()))
-    write(world, "喜欢李子")
-    assert by_hand(world) == 2, "what was written after the edit does not hide it"
-    (world.root / "memory.md").unlink()
-    assert (by_hand(world), by_hand(world)) == (3, 3)
-
-
-@pytest.mark.parametrize(("before", "told"), [("对花生过敏\n", 1), ("", 0)])
-@pytest.mark.parametrize("place", range(6))
-def test_diary_tells_an_edit_once_while_recalld_writes_the_file_first(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, place: int, before: str, told: int
-) -> None:
-    """The first writer makes the lock file, which a round did not find; it writes at each *place* where the round reads."""
-    home, other = (Diarist(tmp_path / "w", at("2026-01-31T10:00"), 'language = "en"\n') for _ in range(2))
-    if before:
-        home.put("memory.md", before)
-        home.round()
-    home.put("memory.md", f"{before}对猫也过敏\n")
-    reads, stable = iter(range(99)), Files.read_stable
-
-    def read(files: Files, path: Path, *more: Any, **named: Any) -> Any:
-        found = stable(files, path, *more, **named)
-        if files is home.ws.files and path.name in ("memory.md", "long-term.json") and next(reads) == place:
-            write(other, "喜欢李子")
-        return found
-
-    monkeypatch.setattr(Files, "read_stable", read)
-    by_hand(home)
-    monkeypatch.undo()
-    home.reopen()
-    assert (by_hand(home), by_hand(home)) == (told, told)
-
-
-def test_diary_takes_no_act_of_recalld_for_an_edit_by_hand(world: World) -> None:
-    line = write(world, "对花生过敏，备用钥匙在花盆下面")
-    write(world, "住在杭州", replaces=f"1@{line.digest}")
-    take_back(world, last_id(world))
-    tool = AnthropicMemory(Memory(world.root))
-    tool({"command": "insert", "path": "/memories/memory.md", "insert_line": 0, "insert_text": "password: hunter2-Xy\n"})
-    tool({"command": "create", "path": "/memories/note.md", "file_text": "a note\n"})
-    do(world, long_term_text.replace_long_term, long_term_text.ReplaceRequest(content="password: hunter2-Xy\n喜欢李子\n"))
-    assert by_hand(world) == 0
-    do(world, forget, ForgetRequest(by="match", value="喜欢李子", yes=True))
-    assert "李子" not in (world.read("memory.md") or b"").decode()
-    assert by_hand(world) == 0
-
-
-def test_diary_tells_the_other_acts_where_the_long_term_file_is_locked(world: World) -> None:
-    world.write([message("1", "2026-01-30T09:00", "备用钥匙在花盆下面。")])
-    world.settle()
-    path = next((world.root / "memory").glob("2026-01-30*.md"))
-    write(world, "对花生过敏")
-    assert by_hand(world) == 0
-    world.put("memory.md", "对花生过敏，对猫也过敏\n")
-    path.write_text(path.read_text("utf-8").replace("花盆", "地垫"), "utf-8")
-    with world.files.lock(world.paths.long_term_lock):
-        assert by_hand(world) == 0
-    assert "a dated file of 2026-01-30 was edited by hand" in diary(world)[-1]
-    assert by_hand(world) == 1
-
-
-def test_diary_takes_what_a_killed_writer_wrote_for_no_edit_by_hand(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
-    write(world, "对花生过敏")
-    assert by_hand(world) == 0
-    monkeypatch.setattr(diaries.Diary, "keep", lambda *_: sys.exit("killed"))
-    with pytest.raises(SystemExit):
-        write(world, "喜欢李子")
-    monkeypatch.undo()
-    assert "李子" in (world.read("memory.md") or b"").decode()
-    world.reopen()
-    assert by_hand(world) == 0
-
-
-def test_diary_of_a_workspace_that_is_new_to_it_tells_no_edit(world: World) -> None:
-    world.put("memory.md", "对花生过敏\n")
-    assert by_hand(world) == 0
-    world.put(".recalld/long-term.json", "{rubbish")
-    world.reopen()
-    assert by_hand(world) == 0
-    world.put("memory.md", "对花生过敏\n喜欢李子\n")
-    assert by_hand(world) == 1
 
 
 def test_diary_leaves_a_file_of_its_name_alone(world: World) -> None:
