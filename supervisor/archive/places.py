@@ -81,11 +81,11 @@ PLACES: Final = (
     Place("index", r"\.recalld/index(?:/.+)?", "remade", in_backup=False),
     Place("vectors", r"\.recalld/vectors(?:/.+)?", "remade", in_backup=False),
     Place("table", r"\.recalld/(?:files|long-term)\.json|\.recalld/canaries\.jsonl", "remade", in_backup=False),
-    Place("found", r"\.recalld/found\.json", "remade", in_backup=False),
+    Place("found", r"\.recalld/found\.json", "names", in_backup=False),
     # what is reported
     Place("log", r"log(?:-[^/]+)?\.jsonl(?:\.gz)?", "names"),
-    Place("nightly", r"\.recalld/fsck\.json", "remade"),
-    Place("nightly", r"\.recalld/backup\.json", "none", in_backup=False),
+    Place("nightly", r"\.recalld/fsck\.json", "names"),
+    Place("nightly", r"\.recalld/backup\.json", "names", in_backup=False),
     Place("unread", r"\.recalld/unread\.json", "none"),
     Place("unread", r"\.recalld/import-unread\.txt", "none"),
     # what holds no words

@@ -14,21 +14,22 @@ from typing import TYPE_CHECKING, Final
 from zlib import crc32
 
 from ..archive.journal import SeenJournal
+from ..archive.places import OTHERS, PLACES
 from ..archive.tombstones import Tombstones
 from ..protocol.paths import WorkspacePaths, day_of_name
 from ..storage.noting import note, noting
 from ..storage.texts import Text, msgid
+from ..text.record import record
 from ..workspace import open_workspace
-from .aim import Aim
-from .derived import forget_made, forget_tables
-from .sources import forget_sources
-from .wanted import Spot, blocks_at, copies, files_below, standing, standing_lines, undoable_lines
+from .cleaning import Aim, go_through
+from .wanted import blocks_at, copies, files_below, standing, standing_lines, undoable_lines
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from datetime import datetime
     from pathlib import Path
 
+    from ..archive.places import Way
     from ..archive.tombstones import Act
     from ..protocol.message import Key
     from ..storage.clock import Clock
@@ -38,53 +39,43 @@ if TYPE_CHECKING:
 
 #: Those of files that are deleted whole.
 _MADE: Final = ("summaries", "turns", "previous", "quarantine", "replaced", "sessions")
-#: What happens in each place, in a sentence, in the order of the preview; of another place nothing is shown.
-_PLACES: Final = {
-    "dated": msgid(
-        "dated files that are written again without the messages, each with a name made from the words that stay: {count}"
-    ),
-    "history": msgid("the messages leave history.json"),
-    "backup_version": msgid("they leave the version before it, history.json.bak"),
-    "inbox": msgid("the input leaves inbox.json"),
-    "drop_box": msgid("files of the drop-box that they leave: {count}"),
-    "long_term": msgid("the lines leave the long-term file"),
-    "notes": msgid("notes, deleted: {count}"),
-    "trash": msgid("pruned dated files that leave trash/ and are written again without the messages: {count}"),
-    "attachments": msgid("pictures and files that no other message names, deleted: {count}"),
-    "summaries": msgid(
-        "summaries that are deleted, with what you wrote into them, and made again from the words that stay: {count}"
-    ),
-    "sessions": msgid("sessions whose running summary begins again: {count}"),
-    "chats": msgid("chats of LlamaIndex that they leave: {count}"),
-    "tasks": msgid("tasks and results of the worker, dropped: {count}"),
-    "pieces": msgid("pieces of unfinished summaries, deleted: {count}"),
-    "turns": msgid("receipts and prepared contexts of turns that showed them, deleted: {count}"),
-    "previous": msgid("earlier versions of summaries and notes, deleted: {count}"),
-    "quarantine": msgid("copies of damaged files, deleted: {count}"),
-    "replaced": msgid("damaged histories that were replaced, deleted: {count}"),
-    "index": msgid("the index is deleted and made again"),
-    "vectors": msgid("the vectors are deleted and made again"),
-    "log": msgid("logs that get the new names of the files: {count}"),
-    "nightly": msgid("reports that get the new names of the files: {count}"),
+#: What happens in each place, by its way, and in one that a person may have written into.
+_WAYS: Final = {
+    "messages": msgid("written again without the words: {files}"),
+    "lines": msgid("written again without the words: {files}"),
+    "names": msgid("written again with the new names of files: {files}"),
+    "file": msgid("deleted: {files}"),
+    "person": msgid("deleted: {files}"),
+    "remade": msgid("deleted, and made again from the words that stay: {files}"),
 }
+_SUMMARIES: Final = msgid("deleted, with what you wrote into them, and made again from the words that stay: {files}")
+#: The most files of a place that are named.
+_MOST_NAMED: Final = 4
 #: How often a sweep is done over at most, while programs write the words again.
 _TIMES: Final = 3
+
+
+@record
+class Spot:
+    """What forgetting does in one place: its code, a sentence, and the files, as paths from the workspace."""
+
+    place: str
+    sentence: str
+    files: tuple[str, ...]
 
 
 def preview(ws: Workspace, wanted: Wanted, now: datetime) -> tuple[Spot, ...]:
     """Return place by place what forgetting these would do; nothing is changed."""
     aim = Aim(ws, now, wanted.messages, tuple(line.text for line in wanted.lines), wanted.files, applies=False)
-    _go_through(aim, None)
-    return spots(aim.touched)
+    go_through(aim, None)
+    ways = {place.what: place.way for place in (*PLACES, OTHERS)}
+    return tuple(_spot(place, ways[place], aim.touched[place]) for place in ways if place in aim.touched)
 
 
-def spots(touched: Mapping[str, Sequence[str]]) -> tuple[Spot, ...]:
-    """Return the places of these files, each with its sentence."""
-    return tuple(
-        Spot(place, Text(sentence, count=len(touched[place]), files=touched[place][:3]), tuple(touched[place]))
-        for place, sentence in _PLACES.items()
-        if touched.get(place)
-    )
+def _spot(place: str, way: Way, files: Sequence[str]) -> Spot:
+    sentence = _SUMMARIES if place == "summaries" else _WAYS.get(way, _WAYS["remade"])
+    more = [Text("{count} more", count=len(files) - _MOST_NAMED)] if len(files) > _MOST_NAMED else []
+    return Spot(place, Text(sentence, files=[*files[:_MOST_NAMED], *more]), tuple(files))
 
 
 def begin(ws: Workspace, wanted: Wanted, now: datetime, entropy: bytes, by: str = "") -> Act:
@@ -111,7 +102,7 @@ def sweep(ws: Workspace, now: datetime) -> int:
             _record(act, Aim(ws, now, messages, lines, files, applies=False))
         aim = Aim(ws, now, messages, lines, files, applies=True)
         with noting():  # what it changes has the words, and is not to be undone
-            _go_through(aim, act)
+            go_through(aim, act)
         if not any(_forgotten_ones(ws, now)):
             break
     else:
@@ -183,20 +174,11 @@ def _returned(ws: Workspace) -> list[Path]:
 def _record(act: Act, look: Aim) -> None:
     """Write down the versions of what is deleted because it was made from the words: no such file is taken for memory again."""
     ws = look.ws
-    _go_through(look, None)
+    go_through(look, None)
     made = [ws.paths.root / name for place in _MADE for name in look.touched.get(place, ())]
     versions = [("", version.digest[:16]) for path in made if (version := ws.files.read_stable(path))]
     if versions:
         ws.journal.tombstones.add_versions(act, versions)
-
-
-def _go_through(aim: Aim, act: Act | None) -> None:
-    forget_made(aim)
-    forget_sources(aim, act)
-    if aim.applies:
-        forget_made(aim)
-        aim.ws.files.sweep(aim.ws.paths.memory)
-    forget_tables(aim)
 
 
 def _forgotten_ones(ws: Workspace, now: datetime) -> tuple[dict[Key, Standing], tuple[str, ...], tuple[str, ...]]:

@@ -261,15 +261,6 @@ def _file(ws: Workspace, name: str, messages: Mapping[Key, Standing]) -> Wanted:
 # ── traces ───────────────────────────────────────────────────────────────────
 
 
-@record
-class Spot:
-    """What forgetting does in one place: its code, a sentence, and the files, as paths from the workspace."""
-
-    place: str
-    sentence: str
-    files: tuple[str, ...]
-
-
 class Trace:
     """
     The *texts* that are looked for, and the *names*: ids and file names that stand for them.

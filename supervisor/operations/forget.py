@@ -5,11 +5,12 @@ from __future__ import annotations
 import os
 import time
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, cast
 
 from ..archive.diary import amounts_of
-from ..forgetting.wanted import Spot  # noqa: TC001 - the type of an answer's field
+from ..forgetting.sweep import Spot  # noqa: TC001 - the type of an answer's field
 from ..storage.clock import local_day, to_wire, within
 from ..storage.errors import AlreadyRuns, BadRequest, SupervisorError, refuse_no_text
 from ..storage.noting import author
@@ -127,9 +128,7 @@ def forget(memory: Visible, request: ForgetRequest) -> Forgotten:
         return shown
     sweep.begin(ws, aimed, now, os.urandom(32), by=author(memory.caller.interface, "forget"))
     is_done = finish(ws, now)
-    return Forgotten(
-        shown.messages, shown.lines, shown.files, shown.places, shown.outside, shown.digest, shown.left, is_done, not is_done
-    )
+    return replace(shown, done=is_done, waits=not is_done)
 
 
 def finish(ws: Workspace, now: datetime) -> bool:
@@ -220,34 +219,18 @@ def _outside(ws: Workspace) -> tuple[str, ...]:
 
 
 def _backups(ws: Workspace) -> list[str]:
-    """Return a sentence about the nightly backups, and one about each file of `backup create`."""
+    """Return a sentence about the backups that may have the words: the folder of the nightly ones, files of `backup create`."""
     from ..checks.nightly import nightly_backups
     from ..host.last_night import read_last_backup
 
-    last, nightly = read_last_backup(ws), 0
+    last = read_last_backup(ws)
     if last is None:
         return []
+    paths = [*last.left]
     with suppress(OSError):  # the folder may be another user's
-        nightly = len(nightly_backups(ws, Path(last.folder))) if last.keep else 0
-    single = [last.file, *last.left] if last.keep and last.file and nightly < 2 else last.left
-    several = (
-        [
-            Text(
-                "the {count} nightly backups in {folder}, made before: delete them. What is restored from one is cleaned by the list of this workspace, where that is still there",
-                folder=last.folder,
-                count=nightly,
-            )
-        ]
-        if nightly > 1
-        else []
+        paths += [last.folder] if last.keep and nightly_backups(ws, Path(last.folder)) else []
+    why = Text(
+        "the backups made before, {paths}: delete them. What is restored from one is cleaned by the list of this workspace, where that is still there",
+        paths=paths,
     )
-    return [
-        *several,
-        *(
-            Text(
-                "the backup {path}, made before: delete it. What is restored from it is cleaned by the list of this workspace, where that is still there",
-                path=path,
-            )
-            for path in single
-        ),
-    ]
+    return [why] if paths else []

@@ -1,0 +1,386 @@
+"""
+How a forgetting cleans each place: what was made from the words is deleted, and where they stand themselves they are taken out.
+
+Doing it again is harmless. A dated file is made anew first, then the journal names it, then the old one is deleted: whoever is
+killed between finds the old file, and does it again.
+"""
+
+from __future__ import annotations
+
+import gzip
+import re
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from ..archive.places import CANARIES, place_of
+from ..archive.run import taken_names
+from ..archive.slug import free_name, short_id
+from ..archive.tombstones import cut as cut_dated
+from ..conversation.sessions import RunningSummary, session_digest
+from ..longterm.lines import cut, filled, parse_entry, without_lines
+from ..protocol.attachments import attachments_of, named
+from ..protocol.dated_file import Block
+from ..protocol.message import Message
+from ..protocol.paths import dated_name, day_of_name
+from ..protocol.period import period_of_group
+from ..storage.lenient_json import parse_json, render_json
+from .wanted import Trace, blocks_at, decoded, files_below, standing_lines
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+    from datetime import datetime
+    from pathlib import Path
+
+    from ..archive.tombstones import Act
+    from ..protocol.message import History, Key
+    from ..protocol.period import Period
+    from ..workspace import Workspace
+    from .wanted import Standing
+
+
+@dataclass
+class Aim:
+    """
+    The *messages*, *lines* and *files* to forget; without *applies* it is only looked what would be done.
+
+    *touched* has the paths of the files that were changed or deleted, by place; *renamed* the dated files that were made anew.
+    """
+
+    ws: Workspace
+    now: datetime
+    messages: Mapping[Key, Standing]
+    lines: tuple[str, ...]
+    files: tuple[str, ...]
+    applies: bool
+    touched: dict[str, list[str]] = field(default_factory=dict)
+    renamed: dict[str, str] = field(default_factory=dict)
+    #: The words, and what stands for them: ids of messages and names of dated files.
+    trace: Trace = field(init=False)
+    #: The words of those *files* that are notes: a receipt may have them under an earlier name.
+    notes: Trace = field(init=False)
+    names: frozenset[str] = field(init=False)
+    #: The summaries that name the dated files, or have the words.
+    summaries: tuple[Period, ...] = field(init=False)
+
+    def __post_init__(self) -> None:
+        recorded = filter(None, map(self.ws.journal.file_of, self.messages))
+        self.names = frozenset(recorded) | {path.name for message in self.messages.values() for path in message.files}
+        contents = [entry.content if (entry := parse_entry(line)) else line for line in self.lines]
+        ids = {key[0] for key in self.messages}
+        self.trace = Trace([*(message.said.text for message in self.messages.values()), *contents], {*ids, *self.names})
+        self.notes = Trace(line for name in self.files for line in self._lines_of_note(name))
+        self.summaries = tuple(
+            period
+            for period, summary in sorted(self.ws.memory.summaries().items(), key=lambda item: item[0].label)
+            if any(source.name in self.names for source in summary.sources) or self.trace.is_in(summary.text)
+        )
+
+    def _lines_of_note(self, name: str) -> list[str]:
+        path = self.ws.paths.root / name
+        is_note = path.suffix == ".md" and self.ws.paths.memory in path.parents
+        return _text_at(self.ws, path).splitlines() if is_note else []
+
+    def note(self, path: Path) -> bool:
+        """Note that this file is changed or deleted; return whether that is to be done, not only shown."""
+        relative = self.ws.paths.relative(path)
+        place = place_of(relative)
+        known = self.touched.setdefault(place.what if place else "others", [])
+        if relative not in known:
+            known.append(relative)
+        return self.applies
+
+    def remove(self, path: Path) -> None:
+        """Delete the file, or show that it would be."""
+        if self.note(path):
+            self.ws.files.remove(path)
+
+    def replace(self, path: Path, data: bytes) -> None:
+        """Replace the file by *data*, or show that it would be; Conflict if another program writes it meanwhile."""
+        if self.note(path):
+            self.ws.files.replace(path, data, self.ws.files.read_stable(path))
+
+
+def go_through(aim: Aim, act: Act | None) -> None:
+    """Clean all places: first what was made from the words, then these, then what was made of them meanwhile."""
+    _clean_made(aim)
+    _clean_sources(aim, act)
+    if aim.applies:
+        _clean_made(aim)
+        aim.ws.files.sweep(aim.ws.paths.memory)
+    _clean_tables(aim)
+
+
+# ── what was made from the words ─────────────────────────────────────────────
+
+
+def _clean_made(aim: Aim) -> None:
+    _drop_files(aim)
+    _drop_running_summaries(aim)
+    _clean_lines(aim)
+    _clean_inbox(aim)
+
+
+def _drop_files(aim: Aim) -> None:
+    """Delete the tasks, summaries, receipts and copies that have the words, or are made of a file that goes."""
+    ws, paths = aim.ws, aim.ws.paths
+    gone = [*(paths.relative(paths.summary(period)) for period in aim.summaries), *aim.files]
+    naming = re.compile("|".join(rf"(?<![\w./-]){re.escape(name)}(?![\w~-]|\.\w)" for name in gone)) if gone else None
+    queue, copies = ws.task_queue, (paths.turns, paths.quarantine, paths.replaced, paths.previous)
+    for folder in (queue.queue, queue.running, queue.results, queue.failed, paths.pieces, paths.summaries, *copies):
+        for path in files_below(ws, folder):
+            text = _text_at(ws, path)
+            names_it = folder in copies and naming and naming.search(text)
+            shows_note = folder == paths.turns and aim.notes.is_in(text)
+            if names_it or shows_note or _is_of_day(aim, path) or aim.trace.is_in(path.name) or aim.trace.is_in(text):
+                aim.remove(path)
+
+
+def _is_of_day(aim: Aim, path: Path) -> bool:
+    """True if the name says that it is made of a day or month whose files or summaries go."""
+    labels = {name[:length] for name in aim.names for length in (len("2026-01-28"), len("2026-01"))}
+    place = place_of(aim.ws.paths.relative(path))
+    match place and place.what:
+        case "tasks":
+            period = period_of_group(path.name.rsplit("-", 2)[0])
+            return period is not None and period.label in labels
+        case "pieces":
+            return any(label in path.name for label in labels)
+        case "summaries" | "previous":
+            return path.name.partition(".")[0] in {period.label for period in aim.summaries}
+    return False
+
+
+def _text_at(ws: Workspace, path: Path) -> str:
+    version = ws.files.read_stable(path)
+    return decoded(version.data) if version else ""
+
+
+def _drop_running_summaries(aim: Aim) -> None:
+    """Delete the running summary of each session that a message names: it begins again with what is left."""
+    store, paths = aim.ws.session_files, aim.ws.paths
+    for session in sorted({message.session for message in aim.messages.values()}):
+        path = paths.session(session_digest(session))
+        if aim.ws.files.disk.stat(path) is None:
+            continue
+        with store.locked(session):
+            progress = store.read(session)
+            intent = None if progress.intent and aim.trace.is_in(progress.intent.text) else progress.intent
+            after = replace(progress, running=RunningSummary(), intent=intent)
+            if after != progress and aim.note(path):
+                store.keep(session, after)
+
+
+def _clean_lines(aim: Aim) -> None:
+    """Take the lines with the words out of the chats of LlamaIndex, of what is no longer true, and of what could be undone."""
+    ws = aim.ws
+    for path in files_below(ws, ws.paths.sessions):
+        if path.name.startswith("chat-") and path.suffix == ".jsonl" and aim.trace.is_in(_text_at(ws, path)):
+            with ws.files.lock_for_life(path.with_suffix(".lock")):
+                _drop_lines(aim, path, head=1)
+    for path in (ws.paths.ended, ws.paths.acts):
+        _drop_lines(aim, path)
+
+
+def _drop_lines(aim: Aim, path: Path, head: int = 0) -> None:
+    version = aim.ws.files.read_stable(path)
+    lines = version.data.split(b"\n") if version else []
+    left = [
+        line
+        for number, line in enumerate(lines)
+        if number < head or not (aim.trace.is_in_bytes(line) or _changed_line(line, aim.lines))
+    ]
+    if len(left) < len(lines):
+        aim.replace(path, b"\n".join(left))
+
+
+def _changed_line(act: bytes, lines: Sequence[str]) -> bool:
+    """Return whether the act, a line of acts.jsonl, wrote or took away one of the lines: one is too short for a trace."""
+    try:
+        hunks = parse_json(act)["hunks"] if lines else ()
+        return any(line.text in lines for hunk in hunks for text in hunk[1:] for line in filled(cut(str(text))))
+    except (ValueError, LookupError, TypeError):
+        return False
+
+
+def _clean_inbox(aim: Aim) -> None:
+    paths, files = aim.ws.paths, aim.ws.files
+    if not aim.trace.is_in(_text_at(aim.ws, paths.inbox)):
+        return
+    with files.lock(paths.inbox_lock), suppress(ValueError):  # what can't be read is reported, and stays
+        version = files.read_stable(paths.inbox)
+        inputs: Any = parse_json(version.data) if version else None
+        if isinstance(inputs, list):
+            left = [entry for entry in inputs if not aim.trace.is_in_bytes(render_json(entry))]
+            aim.replace(paths.inbox, render_json(left) + b"\n")
+
+
+def _clean_tables(aim: Aim) -> None:
+    """Delete the index, the vectors and the tables, which are made again, and give files in the log their new names."""
+    paths, files = aim.ws.paths, aim.ws.files
+    for folder, lock in ((paths.state / "index", "index.lock"), (paths.vectors, "vectors.lock")):
+        if any(files_below(aim.ws, folder)) and aim.note(folder):
+            with files.lock(paths.state / lock):  # listed under it: its writer deletes what it has merged
+                listed = files_below(aim.ws, folder)
+                for path in sorted(listed, key=lambda path: path.name != "meta.json"):  # the list before what it names
+                    with suppress(FileNotFoundError):  # an engine that is still open deletes files of its own, too
+                        files.disk.unlink(path)
+                files.disk.sync_folder(folder)
+    if aim.applies:
+        aim.ws.index.close()  # it is opened again when it is made
+    for table in (paths.files, paths.root / CANARIES):
+        if files.disk.stat(table):
+            aim.remove(table)
+    logs = (name for name in sorted(files.disk.names(paths.root)) if name.startswith("log"))
+    for path in (
+        *(paths.root / name for name in logs if name.endswith((".jsonl", ".jsonl.gz"))),
+        *(paths.fsck, paths.found, paths.backup, paths.diary),
+    ):
+        _rename_in(aim, path)
+
+
+def _rename_in(aim: Aim, path: Path) -> None:
+    """Give the dated files that were made anew their new names where a log or a report names them."""
+    version = aim.ws.files.read_stable(path)
+    if version is None:
+        return
+    is_packed = path.suffix == ".gz"
+    before = gzip.decompress(version.data) if is_packed else version.data
+    after = before
+    for name in sorted(aim.names):
+        after = after.replace(name.encode(), (aim.renamed.get(name) or f"{name[:10]}-forgotten.md").encode())
+    if after != before:
+        aim.replace(path, gzip.compress(after, mtime=0) if is_packed else after)
+
+
+# ── where the words stand themselves ─────────────────────────────────────────
+
+
+def _clean_sources(aim: Aim, act: Act | None) -> None:
+    _clean_drop_box(aim)
+    _clean_history(aim)
+    _forget_dated(aim, act)
+    _forget_lines(aim)
+    _forget_attachments(aim)
+    for name in aim.files:
+        if aim.ws.files.disk.stat(aim.ws.paths.root / name):
+            aim.remove(aim.ws.paths.root / name)
+
+
+def _clean_drop_box(aim: Aim) -> None:
+    box = aim.ws.drop_box
+    for path in list(box.finished()):
+        version = box.read(path)
+        with suppress(ValueError):  # what can't be understood is no message; its copy in quarantine is looked at
+            messages = box.parse(path, version) if version else []
+            left = [message.raw for message in messages if message.key not in aim.messages]
+            if left and len(left) < len(messages):
+                aim.replace(path, render_json(left))
+            elif messages and not left:
+                aim.remove(path)
+
+
+def _clean_history(aim: Aim) -> None:
+    store, paths = aim.ws.history, aim.ws.paths
+
+    def rule(history: History) -> History:
+        return tuple(entry for entry in history if not isinstance(entry, Message) or entry.key not in aim.messages)
+
+    history = store.read()
+    if rule(history) != history and aim.note(paths.history):
+        store.change(rule)
+    before = store.backup()
+    was_changed = aim.applies and "history" in aim.touched  # then the backup is the version before
+    if (was_changed or rule(before) != before) and aim.note(paths.history_backup):
+        store.change_backup(rule)
+
+
+def _forget_dated(aim: Aim, act: Act | None) -> None:
+    """Make each dated file anew without the messages, under a name of what is left; then the old ones are deleted."""
+    ws = aim.ws
+    paths = {path for message in aim.messages.values() for path in message.files}
+    paths |= {ws.memory.path_of(name) for name in filter(None, map(ws.journal.file_of, aim.messages))}
+    present = [path for path in sorted(paths) if ws.files.disk.stat(path)]
+    if not aim.applies:
+        for path in present:
+            aim.note(path)
+        return
+    versions = {path: version for path in present if (version := ws.files.read_stable(path))}
+    if act and versions:
+        ws.journal.tombstones.add_versions(act, [(path.name, version.digest[:16]) for path, version in versions.items()])
+    cuts = {path: _without(aim, path, version.data) for path, version in versions.items()}
+    for (path, (after, kept)), slug in zip(cuts.items(), _slugs(aim, [kept for _, kept in cuts.values()]), strict=True):
+        aim.note(path)
+        aim.renamed[path.name] = _made_anew(aim, path, after, kept, slug)
+    ws.journal.forget(lambda key: key in aim.messages or ws.journal.tombstones.has_key(key), aim.renamed)
+    for path in versions:
+        ws.files.remove(path)
+
+
+def _without(aim: Aim, path: Path, data: bytes) -> tuple[bytes, Sequence[Block]]:
+    """Return the file without the messages, and the blocks that are left."""
+    held = {block.key[0] for block in blocks_at(aim.ws, path)}  # one that a person changed is still there
+    gone = sum(aim.ws.journal.file_of(key) == path.name and key[0] not in held for key in aim.messages)
+    return cut_dated(data, path, lambda block: block.key in aim.messages, gone)
+
+
+def _slugs(aim: Aim, files: Sequence[Sequence[Block]]) -> list[str]:
+    """Return words for the names of the files; those of all at once, since a supervisor starts a process for them."""
+    words = [[(block.role, block.words) for block in kept] for kept in files if kept]
+    names = iter(aim.ws.slugs(words) if words else ())
+    return [(next(names) or f"mem-{short_id(kept[0].id)}") if kept else "mem-left" for kept in files]
+
+
+def _made_anew(aim: Aim, path: Path, after: bytes, kept: Sequence[Block], slug: str) -> str:
+    """Write the file without the messages under a new name in memory/ and return that; "" where nothing of it is worth it."""
+    ws, day = aim.ws, day_of_name(path.name[:10] + ".md")
+    is_copy = ws.paths.relative(path) in ws.memory.copies() or day_of_name(path.name) is None
+    has_other_words = bool(after.split(b"\n---\n", 1)[-1].strip())  # what a person wrote into it
+    stays = kept or (has_other_words and not is_copy)
+    if not stays or (is_copy and _stand_elsewhere(aim, path, kept)):
+        return ""
+    day = day or kept[0].created_at.astimezone(ws.zone).date()
+    for name in sorted(ws.files.disk.names(ws.paths.memory)):  # an earlier try may have made it
+        if name[:10] == day.isoformat() and name != path.name and ws.files.disk.read(ws.paths.dated(name)) == after:
+            return name
+    name = free_name(partial(dated_name, day), slug, taken_names(ws.memory, ws.journal))
+    ws.memory.write_dated(name, after)
+    return name
+
+
+def _stand_elsewhere(aim: Aim, path: Path, kept: Sequence[Block]) -> bool:
+    memory = aim.ws.memory
+    held = {block.key for file in memory.dated() if file.name != path.name for block in memory.blocks(file.name)}
+    return all(block.key in held for block in kept)
+
+
+def _forget_lines(aim: Aim) -> None:
+    store = aim.ws.long_term
+    stand = any(line.text in aim.lines for line in standing_lines(aim.ws))
+    if stand and aim.note(aim.ws.paths.root / store.path):
+
+        def rule(text: str) -> str:
+            return without_lines(text, [line.number for line in filled(cut(text)) if line.text in aim.lines])[0]
+
+        store.change(rule)
+
+
+def _forget_attachments(aim: Aim) -> None:
+    """Delete the pictures and files that no other message names."""
+    ws = aim.ws
+    mine = _attachments(message.said for message in aim.messages.values())
+    if not mine:
+        return
+    others: list[Message | Block] = [block for file in ws.memory.dated() for block in ws.memory.blocks(file.name)]
+    others += [entry for entry in (*ws.history.read(), *ws.journal.unwritten.values()) if isinstance(entry, Message)]
+    left = _attachments(message for message in others if message.key not in aim.messages)
+    for name in ws.files.disk.names(ws.paths.attachments):
+        whole = f"{ws.paths.attachments.name}/{name.partition('.aside')[0]}"
+        if (whole in mine or name in mine) and whole not in left and name not in left:
+            aim.remove(ws.paths.attachments / name)
+
+
+def _attachments(messages: Iterable[Message | Block]) -> set[str]:
+    fields = (message.fields if isinstance(message, Block) else named(message.raw) for message in messages)
+    return {name for named_files in fields for name in attachments_of(named_files)}
