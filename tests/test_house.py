@@ -36,15 +36,15 @@ ROOMS: Final = (
     Room("supervisor/extracts", most=1_090, goal=950),
     Room("supervisor/summaries", most=2_370, goal=1_850),
     Room("supervisor/query supervisor/index supervisor/recall supervisor/context", most=10_520, goal=8_000),
-    Room("supervisor/longterm", most=1_290, goal=950),
+    Room("supervisor/longterm", most=1_180, goal=950),
     Room("supervisor/conversation supervisor/replies", most=2_970, goal=2_300),
     Room("supervisor/pool worker/pooled.py worker/crew.py", most=1_820, goal=1_400),
     Room(
         "supervisor/forgetting supervisor/operations/forget.py supervisor/operations/undo.py supervisor/operations/prune.py",
-        most=1_500,
+        most=1_370,
         goal=950,
     ),
-    Room("supervisor/host", most=3_130, goal=2_200),
+    Room("supervisor/host", most=3_110, goal=2_200),
     Room("supervisor/checks", most=3_740, goal=2_100),
     Room("supervisor/importing", most=2_830, goal=1_400),
     Room("supervisor/operations", most=2_400, goal=1_800),
@@ -60,9 +60,9 @@ ROOMS: Final = (
     ),
 )
 #: All rooms together, lines and modules, and the lines of the tests.
-ALL: Final = Room("all", most=66_160, goal=48_000)
-MODULES: Final = Room("modules", most=355, goal=270)
-OF_TESTS: Final = Room("tests", most=70_250, goal=48_000)
+ALL: Final = Room("all", most=65_910, goal=48_000)
+MODULES: Final = Room("modules", most=352, goal=270)
+OF_TESTS: Final = Room("tests", most=70_150, goal=48_000)
 
 
 def _lines(path: Path) -> int:
