@@ -159,9 +159,8 @@ class Query:
     about what was said. *only_days*: it asks for what happened on its days and nothing else.
 
     `known_words` adds what memory has: *respelled* are the words that it reads as another word too, *characters* are parts of
-    words that memory may not have so, *joined* are compounds of memory with the words of the question that they are made of.
-    *related* are the words of memory that mean nearly the same as a word, with their worth relative to it
-    (`with_related_words`).
+    words that memory may not have so. *related* are the words of memory that mean nearly the same as a word, with their worth
+    relative to it (`with_related_words`).
     """
 
     words: Mapping[str, float]
@@ -175,7 +174,6 @@ class Query:
     only_days: bool = False
     respelled: frozenset[str] = frozenset()
     characters: frozenset[str] = frozenset()
-    joined: Mapping[str, str] = field(default_factory=dict)
     related: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
     meant: frozenset[str] = frozenset()
     occasions: Mapping[str, tuple[str, ...]] = field(default_factory=dict)

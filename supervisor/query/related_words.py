@@ -57,18 +57,15 @@ def with_related_words(query: Query, frequency: Callable[[str], int]) -> Query:
 
 
 def other_spellings(query: Query) -> Mapping[str, str]:
-    """Return the word of the question, or two, for each word of memory that is another spelling of it."""
-    same = {other: word for word, others in query.related.items() for other, worth in others.items() if worth == SAME}
-    return {**same, **query.joined}
+    """Return the word of the question for each word of memory that is another spelling of it."""
+    return {other: word for word, others in query.related.items() for other, worth in others.items() if worth == SAME}
 
 
 def _spellings(word: str, query: Query, frequency: Callable[[str], int]) -> Mapping[str, float]:
     """Return the words of memory that are other spellings of *word* and not in the question."""
     if query.words[word] <= REQUEST_WEIGHT:
         return {}
-    joined = (other for other, parts in query.joined.items() if word in parts.split())
-    same = (*same_words(word), *joined)
-    return {other: SAME for other in same if other not in query.words and frequency(other)}
+    return {other: SAME for other in same_words(word) if other not in query.words and frequency(other)}
 
 
 def _of_memory(word: str, query: Query, frequency: Callable[[str], int]) -> Mapping[str, float]:

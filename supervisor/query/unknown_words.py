@@ -9,8 +9,6 @@ nothing (teh, wehn).
 
 A Chinese typo is another character of the same sound: 体捡 for 体检. It is looked for in two neighbouring characters that are
 words by themselves (`chinese.sounding_like`).
-
-Two English words may be one word of memory: "hair cut" is haircut. No list says which words are compounds, but memory.
 """
 
 from __future__ import annotations
@@ -44,10 +42,6 @@ _LETTERS: Final = "abcdefghijklmnopqrstuvwxyz"
 _PAIR: Final = 2
 _CHARACTER: Final = 0.5
 _RUN: Final = lazy_re(f"[{HAN}]+")
-#: The fewest letters of one half of a compound; both halves are in one clause.
-_HALF: Final = 3
-_CLAUSE: Final = lazy_re(r"[^.,;:!?()\n]+")
-_WORD: Final = lazy_re("[A-Za-z]+")
 
 
 def known_words(query: Query, frequency: Callable[[str], int], relative_idf: Callable[[str], float]) -> Query:
@@ -56,9 +50,7 @@ def known_words(query: Query, frequency: Callable[[str], int], relative_idf: Cal
 
     *frequency* returns the number of passages with a word, *relative_idf* its rarity in memory, 1.0 for a word of one passage.
     """
-    query = _in_characters(_heard(_respelled(query, frequency), frequency), frequency, relative_idf)
-    joined = joined_words(query.text)
-    return replace(query, joined={word: parts for word, parts in joined.items() if word not in query.words and frequency(word)})
+    return _in_characters(_heard(_respelled(query, frequency), frequency), frequency, relative_idf)
 
 
 def respellings(word: str) -> list[str]:
@@ -131,21 +123,6 @@ def _pairs_of(query: Query) -> list[tuple[str, str]]:
     pairs = [pair for run in runs for pair in pairwise(cut_for_search(to_simplified(run)))]
     characters = {word for word, counts in query.words.items() if counts > REQUEST_WEIGHT and len(word) == 1} - CHINESE
     return [(character, other) for character, other in pairs if character in characters and other in characters][:_MOST]
-
-
-def joined_words(text: str) -> dict[str, str]:
-    """
-    Return the compounds that two words of the text would make, each with the tokens of these.
-
-    >>> joined_words("my hair cut?"), joined_words("a road trip up north")
-    ({'haircut': 'hair cut'}, {'roadtrip': 'road trip'})
-    """
-    joined = {}
-    for clause in _CLAUSE.findall(unicodedata.normalize("NFKC", text)):
-        for first, second in pairwise(_WORD.findall(clause.lower())):
-            if min(len(first), len(second)) >= _HALF and ENGLISH.isdisjoint((first, second)):
-                joined[stem(first + second)] = f"{stem(first)} {stem(second)}"
-    return joined
 
 
 def _in_characters(query: Query, frequency: Callable[[str], int], relative_idf: Callable[[str], float]) -> Query:
