@@ -260,17 +260,17 @@ class Workspace:
             for_group=self._group_search,
         )
 
-    def _group_search(self, searcher: Searcher, audience: Audience, now: datetime) -> Search:
+    def _group_search(self, searcher: Searcher, audience: Audience) -> Search:
         from .recall.group_search import GroupSearch
 
-        return GroupSearch(searcher, self.parts, audience, now)
+        return GroupSearch(searcher, self.parts, audience)
 
     @store
     def parts(self) -> Parts:
         """What groups may see of the index."""
         from .recall.group_search import Parts
 
-        return Parts(self.index, self.unfiled, self.zone)
+        return Parts(self.index, self.unfiled)
 
     @store
     def line_reader(self) -> LineReader:

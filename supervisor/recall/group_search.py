@@ -13,37 +13,34 @@ from __future__ import annotations
 import threading
 from collections import defaultdict
 from dataclasses import replace
-from functools import cached_property, partial
+from functools import cached_property
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from ..index.chunking import Chunk, chunk_message, neighbours
-from ..index.documents import Document, meant, talk_documents, with_neighbours, words_in
+from ..index.chunking import Chunk, neighbours
+from ..index.documents import Document, meant, with_neighbours, words_in
 from ..index.hit import BY_ID, ScoreParts
 from ..index.literal import hits_of, newest_and_fullest
 from ..index.overlay import NOTHING, Overlay, overlay_group
-from ..protocol.dated_file import block_of
-from ..protocol.inbox import chat_of
 from ..storage.texts import Text
 from .audience import nameless
 from .search import LIMIT, LITERAL_LIMIT, TIERS, Search
-from .unfiled import UnfiledPassages, is_asked_by, path_by_id
+from .unfiled import path_by_id
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-    from datetime import datetime, tzinfo
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from datetime import datetime
 
     from ..index.bm25 import Candidate
     from ..index.hit import Answer, Asked, Hit, Passage, SearchResult
     from ..index.index import Index
     from ..index.overlay import OverlayGroup
     from ..index.view import View
-    from ..protocol.message import Message
     from ..query.parse import Query
     from ..storage.clock import Deadline
     from .audience import Audience
     from .search import Searcher
-    from .unfiled import Unfiled
+    from .unfiled import Unfiled, UnfiledPassages
 
 #: The most audiences whose part of memory is kept.
 _MOST_KEPT: Final = 8
@@ -58,19 +55,23 @@ class _Seen(NamedTuple):
 
 
 class VisibleView:
-    """A view with only the visible part of a view of the index, and of the messages that no file holds yet."""
+    """A view with only the visible part of a view of the index."""
 
-    def __init__(self, whole: View, filed: Overlay, unfiled: Overlay) -> None:
-        self.filed, self.unfiled = filed, unfiled
+    def __init__(self, whole: View, visible: Overlay) -> None:
         manifest = replace(whole.manifest, groups={})
         #: It is searched like any other view; its passages have the paths of their files.
-        self.view = replace(whole, engine=None, manifest=manifest, overlay=filed | unfiled, segments={}, is_part=True)
+        self.view = replace(whole, engine=None, manifest=manifest, overlay=visible, segments={}, is_part=True)
 
     @cached_property
     def passages(self) -> tuple[Passage, ...]:
         """All passages that may be seen."""
         groups = self.view.overlay.groups.values()
         return tuple(self.view.passage_of(candidate) for group in groups for candidate in group.candidates)
+
+    @property
+    def file_count(self) -> int:
+        """How many groups of files something is visible of."""
+        return sum(not group.keys for group in self.view.overlay.groups.values())
 
     @cached_property
     def messages(self) -> frozenset[str]:
@@ -88,29 +89,25 @@ class Part:
 
     def __init__(self, audience: Audience) -> None:
         self._audience = audience
-        self._made: tuple[View | None, tuple[Passage, ...], VisibleView | None] = None, (), None
+        self._made: tuple[View, VisibleView] | None = None
         self._groups: Mapping[tuple[str, tuple[Candidate, ...]], OverlayGroup] = {}
 
-    def of(self, whole: View, unfiled: Sequence[Passage]) -> VisibleView:
-        """Return the visible part of *whole*, and all of the messages *unfiled*. BadFile if the index is damaged."""
-        of, waiting, made = self._made
-        passages = tuple(unfiled)
-        if made is None or of is not whole or waiting != passages:
-            filed = made.filed if made and of is whole else self._filed(whole)
-            rest = made.unfiled if made and waiting == passages else _overlay_of(passages)
-            made = VisibleView(whole, filed, rest)
-            self._made = whole, passages, made
-        return made
+    def of(self, whole: View) -> VisibleView:
+        """Return the visible part of *whole*. BadFile if the index is damaged."""
+        if self._made is None or self._made[0] is not whole:
+            self._made = whole, VisibleView(whole, self._visible(whole))
+        return self._made[1]
 
-    def _filed(self, whole: View) -> Overlay:
-        """Return the visible part of the files; a group whose visible part is the same as before is not made again."""
+    def _visible(self, whole: View) -> Overlay:
+        """Return the visible part of each group; one whose visible part is the same as before is not made again."""
         offered = whole.engine.seen_by(self._audience.readers) if whole.engine else []
         offered = [candidate for candidate in offered if candidate.group not in whole.overlay.groups]
         offered += [candidate for group in whole.overlay.groups.values() for candidate in group.candidates]
         members: defaultdict[str, list[Candidate]] = defaultdict(list)
-        for record in offered:
-            if record.key in whole.paths:
-                members[record.group].append(record)
+        for candidate in offered:
+            if candidate.key in whole.paths:
+                is_filed = candidate.passage.tier != "unfiled"
+                members[candidate.group if is_filed else f"unfiled {candidate.group}"].append(candidate)
         before, groups, groups_now = self._groups, {}, {}
         for name in sorted(members):
             key = name, tuple(sorted(members[name], key=lambda candidate: candidate.source))
@@ -126,63 +123,50 @@ class Part:
             passage, key = whole.passage_of(candidate), candidate.key
             parts = self._audience.seen_of(passage)
             seen += [_Seen(part, candidate.text.split() if part is passage else words_in(part), key) for part in parts]
-        return overlay_group((), _documents(name, seen))
+        keys = tuple(part.key for part in seen if part.passage.tier == "unfiled")
+        return overlay_group(keys, _documents(name, seen))
 
 
 def _documents(group: str, seen: Iterable[_Seen]) -> Iterator[Document]:
     """Yield the documents of the passages of one group of files, which are one another's only neighbours."""
     # those of one moment in the order of their file
     placed = sorted(
-        seen,
-        key=lambda document: (
-            document.passage.at.timestamp() if document.passage.at else 0.0,
-            document.passage.start,
-            document.key,
-        ),
+        seen, key=lambda part: (part.passage.at.timestamp() if part.passage.at else 0.0, part.passage.start, part.key)
     )
-    numbered, line = {}, 1
-    for one in placed:
-        count = one.passage.end - one.passage.start + 1
-        numbered[line] = one._replace(passage=replace(one.passage, start=line, end=line + count - 1))
-        line += count
-    # a line has no neighbours: the lines around it are hidden, or they are not messages
-    chunks = [
-        Chunk(document.passage, talk=document.passage.session if document.passage.message else None)
-        for document in numbered.values()
-    ]
+    chunks, seen_as, line = [], {}, 1
+    for part in placed:
+        passage = part.passage
+        if passage.tier != "unfiled":  # in a file the lines of others are not counted
+            passage = replace(passage, start=line, end=line + passage.end - passage.start)
+            line = passage.end + 1
+        # a line has no neighbours: the lines around it are hidden, or they are not messages
+        chunks.append(Chunk(passage, talk=passage.session if passage.message else None))
+        seen_as[id(chunks[-1])] = part
     for talk in neighbours(chunks):
-        words = {n: numbered[chunk.passage.start].words for n, chunk in enumerate(talk)}
+        words = {n: seen_as[id(chunk)].words for n, chunk in enumerate(talk)}
         for n, chunk in enumerate(talk):
-            key = numbered[chunk.passage.start].key
+            key = seen_as[id(chunk)].key
             yield Document(group, key, chunk.passage, with_neighbours(n, len(talk), words), meant(talk, n).unit)
-
-
-def _overlay_of(unfiled: Sequence[Passage]) -> Overlay:
-    """Return the messages that no file holds yet, in groups of the days that they will be filed under."""
-    days: defaultdict[str, list[Chunk]] = defaultdict(list)
-    for passage in unfiled:
-        days[f"day {passage.day}"].append(Chunk(passage, talk=passage.session))
-    groups = {}
-    for day, chunks in sorted(days.items()):
-        paths = {chunk.passage.path: chunk.passage.path for chunk in chunks}
-        documents = [document for talk in neighbours(chunks) for document in talk_documents(day, paths, talk)]
-        groups[f"unfiled {day}"] = overlay_group(tuple(paths), documents)
-    return Overlay(groups) if groups else NOTHING
 
 
 class Parts:
     """The parts of an index, and of the messages that no file holds yet, that audiences may see; the last ones are kept."""
 
-    def __init__(self, index: Index, unfiled: Unfiled, zone: tzinfo) -> None:
-        self._index, self._unfiled, self._zone = index, unfiled, zone
+    def __init__(self, index: Index, unfiled: Unfiled) -> None:
+        self._index, self._unfiled = index, unfiled
         self._kept: dict[tuple[object, ...], Part] = {}
         self._keeping = threading.Lock()
 
     def seen_by(self, audience: Audience, now: datetime) -> VisibleView:
         """Return all that they may see, as the files are now. BadFile if the index is damaged."""
-        make = partial(self.part(audience).of, unfiled=self.unfiled(audience, now, lambda _: False))
-        names = self._unfiled.written_names
-        seen, _ = self._index.read_current(make, lambda made: (passage.path for passage in made.passages), names)
+        return self.read(audience, self._unfiled.passages(now).overlay)
+
+    def read(self, audience: Audience, unfiled: Overlay) -> VisibleView:
+        """Return what they may see of the files, as these are now, and of the messages *unfiled*."""
+        part, names = self.part(audience), self._unfiled.written_names
+        seen, _ = self._index.read_current(
+            lambda whole: part.of(whole.with_unfiled(unfiled)), lambda made: (passage.path for passage in made.passages), names
+        )
         return seen
 
     def part(self, audience: Audience) -> Part:
@@ -195,39 +179,31 @@ class Parts:
                 del self._kept[other]
         return part
 
-    def unfiled(self, audience: Audience, now: datetime, skip: Callable[[Message], bool]) -> tuple[Passage, ...]:
-        """Return the messages that no file holds yet and that they may see, except those to *skip*."""
-        talks = {"", audience.chat.session}
-        messages = [
-            message
-            for message in self._unfiled.searched(now)
-            if message.raw.get("shared") is True or chat_of(message.raw).session in talks
-            if not skip(message)
-        ]
-        passages = (chunk_message(path_by_id(message.id), block_of(message), self._zone).passage for message in messages)
-        return tuple(part for passage in passages if passage.text.strip() for part in audience.seen_of(passage))
-
 
 class GroupSearch(Search):
-    """The steps of one search for *audience*, as of *now*."""
+    """The steps of one search for *audience*."""
 
-    def __init__(self, of: Searcher, parts: Parts, audience: Audience, now: datetime) -> None:
+    def __init__(self, of: Searcher, parts: Parts, audience: Audience) -> None:
         super().__init__(of)
-        self._parts, self._audience, self._now = parts, audience, now
-        self._part = parts.part(audience)
-        self._unfiled: tuple[Passage, ...] = ()
+        self._parts, self._audience = parts, audience
+        self._unfiled = NOTHING
 
-    def unfiled(self, question: str, now: datetime, _deadline: Deadline) -> UnfiledPassages:
-        """Return the messages that no file holds yet and that they may see."""
-        self._unfiled = self._parts.unfiled(self._audience, now, is_asked_by(question, now))
-        return UnfiledPassages(passages=self._unfiled)
+    def unfiled(self, question: str, now: datetime, deadline: Deadline) -> UnfiledPassages:
+        """Return the messages that no file holds yet."""
+        unfiled = super().unfiled(question, now, deadline)
+        self._unfiled = unfiled.overlay
+        return unfiled
 
     def indexed(self, query: Query, deadline: Deadline, _unfiled: UnfiledPassages, meaning: Asked | None) -> Answer:
         """Return the answer of the index to them."""
         settings, tiers = self.of.settings, TIERS[self.of.settings.originals]
-        names = self.of.unfiled.written_names
+        names, part = self.of.unfiled.written_names, self._parts.part(self._audience)
+
+        def visible(whole: View) -> View:
+            return part.of(whole.with_unfiled(self._unfiled)).view
+
         hits = self.of.index.search(
-            query, LIMIT, tiers, settings.min_score, deadline, part=self._view, names=names, meaning=meaning
+            query, LIMIT, tiers, settings.min_score, deadline, part=visible, names=names, meaning=meaning
         )
         return replace(hits, miss=None)
 
@@ -250,19 +226,12 @@ class GroupSearch(Search):
         unsearched = result.unsearched and Text(
             "a part of it could not be read"
         )  # the reasons name files of other conversations
-        files = self.attempt(lambda: len(self._seen.filed.groups), 0)
-        return replace(result, hits=hits, files=files, pinned=(), unsearched=unsearched, ms=0.0)
+        files = self.attempt(lambda: self._seen.file_count, 0)
+        return replace(result, hits=hits, files=files, pinned=(), unsearched=unsearched, unfiled=0, skipped=0, ms=0.0)
 
     @cached_property
     def _seen(self) -> VisibleView:
-        names = self.of.unfiled.written_names
-        return self.of.index.read_current(self._visible, lambda seen: (passage.path for passage in seen.passages), names)[0]
-
-    def _visible(self, whole: View) -> VisibleView:
-        return self._part.of(whole, self._unfiled)
-
-    def _view(self, whole: View) -> View:
-        return self._visible(whole).view
+        return self._parts.read(self._audience, self._unfiled)
 
 
 def heard(hit: Hit) -> Hit:
@@ -270,7 +239,7 @@ def heard(hit: Hit) -> Hit:
     unit = hit.unit
     if unit.message:
         unit = replace(unit, path=path_by_id(unit.message), start=1, end=unit.text.count("\n") + 1)
-    return replace(hit, unit=unit, score=None, worth=None, parts=ScoreParts())
+    return replace(hit, unit=unit, score=None, parts=ScoreParts())
 
 
 def _named_by_day(unit: Passage) -> Passage:

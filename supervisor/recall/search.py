@@ -85,7 +85,7 @@ class Searcher:
     unfiled: Unfiled
     settings: Recall
     events: Events
-    for_group: Callable[[Searcher, Audience, datetime], Search]  # the steps for an audience that may not see all
+    for_group: Callable[[Searcher, Audience], Search]  # the steps for an audience that may not see all
 
     def search(
         self,
@@ -107,7 +107,7 @@ class Searcher:
         a *deadline* the search ends `[recall] timeout_ms` after the libraries are loaded.
         """
         began = time.perf_counter()
-        search = Search(self) if audience.sees_all else self.for_group(self, audience, now)
+        search = Search(self) if audience.sees_all else self.for_group(self, audience)
         query = search.attempt(lambda: self._parsed(question, now, recent, is_input), Query({}, text=question))
         if self.meaning:
             search.attempt(self.meaning.embedder, None)
