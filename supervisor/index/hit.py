@@ -128,7 +128,6 @@ class Hit:
     unit: Passage
     score: float | None
     because: tuple[str, ...] = ()  # "words: 备份, nas", "related: bike", "window", "day 2026-01-28", "role user", "literal"
-    worth: float | None = None  # the part of the worth of the question's words in it (`index/ranking`); None: found otherwise
     parts: ScoreParts = ScoreParts()  # of the score
 
     @property

@@ -202,22 +202,6 @@ def _ahead(first: Scored, hits: Sequence[Scored], part: PartName) -> list[Scored
     return [first, *(hit for hit in hits if hit is not first)]
 
 
-def newest_of_equals(hits: Sequence[Scored], order: Mapping[str, int]) -> list[Scored]:
-    """Return the answers; those of one day and *order*, by content, with the same score, side by side, the newest first."""
-
-    def place(hit: Scored) -> tuple[float, int, date | None]:
-        return hit.score, order[hit.candidate.source[0]], hit.candidate.day
-
-    def moment(scored: Scored) -> tuple[float, int]:
-        return scored.passage.at.timestamp() if scored.passage.at else 0.0, scored.passage.start
-
-    ordered: list[Scored] = []
-    for _, run in itertools.groupby(hits, key=place):
-        equals = list(run)
-        ordered += sorted(equals, key=moment, reverse=True) if len(equals) > 1 else equals
-    return ordered
-
-
 def when(hit: Scored) -> tuple[date, float, bool]:
     """Return the sort key by time: what says that it corrects comes behind the rest of its day."""
     passage = hit.passage

@@ -80,7 +80,6 @@ class Verdict:
     nowhere: tuple[str, ...] = ()
     is_strong: bool = False  # the nearest has enough of what is asked for
     evidence: float = 0.0  # how much memory has of what is asked for, 0.0 to 1.0: the part of the budget for the block
-    worth: Mapping[str, float] = field(default_factory=dict)  # of each word of the request
 
 
 @dataclass(slots=True, eq=False)
@@ -91,7 +90,6 @@ class Scored:
     parts: ScoreParts
     because: list[str] = field(default_factory=list)
     related: Sequence[str] = ()  # beside words of the question, those that mean nearly the same as others of it
-    worth: float | None = None  # the part of that of the request's words that it has
     _words: Collection[str] | None = None
     is_worded: bool = False  # it has words of the question, or the words around it are some
 
@@ -186,20 +184,7 @@ def verdict(query: Query, best: Sequence[Scored], corpus: Corpus, near: Nearness
         tuple(word for word in others if not is_there(word)),
         nearest is not None and (share >= 1.0 or evidence >= 1.0),
         max(0.0, min(1.0, evidence)),
-        gate.worth,
     )
-
-
-def worth_of(worth: Mapping[str, float], query: Query, present: Collection[str]) -> float:
-    """Return the part of the *worth* of the question's words that a passage with the words *present* has, 0.0 to 1.0."""
-    has = sum(worth[word] * part for word, part in _alike(worth, query, present).items())
-    return has / (sum(worth.values()) or 1.0)
-
-
-def _alike(words: Iterable[str], query: Query, present: Collection[str]) -> dict[str, float]:
-    """Return the part of each word that a passage has: all of its own words, of a related one its similarity."""
-    related = query.related  # most words have none
-    return {word: 1.0 if word in present else _likeness(query, word, present) if word in related else 0.0 for word in words}
 
 
 def near_words(query: Query, hit: Scored) -> list[str]:
@@ -207,15 +192,6 @@ def near_words(query: Query, hit: Scored) -> list[str]:
     lacking = [others for word, others in query.related.items() if word not in hit.words]
     near = dict.fromkeys(other for others in lacking for other, worth in others.items() if worth >= _NEAR * RELATED_WORTH)
     return hit.own(near)
-
-
-def _likeness(query: Query, word: str, present: Collection[str]) -> float:
-    """Return the similarity of the word to the most similar one that is *present*."""
-    nearest = 0.0
-    for other, worth in query.related.get(word, {}).items():
-        if worth > nearest and other in present:
-            nearest = worth
-    return min(1.0, nearest / RELATED_WORTH)
 
 
 def _scored(query: Query, candidate: Candidate, words: float, meaning: float, best: float) -> Scored:

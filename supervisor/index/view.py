@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import contextlib
 from dataclasses import dataclass, field, replace
-from datetime import date
 from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, Final
 
@@ -32,7 +31,6 @@ from .newest import (
     is_statement,
     names_in,
     newest_first,
-    newest_of_equals,
     users_first,
     with_linked,
 )
@@ -44,7 +42,6 @@ from .ranking import (
     own_words,
     rank,
     verdict,
-    worth_of,
 )
 
 if TYPE_CHECKING:
@@ -62,8 +59,6 @@ if TYPE_CHECKING:
 CANDIDATES: Final = 200
 _MOST_WORDS: Final = 14
 _WORDS_EACH: Final = 6
-#: More than any day's ordinal.
-_DAYS: Final = date.max.toordinal() + 1
 #: The order of tiers for equal scores.
 _ORDER: Final[Mapping[Tier, int]] = {"long_term": 0, "unfiled": 1, "dated": 1, "original": 2, "summary": 3}
 
@@ -206,7 +201,7 @@ class View:
         first = self._order
         spellings = other_spellings(query)
         known = [candidate for candidate in respelled(offered, spellings) if candidate.key in keys]
-        known.sort(key=lambda candidate: first[candidate.key] * _DAYS - (candidate.day.toordinal() if candidate.day else 0))
+        known.sort(key=lambda candidate: (first[candidate.key], *(-part for part in candidate.moment)))
 
         def with_those(more: Query, words: Collection[str]) -> list[Scored]:
             linked = respelled(self._found(dict.fromkeys(words, 1.0), {}, (), some, LINKED), spellings)
@@ -222,14 +217,12 @@ class View:
         if near and not near.stands_out and not any(hit.is_worded for hit in best):
             return [], Verdict()
         outcome = verdict(query, best, self.corpora[0], near)
-        kept = [hit for hit in best if hit.score >= least and hit.score]
-        kept = newest_of_equals(kept, first)[:limit]
+        kept = [hit for hit in best if hit.score >= least and hit.score][:limit]
         related = dict.fromkeys(other for others in query.related.values() for other in others)
         if query.is_of_days:  # what stands next to a message about the day is about something else
             kept = [hit for hit in kept if hit.own(query.words) or hit.own(related)]
         for scored in kept:
             scored.related = near_words(query, scored) if scored.own(query.words) else scored.own(related)
-            scored.worth = worth_of(outcome.worth, query, scored.words)
         return [(hit, paths[hit.candidate.key]) for hit in kept], outcome
 
     def _with_newest(self, query: Query, best: Sequence[Scored], near: Nearness | None, reach: Collection[str]) -> list[Scored]:
@@ -267,7 +260,7 @@ class View:
         why = [f"{name}: {', '.join(readable(words, *texts))}" for name, words in reasons if words]
         if not why and LINK not in scored.because and (scored.is_worded or not scored.because):
             why = ["window"]
-        return Hit(self._at(scored.passage, path), round(scored.score, 4), (*why, *scored.because), scored.worth, scored.parts)
+        return Hit(self._at(scored.passage, path), round(scored.score, 4), (*why, *scored.because), scored.parts)
 
     def without_hits(self, query: Query, outcome: Verdict) -> Answer:
         """Return the answer without hits: the words that are everywhere, or why the gate stopped the nearest passage."""
