@@ -41,7 +41,6 @@ FENCE: Final = "~~~"
 MISS_TOKENS: Final = 30  # of the sentence that says that nothing was found
 #: Characters of one text that are processed at most: a message of megabytes must not delay a turn.
 _MAX_CHARS: Final = 20_000
-_MOST_INDENT: Final = 12
 #: Blanks side by side that code keeps at most, and those that a tab is.
 _MOST_BLANKS: Final = 40
 _TAB: Final = 4
@@ -56,13 +55,13 @@ _BLANKS: Final = lazy_re(r"\s+")
 _BREAK: Final = lazy_re("\r\n?|[\n\v\f\x1c-\x1e\x85\u2028\u2029]")
 #: A fence of code; a line of a list, of a table, or one that is indented.
 _CODE_FENCE: Final = lazy_re(r"[ \t]*(?:`{3,}|~{3,})[ \t]*([\w+#.-]{0,20})[ \t]*\Z", re.ASCII)
-#: How a fence of stored code is written, with its language: no stored text can make the lines around the entry, `~~~`.
+#: How a fence of stored code is written, with its language: no stored text can make the lines around the entry, `~~~`, and one
+#: that is cut off ends with them.
 _STORED_FENCE: Final = "```"
 _IS_STORED_FENCE: Final = lazy_re(r"```[\w+#.-]{0,20}", re.ASCII)
 _LAID_OUT: Final = lazy_re(r"[ \t]*(?:[-*+•]|\d{1,3}[.)、])[ \t]+\S|[ \t]*\|.*\||(?: {2,}|\t)\S")
 _LEAST_LAID_OUT: Final = 2
-_HEADING_MARK: Final = lazy_re(r"#{1,6}[ \t]+")
-_COMMENT_MARK: Final = lazy_re(r"#{1,6}(?: |\Z)")
+_HASHES: Final = lazy_re(r"#{1,6}(?:[ \t]|\Z)")
 _LONG_GAP: Final = lazy_re(rf" {{{_MOST_BLANKS + 1},}}")
 #: Blanks of other widths: behind one a mark would not be seen as such.
 _OTHER_BLANK: Final = lazy_re(r"[^\S ]")
@@ -139,20 +138,16 @@ def has_layout(text: str) -> bool:
     if "\n" not in text:
         return False
     lines = text.split("\n")
-    if _HEADING_MARK.match(text) or any(map(_CODE_FENCE.match, lines)):
+    if _HASHES.match(text) or any(map(_CODE_FENCE.match, lines)):
         return True
     return sum(1 for _ in filter(_LAID_OUT.match, lines)) >= _LEAST_LAID_OUT
 
 
 def shown_lines(text: str, chars: int, terms: Sequence[str] = ()) -> str:
     r"""
-    Return the text as `shown` does, but with its lines; without marks of headings, and without double blank lines.
+    Return the text as `shown` does, but with its lines, their blanks and the fences of code; without double blank lines.
 
-    Code keeps its fence, its language, its comments and its blanks, also where it is cut.
-
-    >>> print(shown_lines("## 部署\n\n- 先备份 C# 的\n  - 再 `rsync`\n```sh\nls  # 看看\n```", 300))
-    部署
-    <BLANKLINE>
+    >>> print(shown_lines("- 先备份 C# 的\n  - 再 `rsync`\n~~~sh\nls  # 看看\n~~~", 300))
     - 先备份 C# 的
       - 再 `rsync`
     ```sh
@@ -161,59 +156,33 @@ def shown_lines(text: str, chars: int, terms: Sequence[str] = ()) -> str:
     """
     far = snippet_span(text, _MAX_CHARS, terms)
     lines: list[str] = []
-    is_code = False
-    for line in _BREAK.split(text[far[0] : far[1]]):
-        if fence := _CODE_FENCE.match(line):
-            is_code = not is_code
-            lines.append(_STORED_FENCE + fence[1])
-            continue
-        words = _code_line(line) if is_code else _prose_line(line)
-        if words or (lines and lines[-1]):
-            lines.append(words)
+    for line in map(_written_line, _BREAK.split(text[far[0] : far[1]])):
+        if line or (lines and lines[-1]):
+            lines.append(line)
     whole = "\n".join(lines).strip("\n")
     start, end = snippet_span(whole, chars, terms) if chars else (0, len(whole))
     front, back = start > 0 or far[0] > 0, end < len(whole) or far[1] < len(text)
-    words = "\n".join(_with_fences(whole[:start].split("\n"), whole[start:end].strip("\n").split("\n")))
-    above, below = ("\n" if words.startswith(_STORED_FENCE) else ""), ("\n" if words.endswith(_STORED_FENCE) else "")
-    is_cut = front or back
-    return f"{'…' * front}{above * front}{words}{below * is_cut}{'…' * back}{TRUNCATED * is_cut}"
+    words = "\n".join(map(_escaped_line, whole[start:end].strip("\n").split("\n")))
+    return f"{'…' * front}{words}{'…' * back}{TRUNCATED * (front or back)}"
 
 
-def _with_fences(before: Sequence[str], lines: Sequence[str]) -> list[str]:
-    """Return the lines, escaped, with the fences of code that is open *before* them and at their end."""
-    opened = [line for line in before if _IS_STORED_FENCE.fullmatch(line)]
-    shown = [*opened[-1:], *lines] if len(opened) % 2 else list(lines)
-    escaped_lines: list[str] = []
-    is_code = False
-    for line in shown:
-        is_fence = bool(_IS_STORED_FENCE.fullmatch(line))
-        is_code ^= is_fence
-        escaped_lines.append(line if is_fence else _escaped_line(line, is_code=is_code))
-    return [*escaped_lines, *[_STORED_FENCE] * is_code]
+def _written_line(line: str) -> str:
+    """Return the line as it was written, without what can't be seen; a fence of code in one form."""
+    if fence := _CODE_FENCE.match(line):
+        return _STORED_FENCE + fence[1]
+    written = _OTHER_BLANK.sub(" ", _visible(line.expandtabs(_TAB))).rstrip()
+    return _LONG_GAP.sub(" " * _MOST_BLANKS, written)
 
 
-def _escaped_line(line: str, *, is_code: bool) -> str:
-    """Return the line, escaped; a comment at the beginning of one of code gets a blank, since a backslash would change it."""
+def _escaped_line(line: str) -> str:
+    """Return the line, escaped; one that begins with # gets a blank, since a backslash would change a comment."""
+    if _IS_STORED_FENCE.fullmatch(line):
+        return line
     words = line.strip(" ")
     indent = " " * (len(line) - len(line.lstrip(" ")))
-    if is_code and (comment := _COMMENT_MARK.match(words)):
-        return (indent or " ") + comment[0] + escaped(words[comment.end() :])
+    if mark := _HASHES.match(words):
+        return (indent or " ") + mark[0] + escaped(words[mark.end() :])
     return indent + escaped(words)
-
-
-def _prose_line(line: str) -> str:
-    """Return a line of prose, a list or a table: without the mark of a heading, its blanks as one, a little indented."""
-    words = _one_line(line)
-    if heading := _HEADING_MARK.match(words):
-        words = words[heading.end() :]
-    indent = len(line) - len(line.lstrip(" \t")) if words else 0
-    return " " * min(indent, _MOST_INDENT) + words
-
-
-def _code_line(line: str) -> str:
-    """Return a line of code as it is, without what can't be seen."""
-    shown = _OTHER_BLANK.sub(" ", _visible(line.expandtabs(_TAB))).rstrip()
-    return _LONG_GAP.sub(" " * _MOST_BLANKS, shown)
 
 
 def _one_line(text: str) -> str:
