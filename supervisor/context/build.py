@@ -221,7 +221,8 @@ def memory_block(
         size = estimate_tokens(text, cjk_weight)
         fits = size <= tokens + block.pinned_tokens and (not limits.max_chars or len(text) <= limits.max_chars)
         block = replace(block, text=text, tokens=size) if fits else block
-    return replace(block, left_out=(*hidden, *elsewhere, *block.left_out))
+    asked = [(Hit(passage, 0.0), "the question") for passage in result.skipped]
+    return replace(block, left_out=(*asked, *hidden, *elsewhere, *block.left_out))
 
 
 def _pinned_budget(memory_tokens: int, config: Config) -> int:

@@ -197,7 +197,7 @@ class SearchResult:
     is_strong: bool = True  # a passage has enough of what is asked for
     evidence: float = 1.0  # how much memory has of it: the part of the budget for the block
     unfiled: int = 0  # how many messages were searched that no file holds yet
-    skipped: int = 0  # how many of these were left out as the question itself, where there is no other
+    skipped: tuple[Passage, ...] = ()  # messages that no file holds yet, left out as the question itself
     subject: tuple[str, ...] = ()  # what the question is about, as it was typed, if nothing was found
     miss: Miss | None = None  # why the gate stopped all passages, if it did
     unsearched: str = ""  # why not all of memory was searched, "" if it was

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from ..longterm.lines import Line
 
 NOT_ASKED: Final = Text("nothing was asked; give the words to search for.")
+THE_QUESTION: Final = Text("nothing else in memory matches: the message that has these words is the question itself.")
 
 
 def refs_of(hits: Sequence[Hit], lines: Callable[[], Iterable[Line]]) -> list[str]:
@@ -38,6 +39,8 @@ def why_no_hits(result: SearchResult) -> str:
         return not_whole
     if not result.terms and not result.dates:
         return Text("this is only small talk, there is nothing to search for.")
+    if result.skipped:
+        return THE_QUESTION
     subject = result.subject if result.miss else ()  # a group is told of nothing that came near
     if subject and result.miss and result.miss.nearest and result.miss.has:
         near, place = result.miss.has, result.miss.nearest.unit.citation
@@ -52,11 +55,7 @@ def why_no_hits(result: SearchResult) -> str:
         return Text("nothing in memory about {subject}.", subject=subject)
     match result.unfiled:
         case 0:
-            return (
-                Text("nothing in memory matches.")
-                if result.files or result.skipped
-                else Text("nothing in memory matches: it is empty.")
-            )
+            return Text("nothing in memory matches.") if result.files else Text("nothing in memory matches: it is empty.")
         case 1:
             return Text("nothing in memory matches; 1 message not filed yet is among what was searched.")
         case count:

@@ -227,7 +227,7 @@ class GroupSearch(Search):
             "a part of it could not be read"
         )  # the reasons name files of other conversations
         files = self.attempt(lambda: self._seen.file_count, 0)
-        return replace(result, hits=hits, files=files, pinned=(), unsearched=unsearched, unfiled=0, skipped=0, ms=0.0)
+        return replace(result, hits=hits, files=files, pinned=(), unsearched=unsearched, unfiled=0, skipped=(), ms=0.0)
 
     @cached_property
     def _seen(self) -> VisibleView:

@@ -68,13 +68,13 @@ class UnfiledPassages:
     """
     The passages, as an overlay of the index and one by one; *left* messages are missing, since time was up.
 
-    Without passages, *skipped* messages were left out as the question itself.
+    *skipped* are left out as the question itself.
     """
 
     overlay: Overlay = NOTHING
     passages: tuple[Passage, ...] = ()
     left: int = 0
-    skipped: int = 0
+    skipped: tuple[Passage, ...] = ()
 
 
 class Unfiled:
@@ -160,12 +160,10 @@ class Unfiled:
     ) -> UnfiledPassages:
         """Return the passages of the messages, except those to *skip*; the newest are made first, until the *deadline*."""
         with self._lock:  # what is made is kept for the next search, which another thread may be beginning
-            messages = self.searched(now)
-            found = self._passages(messages, deadline, skip)
-        return found if found.passages else replace(found, skipped=sum(map(skip, messages)))
+            return self._passages(self.searched(now), deadline, skip)
 
     def _passages(self, messages: Sequence[Message], deadline: Deadline, skip: Callable[[Message], bool]) -> UnfiledPassages:
-        days, left = self._days(messages, deadline, skip)
+        days, skipped, left = self._days(messages, deadline, skip)
         before, self._groups = self._groups, {}
         for day in sorted(days, reverse=True):
             for talk in neighbours(days[day]):
@@ -183,7 +181,7 @@ class Unfiled:
         if self._groups.keys() != before.keys() or left != self._last.left:
             overlay = Overlay({f"unfiled {n}": group for n, group in enumerate(self._groups.values())})
             self._last = UnfiledPassages(overlay, passages, left)
-        return self._last
+        return replace(self._last, skipped=tuple(skipped))
 
     def blocks_of(self, identity: str, now: datetime, journal: SeenJournal, memory: MemoryFolder) -> Iterator[Block]:
         """
@@ -198,10 +196,10 @@ class Unfiled:
 
     def _days(
         self, messages: Sequence[Message], deadline: Deadline, skip: Callable[[Message], bool]
-    ) -> tuple[dict[str, list[Chunk]], int]:
-        """Return the chunks of the messages by day, oldest first, and how many there was no time to make."""
+    ) -> tuple[dict[str, list[Chunk]], list[Passage], int]:
+        """Return the chunks of the messages by day, oldest first, those to skip, and how many there was no time to make."""
         days: defaultdict[str, list[Chunk]] = defaultdict(list)
-        left = 0
+        skipped, left = [], 0
         half = deadline.part(0.5)  # the other half is for tokenising them
         if len(self._chunks) > _MOST_OLD + 2 * len(messages):
             self._chunks = {}
@@ -209,9 +207,11 @@ class Unfiled:
             chunk = self._chunk(message, half)
             if chunk is None:
                 left += 1
-            elif not skip(message):
+            elif skip(message):
+                skipped.append(chunk.passage)
+            else:
                 days[f"day {chunk.passage.day}"].append(chunk)
-        return {day: chunks[::-1] for day, chunks in days.items()}, left
+        return {day: chunks[::-1] for day, chunks in days.items()}, skipped, left
 
     def _chunk(self, message: Message, deadline: Deadline) -> Chunk | None:
         """Return the chunk of the message; None if it is not made yet and time is up."""

@@ -6,7 +6,7 @@ from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Annotated, Any, Final
 
 from ...storage.texts import Text
-from ..search_notes import NOT_ASKED, refs_of, why_no_hits, why_not_whole
+from ..search_notes import NOT_ASKED, THE_QUESTION, refs_of, why_no_hits, why_not_whole
 from .output import as_json, receipt_text, replay_text
 from .parser import Argument, Kind, Option, Session, command
 
@@ -167,5 +167,9 @@ def _why_empty(result: SearchResult, left_out: Collection[str] = ()) -> str:
     if "group" in left_out:  # always the same sentence, so that it reveals nothing of private memory
         return _LEFT_OUT["group"]
     if result.hits:
-        return _LEFT_OUT["known" if _SHOWN_ELSEWHERE.issuperset(left_out) else "size"]
+        return (
+            THE_QUESTION
+            if left_out == {"the question"}
+            else _LEFT_OUT["known" if _SHOWN_ELSEWHERE.issuperset(left_out) else "size"]
+        )
     return why_no_hits(result)
