@@ -2,8 +2,8 @@
 Which hits of a search go into the memory block, and in which order; what says the same goes in once. Pure.
 
 What is the same but for case, width, punctuation, courtesy or the day on which it was said is shown once, the newest, with how
-often it was said (`text/same_words`). A text of several lines has to be the same to the letter. Of a summary that quotes a
-message, and the message, the words are shown once too. Each number was measured (docs/explanation/recall.md).
+often it was said (`text/same_words`). A text of several lines has to be the same to the letter. Each number was measured
+(docs/explanation/recall.md).
 """
 
 from __future__ import annotations
@@ -33,8 +33,6 @@ _BEST: Final = 3
 _LONG_CHARS: Final = 500
 #: A hit that is only the neighbour of an answer, without a word of the question, goes in as if it had this share of its score.
 _NEIGHBOUR: Final = 0.6
-#: A shorter message is too short to be recognised as quoted in a summary. In characters without blanks.
-_MIN_QUOTE: Final = 6
 
 
 @record(kw_only=True)
@@ -130,14 +128,13 @@ def distinct(hits: Sequence[Hit], pinned: Sequence[Hit]) -> Distinct:
             continue
         seen.add(lines_of(hit.unit))
         groups.setdefault(_words_of(hit.unit), []).append(hit)
-    shown = _Told([], [])
     for words, group in groups.items():
         newest = max(group, key=_newest)
-        left = None if words in present else shown.without(replace(newest, score=group[0].score, parts=group[0].parts))
-        if left:
-            choice.show.append(left)
-            said[lines_of(left.unit)] = len(group)
-        choice.rejected.extend((hit, "same words") for hit in group if left is None or hit is not newest)
+        is_new = words not in present
+        if is_new:
+            choice.show.append(replace(newest, score=group[0].score, parts=group[0].parts))
+            said[lines_of(newest.unit)] = len(group)
+        choice.rejected.extend((hit, "same words") for hit in group if not is_new or hit is not newest)
     return choice._replace(said=said)
 
 
@@ -145,37 +142,6 @@ def _newest(hit: Hit) -> tuple[bool, date, float]:
     """Return the sort key of hits that say the same: the user's own words before the assistant's, then by time."""
     unit = hit.unit
     return unit.role != "assistant", unit.day or date.min, unit.at.timestamp() if unit.at else 0.0
-
-
-class _Told(NamedTuple):
-    """
-    The words of better hits, without blanks.
-
-    A summary and its messages may both be found. An extract quotes its messages, and the same words are not shown twice.
-    """
-
-    messages: list[str]
-    summaries: list[str]
-
-    def without(self, hit: Hit) -> Hit | None:
-        """Return the hit, a section of a summary without the lines that quote a message; None if nothing new is left."""
-        unit, words = hit.unit, _joined(hit.unit.text)
-        if unit.tier != "summary":
-            if len(words) < _MIN_QUOTE or not unit.role:
-                return hit
-            self.messages.append(words)
-            return None if any(words in summary for summary in self.summaries) else hit
-        self.summaries.append(words)
-        lines = unit.text.split("\n")
-        left = [line for line in lines if not any(message in _joined(line) for message in self.messages)]
-        if len(left) == len(lines):
-            return hit
-        is_empty = not any(line.strip() and not line.startswith("#") for line in left)
-        return None if is_empty else replace(hit, unit=replace(unit, text="\n".join(left)))
-
-
-def _joined(text: str) -> str:
-    return "".join(text.split())
 
 
 def lines_of(unit: Passage) -> tuple[str, int, int]:
