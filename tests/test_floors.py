@@ -85,7 +85,7 @@ PURE: Final = tuple(
         "extracts": "candidates cues extract replies sentences",
         "archive": "coverage flags identity plan slug",
         "summaries": "material phrases quality retry schedule",
-        "query": "calendar dates intent meanings parse recurring unknown_words",
+        "query": "calendar dates intent meanings parse unknown_words",
         "index": "chunking hit",
         "recall": "audience neighbours",
         "longterm": "lines",

@@ -20,10 +20,9 @@ from datetime import date
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
-from ..query.calendar import is_day
+from ..query.calendar import WITHIN, is_day
 from ..query.dates import days_about
 from ..query.intent import TENSE_WORDS, asks_before, asks_past
-from ..query.recurring import WITHIN
 from ..text.lazy_re import lazy_re
 from ..text.tokenizer import tokens
 from ..text.word_frequency import rarity_asked

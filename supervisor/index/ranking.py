@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING, Any, Final
 from ..query.calendar import day_tokens, is_day
 from ..query.intent import is_standing_wish
 from ..query.parse import REQUEST_WEIGHT, weighed
-from ..query.related_words import SAME
 from ..query.related_words import WORTH as RELATED_WORTH
 from ..text.record import record
 from .bm25 import WordScores
@@ -318,28 +317,8 @@ class Gate:
 
 
 def gate_of(query: Query, is_there: Callable[[str], bool]) -> Gate:
-    """Return the gate of the request; *is_there* returns whether memory has a word."""
+    """Return the gate of the request; *is_there* returns whether memory has a word. A typo is no word of its own."""
     words = [word for word, counts in query.words.items() if counts > REQUEST_WEIGHT and word not in query.meant]
-    content = [word for word in words if word not in query.characters]
-    spelled = {word for word, others in query.related.items() if SAME in others.values()}  # memory has another spelling of it
-
-    def asked(word: str) -> float:
-        """
-        Return the part of the word that counts, 0.0 to 1.0.
-
-        Memory may not have the word. For a compound its parts count, which are words of the request too; for a typo the word
-        that it is read as. Of 发错 the half that memory does not have still counts; of 无线网, where memory has wifi, no part.
-        """
-        if is_there(word) or word in spelled:
-            return 1.0
-        if not word.isascii() and any(word in whole for whole in spelled):
-            return 0.0
-        if word in query.respelled or any(part != word and part in word for part in content):
-            return 0.0
-        return sum(char not in query.characters for char in word) / len(word)
-
-    rarity = query.rarity
-    worth = {
-        word: asked(word) * query.words[word] * (_EVERYDAY + (1 - _EVERYDAY) * rarity.get(word, 1.0) ** 2) for word in words
-    }
-    return Gate(worth)
+    words = [word for word in words if word not in query.respelled or is_there(word)]
+    rarity = {word: query.rarity.get(word, 1.0) for word in words}
+    return Gate({word: query.words[word] * (_EVERYDAY + (1 - _EVERYDAY) * rarity[word] ** 2) for word in words})

@@ -13,9 +13,8 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, Final
 
-from ..query.calendar import day_tokens
+from ..query.calendar import FEW, day_tokens
 from ..query.parse import readable, weighed
-from ..query.recurring import FEW
 from ..query.related_words import other_spellings, with_related_words
 from ..query.unknown_words import known_words
 from ..storage.errors import BadFile

@@ -19,20 +19,25 @@ from ..text.record import record
 from ..text.tokenizer import HAN
 from .calendar import (
     COUNTS,
+    FEW,
     HAN_WEEK,
     HAN_WEEKDAYS,
     HOLIDAYS,
     LONGEST,
     MONTH,
+    MONTHLY,
+    NTH,
     WEEKDAY,
+    WEEKLY,
+    WITHIN,
     YEAR_PARTS,
     Days,
     day_tokens,
     month_tokens,
+    recurring,
 )
 from .intent import asks_to_do
 from .meanings import Said
-from .recurring import FEW, MONTHLY, NTH, WEEKLY, WITHIN, recurring
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Final
 
 from ..text.lazy_re import lazy_re
 from ..text.record import record
+from ..text.tokenizer import HAN
 from .calendar import (
     HAN_DIGITS,
     LONGEST,
@@ -35,7 +36,6 @@ from .calendar import (
     year_of,
 )
 from .intent import AHEAD, OVER
-from .recurring import CLAUSE_END, USUAL
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -187,7 +187,7 @@ def weekday(match: re.Match[str], utterance: Said) -> Days | None:
     if not utterance.is_ahead:
         return days_from(utterance.day, -back)
     sentence = _sentence(match)
-    is_next = ahead and AHEAD.search(sentence) and not USUAL.search(sentence)
+    is_next = ahead and AHEAD.search(sentence) and not _USUAL.search(sentence)
     return days_from(utterance.day, ahead) if is_next else None
 
 
@@ -312,11 +312,19 @@ def number_alone(match: re.Match[str], utterance: Said) -> Days | None:
 
 
 def _is_over(match: re.Match[str]) -> bool:
-    clause = _sentence(match, CLAUSE_END)
+    clause = _sentence(match, _CLAUSE_END)
     return bool(OVER.search(clause)) and not AHEAD.search(clause)
 
 
 _SENTENCE_END: Final = lazy_re(r"[。！？!?\n；;]|\.\s")
+#: Where a clause ends: many who write Chinese set a blank in place of a comma, 我妈感冒了 机票改28号.
+_CLAUSE_END: Final = lazy_re(rf"{_SENTENCE_END.pattern}|(?<=[{HAN}]) (?=[{HAN}])")
+#: Signs that a sentence is about every such day: 周五下午我一般不开会, "I'm usually free on Friday".
+_USUAL: Final = lazy_re(
+    r"一般|通常|平时|习惯|总[是在]|从不|从来|\b(?:usually|generally|normally|typically"
+    r"|(?:i|we)(?:'m|'re)? (?:always|never)(?! said| told))\b",
+    re.IGNORECASE,
+)
 
 
 def _sentence(match: re.Match[str], ends: re.Pattern[str] = _SENTENCE_END) -> str:

@@ -20,10 +20,9 @@ from ..text.record import record
 from ..text.small_talk import is_chitchat, is_small_talk
 from ..text.tokenizer import spelled, tokens
 from ..text.word_frequency import rarity_asked
-from .calendar import Days, day_tokens
+from .calendar import Days, day_tokens, occasions
 from .dates import days_meant, due_days, plain, spans
 from .intent import OVER, TENSE_WORDS, is_about_oneself, is_chatter, role_asked_for, without_asking
-from .recurring import occasions, recurring
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -158,9 +157,8 @@ class Query:
     question names; *role* is "assistant" or "user" if it asks for the words of one of them. *is_own*: it is about the user, or
     about what was said. *only_days*: it asks for what happened on its days and nothing else.
 
-    `known_words` adds what memory has: *respelled* are the words that it reads as another word too, *characters* are parts of
-    words that memory may not have so. *related* are the words of memory that mean nearly the same as a word, with their worth
-    relative to it (`with_related_words`).
+    `known_words` adds what memory has: *respelled* are the words that it reads as another word too. *related* are the words of
+    memory that mean nearly the same as a word, with their worth relative to it (`with_related_words`).
     """
 
     words: Mapping[str, float]
@@ -173,7 +171,6 @@ class Query:
     is_own: bool = False
     only_days: bool = False
     respelled: frozenset[str] = frozenset()
-    characters: frozenset[str] = frozenset()
     related: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
     meant: frozenset[str] = frozenset()
     occasions: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
@@ -258,7 +255,6 @@ def _days_and_words(
             for day in _single(sentence, (*named, *mentioned), today):
                 day_words |= {*day_tokens(day)}
                 occasion_words |= occasions(day)
-            day_words |= {*recurring(sentence)}
     return tuple(days), words, frozenset(day_words), occasion_words
 
 

@@ -138,4 +138,4 @@ def _in_characters(query: Query, frequency: Callable[[str], int], relative_idf: 
     rarity = {part: rarity_asked(part[0]) for part in more}
     if not more:
         return query
-    return replace(query, words={**query.words, **more}, rarity={**query.rarity, **rarity}, characters=frozenset(more))
+    return replace(query, words={**query.words, **more}, rarity={**query.rarity, **rarity})
