@@ -103,20 +103,18 @@ _TABLE: Final[tuple[tuple[str, str, _Meaning], ...]] = (
     *((zh, en, meanings.none) for zh, en in (NTH, WEEKLY, MONTHLY)),
     ("", rf"\b(?:a\s+week\s+on\s+{WEEKDAY}|{WEEKDAY}\s+week\b)", meanings.none),
     (f"(?:农历|阴历)(?:(?:{_N}|正|冬|腊)月)?(?:初?{_N}[日号]?)?", "", meanings.none),
-    ("(?P<year>去年|前年|大前年)的?(?:今天|今日|这一?天)", rf"\b(?P<n>{_COUNTS})\s+years?\s+ago\s+today\b", meanings.today_in),
     (
         f"{_NEAR_ZH}个?月的?(?P<day>{_N})[日号](?!线)",
-        rf"\b{_NEAR}\s+month,?\s+(?:on\s+)?the\s+{_DAY}",
+        rf"\bthe\s+{_DAY}\s+of\s+{_NEAR}\s+month\b",
         meanings.day_of_near_month,
     ),
-    ("", rf"\bthe\s+{_DAY}\s+of\s+{_NEAR}\s+month\b", meanings.day_of_near_month),
     (
         f"(?:{_YEAR_ZH})?(?P<month>{_N})月份?(?P<day>{_N}){_DAY_ZH}(?:[，,、(（]?{_WEEK}[{HAN_WEEKDAYS}])?",
         rf"\b{_MONTH}\s+(?:the\s+)?{_DAY}{_YEAR}(?:,?\s+\(?{WEEKDAY})?",
         meanings.day_of_year,
     ),
     ("", rf"\b(?:{WEEKDAY},?\s+(?:the\s+)?)?{_DAY}\s+(?:of\s+)?{_MONTH}{_YEAR}", meanings.day_of_year),
-    # subtle: "may", "march" and "sun" are words too: a month needs a preposition or the like before it, or a year after it
+    # subtle: "may", "march" and "sun" are words too, and "June" a name: a month needs a preposition before it, or a year after it
     (
         f"(?:{_YEAR_ZH})?(?<![0-9个])(?P<month>{_N})月份?的?(?P<part>第[一二三四]|最后)一?{_WEEK}",
         rf"\b{_PART}{_MONTH}{_YEAR}",
@@ -128,6 +126,8 @@ _TABLE: Final[tuple[tuple[str, str, _Meaning], ...]] = (
         meanings.month,
     ),
     ("", rf"\b(?P<near>in|during|since|until|by|of|last|this|next|around|back in)\s+{_MONTH}{_YEAR}", meanings.month),
+    ("", rf"\bfor\s+{_MONTH}", meanings.month_ahead),
+    ("", r"\b(?P<month>january|february|july|september|october|november|december)\b", meanings.month_ahead),
     (
         f"{_NEAR_ZH}个?月(?P<part>初|上旬|中旬|下旬|底|末|中)?",
         r"\b(?:the\s+)?(?P<part>beginning|start|middle|end)\s+of\s+(?P<near>the|this|last|next)\s+month\b",
@@ -172,8 +172,6 @@ _TABLE: Final[tuple[tuple[str, str, _Meaning], ...]] = (
         rf"\b(?P<n>\d\d?)(?:st|nd|rd|th)\b,?\s+\(?{_WEEKDAY}",
         meanings.numbered_weekday,
     ),
-    ("", rf"\b(?:on\s+)?{_WEEKDAY}\s+(?:of\s+)?{_NEAR}\s+week\b", meanings.weekday_of_week),
-    ("", rf"\bthe\s+{_WEEKDAY}\s+(?P<near>before\s+last)\b", meanings.weekday),
     (
         f"{_NEAR_ZH}?{_NO_WEEK}{_WEEK}(?:的?{_WEEK})?{_HAN_DAY}(?![个起次直到至])",
         rf"\b(?P<near>last|past|this|next|coming|on|by|until|till|since)\s+(?!sun\b){_WEEKDAY}(?!['’-])",

@@ -121,6 +121,11 @@ def month(match: re.Match[str], utterance: Said) -> Days | None:
     return _in_year(match, utterance, lambda year: month_of(year, month, part))
 
 
+def month_ahead(match: re.Match[str], utterance: Said) -> Days | None:
+    """Plans "for March", "anything on in December"; back such a word is none of a date: "the airline for February"."""
+    return month(match, utterance) if utterance.is_ahead else None
+
+
 def part_of_year(match: re.Match[str], utterance: Said) -> Days | None:
     """去年夏天, 去年底, 上半年, "last summer"."""
     months = YEAR_PARTS[_word(match, "part")]
@@ -143,12 +148,6 @@ def slashed(match: re.Match[str], utterance: Said) -> Days | None:
     month, day = number(match["month"]), number(match["day"])
     month, day = (day, month) if month > 12 else (month, day)
     return _in_year(match, utterance, lambda year: single_day(2000 + year % 2000, month, day))
-
-
-def today_in(match: re.Match[str], utterance: Said) -> Days | None:
-    """去年的今天, "a year ago today"."""
-    ahead = -number(match["n"]) if _word(match, "n") else _YEARS[match["year"]]
-    return single_day(utterance.day.year + ahead, utterance.day.month, utterance.day.day)
 
 
 # ── so far away ──────────────────────────────────────────────────────────────
@@ -178,8 +177,6 @@ def weekday(match: re.Match[str], utterance: Said) -> Days | None:
     back, ahead = (utterance.day.weekday() - weekday) % 7, (weekday - utterance.day.weekday()) % 7
     if near in ("last", "past"):
         return days_from(utterance.day, -(back or 7))
-    if near == "before last":
-        return days_from(utterance.day, -back - 7)
     if near in _NEAR:
         return week_from(utterance.day, _NEAR[near], weekday, weekday)
     if near == "coming":
@@ -189,12 +186,6 @@ def weekday(match: re.Match[str], utterance: Said) -> Days | None:
     sentence = _sentence(match)
     is_next = ahead and AHEAD.search(sentence) and not _USUAL.search(sentence)
     return days_from(utterance.day, ahead) if is_next else None
-
-
-def weekday_of_week(match: re.Match[str], utterance: Said) -> Days | None:
-    """上周的周二 as English has it: "Tuesday last week"."""
-    weekday = weekday_number(match["weekday"])
-    return week_from(utterance.day, _near(match), weekday, weekday)
 
 
 def numbered_weekday(match: re.Match[str], utterance: Said) -> Days | None:

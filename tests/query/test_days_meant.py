@@ -170,6 +170,7 @@ def test_days_about_takes_a_first_thursday_for_none_of_every_week(text):
     [
         ("what's due tomorrow", "2026-11-26"), ("whats on tomorrow", "2026-11-26"), ("anything on this week?", "2026-11-25..2026-11-29"),
         ("what do i need to do today", "2026-11-25"), ("what's due this week", "2026-11-25..2026-11-29"), ("am i free on friday?", "2026-11-27"),
+        ("plans for March?", "2027-03-01..2027-03-31"), ("any December plans", "2026-12-01..2026-12-31"),
         ("明天有什么安排", "2026-11-26"), ("下周要干嘛", "2026-11-30..2026-12-06"), ("今天要干什么", "2026-11-25"),
         ("这周要交啥", "2026-11-25..2026-11-29"), ("我下周三有空吗", "2026-12-02"), ("明天干嘛", "2026-11-26"), ("明天有啥", "2026-11-26"),
         ("明天忙吗", "2026-11-26"), ("12月9号干嘛", "2026-12-09"), ("我明天要干嘛", "2026-11-26"), ("what's up tomorrow", "2026-11-26"),
@@ -180,7 +181,7 @@ def test_parse_query_asks_for_what_is_due_by_the_days_themselves(question, days)
     assert [span.days.label for span in due_days(question, WEDNESDAY)] == [days]
     query = parse_query(question, WEDNESDAY)
     assert {*query.words.values()} == {1.0}
-    assert min(query.words) == days[:10]
+    assert days.startswith(min(query.words))
     assert not query.days
 
 
