@@ -54,10 +54,9 @@ if TYPE_CHECKING:
     from .engine import Engine
     from .hit import Asked, Nearness, Passage, Tier
 
-#: The most candidates that are scored, and the most words that find them: the rarest of an input, and of each question in it.
+#: The most candidates that are scored, and the most words that find them, the rarest.
 CANDIDATES: Final = 200
 _MOST_WORDS: Final = 14
-_WORDS_EACH: Final = 6
 #: The order of tiers for equal scores.
 _ORDER: Final[Mapping[Tier, int]] = {"long_term": 0, "unfiled": 1, "dated": 1, "original": 2, "summary": 3}
 
@@ -281,12 +280,8 @@ class View:
         counts, idf = weighed(query), self.corpora[0].idf
         telling = sorted(query.words, key=lambda word: -counts[word] * idf(word) * query.rarity.get(word, 1.0))
         known_words = [word for word in telling if self.corpora[-1].frequency(word) or word in query.related]
-        of_each = [
-            word for sentence in query.asked for word in [word for word in known_words if word in sentence][:_WORDS_EACH]
-        ]
-        known_words = list(dict.fromkeys((*known_words[:_MOST_WORDS], *of_each)))
-        words = {word: counts[word] for word in known_words}
-        related = [(other, worth) for word in known_words for other, worth in query.related.get(word, {}).items()]
+        words = {word: counts[word] for word in known_words[:_MOST_WORDS]}
+        related = [(other, worth) for word in words for other, worth in query.related.get(word, {}).items()]
         if query.only_days:
             of_days = self._found({}, {}, query.days, keys)
             dated = [candidate for candidate in of_days if candidate.day and any(candidate.day in days for days in query.days)]

@@ -114,7 +114,7 @@ _TABLE: Final[tuple[tuple[str, str, _Meaning], ...]] = (
         meanings.day_of_year,
     ),
     ("", rf"\b(?:{WEEKDAY},?\s+(?:the\s+)?)?{_DAY}\s+(?:of\s+)?{_MONTH}{_YEAR}", meanings.day_of_year),
-    # subtle: "may", "march" and "sun" are words too, and "June" a name: a month needs a preposition before it, or a year after it
+    # subtle: "may", "march" and "June" have other meanings: a month needs a preposition before it, or a year after it
     (
         f"(?:{_YEAR_ZH})?(?<![0-9个])(?P<month>{_N})月份?的?(?P<part>第[一二三四]|最后)一?{_WEEK}",
         rf"\b{_PART}{_MONTH}{_YEAR}",
