@@ -35,7 +35,7 @@ ROOMS: Final = (
     Room("supervisor/archive", most=5_020, goal=3_900),
     Room("supervisor/extracts", most=1_090, goal=950),
     Room("supervisor/summaries", most=2_370, goal=1_850),
-    Room("supervisor/query supervisor/index supervisor/recall supervisor/context", most=10_520, goal=8_000),
+    Room("supervisor/query supervisor/index supervisor/recall supervisor/context", most=10_280, goal=8_000),
     Room("supervisor/longterm", most=1_180, goal=950),
     Room("supervisor/conversation supervisor/replies", most=2_970, goal=2_300),
     Room("supervisor/pool worker/pooled.py worker/crew.py", most=1_820, goal=1_400),
@@ -48,7 +48,7 @@ ROOMS: Final = (
     Room("supervisor/checks", most=3_740, goal=2_100),
     Room("supervisor/importing", most=2_830, goal=1_400),
     Room("supervisor/operations", most=2_400, goal=1_800),
-    Room("supervisor/interfaces/cli", most=4_030, goal=2_600),
+    Room("supervisor/interfaces/cli", most=4_050, goal=2_600),
     Room("supervisor/interfaces/http supervisor/interfaces/page", most=3_020, goal=2_000),
     Room("supervisor/interfaces/tools supervisor/interfaces/mcp.py supervisor/interfaces/llamaindex", most=2_650, goal=1_900),
     Room("supervisor/interfaces/connect supervisor/interfaces/hooks supervisor/interfaces/proxy", most=2_570, goal=1_900),
@@ -60,9 +60,9 @@ ROOMS: Final = (
     ),
 )
 #: All rooms together, lines and modules, and the lines of the tests.
-ALL: Final = Room("all", most=65_910, goal=48_000)
-MODULES: Final = Room("modules", most=352, goal=270)
-OF_TESTS: Final = Room("tests", most=70_150, goal=48_000)
+ALL: Final = Room("all", most=65_670, goal=48_000)
+MODULES: Final = Room("modules", most=351, goal=270)
+OF_TESTS: Final = Room("tests", most=70_080, goal=48_000)
 
 
 def _lines(path: Path) -> int:

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from .hit import Tier
 
 #: The version of these rules, stored in every index; an index of another version is rebuilt.
-VERSION: Final = 20
+VERSION: Final = 21
 #: Sections longer than this many characters are split into paragraphs and items.
 _LONG_SECTION: Final = 600
 _MARK: Final = lazy_re(r'<!-- (\{"id": .*\}) -->')

@@ -2,8 +2,8 @@
 What the phrases of `dates` mean, English and Chinese alike, on the day that they are said.
 
 Where a phrase fits more than once, the direction decides. Back (a question, about what was): "on Friday" is the last one,
-5月2号 the last 2 May, and what is to come is not searched for. Ahead (a message): "on Friday" is the next one where its
-sentence is about the future, 5月2号 the nearest. A wrong day is worse than none: what may be no day names none.
+5月2号 the last 2 May, and what is to come is not searched for. Ahead (a message): "on Friday" is the next one unless its
+clause is about what is over, 5月2号 the nearest. A wrong day is worse than none: what may be no day names none.
 """
 
 from __future__ import annotations
@@ -183,8 +183,7 @@ def weekday(match: re.Match[str], utterance: Said) -> Days | None:
         return days_from(utterance.day, ahead or 7)
     if not utterance.is_ahead:
         return days_from(utterance.day, -back)
-    sentence = _sentence(match)
-    is_next = ahead and AHEAD.search(sentence) and not _USUAL.search(sentence)
+    is_next = ahead and not _is_over(match) and not _USUAL.search(_sentence(match))
     return days_from(utterance.day, ahead) if is_next else None
 
 

@@ -131,7 +131,8 @@ def test_inject_takes_no_question_in_history_for_its_answer(world):
     world.append({"role": "user", "text": FACT})
     world.append({"role": "user", "text": ASKED})
     turn = memory_of(world).inject(ASKED)
-    assert [hit.unit.text for hit in (*turn.shown, *(hit for hit, _ in turn.left_out))] == [FACT]
+    assert [hit.unit.text for hit in turn.shown] == [FACT]
+    assert [(hit.unit.text, why) for hit, why in turn.left_out] == [(ASKED, "the question")]
     assert not memory_of(world).inject("who painted the ceiling?").memory
 
 
@@ -222,4 +223,6 @@ def test_unfiled_makes_the_newest_of_many_equal_messages_until_time_is_up(world,
             break
     assert all_left[0] > 400
     assert all_left[-1] == 0
-    assert unfiled.passages(NOW + timedelta(seconds=9)) is found  # one without a time keeps that of the first look
+    assert (
+        unfiled.passages(NOW + timedelta(seconds=9)).overlay is found.overlay
+    )  # one without a time keeps that of the first look

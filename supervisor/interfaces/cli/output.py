@@ -242,24 +242,7 @@ def receipt_text(receipt: Receipt, render: Render = str, words_alone: Text | Non
     """
     from ...context.render import tag
 
-    words = render([*map(_day_or_word, receipt.terms), *receipt.dates]) or render(Word("nothing"))
-    cost = render(Text("({how}, {files} files, {ms:.1f} ms)", how=because(receipt.how), files=receipt.files, ms=receipt.ms))
-    spent = (
-        render(word(name)) + " " + render(Text("{count} of {most} tokens", count=n, most=receipt.budgets.get(name, 0)))
-        for name, n in receipt.tokens.items()
-    )
-    head = {"asked": receipt.question, "searched": f"{words} {cost}", "spent": "  ".join(spent)}
-    if receipt.client:
-        head["client"] = f"{receipt.client}  {receipt.project}".rstrip()
-    whole, room = receipt.budgets.get("whole", 0), receipt.budgets.get("memory", 0)
-    if receipt.memory and room < whole:
-        head["small block"] = render(
-            Text("memory has only a part of what is asked, so it gets {room} of the {whole} tokens", room=room, whole=whole)
-        )
-    if words_alone:
-        head["words alone"] = render(words_alone)
-    if receipt.miss and (miss := miss_text(receipt.miss, render)):
-        head["found nothing"] = miss
+    head = _receipt_head(receipt, render, words_alone)
     width = max(columns(render(word(name))) for name in head)
     lines = [
         f"{receipt.id}  {to_wire(receipt.at)}  {receipt.chat} {receipt.session}".rstrip(),
@@ -285,6 +268,29 @@ def receipt_text(receipt: Receipt, render: Render = str, words_alone: Text | Non
                     )
                 )
     return "\n".join([*lines, "", receipt.memory.rstrip() or render(Text("(no memory was put before it)"))])
+
+
+def _receipt_head(receipt: Receipt, render: Render, words_alone: Text | None) -> dict[str, str]:
+    """Return what was asked and searched, what it cost, and why it was not all that it could be, each by its name."""
+    words = render([*map(_day_or_word, receipt.terms), *receipt.dates]) or render(Word("nothing"))
+    cost = render(Text("({how}, {files} files, {ms:.1f} ms)", how=because(receipt.how), files=receipt.files, ms=receipt.ms))
+    spent = (
+        render(word(name)) + " " + render(Text("{count} of {most} tokens", count=n, most=receipt.budgets.get(name, 0)))
+        for name, n in receipt.tokens.items()
+    )
+    head = {"asked": receipt.question, "searched": f"{words} {cost}", "spent": "  ".join(spent)}
+    if receipt.client:
+        head["client"] = f"{receipt.client}  {receipt.project}".rstrip()
+    whole, room = receipt.budgets.get("whole", 0), receipt.budgets.get("memory", 0)
+    if receipt.memory and room < whole:
+        head["small block"] = render(
+            Text("memory has only a part of what is asked, so it gets {room} of the {whole} tokens", room=room, whole=whole)
+        )
+    if words_alone:
+        head["words alone"] = render(words_alone)
+    if receipt.miss and (miss := miss_text(receipt.miss, render)):
+        head["found nothing"] = miss
+    return head
 
 
 def because(reason: str) -> str:
