@@ -90,7 +90,7 @@ PURE: Final = tuple(
         "recall": "audience neighbours",
         "longterm": "lines",
         "conversation": "running sessions turns",
-        "context": "choice history_window memory_block messages render request spoken",
+        "context": "choice history_window memory_block render request spoken",
         "replies": "waiting",
         "interfaces.connect": "clients",
         "interfaces.hooks": "dialects",

@@ -26,9 +26,8 @@ from ..text.record import record
 from ..text.same_words import same_words, sentences_in, without_sentences
 from ..text.token_count import MESSAGE_TOKENS, estimate_tokens
 from .choice import BlockLimits
-from .history_window import Budgets, Window, WindowMessage, room, share
+from .history_window import Budgets, Window, WindowMessage, room, share, turn_messages
 from .memory_block import PackedBlock, pack
-from .messages import turn_messages
 from .render import miss
 from .request import Asked, admit, as_sent, contained, for_project, resolve_input, with_summary
 from .secrets import history_block, redactor, turn_language

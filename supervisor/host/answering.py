@@ -16,7 +16,7 @@ from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any, Final
 
 from ..context.build import context
-from ..context.inbox_file import InboxFile
+from ..context.prepared import InboxFile
 from ..context.request import resolve_waiting
 from ..context.secrets import turn_language
 from ..protocol.message import Message
@@ -47,7 +47,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from ..context.build import Injection
-    from ..context.inbox_file import Inbox
+    from ..context.prepared import Inbox
     from ..protocol.inbox import Chat
     from ..protocol.task import Result
     from ..storage.clock import Clock

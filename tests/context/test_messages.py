@@ -10,8 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from recalld.supervisor.context.history_window import WindowMessage
-from recalld.supervisor.context.messages import turn_messages
+from recalld.supervisor.context.history_window import WindowMessage, turn_messages
 
 MEMORY = "## Memory\n[memory/2026-01-28-allergy.md#L4] 我对花生过敏。\n"
 FENCED = f"<memory>\n{MEMORY}</memory>"

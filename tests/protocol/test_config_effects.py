@@ -741,7 +741,7 @@ def inbox_told_broken_in_two_seconds(world: World) -> int:
     """Events of an inbox that is broken, two seconds after it was written."""
     world.put("inbox.json", b"[{")
     prepared = world.prepared_contexts()
-    with by_the_clock_of(world, "recalld.supervisor.context.inbox_file"):
+    with by_the_clock_of(world, "recalld.supervisor.context.prepared"):
         prepared.update()
         world.forward(seconds=2)
         prepared.update()

@@ -17,7 +17,7 @@ import pytest
 from recalld.supervisor.checks.check import Look
 from recalld.supervisor.checks.nightly import nightly_backup
 from recalld.supervisor.checks.table import account
-from recalld.supervisor.context.inbox_file import InboxFile
+from recalld.supervisor.context.prepared import InboxFile
 from recalld.supervisor.events import EventLog
 from recalld.supervisor.host.background import make_vectors
 from recalld.supervisor.host.lock import supervisor_lock

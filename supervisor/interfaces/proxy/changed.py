@@ -20,7 +20,7 @@ from .talk import SYSTEM_FIELD, SYSTEM_ROLES, words_of
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from ...context.messages import MemoryPlace
+    from ...context.history_window import MemoryPlace
     from .places import Edit, Place
     from .talk import Talk
 
