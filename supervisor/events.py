@@ -125,6 +125,8 @@ _STATES_BYTES: Final = 200_000
 _KEPT: Final = 1_000
 #: The names of rotated files; one that is not compressed was rotated while the disk was full.
 _ROTATED: Final = lazy_re(r"log-\d{8}T\d{6}(-\d+)?\.jsonl(\.gz)?")
+#: A new log file is started after this time, whatever the size of the last.
+_ROTATE_EVERY: Final = timedelta(days=1)
 #: The longest `keep_days`, a hundred years: a larger number is no date.
 _MAX_DAYS: Final = 36_500
 
@@ -259,7 +261,7 @@ class EventLog:
             size = os.lstat(self._path).st_size
         except FileNotFoundError:
             return
-        if size < self._limits.rotate_bytes and abs(now - self._first_time(now)) < self._limits.rotate_every:
+        if size < self._limits.rotate_bytes and abs(now - self._first_time(now)) < _ROTATE_EVERY:
             return
         stems = (f"log-{now:%Y%m%dT%H%M%S}{f'-{n}' if n > 1 else ''}.jsonl" for n in itertools.count(1))
         taken = {path.name for path in self._rotated()}
@@ -368,30 +370,3 @@ def _add_line(handle: int, line: bytes) -> None:
         if os.fstat(handle).st_size == size + written:  # else another process has appended a line since
             os.ftruncate(handle, size)
         raise
-
-
-_INTRODUCTION: Final = """# Events
-
-This page is generated from the source: `python -m recalld.supervisor.events > docs/reference/events.md`.
-
-Each event is a line of `log.jsonl` in the workspace, and one that `recalld run` prints. It has a time, a name, counts, groups
-and durations, never the text of a message. What lasts is written once, when it begins. Its fields, an example, and how long the
-log is kept are in [protocol.md 8.1](protocol.md#8-events-and-exit-codes)."""
-#: The headings of that page, each with a sentence and the priority of its events.
-_LEVELS: Final = (
-    ("Somebody should act", "Errors in the journal of a service.", 3),
-    ("Something works less well", "Warnings in the journal of a service.", 4),
-    ("The course of things", "Nothing to do.", 6),
-)
-
-
-def main() -> None:
-    """Print docs/reference/events.md."""
-    print(_INTRODUCTION)
-    for heading, sentence, level in _LEVELS:
-        rows = "\n".join(f"| `{event}` | {meaning} |" for event, meaning in EVENTS.items() if priority(event) == level)
-        print(f"\n## {heading}\n\n{sentence}\n\n| event | meaning |\n|---|---|\n{rows}")
-
-
-if __name__ == "__main__":
-    main()

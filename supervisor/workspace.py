@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from .faults import attempt
 from .protocol.config import load
-from .protocol.paths import WorkspacePaths, check_filesystem
+from .protocol.paths import SLUG_CHARS, WorkspacePaths, check_filesystem
 from .storage.disk import RealDisk
 from .storage.files import Files
 
@@ -299,17 +299,17 @@ class Workspace:
         """Return the slug of each day of messages (role, text); words that other days have, too, are worth less."""
         from .archive.slug import BESIDE, slugs_of
 
-        archive = self.config.archive
+        style = self.config.archive.slug
         beside = [
             "\n".join(block.words for block in self.memory.blocks(file.name))
             for file in self.memory.dated()[-BESIDE:]
             if file.ours
         ]
         if not self._lasting:
-            return slugs_of(days, archive.slug_chars, archive.slug, beside)
+            return slugs_of(days, SLUG_CHARS, style, beside)
         from .storage.own_process import call_in_own_process
 
-        return list(call_in_own_process(slugs_of, days, archive.slug_chars, archive.slug, beside))
+        return list(call_in_own_process(slugs_of, days, SLUG_CHARS, style, beside))
 
     def prepare(self) -> None:
         """Create the missing folders; nothing that exists is changed."""

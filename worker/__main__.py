@@ -25,7 +25,7 @@ from recalld.supervisor.protocol.config import load
 from recalld.supervisor.protocol.llm import CallLog
 from recalld.supervisor.protocol.paths import WorkspacePaths, check_filesystem
 from recalld.supervisor.protocol.prompts import load_templates
-from recalld.supervisor.protocol.queue import TaskQueue
+from recalld.supervisor.protocol.queue import IDLE_S, TaskQueue
 from recalld.supervisor.protocol.task import AskedTask, parse_task, render_result
 from recalld.supervisor.storage.clock import clock_from, from_wire, utc_now
 from recalld.supervisor.storage.disk import RealDisk
@@ -107,8 +107,9 @@ def work(root: Path, idle_s: float | None, report: Callable[[Mapping[str, object
     provider = choose(config, os.environ)
     if isinstance(provider, Model) and not asked_only:
         load_templates(files, paths)  # a wrong prompt is reported now, not after the first task
-    idle_s = config.worker.idle.total_seconds() if idle_s is None else idle_s
-    Worker(FolderDesk(files, paths, config), provider, clock).run(idle_s, report, asked_only=asked_only)
+    Worker(FolderDesk(files, paths, config), provider, clock).run(
+        IDLE_S if idle_s is None else idle_s, report, asked_only=asked_only
+    )
 
 
 def crew(pool_file: Path, report: Callable[[Mapping[str, object]], None]) -> None:

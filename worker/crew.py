@@ -33,8 +33,8 @@ if TYPE_CHECKING:
 
     from recalld.supervisor.pool.cargo import Answer, Contents, Seal
     from recalld.supervisor.pool.connection import Broker
-    from recalld.supervisor.protocol.pool_keys import Crew as Keys
-    from recalld.supervisor.protocol.pool_keys import Provider
+    from recalld.supervisor.protocol.config_keys import Crew as Keys
+    from recalld.supervisor.protocol.config_keys import Provider
     from recalld.supervisor.storage.clock import Clock
 
     from .providers import Model, Summariser

@@ -17,6 +17,7 @@ from zoneinfo import ZoneInfo
 
 from recalld.supervisor.extracts.extract import extract
 from recalld.supervisor.protocol.dated_file import Block
+from recalld.supervisor.protocol.llm import MATERIAL_SHARE
 from recalld.supervisor.protocol.prompts import PromptTemplate, text_of, version_of, without_secrets
 from recalld.supervisor.storage.clock import local
 from recalld.supervisor.text.language import Language, language_of_sentences
@@ -148,11 +149,10 @@ class Writing:
 
     def _room(self, name: str, language: Language, so_far: str) -> int:
         """Return the tokens for material: a share of the context, less if template, summary so far and answer need room."""
-        llm = self.calls.config.llm
         values = _values("2026-01-28", quote("", language), quote(so_far, language))
         frame = self.calls.tokens(text_of(self._template(name, language).turns(**values)))
         left = self.calls.context - SERVER_TOKENS - frame - self.calls.reserve
-        return min(int(self.calls.context * llm.material_share), left)
+        return min(int(self.calls.context * MATERIAL_SHARE), left)
 
     def _template(self, name: str, language: Language) -> PromptTemplate:
         file = f"{name}.{language}.md"

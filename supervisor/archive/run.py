@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from ..protocol.dated_file import render_dated
 from ..protocol.message import Key, Message
+from ..protocol.period import OVERFLOW_INTERVAL
 from .coverage import covered, names_ever
 from .flags import Evidence, Failure, mark_pending, overflow, reconcile, trim
 from .intake import unwritten, update_journal
@@ -95,7 +96,7 @@ def why_due(
     if not waiting:
         return None
     last_run = _last_run(memory.dated(), now)
-    may_run_early = last_run is None or now - last_run >= settings.overflow_interval
+    may_run_early = last_run is None or now - last_run >= OVERFLOW_INTERVAL
     overflowing = may_run_early and is_overflowing(entries, journal, caps)
     return due(waiting, last_run, now, settings.unarchived_limit, settings.interval, overflowing=overflowing)
 
@@ -116,7 +117,7 @@ def next_run(
     last_run = _last_run(dated, now)
     ends = [end for end in (interval_end(waiting, last_run, now, settings.interval),) if end]
     if waiting and overflowing:
-        ends.append(last_run + settings.overflow_interval if last_run else now)
+        ends.append(last_run + OVERFLOW_INTERVAL if last_run else now)
     if len(waiting) > settings.unarchived_limit:
         ends.append(now)
     return first_to_take(waiting, max(now, min(ends)), settings.exchange_wait) if ends else None

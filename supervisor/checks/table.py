@@ -23,7 +23,7 @@ from ..storage.files import Files
 from ..storage.os_errors import as_supervisor_error
 from ..storage.texts import Text, msgid, restored, stored
 from ..workspace import Workspace
-from .check import Check, Fault, Finding, Look, bad
+from .check import Check, Fault, Finding, Look, bad, odd
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -35,7 +35,9 @@ if TYPE_CHECKING:
 #: In the order in which `doctor` lists them: first the machine's checks, since the rest depends on the machine.
 TABLE: Final = (
     Check("environment", "caller", model.meaning, slow=True),
-    Check("configuration", "caller", lambda _look: iter(())),  # its faults are found when it is read, before any check
+    Check(
+        "configuration", "caller", lambda look: map(odd, look.ws.config.notices())
+    ),  # what is wrong is found before any check
     Check("rights", "machine", machine.rights, slow=True),
     Check("rights", "machine", machine.writable),
     Check("links", "machine", machine.folders),

@@ -214,8 +214,8 @@ def memory_block(
         language=language,
     )
     block = pack(hits, result.terms, limits, pinned)
-    says_nothing = recall.honest_miss or config.context.say_nothing
-    if says_nothing and result.subject and not hits and not any(why in {"in the history", "group"} for _, why in hidden):
+    has_missed = result.subject and not hits and not any(why in {"in the history", "group"} for _, why in hidden)
+    if config.context.say_nothing and has_missed:
         text = block.text + miss(result.subject, result.files, language, cjk_weight) + "\n"
         size = estimate_tokens(text, cjk_weight)
         fits = size <= tokens + block.pinned_tokens and (not limits.max_chars or len(text) <= limits.max_chars)

@@ -48,6 +48,9 @@ LONG_WAIT: Final = timedelta(minutes=10)
 _SIGN_EVERY_S: Final = 30.0
 #: A look at memory may come so many seconds early: the one after it may be as far away as the time between two.
 _EARLY_S: Final = 0.5
+#: The wait after a run that could not write, which doubles each time, and the longest.
+_WRITE_WAIT: Final = timedelta(seconds=10)
+_WRITE_WAIT_LIMIT: Final = timedelta(minutes=10)
 _NOW: Final = datetime.min.replace(tzinfo=UTC)
 
 
@@ -271,8 +274,7 @@ class Supervisor:
 
     def _set_write_wait(self, error: SupervisorError | None) -> None:
         """Let no archive run begin for a while if the disk caused this *error*; the wait doubles each time."""
-        config = self.ws.config.archive
-        self._write_wait = min(max(self._write_wait * 2, config.write_wait), config.write_wait_limit)
+        self._write_wait = min(max(self._write_wait * 2, _WRITE_WAIT), _WRITE_WAIT_LIMIT)
         self._refused = error if error and not isinstance(error, BadFile) else None
         self._write_wait = self._write_wait if self._refused else timedelta()
         self._no_archive_until = self._steady_s() + self._write_wait.total_seconds()

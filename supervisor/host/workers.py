@@ -292,7 +292,7 @@ class CourierWorkers(Workers):
         from ..pool.dramatiq_pool import DramatiqPool
 
         pool, ended = DramatiqPool(self._broker, self._name), threading.Event()
-        courier = Courier(pool, self._station, window=self._ws.config.pool.window)
+        courier = Courier(pool, self._station)
 
         def run() -> None:
             courier.run(ended)

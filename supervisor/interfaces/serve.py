@@ -122,10 +122,11 @@ def file_turns(ws: Workspace, clock: Clock, *, has_worker: bool) -> FileTurns | 
     from ..host.workers import AskedWorker
     from ..operations.history import adder
     from ..operations.looking import LookingUp
+    from ..protocol.queue import IDLE_S
 
     append = adder(ws, clock)
     looks = FurtherLooks(ws, clock, append, LookingUp(lambda: ws, clock))
-    worker = AskedWorker(ws, ws.config.worker.idle.total_seconds()) if has_worker else None
+    worker = AskedWorker(ws, IDLE_S) if has_worker else None
     return FileTurns(ws, clock, append, looks, worker)
 
 

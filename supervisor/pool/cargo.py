@@ -30,7 +30,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
 from cryptography.exceptions import InvalidTag
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
-from ..protocol.config import PREFIX, Config, load
+from ..protocol.config import Config, load
 from ..protocol.dated_file import Block
 from ..protocol.llm import NO_KEY, find_key
 from ..protocol.settings import variable
@@ -58,7 +58,7 @@ _LEVEL: Final = 1
 _MOST_BYTES: Final = 64_000_000
 #: The keys that a worker needs; where the model is and what opens it are the pool's.
 _KEYS: Final = (
-    *(("llm", name) for name in ("model", "temperature", "context_tokens", "material_share", "timeout")),
+    *(("llm", name) for name in ("model", "temperature", "context_tokens", "timeout")),
     *(("llm", name) for name in ("provider", "max_calls_per_day")),
     ("archive", "timezone"),
     ("tokens", "cjk_weight"),
@@ -137,7 +137,7 @@ def packed(contents: Contents) -> bytes:
             "reserve": asdict(contents.reserve),
             "blocks": [*map(_block, contents.blocks)],
             "prompts": dict(contents.prompts),
-            "config": {variable(PREFIX, place): _written(contents.config, place) for place in _KEYS},
+            "config": {variable(place): _written(contents.config, place) for place in _KEYS},
         }
     )
 
@@ -146,7 +146,7 @@ def unpacked(data: bytes) -> Contents:
     """Return what is in a cargo; ValueError with a reason where it is none, NewerVersion if a newer recalld packed it."""
     raw = _inflated(data)
     try:
-        environ = {name: raw["config"][name] for place in _KEYS if (name := variable(PREFIX, place)) in raw["config"]}
+        environ = {name: raw["config"][name] for place in _KEYS if (name := variable(place)) in raw["config"]}
         return Contents(
             task=parse_task(raw["task"].encode()),
             host=str(raw["host"]),

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from ..protocol.config import PREFIX, tables
-from ..protocol.pool_keys import Crew, OneProvider, PoolFile
-from ..protocol.settings import applied, gather
+from ..protocol.config import tables
+from ..protocol.config_keys import Crew, Provider
+from ..protocol.settings import read_section
 from ..storage.disk import read_outside
 from ..storage.errors import BadConfig
 from ..storage.os_errors import from_os_error
@@ -21,9 +21,6 @@ from ..text.record import record
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
-
-    from ..protocol.pool_keys import Provider
-
 
 #: Keys of 0.32 and before, which a file may still have. Without a limit of a day more may be paid: it is set elsewhere first.
 _OF_A_DAY: Final = frozenset(("calls_per_day", "money_per_day"))
@@ -64,7 +61,7 @@ def read_profiles(path: Path, environ: Mapping[str, str]) -> Profiles:
     given: dict[str, Any] = tables(data, path.name)
     providers = given.pop("providers", {})
     left = _without_left(given.get("pool"))
-    crew = applied(PoolFile(), gather(PoolFile(), given, environ, PREFIX)).pool
+    crew = read_section("pool", Crew(), given, environ)
     if (
         not isinstance(providers, dict)
         or not providers
@@ -74,7 +71,7 @@ def read_profiles(path: Path, environ: Mapping[str, str]) -> Profiles:
     profiles = {}
     for name, table in providers.items():
         left += _without_left(table)
-        profiles[name] = applied(OneProvider(), gather(OneProvider(), {"provider": table}, {}, PREFIX)).provider
+        profiles[name] = read_section("provider", Provider(), {"provider": table}, {})
         if not profiles[name].model:
             raise BadConfig(
                 f"providers.{name}.model", Text('no model is named; give the name that the server knows, such as "qwen3:8b"')

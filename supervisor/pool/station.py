@@ -43,6 +43,8 @@ if TYPE_CHECKING:
 _MISSES: Final = 3
 #: How long a workspace rests whose tasks can't be carried now: no calls are left, or a prompt is wrong.
 _REST_S: Final = 30.0
+#: A task of which the pool shows no sign for this long is offered again.
+_PATIENCE: Final = timedelta(minutes=10)
 _PROMPTS: Final = ("daily-summary", "monthly-summary", "merge-summary")
 
 
@@ -245,4 +247,4 @@ class Station:
 
     def is_overdue(self, parcel: Parcel, now_s: float) -> bool:
         """Return whether the pool has shown no sign of the task for too long."""
-        return timedelta(seconds=now_s - parcel.sign_s) > self.config.pool.patience
+        return timedelta(seconds=now_s - parcel.sign_s) > _PATIENCE

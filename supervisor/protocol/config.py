@@ -2,13 +2,13 @@
 The configuration of a workspace, from recalld.toml and the variables `RECALLD_<SECTION>_<KEY>`, which win over the file.
 
 `load` turns bytes and variables into a `Config` and reads no file. The keys are in config_keys.py, their reader in settings.py.
-configuration.md is generated from the keys: `python -m recalld.supervisor.protocol.config > docs/reference/configuration.md`.
 """
 
 from __future__ import annotations
 
 import json
 import re
+from dataclasses import field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Literal
 
@@ -16,50 +16,21 @@ from ..storage.clock import find_zone
 from ..storage.errors import BadConfig
 from ..storage.lenient_json import not_utf8
 from ..storage.texts import Text, render
-from ..text.lazy_re import lazy_re
 from ..text.record import record
-from .config_keys import (
-    Archive,
-    Care,
-    Context,
-    Conversation,
-    Embeddings,
-    History,
-    Llm,
-    Log,
-    Privacy,
-    Recall,
-    Serve,
-    Summarize,
-    Tokens,
-    Tools,
-    Turns,
-    Worker,
-)
-from .pool_keys import Pool
-from .settings import (
-    Place,
-    applied,
-    choice,
-    dotted,
-    gather,
-    keys,
-    refuse_unknown_variables,
-)
-from .sources import Sources
+from . import config_keys as table
+from .settings import PREFIX, Place, applied, choice, dotted, gather, keys, refuse_unknown_variables, variable
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
     from datetime import timedelta
 
     from ..text.language import Language
 
 FILE: Final = "recalld.toml"
-PREFIX: Final = "RECALLD_"
 #: Variables that choose the workspace and the clock, that of `care.on_trouble`, and that of a service; they belong to no key.
 OTHER_VARIABLES: Final = frozenset({"RECALLD_WORKSPACE", "RECALLD_NOW", "RECALLD_TROUBLE", "RECALLD_ALARM"})
 #: How the variables of a fleet began (until 0.32), which the file of variables of a service may still have.
-OF_A_FLEET: Final = "RECALLD_FLEET_"
+OF_A_FLEET: Final = f"{PREFIX}FLEET_"
 
 
 @record
@@ -67,33 +38,58 @@ class Config:
     """Keys that belong to no section."""
 
     language: Literal["auto", "zh", "en"] = choice(
-        "auto", "The language of texts for people; summaries keep the language of their messages.", "zh", "en"
+        "auto zh en", "The language of texts for people; summaries keep the language of their messages."
     )
-    history: History = History()
-    archive: Archive = Archive()
-    recall: Recall = Recall()
-    context: Context = Context()
-    llm: Llm = Llm()
-    worker: Worker = Worker()
-    tokens: Tokens = Tokens()
-    turns: Turns = Turns()
-    conversation: Conversation = Conversation()
-    summarize: Summarize = Summarize()
-    tools: Tools = Tools()
-    embeddings: Embeddings = Embeddings()
-    serve: Serve = Serve()
-    privacy: Privacy = Privacy()
-    log: Log = Log()
-    care: Care = Care()
-    pool: Pool = Pool()
-    sources: Sources = Sources()
+    history: table.History = table.History()
+    archive: table.Archive = table.Archive()
+    recall: table.Recall = table.Recall()
+    context: table.Context = table.Context()
+    llm: table.Llm = table.Llm()
+    worker: table.Worker = table.Worker()
+    tokens: table.Tokens = table.Tokens()
+    turns: table.Turns = table.Turns()
+    conversation: table.Conversation = table.Conversation()
+    summarize: table.Summarize = table.Summarize()
+    tools: table.Tools = table.Tools()
+    embeddings: table.Embeddings = table.Embeddings()
+    serve: table.Serve = table.Serve()
+    privacy: table.Privacy = table.Privacy()
+    log: table.Log = table.Log()
+    care: table.Care = table.Care()
+    pool: table.Pool = table.Pool()
+    sources: table.Sources = table.Sources()
+    left: tuple[Place, ...] = field(default=(), compare=False)  # the keys of LEFT that were given
+
+    def notices(self) -> Iterator[Text]:
+        """Yield a sentence for each key of a version before."""
+        for place in self.left:
+            if isinstance(now := LEFT[place], str):
+                yield Text("{key} is not read any more, what holds is always {value}; delete it.", key=dotted(place), value=now)
+            else:
+                yield Text("{key} is called {name} now; rename it.", key=dotted(place), name=dotted(now))
+
+
+#: Keys of versions before, which are passed over: the value that always holds now, or the key that has taken their place.
+LEFT: Final[Mapping[Place, Place | str]] = {
+    ("archive", "max_queued"): "8",
+    ("archive", "backlog_interval"): "1d",
+    ("archive", "overflow_interval"): "10m",
+    ("archive", "write_wait"): "10s",
+    ("archive", "write_wait_limit"): "10m",
+    ("archive", "slug_chars"): "32",
+    ("recall", "honest_miss"): ("context", "say_nothing"),
+    ("llm", "material_share"): "0.8",
+    ("worker", "idle"): "60s",
+    ("log", "rotate_every"): "1d",
+    ("pool", "window"): "0",
+    ("pool", "patience"): "10m",
+}
 
 
 #: Pairs of keys: the first may not be larger than the second. If only the second is set, the first is lowered to it.
 ORDER: Final = (
     (("history", "soft_cap"), ("history", "hard_cap")),
     (("archive", "keep_newest"), ("history", "soft_cap")),
-    (("archive", "write_wait"), ("archive", "write_wait_limit")),
     (("context", "min_messages"), ("context", "max_messages")),
     (("worker", "beat"), ("worker", "lease")),
     (("log", "rotate_bytes"), ("log", "keep_bytes")),
@@ -114,13 +110,32 @@ WORTH_KNOWING: Final = {
 
 def load(toml: bytes | None, environ: Mapping[str, str]) -> Config:
     """
-    The configuration from *toml* (the bytes of recalld.toml; None if there is none) and *environ*, whose variables win.
+    Return the configuration from *toml* (the bytes of recalld.toml; None if there is none) and *environ*, whose variables win.
 
     BadConfig, with one sentence, for the first key or value that is unknown or wrong.
     """
-    given = gather(Config(), tables(toml), environ, PREFIX)
+    read: Mapping[str, Any] = tables(toml)
+    given = gather(keys(Config()), read, environ, LEFT)
+    _keep_order(given)
+    left = tuple(place for place in LEFT if place[1] in read.get(place[0], ()) or variable(place) in environ)
+    config = replace(applied(Config(), given), left=left)
+    if _is_ours(config.serve):
+        raise BadConfig(
+            "serve.upstream",
+            Text("this is the address of recalld itself (`serve.host`, `serve.port`); give that of the model server"),
+        )
+    # The variable with a model's key may begin with the prefix too; its value is never read here.
+    others = OTHER_VARIABLES | {config.llm.api_key_env, config.embeddings.api_key_env, config.pool.key_env}
+    others |= {*map(variable, left), *(name for name in environ if name.startswith(OF_A_FLEET))}
+    refuse_unknown_variables(config, environ, others)
+    if ("archive", "timezone") in given:
+        find_zone(config.archive.timezone)
+    return config
+
+
+def _keep_order(given: dict[Place, Any]) -> None:
     for smaller, larger in ORDER:
-        less, more = _value(given, smaller), _value(given, larger)
+        less, more = (given.get(place, getattr(getattr(Config(), place[0]), place[1])) for place in (smaller, larger))
         if less > more and smaller in given:
             why = Text(
                 "{smaller} is more than {larger}, which is {value}; lower it or raise that",
@@ -131,23 +146,10 @@ def load(toml: bytes | None, environ: Mapping[str, str]) -> Config:
             raise BadConfig(dotted(smaller), why)
         if less > more:
             given[smaller] = more
-    config = applied(Config(), given)
-    if _is_ours(config.serve):
-        raise BadConfig(
-            "serve.upstream",
-            Text("this is the address of recalld itself (`serve.host`, `serve.port`); give that of the model server"),
-        )
-    # The variable with a model's key may begin with the prefix too; its value is never read here.
-    others = OTHER_VARIABLES | {config.llm.api_key_env, config.embeddings.api_key_env, config.pool.key_env}
-    others |= {name for name in environ if name.startswith(OF_A_FLEET)}
-    refuse_unknown_variables(config, environ, PREFIX, others)
-    if ("archive", "timezone") in given:
-        find_zone(config.archive.timezone)
-    return config
 
 
-def _is_ours(serve: Serve) -> bool:
-    """Return whether the model server behind the proxy is the proxy itself."""
+def _is_ours(serve: table.Serve) -> bool:
+    """True if the model server behind the proxy is the proxy itself, which would ask itself without end."""
     from urllib.parse import urlsplit  # here: few configurations have a proxy
 
     if not (serve.upstream and serve.port):
@@ -161,7 +163,7 @@ def _is_ours(serve: Serve) -> bool:
     return is_here and port == serve.port
 
 
-def tables(toml: bytes | None, file: str = FILE) -> dict[str, object]:
+def tables(toml: bytes | None, file: str = FILE) -> dict[str, Any]:
     """Return the tables of *toml*, the bytes of *file*, {} for None; BadConfig if it is not TOML."""
     if toml is None:
         return {}
@@ -170,25 +172,16 @@ def tables(toml: bytes | None, file: str = FILE) -> dict[str, object]:
     try:
         return tomllib.loads(toml.decode("utf-8-sig"))  # editors on Windows write a BOM
     except UnicodeDecodeError as error:
-        raise BadConfig(
-            file, not_utf8(toml, Path(file)) or Text("it is not UTF-8, from byte {at} on; save it as UTF-8", at=error.start)
-        ) from error
-    except RecursionError as error:
-        raise BadConfig(
-            file, Text("it is nested too deeply; docs/reference/configuration.md lists the sections and keys")
-        ) from error
+        why: str = not_utf8(toml, Path(file)) or Text("it is not UTF-8, from byte {at} on; save it as UTF-8", at=error.start)
+    except RecursionError:
+        why = Text("it is nested too deeply; docs/reference/configuration.md lists the sections and keys")
     except ValueError as error:
         at = re.search(r"line (\d+), column (\d+)", str(error))  # the rest of what tomllib says has no Chinese
         line, column = at.groups() if at else (toml.count(b"\n") + 1, 1)
-        sentence = Text(
+        why = Text(
             "line {line}, column {column}: no TOML, or a key or a section stands twice; correct it", line=line, column=column
         )
-        raise BadConfig(file, sentence) from error
-
-
-def _value(given: Mapping[Place, object], place: Place) -> Any:
-    section, name = place
-    return given.get(place, getattr(getattr(Config(), section), name))
+    raise BadConfig(file, why)
 
 
 def _written(value: int | timedelta) -> str:
@@ -196,22 +189,14 @@ def _written(value: int | timedelta) -> str:
 
 
 def render_default(zone: str, language: Language = "en") -> str:
-    """The recalld.toml that `init` writes, with comments in *language*: the time zone, and some keys; `load` accepts it."""
+    """Return the recalld.toml that `init` writes, with comments in *language*: the time zone, and some keys."""
     known = keys(Config())
-    lines = [
-        "# "
-        + render(
-            Text(
-                "The configuration of this workspace. Every key, its default and its meaning: docs/reference/configuration.md."
-            ),
-            language,
-        ),
-        "# " + render(Text("A key can also be set by a variable, which wins: RECALLD_RECALL_MAX_HITS=0."), language),
-        "",
-        "[archive]",
-        f"# {render(known['archive', 'timezone'].meaning, language)}",
-        f"timezone = {literal(zone)}",
-    ]
+    head = (
+        Text("The configuration of this workspace. Every key, its default and its meaning: docs/reference/configuration.md."),
+        Text("A key can also be set by a variable, which wins: RECALLD_RECALL_MAX_HITS=0."),
+    )
+    lines = [f"# {render(text, language)}" for text in head]
+    lines += ["", "[archive]", f"# {render(known['archive', 'timezone'].meaning, language)}", f"timezone = {literal(zone)}"]
     last = "archive"
     for (section, name), example in WORTH_KNOWING.items():
         if section != last:
@@ -222,61 +207,6 @@ def render_default(zone: str, language: Language = "en") -> str:
     return "\n".join(lines) + "\n"
 
 
-_INTRODUCTION: Final = """\
-# Configuration
-
-This page is generated from the source: `python -m recalld.supervisor.protocol.config > docs/reference/configuration.md`.
-
-The file `recalld.toml` is in the workspace; a workspace without one uses the defaults. Every key can also be set by a variable,
-`RECALLD_<SECTION>_<KEY>` (`RECALLD_RECALL_MAX_HITS=0`; without a section `RECALLD_LANGUAGE`), which wins over the file.
-
-* Times: `"500ms"`, `"30s"`, `"10m"`, `"6h"`, `"1.5h"`, `"1d"`; a bare number counts seconds. At most ten years.
-* Sizes: `"10MB"` is 10,000,000 bytes, `"10MiB"` is 10,485,760 (B, KB, MB, GB, KiB, MiB, GiB); a bare number counts bytes.
-* In a variable commas separate the items of a list (`=10m,30m`); true and false may be yes, no, on, off, 1, 0.
-* A key takes what its default is: a whole number, a number with a point, a time, a size, true or false.
-* An unknown section, key or variable, or a value that is not allowed, ends the command with exit code 78; a running supervisor
-  reports a wrong file (`config_refused`) and does not use it. It uses a changed one within two polls.
-"""
-
-#: What the default shows already, in the column "takes".
-_KIND_OF_DEFAULT: Final = lazy_re(r"^a (?:whole number|number|time|size) |^true or false$")
-_BETWEEN: Final = """\
-## Between keys
-
-In each pair the first may not be larger than the second. If only the second is set, the first is lowered to it; if both are set
-and contradict each other, the configuration is refused.
-"""
-
-
-def main() -> None:
-    """Print docs/reference/configuration.md."""
-    order = "\n".join(f"* `{dotted(smaller)}` ≤ `{dotted(larger)}`" for smaller, larger in ORDER)
-    print(f"{_INTRODUCTION}{_reference(Config())}\n{_BETWEEN}\n{order}")
-
-
 def literal(value: object) -> str:
-    """A default as TOML writes it; TOML writes strings, lists, numbers and booleans as JSON does."""
+    """Return a default as TOML writes it; TOML writes strings, lists, numbers and booleans as JSON does."""
     return json.dumps(value, ensure_ascii=False)
-
-
-def _reference(defaults: Config) -> str:
-    """Markdown tables of every key that is there, one for each section, from the definitions of the keys."""
-    parts: list[str] = []
-    last = None
-    for (section, name), key in keys(defaults).items():
-        if section != last:
-            title, table = (f"[{section}]", getattr(defaults, section)) if section else ("Top of the file", defaults)
-            parts += [f"\n## {title}\n", f"{_first_line(table)}\n", "| key | default | takes | meaning |"]
-            parts += ["|---|---|---|---|"]
-            last = section
-        takes = _KIND_OF_DEFAULT.sub("", key.kind.allowed.partition(", such as")[0])
-        parts.append(f"| `{name}` | `{literal(key.default)}` | {takes} | {key.meaning} |")
-    return "\n".join(parts) + "\n"
-
-
-def _first_line(settings: object) -> str:
-    return (type(settings).__doc__ or "").strip().splitlines()[0]
-
-
-if __name__ == "__main__":
-    main()

@@ -34,6 +34,8 @@ if TYPE_CHECKING:
 NO_KEY: Final = "none"
 #: The name of the key in systemd's folder of credentials.
 CREDENTIAL: Final = "recalld-api-key"
+#: Material beyond this share of the context is summarised in pieces.
+MATERIAL_SHARE: Final = 0.8
 #: With more lines than _MANY, calls older than _KEPT are dropped: today somewhere is at most that far away.
 _MANY: Final = 4_096
 _KEPT: Final = timedelta(days=3)

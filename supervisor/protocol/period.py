@@ -10,6 +10,8 @@ from typing import Final, Literal
 from ..storage.clock import local
 
 RECENT_DAYS: Final = 5  # calendar days; docs/reference/protocol.md, 3.4
+#: Of archive runs that begin early since the history is over its caps, at most one in this time.
+OVERFLOW_INTERVAL: Final = timedelta(minutes=10)
 _TIME: Final = r"(?:[01][0-9]|2[0-3]):[0-5][0-9]"
 #: What `care.quiet_hours` may hold: "22:00-07:00", or nothing.
 QUIET_HOURS: Final = rf"|{_TIME}-{_TIME}"

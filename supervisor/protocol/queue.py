@@ -38,6 +38,8 @@ if TYPE_CHECKING:
     from ..storage.files import Files
     from .paths import WorkspacePaths
 
+#: Seconds after which a worker without work exits.
+IDLE_S: Final = 60.0
 _TASK: Final = lazy_re(r"(?P<group>(?:day|month)-[0-9-]+)-[0-9a-f]{10}-\d+\.json")
 #: A task that somebody waits for, by the digest of its session.
 _ASKED: Final = lazy_re(r"(?P<group>session-(?P<digest>[0-9a-f]{16}))-[0-9a-f]{10}-\d+\.json")

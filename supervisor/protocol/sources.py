@@ -7,7 +7,6 @@ The state of a source is `.recalld/sources/NAME.json` and holds no word of it.
 
 from __future__ import annotations
 
-import json
 import re
 from dataclasses import dataclass, field
 from datetime import date, timedelta
@@ -19,7 +18,7 @@ from ..storage.lenient_json import parse_json
 from ..storage.texts import Text, restored
 from ..text.lazy_re import lazy_re
 from ..text.record import record
-from .settings import Kind, duration, made_key, many, read_duration
+from .settings import made_key, read_duration
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -114,23 +113,14 @@ _READERS: Final[dict[str, tuple[str, Callable[[Any], Any]]]] = {
 }
 
 
-@record
-class Sources:
-    """What the supervisor takes in by itself, as `recalld import` does: logs of clients, folders, other workspaces."""
-
-    take: tuple[TakenSource, ...] = made_key(
-        Kind(
-            _read_take, Text('a list of tables, such as [ {{ from = "claude-code" }} ]'), lambda text: json.loads(text or "[]")
-        ),
+def take() -> tuple[TakenSource, ...]:
+    """Return the key that holds the sources."""
+    return made_key(
         [],
-        Text(
-            'The sources, each {{ from = "claude-code", "codex" or "recalld", path = …, name = …, session = …, since = …, every = …, forgets = true }}. Without `every` a source is read ten minutes after its files have changed, at night at the latest; less than five minutes acts as five.'
-        ),
+        'The sources, each { from = "claude-code", "codex" or "recalld", path = …, name = …, session = …, since = …, every = …, forgets = true }. Without `every` a source is read ten minutes after its files have changed, at night at the latest; less than five minutes acts as five.',
+        Text('a list of tables, such as [ {{ from = "claude-code" }} ]'),
+        _read_take,
     )
-    sessions: tuple[str, ...] = many(
-        Text("Which sessions are taken, as patterns such as `work-*`, where a source says nothing else (`session`); none: all.")
-    )
-    patience: timedelta = duration("7d", "For how long a source may be away before anything is said of it.")
 
 
 @dataclass

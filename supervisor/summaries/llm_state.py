@@ -12,6 +12,7 @@ from datetime import timedelta
 from functools import cache
 from typing import TYPE_CHECKING, Any, Final
 
+from ..protocol.llm import MATERIAL_SHARE
 from ..protocol.prompts import LENGTH_ASKED, parts_of_prompt, version_of_summaries
 from ..protocol.task import NO_ANSWER
 from ..storage.clock import from_wire, local, local_day, to_wire, truncate_to_ms
@@ -49,6 +50,10 @@ if TYPE_CHECKING:
 
 #: Bytes of a dated file per token, a cautious estimate: Chinese takes three bytes a character.
 BYTES_PER_TOKEN: Final = 3
+#: The most tasks in the worker's queue; the newest days are queued first.
+MAX_QUEUED: Final = 8
+#: The wait between tries after more failures than `archive.max_attempts`.
+_BACKLOG_INTERVAL: Final = timedelta(days=1)
 #: Characters of a prompt's line that no summary has by chance.
 _MARK_MIN_CHARS: Final = 16
 _SENTENCE_END: Final = lazy_re(r"\n|(?<=。)|(?<=\.)[ ]")
@@ -84,7 +89,7 @@ def asked_for_summaries(llm: Llm, endpoint: Endpoint, files: Files, paths: Works
 
 def waits_of(config: Config) -> Waits:
     """Return how long what failed waits, by the configuration."""
-    return config.archive.backoff, config.archive.backlog_interval, config.archive.jitter
+    return config.archive.backoff, _BACKLOG_INTERVAL, config.archive.jitter
 
 
 def summary_writer(config: Config, failures: Mapping[str, Failure], use: str = "") -> SummaryWriter:
@@ -208,7 +213,7 @@ def calls_left(now: datetime, in_flight: int, use: ModelUse) -> int:
     """
     config, task_queue, events = use.config, use.task_queue, use.events
     if writes_extracts(config.llm):
-        return config.archive.max_queued
+        return MAX_QUEUED
     spent, most = calls_today(now, use), config.llm.max_calls_per_day
     is_spent = spent >= most
     events.transition("calls_spent", is_spent and local_day(now, config.archive.zone).isoformat(), calls=spent)
@@ -267,7 +272,7 @@ def _shipped_prompts() -> list[str]:
 
 def _context_bytes(llm: Llm) -> int:
     """Return how many bytes of dated files one call can read."""
-    return round(llm.context_tokens * llm.material_share * BYTES_PER_TOKEN)
+    return round(llm.context_tokens * MATERIAL_SHARE * BYTES_PER_TOKEN)
 
 
 def _wire(state: ProviderState) -> dict[str, Any]:

@@ -19,7 +19,7 @@ from ..storage.clock import local_day, to_wire
 from ..storage.control import ErrorCollector
 from ..storage.errors import BadRequest
 from ..storage.texts import Text
-from .llm_state import bytes_by_group, calls_left, calls_needed, summary_writer, writes_extracts
+from .llm_state import MAX_QUEUED, bytes_by_group, calls_left, calls_needed, summary_writer, writes_extracts
 from .meanwhile import stands_alone
 from .retry import is_due, refused_mark
 from .schedule import SummaryJob, due_summaries, not_pruned, summary_job
@@ -64,7 +64,7 @@ def submit_due(
     ready = [job for job in due if job.period.group not in active and job.period.group not in waiting]
     costs = {group: calls_needed(size, config.llm) for group, size in bytes_by_group(due, files).items()}
     in_flight = sum(costs.get(group, 1) for group in active)  # a person may have asked for a group that is not due
-    ready = ready[: max(0, config.archive.max_queued - task_queue.queued_count())]
+    ready = ready[: max(0, MAX_QUEUED - task_queue.queued_count())]
     left = calls_left(now, in_flight, use)
     ready = _affordable(ready, costs, left)
     # a day that is recent again, since the clock was set back, keeps the wait of its failure

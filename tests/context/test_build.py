@@ -27,9 +27,9 @@ FOUND = SearchResult(
 )
 
 
-def configured(world: World, **recall: Any) -> Any:
-    lines = "\n".join(f"{key} = {json.dumps(value)}" for key, value in recall.items())
-    return world.reopen(f"{WITH_MODEL}[recall]\n{lines}\n")
+def configured(world: World, section: str = "recall", **keys: Any) -> Any:
+    lines = "\n".join(f"{key} = {json.dumps(value)}" for key, value in keys.items())
+    return world.reopen(f"{WITH_MODEL}[{section}]\n{lines}\n")
 
 
 # ── inject ───────────────────────────────────────────────────────────────────
@@ -60,14 +60,14 @@ def test_inject_uses_the_inbox_without_a_question_and_changes_nothing(world):
 def test_inject_states_a_miss_only_when_configured(world):
     nothing = SearchResult(how="bm25", terms=("花生", "过敏"), subject=("花生", "过敏"), files=12)
     assert world.inject("我能吃花生吗？", nothing).memory == ""
-    told = configured(world, honest_miss=True).inject("我能吃花生吗？", nothing)
+    told = configured(world, "context", say_nothing=True).inject("我能吃花生吗？", nothing)
     assert told.memory == "没找到与“花生、过敏”有关的内容（12 个文件）。\n"
     assert told.memory_tokens == estimate_tokens(told.memory) <= 30
     assert world.inject("Peanuts?", nothing).memory.startswith("Nothing in memory about 花生")
 
 
 def test_context_states_no_miss_for_what_the_history_shows(world):
-    configured(world, honest_miss=True)
+    configured(world, "context", say_nothing=True)
     world.write([message("m1", "2026-01-31T09:00", "我对花生过敏。")])
     only = SearchResult(how="bm25", hits=FOUND.hits[:1], terms=("花生",), files=12)
     assert world.context("花生酱呢？", only).memory == ""

@@ -139,7 +139,7 @@ def overheard(world: World) -> Memory:
         ]
     )
     world.settle()
-    world.put("recalld.toml", world.toml + "[recall]\nhonest_miss = true\n")
+    world.put("recalld.toml", world.toml + "[context]\nsay_nothing = true\n")
     return Memory(world.root, environ={}, clock=world.clock)
 
 

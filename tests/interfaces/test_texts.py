@@ -21,7 +21,7 @@ BLANK_IN_CHINESE = re.compile("[\u3001-\u9fff\uff01-\uff5e] [\u3001-\u9fff\uff01
 chinese = partial(render, language="zh")
 
 
-@pytest.mark.parametrize("allowed", sorted({key.kind.allowed for key in keys(Config()).values() if " " in key.kind.allowed}))
+@pytest.mark.parametrize("allowed", sorted({key.allowed for key in keys(Config()).values() if " " in key.allowed}))
 def test_a_refused_key_says_in_chinese_what_it_may_be(allowed):
     refused = errors.BadConfig("recall.k1", Text("{value} is not allowed, give {allowed}", value="'x'", allowed=allowed))
     assert chinese(refused).startswith("recall.k1：不能是 'x'，请给")

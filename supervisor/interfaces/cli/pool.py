@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from typing import TypeVar
 
     from ...pool.connection import Broker
-    from ...protocol.pool_keys import Pool
+    from ...protocol.config_keys import Pool
     from .call import Call
 
     T = TypeVar("T")
