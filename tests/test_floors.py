@@ -37,7 +37,6 @@ _HTTP: Final = "api_routes app gate mcp_endpoint problem reading site".split()
 _PROXY: Final = ("endpoint", "upstream")
 #: Each outside package has its home.
 HOMES: Final = {
-    "filelock": {"recalld.supervisor.storage.disk"},
     "yaml": {"recalld.supervisor.protocol.frontmatter", "recalld.supervisor.interfaces.llamaindex.memory_config"},
     "llama_index": {
         f"recalld.supervisor.interfaces.llamaindex.{name}" for name in ("chat_memory", "chat_store", "memory_block")

@@ -177,7 +177,7 @@ def _clean_lines(aim: Aim) -> None:
     ws = aim.ws
     for path in files_below(ws, ws.paths.sessions):
         if path.name.startswith("chat-") and path.suffix == ".jsonl" and aim.trace.is_in(_text_at(ws, path)):
-            with ws.files.lock_for_life(path.with_suffix(".lock")):
+            with ws.files.lock(path.with_suffix(".lock")):
                 _drop_lines(aim, path, head=1)
     for path in (ws.paths.ended, ws.paths.acts):
         _drop_lines(aim, path)

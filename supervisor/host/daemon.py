@@ -48,9 +48,8 @@ LONG_WAIT: Final = timedelta(minutes=10)
 _SIGN_EVERY_S: Final = 30.0
 #: A look at memory may come so many seconds early: the one after it may be as far away as the time between two.
 _EARLY_S: Final = 0.5
-#: The wait after a run that could not write, which doubles each time, and the longest.
+#: The wait after a run that could not write, which doubles each time.
 _WRITE_WAIT: Final = timedelta(seconds=10)
-_WRITE_WAIT_LIMIT: Final = timedelta(minutes=10)
 _NOW: Final = datetime.min.replace(tzinfo=UTC)
 
 
@@ -274,9 +273,8 @@ class Supervisor:
 
     def _set_write_wait(self, error: SupervisorError | None) -> None:
         """Let no archive run begin for a while if the disk caused this *error*; the wait doubles each time."""
-        self._write_wait = min(max(self._write_wait * 2, _WRITE_WAIT), _WRITE_WAIT_LIMIT)
         self._refused = error if error and not isinstance(error, BadFile) else None
-        self._write_wait = self._write_wait if self._refused else timedelta()
+        self._write_wait = min(max(self._write_wait * 2, _WRITE_WAIT), LONG_WAIT) if self._refused else timedelta()
         self._no_archive_until = self._steady_s() + self._write_wait.total_seconds()
 
     def _next_due(self, now: datetime, *, failed: bool) -> datetime:

@@ -14,7 +14,7 @@ from enum import Enum
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from ..storage.clock import to_wire, truncate_to_ms, wire_time
-from ..storage.instant import instants_of, quoted, read_instant, why_not_said_at
+from ..storage.instant import quoted, read_instant, why_not_said_at
 from ..storage.lenient_json import DEEPEST, is_deeper, parse_json, render_json
 from ..storage.texts import Text
 from ..text.record import record
@@ -184,7 +184,8 @@ def why_undated(fields: Mapping[str, Any], created_at: datetime, zone: tzinfo) -
     A person who corrects createdAt, and deletes createdAtFound where that can't be read, has dated it.
     """
     reason = fields.get("createdAtFound")
-    if reason is None or any(truncate_to_ms(t) == created_at for t in instants_of(reason, zone)):
+    read = None if reason is None else read_instant(reason, zone)
+    if reason is None or (read and truncate_to_ms(read) == created_at):
         return ""
     # one that was too far ahead, or that an older recalld could not read
     return why_not_said_at(reason, zone, created_at) or Text("{value} could not be read when it came", value=quoted(reason))

@@ -7,9 +7,10 @@ interface translates it, the worker makes a failed result of it. Source of the e
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self, dataclass_transform
 
 from .texts import Text, msgid
 
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from ..text.language import Language
 
 
+@dataclass_transform(eq_default=False)
 class SupervisorError(Exception):
     """
     The base of all errors of recalld: `except SupervisorError` catches each; only the classes below are raised.
@@ -30,9 +32,14 @@ class SupervisorError(Exception):
 
     exit_code: ClassVar[int]
     http_status: ClassVar[int] = 500
-    #: Its name for programs, and its sentence.
-    code: ClassVar[str]
+    #: Its name for programs, such as "error.bad_file", and its sentence.
+    code: ClassVar[str] = ""
     english: ClassVar[str]
+
+    def __init_subclass__(cls) -> None:
+        """Make the class a dataclass, and name it for programs; a kind of another error has that one's name."""
+        dataclass(eq=False, repr=False)(cls)
+        cls.code = cls.code or "error." + re.sub("(?<!^)(?=[A-Z])", "_", cls.__name__).lower()
 
     def __new__(cls, *_fields: object, **_named: object) -> Self:
         """Refuse to create the base class itself."""
@@ -60,54 +67,45 @@ class SupervisorError(Exception):
         return vars(self)
 
 
-@dataclass(eq=False, repr=False)
 class BadConfig(SupervisorError):
     """The configuration is wrong; *key* is "section.key", a variable's name, or the file. Never retried."""
 
     exit_code = 78
-    code = "error.bad_config"
     english = msgid("{key}: {why}.")
     key: str
     why: str
 
 
-@dataclass(eq=False, repr=False)
 class BadRequest(SupervisorError):
     """A caller's argument is wrong (command line, tool, REST 400); *field* names it."""
 
     exit_code = 64
     http_status = 400
-    code = "error.bad_request"
     english = msgid("{field}: {why}.")
     field: str
     why: str
 
 
-@dataclass(eq=False, repr=False)
 class OwnersAlone(BadRequest):
     """What a group asked for is the owner's alone (REST 403)."""
 
     http_status = 403
 
 
-@dataclass(eq=False, repr=False)
 class NotFound(SupervisorError):
     """The requested file does not exist (REST 404)."""
 
     exit_code = 64
     http_status = 404
-    code = "error.not_found"
     english = msgid("{path} does not exist; check the path, relative to the workspace.")
     path: PurePath | str
 
 
-@dataclass(eq=False, repr=False)
 class StaleLine(SupervisorError):
     """*ref* has no digest, or not that of the line that is there: *now* ("" for none) with this *text*. Nothing was deleted."""
 
     exit_code = 64
     http_status = 409
-    code = "error.stale_line"
     english = msgid("{ref} is not the name of the line that is there now: {found}; nothing was changed.")
     ref: str
     now: str
@@ -118,63 +116,53 @@ class StaleLine(SupervisorError):
         return {"ref": self.ref, "found": line}
 
 
-@dataclass(eq=False, repr=False)
 class StaleText(SupervisorError):
     """The file at *path* is no longer the one that was read (REST 412): it has this *etag* and *text* now."""
 
     exit_code = 64
     http_status = 412
-    code = "error.stale_text"
     english = msgid("{path} was changed after it was read, and nothing was written; bring both texts together, and save again.")
     path: PurePath | str
     etag: str
     text: str
 
 
-@dataclass(eq=False, repr=False)
 class BadFile(SupervisorError):
     """A file can't be parsed; a copy of it goes to quarantine, and everything else goes on. *mend* says what mends it."""
 
     exit_code = 65
     http_status = 422
-    code = "error.bad_file"
     english = msgid("{path} can't be read: {why}; {mend}; it was not overwritten.")
     path: PurePath | str
     why: str
     mend: str = Text("repair it or move it away")
 
 
-@dataclass(eq=False, repr=False)
 class Unchangeable(SupervisorError):
     """A file that another program or a person keeps is in a form that recalld does not write; it was left as it is."""
 
     exit_code = 74
-    code = "error.unchangeable"
     english = msgid("{path} can't be changed: {why}; {mend}; it was left as it is.")
     path: PurePath | str
     why: str
     mend: str
 
 
-@dataclass(eq=False, repr=False)
 class BadBackup(SupervisorError):
     """The file is no backup, or not all of it is as it was made; nothing was unpacked."""
 
     exit_code = 65
     http_status = 422
-    code = "error.bad_backup"
     english = msgid("{path} is no sound backup: {why}; nothing was unpacked, use another one.")
     path: PurePath | str
     why: str
 
 
-@dataclass(eq=False, repr=False)
 class Busy(SupervisorError):
     """A lock was not obtained within *waited* (REST 503); the next tick tries again."""
 
     exit_code = 75
     http_status = 503
-    code = "error.busy"
     english = msgid("{path} is in use by another program and was not free within {waited_s:g} s; try again.")
     path: PurePath | str
     waited: timedelta
@@ -183,129 +171,108 @@ class Busy(SupervisorError):
         return {"path": self.path, "waited_s": self.waited.total_seconds()}
 
 
-@dataclass(eq=False, repr=False)
 class AlreadyRuns(SupervisorError):
     """Another supervisor runs in the workspace *root*."""
 
     exit_code = 75
     http_status = 409
-    code = "error.already_runs"
     english = msgid("a supervisor already runs in {root}; {mend}.")
     root: PurePath | str
     mend: str = Text("use that one, or stop it first: Ctrl-C where it runs, a service with `systemctl --user stop recalld`")
 
 
-@dataclass(eq=False, repr=False)
 class LockLost(SupervisorError):
     """The state folder of the workspace at *root* was deleted or moved while the supervisor ran; another one may run now."""
 
     exit_code = 75
     http_status = 503
-    code = "error.lock_lost"
     english = msgid(
         "{root}/.recalld was deleted or moved away while the supervisor ran, or a disk was mounted over it; the supervisor stops, start it again."
     )
     root: PurePath | str
 
 
-@dataclass(eq=False, repr=False)
 class NoWorkspace(SupervisorError):
     """There is no workspace at *root*: perhaps its disk is not mounted. None was made there."""
 
     exit_code = 74
     http_status = 503
-    code = "error.no_workspace"
     english = msgid(
         "{root} has no workspace, and none was made there; mount its disk or move it back, `recalld init` makes a new one."
     )
     root: PurePath | str
 
 
-@dataclass(eq=False, repr=False)
 class Conflict(SupervisorError):
     """The file changed between reading and writing. The caller reads it again and applies its change again."""
 
     exit_code = 75
     http_status = 409
-    code = "error.conflict"
     english = msgid("{path} was changed by another program in the meantime; try again.")
     path: PurePath | str
 
 
-@dataclass(eq=False, repr=False)
 class NewerFormat(SupervisorError):
     """A newer recalld wrote the file; *found* is the format that it states. This version never rewrites it."""
 
     exit_code = 78
-    code = "error.newer_format"
     english = msgid("{path} has format {found} of a newer recalld; upgrade recalld to open it.")
     path: PurePath | str
     found: str | int
 
 
-@dataclass(eq=False, repr=False)
 class StorageError(SupervisorError):
     """Reading or writing failed: the disk is full, gone or broken. No file was replaced by a part of one."""
 
     exit_code = 74
     http_status = 507
-    code = "error.storage_error"
     english = msgid("{path} could not be read or written: {why}; check the disk and its free space.")
     path: PurePath | str
     why: str
 
 
-@dataclass(eq=False, repr=False)
 class NoProcess(SupervisorError):
     """The system refuses to start a process, a worker's, or a thread."""
 
     exit_code = 71
     http_status = 503
-    code = "error.no_process"
     english = msgid(
         "the system starts no more processes and threads: {why}; end other programs, or raise the limit of processes (ulimit -u) or memory."
     )
     why: str
 
 
-@dataclass(eq=False, repr=False)
 class NoPermission(SupervisorError):
     """This user may not access the file, or it is on a read-only disk. *mend* says what mends it."""
 
     exit_code = 77
     http_status = 403
-    code = "error.no_permission"
     english = msgid("{path} can't be accessed: {why}; {mend}.")
     path: PurePath | str
     why: str
     mend: str = Text("check its owner and mode")
 
 
-@dataclass(eq=False, repr=False)
 class NoService(SupervisorError):
     """The service manager is not there, or did not start the service. *mend* says what mends it."""
 
     exit_code = 69
     http_status = 503
-    code = "error.no_service"
     english = msgid("the service can't run: {why}; {mend}.")
     why: str
     mend: str
 
 
-@dataclass(eq=False, repr=False)
 class ServiceForbidden(SupervisorError):
     """This user may not manage the service. *mend* says what mends it."""
 
     exit_code = 77
     http_status = 403
-    code = "error.service_forbidden"
     english = msgid("the service may not be managed: {why}; {mend}.")
     why: str
     mend: str
 
 
-@dataclass(eq=False, repr=False)
 class NoSummary(SupervisorError):
     """
     The model gave no text that can become a summary; *reason* is one word, as in the events (protocol.md, 6.2).
@@ -315,43 +282,36 @@ class NoSummary(SupervisorError):
 
     exit_code = 69
     http_status = 503
-    code = "error.no_summary"
     english = msgid("no summary was written: {why}; what was there stays, try again later.")
     why: str
     reason: str = "refused"
     is_too_long: bool = False
 
 
-@dataclass(eq=False, repr=False)
 class NoUnit(SupervisorError):
     """No service is installed: there is no unit at *path*."""
 
     exit_code = 64
     http_status = 404
-    code = "error.no_unit"
     english = msgid("no service is installed, {path} is not there; `recalld service install` installs one.")
     path: PurePath | str
 
 
-@dataclass(eq=False, repr=False)
 class ForeignUnit(SupervisorError):
     """A unit of that name is somebody else's, or of another workspace; it was left as it is."""
 
     exit_code = 65
     http_status = 409
-    code = "error.foreign_unit"
     english = msgid(
         "{path} is not as `recalld service install` made it for this workspace; move it away, and what you change in a unit goes into `systemctl edit`."
     )
     path: PurePath | str
 
 
-@dataclass(eq=False, repr=False)
 class InternalError(SupervisorError):
     """A bug: *step* failed with an exception of *kind* at *where*. Its text is left out, since it may quote a message."""
 
     exit_code = 1
-    code = "error.internal_error"
     english = msgid("{step} failed with an unexpected error ({kind} at {where}); please report it.")
     step: str
     kind: str

@@ -24,7 +24,6 @@ from tests.crash.state import FOLDER_MODE, Inode, joined
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from contextlib import AbstractContextManager
 
 
 class ModelDisk(Ledger):
@@ -189,9 +188,6 @@ class ModelDisk(Ledger):
             yield
         finally:
             self.locks.drop(where)
-
-    def lock_for_life(self, path: Path, wait_s: float) -> AbstractContextManager[None]:
-        return self.lock(path, wait_s)
 
     def is_locked(self, path: Path) -> bool:
         self.alive()

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from datetime import UTC, date, datetime, timedelta
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from recalld.supervisor.storage.instant import instants_of, read_instant, why_no_instant
+from recalld.supervisor.storage.instant import read_instant, why_no_instant
 from tests.storage.test_clock import AWARE, EIGHT, SHANGHAI, ZONES, utc
 
 if TYPE_CHECKING:
@@ -25,22 +25,15 @@ NEARLY_TIMES = st.from_regex(
     fullmatch=True,
 )
 MINUTES = st.datetimes(datetime(2000, 1, 2), datetime(9999, 12, 30)).map(lambda t: t.replace(second=0, microsecond=0))  # noqa: DTZ001
-#: How people and programs write a minute that can be one only; {1} is the weekday in Chinese.
+#: How people and programs write a minute, the year first.
 WRITTEN = (
     "{0:%Y年%m月%d日 %H:%M}",
-    "{0.year}年{0.month}月{0.day}日{0.hour}点{0:%M}分",
     "{0:%Y} 年 {0.month} 月 {0.day} 日　{0.hour}：{0:%M}",
-    "{0:%Y年%m月%d日} 星期{1} {0:%H:%M:%S}",
-    "{0:%Y年%m月%d日}（周{1}）{0:%H}时{0:%M}分00秒",
     "{0:%Y/%m/%d %H:%M}",
     "{0:%Y}/{0.month}/{0.day} {0.hour}:{0:%M}:00.000",
     "{0:%Y/%m/%d, %I:%M:%S %p}",
     "{0:%Y.%m.%d %H:%M}",
     "{0:%Y}-{0.month}-{0.day} {0.hour}:{0:%M}",
-    "{0:%a, %d %b %Y %H:%M:%S}",
-    "{0:%a %b %d %Y %H:%M:%S}",
-    "{0:%B %d, %Y %I:%M\u202f%p}",
-    "{0:%d %B %Y %H:%M}",
 )
 READ = {
     "2026-01-31T08:00:00.000Z": EIGHT,
@@ -65,24 +58,15 @@ READ = {
     "1769846400.250": utc(2026, 1, 31, 8, 0, 0, 250000),
     "2026年1月31日 16:00": EIGHT,
     "2026年1月31日": utc(2026, 1, 30, 16),
-    "2026年1月31日 下午4点": EIGHT,
-    "2026年1月31日（星期六）下午4点半": utc(2026, 1, 31, 8, 30),
-    "2026年1月31日 中午12点": utc(2026, 1, 31, 4),
-    "2026年1月31日 凌晨0:05": utc(2026, 1, 30, 16, 5),
     "2026/01/31 16:00": EIGHT,
     "2026/1/31 下午4:00:00": EIGHT,
+    "2026/1/31 下午16:00": EIGHT,
+    "2026/1/31 12:05 AM": utc(2026, 1, 30, 16, 5),
     "2026/1/31, 4:00:00\u202fPM": EIGHT,
     "2026.01.31 16:00": EIGHT,
     "2026/01/31T08:00:00Z": EIGHT,
-    "31/1/2026 16:00": EIGHT,
-    "1/31/2026, 4:00:00 PM": EIGHT,
-    "31.01.2026, 16:00:00": EIGHT,
-    "1/1/2026": utc(2025, 12, 31, 16),
-    "1/31/2026 12:00 AM": utc(2026, 1, 30, 16),
     "Sat, 31 Jan 2026 08:00:00 GMT": EIGHT,
     "Sat, 31 Jan 2026 09:00:00 +0100": EIGHT,
-    "Sat Jan 31 2026 16:00:00 GMT+0800 (China Standard Time)": EIGHT,
-    "January 31st, 2026 4 pm": EIGHT,
     1769846400: EIGHT,
     1769846400000: EIGHT,
     1769846400.25: utc(2026, 1, 31, 8, 0, 0, 250000),
@@ -93,9 +77,9 @@ READ = {
 UNREADABLE = [
     None, True, False, "", "昨天下午三点", "2026-02-30T08:00:00Z", "2026-01-31T25:00:00Z", "2026-01-31T08:00:61Z",
     "2026-01-31T08:00:00+24:00", "2026-01-31T08:00:00+05:75", "2026-01-3108:00", "2026-0131", "２０２６-01-31",
-    "10月11日", "11/10/26", "2026/11", "2026/11/10 9", "2026/11/10 24:00", "2026/02/30", "31/31/2026", "2026/11/10 09:00 CST",
+    "10月11日", "11/10/26", "11/10/2026", "13/10/2026", "January 31st, 2026", "2026年1月31日 下午4点", "2026/11", "2026/11/10 9", "2026/11/10 24:00", "2026/02/30", "31/31/2026", "2026/11/10 09:00 CST",
     "2026年11月10日 9", "2026年11月10日 晚上12点", "2026年11月10日 晚上2点", "2026年11月10日 上午12:30", "2026年11月10日 上午13:00",
-    "2026/11/10 0:30 PM", "2026/11/10 9:00 AM AM", "2026/11/10 或 9:00", "2026年11月10日 星期三", "Mon, 10 Nov 2026 09:00:00 +0800",
+    "2026/11/10 0:30 PM", "2026/11/10 9:00 AM AM", "2026/11/10 或 9:00", "2026年11月10日 星期三",
     "1999/12/31 23:59", "1999年12月31日", "2026/11-10", "2026/11/100", "12026/11/10",
     "1999-12-31T23:59:59.999Z", "2000-01-01T07:59:59", "0001-01-01T00:00:00+14:00", "9999-12-31T23:59:59-12:00",
     float("nan"), float("inf"), -float("inf"), "nan", "1e999", 0, -1, 946684799, 946684799999, 10**15, 10**5000, "9" * 5000,
@@ -127,21 +111,8 @@ def test_read_instant_reads_any_aware_iso_time_exactly(t: datetime, zone: ZoneIn
 
 
 @given(MINUTES, st.sampled_from(WRITTEN))
-def test_read_instant_reads_a_minute_however_people_write_it(t: datetime, form: str) -> None:
-    written = form.format(t, "一二三四五六日"[t.weekday()])
-    assert read_instant(written, SHANGHAI) == t.replace(tzinfo=SHANGHAI).astimezone(UTC)
-
-
-@given(st.dates(date(2000, 1, 2), date(9999, 12, 30)), st.sampled_from("/.-"), st.sampled_from(["", " 09:00", ", 9:00:00 AM"]))
-def test_read_instant_reads_a_year_at_the_end_only_for_one_day(day: date, sep: str, time: str) -> None:
-    may_be_two = day.month != day.day and day.day <= 12
-    clock = timedelta(hours=9) if time else timedelta()
-    meant = datetime(day.year, day.month, day.day, tzinfo=UTC) + clock
-    for order in ((day.day, day.month), (day.month, day.day)):
-        written = f"{order[0]}{sep}{order[1]:02}{sep}{day.year}{time}"
-        assert read_instant(written, UTC) == (None if may_be_two else meant)
-        assert meant in instants_of(written, UTC)
-        assert len(instants_of(written, UTC)) == 1 + may_be_two
+def test_read_instant_reads_a_minute_of_which_the_year_comes_first(t: datetime, form: str) -> None:
+    assert read_instant(form.format(t), SHANGHAI) == t.replace(tzinfo=SHANGHAI).astimezone(UTC)
 
 
 @given(st.integers(946684800, 253402300799), ZONES)
