@@ -13,7 +13,7 @@ from dataclasses import fields, replace
 from datetime import date
 from typing import TYPE_CHECKING, Any, Final
 
-from ..protocol.dated_file import parse_dated, without_base64
+from ..protocol.dated_file import parse_dated
 from ..query.dates import days_about
 from ..storage.clock import from_wire, to_wire
 from ..text.decoding import decoded
@@ -174,7 +174,6 @@ def chunk_file(files: Files, paths: WorkspacePaths, path: str, record: Record, z
 
 def chunk_data(data: bytes, paths: WorkspacePaths, path: str, kind: Kind, day_label: str, zone: tzinfo) -> list[Chunk]:
     """Return the chunks of the bytes of the file at *path*, whose kind and day are those of a scan."""
-    data = without_base64(data) if kind == "dated" else data
     text = decoded(data)
     day = date.fromisoformat(day_label) if len(day_label) == len("2026-01-28") else None
     match kind:

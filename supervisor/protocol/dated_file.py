@@ -46,8 +46,6 @@ _DIGEST: Final = 16
 _MARK: Final = lazy_re(r"^<!-- (\{.*\}) -->\n+\*\*(?:\d\d:\d\d) ([^\n]*)\*\*\n+", re.MULTILINE)
 #: What may be left of messages whose words were deleted: their comments, and the lines with time and speaker.
 _WORDLESS: Final = lazy_re(r"<!--.*?-->|^\*\*\d\d:\d\d [^\n]*\*\*$", re.MULTILINE | re.DOTALL)
-#: From so many bytes on a dated file may hold base64 that is worth taking out.
-_LARGE_BYTES: Final = 1_000_000
 #: A session in the head of a message, and the objects that a head has where no field of the message is one.
 _SESSION: Final = lazy_re(rb'"session"\s*:\s*"((?:[^"\\]|\\.)*)"')
 _OBJECTS: Final = 2
@@ -56,8 +54,6 @@ _UNREAD_TIME: Final = lazy_re(rb'"createdAtFound": ?(?!null)')
 _COMMENT: Final = lazy_re(rb"^<!-- \{[^\n]*", re.MULTILINE)
 #: The head of a message at the end of a file, with nothing below it: not even an empty message is written so.
 _TORN: Final = lazy_re(rb"\n<!-- \{[^\n]*\} -->\s*(?:\*\*\d\d:\d\d [^\n]*\*\*\s*)?\Z")
-#: Behind a quote or a comma, never behind a backslash: what is left is JSON.
-_BASE64: Final = lazy_re(rb"(?<=[\",])[A-Za-z0-9+/_-]{1000,}={0,2}")
 _SHOWN_ROLE: Final = lazy_re(r"[a-z][a-z_-]{0,31}")
 #: The roles as a new file has them in Chinese; every file is read in both languages.
 _CHINESE: Final = {**ROLES, "other": "其他"}
@@ -264,17 +260,6 @@ def without_torn_end(data: bytes) -> bytes:
     """Return a dated file without the head of a last message whose words were cut off: the file ends before that message."""
     torn = _TORN.match(data, max(0, data.rfind(b"\n<!-- {")))
     return data[: torn.start() + 1] if torn else data
-
-
-def without_base64(data: bytes) -> bytes:
-    """
-    Return a large dated file without the base64 in its comments: older programs left the bytes of pictures there.
-
-    Its lines, and the words of its messages, stay what they are.
-    """
-    if len(data) < _LARGE_BYTES:
-        return data
-    return _COMMENT.sub(lambda line: _BASE64.sub(b"", line[0]), data)
 
 
 def is_broken(data: bytes, path: Path) -> bool:

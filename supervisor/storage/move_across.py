@@ -8,7 +8,6 @@ old one goes, and a crash leaves the old one, or both.
 from __future__ import annotations
 
 import errno
-import os
 import stat as modes
 from typing import TYPE_CHECKING
 
@@ -44,25 +43,18 @@ def _copy_and_delete(files: Files, old: Path, new: Path) -> None:
             _copy_and_delete(files, old / name, new / name)
         files.disk.sync_folder(new.parent)
         files.disk.rmdir(old)
-    else:
-        _move_file(files, old, new)
-
-
-def _move_file(files: Files, old: Path, new: Path) -> None:
-    version = files.read_stable(old)
-    if version is None:
-        raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), str(old))
-    files.create_from(new, (version.data,))
-    files.disk.touch(new, version.stat.mtime_ns)
-    if files.read_stable(old) != version:  # subtle: nothing may come between this check and the deletion
-        files.remove(new)
-        raise Conflict(old)
-    files.disk.unlink(old)
+    elif version := files.read_stable(old):
+        files.create_from(new, (version.data,))
+        files.disk.touch(new, version.stat.mtime_ns)
+        if files.read_stable(old) != version:  # subtle: nothing may come between this check and the deletion
+            files.remove(new)
+            raise Conflict(old)
+        files.disk.unlink(old)
 
 
 def _is_plain(disk: Disk, path: Path) -> bool:
-    """Return whether it is a file, or a folder with nothing but files and folders in it, at any depth; or nothing at all."""
+    """True if it is a file, or a folder with nothing but files and folders in it, at any depth."""
     stat = disk.stat(path)
     if stat and modes.S_ISDIR(stat.mode):
         return all(_is_plain(disk, path / name) for name in disk.names(path))
-    return stat is None or modes.S_ISREG(stat.mode)
+    return stat is not None and modes.S_ISREG(stat.mode)

@@ -12,7 +12,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from recalld.supervisor.protocol import attachments
 from recalld.supervisor.protocol.attachments import attachments_of, digest_in_name, holds, joined, named, separated
 from recalld.supervisor.protocol.message import Message, read_message
 from tests.protocol.values import JSON, TEXT
@@ -89,19 +88,6 @@ def test_separated_finds_the_images_of_ollama_and_keeps_equal_bytes_once():
     assert small["images"] == [path(PNG, "png"), path(JPEG, "jpg"), path(PNG, "png")]
     assert set(files) == {path(PNG, "png"), path(JPEG, "jpg")}
     assert joined(small, files.get) == raw
-
-
-def test_named_decodes_the_same_picture_once_and_says_what_separated_says(monkeypatch):
-    def raw() -> dict[str, Any]:  # parsed again at each turn
-        return {"role": "user", "content": [{"type": "image_url", "image_url": {"url": url("image/png", PNG + bytes(5_000))}}]}
-
-    decoded = []
-    decode = attachments._decoded
-    monkeypatch.setattr(attachments, "_decoded", lambda text: decoded.append(text) or decode(text))
-    assert named(raw()) == named(raw()) == separated(raw())[0]
-    assert len(decoded) == 2
-    words = {"role": "user", "content": [{"type": "blob", "data": "不是" * 3_000}]}
-    assert named(words) is words
 
 
 DATA = st.sampled_from([PNG, JPEG, WAV, PDF, TEXTFILE]).flatmap(
