@@ -307,7 +307,7 @@ class Workspace:
         ]
         if not self._lasting:
             return slugs_of(days, SLUG_CHARS, style, beside)
-        from .storage.own_process import call_in_own_process
+        from .storage.process import call_in_own_process
 
         return list(call_in_own_process(slugs_of, days, SLUG_CHARS, style, beside))
 

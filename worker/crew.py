@@ -20,7 +20,7 @@ from recalld.supervisor.pool.dramatiq_pool import Engine
 from recalld.supervisor.protocol.config import Config
 from recalld.supervisor.protocol.config_keys import Llm, Tokens
 from recalld.supervisor.storage.errors import BadConfig, Busy, NoService
-from recalld.supervisor.storage.signals import on_signals
+from recalld.supervisor.storage.process import on_signals
 from recalld.supervisor.storage.texts import Text
 
 from .loop import do

@@ -21,7 +21,7 @@ from recalld.supervisor.protocol.config_keys import Worker as WorkerKeys
 from recalld.supervisor.protocol.lease import Lease, worker_lock
 from recalld.supervisor.protocol.task import AskedTask, Task
 from recalld.supervisor.storage.errors import BadConfig, Busy
-from recalld.supervisor.storage.signals import on_signals
+from recalld.supervisor.storage.process import on_signals
 
 from .answering import answer
 from .providers import Cancelled, MeasuredModel, Model, NoCall

@@ -15,7 +15,7 @@ from ..host import watcher
 from ..storage.clock import steady_s
 from ..storage.errors import Busy, SupervisorError
 from ..storage.os_errors import as_supervisor_error
-from ..storage.own_process import give_back_memory
+from ..storage.process import give_back_memory
 from ..text.chinese import rest
 from .jobs import NEVER_S, Job, end_all
 from .lock import SupervisorLock

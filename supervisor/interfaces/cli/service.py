@@ -86,7 +86,7 @@ def _settle(call: Call, root: Path, at: datetime | None, *, has_worker: bool) ->
     from ...host.workers import workers_of
     from ...importing.sources import take_in
     from ...storage.control import Control
-    from ...storage.signals import on_signals
+    from ...storage.process import on_signals
     from ...workspace import open_workspace
     from .output import progress
 

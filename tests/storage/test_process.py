@@ -1,16 +1,20 @@
-"""A function called in a process of its own gives the same answer, and leaves nothing of what it loads behind."""
+"""A function called in a process of its own gives the same answer, and leaves nothing behind; signals end a process."""
 
 from __future__ import annotations
 
 import os
+import signal
 import sys
+import threading
 from pathlib import Path
 
 import pytest
 
 from recalld.supervisor.archive.slug import slugs_of
-from recalld.supervisor.storage import own_process
-from recalld.supervisor.storage.own_process import call_in_own_process
+from recalld.supervisor.storage import process
+from recalld.supervisor.storage.process import call_in_own_process, on_signals
+from tests.patience import PATIENCE_S
+from tests.world import signals_as_they_were
 
 DAYS = [
     [("user", "重庆的备份服务器改到凌晨，rsync 的端口是 8443。")],
@@ -20,7 +24,7 @@ DAYS = [
 LOADED = """
 import json, sys
 from recalld.supervisor.archive.slug import slugs_of
-from recalld.supervisor.storage.own_process import call_in_own_process
+from recalld.supervisor.storage.process import call_in_own_process
 print(json.dumps([call_in_own_process(slugs_of, json.loads(sys.argv[1]), 32), sorted({"jieba", "pypinyin"} & sys.modules.keys())]))
 """
 
@@ -39,10 +43,22 @@ def test_slugs_are_the_same_in_a_process_of_their_own() -> None:
 def test_function_is_called_here_where_its_process_ends_without_an_answer(
     monkeypatch: pytest.MonkeyPatch, program: str
 ) -> None:
-    monkeypatch.setattr(own_process, "_PROGRAM", program)
+    monkeypatch.setattr(process, "_PROGRAM", program)
     assert call_in_own_process(slugs_of, DAYS, 32) == slugs_of(DAYS, 32)
 
 
 def test_function_is_called_here_where_no_process_can_be_started(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "executable", "/nowhere/python")
     assert call_in_own_process(slugs_of, DAYS, 32) == slugs_of(DAYS, 32)
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_on_signals_sets_the_event_without_deadlock_while_it_is_locked(number: int) -> None:
+    told = threading.Event()
+    with signals_as_they_were():
+        on_signals(told.set)
+        with told._cond:  # as inside of wait(), where a signal may come as well
+            os.kill(os.getpid(), number)
+            for _ in range(1_000):
+                pass  # the handler runs between two steps of this very thread
+        assert told.wait(PATIENCE_S)
