@@ -2,7 +2,7 @@
 A process that runs for months: how signals end it, what it does in a process of its own, and what it keeps of freed memory.
 
 A supervisor would keep the 70 MB of dictionaries that naming one dated file takes; loading them in another process takes a
-quarter or half a second of processor, once for all files of a run. With another C library than glibc freed memory is left alone.
+quarter or half a second of processor, once for all files of a run. Without glibc freed memory is left alone.
 """
 
 from __future__ import annotations
