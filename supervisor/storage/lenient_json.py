@@ -26,7 +26,6 @@ DEEPEST: Final = 500
 _BLANK: Final = lazy_re(r"[ \t\r\n]*")
 #: Where an object begins. In a string the quote would be escaped.
 _OBJECT: Final = lazy_re(r'\{[ \t\r\n]*"')
-_NEXT_OBJECT: Final = lazy_re(r'([ \t\r\n]*,[ \t\r\n]*)\{[ \t\r\n]*"')
 #: All that a fault between two elements may leave: signs without words.
 _SIGNS: Final = lazy_re(r"[\s\[\]{},:;.，；、。：“”‘’\"'\ufeff]*")
 #: What some programs put around the array.
@@ -126,8 +125,8 @@ def recover(data: bytes) -> Recovered:
     """
     Return the complete elements of a JSON array, before and after each place where *data* is damaged; never raises.
 
-    After the first fault only objects count, and the first one after each fault only if it has a role, since a part of a
-    broken message is an object too. What comes after too many places that were tried in vain is unread.
+    After the first fault only objects with a role count, since a part of a broken message is an object too. What comes after
+    too many places that were tried in vain is unread.
     """
     encoding = encoding_of(data)
     if encoding.startswith("UTF-16"):
@@ -147,7 +146,7 @@ def _recovered(text: str) -> Recovered:
         if isinstance(element, dict) and isinstance(element.get("role"), str):
             _keep_unread(recovered, text[start : begin.start()])
             recovered.elements.append(element)
-            start = at = _following(text, end, recovered)
+            start = at = end
         else:
             tries += 1
             at = begin.start() + 1
@@ -164,17 +163,6 @@ def _prefix(text: str, recovered: Recovered) -> int:
             break
         recovered.elements.append(element)
         at = _next(text, end)
-    return at
-
-
-def _following(text: str, at: int, recovered: Recovered) -> int:
-    """Take the objects that follow at *at*, each after a comma, and return where they end."""
-    while begin := _NEXT_OBJECT.match(text, at):
-        element, end = _tried(text, begin.end(1))
-        if element is _NOTHING:
-            break
-        recovered.elements.append(element)
-        at = end
     return at
 
 
