@@ -323,9 +323,9 @@ def _differs_by_a_letter(name: str, other: str) -> bool:
 
 
 def _meant(names: list[str]) -> str:
-    """Return the end of an error about an unknown name: the name that is probably meant."""
+    """Return the end of an error about an unknown name: the names that may be meant."""
     if names:
-        return Text("; perhaps {near} is meant", near=names[0])
+        return Text("; perhaps {near} is meant", near=sorted(names))
     return Text("; docs/reference/configuration.md lists what there is")
 
 
