@@ -30,12 +30,12 @@ class Room(NamedTuple):
 #: (`python -m tests.test_house` prints today's sizes); one that wants more lines takes them from another, in the same commit.
 ROOMS: Final = (
     Room("supervisor/text", most=2_840, goal=2_300),
-    Room("supervisor/storage", most=2_680, goal=1_900),
-    Room("supervisor/protocol", most=5_440, goal=4_100),
+    Room("supervisor/storage", most=2_440, goal=1_900),
+    Room("supervisor/protocol", most=5_210, goal=4_100),
     Room("supervisor/archive", most=5_020, goal=3_900),
     Room("supervisor/extracts", most=1_090, goal=950),
     Room("supervisor/summaries", most=2_370, goal=1_850),
-    Room("supervisor/query supervisor/index supervisor/recall supervisor/context", most=10_250, goal=8_000),
+    Room("supervisor/query supervisor/index supervisor/recall supervisor/context", most=10_240, goal=8_000),
     Room("supervisor/longterm", most=1_180, goal=950),
     Room("supervisor/conversation supervisor/replies", most=2_970, goal=2_300),
     Room("supervisor/pool worker/pooled.py worker/crew.py", most=1_820, goal=1_400),
@@ -55,14 +55,14 @@ ROOMS: Final = (
     Room("supervisor/interfaces", most=1_460, goal=1_500),
     Room(
         "worker prompts recalld supervisor/__init__.py supervisor/events.py supervisor/faults.py supervisor/workspace.py",
-        most=2_880,
+        most=2_860,
         goal=2_000,
     ),
 )
 #: All rooms together, lines and modules, and the lines of the tests.
-ALL: Final = Room("all", most=65_640, goal=48_000)
-MODULES: Final = Room("modules", most=349, goal=270)
-OF_TESTS: Final = Room("tests", most=70_080, goal=48_000)
+ALL: Final = Room("all", most=65_150, goal=48_000)
+MODULES: Final = Room("modules", most=347, goal=270)
+OF_TESTS: Final = Room("tests", most=69_330, goal=48_000)
 
 
 def _lines(path: Path) -> int:
