@@ -27,7 +27,7 @@ _MOST_WORDS: Final = 3
 #: A word of less rarity says nothing about a day, and one that occurs more often in a million words is no part of a name.
 _LEAST_RARITY: Final = 0.4
 _EVERYDAY: Final = 100.0
-#: Chinese words of less rarity are no name of a day, unless two messages have one, or one is a person, place, body or brand.
+#: A Chinese word of less rarity is no name of a day alone, unless two messages have it, or it is a person, place, body or brand.
 _ALONE: Final = 0.65
 _PROPER: Final = frozenset({"nr", "ns", "nt", "nz"})
 _NO_PEOPLE: Final = frozenset({"assistant", "system", "tool"})
@@ -55,6 +55,9 @@ _HAN_RUN: Final = lazy_re(f"[{HAN}]+")
 _NO_NOUN: Final = frozenset("我你您他她它这那哪谁是让吗呢吧啊呀")
 #: How jieba's kinds of verbs, adverbs, pronouns and particles begin.
 _NO_NAME: Final = frozenset("vdrupcy")
+#: How the kinds of adjectives and times begin, and the characters of an adverb with one.
+_HOW: Final = frozenset("at")
+_PAIR: Final = 2
 #: English words that describe: delicious, grateful, overwhelmed.
 _DESCRIBES: Final = lazy_re(
     r"[a-z]{2,}(?:[deimnu]|(?<=[aeul])l|(?<=[aeo])r)ous|[a-z]{3,}ful|[a-z]{5,}(?:[cdgiklnpstuvz]|(?<=e)r|(?<=l)m|(?<=o)w|(?<=is)h)ed"
@@ -127,7 +130,8 @@ def _most_telling(terms: Mapping[str, float], on_days: Mapping[str, int], days: 
         is_new = len({*words}) == len(words) and not any(word in old or old in word for word in words for old in before)
         if is_new and len(before + words) <= _MOST_WORDS and len("-".join(before + words)) <= length:
             chosen[term] = words
-    is_good = any(terms[term] > 1 or term.isascii() or _rarity(term) >= _ALONE or _is_name(term) for term in chosen)
+    # one everyday word says nothing of a day, two tell it from others
+    is_good = len(chosen) > 1 or any(terms[term] > 1 or term.isascii() or _rarity(term) >= _ALONE or _is_name(term) for term in chosen)
     return "-".join(word for term in terms if term in chosen for word in chosen[term]) if is_good else ""
 
 
@@ -187,7 +191,14 @@ def _in_simplified(text: str) -> str:
 
 
 def _may_join(word: str) -> bool:
-    return is_noun(word) and not _NO_NOUN.intersection(word) and (len(word) > 1 or han_frequency(word) < _EVERYDAY)
+    if not is_noun(word) or _NO_NOUN.intersection(word) or _is_how(word):
+        return False
+    return len(word) > 1 or han_frequency(word) < _EVERYDAY
+
+
+def _is_how(word: str) -> bool:
+    """True if what the dictionary has for a name is an adverb with what it describes (太晚, 太贵): a piece of a sentence."""
+    return len(word) == _PAIR and kind(word)[:2] in _PROPER and kind(word[0]) == "d" and kind(word[1])[:1] in _HOW
 
 
 def _joined(words: Sequence[str]) -> str:

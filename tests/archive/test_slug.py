@@ -52,6 +52,10 @@ def name_of(slug: str) -> str:
         (["李想，在哪"], "lixiang"),
         (["同情，真的"], ""),  # an everyday noun, once
         (["医生怎么说"], ""),
+        (["妈妈陪孩子去医院了"], "mama-yiyuan"),  # two everyday nouns
+        (["太晚了，睡吧"], ""),  # a name in jieba's dictionary
+        (["太贵了，不买了"], ""),
+        (["太阳很大"], "taiyang"),
         (["这个包子不错，包子店"], "baozidian"),
         (["点单的程序写好了，程序跑起来了", "程序又崩了"], "chengxu"),  # 进程 in Taiwan
         (["好的 ok", "嗯", "1 2 3"], ""),
