@@ -31,8 +31,8 @@ class Room(NamedTuple):
 ROOMS: Final = (
     Room("supervisor/text", most=2_840, goal=2_300),
     Room("supervisor/storage", most=2_440, goal=1_900),
-    Room("supervisor/protocol", most=5_210, goal=4_100),
-    Room("supervisor/archive", most=5_020, goal=3_900),
+    Room("supervisor/protocol", most=5_250, goal=4_100),
+    Room("supervisor/archive", most=5_160, goal=3_900),
     Room("supervisor/extracts", most=1_090, goal=950),
     Room("supervisor/summaries", most=2_370, goal=1_850),
     Room("supervisor/query supervisor/index supervisor/recall supervisor/context", most=10_240, goal=8_000),
@@ -44,8 +44,8 @@ ROOMS: Final = (
         most=1_370,
         goal=950,
     ),
-    Room("supervisor/host", most=3_110, goal=2_200),
-    Room("supervisor/checks", most=3_740, goal=2_100),
+    Room("supervisor/host", most=3_120, goal=2_200),
+    Room("supervisor/checks", most=3_750, goal=2_100),
     Room("supervisor/importing", most=2_830, goal=1_400),
     Room("supervisor/operations", most=2_400, goal=1_800),
     Room("supervisor/interfaces/cli", most=4_050, goal=2_600),
@@ -60,9 +60,9 @@ ROOMS: Final = (
     ),
 )
 #: All rooms together, lines and modules, and the lines of the tests.
-ALL: Final = Room("all", most=65_150, goal=48_000)
+ALL: Final = Room("all", most=65_350, goal=48_000)
 MODULES: Final = Room("modules", most=347, goal=270)
-OF_TESTS: Final = Room("tests", most=69_330, goal=48_000)
+OF_TESTS: Final = Room("tests", most=69_540, goal=48_000)
 
 
 def _lines(path: Path) -> int:

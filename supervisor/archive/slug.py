@@ -27,7 +27,7 @@ _MOST_WORDS: Final = 3
 #: A word of less rarity says nothing about a day, and one that occurs more often in a million words is no part of a name.
 _LEAST_RARITY: Final = 0.4
 _EVERYDAY: Final = 100.0
-#: A Chinese word of less rarity is no name of a day alone, unless two messages have it, or it is a person, place, body or brand.
+#: A Chinese word of less rarity names no day alone, unless two messages have it, or it is a person, place, body or brand.
 _ALONE: Final = 0.65
 _PROPER: Final = frozenset({"nr", "ns", "nt", "nz"})
 _NO_PEOPLE: Final = frozenset({"assistant", "system", "tool"})
@@ -131,7 +131,9 @@ def _most_telling(terms: Mapping[str, float], on_days: Mapping[str, int], days: 
         if is_new and len(before + words) <= _MOST_WORDS and len("-".join(before + words)) <= length:
             chosen[term] = words
     # one everyday word says nothing of a day, two tell it from others
-    is_good = len(chosen) > 1 or any(terms[term] > 1 or term.isascii() or _rarity(term) >= _ALONE or _is_name(term) for term in chosen)
+    is_good = len(chosen) > 1 or any(
+        terms[term] > 1 or term.isascii() or _rarity(term) >= _ALONE or _is_name(term) for term in chosen
+    )
     return "-".join(word for term in terms if term in chosen for word in chosen[term]) if is_good else ""
 
 

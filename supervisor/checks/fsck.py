@@ -187,7 +187,8 @@ def _count_files(ws: Workspace, ledger: Ledger, named: dict[str, str]) -> tuple[
         ledger.dated_files += 1
         ledger.edited_files += parsed.is_edited
         if file.name in gone.cut:
-            ledger.damage.append(Text(ENDS_EARLY, name=file.name, found=len(parsed.blocks), count=parsed.count))
+            count = max(parsed.count, len(parsed.blocks) + len(gone.cut[file.name]))
+            ledger.damage.append(Text(ENDS_EARLY, name=file.name, found=len(parsed.blocks), count=count))
         for block in parsed.blocks:
             counts[block.key] += 1
             where[block.key].append(file.name)

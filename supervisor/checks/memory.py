@@ -239,7 +239,7 @@ def older_encodings(look: Look) -> Faults:
 def _newest_notes(look: Look) -> list[Path]:
     """Return the long-term file, and the newest notes in memory/ and in the folders that people make there."""
     ws, faults = look.ws, []
-    dated = ws.journal.file_names()  # one that is damaged is reported as that
+    dated = ws.journal.file_bodies()  # one that is damaged is reported as that
     folders = {ws.paths.memory: ws.files.disk.stats(ws.paths.memory)}
     own = {ws.paths.originals, ws.paths.summaries, ws.paths.attachments}
     for name, stat in folders[ws.paths.memory].items():
