@@ -16,7 +16,7 @@ from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any, Final
 
-from ..protocol.attachments import attachments_of, named
+from ..protocol.attachments import attachments_of, separated
 from ..protocol.message import (
     Entry,
     History,
@@ -368,7 +368,7 @@ def _with_pictures_apart(messages: Sequence[Message], present: History, nameless
 
 
 def _pictures(message: Message) -> tuple[str, ...]:
-    return tuple(attachments_of(named(message.raw)))
+    return tuple(attachments_of(separated(message.raw)[0]))
 
 
 def _with(history: History, new: Sequence[Message], *, by_time: bool) -> History:

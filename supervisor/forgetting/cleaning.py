@@ -20,7 +20,7 @@ from ..archive.slug import free_name, short_id
 from ..archive.tombstones import cut as cut_dated
 from ..conversation.sessions import RunningSummary, session_digest
 from ..longterm.lines import cut, filled, parse_entry, without_lines
-from ..protocol.attachments import attachments_of, named
+from ..protocol.attachments import attachments_of, separated
 from ..protocol.dated_file import Block
 from ..protocol.message import Message
 from ..protocol.paths import dated_name, day_of_name
@@ -382,5 +382,5 @@ def _forget_attachments(aim: Aim) -> None:
 
 
 def _attachments(messages: Iterable[Message | Block]) -> set[str]:
-    fields = (message.fields if isinstance(message, Block) else named(message.raw) for message in messages)
+    fields = (message.fields if isinstance(message, Block) else separated(message.raw)[0] for message in messages)
     return {name for named_files in fields for name in attachments_of(named_files)}

@@ -83,11 +83,6 @@ def separated(raw: Mapping[str, Any]) -> tuple[Mapping[str, Any], dict[str, byte
     return small, pictures
 
 
-def named(raw: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return the message as `separated` does, without the bytes."""
-    return separated(raw)[0]
-
-
 def joined(raw: Mapping[str, Any], read: Callable[[str], bytes | None]) -> Mapping[str, Any]:
     """Return the message as it was before `separated`; *read* returns the bytes of a file, None where it is gone."""
 

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, Final
 from ..text.language import language_of
 from ..text.lazy_re import lazy_re
 from ..text.llm_output import outside_code
-from .attachments import attachments_of, kind_of, named
+from .attachments import attachments_of, kind_of, separated
 from .message import ROLES, UNSAID, WORD_FIELDS, is_thought, text_of
 
 if TYPE_CHECKING:
@@ -125,7 +125,7 @@ def readable(message: Message) -> Message:
     text = message.text
     if any(_type_of(part) in _RESULTS for part in parts):
         text = text_of(_without_results(message.raw)) or ""
-    files = file_lines(named(message.raw))
+    files = file_lines(separated(message.raw)[0])
     name = speaker_of(message.raw)
     text = "\n".join(filter(None, (text, *files)))
     text = f"{name}: {text}" if name and text else text

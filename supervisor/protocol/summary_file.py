@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from ..text.lazy_re import lazy_re
 from ..text.record import record
@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 #: The line above new machine text in a file that a person edited; part of the file format.
 MARKER: Final = "<!-- recalld: below this line stands newer machine text; what is above was edited and is kept -->"
 SOURCES: Final = "<!-- recalld: made from -->"
+#: What a head has only where there is something to say, in this order.
+_OPTIONAL: Final = ("model", "prompt", "extract", "waits", "enough", "refused", "empty", "joined", "unverified")
 _MARKER_LINE: Final = lazy_re(re.escape(MARKER) + "\r?\n")
 _SOURCE: Final = lazy_re(r"- (.+) · ([0-9]{1,9}) · ([0-9a-f]{16})")
 
@@ -82,18 +84,8 @@ def render_summary(summary: Summary) -> bytes:
         "count": str(sum(source.count for source in summary.sources)),
         "provider": summary.provider,
     }
-    optional = {
-        "model": summary.model,
-        "prompt": summary.prompt,
-        "extract": "true" if summary.extract else "",
-        "waits": "true" if summary.waits else "",
-        "enough": "true" if summary.enough else "",
-        "refused": summary.refused,
-        "empty": "true" if summary.empty else "",
-        "joined": "true" if summary.joined else "",
-        "unverified": str(summary.unverified or ""),
-    }
-    head.update({key: value for key, value in optional.items() if value})
+    optional = {name: getattr(summary, name) for name in _OPTIONAL}
+    head.update({name: "true" if value is True else str(value) for name, value in optional.items() if value})
     head["digest"] = body_digest(render_head(head) + body)
     kept = f"{summary.kept}{MARKER}\n" if summary.kept else ""
     return (kept + render_head(head) + body).encode("utf-8", "surrogateescape")
@@ -124,23 +116,17 @@ def parse_summary(data: bytes, period: str, path: Path) -> Summary:
     edited, last = (whole[: markers[-1].start()], whole[markers[-1].end() :]) if markers else ("", whole)
     # a model may have written CRLF, and an editor may have saved the file with it: neither is an edit
     is_intact = bool(fields) and any(_is_intact(form, fields.get("digest", "")) for form in (last, parts[-1]))
+    about: dict[str, Any] = {
+        name: fields.get(name, "") for name in ("zone", "created", "provider", "model", "prompt", "refused")
+    }
+    about |= {name: fields.get(name) == "true" for name in ("extract", "waits", "enough", "empty", "joined")}
     return Summary(
         period=period,
-        zone=fields.get("zone", ""),
-        created=fields.get("created", ""),
         text=_words_of(body),
         sources=tuple(sorted(sources.values())),
-        provider=fields.get("provider", ""),
-        model=fields.get("model", ""),
-        prompt=fields.get("prompt", ""),
-        extract=fields.get("extract") == "true",
-        waits=fields.get("waits") == "true",
-        enough=fields.get("enough") == "true",
-        refused=fields.get("refused", ""),
-        empty=fields.get("empty") == "true",
-        joined=fields.get("joined") == "true",
         unverified=int(marked) if (marked := fields.get("unverified", "")).isdecimal() else 0,
         kept=edited if is_intact else _with_line_break(whole),
+        **about,
     )
 
 

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from recalld.supervisor.protocol.attachments import attachments_of, digest_in_name, holds, joined, named, separated
+from recalld.supervisor.protocol.attachments import attachments_of, digest_in_name, holds, joined, separated
 from recalld.supervisor.protocol.message import Message, read_message
 from tests.protocol.values import JSON, TEXT
 
@@ -124,4 +124,3 @@ def test_separated_changes_no_word_and_joined_brings_every_byte_back(raw):
     assert joined(small, files.get) == raw
     assert all(holds(name, data) and len(digest_in_name(name)) == 32 for name, data in files.items())
     assert separated(small) == (small, {})
-    assert named(raw) == small
