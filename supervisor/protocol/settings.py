@@ -294,7 +294,8 @@ def _of_text(key: Key, text: str) -> object:
         if isinstance(default, int | float):
             return int(text) if re.fullmatch(r"[+-]?[0-9]{1,18}", text) else float(text)
         if isinstance(default, list):
-            return json.loads(text) if text.startswith("[{") else [item.strip() for item in text.split(",") if item.strip()]
+            is_json = re.match(r"\s*\[\s*\{", text)  # a list of tables
+            return json.loads(text) if is_json else [item.strip() for item in text.split(",") if item.strip()]
     except (ValueError, LookupError, RecursionError):
         pass
     return text

@@ -95,6 +95,7 @@ def test_load_prefers_environment_variables_to_the_file() -> None:
         "RECALLD_HISTORY_HARD_BYTES": "2MB",
         "RECALLD_PRIVACY_PATTERNS": "密码.*,口令.*",
         "RECALLD_ARCHIVE_INTERVAL": "90",
+        "RECALLD_SOURCES_TAKE": ' [ {"from": "codex"}]',
     }
     config = load(b'language = "zh"\n[recall]\nmax_hits = 9\n[llm]\nbase_url = "http://127.0.0.1:1/v1"', environ)
     assert config.recall.max_hits == 0
@@ -105,6 +106,7 @@ def test_load_prefers_environment_variables_to_the_file() -> None:
     assert config.history.hard_bytes == 2_000_000
     assert config.privacy.patterns == ("密码.*", "口令.*")
     assert config.archive.interval == timedelta(seconds=90)
+    assert [source.kind for source in config.sources.take] == ["codex"]
 
 
 @pytest.mark.parametrize("place", KEYS, ids=dotted)
