@@ -31,7 +31,7 @@ class Room(NamedTuple):
 ROOMS: Final = (
     Room("supervisor/text", most=2_840, goal=2_300),
     Room("supervisor/storage", most=2_440, goal=1_900),
-    Room("supervisor/protocol", most=5_250, goal=4_100),
+    Room("supervisor/protocol", most=5_240, goal=4_100),
     Room("supervisor/archive", most=5_160, goal=3_900),
     Room("supervisor/extracts", most=1_090, goal=950),
     Room("supervisor/summaries", most=2_370, goal=1_850),
@@ -60,7 +60,7 @@ ROOMS: Final = (
     ),
 )
 #: All rooms together, lines and modules, and the lines of the tests.
-ALL: Final = Room("all", most=65_350, goal=48_000)
+ALL: Final = Room("all", most=65_330, goal=48_000)
 MODULES: Final = Room("modules", most=347, goal=270)
 OF_TESTS: Final = Room("tests", most=69_540, goal=48_000)
 
