@@ -246,7 +246,7 @@ class LongTermFile:
         again when another program wrote meanwhile; what it raises is raised, and nothing is written. With *keep_previous* the
         old text is kept in .recalld/previous/. *kind* is what the diary calls it. Busy when another process keeps the lock.
         """
-        with _as_supervisor_errors(self._first), self._locked():
+        with _as_supervisor_errors(self._first), self.locked():
             for is_last in (False,) * (_WRITE_TRIES - 1) + (True,):
                 path = self.path
                 version = self._files.read_stable(self._paths.root / path)
@@ -313,7 +313,8 @@ class LongTermFile:
         self._files.replace(place, data, version)
 
     @contextlib.contextmanager
-    def _locked(self) -> Iterator[None]:
+    def locked(self) -> Iterator[None]:
+        """Hold the lock of the file: agents change texts one at a time."""
         self._files.make_folder(self._paths.root)
         with self._files.lock(self._paths.long_term_lock):
             yield

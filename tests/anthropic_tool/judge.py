@@ -17,7 +17,7 @@ from typing import Any
 from anthropic.lib.tools import ToolError  # type: ignore[import-not-found, unused-ignore]
 from anthropic.tools.memory import BetaLocalFilesystemMemoryTool  # type: ignore[import-not-found, unused-ignore]
 
-from recalld.supervisor.interfaces.tools.anthropic_memory import Answer
+from recalld.supervisor.interfaces.tools.registry import Reply
 from tests.anthropic_tool.sequences import comparable, files_in, ours, sequence, why_different
 
 _RECORDED = 30  # sequences
@@ -71,14 +71,14 @@ def _compared(seed: int, folder: Path, reasons: Counter[str]) -> list[dict[str, 
     return steps
 
 
-def _judged(judge: Any, command: dict[str, Any]) -> tuple[Answer, str]:
+def _judged(judge: Any, command: dict[str, Any]) -> tuple[Reply, str]:
     """Return the SDK's answer, and why it is none to compare with."""
     try:
-        return Answer(judge.call(command)), ""
+        return Reply(judge.call(command)), ""
     except ToolError as error:
-        return Answer(str(error), is_error=True), ""
+        return Reply(str(error), is_error=True), ""
     except OSError as error:
-        return Answer(str(error), is_error=True), f"the SDK raises {type(error).__name__} where we answer with a sentence"
+        return Reply(str(error), is_error=True), f"the SDK raises {type(error).__name__} where we answer with a sentence"
 
 
 def _files(root: Path) -> dict[str, bytes]:

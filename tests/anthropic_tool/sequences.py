@@ -7,7 +7,7 @@ from random import Random
 from typing import TYPE_CHECKING, Any, Final
 
 from recalld import Memory
-from recalld.supervisor.interfaces.tools.anthropic_memory import Answer, AnthropicMemory
+from recalld.supervisor.interfaces.tools.anthropic_memory import AnthropicMemory
 from recalld.supervisor.protocol.config import load
 from recalld.supervisor.storage.files import Files
 from recalld.supervisor.workspace import Workspace
@@ -15,6 +15,8 @@ from tests.world import Clock, EventList, UnsyncedDisk, at
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+    from recalld.supervisor.interfaces.tools.registry import Reply
 
 #: What we refuse and the SDK does, by the path of the command, with the reason.
 DIFFERENT: Final = {
@@ -109,6 +111,6 @@ def why_different(command: dict[str, Any]) -> str:
     return next((DIFFERENT[path] for path in paths if path in DIFFERENT), "")
 
 
-def comparable(answer: Answer) -> tuple[str, bool]:
+def comparable(answer: Reply) -> tuple[str, bool]:
     """Return the answer without what is of the disk alone."""
     return _FOLDER.sub("–\t", answer.text), answer.is_error

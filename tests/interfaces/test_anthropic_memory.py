@@ -16,7 +16,7 @@ from tests.world import World, message
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from recalld.supervisor.interfaces.tools.anthropic_memory import Answer
+    from recalld.supervisor.interfaces.tools.registry import Reply
 
 FAMILY = "telegram:group:一家人"
 RECORDED = (Path(__file__).parents[1] / "anthropic_tool" / "recorded.jsonl").read_text(encoding="utf-8").splitlines()
@@ -38,7 +38,7 @@ def tool(memory: Memory) -> AnthropicMemory:
     return AnthropicMemory(memory)
 
 
-def ask(tool: AnthropicMemory, command: str, path: str = "", **more: Any) -> Answer:
+def ask(tool: AnthropicMemory, command: str, path: str = "", **more: Any) -> Reply:
     return tool({"command": command, **({"path": path} if path else {}), **more})
 
 
@@ -199,15 +199,12 @@ def test_anthropic_memory_refuses_a_bad_path_and_touches_no_file(tool, memory, p
         (None, "command: it must be an object"),
         ({}, "command: None is not allowed, give view, create"),
         ({"command": "undo_edit", "path": "/memories/a.md"}, "command: 'undo_edit' is not allowed"),
-        ({"command": "view"}, "path: view needs it"),
-        ({"command": "view", "path": 7}, "path: it must be text, not int"),
-        ({"command": "view", "path": "/memories", "session": "web-1"}, "session: view has no such argument"),
-        ({"command": "view", "path": "/memories", "view_range": [1]}, "view_range: it must be two whole numbers"),
-        (
-            {"command": "insert", "path": "/memories/a.md", "insert_line": "1", "insert_text": ""},
-            "insert_line: it must be a whole",
-        ),
-        ({"command": "create", "path": "/memories/a.md", "file_text": None}, "file_text: it must be text, not NoneType"),
+        ({"command": "view"}, "path: view takes path: str, view_range: [int, int]; nothing was done"),
+        ({"command": "view", "path": 7}, "path: view takes path: str"),
+        ({"command": "view", "path": "/memories", "session": "web-1"}, "session: view takes path: str"),
+        ({"command": "view", "path": "/memories", "view_range": [1]}, "view_range: view takes path: str"),
+        ({"command": "insert", "path": "/memories/a.md", "insert_line": "1", "insert_text": ""}, "insert_line: insert takes"),
+        ({"command": "create", "path": "/memories/a.md", "file_text": None}, "file_text: create takes"),
     ],
 )
 def test_anthropic_memory_names_the_argument_that_is_wrong(tool, memory, command, named):

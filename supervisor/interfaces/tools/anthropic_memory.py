@@ -17,69 +17,52 @@ import contextlib
 import itertools
 import re
 import stat as modes
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from functools import partial
-from inspect import Parameter, signature
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
+from ...forgetting.wanted import files_below
 from ...longterm.lines import without_surrogates
 from ...longterm.long_term_file import LongTermFile, refuse_too_large
 from ...protocol.marks import pins_more, with_marks_of
 from ...protocol.paths import day_of_name, is_foreign
 from ...storage.by_content import kept_name
 from ...storage.errors import BadRequest, SupervisorError
+from ...storage.foreign_name import LONGEST_GIVEN, place_below
 from ...storage.move_across import move_across
 from ...storage.noting import acting, author, noting
 from ...storage.os_errors import as_supervisor_error
 from ...storage.texts import Text, msgid
-from ...text.record import record
-from .anthropic_paths import LONG_TERM, ROOT, Refused, check_name, is_long_term, parts_of
+from ...text.lazy_re import lazy_re
 from .definitions import MARK_TAKEN
+from .registry import Reply
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-    from contextlib import AbstractContextManager
+    from collections.abc import Callable, Iterator, Sequence
     from pathlib import Path
 
     from ...storage.disk import Stat
     from ...workspace import Workspace
     from ..api import Memory
 
-#: The commands; the method of each has the model's names for its arguments.
-_COMMANDS: Final = ("view", "create", "str_replace", "insert", "delete", "rename")
-#: The depth to which a folder is shown.
-_DEPTH: Final = 2
-#: Lines that are shown above and below the one that was replaced.
-_AROUND: Final = 2
+#: The folder that the model sees: memory.md in it is the long-term file, everything else is in memory/.
+_ROOT: Final = "/memories"
+_LONG_TERM: Final = "memory.md"
+#: The arguments of each command and their types, with the model's names; a model may leave `view_range` out.
+_COMMANDS: Final[Mapping[str, Mapping[str, str]]] = {
+    "view": {"path": "str", "view_range": "[int, int]"},
+    "create": {"path": "str", "file_text": "str"},
+    "str_replace": {"path": "str", "old_str": "str", "new_str": "str"},
+    "insert": {"path": "str", "insert_line": "int", "insert_text": "str"},
+    "delete": {"path": "str"},
+    "rename": {"old_path": "str", "new_path": "str"},
+}
+#: An encoded dot, slash, backslash or NUL: nobody's name for a file.
+_ODD: Final = lazy_re(r"%(?:2e|2f|5c|00)", re.IGNORECASE)
 
 
-@record
-class Answer:
-    """The answer to the model, the content of a tool_result; *is_error*: nothing was done."""
-
-    text: str
-    is_error: bool = False
-
-
-@record
-class _Place:
-    """The meaning of a path from the model: its names below the root, and the file or folder on disk."""
-
-    shown: str
-    parts: tuple[str, ...]
-    path: Path
-
-    def changeable(self) -> _Place:
-        """Return the place; BadRequest if recalld writes it, so that nobody else may."""
-        if self.parts[:1] in {("summary",), ("originals",)} or any(day_of_name(part) for part in self.parts):
-            raise BadRequest(
-                "path",
-                Text(
-                    "{path!r} is kept by recalld, so it can be viewed, not changed; write to memory.md or a note",
-                    path=self.shown,
-                ),
-            )
-        return self
+class _Refused(Exception):
+    """The documented answer to a command that was not carried out."""
 
 
 class AnthropicMemory:
@@ -100,220 +83,214 @@ class AnthropicMemory:
 
     def _refuse_others(self) -> None:
         if not self._audience().sees_all:
-            raise BadRequest(
-                "chat", Text("this tool shows whole files, so it is for the user alone; give a group the other tools")
-            )
+            why = msgid("this tool shows whole files, so it is for the user alone; give a group the other tools")
+            raise BadRequest("chat", Text(why))
 
-    def __call__(self, command: object) -> Answer:
+    def __call__(self, command: object) -> Reply:
         """Carry out the command and return its documented answer; a wrong command is an answer, too, and never raises."""
         try:
             self._refuse_others()  # again: the conversation may have turned out to be a group's
+            name, arguments = _checked(command)
             with acting("tool", "anthropic"), noting() as noted:
                 try:
-                    return Answer(self._performed(command))
+                    return Reply(getattr(self, f"_{name}")(**arguments))
                 finally:
                     ws, path = self._workspace, self._workspace.long_term.path
                     if acts := [act for act in noted if act.get("path") == path]:  # notes are not in the diary
                         ws.attempt("diary", lambda: ws.diary.keep(acts, self._clock(), author("tool", "memory")), None)
-        except Refused as error:
-            return Answer(str(error), is_error=True)
+        except _Refused as error:
+            return Reply(str(error), is_error=True)
         except (SupervisorError, OSError) as error:
-            return Answer(str(as_supervisor_error(error, "memory", self._paths.root)), is_error=True)
-
-    def _performed(self, raw: object) -> str:
-        """Return the answer to the command; BadRequest names the argument that is wrong."""
-        if not isinstance(raw, Mapping):
-            raise BadRequest("command", Text("it must be an object with command and path, not {kind}", kind=type(raw).__name__))
-        name, given = raw.get("command"), {key: value for key, value in raw.items() if key != "command"}
-        if name not in _COMMANDS:
-            raise BadRequest("command", Text("{value} is not allowed, give {allowed}", value=repr(name), allowed=[*_COMMANDS]))
-        method: Callable[..., str] = getattr(self, f"_{name}")
-        parameters = signature(method).parameters
-        for key in (*given, *parameters):
-            if key not in parameters:
-                raise BadRequest(
-                    str(key), Text("{command} has no such argument; give {names}", command=name, names=[*parameters])
-                )
-            if key in given:
-                _check(key, given[key])
-            elif parameters[key].default is Parameter.empty:
-                raise BadRequest(key, Text("{command} needs it; nothing was done", command=name))
-        return method(**given)
+            return Reply(str(as_supervisor_error(error, "memory", self._paths.root)), is_error=True)
 
     # ── the commands ─────────────────────────────────────────────────────────
 
     def _view(self, path: str, view_range: Sequence[int] | None = None) -> str:
         """Return a file, or the lines of *view_range* of it (the last may be -1), or what is in a folder."""
         place = self._place(path)
-        stat = self._stat(place)
-        if place.parts and stat is None:
-            raise Refused(f"The path {path} does not exist. Please provide a valid path.")
-        if stat is None or modes.S_ISDIR(stat.mode):
-            entries = [
-                (path, stat.size if stat else 0),
-                *((f"{path}/{name}", size) for name, size in self._entries(place.parts)),
-            ]
-            head = f"Here're the files and directories up to {_DEPTH} levels deep in {path}, excluding hidden items:"
-            return "\n".join((head, *(f"{size_shown(size)}\t{name}" for name, size in entries)))
+        if self._is_folder(place, f"The path {path} does not exist. Please provide a valid path."):
+            stat = self._files.disk.stat(place)
+            entries = [("", stat.size if stat else 0), *((f"/{name}", size) for name, size in self._entries(place))]
+            head = f"Here're the files and directories up to 2 levels deep in {path}, excluding hidden items:"
+            return "\n".join((head, *(f"{size_shown(size)}\t{path}{name}" for name, size in entries)))
         first, last = view_range or (1, -1)
         first = max(1, first)
         lines = self._text_file(place).read().text.split("\n")[first - 1 : None if last == -1 else last]
         return f"Here's the content of {path} with line numbers:\n{_numbered(lines, first)}"
 
     def _create(self, path: str, file_text: str) -> str:
-        place = self._place(path).changeable()
-        with self._locked():
-            if not place.parts or self._stat(place):
-                raise Refused(f"File {path} already exists")
-            check_name(place.parts)
-            text, note = _unmarked("", _writable(file_text), place)
+        place = self._changeable(path)
+        with self._workspace.long_term.locked():
+            if place == self._paths.memory or self._stat(place):
+                raise _Refused(f"File {path} already exists")
+            self._refuse_odd_name(place)
+            text, note = self._unmarked("", file_text, place)
             data = (self._workspace.mark or str)(text).encode()
             refuse_too_large(path, data)
-            self._files.make_folder(place.path.parent)
-            self._files.create(place.path, data)
+            self._files.make_folder(place.parent)
+            self._files.create(place, data)
         return f"File created successfully at: {path}{note}"
 
     def _str_replace(self, path: str, old_str: str, new_str: str) -> str:
         """Replace the only occurrence of *old_str*."""
+        line = 0
 
-        def rule(text: str, place: _Place) -> tuple[str, str]:
+        def rule(text: str) -> str:
+            nonlocal line
             start = _only_place(text, old_str, path)
-            after = text[:start] + _writable(new_str) + text[start + len(old_str) :]
-            after, note = _unmarked(text, after, place)
             line = text.count("\n", 0, start)
-            first = max(0, line - _AROUND)
-            shown = _numbered(after.split("\n")[first : line + _AROUND + 1], first + 1)
-            head = "The memory file has been edited. Here is the snippet showing the change (with line numbers):"
-            return after, f"{head}\n{shown}{note}"
+            return text[:start] + new_str + text[start + len(old_str) :]
 
-        return self._change(path, rule)
+        after, note = self._change(path, rule)
+        first = max(0, line - 2)
+        shown = _numbered(after.split("\n")[first : line + 3], first + 1)
+        head = "The memory file has been edited. Here is the snippet showing the change (with line numbers):"
+        return f"{head}\n{shown}{note}"
 
     def _insert(self, path: str, insert_line: int, insert_text: str) -> str:
         """Insert lines after line *insert_line*, 0 being the beginning."""
 
-        def rule(text: str, place: _Place) -> tuple[str, str]:
+        def rule(text: str) -> str:
             lines = text.removesuffix("\n").split("\n") if text else []
             if not 0 <= insert_line <= len(lines):
-                raise Refused(
-                    f"Invalid `insert_line` parameter: {insert_line}. It should be within the range [0, {len(lines)}]."
-                )
-            lines.insert(insert_line, _writable(insert_text).rstrip("\n"))
-            after, note = _unmarked(text, "\n".join(lines), place)
-            return after if after.endswith("\n") else f"{after}\n", f"The file {path} has been edited.{note}"
+                within = f"within the range [0, {len(lines)}]"
+                raise _Refused(f"Invalid `insert_line` parameter: {insert_line}. It should be {within}.")
+            lines.insert(insert_line, insert_text.rstrip("\n"))
+            return "\n".join(lines).removesuffix("\n") + "\n"
 
-        return self._change(path, rule)
+        _, note = self._change(path, rule)
+        return f"The file {path} has been edited.{note}"
 
-    def _change(self, path: str, rule: Callable[[str, _Place], tuple[str, str]]) -> str:
-        """Replace the text of a file by the first result of *rule*, and return the second result."""
-        place, answer = self._place(path), ""
+    def _change(self, path: str, rule: Callable[[str], str]) -> tuple[str, str]:
+        """Replace the text of a file by what *rule* makes of it; return the new text, and the note about marks."""
+        place, note = self._place(path), ""
+        if self._is_folder(place, f"The path {path} does not exist. Please provide a valid path."):
+            raise _Refused(f"The path {path} is not a file.")
 
         def change(text: str) -> str:
-            nonlocal answer
-            self._refuse_no_file(place)  # again, under the lock
-            text, answer = rule(text, place)
+            nonlocal note
+            text, note = self._unmarked(text, rule(text), place)
             return text
 
-        self._refuse_no_file(place)
-        self._text_file(place.changeable()).change(change, keep_previous=True)
-        return answer
+        return self._text_file(self._changeable(path)).change(change, keep_previous=True).text, note
 
     def _delete(self, path: str) -> str:
         """Delete a file, or a folder with all that is in it."""
-        place = self._place(path).changeable()
-        if not place.parts:
-            raise Refused(f"Cannot delete the {ROOT} directory itself")
-        with self._locked():
-            stat = self._stat(place)
-            if stat is None:
-                raise Refused(f"The path {path} does not exist")
-            self._refuse_kept_inside(place, stat)
+        place = self._changeable(path)
+        if place == self._paths.memory:
+            raise _Refused(f"Cannot delete the {_ROOT} directory itself")
+        with self._workspace.long_term.locked():
+            is_folder = self._is_folder(place, f"The path {path} does not exist")
             self._files.make_folder(self._paths.previous, lasting=True)
-            self._files.ensure_durable(place.path)
-            self._files.disk.touch(place.path)  # the time from which its copy is kept
-            version = None if modes.S_ISDIR(stat.mode) else self._files.read_stable(place.path)
-            name = self._paths.previous / (kept_name(place.path.name, version.data) if version else place.path.name)
+            self._files.ensure_durable(place)
+            self._files.disk.touch(place)  # the time from which its copy is kept
+            version = None if is_folder else self._files.read_stable(place)
+            name = self._paths.previous / (kept_name(place.name, version.data) if version else place.name)
             for n in itertools.count(1):
                 # moved, not copied: what an editor saves meanwhile is kept as well
                 with contextlib.suppress(FileExistsError):
-                    move_across(self._files, place.path, name.with_stem(f"{name.stem}-{n}") if n > 1 else name)
+                    move_across(self._files, place, name.with_stem(f"{name.stem}-{n}") if n > 1 else name)
                     break
         return f"Successfully deleted {path}"
 
     def _rename(self, old_path: str, new_path: str) -> str:
         """Give a file or a folder another name, or another place."""
-        old, new = self._place(old_path).changeable(), self._place(new_path).changeable()
-        if not old.parts:
-            raise Refused(f"Cannot rename the {ROOT} directory itself")
-        with self._locked():
-            if not new.parts or self._stat(new):
-                raise Refused(f"The destination {new_path} already exists")
-            stat = self._stat(old)
-            if stat is None:
-                raise Refused(f"The path {old_path} does not exist")
-            self._refuse_kept_inside(old, stat)
-            check_name((*new.parts, LONG_TERM) if modes.S_ISDIR(stat.mode) else new.parts)
-            if new.parts[: len(old.parts)] == old.parts:
+        old, new = self._changeable(old_path), self._changeable(new_path)
+        if old == self._paths.memory:
+            raise _Refused(f"Cannot rename the {_ROOT} directory itself")
+        with self._workspace.long_term.locked():
+            if new == self._paths.memory or self._stat(new):
+                raise _Refused(f"The destination {new_path} already exists")
+            self._refuse_odd_name(new, is_folder=self._is_folder(old, f"The path {old_path} does not exist"))
+            if new.is_relative_to(old):
                 raise BadRequest("new_path", Text("{path!r} is inside the old path; give another one", path=new_path))
-            self._files.make_folder(new.path.parent)
-            self._files.ensure_durable(old.path)
-            move_across(self._files, old.path, new.path)
+            self._files.make_folder(new.parent)
+            self._files.ensure_durable(old)
+            move_across(self._files, old, new)
         return f"Successfully renamed {old_path} to {new_path}"
 
-    # ── places ───────────────────────────────────────────────────────────────
+    def _place(self, path: str) -> Path:
+        """Return the file or folder of the path; an error for one that leads out of memory, by a link too, or is never read."""
+        if path != _ROOT and not path.startswith(f"{_ROOT}/"):
+            raise _Refused(f"Path must start with {_ROOT}, got: {path}")
+        names = [name for name in path.removeprefix(_ROOT).split("/") if name not in {"", "."}]
+        if ".." in names:
+            raise _Refused(f"Path {path} would escape {_ROOT} directory")
+        if [name.casefold() for name in names] == [_LONG_TERM]:
+            return self._long_term
+        place = self._paths.memory.joinpath(*names)
+        is_read = not _ODD.search(path) and path == without_surrogates(path) and not any(map(is_foreign, names))
+        if not is_read or (names and place_below(self._paths.memory, "/".join(names)) != place):
+            raise BadRequest("path", Text("{path!r} is no place in memory; give plain names, and none of a link", path=path))
+        return place
 
-    def _place(self, path: str) -> _Place:
-        """Return the meaning of the path; BadRequest if it leads through a link."""
-        parts = parts_of(path)
-        if is_long_term(parts):
-            return _Place(path, (LONG_TERM,), self._paths.root / self._workspace.long_term.path)
-        for n in range(len(parts) + 1):
-            stat = self._files.disk.stat(self._paths.memory.joinpath(*parts[:n]))
-            if stat and modes.S_ISLNK(stat.mode):
-                raise BadRequest("path", Text("{path!r} leads through a link", path=path))
-        return _Place(path, parts, self._paths.memory.joinpath(*parts))
+    @property
+    def _long_term(self) -> Path:
+        return self._paths.root / self._workspace.long_term.path
 
-    def _text_file(self, place: _Place) -> LongTermFile:
-        return self._workspace.long_term if is_long_term(place.parts) else _Note(self._workspace, place.path)
+    def _changeable(self, path: str) -> Path:
+        """Return the file or folder of the path; BadRequest if recalld writes it, or a file in it, so that nobody else may."""
+        place = self._place(path)
+        stat = self._files.disk.stat(place) if place != self._paths.memory else None
+        inside = files_below(self._workspace, place) if stat and modes.S_ISDIR(stat.mode) else ()
+        for file in (place, *inside):
+            names = () if file == self._long_term else file.relative_to(self._paths.memory).parts
+            if names[:1] in {("summary",), ("originals",)} or any(map(day_of_name, names)):
+                why = msgid("{path!r} is kept by recalld, so it can be viewed, not changed; write to memory.md or a note")
+                raise BadRequest("path", Text(why, path="/".join((_ROOT, *names))))
+        return place
 
-    def _stat(self, place: _Place) -> Stat | None:
+    def _refuse_odd_name(self, place: Path, *, is_folder: bool = False) -> None:
+        """Raise BadRequest if no search would find a file of this name, or no copy of its old text could be kept."""
+        names = place.parts[len(self._paths.memory.parts) :]
+        for n, name in enumerate(names, 1):
+            is_file = n == len(names) and not is_folder
+            if name.endswith(".md") != is_file or len(name.encode()) > LONGEST_GIVEN:
+                why = msgid("{name!r} would not be kept: a file ends in .md, no folder does, and each has at most {most} bytes")
+                raise BadRequest("path", Text(why, name=name, most=LONGEST_GIVEN))
+
+    def _text_file(self, place: Path) -> LongTermFile:
+        return self._workspace.long_term if place == self._long_term else _Note(self._workspace, place)
+
+    def _stat(self, place: Path) -> Stat | None:
         """Return the stat of the file or folder, None if there is none; BadRequest if it is not memory, such as a picture."""
-        stat = self._files.disk.stat(place.path)
-        if stat and not (modes.S_ISDIR(stat.mode) or (modes.S_ISREG(stat.mode) and place.path.name.endswith(".md"))):
-            raise BadRequest("path", Text("{path!r} is no memory; give a file that ends in .md", path=place.shown))
+        stat = self._files.disk.stat(place)
+        if stat and not (modes.S_ISDIR(stat.mode) or (modes.S_ISREG(stat.mode) and place.name.endswith(".md"))):
+            raise BadRequest("path", Text("{path!r} is no memory; give a file that ends in .md", path=place.name))
         return stat
 
-    def _refuse_no_file(self, place: _Place) -> None:
+    def _is_folder(self, place: Path, missing: str) -> bool:
+        """True if a folder is there; an error, *missing*, for nothing."""
         stat = self._stat(place)
-        if stat is None and place.parts:
-            raise Refused(f"The path {place.shown} does not exist. Please provide a valid path.")
-        if stat is None or modes.S_ISDIR(stat.mode):
-            raise Refused(f"The path {place.shown} is not a file.")
+        if stat is None and place != self._paths.memory:
+            raise _Refused(missing)
+        return stat is None or modes.S_ISDIR(stat.mode)
 
-    def _refuse_kept_inside(self, place: _Place, stat: Stat) -> None:
-        """Raise an error if a folder holds a file that recalld writes, at any depth."""
-        for name, inner in self._files.disk.stats(place.path).items() if modes.S_ISDIR(stat.mode) else ():
-            self._refuse_kept_inside(
-                _Place(f"{place.shown}/{name}", (*place.parts, name), place.path / name).changeable(), inner
-            )
-
-    def _entries(self, parts: tuple[str, ...], depth: int = 1) -> Iterator[tuple[str, int]]:
+    def _entries(self, folder: Path, depth: int = 2) -> Iterator[tuple[str, int]]:
         """Yield the files and folders below a folder, from its path on, with their sizes; folders end with a slash."""
-        stats = self._files.disk.stats(self._paths.memory.joinpath(*parts))
-        shown = {name: stat for name, stat in stats.items() if not is_foreign(name) and not is_long_term((*parts, name))}
-        if not parts and (long_term := self._files.disk.stat(self._paths.root / self._workspace.long_term.path)):
-            shown[LONG_TERM] = long_term
-        for name, stat in sorted(shown.items()):
-            if modes.S_ISDIR(stat.mode):
+        stats = self._files.disk.stats(folder)
+        if folder == self._paths.memory:
+            stats = {name: stat for name, stat in stats.items() if name.casefold() != _LONG_TERM}
+            if long_term := self._files.disk.stat(self._long_term):
+                stats[_LONG_TERM] = long_term
+        for name, stat in sorted(stats.items()):
+            if modes.S_ISDIR(stat.mode) and not is_foreign(name):
                 yield f"{name}/", stat.size
-                if depth < _DEPTH:
-                    yield from ((f"{name}/{below}", size) for below, size in self._entries((*parts, name), depth + 1))
-            elif modes.S_ISREG(stat.mode) and name.endswith(".md"):
+                if depth > 1:
+                    yield from ((f"{name}/{below}", size) for below, size in self._entries(folder / name, depth - 1))
+            elif modes.S_ISREG(stat.mode) and name.endswith(".md") and not is_foreign(name):
                 yield name, stat.size
 
-    def _locked(self) -> AbstractContextManager[None]:
-        """Hold the lock of the long-term file: agents change files one at a time, whichever they are."""
-        self._files.make_folder(self._paths.root)
-        return self._files.lock(self._paths.long_term_lock)
+    def _unmarked(self, before: str, after: str, place: Path) -> tuple[str, str]:
+        """Return the text without the marks that the change sets, and a note about them; BadRequest if it pins a line."""
+        after = without_surrogates(after.replace("\0", " "))  # which no text file can hold
+        text = with_marks_of(before, after)
+        if place == self._long_term and pins_more(before, text):
+            why = msgid(
+                "lines below `# Always` are shown in every turn, and only the owner puts them there; write the line below another heading."
+            )
+            raise BadRequest("path", Text(why))
+        return text, "" if text == after else "\n" + Text(MARK_TAKEN)
 
 
 class _Note(LongTermFile):
@@ -328,24 +305,27 @@ class _Note(LongTermFile):
         return self._path
 
 
-def _check(key: str, value: Any) -> None:
-    """Raise BadRequest for an argument that is of another kind."""
-    if key == "view_range":
-        is_range = isinstance(value, Sequence) and len(value) == 2 and all(type(number) is int for number in value)
-        if value is not None and not is_range:
-            raise BadRequest(key, Text("it must be two whole numbers, the first and the last line"))
-    elif type(value) is not (kind := int if key == "insert_line" else str):
-        wrong = msgid("it must be a whole number, not {kind}") if kind is int else msgid("it must be text, not {kind}")
-        raise BadRequest(key, Text(wrong, kind=type(value).__name__))
+def _checked(command: object) -> tuple[str, dict[str, Any]]:
+    """Return the name of the command and its arguments; BadRequest names the one that is wrong."""
+    if not isinstance(command, Mapping):
+        raise BadRequest("command", Text("it must be an object with command and path, not {kind}", kind=type(command).__name__))
+    given: dict[str, Any] = {**command}
+    name = given.pop("command", None)
+    if not isinstance(name, str) or name not in _COMMANDS:
+        raise BadRequest("command", Text("{value} is not allowed, give {allowed}", value=repr(name), allowed=[*_COMMANDS]))
+    for key in (*given, *_COMMANDS[name]):
+        if _type_of(given.get(key)) != _COMMANDS[name].get(key) and (key, given.get(key)) != ("view_range", None):
+            takes = ", ".join(f"{argument}: {kind}" for argument, kind in _COMMANDS[name].items())
+            raise BadRequest(str(key), Text("{command} takes {arguments}; nothing was done", command=name, arguments=takes))
+    return name, given
+
+
+def _type_of(value: object) -> str:
+    return f"[{', '.join(map(_type_of, value))}]" if isinstance(value, list) else type(value).__name__
 
 
 def size_shown(size: int) -> str:
-    """
-    Return a number of bytes as people read it.
-
-    >>> size_shown(0), size_shown(4096), size_shown(1536)
-    ('0B', '4K', '1.5K')
-    """
+    """Return a number of bytes as people read it: 0B, 4K, 1.5K."""
     unit = min(max(size.bit_length() - 1, 0) // 10, 3)
     value = size / 1024**unit
     return f"{value:.0f}{'BKMG'[unit]}" if value.is_integer() else f"{value:.1f}{'BKMG'[unit]}"
@@ -356,35 +336,12 @@ def _numbered(lines: Sequence[str], first: int) -> str:
 
 
 def _only_place(text: str, part: str, path: str) -> int:
-    """Return where *part* begins in the text; Refused unless it is there exactly once."""
-    count = text.count(part)
-    if not count:
-        raise Refused(f"No replacement was performed, old_str `{part}` did not appear verbatim in {path}.")
-    if count > 1:  # as the SDK lists them, occurrences may overlap
+    """Return where *part* begins in the text; an error unless it is there exactly once."""
+    if part not in text:
+        raise _Refused(f"No replacement was performed, old_str `{part}` did not appear verbatim in {path}.")
+    if text.count(part) > 1:  # as the SDK lists them, occurrences may overlap
         places = (match.start() for match in re.finditer(f"(?={re.escape(part)})", text))
         numbers = ", ".join(str(text.count("\n", 0, place) + 1) for place in places)
         why = f"No replacement was performed. Multiple occurrences of old_str `{part}` in lines: {numbers}."
-        raise Refused(f"{why} Please ensure it is unique")
+        raise _Refused(f"{why} Please ensure it is unique")
     return text.index(part)
-
-
-def _unmarked(before: str, after: str, place: _Place) -> tuple[str, str]:
-    """
-    Return the text without the marks that the change sets, and the note about them; "" if it sets none.
-
-    BadRequest where the change would pin a line of the long-term file by the heading above it.
-    """
-    text = with_marks_of(before, after)
-    if is_long_term(place.parts) and pins_more(before, text):
-        raise BadRequest(
-            "path",
-            Text(
-                "lines below `# Always` are shown in every turn, and only the owner puts them there; write the line below another heading."
-            ),
-        )
-    return text, "" if text == after else "\n" + Text(MARK_TAKEN)
-
-
-def _writable(text: str) -> str:
-    """Return the text with a blank for each NUL and lone surrogate, which no text file can hold."""
-    return without_surrogates(text.replace("\0", " "))
