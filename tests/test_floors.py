@@ -34,7 +34,6 @@ _PAGES: Final = ("days", "health", "memory", "search", "turns", "views")
 #: The modules of the HTTP service that name Starlette's types.
 _HTTP: Final = "api_routes app gate mcp_endpoint problem reading site".split()
 #: The modules of the proxy that send, and pass on what comes.
-_PROXY: Final = ("endpoint", "upstream")
 #: Each outside package has its home.
 HOMES: Final = {
     "yaml": {"recalld.supervisor.protocol.frontmatter", "recalld.supervisor.interfaces.llamaindex.memory_config"},
@@ -61,7 +60,7 @@ HOMES: Final = {
     "dramatiq": {"recalld.supervisor.pool.dramatiq_pool"},
     "redis": {"recalld.supervisor.pool.connection"},
     "ijson": {"recalld.supervisor.importing.source"},
-    "httpx2": {"recalld.supervisor.recall.embeddings", *(f"recalld.supervisor.interfaces.proxy.{name}" for name in _PROXY)},
+    "httpx2": {"recalld.supervisor.recall.embeddings", "recalld.supervisor.interfaces.proxy.endpoint"},
     **{name: {"recalld.supervisor.interfaces.mcp"} for name in ("mcp", "mcp_types", "anyio")},
     "starlette": {
         *(f"recalld.supervisor.interfaces.http.{name}" for name in _HTTP),
@@ -93,8 +92,7 @@ PURE: Final = tuple(
         "replies": "waiting",
         "interfaces.connect": "clients",
         "interfaces.hooks": "dialects",
-        "interfaces.tools": "anthropic_paths",
-        "interfaces.proxy": "answers auxiliary changed places talk",
+        "interfaces.proxy": "answers changed talk",
     }.items()
     for name in names.split()
 )

@@ -27,10 +27,11 @@ HOOK_UNKNOWN: Final = "the client is unknown"
 @record(kw_only=True)
 class Connection:
     """
-    One settings file of a *client*: its *path*, the *command* of a hook in it, and the *pieces* that were put in, with places.
+    One settings file of a *client*: its *path*, and the *command* of a hook in it.
 
     *project* is the folder for which it was connected, "" for all. *made*: there was no such file; *keys* are those of the
-    objects, arrays and values that were not there. *digest* is that of the file with the pieces in it.
+    objects and arrays that were not there. Up to 0.33 also the *pieces* that were put in, with their places, and the *digest*
+    of the file with them in it: by these a client that has left is disconnected.
     """
 
     client: str

@@ -3,8 +3,8 @@ The libraries of clients through the proxy, and at the bare server: the same ans
 
     python -m tests.proxy.judge PYTHON [NAME …]        PYTHON has some of the libraries (script/test-proxy)
 
-Each client asks the server itself, and then through the proxy. What the server got both times is compared to the byte once
-the block is taken out, and so are the headers; then what is kept is looked at.
+Each client asks the server itself, and then through the proxy. What the server got both times is compared, value by
+value, once the block is taken out, and so are the headers; then what is kept is looked at.
 """
 
 from __future__ import annotations
@@ -108,14 +108,14 @@ def difference(bare: Got, through: Got) -> str:
     theirs, ours = ({k: v for k, v in one.headers.items() if k not in OF_THE_WAY} for one in (bare, through))
     if theirs != ours:
         return f"headers differ: {sorted(theirs.items() ^ ours.items())}"
-    if through.method == "POST" and without_memory(through.body) != bare.body:
+    if through.method == "POST" and without_memory(through.body) != bare.json:
         return "the body differs by more than memory"
     return "" if through.method == "GET" or b"<memory>" in through.body else "there is no memory in it"
 
 
-def without_memory(body: bytes) -> bytes:
+def without_memory(body: bytes) -> object:
     before, _, rest = body.partition(b"<memory>")
-    return before + rest.partition(b"</memory>\\n\\n")[2]
+    return json.loads(before + rest.partition(b"</memory>\\n\\n")[2])
 
 
 def ran(python: str, name: str, url: str, key: str) -> object:

@@ -7,8 +7,8 @@ import re
 
 import pytest
 
-from recalld.supervisor.interfaces.proxy.auxiliary import IN_MESSAGE, IN_SYSTEM, is_auxiliary
 from recalld.supervisor.interfaces.proxy.talk import read_talk
+from recalld.supervisor.interfaces.proxy.turn import auxiliary_patterns, is_auxiliary
 
 #: The last message, or with a mark the system prompt, with the first words that each client sends.
 FOR_ITSELF = """
@@ -56,10 +56,11 @@ def test_auxiliary_request_of_a_client_is_known(prompt):
     assert is_for_itself("user: 早", prompt[2:]) if prompt.startswith("S ") else is_for_itself(prompt, "简短")
 
 
-@pytest.mark.parametrize(("patterns", "mark"), [(IN_MESSAGE, ""), (IN_SYSTEM, "S ")])
-def test_auxiliary_patterns_each_have_a_prompt(patterns, mark):
-    prompts = [one.removeprefix("S ") for one in lines(FOR_ITSELF) if one.startswith("S ") == bool(mark)]
-    assert [pattern for pattern in patterns if not any(re.search(pattern, one) for one in prompts)] == []
+@pytest.mark.parametrize(("where", "mark"), [("message", ""), ("system", "S ")])
+def test_auxiliary_patterns_each_have_a_prompt(where, mark):
+    prompts = [line.removeprefix("S ") for line in lines(FOR_ITSELF) if line.startswith("S ") == bool(mark)]
+    patterns = auxiliary_patterns()[where]
+    assert [pattern for pattern in patterns if not any(re.search(pattern, prompt) for prompt in prompts)] == []
 
 
 def test_request_for_one_token_is_no_persons():

@@ -41,12 +41,14 @@ def test_proxy_puts_memory_where_context_memory_in_says(proxied: Proxied, place)
     assert "花生" in first["content"]
 
 
-def test_body_has_every_other_byte_as_the_client_sent_it(proxied: Proxied):
-    head, tail = '{ "x":1.50 ,"messages" : [{"content":"', '", "role":"user"}] ,"model":"m", "seed": 1e3,"未知":"\\u4e2d" }\n'
+def test_body_has_every_other_value_as_the_client_sent_it(proxied: Proxied):
+    head, tail = '{ "x":1.50 ,"messages" : [{"content":"', '", "role":"user"}] ,"model":"m", "seed": 1e3,"未知":"\\ud83d" }\n'
     proxied.post("/v1/chat/completions", f"{head}{QUESTION}{tail}".encode())
-    sent = proxied.model.got[0].body.decode()
-    assert sent.startswith(head + "<memory>")
-    assert sent.endswith(QUESTION + tail)
+    sent = proxied.model.got[0].json
+    content = sent["messages"][0].pop("content")
+    assert content.startswith("<memory>")
+    assert content.endswith(QUESTION)
+    assert sent == {"x": 1.5, "messages": [{"role": "user"}], "model": "m", "seed": 1e3, "未知": "\ud83d"}
 
 
 def test_request_without_memory_to_it_passes_byte_for_byte(proxied: Proxied):
@@ -200,7 +202,7 @@ def test_session_of_4_kb_is_400(proxied: Proxied):
 
 def test_session_of_a_group_gets_what_a_group_may_see(proxied: Proxied):
     proxied.ask(QUESTION, session="telegram:group:1")
-    assert "花生" not in proxied.model.got[0].body.decode()
+    assert "花生" not in str(proxied.model.got[0].json)
 
 
 # ── keys and errors ──────────────────────────────────────────────────────────
@@ -236,13 +238,21 @@ def test_request_without_the_token_is_401_in_the_words_of_the_protocol(proxied: 
     assert not proxied.model.got
 
 
-def test_server_that_is_away_is_502_with_one_sentence(proxied: Proxied):
-    proxied.service.world.reopen('[serve]\nupstream = "http://127.0.0.1:9/v1"\n')
-    answer = proxied.ask("What am I allergic to?", **{"Accept-Language": "zh"})
+@pytest.mark.parametrize(
+    ("setting", "locale", "sentence"),
+    [
+        ("auto", "C.UTF-8", "the model server"),
+        ("auto", "zh_CN.UTF-8", "连不上模型服务器"),
+        ("en", "zh_CN.UTF-8", "the model server"),
+    ],
+)
+def test_server_that_is_away_is_502_in_the_configured_language(proxied: Proxied, setting, locale, sentence):
+    proxied.service.world.reopen(f'language = "{setting}"\n[serve]\nupstream = "http://127.0.0.1:9/v1"\n')
+    proxied.service.world.ws.environ = {"LANG": locale}
+    answer = proxied.ask(QUESTION, **{"Accept-Language": "zh"})
     assert answer.status_code == 502
-    assert answer.json()["error"]["message"].startswith("the model server at http://127.0.0.1:9 can't be reached")
-    assert proxied.kept(1) == [("user", "What am I allergic to?")]
-    assert proxied.ask(QUESTION).json()["error"]["message"].startswith("连不上模型服务器"), "as the question is"
+    assert answer.json()["error"]["message"].startswith(sentence)
+    assert proxied.kept(1) == [("user", QUESTION)]
 
 
 def test_server_that_drops_a_request_is_not_told_to_be_started(proxied: Proxied):
@@ -285,5 +295,5 @@ def test_disk_that_is_full_does_not_fail_the_turn_and_is_told(proxied: Proxied):
     disk.break_down()
     assert proxied.ask(QUESTION).status_code == 200
     assert until(lambda: len(proxied.faults) >= 2)  # the question, and the answer
-    assert "花生" in proxied.model.got[0].body.decode()
+    assert "花生" in str(proxied.model.got[0].json)
     disk.heal()

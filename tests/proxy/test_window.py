@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from recalld.supervisor.interfaces.proxy.changed import Window, room, with_memory
+from recalld.supervisor.interfaces.proxy.changed import room, with_memory
 from recalld.supervisor.interfaces.proxy.talk import read_talk
 from recalld.supervisor.text.token_count import MESSAGE_TOKENS, estimate_tokens
 from tests.proxy.long_talk import WINDOW, long_talk
@@ -51,37 +51,37 @@ def sent(talk: Talk, space: Room) -> list[dict[str, Any]]:
 
 
 def test_window_that_is_not_known_leaves_everything():
-    assert room(talk_of(turns(500)), Window(0, 2560)) == (2560, 0)
+    assert room(talk_of(turns(500)), 0, 2560) == (2560, 0)
 
 
 def test_memory_gives_way_before_anything_is_cut():
     roomy, full = talk_of(turns(5)), talk_of(next(one for one in map(turns, range(1000)) if size(one) > 5000))
-    assert room(roomy, Window(8192, 2560)) == (2560, 0)
-    assert room(full, Window(8192, 2560)).begin == 0
-    assert room(full, Window(8192, 2560)).memory < 2560
+    assert room(roomy, 8192, 2560) == (2560, 0)
+    assert room(full, 8192, 2560).begin == 0
+    assert room(full, 8192, 2560).memory < 2560
 
 
 def test_last_turns_and_the_questions_own_stay_however_large():
     messages = turns(10, words=2000)
     talk = talk_of(messages)
-    left = sent(talk, room(talk, Window(4096, 2560, keep_turns=3)))
+    left = sent(talk, room(talk, 4096, 2560, keep_turns=3))
     assert left == [messages[0], *messages[-9:]]
 
 
 def test_pictures_count_as_some_tokens_and_not_by_their_bytes():
     picture = {"type": "image_url", "image_url": {"url": "data:image/png;base64," + "A" * 500_000}}
     talk = talk_of([{"role": "user", "content": [picture, {"type": "text", "text": "这是什么？"}]}])
-    assert room(talk, Window(8192, 2560)) == (2560, 0)
+    assert room(talk, 8192, 2560) == (2560, 0)
 
 
 @settings(max_examples=60, deadline=None)
 @given(st.integers(0, 60), st.integers(0, 60), st.sampled_from([1024, 4096, 8192, 32768]), st.integers(0, 5))
-def test_window_is_never_passed_where_the_last_turns_fit_it(count, words, window, keep):
+def test_window_is_never_passed_where_the_last_turns_fit_it(count, words, tokens, keep):
     talk = talk_of(turns(count, words))
-    space = room(talk, Window(window, 2560, keep_turns=keep))
+    space = room(talk, tokens, 2560, keep_turns=keep)
     left = sent(talk, space)
     last = size(turns(max(1, keep), words))
-    assert size(left) + space.memory <= max(window * 3 // 4, last + window // 4)
+    assert size(left) + space.memory <= max(tokens * 3 // 4, last + tokens // 4)
     assert left[0]["role"] == "system"
     assert left[-1]["content"] == "最后的问题？"
 

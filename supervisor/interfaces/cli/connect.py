@@ -173,7 +173,7 @@ def _rows(
     from shlex import quote
 
     from ..connect.clients import title_of
-    from ..connect.settings import lines_put_in, lines_taken_out
+    from ..connect.settings import changed_lines
 
     rows: list[str] = []
     for client in dict.fromkeys([*(change.client for change in changes), *(name for name, _ in refused)]):
@@ -184,8 +184,7 @@ def _rows(
             kind = _DONE.get(one.kind, one.kind) if written else one.kind
             rows.append("  " + call.render(Text(_CHANGES[kind], path=_shown(one), what=what)))
             if every_line and one.kind != "there":
-                lines = lines_put_in(one) if one.kind in ("add", "update") else lines_taken_out(one)
-                rows += [f"    {line}" for line in lines]
+                rows += [f"    {line}" for line in changed_lines(one)]
         if of_it and of_it[0].kind in ("remove", "delete", "absent"):
             others = dict.fromkeys(root for change in of_it for root in change.elsewhere)
             elsewhere = (
@@ -257,6 +256,8 @@ def _notes(call: Call, changes: Sequence[Change], machine: Machine) -> list[str]
 def _as_data(
     machine: Machine, changes: Sequence[Change], refused: Sequence[tuple[str, SupervisorError]], *, written: bool
 ) -> dict[str, Any]:
+    from ..connect.settings import changed_lines
+
     clients: dict[str, list[dict[str, Any]]] = {}
     for change in changes:
         row = {
@@ -265,7 +266,7 @@ def _as_data(
             "what": list(change.wanted.what),
             "change": change.kind,
             "elsewhere": list(change.elsewhere),
-            "pieces": [piece for _, piece in change.pieces],
+            "lines": [*changed_lines(change)],
         }
         clients.setdefault(change.client, []).append(row)
     return {

@@ -2,27 +2,28 @@
 What `recalld connect`, also with --remove, would do to the text of one settings file. Pure.
 
 `connected` puts in what is missing, in place of what an earlier `connect` put in for another environment or workspace.
-`disconnected` takes out what starts recalld's hook or server, and the marked paragraph. JSON is changed as a text
-(`proxy/places.py`), so that every other byte stays.
+`disconnected` takes out what starts recalld's hook or server, and the marked paragraph. JSON that is changed is written with
+the order, the indentation and the line breaks that it has, as the clients write it themselves.
 """
 
 from __future__ import annotations
 
+import json
 import re
 import tomllib
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from ...storage.texts import Text, msgid
 from ...text.lazy_re import lazy_re
-from ...text.record import record
-from ..proxy.places import NoJson, appended, at, items, members, parse, without
 from .clients import NAME, workspace_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Collection, Iterable, Iterator
 
-    from ..proxy.places import Place
     from .clients import Wanted
+
+    Keys = tuple[str, ...]
 
 #: The marks around recalld's paragraph in a file of Markdown.
 BEGIN, END = "<!-- recalld -->", "<!-- /recalld -->"
@@ -30,6 +31,8 @@ _PARAGRAPH: Final = lazy_re(rf"(?:(?<=\n)\r?\n)?^{BEGIN}\r?\n.*?^{END}(?:\r?\n)?
 #: recalld's table in TOML with the blank line before it, and the tables in it; the lines of it that are no comments.
 _TABLE: Final = lazy_re(rf"(?m)(?:^\r?\n)?^\[mcp_servers\.{NAME}[.\]][^\n]*\n?(?:(?!\[)[^\n]*\n|(?!\[)[^\n]+\Z)*")
 _ENTRY: Final = lazy_re(r"(?m)^[^#\s][^\n]*\n?|^[ \t]+[^#\s][^\n]*\n?")
+#: The indentation of a JSON text: that of its first line that has any.
+_INDENTATION: Final = lazy_re(r"\n([ \t]+)\S")
 
 
 class Refused(ValueError):
@@ -39,54 +42,12 @@ class Refused(ValueError):
         super().__init__(why, Text(mend))
 
 
-@record
-class Edited:
-    """The *text* with pieces put in, and which of its characters these are, which `--remove` takes out again."""
-
-    text: str
-    mask: bytes  # a byte for each character: 1 where it was put in
-
-    @classmethod
-    def of(cls, text: str) -> Edited:
-        """Return the text as it was found."""
-        return cls(text, bytes(len(text)))
-
-    def put(self, place: int, piece: str) -> Edited:
-        """Return the text with the piece at its place."""
-        mask = self.mask[:place] + b"\1" * len(piece) + self.mask[place:]
-        return Edited(self.text[:place] + piece + self.text[place:], mask)
-
-    @property
-    def pieces(self) -> tuple[tuple[int, str], ...]:
-        """The pieces that were put in, with their places in the text, first to last."""
-        return tuple((match.start(), self.text[slice(*match.span())]) for match in re.finditer(b"\1+", self.mask))
+def connected(text: str, wanted: Wanted) -> str:
+    """Return the text with what is *wanted*; Refused for one that can't be changed."""
+    return {"json": _in_json, "toml": _in_toml, "paragraph": _in_markdown}[wanted.form](text, wanted)
 
 
-def without_pieces(text: str, pieces: Iterable[tuple[int, str]]) -> str:
-    """Return the text without the *pieces*, which are at their places: nobody has changed it since they were put in."""
-    for place, piece in sorted(pieces, key=lambda pair: -pair[0]):
-        text = text[:place] + text[place + len(piece) :]
-    return text
-
-
-def without_texts(text: str, pieces: Iterable[str], wanted: Wanted) -> str:
-    """Return the text, which was changed since, without those *pieces* that are in it once, and without the paragraph."""
-    left = _PARAGRAPH.sub("", text)
-    for piece in pieces:
-        left = left.replace(piece, "") if left.count(piece) == 1 else left
-    try:
-        return left if wanted.form != "json" or not left.strip() or parse(left) else text
-    except NoJson:
-        return text
-
-
-def connected(text: str | None, wanted: Wanted) -> Edited:
-    """Return the text with what is *wanted*, None: there is no file; Refused for one that can't be changed."""
-    change = {"json": _in_json, "toml": _in_toml, "paragraph": _in_markdown}[wanted.form]
-    return change(text or "", wanted)
-
-
-def disconnected(text: str, wanted: Wanted, made: Collection[tuple[str, ...]], root: str | None = None) -> str:
+def disconnected(text: str, wanted: Wanted, made: Collection[Keys], root: str | None = None) -> str:
     """
     Return the text without what recalld put in for the workspace *root*, None: for any; Refused as above.
 
@@ -94,147 +55,168 @@ def disconnected(text: str, wanted: Wanted, made: Collection[tuple[str, ...]], r
     """
     match wanted.form:
         case "json":
-            return _out_of_json(text, wanted, made, lambda workspace, _: root in (None, workspace))
+            settings = _settings(text)
+            _take_out(settings, wanted, made, lambda workspace, _: root in (None, workspace))
+            return _rendered(settings, text)
         case "toml":
             return _out_of_toml(text) if root in (None, *workspaces(text, wanted)) else text
         case "paragraph":
             return _PARAGRAPH.sub("", text)
 
 
+def without_pieces(text: str, pieces: Iterable[tuple[int, str]]) -> str:
+    """Return the text without the *pieces* of an earlier version, which are at their places: nobody has changed it since."""
+    for place, piece in sorted(pieces, key=lambda pair: -pair[0]):
+        text = text[:place] + text[place + len(piece) :]
+    return text
+
+
+def comparable(text: str, wanted: Wanted) -> str:
+    """Return the text as it would be written again: what differs from it is a change, and not a line break."""
+    return _as_json(_settings(text), text) if wanted.form == "json" and text.strip() else text
+
+
 def is_blank(text: str, wanted: Wanted) -> bool:
-    """Return whether nothing is in the text, not even a comment."""
+    """True if nothing is in the text, not even a comment."""
     return not text.strip() or (wanted.form == "json" and "".join(text.split()) == "{}")
 
 
 def workspaces(text: str, wanted: Wanted) -> list[str]:
     """Return the workspaces that recalld's entries in the text are for; "" for an entry that names none."""
     names: list[str | None] = []
-    if wanted.form == "json" and text.strip():
-        names = [workspace_of(entry.argv) for entry in _entries(text, wanted)]
+    if wanted.form == "json":
+        names = [workspace_of(entry.argv) for entry in _entries(_settings(text), wanted)]
     elif wanted.form == "toml":
         names = [workspace_of(_argv(_toml(text).get("mcp_servers", {}).get(NAME)))]
     return [name for name in dict.fromkeys(names) if name is not None]
 
 
-def made_keys(before: str, after: str, wanted: Wanted) -> list[tuple[str, ...]]:
+def made_keys(before: str, after: str, wanted: Wanted) -> list[Keys]:
     """Return the keys of the objects and arrays that had to be made for what is wanted."""
     if wanted.form != "json":
         return []
     owners = (*(keys[:-1] for keys in wanted.properties or ()), *(wanted.items or ()))
     made = dict.fromkeys(keys[:n] for keys in owners for n in range(1, len(keys) + 1))
-    return [keys for keys in made if at(after, *keys) and not (before.strip() and at(before, *keys))]
+    old, new = _settings(before), _settings(after)
+    return [keys for keys in made if _value(new, keys) is not None and _value(old, keys) is None]
 
 
 # ── JSON ─────────────────────────────────────────────────────────────────────
 
 
-def _in_json(text: str, wanted: Wanted) -> Edited:
-    if text.strip():
-        servers = [at(text, *keys) for keys in wanted.properties or ()] if _root(text) else []
-        if any(server and workspace_of(_argv(server.value)) is None for server in servers):
+def _in_json(text: str, wanted: Wanted) -> str:
+    settings = _settings(text)
+    for keys in wanted.properties or ():
+        server = _value(settings, keys)
+        if server is not None and workspace_of(_argv(server)) is None:
             raise Refused(
                 Text("the MCP server `{name}` in it is not one that recalld wrote", name=NAME),
                 msgid("give it another name, or take it out"),
             )
-        edited = Edited.of(_out_of_json(text, wanted, (), lambda _, is_wanted: not is_wanted))  # of another environment
-    else:
-        edited = Edited.of(text).put(len(text), "{}\n")
+    _take_out(settings, wanted, (), lambda _, is_wanted: not is_wanted)  # of another environment
     for keys, value in (wanted.properties or {}).items():
-        edited = _with(edited, keys[:-1], dict, keys[-1], value)
+        _owner(settings, keys[:-1], dict).setdefault(keys[-1], value)
     for keys, value in (wanted.items or {}).items():
-        edited = _with(edited, keys, list, "", value)
-    return edited
+        hooks = _owner(settings, keys, list)
+        if value not in hooks:
+            hooks.append(value)
+    return _rendered(settings, text)
 
 
-def _with(edited: Edited, keys: tuple[str, ...], kind: type, name: str, value: object) -> Edited:
-    """Return the text with a value in the object or array (*kind*) at the keys, unless it is there; *name*: its own key."""
-    owner, missing = _deepest(edited.text, keys, kind)
-    if not missing:
-        is_there = name in owner.value if name else value in owner.value
-        return edited if is_there else edited.put(*appended(edited.text, owner, value, name))
-    value = {name: value} if name else [value]
-    for key in reversed(missing[1:]):
-        value = {key: value}
-    return edited.put(*appended(edited.text, owner, value, missing[0]))
-
-
-def _deepest(text: str, keys: Sequence[str], kind: type) -> tuple[Place, list[str]]:
-    """Return the deepest value that is there below the keys, and the keys that are missing; Refused for another kind."""
-    place = _root(text)
-    for n, key in enumerate(keys):
-        member = members(text, place).get(key)
-        if member is None:
-            return place, list(keys[n:])
-        if not isinstance(member.value, kind if n == len(keys) - 1 else dict):
-            raise Refused(Text("`{key}` in it is of another kind than the client's", key=".".join(keys[: n + 1])))
-        place = member
-    return place, []
-
-
-def _root(text: str) -> Place:
+def _settings(text: str) -> dict[str, Any]:
+    """Return the settings in the text, none for an empty one; Refused where these are no object, or can't be written again."""
     try:
-        root = parse(text)
-    except NoJson as error:
-        raise Refused(Text("it is not JSON at line {line}", line=error.line)) from None
-    if not isinstance(root.value, dict):
+        settings = json.loads(text, object_pairs_hook=_once) if text.strip() else {}
+        json.dumps(settings, allow_nan=False)  # 1e400 is no number here
+    except json.JSONDecodeError as error:
+        raise Refused(Text("it is not JSON at line {line}", line=error.lineno)) from None
+    except (ValueError, RecursionError):
+        raise Refused(Text("it is not JSON at line {line}", line=1)) from None
+    if not isinstance(settings, dict):
         raise Refused(Text("it is JSON, but no object"))
-    return root
+    return settings
 
 
-@record
+def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    if len(fields := dict(pairs)) < len(pairs):
+        raise ValueError("a key twice")  # which of the two counts is the client's secret
+    return fields
+
+
+def _rendered(settings: dict[str, Any], text: str) -> str:
+    """Return the settings as JSON in the form of the *text*, which it is where nothing has changed."""
+    return text if settings == _settings(text) else _as_json(settings, text)
+
+
+def _as_json(settings: dict[str, Any], text: str) -> str:
+    indentation = _INDENTATION.search(text)
+    rendered = json.dumps(settings, ensure_ascii=False, indent=indentation[1] if indentation else 2)
+    end = "" if text.strip() and not text.endswith("\n") else "\n"
+    return f"{rendered}{end}".replace("\n", "\r\n" if "\r\n" in text else "\n")
+
+
+def _value(settings: Any, keys: Iterable[str]) -> Any:
+    """Return the value below these keys, None if there is none."""
+    for key in keys:
+        settings = settings.get(key) if isinstance(settings, dict) else None
+    return settings
+
+
+def _owner(settings: dict[str, Any], keys: Keys, kind: type) -> Any:
+    """Return the object or array (*kind*) at the keys, made where it is missing; Refused for another kind."""
+    owner: Any = settings
+    for n, key in enumerate(keys, 1):
+        made = kind if n == len(keys) else dict
+        owner = owner.setdefault(key, made())
+        if not isinstance(owner, made):
+            raise Refused(Text("`{key}` in it is of another kind than the client's", key=".".join(keys[:n])))
+    return owner
+
+
+@dataclass
 class _Entry:
-    """What may be an entry of recalld's: the member or item *part* of *owner*, which has these *keys*, and what it starts."""
+    """What may be an entry of recalld's: the *part* of *owner* (a key or an item), at these *keys*, and what it starts."""
 
-    keys: tuple[str, ...]
-    owner: Place
-    part: Place
+    keys: Keys
+    owner: Any
+    part: Any
     argv: list[str]
     is_wanted: bool
 
 
-def _entries(text: str, wanted: Wanted) -> Iterator[_Entry]:
+def _entries(settings: dict[str, Any], wanted: Wanted) -> Iterator[_Entry]:
     """Yield the server of recalld's name, and every hook of the events that are wanted."""
-    _root(text)
     for keys, value in (wanted.properties or {}).items():
-        owner, part = at(text, *keys[:-1]), at(text, *keys)
-        if owner and part:
-            argv = _argv(part.value)
-            yield _Entry(keys[:-1], owner, part, argv, argv[:3] == _argv(value)[:3])  # its options may differ
+        server = _value(settings, keys)
+        if server is not None:
+            argv = _argv(server)
+            yield _Entry(
+                keys[:-1], _value(settings, keys[:-1]), keys[-1], argv, argv[:3] == _argv(value)[:3]
+            )  # but for options
     for keys, value in (wanted.items or {}).items():
-        owner = at(text, *keys)
-        for item in items(text, owner) if owner and isinstance(owner.value, list) else ():
-            hooks = item.value.get("hooks") if isinstance(item.value, dict) else None
-            if not isinstance(hooks, list) or not owner:
-                continue
-            if len(hooks) == 1:
-                yield _Entry(keys, owner, item, _hook_argv(hooks[0]), item.value == value)
-            else:  # a person has put others beside it
-                inner = members(text, item)["hooks"]
-                for entry in items(text, inner):
-                    yield _Entry((*keys, ""), inner, entry, _hook_argv(entry.value), is_wanted=False)
+        groups = _value(settings, keys)
+        for group in groups if isinstance(groups, list) else ():
+            hooks = group.get("hooks") if isinstance(group, dict) else None
+            if isinstance(hooks, list) and len(hooks) == 1:
+                yield _Entry(keys, groups, group, _hook_argv(hooks[0]), group == value)
+            elif isinstance(hooks, list):  # a person has put others beside it
+                yield from (_Entry((*keys, ""), hooks, hook, _hook_argv(hook), is_wanted=False) for hook in hooks)
 
 
-def _out_of_json(text: str, wanted: Wanted, made: Collection[tuple[str, ...]], goes: Callable[[str, bool], bool]) -> str:
-    """Return the text without recalld's entries for which *goes* holds: it gets the workspace, and whether it is wanted."""
-    while text.strip():
-        for entry in _entries(text, wanted):
-            workspace = workspace_of(entry.argv)
-            if workspace is not None and goes(workspace, entry.is_wanted):
-                text = _without_empty(without(text, entry.owner, entry.part), entry.keys, made)
-                break
+def _take_out(settings: dict[str, Any], wanted: Wanted, made: Collection[Keys], goes: Callable[[str, bool], bool]) -> None:
+    """Take out recalld's entries for which *goes* holds: it gets the workspace, and whether the entry is wanted."""
+    for entry in [*_entries(settings, wanted)]:
+        workspace = workspace_of(entry.argv)
+        if workspace is None or not goes(workspace, entry.is_wanted):
+            continue
+        if isinstance(entry.owner, dict):
+            del entry.owner[entry.part]
         else:
-            break
-    return text
-
-
-def _without_empty(text: str, keys: tuple[str, ...], made: Collection[tuple[str, ...]]) -> str:
-    """Return the text without the objects and arrays at these keys and above that are empty, and were made by `connect`."""
-    for n in range(len(keys), 0, -1):
-        owner, part = at(text, *keys[: n - 1]), at(text, *keys[:n])
-        if not owner or not part or keys[:n] not in made or part.value:
-            break
-        text = without(text, owner, part)
-    return text
+            entry.owner[:] = [item for item in entry.owner if item is not entry.part]
+        for n in range(len(entry.keys), 0, -1):
+            if entry.keys[:n] not in made or _value(settings, entry.keys[:n]):
+                break
+            del _value(settings, entry.keys[: n - 1])[entry.keys[n - 1]]
 
 
 def _hook_argv(entry: Any) -> list[str]:
@@ -273,33 +255,31 @@ def _out_of_toml(text: str) -> str:
     return left if {**before, "mcp_servers": before.get("mcp_servers", {})} == {"mcp_servers": {}, **after} else text
 
 
-def _in_toml(text: str, wanted: Wanted) -> Edited:
-    table, line = wanted.text, "\r\n" if "\r\n" in text else "\n"
-    ours: dict[str, Any] = tomllib.loads(table)["mcp_servers"][NAME]
+def _in_toml(text: str, wanted: Wanted) -> str:
+    ours = tomllib.loads(wanted.text)["mcp_servers"][NAME]
     entry = _toml(text).get("mcp_servers", {}).get(NAME)
-    edited = Edited.of(text)
     if entry is not None:
-        if workspace_of(_argv(entry)) is not None and _argv(entry)[:3] == _argv(ours)[:3]:
-            return edited
-        edited = Edited.of(_out_of_toml(text))
-        if workspace_of(_argv(entry)) is None or edited.text == text:
+        left, is_ours = _out_of_toml(text), workspace_of(_argv(entry)) is not None
+        if is_ours and _argv(entry)[:3] == _argv(ours)[:3]:
+            return text
+        if not is_ours or left == text:
             raise Refused(
                 Text("the MCP server `{name}` in it is not one that recalld wrote", name=NAME),
                 msgid("give it another name, or take it out"),
             )
-    edited = edited.put(len(edited.text), _gap(edited.text, line) + table.replace("\n", line))
-    _toml(edited.text)  # Refused where mcp_servers is an inline table, which ends where it is written
-    return edited
+        text = left
+    text = _with_block(text, wanted.text)
+    _toml(text)  # Refused where mcp_servers is an inline table, which ends where it is written
+    return text
 
 
-def _in_markdown(text: str, wanted: Wanted) -> Edited:
-    line = "\r\n" if "\r\n" in text else "\n"
-    block = f"{BEGIN}\n{wanted.text.strip()}\n{END}\n".replace("\n", line)
+def _in_markdown(text: str, wanted: Wanted) -> str:
     if _PARAGRAPH.search(text):  # it may be in another language, or a person's by now
-        return Edited.of(text)
-    return Edited.of(text).put(len(text), _gap(text, line) + block)
+        return text
+    return _with_block(text, f"{BEGIN}\n{wanted.text.strip()}\n{END}\n")
 
 
-def _gap(text: str, line: str) -> str:
-    """Return what parts the text from what is put behind it: an empty line."""
-    return "" if not text.strip() else line if text.endswith("\n") else line * 2
+def _with_block(text: str, block: str) -> str:
+    """Return the text with the block behind it and an empty line between them."""
+    gap = "" if not text.strip() else "\n" if text.endswith("\n") else "\n\n"
+    return text + f"{gap}{block}".replace("\n", "\r\n" if "\r\n" in text else "\n")

@@ -12,7 +12,7 @@ import json
 import os
 import stat as modes
 import sys
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from shutil import which
 from typing import TYPE_CHECKING, Final, Literal, TypeAlias
@@ -27,12 +27,12 @@ from ...text.record import record
 from .clients import CLIENTS, LEFT, NAME, Place, Wanted, wanted
 from .plan import (
     Refused,
+    comparable,
     connected,
     disconnected,
     is_blank,
     made_keys,
     without_pieces,
-    without_texts,
     workspaces,
 )
 
@@ -69,7 +69,6 @@ class Change:
     file: Path  # with links followed
     before: FileVersion | None
     text: str
-    pieces: tuple[tuple[int, str], ...]
     made: bool
     kind: Literal["add", "update", "there", "remove", "delete", "absent"]
     keys: tuple[tuple[str, ...], ...] = ()  # what `connect` had to make in it
@@ -154,17 +153,18 @@ class Machine:
                     Text("it leads to {file}, outside the project", file=file),
                     Text("make it a file of the project, or connect without --project"),
                 )
-            known, base = self._known(wanted_file.path, roots), text
+            known, base = self._known(wanted_file.path, roots), text or ""
             keys = known.keys if known else ()
             with _told_of(wanted_file.path):
-                edited = connected(text, wanted_file)
-                if text is not None and edited.text != text:
-                    base = self._without(wanted_file, before, text, known, root=None)
+                edited = connected(base, wanted_file)
+                if edited != text:
+                    base = disconnected(base, wanted_file, keys)
                     edited = connected(base, wanted_file)
-                keys = (*keys, *(key for key in made_keys(base or "", edited.text, wanted_file) if key not in keys))
+                keys = (*keys, *(key for key in made_keys(base, edited, wanted_file) if key not in keys))
             made = known.made if known else before is None
-            kind: Literal["add", "update", "there"] = "there" if edited.text == text else "update" if base != text else "add"
-            changes.append(Change(client, wanted_file, file, before, edited.text, edited.pieces, made, kind, keys))
+            is_new = text is None or base == text
+            kind: Literal["add", "update", "there"] = "there" if edited == text else "add" if is_new else "update"
+            changes.append(Change(client, wanted_file, file, before, edited, made, kind, keys))
         return changes
 
     def removals(self, client: str) -> list[Change]:
@@ -178,12 +178,12 @@ class Machine:
             left, known = text, self._known(wanted_file.path)
             if text is not None and not ("paragraph" in wanted_file.what and any(others.values())):  # the paragraph is for all
                 with _told_of(wanted_file.path):
-                    left = self._without(wanted_file, before, text, known, root)
+                    left = disconnected(text, wanted_file, known.keys if known else (), root)
             made = known is not None and known.made
             is_empty = made and is_blank(left or "", wanted_file)
             kind: Literal["absent", "delete", "remove"] = "absent" if left == text else "delete" if is_empty else "remove"
             changes.append(
-                Change(client, wanted_file, file, before, left or "", (), made, kind, elsewhere=others[wanted_file.path])
+                Change(client, wanted_file, file, before, left or "", made, kind, elsewhere=others[wanted_file.path])
             )
         return changes
 
@@ -191,11 +191,7 @@ class Machine:
         """Return what takes recalld out of a file of a client that left; BadSettings where it is not as it was put in."""
         wanted_file = Wanted(Path(known.path), "json" if known.path.endswith(".json") else "paragraph", ("entries",))
         file, before, text = self._read(wanted_file)
-        left = text or ""
-        if before and before.digest == known.digest:
-            left = without_pieces(left, known.pieces)
-        else:
-            left = without_texts(left, [piece for _, piece in known.pieces], wanted_file)
+        left = without_pieces(text or "", known.pieces) if before and before.digest == known.digest else text or ""
         if (root := str(self.paths.root)) in left:
             numbers = [str(n) for n, line in enumerate(left.splitlines(), 1) if "recalld" in line or root in line]
             raise BadSettings(
@@ -207,7 +203,7 @@ class Machine:
         kind: Literal["absent", "delete", "remove"] = (
             "absent" if left == text or not before else "delete" if is_empty else "remove"
         )
-        return Change(known.client, wanted_file, file, before, left, (), known.made, kind)
+        return Change(known.client, wanted_file, file, before, left, known.made, kind)
 
     def _all_read(self, client: str) -> tuple[list[_Read], dict[Path, tuple[str, ...]]]:
         """Return the settings files of the client as they are, and for each the other workspaces that it is connected with."""
@@ -218,12 +214,6 @@ class Machine:
                 names = workspaces(text or "", one)
             others[one.path] = tuple(root for root in names if root not in ("", str(self.paths.root)))
         return read, others
-
-    def _without(self, file: Wanted, before: FileVersion | None, text: str, known: Connection | None, root: str | None) -> str:
-        """Return the text without the pieces that are known, or without recalld's entries if somebody has changed it."""
-        if known and known.pieces and before and before.digest == known.digest:
-            return without_pieces(text, known.pieces)
-        return disconnected(text, file, known.keys if known else (), root)
 
     def apply(self, changes: Sequence[Change]) -> None:
         """Write the changes, and what was put in; OSError as the errors of recalld."""
@@ -256,14 +246,14 @@ class Machine:
             self.files.remove(change.file)
 
     def _connection(self, change: Change) -> Connection:
-        from ...storage.files import digest_of
-
-        project = str(self.project) if self.project else ""
-        command = self.place.hook(change.client) if "hooks" in change.wanted.what else ""
-        made = Connection(
-            client=change.client, path=str(change.wanted.path), project=project, command=command, made=change.made
+        return Connection(
+            client=change.client,
+            path=str(change.wanted.path),
+            project=str(self.project or ""),
+            command=self.place.hook(change.client) if "hooks" in change.wanted.what else "",
+            made=change.made,
+            keys=change.keys,
         )
-        return replace(made, pieces=change.pieces, keys=change.keys, digest=digest_of(change.text.encode()))
 
     def _known(self, path: Path, others: Iterable[str] = ()) -> Connection | None:
         """Return what was put into the file, for this workspace or one of the *others*; an update takes it over from these."""
@@ -326,16 +316,11 @@ def program() -> str:
     return str(path) if path.exists() else which("recalld") or "recalld"
 
 
-def lines_put_in(change: Change) -> Iterator[str]:
-    """Yield the lines that the change puts in, for a person."""
-    for _, piece in change.pieces:
-        yield from (f"+ {line}" for line in piece.splitlines() if line.strip())
-
-
-def lines_taken_out(change: Change) -> Iterator[str]:
-    """Yield the lines that the change takes out, with "-", and those that it changes, with "-" and "+", for a person."""
+def changed_lines(change: Change) -> Iterator[str]:
+    """Yield the lines that the change takes out, with "-", and those that it puts in, with "+", for a person."""
     from difflib import unified_diff
 
-    before = change.before.data.decode().splitlines() if change.before else []
-    lines = [*unified_diff(before, change.text.splitlines(), n=0, lineterm="")][2:]
+    texts = (change.before.data.decode() if change.before else "", change.text)
+    before, after = (comparable(text, change.wanted).splitlines() for text in texts)
+    lines = [*unified_diff(before, after, n=0, lineterm="")][2:]
     yield from (f"{line[0]} {line[1:]}" for line in lines if line[:1] in "+-" and line[1:].strip())

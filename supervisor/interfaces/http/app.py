@@ -46,15 +46,11 @@ def make_app(site: Site, *, is_remote: bool) -> ASGIApp:
 
     @contextlib.asynccontextmanager
     async def lifespan(_: Starlette) -> AsyncIterator[None]:
-        beside = [
-            asyncio.create_task(site.changes.watch(lambda: site.workspace, site.run)),
-            asyncio.create_task(proxy.begin()),
-        ]
+        watching = asyncio.create_task(site.changes.watch(lambda: site.workspace, site.run))
         try:
             yield
         finally:
-            for task in beside:
-                task.cancel()
+            watching.cancel()
             await mcp.end()
             await proxy.end()
 

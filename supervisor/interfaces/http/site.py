@@ -12,6 +12,7 @@ from ...storage.noting import acting
 from ...storage.texts import Text
 from ..language import spoken_language
 from ..locate import page_address
+from .gate import PROXY
 from .problem import Refused, of_error
 from .reading import form_fields
 
@@ -71,10 +72,12 @@ class Site:
     # ── who asks ─────────────────────────────────────────────────────────────
 
     def language(self, request: Request) -> Language:
-        """Return the language of the reader: that of the cookie, of recalld.toml, of the browser, else English."""
+        """Return the language of the reader: of the cookie, of recalld.toml, of the browser, of the locale, else English."""
         chosen = request.cookies.get(LANGUAGE_COOKIE)
         setting = chosen if chosen in ("en", "zh") else self.workspace.config.language
         accepted = request.headers.get("accept-language", "").lower()
+        if request.url.path.startswith(PROXY) or not accepted:  # below /v1 a program speaks for its own user
+            return spoken_language(setting, self.workspace.environ)
         return spoken_language(setting, {"LANG": accepted})
 
     def caller(self, request: Request, session: str = "", chat: str = "") -> Caller:

@@ -8,11 +8,10 @@ server failed or went away in the middle, or the client did.
 from __future__ import annotations
 
 import json
-from dataclasses import replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from ...context.spoken import spoken
-from ...text.record import record
 from .talk import words_of
 
 if TYPE_CHECKING:
@@ -22,13 +21,13 @@ if TYPE_CHECKING:
 
 #: Kinds of parts and of items with which a model calls a tool of the client.
 _CALLS: Final = frozenset({"tool_use", "function_call", "custom_tool_call", "computer_call", "local_shell_call"})
-#: The end of a stream of chat completions.
-_DONE: Final = "[DONE]"
 #: A `finish_reason` that is none of the API: the server gave up.
 _FAILED: Final = ("error", "abort")
+#: The end of a stream of chat completions.
+_DONE: Final = "[DONE]"
 
 
-@record
+@dataclass
 class Answer:
     """What was answered: the *words* so far, whether it is *whole*, whether it *calls* a tool, and the *id* of the response."""
 
@@ -49,13 +48,13 @@ def read_answer(kind: Kind, data: bytes, *, is_stream: bool) -> Answer:
     try:
         for event in _events(data) if is_stream else (json.loads(data),):
             if event == _DONE:
-                return replace(answer, is_whole=answer.is_whole or kind == "chat")
-            if isinstance(event, dict):
-                if event.get("error"):  # the end may follow all the same
-                    return replace(answer, is_whole=False)
-                answer = _READ[kind](answer, event)
+                answer.is_whole |= kind == "chat"
+                break
+            if event.get("error"):  # the end may follow all the same
+                raise ValueError("the server failed")
+            _READ[kind](answer, event)
     except (ValueError, RecursionError, KeyError, TypeError, AttributeError, IndexError):
-        return replace(answer, is_whole=False)
+        answer.is_whole = False
     return answer
 
 
@@ -68,69 +67,57 @@ def _events(data: bytes) -> Iterator[Any]:
                 return  # the last one, cut off
 
 
-def _chat(answer: Answer, event: Mapping[str, Any]) -> Answer:
-    """Return the answer with a whole completion, or with a piece of one."""
-    answer = replace(answer, id=answer.id or _id(event))
+def _add_chat(answer: Answer, event: Mapping[str, Any]) -> None:
+    """Add a whole completion, or a piece of one."""
+    answer.id = answer.id or str(event.get("id") or "")
     for choice in event.get("choices") or ():
         if choice.get("index"):  # another answer to the same question
             continue
         message, ended = choice.get("message") or choice.get("delta") or {}, choice.get("finish_reason")
         if ended in _FAILED:
             raise ValueError(ended)
-        words = words_of(message.get("content")) or message.get("refusal") or ""
-        calls = bool(message.get("tool_calls") or message.get("function_call")) or ended in ("tool_calls", "function_call")
-        answer = Answer(answer.words + words, answer.is_whole or bool(ended), answer.calls or calls, answer.id)
-    return answer
+        answer.words += words_of(message.get("content")) or message.get("refusal") or ""
+        answer.calls |= bool(message.get("tool_calls") or message.get("function_call"))
+        answer.is_whole |= bool(ended)
 
 
-def _responses(answer: Answer, event: Mapping[str, Any]) -> Answer:
-    """Return the answer with a whole response, which has no type, or with an event of its stream."""
+def _add_response(answer: Answer, event: Mapping[str, Any]) -> None:
+    """Add a whole response, which has no type, or an event of its stream."""
     match event.get("type"):
         case "response.output_text.delta" | "response.refusal.delta":
-            return replace(answer, words=answer.words + event["delta"])
-        case "response.created":
-            return replace(answer, id=_id(event["response"]))
+            answer.words += event["delta"]
+            return
         case "response.completed" | "response.incomplete":
             event = event["response"]
         case str():
-            return answer
+            return
     output = event.get("output") or ()
     words = "\n".join(words_of(item.get("content")) for item in output if item.get("type") == "message")
-    calls = any(item.get("type") in _CALLS for item in output)
-    return Answer(words or answer.words, event.get("status") in (None, "completed", "incomplete"), calls, _id(event))
+    answer.words, answer.id = words or answer.words, str(event.get("id") or "")
+    answer.calls = any(item.get("type") in _CALLS for item in output)
+    answer.is_whole = event.get("status") in (None, "completed", "incomplete")
 
 
-def _messages(answer: Answer, event: Mapping[str, Any]) -> Answer:
-    """Return the answer with a whole message, or with an event of its stream."""
+def _add_message(answer: Answer, event: Mapping[str, Any]) -> None:
+    """Add a whole message, or an event of its stream. Its blocks of text are one text that citations divide."""
+    blocks: list[Mapping[str, Any]] = []
     match event.get("type"):
         case "message_start":
-            return replace(answer, id=_id(event["message"]))
+            answer.id = str(event["message"].get("id") or "")
         case "content_block_start":
-            return _with_blocks(answer, [event["content_block"]])
+            blocks = [event["content_block"]]
         case "content_block_delta" if event["delta"].get("type") == "text_delta":
-            return replace(answer, words=answer.words + event["delta"]["text"])
+            answer.words += event["delta"]["text"]
         case "message_stop":
-            return replace(answer, is_whole=True)
+            answer.is_whole = True
         case "message":
-            whole = Answer(is_whole=bool(event.get("stop_reason")), id=_id(event))
-            return _with_blocks(whole, event["content"])
-    return answer
+            answer.is_whole, answer.id, blocks = bool(event.get("stop_reason")), str(event.get("id") or ""), event["content"]
+    answer.words += "".join(block["text"] for block in blocks if block.get("type") == "text")
+    answer.calls |= any(block.get("type") in _CALLS for block in blocks)
 
 
-def _with_blocks(answer: Answer, blocks: list[Mapping[str, Any]]) -> Answer:
-    """Return the answer with the words of the blocks of text, which are one text that citations divide."""
-    words = "".join(block["text"] for block in blocks if block.get("type") == "text")
-    calls = any(block.get("type") in _CALLS for block in blocks)
-    return replace(answer, words=answer.words + words, calls=answer.calls or calls)
-
-
-def _id(event: Mapping[str, Any]) -> str:
-    identity = event.get("id")
-    return identity if isinstance(identity, str) else ""
-
-
-_READ: Final[Mapping[Kind, Callable[[Answer, Mapping[str, Any]], Answer]]] = {
-    "chat": _chat,
-    "responses": _responses,
-    "messages": _messages,
+_READ: Final[Mapping[Kind, Callable[[Answer, Mapping[str, Any]], None]]] = {
+    "chat": _add_chat,
+    "responses": _add_response,
+    "messages": _add_message,
 }

@@ -4,59 +4,72 @@
 Memory is no condition of an answer: what fails, or takes longer than `recall.timeout_ms`, is an event, and the request goes on
 as it came. The answer passes piece by piece; it is read for memory when it is over. A client that hangs up ends the request to
 the server.
+
+Only the headers of a connection are each side's own. The client's key is recalld's token, and stays here; the server gets the
+key from the variable that `llm.api_key_env` names, in the header in which the client sent its own.
 """
 
 from __future__ import annotations
 
 import asyncio
 import json
+from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
+from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
 
+from ...protocol.llm import NO_KEY, find_key, is_local, without_credentials
 from ...storage.os_errors import as_supervisor_error
-from ...storage.texts import Text, render
-from ...text.language import language_of
+from ...storage.texts import Text
 from ..http.gate import MOST_MODEL, PROXY
 from ..http.problem import Refused
 from .answers import read_answer
-from .auxiliary import is_auxiliary
-from .changed import Window, room, with_memory
-from .talk import read_talk
-from .turn import SESSION, keep_answer, keep_question, memory_for, session_given, turn_of
-from .upstream import Upstream, returned_headers, sent_headers
+from .changed import Room, room, with_memory
+from .talk import Talk, read_talk
+from .turn import SESSION, Turn, is_auxiliary, keep_answer, keep_question, memory_for, session_given, turn_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Coroutine, Mapping
+    from collections.abc import Callable, Coroutine, Iterable, Mapping
 
     from starlette.types import Receive, Scope, Send
 
+    from ...protocol.config import Config
     from ..http.site import Site
-    from .changed import Room
-    from .talk import Talk
-    from .turn import Turn
+
+    Headers = list[tuple[bytes, bytes]]
 
 A = TypeVar("A")
 #: The header with which a request is neither recorded nor given memory.
 RECORD: Final = "x-recalld-record"
 _NO: Final = ("no", "false", "0")
-#: The characters of a question that show its language.
-_MOST_READ: Final = 1_000
 #: Turns whose block is kept for the requests in which a model gets the result of a tool.
 _MOST_KEPT: Final = 64
-#: Searches that are made at once: many more take as long one by one. A question waits for its turn so many times as long as
-#: `recall.timeout_ms`, at most.
+#: Searches that are made at once: many more take as long one by one.
 _SEARCHES: Final = 4
-_TURNS: Final = 20
+#: Seconds until the server must have taken the connection; for its answer it has `llm.timeout`.
+_CONNECT_S: Final = 10.0
+#: Headers of one connection (RFC 9110, 7.6.1), and those that are made anew.
+_OF_CONNECTION: Final = frozenset(
+    [
+        *("connection", "keep-alive", "proxy-authenticate", "proxy-authorization", "proxy-connection", "te", "trailer"),
+        *("transfer-encoding", "upgrade"),
+    ]
+)
+_NOT_SENT: Final = _OF_CONNECTION | {"host", "content-length", "expect", "authorization", "x-api-key", "cookie", "origin"}
+_NOT_RETURNED: Final = _OF_CONNECTION | {"set-cookie"}
+#: Headers for recalld begin so.
+_OURS: Final = b"x-recalld-"
 #: Seconds that the end waits for what is still written.
 _END_S: Final = 2.0
 #: What errors are called in the protocols; others are of the server.
 _TYPES: Final = {400: "invalid_request_error", 401: "authentication_error", 403: "permission_error", 404: "not_found_error"}
 
 
-class _Asked(NamedTuple):
+@dataclass(frozen=True)
+class _Asked:
     """What a client asks for a person: the *talk*, its *turn*, and the *room* that it has."""
 
     talk: Talk
@@ -75,11 +88,11 @@ class Proxy:
 
     def __init__(self, site: Site) -> None:
         self._site = site
-        self._upstream = Upstream()
+        self._clients: dict[bool, Any] = {}  # of the model server; they keep their connections
         self._running: set[asyncio.Task[Any]] = set()
         self._blocks: dict[Turn, str] = {}
-        self._kept: dict[str, asyncio.Task[None]] = {}
         self._searching = asyncio.Semaphore(_SEARCHES)
+        self._keeping = asyncio.Lock()  # what was said first is kept first
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass a request on, and its answer back, until either side goes away."""
@@ -89,133 +102,117 @@ class Proxy:
                 404, Text("there is no model server behind this proxy: set `upstream` below `[serve]` in recalld.toml.")
             )
         if ".." in request.url.path.split("/"):
-            raise Refused(
-                404, Text("there is nothing at this address; `/openapi.json` has the addresses for programs, `/` is the page.")
-            )  # it would leave what `upstream` names
+            raise HTTPException(404)  # it would leave what `upstream` names
         body = await request.body()
         answering = asyncio.create_task(self._answer(request, body, send))
         leaving = asyncio.create_task(_until_gone(receive))
         try:
             await asyncio.wait({answering, leaving}, return_when=asyncio.FIRST_COMPLETED)
         finally:
-            for task in (answering, leaving):
-                task.cancel() if not task.done() else None
+            answering.cancel()
+            leaving.cancel()
             await asyncio.wait({answering, leaving})
         if not answering.cancelled():
             answering.result()
-
-    async def begin(self) -> None:
-        """Load what the first request would wait for, if there is a server behind."""
-        if where := self._site.workspace.config.serve.upstream:
-            await self._site.run(self._upstream.load, where)
 
     async def end(self) -> None:
         """End it: what is still written has a moment, and the connections are closed."""
         if self._running:
             await asyncio.wait(self._running, timeout=_END_S)
-        await self._upstream.close()
+        for client in self._clients.values():
+            await client.aclose()
 
     async def _answer(self, request: Request, body: bytes, send: Send) -> None:
         ws, path = self._site.workspace, request.scope["raw_path"].decode("ascii").removeprefix(PROXY)
         session = session_given(request.headers.get(SESSION, ""))
-        question = None
-        if _is_for_memory(request):
-            question = await self._alone("reading the request", self._asked, path, body, session)
-        if question:
+        asked = None
+        if request.method == "POST" and request.headers.get(RECORD, "").strip().lower() not in _NO:
+            asked = await self._alone("reading the request", self._asked, path, body, session)
+        if asked:
             try:
-                body = await self._with_memory(question, body)
+                body = await self._with_memory(asked, body)
             finally:
-                self._keep_question(question)
-        headers = sent_headers(request.headers.raw, ws.config, ws.environ, is_read=question is not None)
+                self._keep("keeping the question", keep_question, self._site, asked.turn)
+        headers = sent_headers(request.headers.raw, ws.config, ws.environ, is_read=asked is not None)
         address = f"/{path}?{request.url.query}" if request.url.query else f"/{path}"
-        try:
-            response = await self._upstream.send(ws.config, request.method, address, headers, body)
-        except Refused as refused:
-            raise (_in_language_of(question.turn.question, refused) if question else refused) from None
+        response = await self._send(request.method, address, headers, body)
         data = bytearray()
         try:
-            await _pass_on(response, send, data if question else None)
+            await _pass_on(response, send, data if asked else None)
         finally:
-            if question and response.is_success:
+            if asked and response.is_success:
                 is_stream = response.headers.get("content-type", "").startswith("text/event-stream")
-                self._keep_answer(question, bytes(data), is_stream=is_stream)
+                read = partial(read_answer, asked.talk.kind, bytes(data), is_stream=is_stream)
+                self._keep("keeping the answer", keep_answer, self._site, asked.turn, read)
             # subtle: a task of its own, since this one may be cancelled, and a connection has to be closed all the same
             await asyncio.shield(self._task(response.aclose()))
 
-    # ── memory ───────────────────────────────────────────────────────────────
-
     def _asked(self, path: str, body: bytes, session: str) -> _Asked | None:
         """Return what is asked; None for a request that is not for memory. It runs in a thread, since it may be megabytes."""
-        ws = self._site.workspace
+        ws, config = self._site.workspace, self._site.workspace.config
         talk = read_talk(path, body)
-        if talk is None or is_auxiliary(talk, ws.config.serve.skip):
+        if talk is None or is_auxiliary(talk, config.serve.skip):
             return None
-        config = ws.config
-        memory = config.recall.memory_tokens + config.recall.pinned_tokens
-        window = Window(config.context.window_tokens, memory, config.tokens.cjk_weight, config.conversation.keep_turns)
-        return _Asked(talk, turn_of(ws, talk, session, self._site.clock()), room(talk, window))
+        memory, window = config.recall.memory_tokens + config.recall.pinned_tokens, config.context.window_tokens
+        weight, turns = config.tokens.cjk_weight, config.conversation.keep_turns
+        space = room(talk, window, memory, cjk_weight=weight, keep_turns=turns)
+        return _Asked(talk, turn_of(ws, talk, session, self._site.clock()), space)
 
-    async def _with_memory(self, request: _Asked, body: bytes) -> bytes:
+    async def _with_memory(self, asked: _Asked, body: bytes) -> bytes:
         """Return the body with memory in it, and without what does not fit the window; unchanged where there is neither."""
-        config, key = self._site.workspace.config, request.turn
-        block = self._blocks.get(key, "") if request.talk.is_continued else ""
-        if not block and request.room.memory:
-            block = await self._memory(request)
-            self._keep_block(key, block)  # while tools are called, the same one, so that the server's cache holds
-        if not block and not request.room.begin:
+        block = self._blocks.get(asked.turn, "") if asked.talk.is_continued else ""
+        if not block and asked.room.memory:
+            block = await self._memory(asked)
+            self._blocks[asked.turn] = block  # while tools are called, the same one, so that the server's cache holds
+            if len(self._blocks) > _MOST_KEPT:
+                del self._blocks[next(iter(self._blocks))]
+        if not block and not asked.room.begin:
             return body
-        made = await self._alone("memory", with_memory, request.talk, block, config.context.memory_in, request.room.begin)
-        return body if made is None else made
+        where = self._site.workspace.config.context.memory_in
+        return await self._alone("memory", with_memory, asked.talk, block, where, asked.room.begin) or body
 
-    async def _memory(self, request: _Asked) -> str:
-        """
-        Return memory for the question; "" where it is not there in time.
+    async def _memory(self, asked: _Asked) -> str:
+        """Return memory for the question; "" where it is not there in time, which begins when a search is free."""
+        async with self._searching:
+            search = self._task(self._alone("memory", memory_for, self._site, asked.turn, asked.room.memory, asked.shows))
+            await asyncio.wait({search}, timeout=self._site.workspace.config.recall.timeout_ms / 1000)
+        if search.done():
+            return search.result() or ""
+        self._tell("memory took too long")
+        return ""
 
-        Its time begins when its turn has come: of many questions at once each gets it, one after another.
-        """
-        within = self._site.workspace.config.recall.timeout_ms / 1000
-        try:
-            await asyncio.wait_for(self._searching.acquire(), within * _TURNS)
-        except TimeoutError:
-            self._tell("too many questions at once")
-            return ""
-        searching = self._task(self._alone("memory", memory_for, self._site, request.turn, request.room.memory, request.shows))
-        searching.add_done_callback(lambda _: self._searching.release())  # one that takes too long goes on to its end
-        await asyncio.wait({searching}, timeout=within)
-        if not searching.done():
-            self._tell("memory took too long")
-        return (searching.result() or "") if searching.done() else ""
-
-    def _keep_block(self, turn: Turn, block: str) -> None:
-        """Keep the block of the turn, and of all no more than the newest."""
-        self._blocks.pop(turn, None)
-        self._blocks[turn] = block
-        for key in [*self._blocks][:-_MOST_KEPT]:
-            del self._blocks[key]
-
-    # ── what is kept ─────────────────────────────────────────────────────────
-
-    def _keep_question(self, request: _Asked) -> None:
-        self._keep(request.turn.session, "keeping the question", partial(keep_question, self._site, request.turn))
-
-    def _keep_answer(self, request: _Asked, data: bytes, *, is_stream: bool) -> None:
-        def keep() -> None:
-            keep_answer(self._site, request.turn, read_answer(request.talk.kind, data, is_stream=is_stream))
-
-        self._keep(request.turn.session, "keeping the answer", keep)
-
-    def _keep(self, session: str, step: str, keep: Callable[[], None]) -> None:
-        """Keep something while the client goes on, behind what was said in the session before."""
-        before = self._kept.get(session)
+    def _keep(self, step: str, keep: Callable[..., None], *arguments: Any) -> None:
+        """Keep something while the client goes on."""
 
         async def run() -> None:
-            if before:
-                await asyncio.wait({before})
-            await self._alone(step, keep)
-            if self._kept.get(session) is task:
-                del self._kept[session]
+            async with self._keeping:
+                await self._alone(step, keep, *arguments)
 
-        task = self._kept[session] = self._task(run())
+        self._task(run())
+
+    # ── the model server ─────────────────────────────────────────────────────
+
+    async def _send(self, method: str, path: str, headers: Headers, body: bytes) -> Any:
+        """
+        Return the response, whose body has not been read; it is closed by who reads it.
+
+        Refused (502) if the server can't be reached, (504) if it does not answer within `llm.timeout`.
+        """
+        import httpx2
+
+        config = self._site.workspace.config
+        where, within = config.serve.upstream, config.llm.timeout.total_seconds()
+        timeout = {"connect": min(_CONNECT_S, within), "read": within, "write": within, "pool": within}
+        if (is_here := is_local(where)) not in self._clients:  # to this machine no proxy of the environment is used
+            limits = httpx2.Limits(max_connections=None, max_keepalive_connections=20)
+            self._clients[is_here] = httpx2.AsyncClient(trust_env=not is_here, limits=limits)
+        try:
+            request = httpx2.Request(
+                method, f"{base_of(where)}{path}", headers=headers, content=body, extensions={"timeout": timeout}
+            )
+            return await self._clients[is_here].send(request, stream=True)
+        except (httpx2.HTTPError, httpx2.InvalidURL, OSError) as error:
+            raise _refusal(error, without_credentials(where), int(within)) from None
 
     # ── beside the answer ────────────────────────────────────────────────────
 
@@ -227,28 +224,14 @@ class Proxy:
             self._tell(as_supervisor_error(error, step, self._site.workspace.paths.root).sentence)
             return None
 
-    def _task(self, work: Coroutine[Any, Any, Any]) -> asyncio.Task[Any]:
+    def _task(self, work: Coroutine[Any, Any, A]) -> asyncio.Task[A]:
         task = asyncio.create_task(work)
         self._running.add(task)
-        task.add_done_callback(self._done)
+        task.add_done_callback(self._running.discard)
         return task
-
-    def _done(self, task: asyncio.Task[Any]) -> None:
-        self._running.discard(task)
-        if not task.cancelled():
-            task.exception()  # who waits for it gets it; else nobody asks
 
     def _tell(self, why: str) -> None:
         self._site.workspace.events.emit("proxy_failed", why=why)
-
-
-def _is_for_memory(request: Request) -> bool:
-    return request.method == "POST" and request.headers.get(RECORD, "").strip().lower() not in _NO
-
-
-def _in_language_of(question: str, refused: Refused) -> Refused:
-    """Return the refusal in the language of the question: it stands where its answer would."""
-    return Refused(refused.status, render(refused.sentence, language_of(question[:_MOST_READ])), refused.headers)
 
 
 async def _pass_on(response: Any, send: Send, data: bytearray | None) -> None:
@@ -283,3 +266,69 @@ def protocol_error(path: str, status: int, sentence: str, headers: Mapping[str, 
     else:
         shown = {"error": {**error, "param": None, "code": str(status)}}
     return Response(json.dumps(shown, ensure_ascii=False), status, dict(headers), "application/json")
+
+
+# ── the model server ─────────────────────────────────────────────────────────
+
+
+def base_of(upstream: str) -> str:
+    """
+    Return the address to which the path below /v1 is added.
+
+    >>> base_of("http://127.0.0.1:11434"), base_of("https://api.example.org/openai/v1/")
+    ('http://127.0.0.1:11434/v1', 'https://api.example.org/openai/v1')
+    """
+    base = upstream.rstrip("/")
+    return base if "/" in base.partition("://")[2] else f"{base}/v1"
+
+
+def sent_headers(
+    headers: Iterable[tuple[bytes, bytes]], config: Config, environ: Mapping[str, str], *, is_read: bool
+) -> Headers:
+    """Return the headers for the server, in their order; an answer that *is_read* here has to come uncompressed."""
+    given = [*headers]
+    key_in = next((name for name, _ in given if name in (b"authorization", b"x-api-key")), b"")
+    sent = [(name, value) for name, value in _passed(given, _NOT_SENT) if not name.startswith(_OURS)]
+    if is_read:
+        sent = [*(header for header in sent if header[0] != b"accept-encoding"), (b"accept-encoding", b"identity")]
+    key = find_key(config.llm.api_key_env, environ)
+    if key != NO_KEY:
+        sent.append((b"x-api-key", key.encode()) if key_in == b"x-api-key" else (b"authorization", f"Bearer {key}".encode()))
+    return sent
+
+
+def returned_headers(headers: Iterable[tuple[bytes, bytes]]) -> Headers:
+    """Return the headers for the client, in their order; a cookie of the server would be one of recalld's own page."""
+    return _passed([(name.lower(), value) for name, value in headers], _NOT_RETURNED)
+
+
+def _passed(headers: Headers, stay: frozenset[str]) -> Headers:
+    """Return the headers but those that *stay*, and those that a header `Connection` names (RFC 9110, 7.6.1)."""
+    named = b",".join(value for name, value in headers if name == b"connection").decode("latin-1").lower()
+    left_out = stay | {name.strip() for name in named.split(",")}
+    return [(name, value) for name, value in headers if name.decode("latin-1") not in left_out]
+
+
+def _refusal(error: Exception, where: str, seconds: int) -> Refused:
+    """Return what the client is told when the server did not answer."""
+    import httpx2
+
+    if isinstance(error, (httpx2.ReadTimeout, httpx2.WriteTimeout)):
+        why = Text(
+            "the model server at {where} has not answered within {seconds} s; try again, or raise `llm.timeout` in recalld.toml.",
+            where=where,
+            seconds=seconds,
+        )
+        return Refused(504, why)
+    if isinstance(error, (httpx2.RemoteProtocolError, httpx2.ReadError, httpx2.WriteError)):
+        why = Text(
+            "the model server at {where} has closed the connection without an answer; it may not take this request, or it was started again: ask again, and look into its log.",
+            where=where,
+        )
+        return Refused(502, why)
+    why = Text(
+        "the model server at {where} can't be reached ({kind}); start it, or set `upstream` below `[serve]` in recalld.toml.",
+        where=where,
+        kind=type(error).__name__,
+    )
+    return Refused(502, why)

@@ -10,19 +10,17 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping
-from dataclasses import field
+from dataclasses import dataclass
 from typing import Any, Final, Literal, TypeAlias
 
 from ...context.spoken import spoken
-from ...text.record import record
-from .places import Place, items, members, whole
 
 Kind: TypeAlias = Literal["chat", "responses", "messages"]
 
 #: The paths below /v1 in which somebody talks.
 PATHS: Final[Mapping[str, Kind]] = {"chat/completions": "chat", "responses": "responses", "messages": "messages"}
 #: The fields with the messages, and with the system prompt beside them.
-_MESSAGES: Final[Mapping[Kind, str]] = {"chat": "messages", "responses": "input", "messages": "messages"}
+MESSAGES_FIELD: Final[Mapping[Kind, str]] = {"chat": "messages", "responses": "input", "messages": "messages"}
 SYSTEM_FIELD: Final[Mapping[Kind, str]] = {"chat": "", "responses": "instructions", "messages": "system"}
 SYSTEM_ROLES: Final = frozenset({"system", "developer"})
 _ROLES: Final = frozenset({*SYSTEM_ROLES, "user", "assistant", "tool", "function"})
@@ -34,31 +32,24 @@ MOST_SESSION: Final = 200
 _DIGITS: Final = 20
 
 
-@record
+@dataclass(frozen=True)
 class Said:
-    """One message of a request: its *role* ("" of what is no message), its *words*, and where it is."""
+    """One message of a request: its *role* ("" of what is no message, such as a call), its *words*, and its *value*."""
 
     role: str
     words: str
-    place: Place = field(repr=False)
+    value: Any
 
 
-@record
+@dataclass(frozen=True)
 class Talk:
-    """
-    A request: its *text* and *fields*, the messages *said*, which of them is the question *at*, and the *system* prompt.
-
-    *whole* is the place of the object, *listed* that of the array of messages, None where the request has a single text.
-    """
+    """A request: its *fields*, the messages *said*, the number *at* of the question, and the *system* prompt."""
 
     kind: Kind
-    text: str = field(repr=False)
-    whole: Place = field(repr=False)
-    fields: Mapping[str, Place] = field(repr=False)
+    fields: Mapping[str, Any]
     said: tuple[Said, ...]
     at: int
     system: str
-    listed: Place | None = field(repr=False)
 
     @property
     def question(self) -> str:
@@ -76,14 +67,14 @@ class Talk:
 
     @property
     def is_continued(self) -> bool:
-        """Whether something follows the question: the model has called a tool, and gets its result."""
+        """True if something follows the question: the model has called a tool, and gets its result."""
         return self.at + 1 < len(self.said)
 
     def value(self, name: str) -> Any:
         """Return the value of a field, None without it; "a.b" is one of an object."""
         name, _, inner = name.partition(".")
-        found = self.fields[name].value if name in self.fields else None
-        return (found.get(inner) if isinstance(found, Mapping) else None) if inner else found
+        field = self.fields.get(name)
+        return (field.get(inner) if isinstance(field, Mapping) else None) if inner else field
 
 
 def read_talk(path: str, body: bytes) -> Talk | None:
@@ -92,38 +83,30 @@ def read_talk(path: str, body: bytes) -> Talk | None:
     if kind is None:
         return None
     try:
-        text = body.decode("utf-8")
-        top = whole(text)
-        fields = members(text, top) if isinstance(top.value, dict) else {}
-        listed = fields.get(_MESSAGES[kind])
-        messages = _said(text, listed) if listed else None
-    except (ValueError, RecursionError, IndexError):
+        fields = json.loads(body)
+    except (ValueError, RecursionError):
         return None
-    if not messages or listed is None:
+    messages = _messages(kind, fields.get(MESSAGES_FIELD[kind])) if isinstance(fields, dict) else ()
+    questions = [n for n, message in enumerate(messages) if message.role == "user" and spoken(message.words)]
+    if not questions:
         return None
-    at = next((n for n in range(len(messages) - 1, -1, -1) if messages[n].role == "user" and spoken(messages[n].words)), -1)
-    if at < 0:
-        return None
-    beside = fields.get(SYSTEM_FIELD[kind])
-    system = "\n".join(
-        [words_of(beside.value) if beside else "", *(message.words for message in messages if message.role in SYSTEM_ROLES)]
-    )
-    return Talk(kind, text, top, fields, messages, at, system.strip(), listed if isinstance(listed.value, list) else None)
+    beside = words_of(fields.get(SYSTEM_FIELD[kind]))
+    system = "\n".join([beside, *(message.words for message in messages if message.role in SYSTEM_ROLES)])
+    return Talk(kind, fields, messages, questions[-1], system.strip())
 
 
-def _said(text: str, listed: Place) -> tuple[Said, ...] | None:
-    """Return the messages; None where one is none."""
-    if isinstance(listed.value, str):
-        return (Said("user", listed.value, listed),)
+def _messages(kind: Kind, value: object) -> tuple[Said, ...]:
+    """Return the messages; none where one of them is not understood."""
+    if isinstance(value, str) and kind == "responses":
+        return (Said("user", value, value),)
     messages = []
-    for place in items(text, listed) if isinstance(listed.value, list) else ():
-        value = place.value
-        if not isinstance(value, dict):
-            return None
-        role = value.get("role", "" if isinstance(value.get("type"), str) else None)  # a call of `responses` has no role
-        if role is None or (role and role not in _ROLES):
-            return None
-        messages.append(Said(role, words_of(value.get("content")) if role in _ROLES else "", place))
+    for item in value if isinstance(value, list) else ():
+        if not isinstance(item, dict):
+            return ()
+        role = item.get("role", "" if isinstance(item.get("type"), str) else None)  # a call of `responses` has no role
+        if role != "" and role not in _ROLES:
+            return ()
+        messages.append(Said(role, words_of(item.get("content")) if role else "", item))
     return tuple(messages)
 
 

@@ -9,7 +9,10 @@ are a revision (docs/reference/protocol.md, 2.6).
 from __future__ import annotations
 
 import contextlib
+import re
 from datetime import timedelta
+from functools import cache
+from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from ...operations.history import AppendRequest, append
@@ -23,6 +26,7 @@ from ...text.record import record
 from .talk import MOST_SESSION, digest, first_session, named_session
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping
     from datetime import datetime
 
     from ...workspace import Workspace
@@ -34,8 +38,10 @@ if TYPE_CHECKING:
 SESSION: Final = "x-recalld-session"
 #: What the messages came by, and who asked, in a receipt.
 _CHANNEL: Final = "proxy"
-#: A part of a question that is searched for at most; it may be a pasted file.
+#: A part of a question or a prompt that is looked at at most; it may be a pasted file.
 _MOST_CHARS: Final = 20_000
+#: Where an answer of so few tokens is asked for, it is only tried whether the model answers.
+_LIMITS: Final = ("max_tokens", "max_completion_tokens", "max_output_tokens")
 #: How long the same words without a beginning are taken for the question before, asked again.
 _AGAIN: Final = timedelta(minutes=10)
 
@@ -110,9 +116,9 @@ def keep_question(site: Site, turn: Turn) -> None:
     _append(site, turn, "user", turn.question)
 
 
-def keep_answer(site: Site, turn: Turn, answer: Answer) -> None:
+def keep_answer(site: Site, turn: Turn, read: Callable[[], Answer]) -> None:
     """Add what was answered, if it is whole. One without words, or that calls a tool, is not talk."""
-    if answer.text:
+    if (answer := read()).text:
         _append(site, turn, "assistant", answer.text, **({"response": answer.id} if answer.id else {}))
 
 
@@ -121,3 +127,28 @@ def _append(site: Site, turn: Turn, role: str, text: str, **more: str) -> None:
     where = {"session": turn.session, "channel": _CHANNEL, **more}
     message = {"id": identity, "role": role, "text": text, "createdAt": to_wire(site.clock()), **where}
     site.answers.perform(append, AppendRequest(messages=[message]), Caller(clock=site.clock))
+
+
+# ── what a client asks for itself ────────────────────────────────────────────
+
+
+@cache
+def auxiliary_patterns() -> Mapping[str, list[str]]:
+    """Return how prompts begin that a client makes for itself, for a title or a summary: in a message, in the system prompt."""
+    patterns: dict[str, list[str]] = {"message": [], "system": []}
+    for line in Path(__file__).with_name("auxiliary.tsv").read_text("utf-8").splitlines():
+        if line and not line.startswith("#"):
+            where, _, pattern = line.split("\t")
+            patterns[where].append(pattern)
+    return patterns
+
+
+def is_auxiliary(talk: Talk, skip: Iterable[str] = ()) -> bool:
+    """True if no person asks: a known prompt or a pattern of *skip* (`serve.skip`) fits, or one token is asked for."""
+    question, system = talk.said[talk.at].words[:_MOST_CHARS].strip(), talk.system[:_MOST_CHARS]
+    if any(talk.value(name) in (0, 1) for name in _LIMITS):
+        return True
+    known = auxiliary_patterns()
+    return any(re.search(pattern, question) for pattern in (*known["message"], *skip)) or any(
+        re.search(pattern, system) for pattern in (*known["system"], *skip)
+    )
