@@ -30,7 +30,7 @@ WORKER: Final = (
 )
 
 #: The modules of the page that answer requests.
-_PAGES: Final = ("days", "health", "memory", "search", "turns", "views")
+_PAGES: Final = ("days", "health", "memory", "search", "views")
 #: The modules of the HTTP service that name Starlette's types.
 _HTTP: Final = "api_routes app gate mcp_endpoint problem reading site".split()
 #: The modules of the proxy that send, and pass on what comes.

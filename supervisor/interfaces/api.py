@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..longterm.lines import DEFAULT_SOURCE
-from ..operations import days, health, history, long_term, recall, sessions, turns, upkeep
+from ..operations import days, health, history, long_term, recall, sessions, upkeep
 from ..operations import forget as forgetting
 from ..operations import prune as pruning
 from ..operations import undo as undoing
@@ -46,7 +46,6 @@ if TYPE_CHECKING:
     from ..operations.operation import Operation
     from ..operations.prune import Pruned
     from ..operations.sessions import SessionsAnswer
-    from ..operations.turns import TurnAnswer, TurnsAnswer
     from ..operations.undo import Undone
     from ..protocol.turn import Receipt
     from ..recall.audience import Audience
@@ -176,18 +175,6 @@ class Memory:
     def edit_summary(self, period: str, text: str, etag: str | None = None) -> SummaryAnswer | None:
         """Replace the text of a summary by a person's; StaleText if it is not the version *etag* any more."""
         return self._perform(days.edit_summary, days.EditSummaryRequest(period=period, text=text, etag=etag))
-
-    def turns(self, limit: int = 50, before: str = "") -> TurnsAnswer:
-        """Return the turns that receipts are kept of, newest first: what was asked, and how much was shown."""
-        return self._perform(turns.turns, turns.TurnsRequest(limit=limit, before=before))
-
-    def turn(self, turn: str | None = None) -> TurnAnswer:
-        """Return a turn with the tokens of its parts, and its passages with their words as they are now."""
-        return self._perform(turns.turn, recall.WhyRequest(turn=turn))
-
-    def preview(self, question: str, of: str = "", kind: str = "") -> TurnAnswer:
-        """Return the turn that the question would get now in the session *of*, a chat of that *kind*; nothing is written."""
-        return self._perform(turns.preview, turns.PreviewRequest(question=question, of=of, kind=kind))
 
     def sessions(self, limit: int = 100) -> SessionsAnswer:
         """Return the sessions that messages name, the one talked in last first, and how far each is summed up."""

@@ -63,14 +63,12 @@ _MOST_LISTED: Final = 100
 
 class MemoryServer(MCPServer[None]):
     """
-    An MCP server for the tools of *registry*; it answers *at_once* requests at once.
+    An MCP server for the tools of *registry*; it answers one request at a time.
 
     A running *supervisor* is asked first, so that this process loads no index; without one the tools answer here.
     """
 
-    def __init__(
-        self, registry: ToolRegistry, tools: MemoryTools, supervisor: SupervisorClient | None = None, *, at_once: int = 1
-    ) -> None:
+    def __init__(self, registry: ToolRegistry, tools: MemoryTools, supervisor: SupervisorClient | None = None) -> None:
         super().__init__(
             "recalld",
             title="recalld",
@@ -81,7 +79,7 @@ class MemoryServer(MCPServer[None]):
         self._registry = registry
         self._tools = tools
         self._supervisor = supervisor
-        self._limiter = anyio.CapacityLimiter(at_once)
+        self._limiter = anyio.CapacityLimiter(1)
         self.resource(
             _TEMPLATE,
             name="memory",

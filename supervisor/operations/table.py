@@ -24,7 +24,6 @@ MODULES: Final[Mapping[str, tuple[str, ...]]] = {
     "undo": ("undo",),
     "prune": ("prune",),
     "days": ("days", "day", "summary", "edit_summary"),
-    "turns": ("turns", "turn", "preview"),
     "sessions": ("sessions",),
     "health": ("examine", "events"),
     "upkeep": (

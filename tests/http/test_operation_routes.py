@@ -30,8 +30,6 @@ ANSWERED = {
     "get": {"path": "memory.md"},
     "read": {},
     "inject": {"question": "花生"},
-    "preview": {"question": "花生"},
-    "turns": {},
     "days": {},
     "day": {"day": "2026-02-10"},
     "summary": {"period": "2026-02-10"},

@@ -1,4 +1,4 @@
-"""The operations that a page shows a memory by: days, summaries, turns, sessions, health, and searches with filters."""
+"""The operations that a page shows a memory by: days, summaries, sessions, health, and searches with filters."""
 
 from __future__ import annotations
 
@@ -110,22 +110,6 @@ def test_edit_summary_refuses_no_summary_and_no_text(memory):
         memory.edit_summary("2026-01-10", " \n")
 
 
-def test_turns_lists_the_newest_first_and_turn_has_parts_and_words(memory):
-    memory.inject("备份在哪台机器上？")
-    made = memory.context("花生能吃吗？", system="你是家里的助手。")
-    found = memory.turns()
-    assert (found.total, found.turns[0].id, found.more) == (2, max(one.id for one in found.turns), False)
-    turn = memory.turn(made.id)
-    assert (turn.parts[0].part, turn.parts[-1].part) == ("system", "question")
-    assert any("花生" in hit.text and hit.why == "in the history" for hit in turn.hits)
-    assert memory.turns(before=found.turns[0].id).turns == found.turns[1:]
-
-
-def test_preview_in_a_group_finds_what_the_group_may_see(memory):
-    assert memory.preview("备份在哪台机器上？", of="telegram:group:家", kind="group").hits == ()
-    assert any("爬山" in hit.text for hit in memory.preview("周六去哪里爬山？", of="telegram:group:家", kind="group").hits)
-
-
 def test_sessions_are_listed_by_their_last_day_with_the_kind_of_chat(memory):
     found = memory.sessions()
     assert [(one.session, one.chat, one.days, one.waiting) for one in found.sessions] == [
@@ -165,6 +149,6 @@ def test_search_of_originals_finds_them_where_summaries_stand_for_them(memory):
 
 def test_answers_of_the_page_have_a_json_form(memory):
     memory.inject("备份？")
-    answers = [memory.days(), memory.day("2026-01-10"), memory.summary("2026-01-10"), memory.turns(), memory.turn()]
-    answers += [memory.sessions(), memory.examine(), memory.events(), memory.preview("备份？")]
+    answers = [memory.days(), memory.day("2026-01-10"), memory.summary("2026-01-10")]
+    answers += [memory.sessions(), memory.examine(), memory.events()]
     assert all(json.dumps(to_json(one)) for one in answers)

@@ -27,7 +27,6 @@ SHOWN = [address for _, address in PAGES] + [
     "/days/2026-01",
     "/days/2026-01-10/edit",
     "/search?q=NAS",
-    "/turns/try?question=NAS",
     "/long-term?edit=1",
     "/forget?by=day&value=2026-02-14",
 ]
@@ -43,10 +42,6 @@ def browser() -> Iterator[Any]:
 def reader(browser, site) -> Iterator[Reader]:
     with reading(browser, site) as found:
         yield found
-
-
-def turn_of(site: Service) -> str:
-    return max(path.stem for path in site.world.paths.turns.glob("*.json"))
 
 
 def lines(site: Service) -> list[str]:
@@ -137,7 +132,7 @@ def test_no_page_is_wider_than_the_window_or_hard_to_use(browser, site, language
 
     axe = Axe()
     with reading(browser, site, language=language, scheme=scheme, width=width) as reader:
-        for address in [*SHOWN, f"/turns/{turn_of(site)}?now=1"]:
+        for address in SHOWN:
             tab = reader.open(address)
             assert tab.evaluate("document.documentElement.scrollWidth") <= width, address
             found = axe.run(tab, options={"resultTypes": ["violations"]}).response["violations"]
@@ -342,9 +337,8 @@ def test_page_says_when_the_supervisor_is_gone(browser, tmp_path):
 def test_nothing_stored_runs_leaves_or_is_reported(browser, tmp_path):
     with Service(tmp_path / "工作区") as site:
         hostile(site.world)
-        turns = sorted(path.stem for path in site.world.paths.turns.glob("*.json"))
         places = [*SHOWN[:7], "/days/2026-02-14", "/days/2026-02-14/edit", "/days/2026-01-10?line=0", "/long-term?edit=1"]
-        places += ["/search?q=script", "/search?q=<img src=x onerror=alert(1)>", *(f"/turns/{one}?now=1" for one in turns[:8])]
+        places += ["/search?q=script", "/search?q=<img src=x onerror=alert(1)>"]
         with reading(browser, site) as reader:
             for place in places:
                 tab = reader.open(place)

@@ -41,7 +41,6 @@ ADDRESSES = [address for _, address in PAGES] + [
     "/search?q=%E5%A4%87%E4%BB%BD",
     "/search?q=ssh&speaker=assistant&since=2026-02-01&until=2026-02-28&session=web&kind=dated",
     "/search?q=zzzz",
-    "/turns/try?question=ssh",
     "/long-term?edit=1",
     "/long-term?all=1&line=1",
     "/sessions?all=1",
@@ -75,10 +74,6 @@ def shown(site: Service, address: str, status: int = 200, language: str = "en", 
     return Page(answer.text)
 
 
-def turn_of(site: Service) -> str:
-    return max(path.stem for path in site.world.paths.turns.glob("*.json"))
-
-
 @contextlib.contextmanager
 def entered(site: Service) -> Iterator[httpx2.Client]:
     """A browser that has the cookie."""
@@ -93,7 +88,7 @@ def form_token(html: str) -> str:
 
 @pytest.mark.parametrize("language", ["en", "zh"])
 def test_every_page_is_whole_in_the_language_of_its_reader(site, language):
-    for address in [*ADDRESSES, f"/turns/{turn_of(site)}", f"/turns/{turn_of(site)}?now=1"]:
+    for address in ADDRESSES:
         page = shown(site, address, language=language)
         assert page.elements[0] == ("html", {"lang": {"en": "en", "zh": "zh-CN"}[language]})
         headings = [tag for tag, _ in page.elements if tag == "h1"]
@@ -160,12 +155,6 @@ def test_sessions_promise_a_model_only_where_one_is_set(site, language, sentence
     assert sentence in shown(site, "/sessions", language=language).text
 
 
-def test_try_a_question_leaves_no_receipt(site):
-    before = turn_of(site)
-    assert "It would get this" in shown(site, "/turns/try?question=NAS").text
-    assert turn_of(site) == before
-
-
 @pytest.mark.parametrize("address", ["/days/2026-02-30", "/days/..%2f", "/search?q=x&since=x", "/search?q=x&kind=x"])
 def test_page_refuses_a_wrong_address_with_a_sentence(site, address):
     page = shown(site, address, 400 if "%2f" not in address else 404)
@@ -184,7 +173,6 @@ RUBBISH = (
         "/days/",
     ),
     *("/days/2026-02-14?whole=999999999", "/days/2026-02-14?start=999999999999", "/days/2026-02-14?line=9999", "/days/2026-13"),
-    *("/turns?before=%00", "/turns/..", "/turns/%2e%2e", "/turns/try?question=%00", f"/turns/try?question={'x' * 5_000}"),
     *(
         "/search?q=%00",
         "/search?q=%ED%A0%80",
@@ -203,9 +191,7 @@ def test_rubbish_in_an_address_is_answered_and_breaks_nothing(site):
     assert site.world.events.of("error") == []
 
 
-@pytest.mark.parametrize(
-    "address", ["/days/2019-01-01", "/days/2019-01", "/days?year=2019", "/turns/20200101T000000000Z", "/nothing"]
-)
+@pytest.mark.parametrize("address", ["/days/2019-01-01", "/days/2019-01", "/days?year=2019", "/nothing"])
 def test_page_of_what_is_not_there_is_404(site, address):
     assert "That did not work" in shown(site, address, 404).text
 
@@ -259,10 +245,9 @@ def test_sessions_are_kept_without_scripts_too(site):
 def test_stored_words_are_text_wherever_they_are_shown(tmp_path):
     with Service(tmp_path / "工作区") as site:
         hostile(site.world)
-        turns = [path.stem for path in site.world.paths.turns.glob("*.json")]
         places = ["/", "/days/2026-02-14", "/days/2026-02", "/days/2026-01-10", "/days/2026-02-14/edit", "/search?q=script"]
-        places += ["/search?q=<script>x</script>", '/search?q="><img src=x onerror=x>&session="><b>', "/turns", "/health"]
-        places += ["/sessions", "/long-term?all=1", "/long-term?edit=1", *(f"/turns/{one}?now=1" for one in turns[:6])]
+        places += ["/search?q=<script>x</script>", '/search?q="><img src=x onerror=x>&session="><b>', "/health"]
+        places += ["/sessions", "/long-term?all=1", "/long-term?edit=1"]
         for place in places:
             answer = site.client.get(place, headers=HTML)
             assert answer.status_code == 200, (place, answer.text[-300:])

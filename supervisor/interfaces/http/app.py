@@ -51,13 +51,12 @@ def make_app(site: Site, *, is_remote: bool) -> ASGIApp:
             yield
         finally:
             watching.cancel()
-            await mcp.end()
             await proxy.end()
 
-    mcp, proxy = McpEndpoint(site), Proxy(site)
+    proxy = Proxy(site)
     routes = [
         *_own_routes(site),
-        Route("/mcp", mcp),
+        Route("/mcp", McpEndpoint(site)),
         Route(f"{PROXY}{{path:path}}", proxy),
         *memory_routes(site),
         *operation_routes(site),

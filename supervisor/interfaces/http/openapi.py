@@ -1,14 +1,11 @@
 """
-The description of the service, OpenAPI 3.1, which pydantic makes from the types of operations; and docs/reference/rest.md.
-
-    python -m recalld.supervisor.interfaces.http.openapi > docs/reference/rest.md
+The description of the service, OpenAPI 3.1, which pydantic makes from the types of operations.
 
 An answer is described as `to_json` writes it. It is loaded for the first request for the description.
 """
 
 from __future__ import annotations
 
-import sys
 from typing import Any, Final, get_type_hints
 
 from pydantic import TypeAdapter
@@ -31,7 +28,7 @@ from .api_routes import Content, Saved, Summed
 from .problem import Problem
 
 #: What every request may be refused with.
-_REFUSED: Final = {
+REFUSED: Final = {
     "400": "A parameter or a field of the body is wrong; `field` names it.",
     "401": "The token is missing or wrong.",
     "403": "Not allowed: another site asks, or the file is read-only.",
@@ -47,7 +44,7 @@ _REFUSED: Final = {
     "507": "The disk is full, gone or broken.",
 }
 _TEXT: Final = {"type": "string"}
-_WHO: Final = [
+WHO: Final = [
     {"name": "session", "in": "query", "schema": _TEXT, "description": "The key of the conversation that reads the answer."},
     {
         "name": "chat",
@@ -64,7 +61,7 @@ _ANSWERS: Final = {
         *(SearchResult, Written),
     )
 }
-_DEFINITIONS: Final = "#/components/schemas/"
+DEFINITIONS: Final = "#/components/schemas/"
 
 
 class _Written(GenerateJsonSchema):
@@ -91,7 +88,7 @@ def description() -> dict[str, Any]:
     kinds |= {kind.__name__: kind for kind in (Problem, Content, Saved, Summed, LinesFound)}
     answers, definitions = TypeAdapter.json_schemas(
         [(name, "serialization", TypeAdapter(kind)) for name, kind in kinds.items()],
-        ref_template=f"{_DEFINITIONS}{{model}}",
+        ref_template=f"{DEFINITIONS}{{model}}",
         schema_generator=_Written,
     )
     of = {name: shape for (name, _), shape in answers.items()}
@@ -118,7 +115,7 @@ def _operation(name: str, answer: dict[str, Any]) -> dict[str, Any]:
     operation = find(name)
     request_schema = _closed(schema(operation.request))
     body = {"required": bool(request_schema.get("required")), "content": {"application/json": {"schema": request_schema}}}
-    who = None if operation.owner else _WHO  # a group would be refused
+    who = None if operation.owner else WHO  # a group would be refused
     return _route(name, _first_line(operation.run.__doc__), answer, body=body, parameters=who)
 
 
@@ -176,70 +173,10 @@ def _route(
         **({"requestBody": body} if body else {}),
         "responses": {
             "200": {"description": "The answer.", "content": {"application/json": {"schema": answer}}},
-            **{status: {"description": why, "content": problem} for status, why in _REFUSED.items()},
+            **{status: {"description": why, "content": problem} for status, why in REFUSED.items()},
         },
     }
 
 
 def _first_line(text: str | None) -> str:
     return next(line.strip() for line in (text or "").splitlines() if line.strip())
-
-
-# ── the page ─────────────────────────────────────────────────────────────────
-
-_INTRODUCTION: Final = """# REST
-
-This page is generated from the source: `python -m recalld.supervisor.interfaces.http.openapi > docs/reference/rest.md`.
-
-With `[serve] port` a running supervisor answers over HTTP on 127.0.0.1 ([cli.md](cli.md#http)), with the token of the workspace:
-`Authorization: Bearer TOKEN`. Bodies and answers are JSON; `/openapi.json` describes them for programs."""
-_OPERATIONS: Final = """
-## Every operation
-
-`POST /api/NAME` performs the operation of that name, with its request as the body; what has to be given is in bold. The
-parameters `session` and `chat` of the address say which conversation reads the answer, if it is not the owner alone
-([who listens](api.md#who-listens)). The answers are those of [Python](api.md), in camelCase.
-
-| request | body | answer |
-|---|---|---|"""
-
-
-def main() -> None:
-    """Print docs/reference/rest.md."""
-    text = description()
-    definitions = text["components"]["schemas"]
-    print(_INTRODUCTION)
-    print("\n## Refusals\n\n| status | when |\n|---|---|")
-    print("\n".join(f"| {status} | {why} |" for status, why in _REFUSED.items()))
-    print(
-        "\n## The memory of CountBot\n\nPaths, bodies and texts are those of CountBot.\n\n"
-        "| request | body | answer |\n|---|---|---|"
-    )
-    rows = [(path, method, route) for path, methods in text["paths"].items() for method, route in methods.items()]
-    theirs = [row for row in rows if row[0].startswith(("/api/memory/", "/api/chat/"))]
-    print("\n".join(_row(*row, definitions) for row in theirs))
-    print(_OPERATIONS)
-    sys.stdout.write("".join(f"{_row(*row, definitions)}\n" for row in rows if row not in theirs))
-
-
-def _row(path: str, method: str, route: dict[str, Any], definitions: dict[str, Any]) -> str:
-    body = route.get("requestBody", {}).get("content", {}).get("application/json", {}).get("schema", {})
-    answer = route["responses"]["200"]["content"]["application/json"]["schema"]
-    answer = definitions.get(answer.get("$ref", "").removeprefix(_DEFINITIONS), answer)
-    query = [
-        parameter["name"] for parameter in route.get("parameters", ()) if parameter["in"] == "query" and parameter not in _WHO
-    ]
-    address = f"`{method.upper()} {path}{'?' + '='.join([*query, '']) if query else ''}`"
-    summary = route["summary"].removeprefix("Return ").removesuffix(".")
-    given = f": {_fields(answer)}" if answer.get("properties") else ""
-    return f"| {address} | {_fields(body)} | {summary[0].upper()}{summary[1:]}{given} |"
-
-
-def _fields(kind: dict[str, Any]) -> str:
-    needed = kind.get("required", ()) if kind.get("additionalProperties") is False else ()
-    names = (f"**`{name}`**" if name in needed else f"`{name}`" for name in kind.get("properties", ()))
-    return ", ".join(names) or "–"
-
-
-if __name__ == "__main__":
-    main()

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final
 from starlette.responses import PlainTextResponse, Response
 from starlette.routing import Route
 
-from . import days, health, memory, search, turns
+from . import days, health, memory, search
 from .views import LANGUAGE_COOKIE, LANGUAGES, STATIC, THEME_COOKIE, THEMES, View, go, own_address, static_file
 
 if TYPE_CHECKING:
@@ -33,9 +33,6 @@ _TABLE: Final[tuple[tuple[str, Callable[[View], Awaitable[Response]], tuple[str,
     ("/days/{label}", days.period, ("GET",)),
     ("/days/{label}/edit", days.edit, ("GET", "POST")),
     ("/search", search.search, ("GET",)),
-    ("/turns", turns.turns, ("GET",)),
-    ("/turns/try", turns.tried, ("GET",)),
-    ("/turns/{turn}", turns.turn, ("GET",)),
     ("/long-term", memory.panel, ("GET", "POST")),
     ("/sessions", memory.sessions, ("GET",)),
     ("/sessions/summarize", memory.summarize, ("POST",)),

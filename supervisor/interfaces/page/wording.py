@@ -38,7 +38,6 @@ NAMES: Final = {
         "today": msgid("Today"),
         "days": msgid("Days"),
         "search": msgid("Search"),
-        "turns": msgid("Turns"),
         "memory": msgid("Long-term"),
         "sessions": msgid("Sessions"),
         "health": msgid("Health"),
@@ -76,14 +75,6 @@ NAMES: Final = {
         "unfiled": msgid("not filed yet"),
         "original": msgid("original"),
     },
-    "part": {
-        "system": msgid("System prompt"),
-        "pinned": msgid("Pinned"),
-        "memory": msgid("Memory"),
-        "summary": msgid("Running summary"),
-        "history": msgid("History"),
-        "question": msgid("Question"),
-    },
     "queue": {
         "queue": msgid("waiting"),
         "running": msgid("running"),
@@ -111,13 +102,7 @@ _CODE_BLOCK: Final = lazy_re(
 _ITEM: Final = lazy_re(r" {0,8}(?:[-*+•]|([0-9]{1,3})[.)])[ \t]+")
 _MARKED: Final = lazy_re(r"`([^`\n]{1,300})`|\*\*(?=[^\s*])([^\n]{0,300}?\S)\*\*|~~(?=[^\s~])([^\n]{0,300}?\S)~~")
 _COMMAND: Final = lazy_re(r"`([^`\n]+)`")
-#: A day or a month whose words or summary an answer cites, or a line of the long-term file.
-_CITATION: Final = lazy_re(
-    r"\[memory/(?:originals/\d{4}-\d\d/)?(\d{4}-\d\d-\d\d)[^\[\]\n]{0,300}\]|\[memory/summary/(\d{4}-\d\d(?:-\d\d)?)\.md[^\[\]\n]{0,80}\]"
-    r"|\[memory\.md#L(\d{1,8})[^\[\]\n]{0,80}\]"
-)
 _PLAIN_WORD: Final = lazy_re(r"(?!recalld\b)[a-z]+(?=[ ,;-]|$)")
-_KILO: Final = 1_000
 
 
 class Counted(int):
@@ -180,41 +165,6 @@ def moment_text(at: datetime | str, zone: tzinfo, language: Language) -> str:
 def number_text(number: float) -> str:
     """Return the number with thin spaces of thousands left to commas: 12,345."""
     return f"{number:,}"
-
-
-def size_text(count: float) -> str:
-    """
-    Return a number of bytes in the unit that reads best.
-
-    >>> size_text(912), size_text(48_200), size_text(3_400_000)
-    ('912 B', '48 kB', '3.4 MB')
-    """
-    if count < _KILO:
-        return f"{count:.0f} B"
-    for unit in ("kB", "MB", "GB"):
-        count /= _KILO
-        if count < _KILO or unit == "GB":
-            break
-    return f"{count:.0f} {unit}" if count >= 10 or count == int(count) else f"{count:.1f} {unit}"
-
-
-def cited_html(text: str) -> Markup:
-    """
-    Return an answer whose citations lead to the words; whatever is in it is text.
-
-    >>> cited_html("<b> `ls` [memory/originals/2026-01/2026-01-28-deploy.md#L3]")
-    Markup('&lt;b&gt; <code>ls</code> <a href="/days/2026-01-28">2026-01-28</a>')
-    """
-    pieces, last = [], 0
-    for match in _CITATION.finditer(text):
-        label, line = match[1] or match[2], match[3]
-        address = f"/days/{label}" if label else f"/long-term?line={line}#line-{line}"
-        pieces += [
-            sentence_html(text[last : match.start()]),
-            Markup('<a href="{}">{}</a>').format(address, label or f"memory.md {line}"),
-        ]
-        last = match.end()
-    return Markup("").join([*pieces, sentence_html(text[last:])])
 
 
 def sentence_html(text: str) -> Markup:
