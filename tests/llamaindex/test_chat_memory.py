@@ -136,30 +136,6 @@ def test_chat_memory_get_all_has_every_message_for_ever():
 
 
 @pytest.mark.feature("002.6")
-def test_chat_memory_does_the_same_in_coroutines():
-    async def talk():
-        memory = build_chat_memory(Scripted(SUMMARY), token_limit=400)
-        for n in range(20):
-            question, answer = turn(n)
-            await memory.aput(question)
-            await memory.aput_messages([answer])
-            await asyncio.gather(memory.aget(), memory.aget())
-        shown, everything = await memory.aget(), await memory.aget_all()
-        inside = memory.get()  # in the loop's own thread
-        await memory.areset()
-        after = await memory.aget()
-        await memory.aset(turn(1))
-        return shown, everything, inside, after, await memory.aget()
-
-    shown, everything, inside, after, replaced = asyncio.run(talk())
-    assert SUMMARY in shown[0].content
-    assert len(everything) == 40
-    assert inside == shown
-    assert after == []
-    assert replaced == turn(1)
-
-
-@pytest.mark.feature("002.6")
 def test_chat_memory_reset_forgets_messages_and_summary():
     memory = build_chat_memory(Scripted(SUMMARY), token_limit=400)
     fill(memory, 30)
