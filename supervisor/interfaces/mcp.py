@@ -107,7 +107,7 @@ class MemoryServer(MCPServer[None]):
         language = self._registry.language
         return Tool(
             name=definition.name,
-            description=getattr(definition, language),
+            description=definition.description(language),
             input_schema=definition.schema(language, self._registry.dialect),
             output_schema=output_schema(ANSWERS[definition.name]),
             annotations=ToolAnnotations(

@@ -1,5 +1,5 @@
 """
-The definitions of the tools: name, description in Chinese and English, parameters, and what a call of it does to memory.
+The definitions of the tools: name, description, parameters, and what a call of it does to memory.
 
 Each tool is defined once; the schemas of OpenAI, Anthropic and MCP are other forms of the same definition. Names, parameters
 and defaults are those of CountBot (000) and OpenClaw (001).
@@ -11,7 +11,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
 
 from ...storage.errors import BadRequest
-from ...storage.texts import Text, msgid, render
+from ...storage.texts import Text, msgid, render, template
 from ...text.record import record
 
 if TYPE_CHECKING:
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from ...recall.audience import Audience
 
 Language: TypeAlias = Literal["zh", "en"]
-LANGUAGES: Final[tuple[Language, ...]] = ("zh", "en")
 #: Which schema of `memory_search` a model sees (`[tools] dialect`): 001's ranked search, or 000's line search.
 Dialect: TypeAlias = Literal["recall", "lines"]
 Kind: TypeAlias = Literal["string", "integer", "number", "array"]
@@ -56,8 +55,7 @@ class Parameter:
 
     name: str
     kind: Kind
-    zh: str
-    en: str
+    about: str
     default: int | str | None = None
     is_required: bool = False
     least: int | None = None
@@ -95,7 +93,7 @@ class Parameter:
             shape["minimum"] = self.least
         if self.default is not None:
             shape["default"] = self.default
-        return {**shape, "description": getattr(self, language)}
+        return {**shape, "description": template(self.about, language)}
 
 
 @record
@@ -103,11 +101,17 @@ class Definition:
     """A tool: its name, its description for a model, its parameters, and what its call changes."""
 
     name: str
-    zh: str
-    en: str
+    about: str
     parameters: tuple[Parameter, ...]
     writes: bool = False
     deletes: bool = False
+    #: What else its model is told, "" for nothing.
+    warning: str = ""
+
+    def description(self, language: Language) -> str:
+        """Return what a model is told of it."""
+        text, warning = template(self.about, language), render(self.warning, language)
+        return f"{text}{warning}" if language == "zh" else f"{text} {warning[:1].upper()}{warning[1:]}".rstrip()
 
     def schema(self, language: Language, dialect: Dialect) -> dict[str, Any]:
         """Return the JSON schema of its arguments, as a model of this *dialect* sees it."""
@@ -180,27 +184,25 @@ def _named(value: object) -> str:
 
 WRITE: Final = Definition(
     "memory_write",
-    "把一条记忆写入长期记忆文件：用户的偏好、习惯、重要决定、项目配置，或用户明确要求记住的内容。"
-    "不记录寒暄、密码、API key 和没有长期价值的内容。来源渠道由系统自动设置。",
-    "Write one entry to the long-term memory file: a preference, a habit, an important decision, a setting of a project, or "
-    "what the user asks to be remembered. Never small talk, passwords, API keys or what has no lasting value. The source is "
-    "set automatically.",
+    msgid(
+        "Write one entry to the long-term memory file: a preference, a habit, an important decision, a setting of a project, or "
+        "what the user asks to be remembered. Never small talk, passwords, API keys or what has no lasting value. The source is "
+        "set automatically."
+    ),
     (
-        Parameter(
-            "content", "string", "记忆内容，多事项用 ； 分隔", "The entry; separate several items by ；", is_required=True
-        ),
+        Parameter("content", "string", msgid("The entry; separate several items by ；"), is_required=True),
         Parameter(
             "replaces",
             "string",
-            "被它取代、已不再成立的那一行，写作“行号@校验值”，校验值来自搜索、读取或写入的结果",
-            "The line that is no longer true with it, as number@digest, with the digest of a search, a reading or a writing",
+            msgid(
+                "The line that is no longer true with it, as number@digest, with the digest of a search, a reading or a writing"
+            ),
             dialect="recall",
         ),
         Parameter(
             "item",
             "integer",
-            "那一行有几件事时，第几件不再成立；不写就由内容来判断，判断不了会列出各件事",
-            "Which item of that line ends, if it has several; without it the entry decides, or the items are listed",
+            msgid("Which item of that line ends, if it has several; without it the entry decides, or the items are listed"),
             least=1,
             dialect="recall",
         ),
@@ -209,59 +211,39 @@ WRITE: Final = Definition(
 )
 SEARCH: Final = Definition(
     "memory_search",
-    "搜索长期记忆、逐日对话和摘要。回答过往的事情、决定、日期、人物、偏好或待办之前先搜索；再用 memory_get 只读取需要的行。"
-    "没有结果时说明查过了。",
-    "Search long-term memory, the conversations of past days and their summaries. Search before you answer anything about "
-    "prior work, decisions, dates, people, preferences or todos; then read the lines that you need with memory_get. If nothing "
-    "is found, say that you checked.",
+    msgid(
+        "Search long-term memory, the conversations of past days and their summaries. Search before you answer anything about "
+        "prior work, decisions, dates, people, preferences or todos; then read the lines that you need with memory_get. If nothing "
+        "is found, say that you checked."
+    ),
     (
         Parameter(
             "query",
             "string",
-            "要找什么：一句话、几个词或一个日期，用提问时的语言",
-            "What to look for: a sentence, words or a date, in the language of the talk",
+            msgid("What to look for: a sentence, words or a date, in the language of the talk"),
             is_required=True,
             dialect="recall",
         ),
-        Parameter(
-            "maxResults",
-            "integer",
-            "最多返回几条结果，默认 5",
-            "The most results; 5 if not given",
-            5,
-            least=1,
-            dialect="recall",
-        ),
+        Parameter("maxResults", "integer", msgid("The most results; 5 if not given"), 5, least=1, dialect="recall"),
         Parameter(
             "minScore",
             "number",
-            "低于此分数（0 到 1）的结果不返回，默认不限",
-            "Results with a lower score, 0 to 1, are left out; none is if not given",
+            msgid("Results with a lower score, 0 to 1, are left out; none is if not given"),
             least=0,
             dialect="recall",
         ),
         Parameter(
             "keywords",
             "string",
-            "搜索关键词，空格分隔；只在长期记忆文件里逐行查找",
-            "Keywords, separated by blanks; only the lines of the long-term memory file are searched",
+            msgid("Keywords, separated by blanks; only the lines of the long-term memory file are searched"),
             is_required=True,
             dialect="lines",
         ),
-        Parameter(
-            "max_results",
-            "integer",
-            "最大返回条数，默认 15",
-            "The most lines; 15 if not given",
-            15,
-            least=1,
-            dialect="lines",
-        ),
+        Parameter("max_results", "integer", msgid("The most lines; 15 if not given"), 15, least=1, dialect="lines"),
         Parameter(
             "match_mode",
             "string",
-            "匹配模式：or（任意匹配，默认）或 and（全部匹配）",
-            "or: any of the keywords, the default; and: all of them",
+            msgid("or: any of the keywords, the default; and: all of them"),
             "or",
             choices=("or", "and"),
             dialect="lines",
@@ -270,75 +252,46 @@ SEARCH: Final = Definition(
 )
 READ: Final = Definition(
     "memory_read",
-    "按行号读取长期记忆文件；不指定行号时读取最近几条。",
-    "Read the long-term memory file by line numbers; without any the most recent entries.",
+    msgid("Read the long-term memory file by line numbers; without any the most recent entries."),
     (
-        Parameter("start_line", "integer", "起始行号，从 1 开始", "The first line, from 1"),
+        Parameter("start_line", "integer", msgid("The first line, from 1")),
+        Parameter("end_line", "integer", msgid("The last line, inclusive; if not given, the first line alone")),
         Parameter(
-            "end_line",
-            "integer",
-            "结束行号（包含）；不给则只读起始行",
-            "The last line, inclusive; if not given, the first line alone",
-        ),
-        Parameter(
-            "recent_count",
-            "integer",
-            "不指定行号时读取最近几条，默认 10",
-            "How many recent entries without line numbers; 10 if not given",
-            10,
-            least=1,
+            "recent_count", "integer", msgid("How many recent entries without line numbers; 10 if not given"), 10, least=1
         ),
     ),
 )
 GET: Final = Definition(
     "memory_get",
-    "读取某个记忆文件的原文行，path 和行号来自 memory_search 的结果。",
-    "Read exact lines of a memory file; path and lines are those of a result of memory_search.",
+    msgid("Read exact lines of a memory file; path and lines are those of a result of memory_search."),
     (
         Parameter(
             "path",
             "string",
-            "文件路径，如 memory.md 或 memory/2026-01-28-deploy.md，也可带 #L4-L6",
-            "The file, such as memory.md or memory/2026-01-28-deploy.md, with or without #L4-L6",
+            msgid("The file, such as memory.md or memory/2026-01-28-deploy.md, with or without #L4-L6"),
             is_required=True,
         ),
-        Parameter("from", "integer", "起始行号，默认 1", "The first line; 1 if not given", 1, least=1),
-        Parameter(
-            "lines", "integer", "读取几行，默认到文件末尾", "How many lines; to the end of the file if not given", least=1
-        ),
+        Parameter("from", "integer", msgid("The first line; 1 if not given"), 1, least=1),
+        Parameter("lines", "integer", msgid("How many lines; to the end of the file if not given"), least=1),
     ),
 )
 DELETE: Final = Definition(
     "memory_delete",
-    "删除长期记忆文件里的行，每行写作“行号@校验值”，校验值来自搜索、读取或写入的结果；行已改变则不删除。",
-    "Delete lines of the long-term memory file, each given as number@digest with the digest of a search, a reading or a "
-    "writing; a line that has changed is not deleted.",
-    (
-        Parameter(
-            "lines",
-            "array",
-            '要删除的行，如 ["42@1f3a9c0d"]',
-            'The lines, such as ["42@1f3a9c0d"]',
-            is_required=True,
-        ),
+    msgid(
+        "Delete lines of the long-term memory file, each given as number@digest with the digest of a search, a reading or a "
+        "writing; a line that has changed is not deleted."
     ),
+    (Parameter("lines", "array", msgid('The lines, such as ["42@1f3a9c0d"]'), is_required=True),),
     writes=True,
     deletes=True,
 )
 FORGET: Final = Definition(
     "memory_forget",
-    "把一条消息或长期记忆的一行从所有地方彻底去掉，无法恢复；只在用户明确要求忘掉时使用。写作“编号@校验值”，来自搜索、读取或写入的结果。",
-    "Take one message, or one line of the long-term memory, out of every place, for good; only where the user asks to forget "
-    "it. It is given as id@digest or number@digest, with the digest of a search, a reading or a writing.",
-    (
-        Parameter(
-            "ref",
-            "string",
-            "要忘掉的内容，如 42@1f3a9c0d",
-            "What to forget, such as 42@1f3a9c0d",
-            is_required=True,
-        ),
+    msgid(
+        "Take one message, or one line of the long-term memory, out of every place, for good; only where the user asks to forget "
+        "it. It is given as id@digest or number@digest, with the digest of a search, a reading or a writing."
     ),
+    (Parameter("ref", "string", msgid("What to forget, such as 42@1f3a9c0d"), is_required=True),),
     writes=True,
     deletes=True,
 )
@@ -361,5 +314,4 @@ def for_audience(audience: Audience, definition: Definition) -> Definition:
     """Return the definition for the model of *audience*; for a group, that of `memory_write` says what will not be shown."""
     if audience.sees_all or definition is not WRITE:
         return definition
-    zh, en = (render(not_shown(audience), language) for language in LANGUAGES)
-    return replace(definition, zh=f"{definition.zh}{zh}", en=f"{definition.en} {en[0].upper()}{en[1:]}")
+    return replace(definition, warning=not_shown(audience))

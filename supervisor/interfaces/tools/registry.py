@@ -55,7 +55,7 @@ class Tool:
         self._registry = registry
         self.definition = definition
         self.name = definition.name
-        self.description: str = getattr(definition, registry.language)
+        self.description = definition.description(registry.language)
         self.parameters = definition.schema(*self.words)
 
     @property
