@@ -1,5 +1,5 @@
 """
-`recalld mcp`: the tools, the memory files and two prompts over MCP, for one client at standard input and output.
+`recalld mcp`: the tools over MCP, for one client at standard input and output.
 
 The official SDK implements the protocol. Schemas and the check of arguments come from the tools' own definitions, so that every
 interface answers with the same sentence: the SDK's own messages have many lines, and it accepts unknown arguments silently.
@@ -11,11 +11,9 @@ import contextlib
 import json
 import signal
 from typing import TYPE_CHECKING, Any, Final, TypeVar
-from urllib.parse import quote
 
 import anyio
 from mcp.server import MCPServer
-from mcp.server.mcpserver.exceptions import ResourceError, ResourceNotFoundError
 from mcp.server.stdio import stdio_server
 from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 from mcp.shared.message import SessionMessage
@@ -25,7 +23,6 @@ from mcp_types import (
     CallToolResult,
     ErrorData,
     JSONRPCError,
-    Resource,
     TextContent,
     Tool,
     ToolAnnotations,
@@ -33,9 +30,7 @@ from mcp_types import (
 )
 from pydantic import ValidationError
 
-from ..storage.errors import NotFound, SupervisorError
 from ..storage.noting import acting
-from ..storage.texts import Text, render
 from ..text.lazy_re import lazy_re
 from .locate import MAX_REQUEST, PROTOCOL, TOOL, exchange, folder_id, socket_path, version
 from .tools.answers import ANSWERS, output_schema
@@ -51,14 +46,9 @@ if TYPE_CHECKING:
     from .tools.registry import ToolRegistry
 
 T = TypeVar("T")
-#: The files of memory as resources; `{+path}` may contain slashes.
-_TEMPLATE: Final = "memory:///{+path}"
 _NO_MESSAGE: Final = "this line is no JSON-RPC message; send one object a line."
 #: Half an emoji, sent by a client that cuts a text anywhere.
 _HALF: Final = lazy_re("[\ud800-\udfff]")
-_MARKDOWN: Final = "text/markdown"
-#: The most files that are listed as resources; the others can be read by their path.
-_MOST_LISTED: Final = 100
 
 
 class MemoryServer(MCPServer[None]):
@@ -80,17 +70,6 @@ class MemoryServer(MCPServer[None]):
         self._tools = tools
         self._supervisor = supervisor
         self._limiter = anyio.CapacityLimiter(1)
-        self.resource(
-            _TEMPLATE,
-            name="memory",
-            description=self._render(Text("A file of memory: memory.md, the conversation of a day, or a summary")),
-            mime_type=_MARKDOWN,
-        )(self._file)
-        self.prompt("recall", description=self._render(Text("What memory has on a subject")))(self._recall)
-        if "memory_write" in registry.names:
-            self.prompt("remember", description=self._render(Text("Remember something")))(self._remember)
-
-    # ── tools ────────────────────────────────────────────────────────────────
 
     async def list_tools(self) -> list[Tool]:
         """Return the tools with the schemas of their definitions."""
@@ -119,42 +98,6 @@ class MemoryServer(MCPServer[None]):
             ),
         )
 
-    # ── files and prompts ────────────────────────────────────────────────────
-
-    async def list_resources(self) -> list[Resource]:
-        """Return the long-term file and the newest others; none in a group: file names reveal other conversations."""
-        names = await self._run(self._files) if self._tools.audience.sees_all else []
-        return [
-            Resource(uri=_TEMPLATE.replace("{+path}", quote(name)), name=name, mime_type=_MARKDOWN)
-            for name in names[:_MOST_LISTED]
-        ]
-
-    async def _file(self, path: str) -> str:
-        try:
-            return await self._run(lambda: self._text_of(path))
-        except NotFound as error:
-            raise ResourceNotFoundError(render(error, self._registry.language)) from None
-        except SupervisorError as error:
-            raise ResourceError(render(error, self._registry.language)) from None
-
-    async def _recall(self, question: str) -> str:
-        block = await self._run(lambda: self._block(question))
-        block = block or self._render(Text("Nothing in memory matches."))
-        return f"{block}\n\n{question}"
-
-    async def _remember(self, words: str) -> str:
-        return self._render(
-            Text(
-                "Write this to long-term memory with memory_write, as one line, several items separated by ；: {words}",
-                words=words,
-            )
-        )
-
-    def _render(self, text: Text) -> str:
-        return render(text, self._registry.language)
-
-    # ── by the supervisor, else here ─────────────────────────────────────────
-
     def _call(self, name: str, arguments: dict[str, Any], client: str) -> Reply:
         request = {"name": name, "arguments": arguments, "channel": self._tools.channel, **self._registry.limits}
         answer = self._supervisor.ask(TOOL, {**request, "client": client}) if self._supervisor else None
@@ -162,24 +105,6 @@ class MemoryServer(MCPServer[None]):
             return Reply(**answer["answer"])
         with acting("tool", client):
             return self._registry.call(name, arguments)
-
-    def _files(self) -> list[str]:
-        answer = self._ask("files", {})
-        files: list[str] = answer["answer"] if answer else self._tools.files()
-        return files
-
-    def _text_of(self, path: str) -> str:
-        answer = self._ask("get", {"path": path})
-        return str(answer["answer"]["text"]) if answer else self._tools.whole_file(path)
-
-    def _block(self, question: str) -> str:
-        answer = self._ask("inject", {"question": question})
-        return str(answer["answer"]["memory"]) if answer else self._tools.block(question)
-
-    def _ask(self, name: str, request: dict[str, Any]) -> dict[str, Any] | None:
-        """Return the supervisor's answer; None if none answers, or with an error, which the tool here then raises itself."""
-        answer = self._supervisor.ask(name, request) if self._supervisor else None
-        return answer if answer and "answer" in answer else None
 
     async def _run(self, step: Callable[[], T]) -> T:
         """Run the step in a thread, since it waits for files and locks, and return its result."""

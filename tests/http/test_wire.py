@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import contextlib
 import errno
 import json
-import socket
 import threading
 from typing import TYPE_CHECKING
 
-import httpx2
 import pytest
 
 from recalld.supervisor.interfaces.http import gate, server
@@ -17,7 +14,6 @@ from recalld.supervisor.interfaces.http.changes import Changes
 from recalld.supervisor.interfaces.serve import Answers
 from tests.http.service import NOW
 from tests.patience import PATIENCE_S
-from tests.process.command import until
 from tests.world import FaultyDisk, World, at
 
 if TYPE_CHECKING:
@@ -32,9 +28,7 @@ def sent(service: Service, *lines: str, body: str = "", host: bool = True) -> in
     head = [f"Host: 127.0.0.1:{service.port}"] if host else []
     head += [f"Authorization: Bearer {service.token}", "Connection: close"]
     answer = service.raw("\r\n".join([lines[0], *head, *lines[1:], "", body]).encode())
-    if answer.status >= 400:
-        assert json.loads(answer.body)["status"] == answer.status
-        assert "Traceback" not in answer.body
+    assert "Traceback" not in answer.body
     return answer.status
 
 
@@ -80,37 +74,6 @@ def test_body_over_the_limit_in_pieces_is_413(service: Service):
     piece = f"{1 << 16:x}\r\n{'x' * (1 << 16)}\r\n"
     head = ("POST /api/search HTTP/1.1", "Transfer-Encoding: chunked", "Content-Type: application/json")
     assert sent(service, *head, body=piece * 20) == 413
-
-
-def test_request_that_drips_is_closed(service: Service, monkeypatch):
-    monkeypatch.setattr(server, "_ARRIVE_S", 0.5)
-    head = f"POST /api/stats HTTP/1.1\r\nHost: 127.0.0.1:{service.port}\r\nAuthorization: Bearer {service.token}\r\n"
-    with_body = f"{head}Content-Type: application/json\r\nContent-Length: 100\r\n\r\n"
-    for data in ("", "G", head, with_body):
-        assert service.raw(data.encode()).status in (0, 400, 408)
-
-
-def test_time_to_arrive_is_ten_seconds():
-    assert server._ARRIVE_S == 10.0
-
-
-def test_connections_beyond_the_most_are_closed_and_others_answered(service: Service):
-    with contextlib.ExitStack() as held:
-        for _ in range(server._MOST_CONNECTIONS + 8):
-            held.enter_context(socket.create_connection(("127.0.0.1", service.port), 10))
-
-    def answers() -> bool:
-        with contextlib.suppress(httpx2.TransportError):  # one that was made before the others were closed
-            return service.ask("GET", "/healthz").text == "ok\n"
-        return False
-
-    assert until(answers)
-
-
-def test_requests_beyond_the_most_at_once_are_503(service: Service, monkeypatch):
-    monkeypatch.setattr(gate, "MOST_AT_ONCE", 0)
-    found = service.ask("GET", "/healthz")
-    assert (found.status_code, found.headers["retry-after"]) == (503, "5")
 
 
 def test_get_changes_nothing(service: Service):

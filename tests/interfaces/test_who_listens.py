@@ -4,17 +4,12 @@ from __future__ import annotations
 
 from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
-from urllib.parse import quote
 
-import anyio
 import pytest
-from mcp import Client, MCPError
 
 from recalld import Memory, register_all_tools
 from recalld.supervisor.interfaces.cli.call import Call
 from recalld.supervisor.interfaces.cli.main import run_command
-from recalld.supervisor.interfaces.mcp import MemoryServer
-from recalld.supervisor.interfaces.tools.memory_tools import MemoryTools
 from recalld.supervisor.storage.errors import BadRequest, NotFound, StaleLine, SupervisorError
 from tests.archive.test_attachments import FILE, photo
 from tests.world import World, at, message
@@ -143,32 +138,11 @@ def tools_called(_world: World, memory: Memory, who: Situation) -> Iterator[str]
         yield given.replace(str(arguments.get("query", arguments.get("path"))), "")
 
 
-def resources_read(world: World, memory: Memory, who: Situation) -> Iterator[str]:
-    """What an MCP client sees: the resources that are listed, and every file of memory by its address."""
-
-    async def seen() -> list[str]:
-        tools = MemoryTools(memory, session=who.session, chat=who.chat)
-        server = MemoryServer(register_all_tools(memory, session=who.session, chat=who.chat), tools)
-        found = []
-        async with Client(server) as client:
-            found += [one.name for one in (await client.list_resources()).resources]
-            for path in files_of(world):
-                try:
-                    answer = await client.read_resource(f"memory:///{quote(path)}")
-                    found += [one.text for one in answer.contents]
-                except MCPError as error:
-                    found.append(str(error).replace(path, ""))
-        return found
-
-    yield from anyio.run(seen)
-
-
 DOORS: dict[str, Callable[[World, Memory, Situation], Iterator[str]]] = {
     "search": searched,
     "get": read,
     "inject": injected,
     "tools": tools_called,
-    "resources": resources_read,
 }
 
 

@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING, Any
 
 import anyio
 import pytest
-from mcp import Client, MCPError
+from mcp import Client
 
 from recalld import Memory, register_all_tools
 from recalld.supervisor.interfaces.mcp import MemoryServer
 from recalld.supervisor.longterm.memory_store import SEARCH_FIRST
 from tests.patience import PATIENCE_S
-from tests.tools.memory import GROUP, remembered
+from tests.tools.memory import remembered
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterator
@@ -72,72 +72,6 @@ def test_mcp_gives_the_guidance_as_its_instructions(ask):
     assert SEARCH_FIRST in ask(instructions)
     assert ask(instructions, language="zh", dialect="lines").startswith("## 记忆系统\n你有三个记忆工具")
     assert "memory_write" not in ask(instructions, read_only=True)
-
-
-def test_mcp_reads_files_of_memory_as_resources_and_nothing_else(ask, world):
-    world.put("memory/deep/er.md", "深处\n")
-    (world.root / "memory/link.md").symlink_to(world.root / "recalld.toml")
-
-    async def read(client):
-        found = {}
-        for path in ("memory.md", "memory/deep/er.md", "none.md", "memory/link.md", "history.json", "recalld.toml", "memory"):
-            found[path] = await text_or_none(client, f"memory:///{path}")
-        for uri in ("memory:///../x.md", "memory:////etc/passwd", "memory:///%2e%2e/x.md", "memory:///memory/%2E%2E/x.md"):
-            assert await text_or_none(client, uri) is None
-        return found
-
-    found = ask(read)
-    assert found.pop("memory.md").startswith("2026-01-02|web-chat|")
-    assert found.pop("memory/deep/er.md") == "深处"
-    assert set(found.values()) == {None}
-
-
-async def text_or_none(client: Client, uri: str) -> str | None:
-    try:
-        return (await client.read_resource(uri)).contents[0].text
-    except MCPError:
-        return None
-
-
-def test_mcp_lists_the_long_term_file_first_then_the_newest(ask):
-    async def listed(client):
-        await client.call_tool("memory_search", {"query": "花生"})  # the index knows the files then
-        return [one.name for one in (await client.list_resources()).resources]
-
-    names = ask(listed)
-    assert names[0] == "memory.md"
-    assert [name[7:17] for name in names[1:3]] == ["2026-01-29", "2026-01-28"]
-    assert "memory/people.md" in names
-
-
-def test_mcp_shows_a_group_no_resource_of_another_talk(ask):
-    async def seen(client):
-        names = [one.name for one in (await client.list_resources()).resources]
-        texts = [await text_or_none(client, f"memory:///{path}") or "" for path in ("memory.md", "memory/people.md")]
-        recalled = (await client.get_prompt("recall", {"question": "花生 烧烤 Python Lindqvist"})).messages[0].content.text
-        return names, "\n".join(texts), recalled.rpartition("\n\n")[0]
-
-    names, texts, recalled = ask(seen, session=GROUP)
-    assert names == []
-    assert "周五团建在海边烧烤" in texts
-    assert not [word for word in ("花生", "Python", "Lindqvist", "NAS", "Anna") if word in texts + recalled]
-
-
-def test_mcp_prompts_give_memory_for_a_question_and_ask_to_write(ask):
-    async def prompts(client):
-        names = [one.name for one in (await client.list_prompts()).prompts]
-        got = {}
-        for name, arguments in (("recall", {"question": "花生过敏"}), ("remember", {"words": "我喜欢茶"})):
-            if name in names:
-                got[name] = (await client.get_prompt(name, arguments)).messages[0].content.text
-        return got
-
-    got = ask(prompts)
-    assert got["recall"].startswith("## Memory")
-    assert "点外卖要备注" in got["recall"]
-    assert got["recall"].endswith("花生过敏")
-    assert got["remember"].endswith("我喜欢茶")
-    assert set(ask(prompts, read_only=True)) == {"recall"}
 
 
 # ── the wire ─────────────────────────────────────────────────────────────────

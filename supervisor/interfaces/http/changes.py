@@ -1,5 +1,5 @@
 """
-What has changed, for open pages: one stream of server-sent events with kinds and ids, and never a word of a message.
+What has changed, for open pages: one stream of server-sent events with kinds and names, and never a word of a message.
 
 The files are looked at once a second while somebody listens; the supervisor's own events come at once.
 """
@@ -12,7 +12,6 @@ import json
 from typing import TYPE_CHECKING, Final, TypeAlias
 
 from ...events import priority
-from ...protocol.message import Message
 from ...storage.errors import SupervisorError
 
 if TYPE_CHECKING:
@@ -29,7 +28,7 @@ _SIGN_S: Final = 10.0
 _NOTICE: Final = 6
 #: Changes that wait for a listener; one that takes none loses the oldest.
 _MOST_WAITING: Final = 100
-#: A change, {kind, id}; None is the end.
+#: A change, {kind, id}, with the name of an event as its id; None is the end.
 Change: TypeAlias = "dict[str, str] | None"
 #: What changes when something of that kind does.
 Signature: TypeAlias = "tuple[Stat | None, ...]"
@@ -70,7 +69,7 @@ class Changes:
         ws = served()
         before, self._seen = self._seen, signatures(ws)
         kinds = [kind for kind, version in self._seen.items() if before and before.get(kind) != version]
-        return [{"kind": kind, "id": _identity(ws, kind)} for kind in kinds]
+        return [{"kind": kind, "id": ""} for kind in kinds]
 
     # ── to the listeners ─────────────────────────────────────────────────────
 
@@ -129,15 +128,3 @@ def signatures(ws: Workspace) -> dict[str, Signature]:
         "turn": of(paths.turns),
         "queue": of(paths.worker / "queue", paths.worker / "running", paths.worker / "results", paths.worker / "failed"),
     }
-
-
-def _identity(ws: Workspace, kind: str) -> str:
-    """Return the id of what has changed: the newest message, or the period of the newest summary; "" for other kinds."""
-    if kind == "message":
-        with contextlib.suppress(SupervisorError):  # a history that can't be read has changed as well
-            return next((message.id for message in reversed(ws.history.read()) if isinstance(message, Message)), "")
-    if kind == "summary":
-        stats = {name: ws.files.disk.stat(ws.paths.summaries / name) for name in ws.files.disk.names(ws.paths.summaries)}
-        newest = max(((stat.mtime_ns, name) for name, stat in stats.items() if stat), default=(0, ""))[1]
-        return newest.removesuffix(".md")
-    return ""

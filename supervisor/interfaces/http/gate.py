@@ -17,7 +17,7 @@ from starlette.datastructures import Headers, MutableHeaders
 from starlette.requests import ClientDisconnect, Request
 
 from ...storage.texts import Text, msgid
-from .problem import RETRY_AFTER, Refused
+from .problem import Refused
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -27,9 +27,6 @@ if TYPE_CHECKING:
 
     from .site import Site
 
-#: Requests that are answered at once, and those through the proxy, which wait for a model.
-MOST_AT_ONCE: Final = 32
-MOST_PROXIED: Final = 128
 #: The most bytes of the headers.
 MOST_HEAD: Final = 16_384
 #: The most bytes of a body; that of a request that saves the whole long-term file may have more.
@@ -73,7 +70,6 @@ class Gate:
     ) -> None:
         self._app, self._site, self._answer_error = app, site, answer_error
         self._is_remote = is_remote
-        self._running = {False: 0, True: 0}  # by whether it goes through the proxy
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a request, or pass it on."""
@@ -81,7 +77,6 @@ class Gate:
             await self._app(scope, receive, send)
             return
         request, begun = Request(scope), False
-        is_proxied = request.url.path.startswith(PROXY)
 
         async def send_guarded(message: Message) -> None:
             nonlocal begun
@@ -92,7 +87,6 @@ class Gate:
                     headers.setdefault(name, value)
             await send(message)
 
-        self._running[is_proxied] += 1
         try:
             self._check(request)
             await self._app(scope, _limited(_most_body(request.url.path), receive), send_guarded)
@@ -101,15 +95,11 @@ class Gate:
         except Exception as error:  # noqa: BLE001 - a bug fails this request alone
             if not begun:
                 await (await self._answer_error(request, error))(scope, receive, send_guarded)
-        finally:
-            self._running[is_proxied] -= 1
 
     def _check(self, request: Request) -> None:
         """Raise Refused for a request that no handler may see."""
         self._check_place(request)
         path = request.url.path
-        if self._running[is_proxied := path.startswith(PROXY)] > (MOST_PROXIED if is_proxied else MOST_AT_ONCE):
-            raise Refused(503, Text("too many requests are being answered; try again soon."), {"Retry-After": str(RETRY_AFTER)})
         if path not in OPEN_PATHS and not path.startswith(STATIC) and not self._is_known(request):
             raise Refused(401, Text(NO_TOKEN), {"WWW-Authenticate": "Bearer"})
         if _has_body(request.headers) and _kind(request.headers) != _JSON and path.startswith(("/api/", "/mcp")):

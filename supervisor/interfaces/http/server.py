@@ -1,8 +1,7 @@
 """
 The thread that serves HTTP: it binds the port of `[serve]`, and tries again where that is taken.
 
-Whatever goes wrong here is an event and a line in `status`; no round waits for it. A request has to arrive within ten seconds,
-head and body, so that one that drips takes no place from others.
+Whatever goes wrong here is an event and a line in `status`; no round waits for it.
 """
 
 from __future__ import annotations
@@ -17,14 +16,11 @@ import threading
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import uvicorn
-from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from ...storage.errors import InternalError, SupervisorError
-from ...storage.texts import Text
 from .access import Access
 from .app import make_app
-from .gate import MOST_AT_ONCE, MOST_HEAD, MOST_PROXIED
-from .problem import PROBLEM, problem
+from .gate import MOST_HEAD
 from .site import Site
 
 if TYPE_CHECKING:
@@ -34,11 +30,9 @@ if TYPE_CHECKING:
     from .changes import Changes
     from .site import Answers
 
-#: Seconds until a whole request must have arrived, and seconds that an idle connection is kept.
-_ARRIVE_S: Final = 10.0
+#: Seconds that an idle connection is kept, and connections that are open at once; one more is answered with 503.
 _IDLE_S: Final = 5
-#: Connections that are open at once; one more is closed. The gate answers as many as it lets in.
-_MOST_CONNECTIONS: Final = 2 * MOST_AT_ONCE + MOST_PROXIED
+_MOST_CONNECTIONS: Final = 200
 #: Seconds until a port that could not be bound is tried again, and seconds to wait for the thread at the end.
 _RETRY_S: Final = 10.0
 _JOIN_S: Final = 2.0
@@ -156,7 +150,7 @@ def uvicorn_config(app: Any) -> uvicorn.Config:
     """Return how an application is served."""
     return uvicorn.Config(
         app,
-        http=_Connection,
+        http="h11",
         ws="none",
         loop="asyncio",
         lifespan="on",
@@ -166,6 +160,7 @@ def uvicorn_config(app: Any) -> uvicorn.Config:
         date_header=False,
         proxy_headers=False,
         h11_max_incomplete_event_size=MOST_HEAD,
+        limit_concurrency=_MOST_CONNECTIONS,
         timeout_keep_alive=_IDLE_S,
         timeout_graceful_shutdown=1,
     )
@@ -193,52 +188,3 @@ class Server(uvicorn.Server):
         if self._loop and self._stopped:
             with contextlib.suppress(RuntimeError):  # it has ended already
                 self._loop.call_soon_threadsafe(self._stopped.set)
-
-
-class _Connection(H11Protocol):
-    """A connection that is closed where a request takes too long to arrive, and one too many at once."""
-
-    _arriving: asyncio.TimerHandle | None = None
-
-    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        super().connection_made(transport)
-        if len(self.connections) > _MOST_CONNECTIONS:
-            transport.abort()
-        else:
-            self._watch()
-
-    def data_received(self, data: bytes) -> None:
-        try:
-            super().data_received(data)
-        except Exception:  # noqa: BLE001 - a request that breaks the rules of HTTP in the middle ends with its connection
-            self.transport.abort()
-        self._watch()
-
-    def on_response_complete(self) -> None:
-        super().on_response_complete()
-        self._watch(is_idle=True)
-
-    def connection_lost(self, exc: Exception | None) -> None:
-        self._rest()
-        super().connection_lost(exc)
-
-    def send_400_response(self, _msg: str) -> None:
-        body = bytes(problem(400, Text("this is no valid HTTP request.")).body)
-        head = (
-            f"HTTP/1.1 400 Bad Request\r\nContent-Type: {PROBLEM}\r\nContent-Length: {len(body)}\r\nConnection: close\r\n\r\n"
-        )
-        self.transport.write(head.encode() + body)
-        self.transport.close()
-
-    def _watch(self, *, is_idle: bool = False) -> None:
-        """Close the connection unless the rest of the request comes in time; an idle one is closed by uvicorn."""
-        is_whole = str(self.conn.their_state) not in ("IDLE", "SEND_BODY")
-        if is_whole or is_idle:
-            self._rest()
-        elif self._arriving is None:
-            self._arriving = self.loop.call_later(_ARRIVE_S, self.transport.abort)
-
-    def _rest(self) -> None:
-        if self._arriving:
-            self._arriving.cancel()
-            self._arriving = None

@@ -220,24 +220,10 @@ class MemoryTools:
             text = Text("it is written down, and the supervisor goes on with it; `recalld status` says when it is done.")
         return ForgetAnswer(messages=len(done.messages), lines=len(done.lines), done=done.done, said=self._render(text))
 
-    # ── for an interface that shows memory to people, too ────────────────────
-
-    def whole_file(self, path: str) -> str:
-        """Return the text of a memory file; NotFound if there is none that may be shown."""
-        return self.memory.get(path, session=self._session, chat=self._chat).text
-
-    def files(self) -> list[str]:
-        """Return the paths of the files of memory: the long-term file, then the others, newest first."""
-        return self.memory.files()
-
     @property
     def channel(self) -> str:
         """The source of what is written."""
         return self._channel
-
-    def block(self, question: str) -> str:
-        """Return the memory block of a turn for the question, "" if nothing fits."""
-        return self.memory.inject(question, session=self._session, chat=self._chat).memory
 
     # ── steps ────────────────────────────────────────────────────────────────
 
