@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from ..longterm.long_term_file import LongTermFile, LongTermLines
     from ..operations.days import DayAnswer, DaysAnswer, SummaryAnswer
     from ..operations.forget import Forgotten
-    from ..operations.health import CheckAnswer, EventAnswer
+    from ..operations.health import CheckAnswer
     from ..operations.operation import Operation
     from ..operations.prune import Pruned
     from ..operations.sessions import SessionsAnswer
@@ -183,12 +183,6 @@ class Memory:
     def examine(self, *, slow: bool = False) -> list[CheckAnswer]:
         """Return what each check finds; without *slow*, what the slow checks found last."""
         return self._perform(health.examine, health.ExamineRequest(slow=slow))
-
-    def events(self, limit: int = 50, level: str = "all") -> list[EventAnswer]:
-        """Return the newest events of the log ("error", "warning" or "all"), newest first."""
-        return self._perform(health.events, health.EventsRequest(limit=limit, level=level))
-
-    # ── adding messages ──────────────────────────────────────────────────────
 
     def append(self, messages: Mapping[str, Any] | Iterable[Mapping[str, Any]]) -> list[str]:
         """

@@ -25,7 +25,7 @@ MODULES: Final[Mapping[str, tuple[str, ...]]] = {
     "prune": ("prune",),
     "days": ("days", "day", "summary", "edit_summary"),
     "sessions": ("sessions",),
-    "health": ("examine", "events"),
+    "health": ("examine",),
     "upkeep": (
         "status",
         "plan",

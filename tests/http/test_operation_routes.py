@@ -37,7 +37,6 @@ ANSWERED = {
     "stats": {},
     "forget": {"by": "match", "value": "花生"},
     "examine": {},
-    "events": {},
     "status": {},
     "plan": {},
     "fsck": {},

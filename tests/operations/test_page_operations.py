@@ -130,16 +130,6 @@ def test_examine_lists_every_check_with_its_remedy(memory, world):
     assert {one.check for one in memory.examine(slow=True)} == set(found)
 
 
-def test_events_are_the_newest_first_and_of_the_level_that_is_asked_for(memory):
-    memory.workspace.events.emit("degraded", why="the disk is full")
-    memory.workspace.events.emit("archived", messages=3, files=1)
-    assert [one.event for one in memory.events()][:2] == ["archived", "degraded"]
-    assert [one.event for one in memory.events(level="warning")][:1] == ["degraded"]
-    assert memory.events(limit=1)[0].fields == {"messages": 3, "files": 1}
-    with pytest.raises(BadRequest):
-        memory.events(level="loud")
-
-
 def test_search_of_originals_finds_them_where_summaries_stand_for_them(memory):
     request = recall.SearchRequest(query="备份", kind="original")
     found = perform(recall.search, memory.workspace, request, Caller(clock=memory.clock))
@@ -150,5 +140,5 @@ def test_search_of_originals_finds_them_where_summaries_stand_for_them(memory):
 def test_answers_of_the_page_have_a_json_form(memory):
     memory.inject("备份？")
     answers = [memory.days(), memory.day("2026-01-10"), memory.summary("2026-01-10")]
-    answers += [memory.sessions(), memory.examine(), memory.events()]
+    answers += [memory.sessions(), memory.examine()]
     assert all(json.dumps(to_json(one)) for one in answers)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
-import json
 import re
 from html.parser import HTMLParser
 from pathlib import Path
@@ -13,7 +12,6 @@ from typing import TYPE_CHECKING
 import pytest
 
 from recalld.supervisor.interfaces.page.views import HERE, HTMX, HTMX_SHA256, PAGES, STATIC
-from recalld.supervisor.summaries.llm_state import note_answer
 from tests.http.service import Service
 from tests.page.workspaces import ATTACKS, hostile
 from tests.world import talk
@@ -45,7 +43,7 @@ ADDRESSES = [address for _, address in PAGES] + [
     "/long-term?all=1&line=1",
     "/sessions?all=1",
     "/sessions?done=nothing",
-    "/health?level=error",
+    "/health?all=1",
     "/forget?by=day&value=2026-02-14",
 ]
 
@@ -115,21 +113,6 @@ def test_every_form_that_changes_something_carries_the_token(site):
         assert all('name="form_token"' in form for form in forms), address
 
 
-def test_health_says_what_became_of_each_models_answers(site):
-    for reason in (None, "copy"):
-        note_answer("<b>qwen3:8b", reason, site.world.ws.model_use)
-    said = shown(site, "/health").text
-    assert "<b>qwen3:8bSummaries accepted1Answers refused1copy1" in said
-
-
-@pytest.mark.parametrize(("language", "field"), [("en", "already filed=0"), ("zh", "之前已归档=0")])
-def test_health_names_fields_of_events_in_words_that_people_know(site, language, field):
-    event = {"ts": "2026-01-31T02:00:00.000Z", "event": "seen", "messages": 1, "written_elsewhere": 0}
-    site.world.put("log.jsonl", f"{json.dumps(event)}\n")
-    said = shown(site, "/health", language=language).text
-    assert (field in said, "written_elsewhere" in said) == (True, False)
-
-
 def test_today_says_what_is_wrong_and_what_mends_it(site):
     assert "All is well" in shown(site, "/").text
     site.world.put("history.json", b"{")
@@ -181,7 +164,7 @@ RUBBISH = (
         "/search?q=x&session=-",
     ),
     *("/forget?by=%00&value=%00",),
-    *("/health?level=x", "/long-term?line=x&all=1", "/sessions?done=<b>&line=x", "/static/", "/preferences", "/file-now"),
+    *("/health?all=x", "/long-term?line=x&all=1", "/sessions?done=<b>&line=x", "/static/", "/preferences", "/file-now"),
 )
 
 

@@ -1,38 +1,28 @@
 """
 How the memory is: the pages of today and of health.
 
-Today: whether it is well and what mends it, what came in, what is due, what it cost. Health: every check with its remedy, the
-queue, failures with their next try, and events.
+Today: whether it is well and what mends it, what came in, what is due, what it cost. Health: every check with its remedy.
 """
 
 from __future__ import annotations
 
 from datetime import timedelta
-from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 from ...operations import days, upkeep
 from ...operations import health as asked
-from ...storage.texts import template
 from ...text.lazy_re import lazy_re
-from ...text.printable import printable
-from ..cli.output import field_name
 from .views import View, go
-from .wording import moment_text
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
-    from datetime import date, tzinfo
+    from datetime import date
 
     from starlette.responses import Response
 
     from ...operations.days import DayAnswer, DayCount
-    from ...operations.health import EventAnswer
-    from ...text.language import Language
 
-_FIELD_CHARS: Final = 160
 _ORDER: Final = ("bad", "odd", "good")
-_LEVELS: Final = ("all", "warning", "error")
 #: Days in the strip of today, and the newest messages that are shown.
 _STRIP: Final = 21
 _NEWEST: Final = 8
@@ -95,43 +85,12 @@ async def _newest(view: View, last: DayCount) -> DayAnswer:
 
 
 async def health(view: View) -> Response:
-    """Show how the memory is; with `all` the slow checks run now."""
-    level = view.query("level") if view.query("level") in _LEVELS else "all"
+    """Show what each check finds, and what mends it; with `all` the slow checks run now."""
     findings = await view.ask(asked.examine, asked.ExamineRequest(slow=bool(view.query("all"))))
-    state = await view.ask(upkeep.status, upkeep.StatusRequest())
-    events = await view.ask(asked.events, asked.EventsRequest(limit=25, level=level))
     return await view.show(
         "health.html",
         "health",
         findings=sorted(findings, key=lambda finding: _ORDER.index(finding.state)),  # what is wrong comes first
         states={name: sum(finding.state == name for finding in findings) for name in ("good", "odd", "bad")},
         ran_all=bool(view.query("all")),
-        facts=state.facts,
-        retries=sorted(state.facts["waitingForRetry"].items()),
-        events=events,
-        level=level,
-        levels=_LEVELS,
-        field=_field,
-        field_name=field_name,
-        when=partial(_when, zone=view.site.workspace.zone, language=view.language),
-        meaning=partial(_meaning, language=view.language),
     )
-
-
-def _field(value: object) -> str:
-    """Return the value of a field of an event, cut to a line."""
-    text = ", ".join(map(str, value)) if isinstance(value, list) else str(value)
-    return printable(text)[:_FIELD_CHARS]
-
-
-def _when(at: str, zone: tzinfo, language: Language) -> str:
-    """Return the time of an event; as it is where somebody wrote what is no time."""
-    try:
-        return moment_text(at, zone, language)
-    except ValueError:
-        return printable(at)[:40]
-
-
-def _meaning(event: EventAnswer, language: Language) -> str:
-    """Return what an event means; "" for one of another version."""
-    return template(event.means, language) if event.means else ""

@@ -75,20 +75,6 @@ NAMES: Final = {
         "unfiled": msgid("not filed yet"),
         "original": msgid("original"),
     },
-    "queue": {
-        "queue": msgid("waiting"),
-        "running": msgid("running"),
-        "results": msgid("to be taken in"),
-    },
-    "level": {
-        "all": msgid("All"),
-        "warning": msgid("Warnings"),
-        "error": msgid("Errors"),
-    },
-    "event": {
-        "bad": msgid("error"),
-        "odd": msgid("warning"),
-    },
     "amount": {
         "messages": msgid("{count:message|messages}"),
         "lines": msgid("{count:line|lines}"),
