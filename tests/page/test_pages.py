@@ -204,14 +204,12 @@ def test_edit_of_a_summary_shows_both_where_it_has_changed(site):
         assert client.post("/days/2026-01-10/edit", data={"text": "x"}).status_code == 403
 
 
-def test_preferences_keep_language_and_theme_and_lead_back(site):
+def test_preferences_keep_the_language_and_lead_back(site):
     with entered(site) as client:
         token = form_token(client.get("/").text)
         answer = client.post("/preferences", data={"form_token": token, "language": "zh", "back": "/days?year=2026"})
         assert (answer.status_code, answer.headers["location"]) == (303, "/days?year=2026")
         assert 'lang="zh-CN"' in client.get("/").text
-        client.post("/preferences", data={"form_token": token, "theme": "dark"})
-        assert 'data-theme="dark"' in client.get("/").text
         for back in ("//evil.example", "/\\evil.example", "https://evil.example"):
             assert client.post("/preferences", data={"form_token": token, "back": back}).headers["location"] == "/"
 

@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING, Final
 from starlette.responses import PlainTextResponse, Response
 from starlette.routing import Route
 
+from ..http.site import LANGUAGE_COOKIE
 from . import days, health, memory, search
-from .views import LANGUAGE_COOKIE, LANGUAGES, STATIC, THEME_COOKIE, THEMES, View, go, own_address, static_file
+from .views import LANGUAGES, STATIC, View, go, own_address, static_file
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -60,13 +61,11 @@ def problem(site: Site, request: Request, status: int, sentence: str) -> Respons
 
 
 async def _prefer(site: Site, request: Request) -> Response:
-    """Keep the reader's language or theme in a cookie, and lead back."""
+    """Keep the reader's language in a cookie, and lead back."""
     form = await site.form(request)
     answer = go(own_address(form.get("back", "")))
-    for cookie, field, allowed in ((LANGUAGE_COOKIE, "language", LANGUAGES), (THEME_COOKIE, "theme", THEMES)):
-        if field in form:
-            value = form[field] if form[field] in allowed else ""
-            answer.set_cookie(cookie, value, max_age=_KEPT_S if value else 0, httponly=True, samesite="strict")
+    if (language := form.get("language")) in LANGUAGES:
+        answer.set_cookie(LANGUAGE_COOKIE, str(language), max_age=_KEPT_S, httponly=True, samesite="strict")
     return answer
 
 

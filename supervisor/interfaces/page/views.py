@@ -7,7 +7,7 @@ Templates escape everything. A text of the page is markup of ours; its fields ar
 from __future__ import annotations
 
 import hashlib
-from functools import cache, cached_property, partial
+from functools import cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -52,11 +52,8 @@ PAGES: Final = (
     ("sessions", "/sessions"),
     ("health", "/health"),
 )
-#: The cookies of the reader's choices; `interfaces/http` reads the first.
-LANGUAGE_COOKIE, THEME_COOKIE = "recalld_language", "recalld_theme"
-#: The values that they may have.
+#: The values that the reader's choice of a language may have.
 LANGUAGES: Final = ("en", "zh")
-THEMES: Final = ("light", "dark")
 
 
 @cache
@@ -101,7 +98,7 @@ def texts(language: Language, msgid: str, /, **fields: object) -> Markup:
 
 
 class View:
-    """One request of the page: who reads it, in which language and with which *theme*."""
+    """One request of the page: who reads it, and in which language."""
 
     def __init__(self, site: Site, request: Request, language: Language) -> None:
         self.site, self.request, self.language = site, request, language
@@ -111,12 +108,6 @@ class View:
     async def of(cls, site: Site, request: Request) -> View:
         """Return the view of a request; its language may be that of the memory, which is read for it."""
         return cls(site, request, await site.run(site.language, request))
-
-    @cached_property
-    def theme(self) -> str:
-        """The theme that the reader chose, "" for that of the system."""
-        chosen = self.request.cookies.get(THEME_COOKIE, "")
-        return chosen if chosen in THEMES else ""
 
     def query(self, name: str) -> str:
         """Return a value of the address, "" where it has none."""
@@ -152,7 +143,6 @@ class View:
             .render(
                 t=self.t,
                 zh=language == "zh",
-                theme=self.theme,
                 page=page,
                 path=self.request.url.path,
                 here=_here(self.request),

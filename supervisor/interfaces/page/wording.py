@@ -42,11 +42,6 @@ NAMES: Final = {
         "sessions": msgid("Sessions"),
         "health": msgid("Health"),
     },
-    "prefs": {
-        "light": msgid("Light"),
-        "auto": msgid("As the system"),
-        "dark": msgid("Dark"),
-    },
     "live": {
         "gone": msgid("recalld does not answer; what you see may be old."),
         "ended": msgid("Enter again with `recalld open`; what you see may be old."),
