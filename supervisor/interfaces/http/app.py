@@ -18,11 +18,11 @@ from ...storage.errors import SupervisorError
 from ...storage.texts import Text
 from ..proxy.endpoint import Proxy, protocol_error
 from .api_routes import memory_routes, operation_routes
-from .gate import NO_TOKEN, PROXY, Gate
+from .gate import NO_TOKEN, Gate
 from .mcp_endpoint import McpEndpoint
 from .problem import Refused, problem
 from .reading import form_fields, json_object, query
-from .site import FORM_HEADER
+from .site import FORM_HEADER, PROXY
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator

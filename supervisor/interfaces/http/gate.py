@@ -18,6 +18,7 @@ from starlette.requests import ClientDisconnect, Request
 
 from ...storage.texts import Text, msgid
 from .problem import Refused
+from .site import PROXY
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -41,8 +42,6 @@ STATIC: Final = "/static/"
 LONG_TERM_PATHS: Final = frozenset({"/api/memory/long-term", "/api/replace_long_term", "/long-term"})
 #: The names of this machine to itself.
 _LOOPBACK: Final = frozenset({"localhost", "127.0.0.1", "[::1]"})
-#: Where the proxy in front of a model server is.
-PROXY: Final = "/v1/"
 #: Where programs ask: these want a header.
 FOR_PROGRAMS: Final = ("/api/", "/mcp", PROXY, "/openapi.json")
 _JSON: Final = "application/json"

@@ -12,7 +12,6 @@ from ...storage.noting import acting
 from ...storage.texts import Text
 from ..language import spoken_language
 from ..locate import page_address
-from .gate import PROXY
 from .problem import Refused, of_error
 from .reading import form_fields
 
@@ -30,6 +29,8 @@ if TYPE_CHECKING:
 
 Q = TypeVar("Q")
 A = TypeVar("A")
+#: Where the proxy in front of a model server is.
+PROXY: Final = "/v1/"
 #: The cookie in which the page keeps the language that its reader chose.
 LANGUAGE_COOKIE: Final = "recalld_language"
 #: The header and the field that carry the token of a form.

@@ -24,8 +24,9 @@ from starlette.responses import Response
 from ...protocol.llm import NO_KEY, find_key, is_local, without_credentials
 from ...storage.os_errors import as_supervisor_error
 from ...storage.texts import Text
-from ..http.gate import MOST_MODEL, PROXY
+from ..http.gate import MOST_MODEL
 from ..http.problem import Refused
+from ..http.site import PROXY
 from .answers import read_answer
 from .changed import Room, room, with_memory
 from .talk import Talk, read_talk
