@@ -10,7 +10,7 @@ from __future__ import annotations
 import contextlib
 import json
 import signal
-from typing import TYPE_CHECKING, Any, Final, TypeVar
+from typing import TYPE_CHECKING, Any, Final
 
 import anyio
 from mcp.server import MCPServer
@@ -37,7 +37,7 @@ from .tools.answers import ANSWERS, output_schema
 from .tools.registry import Reply
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Mapping
 
     from anyio.streams.memory import MemoryObjectSendStream
 
@@ -45,7 +45,6 @@ if TYPE_CHECKING:
     from .tools.memory_tools import MemoryTools
     from .tools.registry import ToolRegistry
 
-T = TypeVar("T")
 _NO_MESSAGE: Final = "this line is no JSON-RPC message; send one object a line."
 #: Half an emoji, sent by a client that cuts a text anywhere.
 _HALF: Final = lazy_re("[\ud800-\udfff]")
@@ -78,7 +77,7 @@ class MemoryServer(MCPServer[None]):
     async def call_tool(self, name: str, arguments: dict[str, Any], context: Any = None) -> CallToolResult:
         """Return the answer of a tool, as text and as JSON; an error is one sentence."""
         client = _client_of(context)
-        reply = await self._run(lambda: self._call(name, arguments, client))
+        reply = await anyio.to_thread.run_sync(self._call, name, arguments, client, limiter=self._limiter)
         text = TextContent(type="text", text=reply.text)
         return CallToolResult(content=[text], structured_content=reply.data, is_error=reply.is_error)
 
@@ -105,10 +104,6 @@ class MemoryServer(MCPServer[None]):
             return Reply(**answer["answer"])
         with acting("tool", client):
             return self._registry.call(name, arguments)
-
-    async def _run(self, step: Callable[[], T]) -> T:
-        """Run the step in a thread, since it waits for files and locks, and return its result."""
-        return await anyio.to_thread.run_sync(step, limiter=self._limiter)
 
     def http_manager(self) -> StreamableHTTPSessionManager:
         """Return what serves it over HTTP, each request for itself; Host and Origin have been checked before."""
@@ -180,21 +175,10 @@ class SupervisorClient:
 
     def ask(self, name: str, request: Mapping[str, Any]) -> dict[str, Any] | None:
         """Return {"answer": …} or {"error": {…}} of the operation; None if no supervisor answers."""
-        path = socket_path(self._root)
-        if not path:
-            return None
-        body = {
-            "version": PROTOCOL,
-            "op": name,
-            "request": request,
-            "caller": self._caller,
-            "folder": folder_id(self._root),
-        }
-        line = json.dumps(body).encode() + b"\n"
-        if len(line) > MAX_REQUEST:
-            return None
+        body = {"version": PROTOCOL, "op": name, "request": request, "caller": self._caller, "folder": folder_id(self._root)}
+        path, line = socket_path(self._root), json.dumps(body).encode() + b"\n"
         try:
-            answer = exchange(path, line, self._take_s)
+            answer = exchange(path, line, self._take_s) if path and len(line) <= MAX_REQUEST else {}
         except (OSError, ValueError, KeyError, TypeError):
             return None
         return answer if "answer" in answer or "error" in answer else None
