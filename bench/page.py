@@ -40,10 +40,10 @@ def is_open(port: int) -> bool:
 
 
 def addresses(client: httpx2.Client) -> dict[str, str]:
-    """Return the addresses that are asked, with the newest day and turn that the workspace has."""
+    """Return the addresses that are asked, with the newest day that the workspace has."""
     days = client.post("/api/days", json={}).json()["days"]
     day = days[len(days) // 2]["day"] if days else ""
-    found = {"Today": "/", "Days": "/days", "Search": "/search", "Search for “backup”": "/search?q=backup", "Turns": "/turns"}
+    found = {"Today": "/", "Days": "/days", "Search": "/search", "Search for “backup”": "/search?q=backup"}
     if day:
         found |= {"a day": f"/days/{day}", "a month": f"/days/{day[:7]}"}
     return found | {"Long-term": "/long-term", "Sessions": "/sessions", "Health": "/health"}
