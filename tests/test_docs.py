@@ -24,11 +24,6 @@ from recalld.supervisor.host.round import intake
 from recalld.supervisor.interfaces.cli.main import COMMAND_LINE
 from recalld.supervisor.interfaces.cli.output import wire
 from recalld.supervisor.interfaces.cli.parser import Command, Group
-<<<<<<< HEAD
-from recalld.supervisor.interfaces.http.openapi import main as describe
-=======
-from recalld.supervisor.protocol import config as configuration
->>>>>>> 48280c3f (page: turns leaves, with its operations; what nothing uses leaves the wording)
 from recalld.supervisor.protocol.config import Config
 from recalld.supervisor.protocol.dated_file import body_digest, parse_dated, render_dated
 from recalld.supervisor.protocol.frontmatter import read_head
@@ -41,11 +36,8 @@ from recalld.supervisor.storage import errors
 from recalld.supervisor.storage.clock import find_zone, fixed_clock
 from recalld.supervisor.summaries.llm_state import provider_state
 from recalld.supervisor.workspace import open_workspace
-<<<<<<< HEAD
 from tests import pages
-=======
 from tests.rest_page import main as describe
->>>>>>> 48280c3f (page: turns leaves, with its operations; what nothing uses leaves the wording)
 
 ROOT = Path(__file__).parent.parent
 PAGES = sorted(path for path in (*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")) if path.name != "configuration.md")
