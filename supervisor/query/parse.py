@@ -1,11 +1,10 @@
 """
 Parse a question: its words with their weights, the days it names, and the role it asks for.
 
-Words of a request (帮我, "please"), of a date, and those that ask for a date have a low weight: a young memory has them in no
-message, so they would weigh most. A request is recognised by its place at the beginning or end of a clause: 谁帮我修的 asks
-about help. Messages before the question are used only if it refers back (它, 那个, "that one") or has no words of its own,
-since they hurt a question that is complete by itself (measured). In a longer input the sentences that ask have full weight,
-the others little. Source: docs/explanation/recall.md.
+Words of a date, and those that ask for one, have a low weight: a young memory has them in no message, so they would weigh
+most. Messages before the question are used only if it refers back (它, 那个, "that one") or has no words of its own, since they
+hurt a question that is complete by itself (measured). In a longer input the sentences that ask have full weight, the others
+little. Source: docs/explanation/recall.md.
 """
 
 from __future__ import annotations
@@ -30,32 +29,9 @@ if TYPE_CHECKING:
 
     from .dates import Span
 
-#: Weights: a word of a request; a word of a date.
+#: Weights: a word that only asks (when, said); a word of a date.
 REQUEST_WEIGHT: Final = 0.1
 _DATE_WEIGHT: Final = 0.2
-_POLITE: Final = (
-    "你好|您好|早上好|下午好|晚上好|请问|请教|请(?![假客帖柬])|麻烦|劳驾|拜托|能不能|能否|可不可以|可否|可以|能(?![力量源])|你|您|我想让?"
-    "|我要|想(?![法象])|要(?!求)|帮忙|帮(?![派手扶])我?|[给替为跟和]我|让我|一下|再(?!见)|先(?!生)|快(?![递餐件速捷乐])|顺便|告诉我?|知不知道|知道|还?记不记得|还?记得"
-)
-_LOOK: Final = r"([看想说讲翻问算查找搜])\1|(?:[看想说讲翻问算查找搜]|回[忆想])一?下|查(?![理尔收验体])|找(?![零到])|搜索?|列出"
-_MAKE: Final = "推荐|介绍|翻译|写|画|讲|生成|解释|总结|列举|编|起草|润色|改写|设计"
-_AMOUNT: Final = "[一几这那两]?[首部本个篇段些种点下句张封份位]"
-#: 帮我查一下, 请推荐一本. A verb without a polite word before it is a request only if an amount follows: 写一首, not 写的简历.
-_BEFORE_ASIDE: Final = (
-    rf"(?:^|(?<=[，,。！!；;：:~\s]))(?:(?:{_POLITE})+(?:{_LOOK}|一下)*(?:我的?)?(?:(?:{_MAKE})(?![的过了])(?:{_AMOUNT})?)?"
-    rf"|(?:{_LOOK})+|(?:{_MAKE}){_AMOUNT})"
-)
-#: The verb of "what to do" as it is typed: 今天要干啥.
-_SLANG: Final = "[干做整弄]啥|咋[整弄]"
-_CHINESE: Final = lazy_re(f"{_BEFORE_ASIDE}|{_SLANG}")
-_ORDER: Final = "(?:recommend|suggest|translate|write|draw|explain|summari[sz]e|describe|draft)"
-_WHAT: Final = r"(?= (?:me|us|an?|the|some|this|that)\b)"
-_ENGLISH: Final = lazy_re(
-    r"(?:^|(?<=[,.!;:])\s*)(?:(?:please|pls|kindly|hey|hi|hello|could|can|would|will|do|you|i'd like(?: you)? to|i want you to"
-    r"|me|to|help|tell|show|give|find|look(?: up)?|search(?: for)?|check|let|know|remember|remind|just|if)\b[ ,]*)+"
-    rf"(?:{_ORDER}{_WHAT})?|^{_ORDER}{_WHAT}|\b(?:please|thanks|thank you)\W*$",
-    re.IGNORECASE,
-)
 #: The words that ask what was on a day, or which day or time it is.
 _WHICH: Final = lazy_re(
     r"发生|\bhappen\w*|几月几[号日]|几[号点月]|多少号|(?:星期|礼拜|周)几|哪一?[天日]|什么日子|日期"
@@ -81,11 +57,11 @@ def weight_terms(sentence: str, dates: Sequence[Span]) -> dict[str, float]:
     """
     Return the words of *sentence* (NFKC) with their weights, at most 1.0, in order; *dates* are the spans that it names.
 
-    >>> weight_terms("麻烦帮我查一下我妈生日几号", ())
-    {'麻烦': 0.1, '帮': 0.1, '查': 0.1, '妈': 1.0, '生日': 1.0, '几号': 0.1}
+    >>> weight_terms("我妈现在生日几号", ())
+    {'妈': 1.0, '现在': 0.1, '生日': 1.0, '几号': 0.1}
     """
-    requests = (*([] if sentence.isascii() else [_CHINESE]), _ENGLISH, _WHICH, TENSE_WORDS)
-    undated = _without(sentence, [match.span() for pattern in requests for match in pattern.finditer(sentence)])
+    asking = [match.span() for pattern in (_WHICH, TENSE_WORDS) for match in pattern.finditer(sentence)]
+    undated = _without(sentence, asking)
     known = tokens(undated)
     others = tokens(_without(undated, [(span.start, span.end) for span in dates])) if dates else known
     # subtle: the rest may be tokenised differently: 这段话, and 话
@@ -334,7 +310,7 @@ _MOST_WORD: Final = 40
 #: Texts whose words are kept as they are written: a search asks for those of its question once for each hit.
 _KEPT_SPELLINGS: Final = 16
 #: The share of the rarest word's rarity from which another word is named with it.
-_SHARE_NAMED: Final = 0.5
+_SHARE_NAMED: Final = 0.8
 
 
 def weighed(query: Query) -> dict[str, float]:
