@@ -177,12 +177,17 @@ class Taking:
 
     def _due(self, *, at_once: bool) -> Iterator[tuple[Path, str]]:
         last, every = wire_time(self.state.taken), self._source.every
-        if every and last and not at_once and timedelta() <= self._now - last < every:
-            return
+        rests = every and last and timedelta() <= self._now - last < every
         for root, names in self._roots.items():
             for name in sorted(names):
                 waiting = self.state.pending.get(_key(root, name))
-                if waiting and (at_once or every or self._is_quiet(waiting, _QUIET) or self._is_of_yesterday(waiting)):
+                if waiting is None:
+                    continue
+                if every:  # what has waited since before the last batch is of its round
+                    is_due = not rests or waiting[2] <= self.state.taken
+                else:
+                    is_due = self._is_quiet(waiting, _QUIET) or self._is_of_yesterday(waiting)
+                if at_once or is_due:
                     yield root, name
 
     def _is_quiet(self, waiting: list[str], span: timedelta) -> bool:
