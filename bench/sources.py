@@ -1,11 +1,12 @@
 """
 What a supervisor needs while it collects years of logs of Claude Code and Codex: seconds of processor, wall time, and memory.
 
-    python -m bench.sources                  600 MB, two years: half an hour or so, since it rests nine tenths of the time
-    python -m bench.sources --megabytes 100  five minutes
+    python -m bench.sources                  600 MB, two years: hours, since it rests nine tenths of the time
+    python -m bench.sources --megabytes 130  half an hour or so
 
-The logs are made here: of a session most bytes are what tools returned. A supervisor without a model reads them from an empty
-workspace; shown is every half minute how far it is, and in the end its share of a core and the most memory that it had (RSS).
+The logs are made here: of a session most bytes are what tools returned. A supervisor without a model reads them into an empty
+workspace. Shown is every half minute how far it is, its share of a core so far and the most memory that it had (RSS): until all
+is read, and what follows from it, such as its vectors, is done.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ from bench.imports import WORDS
 
 DAYS, QUESTIONS, CALLS, RESULT = 730, 12, 6, 9_000
 BEGIN = datetime(2024, 1, 1, 9, tzinfo=UTC)
-LOOK_S, SHOW_S = 5, 30
+SHOW_S, QUIET_S = 30, 0.5
 
 
 def claude_code(number: int, chance: Random) -> list[dict[str, Any]]:
@@ -115,19 +116,20 @@ def main() -> None:
         with (root / "recalld.toml").open("a", encoding="utf-8") as file:
             for kind, name in (("claude-code", "claude"), ("codex", "codex")):
                 file.write(f'\n[[sources.take]]\nfrom = "{kind}"\npath = "{folder}/{name}"\nevery = "5m"\n')
-        supervisor, began = subprocess.Popen([*command, "run"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL), time.monotonic()
+        supervisor, began = (
+            subprocess.Popen([*command, "run"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL),
+            time.monotonic(),
+        )
         try:
-            looks = 0
-            while (left := waiting(root)) != 0:
-                time.sleep(LOOK_S)
-                looks += 1
-                if looks % (SHOW_S // LOOK_S) == 0:
-                    seconds, peak = used(supervisor.pid)
-                    wall = time.monotonic() - began
-                    print(f"{wall:6.0f} s: {seconds:6.1f} s of processor ({seconds / wall:.1%}), {peak} MB, {left} files wait", flush=True)
-            seconds, peak = used(supervisor.pid)
-            wall = time.monotonic() - began
-            print(f"read after {wall:.0f} s: {seconds:.1f} s of processor ({seconds / wall:.1%}), {peak} MB")
+            left, before_s, seconds = None, 0.0, SHOW_S * 1.0
+            while left != 0 or seconds - before_s > QUIET_S:
+                before_s = seconds
+                time.sleep(SHOW_S)
+                left, (seconds, peak), wall = waiting(root), used(supervisor.pid), time.monotonic() - began
+                print(
+                    f"{wall:6.0f} s: {seconds:6.1f} s of processor ({seconds / wall:.1%}), {peak} MB, {left} files wait",
+                    flush=True,
+                )
         finally:
             supervisor.terminate()
             supervisor.wait()

@@ -27,10 +27,10 @@ from ..protocol.message import digest_of_text
 from ..protocol.paths import LONG_TERM, is_foreign
 from ..storage.clock import to_wire
 from ..storage.errors import AlreadyRuns, NewerFormat
-from ..storage.files import digest_of
 from ..storage.foreign_name import place_below
 from ..storage.noting import noting
 from ..text.decoding import decoded
+from .notes import write_note
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -146,7 +146,9 @@ def take_texts(
             rest = "\n".join(line for line in cut(decoded(data)) if not parse_entry(line))
             if any(line.strip() and not line.startswith("#") for line in rest.split("\n")):
                 written["memory.md"] = f"{rest.strip()}\n".encode()
-    return [path for path, data in written.items() if not _write_note(ws, name, path, data, notes)]
+    folder = ws.paths.memory / FROM / name
+    done = {path: write_note(ws, place_below(folder, path), path, data, notes) for path, data in written.items()}
+    return [path for path, how in done.items() if how == "different"]
 
 
 def _text_at(source: Source, path: str) -> bytes | None:
@@ -217,23 +219,3 @@ def _with_entry(text: str, entry: Entry, name: str) -> str:
 def _is_after(entry: Entry, ended: Struck) -> bool:
     """True if the entry stands, and is of a day after the one on which its words ended."""
     return not read_struck(entry.content) and ended.until is not None and entry.day > ended.until
-
-
-def _write_note(ws: Workspace, name: str, path: str, data: bytes, known: dict[str, str]) -> bool:
-    """Write a note as it is there; False, and nothing is written, where somebody has changed or deleted it here."""
-    folder = ws.paths.memory / FROM / name
-    place, key, digest = place_below(folder, path), digest_of_text(path), digest_of(data)
-    if place is None:
-        return False
-    version = ws.files.read_stable(place)
-    if version and version.digest == digest:
-        known[key] = digest
-        return True
-    if ws.journal.tombstones.has_file(ws.paths.relative(place), digest[:16]):
-        return True
-    if (version.digest if version else None) != known.get(key):
-        return False
-    ws.files.make_folder(place.parent)
-    ws.files.replace(place, data, version)
-    known[key] = digest
-    return True

@@ -13,7 +13,7 @@ from ..text.lazy_re import lazy_re
 from .talk import Conversation, Said, text_of, tool_calls, tool_line, when, words
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Iterator, Mapping
     from datetime import tzinfo
 
     from .source import Source
@@ -27,17 +27,8 @@ _PASTED: Final = lazy_re(r"paste(?:-\d+)?\.txt")
 _TOOLS: Final = ("code", "execution_output", "tether_quote", "tether_browsing_display")
 
 
-def is_chatgpt(source: Source) -> bool:
-    """Return whether the source is an export of ChatGPT's."""
-    return _begins_with("mapping", source)
-
-
-def is_claude(source: Source) -> bool:
-    """Return whether the source is an export of Claude's."""
-    return _begins_with("chat_messages", source)
-
-
-def _begins_with(key: str, source: Source) -> bool:
+def is_export(key: str, source: Source) -> bool:
+    """True if the source is an export whose conversations have the *key*: `mapping` of ChatGPT, `chat_messages` of Claude."""
     return any(key in source.keys(name) for name in _conversation_files(source)[:1])
 
 
@@ -48,19 +39,19 @@ def _conversation_files(source: Source) -> list[str]:
 
 
 def chatgpt(log: Reading) -> Talk:
-    """Yield the conversations of ChatGPT's export: the branch that was last shown, or with *branches* all."""
+    """Yield the conversations of ChatGPT's export: of each the branch that was last shown."""
     for name in _conversation_files(log.source):
         for n, raw in enumerate(log.source.objects(name)):
             mapping = raw.get("mapping") if isinstance(raw, dict) else None
             if not isinstance(mapping, dict):
-                log.unread.note("conversation", f"{name}#{n}")
+                log.note("conversation", f"{name}#{n}")
                 continue
             conversation = Conversation(
                 id=text_of(raw, "conversation_id", "id") or f"{name}#{n}", channel="chatgpt", title=text_of(raw, "title")
             )
-            branch = [*_tree(mapping)] if log.branches else _shown_branch(mapping, raw.get("current_node"))
-            if branch and not log.branches and _parent(mapping, branch[0]) in mapping:
-                log.unread.note("loop", f"{name}#{n}")  # what was said before it is not known
+            branch = _shown_branch(mapping, raw.get("current_node"))
+            if branch and _parent(mapping, branch[0]) in mapping:
+                log.note("loop", f"{name}#{n}")  # what was said before it is not known
             for key in branch:
                 message = mapping[key].get("message") if isinstance(mapping[key], dict) else None
                 if message is None:  # the root has none
@@ -70,14 +61,14 @@ def chatgpt(log: Reading) -> Talk:
                     yield conversation, entry
                 elif isinstance(message, dict):
                     content = message.get("content")
-                    log.unread.leave_out(text_of(content, "content_type") if isinstance(content, dict) else "message")
+                    log.leave_out(text_of(content, "content_type") if isinstance(content, dict) else "message")
                 else:
-                    log.unread.note("message", f"{name}#{n} {key}")
+                    log.note("message", f"{name}#{n} {key}")
 
 
 def _shown_branch(mapping: Mapping[str, Any], current: object) -> list[str]:
-    """Return the nodes from the root to *current*, or to the newest leaf; a loop in the tree ends it."""
-    key = current if isinstance(current, str) and current in mapping else _newest(mapping)
+    """Return the nodes from the root to *current*, or to the last of all; a loop in the tree ends it."""
+    key = current if isinstance(current, str) and current in mapping else next(reversed([*mapping]), None)
     branch: dict[str, None] = {}
     while isinstance(key, str) and key in mapping and key not in branch:
         branch[key] = None
@@ -89,30 +80,6 @@ def _parent(mapping: Mapping[str, Any], key: str) -> str | None:
     node = mapping[key]
     parent = node.get("parent") if isinstance(node, dict) else None
     return parent if isinstance(parent, str) else None
-
-
-def _newest(mapping: Mapping[str, Any]) -> str | None:
-    times = {
-        key: node["message"].get("create_time") or 0
-        for key, node in mapping.items()
-        if isinstance(node, dict) and isinstance(node.get("message"), dict)
-    }
-    return max(times, key=lambda key: times[key] if isinstance(times[key], (int, float)) else 0, default=None)
-
-
-def _tree(mapping: Mapping[str, Any]) -> Iterable[str]:
-    """Return all nodes, a parent before its children, each once."""
-    roots = [key for key in mapping if _parent(mapping, key) not in mapping]
-    nodes: dict[str, None] = {}
-    waiting = [*reversed([*roots, *mapping])]  # to what a loop cuts off no root leads
-    while waiting:
-        key = waiting.pop()
-        if key in nodes or not isinstance(mapping.get(key), dict):
-            continue
-        nodes[key] = None
-        children = mapping[key].get("children")
-        waiting += [child for child in reversed(children if isinstance(children, list) else []) if isinstance(child, str)]
-    return nodes
 
 
 def _chatgpt_message(message: Mapping[str, Any], key: str, zone: tzinfo) -> Said | None:
@@ -141,18 +108,18 @@ def _part(part: object) -> str:
 
 
 def claude(log: Reading) -> Talk:
-    """Yield the conversations of Claude's export: the branch that was last shown, or with *branches* all."""
+    """Yield the conversations of Claude's export: of each the branch that was last shown."""
     for name in _conversation_files(log.source):
         for n, raw in enumerate(log.source.objects(name)):
             messages = raw.get("chat_messages") if isinstance(raw, dict) else None
             if not isinstance(messages, list):
-                log.unread.note("conversation", f"{name}#{n}")
+                log.note("conversation", f"{name}#{n}")
                 continue
             conversation = Conversation(id=text_of(raw, "uuid") or f"{name}#{n}", channel="claude", title=text_of(raw, "name"))
             readable = [message for message in messages if isinstance(message, dict)]
             for m in range(len(messages) - len(readable)):
-                log.unread.note("message", f"{name}#{n} {m}")
-            for message in readable if log.branches else _last_branch(readable, raw.get("current_leaf_message_uuid")):
+                log.note("message", f"{name}#{n} {m}")
+            for message in _last_branch(readable, raw.get("current_leaf_message_uuid")):
                 for entry in _claude_message(log, message):
                     yield conversation, entry
 
@@ -191,5 +158,5 @@ def _claude_file(log: Reading, attached: Mapping[str, Any]) -> str:
     if text and (not name or _PASTED.fullmatch(name)):
         return text
     if text:
-        log.unread.leave_out("extracted_content")
+        log.leave_out("extracted_content")
     return f"[{name or 'file'}]"

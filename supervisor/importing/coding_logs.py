@@ -74,7 +74,7 @@ def _records(log: Reading, name: str) -> Iterator[tuple[int, dict[str, Any]]]:
         if isinstance(raw, dict):
             yield number, raw
         else:
-            log.unread.note("line", f"{name}#{number}")
+            log.note("line", f"{name}#{number}")
 
 
 # ── Claude Code ──────────────────────────────────────────────────────────────
@@ -96,10 +96,10 @@ def claude_code(log: Reading) -> Talk:
     """
     Yield the sessions of Claude Code, `projects/<folder>/<session>.jsonl`; the parts of an answer are one message.
 
-    What was taken back is left out: of several questions to one message the last one holds, but with *branches* all do.
+    What was taken back is left out: of several questions to one message the last one holds.
     """
     for name in log.source.named("*.jsonl"):
-        holds = {} if log.branches else _last_questions(log, name)
+        holds = _last_questions(log, name)
         taken_back: set[str] = set()
         answer: list[dict[str, Any]] = []
         for _, raw in _records(log, name):
@@ -109,7 +109,7 @@ def claude_code(log: Reading) -> Talk:
                 continue
             message = _queued(raw) if raw.get("type") == "attachment" else raw.get("message")
             if not isinstance(message, dict) or not _is_talk(raw, message):
-                log.unread.leave_out(str(raw.get("type")))
+                log.leave_out(str(raw.get("type")))
                 continue
             record = {**raw, "type": "user" if raw["type"] == "attachment" else raw["type"], "message": message}
             if answer and (record["type"] != "assistant" or message.get("id") != answer[-1]["message"].get("id")):
@@ -201,11 +201,10 @@ def codex(log: Reading) -> Talk:
 
     What the terminal showed (`event_msg`) is the talk, as far as the log has it: what the model got before the last of these is
     the client's. A session that goes on under a newer version goes on with the messages of the model alone. Turns that were
-    taken back are left out but with *branches*, and so is the session of a subagent.
+    taken back are left out, and so is the session of a subagent.
     """
     for name in log.source.named("rollout-*.jsonl"):
-        last_shown, rolled_back = _events_in(log, name)
-        taken_back = set() if log.branches else rolled_back
+        last_shown, taken_back = _events_in(log, name)
         once = Counter[tuple[str, str]]()  # told by one of the two, so far
         session, project, at, is_subagent = PurePosixPath(name).stem, "", None, False
         for number, raw in _records(log, name):
@@ -217,7 +216,7 @@ def codex(log: Reading) -> Talk:
                 is_subagent = isinstance(payload.get("source"), dict) and "subagent" in payload["source"]
                 continue
             if is_subagent or number in taken_back:
-                log.unread.leave_out("subagent" if is_subagent else "thread_rolled_back")
+                log.leave_out("subagent" if is_subagent else "thread_rolled_back")
                 continue
             conversation = Conversation(id=session, channel="codex", project=project)
             entry, item = _event_of(raw), _item_of(payload)
@@ -232,7 +231,7 @@ def codex(log: Reading) -> Talk:
             elif call:
                 yield conversation, call
             elif not (entry or item):
-                log.unread.leave_out(text_of(payload, "type") or text_of(raw, "type") or "record")
+                log.leave_out(text_of(payload, "type") or text_of(raw, "type") or "record")
 
 
 def _events_in(log: Reading, name: str) -> tuple[int, set[int]]:

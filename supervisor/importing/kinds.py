@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections import Counter
 from contextlib import contextmanager
+from functools import partial
 from importlib import metadata
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any, Final
@@ -97,7 +98,7 @@ def message_of(log: Reading, message: object, place: str, session: str, channel:
     *place* is its id, *session* and *channel* are its own, where it does not name others.
     """
     if not (isinstance(message, dict) and isinstance(message.get("role"), str) and message["role"]):
-        log.unread.note("message", place)
+        log.note("message", place)
         return
     if message["role"] in ("system", "developer"):
         return
@@ -108,7 +109,7 @@ def message_of(log: Reading, message: object, place: str, session: str, channel:
     if role == "tool":  # what it returned is left out
         text = tool_line(message.get("name") or "tool", "")
     if not (text or calls or "tool_calls" in message):
-        log.unread.note("message", place)
+        log.note("message", place)
         return
     about = {field: text_of(message, field) for field in ("title", "chat", "project")}
     conversation = Conversation(
@@ -137,7 +138,7 @@ def workspace(log: Reading) -> Talk:
     for name in _dated_files(log.source):
         dated = parse_dated(log.source.read(name), Path(name))
         if dated is None:
-            log.unread.note("file", name)
+            log.note("file", name)
             continue
         if dated.is_edited and log.may_wait(name):  # it is edited, or cut off: it is read when it stays so
             continue
@@ -155,7 +156,7 @@ def _of_history(log: Reading) -> Talk:
             history = parse_history(log.source.read(name), log.zone)
         except ValueError:  # it is cut off, or no history
             if not log.may_wait(name):
-                log.unread.note("file", name)
+                log.note("file", name)
             continue
         for n, entry in enumerate(history):
             if isinstance(entry, Message) and log.settled is not None and not (entry.id and entry.created_at):
@@ -166,7 +167,7 @@ def _of_history(log: Reading) -> Talk:
                 record = Said(id=identity, at=entry.created_at, role=entry.role, text=entry.text, raw=raw)
                 yield _place_of(raw), record
             else:
-                log.unread.note("message", f"{name}#{n}")
+                log.note("message", f"{name}#{n}")
 
 
 def _bytes_at(source: Source, path: str) -> bytes | None:
@@ -187,6 +188,7 @@ def _place_of(raw: Mapping[str, Any]) -> Conversation:
     return Conversation(id=text_of(raw, "session"), **about)
 
 
+WORKSPACE: Final = Kind(name="workspace", label="recalld", knows=is_workspace, read=workspace)
 #: All kinds, in the order in which a source is asked; a log of JSON lines, the least marked one, comes last.
 KINDS: Final = (
     Kind(
@@ -205,12 +207,12 @@ KINDS: Final = (
         of_lines=True,
         homes=(("CODEX_HOME", ".codex", "sessions"), ("CODEX_HOME", ".codex", "archived_sessions")),
     ),
-    Kind(name="chatgpt", label="ChatGPT", knows=chat_exports.is_chatgpt, read=chat_exports.chatgpt),
-    Kind(name="claude", label="Claude", knows=chat_exports.is_claude, read=chat_exports.claude),
+    Kind(name="chatgpt", label="ChatGPT", knows=partial(chat_exports.is_export, "mapping"), read=chat_exports.chatgpt),
+    Kind(name="claude", label="Claude", knows=partial(chat_exports.is_export, "chat_messages"), read=chat_exports.claude),
     Kind(name="telegram", label="Telegram", knows=messengers.telegram_files, read=messengers.telegram, is_of_people=True),
     Kind(name="whatsapp", label="WhatsApp", knows=messengers.whatsapp_files, read=messengers.whatsapp, is_of_people=True),
     Kind(name="wechat", label="WeChat", knows=messengers.wechat_files, read=messengers.wechat, is_of_people=True),
-    Kind(name="workspace", label="recalld", knows=is_workspace, read=workspace),
+    WORKSPACE,
     Kind(name="jsonl", label="JSON lines", knows=is_json_lines, read=json_lines, of_lines=True),
 )
 #: The kinds that a client of this machine keeps.

@@ -45,6 +45,8 @@ _HEAD: Final = (
     r"(?P<hour>\d{1,2}):(?P<minute>\d{2})(?::(?P<second>\d{2}))?(?P<after>)[)）]?(?(first):?|\s+(?P<last>\S[^\n]{0,40}))\s*"
 )
 _NAME: Final = lazy_re(r"(?P<name>[^:：\n]{1,100}?)[ \u00a0]?[:：][ \u200e](?P<text>.*)", re.DOTALL)
+#: How a sentence of WhatsApp's own begins.
+_OWN: Final = "\u200e"
 _MARKS: Final = str.maketrans("", "", "\u200e\u200f\ufeff")
 #: What WhatsApp writes in place of a picture that the export does not have: an Android phone in brackets, in its own language.
 _OMITTED: Final = lazy_re(
@@ -97,9 +99,9 @@ def telegram(log: Reading) -> Talk:
                 if raw.get("type") == "message":
                     yield conversation, _telegram_message(raw, chat, log.zone)
                 elif raw.get("type") == "service":
-                    log.unread.leave_out(str(raw.get("action") or "service"))
+                    log.leave_out(str(raw.get("action") or "service"))
                 else:
-                    log.unread.note("message", f"{name} {chat} {raw.get('id')}")
+                    log.note("message", f"{name} {chat} {raw.get('id')}")
 
 
 def _telegram_message(raw: Mapping[str, Any], chat: object, zone: tzinfo) -> Said:
@@ -179,9 +181,12 @@ def _chat(log: Reading, name: str, channel: str, order: str) -> Talk:
     chat = _known_chat(log, name, channel, title)
     conversation = Conversation(id=f"{channel}:{chat}", channel=channel, title=title, chat="group" if len(people) > 2 else "")
     for number, entry, key in _said(log.source, name, channel):
+        if key is None:
+            log.leave_out(channel)
+            continue
         at = _time(entry, order, log.zone)
         if at is None:
-            log.unread.note("time", f"{name}#{number}")
+            log.note("time", f"{name}#{number}")
         *_, person, text, _ = key
         yield (
             conversation,
@@ -189,15 +194,25 @@ def _chat(log: Reading, name: str, channel: str, order: str) -> Talk:
         )
 
 
-def _said(source: Source, name: str, channel: str) -> Iterator[tuple[int, re.Match[str], tuple[str, ...]]]:
-    """Yield number and beginning of what people said, and what tells it from the rest: time, person, text, its number."""
+def _said(source: Source, name: str, channel: str) -> Iterator[tuple[int, re.Match[str], tuple[str, ...] | None]]:
+    """
+    Yield number and beginning of each entry, and what tells its message from the rest: time, person, text, its number.
+
+    That is None for what nobody said: that messages are encrypted, which comes first, and what happens to a group, which an
+    iPhone writes under the name of the group.
+    """
     same: Counter[tuple[str, ...]] = Counter()
+    speakers = {person for _, person, words in _entries(source, name, channel) if not words.startswith(_OWN)}
     for number, (match, person, words) in enumerate(_entries(source, name, channel), 1):
-        text = _whatsapp_text(words) if channel == "whatsapp" else words.strip()
-        if person and text:  # else who joined, and that messages are encrypted
+        text = words.strip()
+        if channel == "whatsapp":
+            text = _whatsapp_text(words, is_notice=number == 1 or person not in speakers)
+        if person and text:
             key = (match["date"], match["hour"], match["minute"], str(match["second"]), person, text)
             same[key] += 1
             yield number, match, (*key, str(same[key]))
+        else:
+            yield number, match, None
 
 
 def _identity(channel: str, chat: str, key: tuple[str, ...]) -> str:
@@ -217,7 +232,7 @@ def _known_chat(log: Reading, name: str, channel: str, title: str) -> str:
         return title
     sessions_met: Counter[str] = Counter()
     chat, count, total = title, 0, 0
-    for _, _, key in _said(log.source, name, channel):
+    for key in (key for *_, key in _said(log.source, name, channel) if key):
         total += 1
         sessions_met.update(chat for chat in chats if log.is_known(_identity(channel, chat, key)))
         chat, count = max(sessions_met.items(), key=lambda counted: counted[1], default=(title, 0))
@@ -226,14 +241,20 @@ def _known_chat(log: Reading, name: str, channel: str, title: str) -> str:
     return chat if count == total else title
 
 
-def _whatsapp_text(line: str) -> str:
-    """Return what was said, a picture as its name or "[image]"; "" for a sentence of WhatsApp's own: it begins with a mark."""
+def _whatsapp_text(line: str, *, is_notice: bool) -> str:
+    """
+    Return what was said, a picture as its name or "[image]".
+
+    A sentence of WhatsApp's own, such as that a message was deleted, stands in brackets; "" for a *notice*.
+    """
     text = line.translate(_MARKS).strip()
     if attached := _ATTACHED.fullmatch(text):
         return f"[{attached['file'] or attached['name']}]"
     if _OMITTED.fullmatch(text):
         return "[image]"
-    return "" if line.startswith("\u200e") else text
+    if line.startswith(_OWN):
+        return "" if is_notice else f"[{text}]"
+    return text
 
 
 def _title(source: Source, name: str) -> str:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from pathlib import PurePosixPath
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, Literal
 
+from ..protocol.message import digest_of_text
 from ..protocol.paths import is_foreign, is_unfinished
+from ..storage.files import digest_of
 from ..storage.foreign_name import place_below
 from ..text.record import record
 
@@ -42,13 +44,15 @@ def notes_of(source: Source) -> list[str]:
     return [name for name, of in parts.items() if not any(part.startswith(".") or is_unfinished(part) for part in of)]
 
 
-def copy_notes(ws: Workspace, source: Source, *, dry_run: bool) -> Copied:
-    """Copy the notes that are not there yet; a note is never overwritten. NotImported for one that is no text."""
+def copy_notes(ws: Workspace, source: Source, known: dict[str, str], *, dry_run: bool) -> Copied:
+    """
+    Copy the notes that are not there yet; NotImported for one that is no text.
+
+    *known* has what was copied before, and grows: such a note follows its source until somebody changes or deletes it here.
+    """
     folder = f"notes/{source.path.stem.lstrip('.') or 'imported'}"  # what is hidden is never read
-    new: list[tuple[Path, bytes]] = []
-    different: list[str] = []
-    too_large: list[str] = []
-    left_out = [*source.left_out]
+    data_of: dict[str, bytes] = {}
+    left_out, too_large = [*source.left_out], list[str]()
     names = notes_of(source)
     places = {name: place_below(ws.paths.memory, f"{folder}/{name}", from_here=True) for name in names}
     taken = {*places.values()}
@@ -62,18 +66,40 @@ def copy_notes(ws: Workspace, source: Source, *, dry_run: bool) -> Copied:
             left_out.append(name)
         elif len(data) > _MOST_BYTES:
             too_large.append(name)
-        elif (version := ws.files.read_stable(place)) is None:
-            new.append((place, data))
-        elif version.data != data:
-            different.append(name)
-    for place, data in () if dry_run else new:
-        ws.files.make_folder(place.parent)
-        ws.files.create(place, data)
+        else:
+            data_of[name] = data
+    done = {name: write_note(ws, places[name], name, data, known, dry_run=dry_run) for name, data in data_of.items()}
     return Copied(
         notes=len(names) + len(source.left_out),
-        copied=len(new),
-        different=tuple(different),
+        copied=sum(how == "new" for how in done.values()),
+        different=tuple(name for name, how in done.items() if how == "different"),
         too_large=tuple(too_large),
         left_out=tuple(left_out),
         folder=ws.paths.memory / folder,
     )
+
+
+def write_note(
+    ws: Workspace, place: Path | None, name: str, data: bytes, known: dict[str, str], *, dry_run: bool = False
+) -> Literal["new", "same", "different"]:
+    """
+    Write the note *name* of a source as it is there, and return whether it is new here.
+
+    "different", and nothing is written, where somebody has changed or deleted what was written before, or no disk takes its
+    name; one that was forgotten here does not come back.
+    """
+    if place is None:
+        return "different"
+    version, key, digest = ws.files.read_stable(place), digest_of_text(name), digest_of(data)
+    if version and version.digest == digest:
+        known[key] = digest
+        return "same"
+    if ws.journal.tombstones.has_file(ws.paths.relative(place), digest[:16]):
+        return "same"
+    if (version.digest if version else None) != known.get(key):
+        return "different"
+    if not dry_run:
+        ws.files.make_folder(place.parent)
+        ws.files.replace(place, data, version)
+        known[key] = digest
+    return "new"

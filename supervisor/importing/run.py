@@ -26,7 +26,7 @@ from .kinds import KINDS, kinds_of, labels
 from .notes import copy_notes, notes_of
 from .source import NotImported, Source
 from .staging import Staging
-from .talk import Reading, Unread
+from .talk import Reading
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Mapping
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from ..storage.control import Control
     from ..workspace import Workspace
     from .notes import Copied
-    from .talk import Conversation, Said, Talk
+    from .talk import Conversation, Said
 
 #: Messages and characters that are added in one write, but for a day that has more.
 _BATCH: Final = 1_000
@@ -55,7 +55,7 @@ class Imported:
 
     *left* of them were not looked at, since it was told to stop; *first* and *last* are the times of the oldest and newest.
 
-    *kinds* are what was read, *notes* how many Markdown notes next to it were not copied. *unread* counts what could not be
+    *kinds* are what was read, *notes* how many Markdown notes are next to it. *unread* counts what could not be
     read by kind, *unread_file* names it. *calls* is how many summaries a model will be asked for, and *days_of_calls* how many
     days the cap of calls makes of that; None without a model. *people* are the persons in the export of a messenger, and how
     much each said; *me* is the one whose words are the owner's, "" for none. *left_out* was not read: links, and names that
@@ -87,7 +87,8 @@ class Share:
     """
     What is taken of a source: the files *only* below its folder, of one *kind* alone ("" for any), and what is *wanted*.
 
-    A file that may not be whole yet is put into *waits* and not read, but for those in *settled* (None: all).
+    A file that may not be whole yet is put into *waits* and not read, but for those in *settled* (None: all). *strange* are the
+    files that no reader has taken.
     """
 
     only: Collection[str] | None = None
@@ -95,10 +96,7 @@ class Share:
     wanted: Callable[[Conversation, Said], bool]
     settled: Collection[str] | None = None
     waits: set[str] = field(default_factory=set)
-
-    def of(self, talk: Talk) -> Talk:
-        """Yield what is wanted."""
-        return (pair for pair in talk if self.wanted(*pair))
+    strange: list[str] = field(default_factory=list)
 
 
 def _of_no_kind(source: Source, path: Path) -> NotImported:
@@ -109,18 +107,12 @@ def _of_no_kind(source: Source, path: Path) -> NotImported:
     return NotImported(path, why, Text("these are read: {kinds}, Markdown notes; nothing was added", kinds=labels()))
 
 
-def _without_messages(path: Path, kinds: list[str]) -> NotImported:
-    why = Text("{kinds} was recognised, but there is no message in it", kinds=kinds)
-    return NotImported(path, why, Text("export it again, or give another file; nothing was added"))
-
-
 def bring_in(
     ws: Workspace,
     path: Path,
     now: datetime,
     control: Control,
     *,
-    branches: bool = False,
     dates: str = "",
     who: Callable[[Mapping[str, int]], str] = lambda _people: "",
     dry_run: bool = False,
@@ -136,22 +128,21 @@ def bring_in(
     source = Source(path, share.only if share else None)
     try:
         kinds = kinds_of(source)
+        source.opened.clear()
         if share and share.kind:
             kinds = [kind for kind in KINDS if kind.name == share.kind]
         elif not kinds and (notes_of(source) or (source.left_out and not source.names)):
-            return copy_notes(ws, source, dry_run=dry_run)
+            return copy_notes(ws, source, {}, dry_run=dry_run or share is not None)  # a source has its own way to copy them
         if not kinds:
             raise _of_no_kind(source, path)
         named = [*dict.fromkeys(kind.label for kind in kinds)]
         ws.files.make_folder(ws.paths.state)
         ws.journal.refresh()
-        unread = Unread()
-        with Staging(ws.paths.state, now + ws.config.archive.future_limit, min(_changed(path), now)) as staged:
+        changed = datetime.fromtimestamp(path.stat().st_mtime, UTC)
+        with Staging(ws.paths.state, now + ws.config.archive.future_limit, min(changed, now)) as staged:
             reading = Reading(
                 source=source,
-                unread=unread,
                 zone=ws.zone,
-                branches=branches,
                 dates=dates,
                 sessions=lambda: {session for file in ws.memory.dated() for session in file.sessions},
                 is_known=ws.journal.has_written,
@@ -159,28 +150,28 @@ def bring_in(
                 waits=share.waits if share else set(),
             )
             for kind in kinds:
-                staged.add(share.of(kind.read(reading)) if share else kind.read(reading))
+                talk = kind.read(reading)
+                staged.add((pair for pair in talk if share.wanted(*pair)) if share else talk)
             if not staged.count() and not share:
-                raise _without_messages(path, named)
+                why = Text("{kinds} was recognised, but there is no message in it", kinds=named)
+                raise NotImported(path, why, Text("export it again, or give another file; nothing was added"))
             people = dict(staged.names.most_common()) if any(kind.is_of_people for kind in kinds) else {}
             staged.me = who(people)
             has_client = any(kind.homes for kind in kinds)
-            done = _Import(ws, staged, unread, now, has_client=has_client).run(control, dry_run=dry_run)
+            done = _Import(ws, staged, reading, now, has_client=has_client).run(control, dry_run=dry_run)
             done = replace(done, kinds=tuple(named), notes=len(notes_of(source)), left_out=tuple(source.left_out))
             return replace(done, people=people, me=staged.me)
     finally:
+        if share and share.only:
+            share.strange.extend(sorted({*share.only} & {*source.names} - source.opened - {*notes_of(source)}))
         source.close()
-
-
-def _changed(path: Path) -> datetime:
-    return datetime.fromtimestamp(path.stat().st_mtime, UTC)
 
 
 class _Import:
     """One import of a source that was read."""
 
-    def __init__(self, ws: Workspace, staged: Staging, unread: Unread, now: datetime, *, has_client: bool) -> None:
-        self._ws, self._staged, self._unread, self._now, self._has_client = ws, staged, unread, now, has_client
+    def __init__(self, ws: Workspace, staged: Staging, reading: Reading, now: datetime, *, has_client: bool) -> None:
+        self._ws, self._staged, self._reading, self._now, self._has_client = ws, staged, reading, now, has_client
         self._recorded: dict[str, Counter[tuple[str, str]]] = {}
         self._forgotten = (ws.journal.tombstones, *foreign_lists(ws.files, ws.paths))
 
@@ -208,9 +199,9 @@ class _Import:
             first=first,
             last=last,
             undated=self._staged.undated,
-            unread=dict(self._unread.counts),
-            no_talk=dict(self._unread.left_out.most_common()),
-            unread_file=self._keep_unread() if self._unread.counts and not dry_run else None,
+            unread=dict(self._reading.unread),
+            no_talk=dict(self._reading.left_out.most_common()),
+            unread_file=self._keep_unread() if self._reading.unread and not dry_run else None,
             calls=calls,
             days_of_calls=days_of_calls,
         )
@@ -302,7 +293,7 @@ class _Import:
         """Name what could not be read in a file, and return its path."""
         ws = self._ws
         place = ws.paths.state / UNREAD
-        data = "".join(f"{line}\n" for line in self._unread.places).encode("utf-8", "replace")
+        data = "".join(f"{line}\n" for line in self._reading.places).encode("utf-8", "replace")
         ws.files.replace(place, data, ws.files.read_stable(place))
         return place
 

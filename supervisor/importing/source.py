@@ -111,6 +111,7 @@ class Source:
         self._members: dict[str, tuple[zipfile.ZipFile, str] | tuple[Path, Member | None]] = {}
         self._archives: list[zipfile.ZipFile] = []
         self.left_out: list[str] = []
+        self.opened: set[str] = set()
         self._keys: dict[str, frozenset[str]] = {}
         try:
             if only is not None and path.is_dir():
@@ -149,12 +150,8 @@ class Source:
             if path == self.path:
                 raise BadRequest("import", Text("{path} is neither a file nor a folder", path=path))
             return
-        if zipfile.is_zipfile(path):
+        if zipfile.is_zipfile(path) or path.suffix.lower() == ".zip":
             self._open_archive(path, f"{relative}/" if path != self.path else "", deep=True)
-        elif path.suffix.lower() == ".zip":
-            raise NotImported(
-                path, Text("it is no ZIP archive, or not a whole one"), Text("export or copy it again; nothing was added")
-            )
         elif path == self.path and is_tar(_head(path)):
             self._open_backup(path)
         else:
@@ -229,17 +226,13 @@ class Source:
             return bool(file.read(1))
 
     def open(self, name: str) -> IO[bytes]:
-        """Open a member for reading."""
+        """Open a member for reading; it is then among those that were *opened*."""
+        self.opened.add(name)
         holder, inner = self._members[name]
         if isinstance(holder, zipfile.ZipFile):
             return holder.open(str(inner))
         part = _Part(holder, inner.offset, inner.size) if isinstance(inner, Member) else _Part(holder)
         return BufferedReader(part, 1 << 16)
-
-    def file(self, name: str) -> Path | None:
-        """Return the path of a member that is a file of its own, None for one in an archive."""
-        holder, inner = self._members[name]
-        return holder if isinstance(holder, Path) and inner is None else None
 
     @contextmanager
     def text(self, name: str, errors: str = "strict") -> Iterator[TextIOWrapper]:
@@ -384,8 +377,9 @@ class Source:
 
     def encoded(self, name: str) -> Text | None:
         """Return which other encoding than UTF-8 a member seems to have, with what converts it; None if that is not known."""
+        holder, inner = self._members[name]
         with self.reading(name), closing(self.open(name)) as file:
-            return not_utf8(file.read(_MOST_AT_ONCE), self.file(name))
+            return not_utf8(file.read(_MOST_AT_ONCE), holder if isinstance(holder, Path) and inner is None else None)
 
     def _damaged(self, name: str, why: Any) -> NotImported:
         return NotImported(self._place(name), why, Text("export or copy it again; nothing was added"))

@@ -30,7 +30,8 @@ from ..storage.os_errors import why_refused
 from ..storage.texts import Text, stored
 from ..text.printable import printable_line
 from .another import LIST, MOST_A_DAY, forget_theirs, is_taken, take_texts
-from .kinds import KINDS, logs_of
+from .kinds import KINDS, WORKSPACE, logs_of
+from .notes import copy_notes
 from .run import Imported, Share, bring_in
 from .source import NotImported, Source, entries
 
@@ -48,9 +49,10 @@ if TYPE_CHECKING:
 #: How long a file has not changed before it is read, and before one is that may have been cut off.
 _QUIET: Final = timedelta(minutes=10)
 _SETTLED: Final = timedelta(days=1)
-#: Seconds between two looks, and the rest after work, as a multiple of it: a tenth of a core on average.
+#: Seconds between two looks, and the share of a core that reading may have.
 _LOOK_EVERY_S: Final = 300.0
-_REST: Final = 9.0
+_SHARE: Final = 0.1
+_LONGEST_REST_S: Final = 3600.0
 #: Files and bytes that are read at once, unless one alone has more.
 _BATCH_FILES: Final = 200
 _BATCH_BYTES: Final = 32_000_000
@@ -59,6 +61,8 @@ _MOST_BYTES: Final = 500_000_000
 _MOST_ENTRIES: Final = 100_000
 #: Files that were left out and are named one by one.
 _MOST_NAMED: Final = 20
+_NOTE_IS_OTHER: Final = Text("the note was changed or deleted here, and stays as it is")
+_NOTE_IS_LARGE: Final = Text("notes of more than 20 MB are not searched")
 
 
 def state_of(ws: Workspace, name: str) -> State:
@@ -234,20 +238,33 @@ class Taking:
         if isinstance(done, Imported):
             state.messages += done.added
             state.unread += sum(done.unread.values())
-        if is_workspace:
+        if is_workspace or not kind:
             source = Source(root, only)
             try:
-                inside = [name for name in source.names if is_taken(name)]
-                lines = {*state.lines}
-                edited = take_texts(self._ws, source, self._source.name, inside, self._now, lines, state.notes)
-                state.lines = sorted(lines)
+                if is_workspace:
+                    self._take_texts(source, root)
+                elif WORKSPACE.label not in getattr(done, "kinds", ()):
+                    self._copy_notes(source, root, share.strange)
             finally:
                 source.close()
-            for name in edited:
-                self._leave_out(
-                    name, Text("the note was changed or deleted here, and stays as it is"), _key(root, f"memory/{name}")
-                )
         return share.waits
+
+    def _take_texts(self, source: Source, root: Path) -> None:
+        inside, lines = [name for name in source.names if is_taken(name)], {*self.state.lines}
+        edited = take_texts(self._ws, source, self._source.name, inside, self._now, lines, self.state.notes)
+        self.state.lines = sorted(lines)
+        for name in edited:
+            self._leave_out(name, _NOTE_IS_OTHER, _key(root, f"memory/{name}"))
+
+    def _copy_notes(self, source: Source, root: Path, strange: list[str]) -> None:
+        """Copy the notes next to the logs, and name what is neither."""
+        copied = copy_notes(self._ws, source, self.state.notes, dry_run=False)
+        for why, names in ((_NOTE_IS_OTHER, copied.different), (_NOTE_IS_LARGE, copied.too_large)):
+            for name in names:
+                self._leave_out(name, why, _key(root, name))
+        if strange:
+            why = Text("it is no log and no export that recalld knows; others like it: {count}", count=len(strange) - 1)
+            self._leave_out(strange[0], why, _key(root, strange[0]))
 
     def _is_wanted(self, conversation: Conversation, entry: Said) -> bool:
         since, patterns = self._source.since, self._source.sessions or self._ws.config.sources.sessions
@@ -354,12 +371,27 @@ def _take_in(ws: Workspace, source: TakenSource, now: datetime, control: Control
 
 
 def step_of(ws: Workspace, clock: Clock) -> Step:
-    """Return the step of a supervisor's job that takes in what is due, a tenth of the time at most."""
+    """
+    Return the step of a supervisor's job that takes in what is due, a tenth of a core on average.
+
+    What follows from a batch is counted too: the days that are filed, their index, vectors and summaries.
+    """
+    began_s, used_s = time.monotonic(), _used_s()
+
+    def rest_s() -> float:
+        return min((_used_s() - used_s) / _SHARE, _LONGEST_REST_S) - (time.monotonic() - began_s)
 
     def step(_until_woken: Control, until_end: Control) -> float:
-        began_s = time.monotonic()
+        nonlocal began_s, used_s
+        if (left_s := rest_s()) > 0:
+            return left_s
+        began_s, used_s = time.monotonic(), _used_s()
         has_more = ws.attempt("sources", lambda: take_in(ws, clock(), until_end), False)
-        rest_s = _REST * (time.monotonic() - began_s)
-        return rest_s if has_more else max(rest_s, _LOOK_EVERY_S)
+        return max(rest_s(), 0 if has_more else _LOOK_EVERY_S)
 
     return step
+
+
+def _used_s() -> float:
+    """Return the seconds of processor that this process has had, and those of its workers that have ended."""
+    return sum(os.times()[:4])

@@ -1,4 +1,4 @@
-"""What every reader of a log or an export returns: conversations, and what was said in them; and what it could not read."""
+"""What every reader of a log or an export gets, and what it returns: conversations, and what was said in them."""
 
 from __future__ import annotations
 
@@ -66,48 +66,37 @@ class Said:
 Talk: TypeAlias = "Iterator[tuple[Conversation, Said]]"
 
 
-@dataclass(slots=True)
-class Unread:
+@dataclass(kw_only=True, slots=True)
+class Reading:
     """
-    The entries that a reader did not take: how many it could not read of each kind, and where each of these is.
+    What a reader gets: the *source*, and the *zone* of times without one; and where it counts what it does not take.
 
+    *dates* is the order of day and month, "" to find it. *sessions* returns the conversations that the workspace has,
+    *is_known* whether it has a message of this id. A file that may not be whole yet is passed over, and put into *waits*, but
+    for those in *settled*. `unread` counts the entries that could not be read, by their kind, `places` names where these are;
     `left_out` counts those that are no talk, by the name that their program gives to their kind.
     """
 
-    counts: Counter[str] = field(default_factory=Counter)
+    source: Source
+    zone: tzinfo
+    dates: str = ""
+    sessions: Callable[[], Iterable[str]] = tuple
+    is_known: Callable[[str], bool] = bool
+    settled: Container[str] | None = None
+    waits: set[str] = field(default_factory=set)
+    unread: Counter[str] = field(default_factory=Counter)
     places: list[str] = field(default_factory=list)
     left_out: Counter[str] = field(default_factory=Counter)
 
     def note(self, kind: str, place: str) -> None:
         """Count an entry that could not be read, and name its place: a member of an archive, and a number in it."""
-        self.counts[kind] += 1
+        self.unread[kind] += 1
         if len(self.places) < _MOST_NAMED:
             self.places.append(printable_line(f"{kind}\t{place}"))
 
     def leave_out(self, kind: str) -> None:
         """Count an entry that is no talk."""
         self.left_out[printable_line(kind)[:_KIND_CHARS]] += 1
-
-
-@record(kw_only=True)
-class Reading:
-    """
-    What a reader gets: the *source*, where to note what it can't read, and the *zone* of times without one.
-
-    With *branches* every branch of a conversation is read; *dates* is the order of day and month, "" to find it. *sessions*
-    returns the conversations that the workspace has, *is_known* whether it has a message of this id. A file that may not be
-    whole yet is passed over, and put into *waits*, but for those in *settled*.
-    """
-
-    source: Source
-    unread: Unread
-    zone: tzinfo
-    branches: bool = False
-    dates: str = ""
-    sessions: Callable[[], Iterable[str]] = tuple
-    is_known: Callable[[str], bool] = bool
-    settled: Container[str] | None = None
-    waits: set[str] = field(default_factory=set)
 
     def may_wait(self, name: str) -> bool:
         """Return whether the file is passed over for now; it is then in `waits`."""

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pytest
 
 from recalld.supervisor.importing.kinds import kinds_of
 from recalld.supervisor.importing.source import Source
-from recalld.supervisor.importing.talk import Reading, Unread
+from recalld.supervisor.importing.talk import Reading
 from recalld.supervisor.storage.clock import to_wire
 from tests.importing import made
 from tests.world import ZONE
@@ -97,39 +97,24 @@ EXPECTED: dict[str, tuple[Callable[[Path], Path], list[str], dict[str, int]]] = 
 }
 
 
-def read(path: Path, **more: Any) -> tuple[str, list[str], Unread]:
+def read(path: Path) -> tuple[str, list[str], Reading]:
     """The kind of the source, a line for each message, and what could not be read."""
-    source, unread = Source(path), Unread()
+    source = Source(path)
     (kind,) = kinds_of(source)
-    lines = []
-    for conversation, said in kind.read(Reading(source=source, unread=unread, zone=ZONE, **more)):
+    lines, log = [], Reading(source=source, zone=ZONE)
+    for conversation, said in kind.read(log):
         place = " ".join(filter(None, (conversation.id, conversation.chat)))
         speaker = f"{said.name}: " if said.name else ""
         lines.append(" ".join(filter(None, (to_wire(said.at) if said.at else "-", place, said.role, f"{speaker}{said.text}"))))
     source.close()
-    return kind.name, lines, unread
+    return kind.name, lines, log
 
 
 @pytest.mark.parametrize("name", EXPECTED)
 def test_reader_knows_its_kind_and_yields_what_was_said(name, tmp_path):
     make, expected, unread = EXPECTED[name]
-    kind, lines, found = read(make(tmp_path))
-    assert (kind, lines, dict(found.counts)) == (name, expected, unread)
-
-
-def test_chatgpt_with_branches_also_has_what_was_edited_away(tmp_path):
-    _, shown, _ = read(made.chatgpt(tmp_path))
-    _, all_of_it, _ = read(made.chatgpt(tmp_path), branches=True)
-    edited = [line for line in all_of_it if line not in shown]
-    assert [line.partition(" c-1 ")[2] for line in edited] == ["user Where does Mira live?", "assistant I don't know."]
-
-
-def test_chatgpt_ends_in_a_tree_that_is_a_ring(tmp_path):
-    conversation = made.chatgpt_conversation()
-    conversation["mapping"]["sys"]["parent"] = "q3"
-    made._json(tmp_path / "conversations.json", [conversation])
-    _, lines, _ = read(tmp_path)
-    assert len(lines) == 5
+    kind, lines, log = read(make(tmp_path))
+    assert (kind, lines, dict(log.unread)) == (name, expected, unread)
 
 
 @pytest.mark.parametrize(
@@ -154,13 +139,21 @@ def test_whatsapp_finds_the_order_of_day_and_month(tmp_path, first, second, expe
         ("<Media omitted>", ["[image]"]),
         ("‹省略多媒体文件›", ["[image]"]),
         ("\u200e<attached: 00000012-PHOTO-2026-01-05.jpg>", ["[00000012-PHOTO-2026-01-05.jpg]"]),
-        ("\u200eNachrichten und Anrufe sind Ende-zu-Ende-verschlüsselt.", []),
+        ("\u200eThis message was deleted.", ["[This message was deleted.]"]),
+        ("\u200e语音通话，3 分钟", ["[语音通话，3 分钟]"]),
         ("<3", ["<3"]),
     ],
 )
-def test_whatsapp_names_pictures_and_leaves_out_its_own_sentences(tmp_path, written, kept):
-    (tmp_path / "_chat.txt").write_text(
-        f"[28.01.26, 14:03:12] Mira: {written}\n[28.01.26, 14:03:13] Jonas: ok\n", encoding="utf-8"
-    )
-    _, lines, _ = read(tmp_path)
-    assert [line.partition("Mira: ")[2] for line in lines if "Mira: " in line] == kept
+def test_whatsapp_names_pictures_and_brackets_its_own_sentences(tmp_path, written, kept):
+    entries = [
+        "Mira: \u200eNachrichten und Anrufe sind Ende-zu-Ende-verschlüsselt.",
+        "Jonas: ok",
+        "登山: \u200e米拉 created this group",
+        f"Mira: {written}",
+        "Mira: ja",
+    ]
+    text = "".join(f"[28.01.26, 14:03:1{n}] {entry}\n" for n, entry in enumerate(entries))
+    (tmp_path / "_chat.txt").write_text(text, encoding="utf-8")
+    _, lines, left = read(tmp_path)
+    assert [line.partition("user ")[2] for line in lines] == ["Jonas: ok", *(f"Mira: {words}" for words in kept), "Mira: ja"]
+    assert left.left_out == {"whatsapp": 2}

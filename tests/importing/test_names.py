@@ -139,12 +139,6 @@ def test_import_of_a_chat_says_what_it_left_out_of_the_archive(world, log):
     assert (done.added, done.left_out) == (2, ("../../_chat.txt",))
 
 
-def test_import_of_an_archive_with_no_good_name_says_so(world, log, capsys):
-    path = packed(log, "/a.md", "../b.md")
-    assert run_command(Call(["-w", str(world.root), "import", str(path)], {})) == 65
-    assert "Left out: 2." in capsys.readouterr().out
-
-
 @pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16"])
 def test_import_of_whatsapp_reads_utf8_and_utf16_with_its_mark(world, log, encoding):
     path = log / "与小雨的 WhatsApp 聊天.txt"

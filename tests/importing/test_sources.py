@@ -171,12 +171,13 @@ def test_hostile_folder_does_not_keep_the_rest_away(tmp_path):
     (folder / "loop").symlink_to(folder)
     (folder / "out.jsonl").symlink_to(made._lines(tmp_path / "out.jsonl", {"role": "user", "content": "secret"}))
     (folder / "bad.zip").write_bytes(b"PK\x03\x04 cut")
+    (folder / "read.me").write_bytes(b"no log")
     (folder / ".hidden").mkdir()
     (folder / os.fsdecode(b"\xff.jsonl")).write_bytes(b"\xff\xfe\n")
     world = world_with(tmp_path / "ws", f'path = "{folder}"')
     now_of(world, "log")
     assert texts(world) == ["b", "好的"]
-    assert "bad.zip" in state_of(world.ws, "log").shown()["leftOut"]
+    assert {"bad.zip", "read.me"} <= state_of(world.ws, "log").shown()["leftOut"].keys()
 
 
 def test_source_that_fails_does_not_keep_the_next_away(tmp_path):
@@ -355,3 +356,37 @@ def test_file_that_is_cut_off_waits_for_its_rest_a_day_at_most(tmp_path):
     look(world)
     look(world, minutes=30)
     assert texts(world) == ["On Friday to the bank, then home."]
+
+
+def test_folder_of_logs_and_notes_gives_both_and_a_note_follows_its_source(tmp_path):
+    record = {"role": "user", "content": "周五交稿", "timestamp": "2026-01-30T09:00:00Z"}
+    note = made._lines(tmp_path / "log" / "talk.jsonl", record).with_name("garden.md")
+    note.write_text("Roses.\n", encoding="utf-8")
+    world = world_with(tmp_path / "ws", f'path = "{tmp_path}/log"')
+    mine = world.root / "memory/notes/log/garden.md"
+    now_of(world, "log")
+    assert (texts(world), mine.read_text(encoding="utf-8")) == (["周五交稿"], "Roses.\n")
+    note.write_text("Roses and lilies.\n", encoding="utf-8")
+    now_of(world, "log")
+    assert mine.read_text(encoding="utf-8") == "Roses and lilies.\n"
+    mine.write_text("Mine.\n", encoding="utf-8")
+    note.write_text("Tulips.\n", encoding="utf-8")
+    now_of(world, "log")
+    assert mine.read_text(encoding="utf-8") == "Mine.\n"
+    assert "garden.md" in state_of(world.ws, "log").left
+
+
+def test_round_of_a_source_is_read_to_its_end_before_the_next(tmp_path, monkeypatch):
+    monkeypatch.setattr(sources, "_BATCH_FILES", 2)
+    world = world_with(tmp_path / "ws", f'path = "{tmp_path}/log"\nevery = "6h"')
+    for n in range(5):
+        record = {"id": f"m{n}", "role": "user", "content": f"第 {n} 条", "timestamp": "2026-01-30T09:00:00Z"}
+        made._lines(tmp_path / "log" / f"{n}.jsonl", record)
+    look(world)
+    made._lines(tmp_path / "log" / "6.jsonl", {"role": "user", "content": "later", "timestamp": "2026-01-30T09:00:00Z"})
+    look(world, hours=5)
+    world.archive(everything=True)
+    assert len(texts(world)) == 5
+    look(world, hours=1)
+    world.archive(everything=True)
+    assert len(texts(world)) == 6

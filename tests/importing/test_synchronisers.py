@@ -69,7 +69,7 @@ def test_two_machines_with_a_synchroniser_of_the_page_agree(tmp_path, tool):
     say(laptop, message("a1", "2026-01-20T09:00", "Dr. Huber rief an."), message("a2", "2026-01-21T09:00", "am Freitag"))
     say(desk, message("b1", "2026-01-22T09:00", "我对花生过敏"))
     laptop.ws.long_term.append("web-chat", "住在杭州", NOW)
-    desk.put("memory/garden.md", "Roses.\n".encode())
+    desk.put("memory/garden.md", b"Roses.\n")
     meet()
     assert texts(laptop) == texts(desk) == sorted(["Dr. Huber rief an.", "am Freitag", "我对花生过敏"])
     assert (laptop.root / "memory/from/desk/garden.md").read_text() == "Roses.\n"
@@ -79,6 +79,8 @@ def test_two_machines_with_a_synchroniser_of_the_page_agree(tmp_path, tool):
     laptop.ws.long_term.end(laptop.ws.long_term.read().lines[0].ref, NOW)
     meet()
     assert texts(laptop) == texts(desk) == sorted(["am Freitag", "am Samstag", "我对花生过敏"])
-    assert [line.text for line in desk.ws.long_term.read().lines] == ["2026-01-31|web-chat@laptop|~~住在杭州~~（至 2026-01-31）"]
+    assert [line.text for line in desk.ws.long_term.read().lines] == [
+        "2026-01-31|web-chat@laptop|~~住在杭州~~（至 2026-01-31）"
+    ]
     copies = {path.name for way in ways for path in (way.desk / "Sync" / way.names[0]).iterdir()}
     assert copies - {".git"} == {"memory", "memory.md", "history.json", ".recalld"}, "no keys, and no index"

@@ -9,9 +9,9 @@ from tests.importing.made import _json, _lines
 from tests.importing.test_kinds import read
 
 
-def said(tmp_path, **more):
-    """What was said in the source: role, then speaker and text."""
-    _, lines, left = read(tmp_path, **more)
+def said(tmp_path):
+    """What was said in the source: role, then speaker and text; and what was left out."""
+    _, lines, left = read(tmp_path)
     return [" ".join(word for word in line.split(" ")[2:] if word != "group") for line in lines], left
 
 
@@ -61,12 +61,12 @@ def test_telegram_leaves_a_line_of_what_is_no_text(tmp_path, message, expected):
 # ── Claude Code ──────────────────────────────────────────────────────────────
 
 
-def claude_code(tmp_path, *records, **more):
+def claude_code(tmp_path, *records):
     """What is read of records whose parents are the ones before, where they name no other."""
     first = {"sessionId": "s", "timestamp": "2026-05-05T08:00:00.000Z", "type": "user"}
     rows = [{**first, "uuid": f"u{n}", "parentUuid": f"u{n - 1}", **record} for n, record in enumerate(records)]
     _lines(tmp_path / "s.jsonl", *rows)
-    return said(tmp_path, **more)
+    return said(tmp_path)
 
 
 def prompt(text, **more):
@@ -111,7 +111,7 @@ def test_what_is_answered_in_a_form_of_the_client_is_said(tmp_path):
     assert lines == ["user Set it up.", "assistant Which port?", "user 8443，别用 8080"]
 
 
-def test_what_was_taken_back_is_not_said_but_with_branches(tmp_path):
+def test_what_was_taken_back_is_not_said(tmp_path):
     talk = [
         prompt("Plan the garden."),
         answer("Which beds?"),
@@ -122,7 +122,6 @@ def test_what_was_taken_back_is_not_said_but_with_branches(tmp_path):
     ]
     lines, _ = claude_code(tmp_path, *talk)
     assert lines == ["user Plan the garden.", "assistant Which beds?", "user Two beds of beans.", "assistant Two beds, fine."]
-    assert len(claude_code(tmp_path, *talk, branches=True)[0]) == len(talk)
 
 
 def test_record_without_an_id_takes_no_words_back(tmp_path):
@@ -185,7 +184,7 @@ def test_session_that_goes_on_without_events_is_read_to_its_end(tmp_path):
     assert left.left_out == {"item_completed": 1}
 
 
-def test_turns_that_were_rolled_back_are_not_said_but_with_branches(tmp_path):
+def test_turns_that_were_rolled_back_are_not_said(tmp_path):
     _lines(
         tmp_path / "rollout-1.jsonl",
         *(shown(1, "user", "Plan it."), shown(2, "user", "病历号 99120，发错窗口了。"), shown(3, "agent", "That is 99120.")),
@@ -193,7 +192,6 @@ def test_turns_that_were_rolled_back_are_not_said_but_with_branches(tmp_path):
         shown(5, "user", "Two beds."),
     )
     assert said(tmp_path)[0] == ["user Plan it.", "user Two beds."]
-    assert len(said(tmp_path, branches=True)[0]) == 4
 
 
 def test_session_of_a_subagent_is_not_said(tmp_path):
@@ -219,7 +217,7 @@ def test_session_of_a_subagent_is_not_said(tmp_path):
 def test_json_line_of_an_author_is_not_the_owners(tmp_path, more, expected):
     _lines(tmp_path / "a.jsonl", {"role": "user", "content": "x", **more}, {"role": "", "content": "nobody's"})
     lines, left = said(tmp_path)
-    assert (lines, left.counts) == ([expected], {"message": 1})
+    assert (lines, left.unread) == ([expected], {"message": 1})
 
 
 def test_claude_keeps_what_was_pasted_and_no_placeholder(tmp_path):
@@ -302,7 +300,7 @@ def test_wechat_is_read_as_its_tools_write_it(tmp_path, text):
 def test_whatsapp_is_read_in_the_language_of_the_phone(tmp_path, line, at):
     (tmp_path / "WhatsApp Chat with Michelle.txt").write_text(f"{line}\n", encoding="utf-8")
     kind, lines, left = read(tmp_path)
-    assert (kind, left.counts) == ("whatsapp", {})
+    assert (kind, left.unread) == ("whatsapp", {})
     assert lines[0].startswith(at)
     assert "user Michelle: " in lines[0]
 

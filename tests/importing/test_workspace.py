@@ -3,14 +3,10 @@
 from __future__ import annotations
 
 import json
-import os
 from typing import Any
 
-import pytest
-
-from recalld.supervisor.checks.backup import create
 from recalld.supervisor.importing.run import bring_in
-from recalld.supervisor.importing.source import NotImported, Source
+from recalld.supervisor.importing.source import Source
 from recalld.supervisor.storage.control import UNLIMITED
 from tests.importing import made
 from tests.world import WITHOUT_MODEL, World, at, message, talk
@@ -56,17 +52,6 @@ def test_words_that_a_person_edited_here_do_not_come_back_as_others(tmp_path):
     assert bring_in(there.ws, world.root, NOW, UNLIMITED).added == 0
 
 
-def test_backup_is_imported_and_one_that_is_cut_off_is_not(tmp_path):
-    there = made.other(tmp_path / "lap", *talk("2026-01-20T09:00", 3))
-    create(there.ws, tmp_path / "whole.tar", NOW, "test")
-    (tmp_path / "half.tar").write_bytes((tmp_path / "whole.tar").read_bytes()[:2000])
-    world = World(tmp_path / "ws", NOW, WITHOUT_MODEL)
-    with pytest.raises(NotImported, match="a part of it is missing"):
-        bring_in(world.ws, tmp_path / "half.tar", NOW, UNLIMITED)
-    bring_in(world.ws, tmp_path / "whole.tar", NOW, UNLIMITED)
-    assert blocks(world) == blocks(there)
-
-
 def test_history_that_is_cut_off_is_named_and_the_rest_is_added(tmp_path):
     there = made.other(tmp_path / "lap", *talk("2026-01-20T09:00", 3))
     (there.root / "history.json").write_text('[{"id": "x"', encoding="utf-8")
@@ -82,9 +67,3 @@ def test_log_that_grows_while_it_is_read_ends_where_it_was(tmp_path):
         with path.open("a", encoding="utf-8") as file:
             file.write(f"{json.dumps(value)}\n")
     assert read == [{"n": n} for n in range(10)]
-
-
-def test_pipe_in_a_folder_is_not_waited_for(tmp_path):
-    made._lines(tmp_path / "log" / "a.jsonl", {"role": "user", "content": "好的", "timestamp": "2026-01-05T09:00:00Z"})
-    os.mkfifo(tmp_path / "log" / "pipe.jsonl")
-    assert bring_in(World(tmp_path / "ws", NOW, WITHOUT_MODEL).ws, tmp_path / "log", NOW, UNLIMITED).added == 1

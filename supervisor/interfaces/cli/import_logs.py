@@ -56,7 +56,6 @@ def import_logs(
     call: Call,
     what: Annotated[str, Argument(metavar="[CLIENT|PATH]", meaning="a client, or a file, folder or ZIP archive")] = "",
     dry_run: Annotated[bool, Option("--dry-run", meaning="show what would be added, and add nothing")] = False,
-    branches: Annotated[bool, Option("--branches", meaning="also edited questions and replaced answers")] = False,
     dates: Annotated[str, Option("--dates", meaning="WhatsApp's order of day and month: dmy, mdy or ymd")] = "",
     me: Annotated[str, Option("--me", meaning="your name in WhatsApp, Telegram or WeChat: its words are yours")] = "",
     listed: Annotated[bool, Option("--list", meaning="show the sources of recalld.toml, and how far each is read")] = False,
@@ -82,9 +81,7 @@ def import_logs(
     who = partial(_who, call, me, asks=not (dry_run or call.json))
     for path in paths:
         with _control() as control:
-            done = bring_in(
-                ws, Path(os.path.abspath(path)), at, control, branches=branches, dates=dates, who=who, dry_run=dry_run
-            )
+            done = bring_in(ws, Path(os.path.abspath(path)), at, control, dates=dates, who=who, dry_run=dry_run)
         call.answer(wire(asdict(done)), _told(done, ws.zone, dry_run=dry_run))
         if left := getattr(done, "unread", None):
             _tell_unread(call, sum(left.values()), getattr(done, "unread_file", None))
@@ -301,24 +298,13 @@ def _tell_unread(call: Call, count: int, file: str | None) -> None:
         call.say(Text("Entries that could not be read: {count}.", count=count), 0)
 
 
-def _told_people(done: Imported, *, dry_run: bool) -> Text:
+def _told_people(done: Imported) -> Text:
     """Return whose words are the owner's, or that this was not said."""
-    people = _people(done.people)
-    if done.me and (done.added == done.messages or done.left):
-        return Text("The words of {name} are kept as yours.", name=done.me)
     if done.me:
-        return Text(
-            "What was in memory already stays under the name that it has there; of what is new, the words of {name} are kept as yours.",
-            name=done.me,
-        )
-    if dry_run:
-        return Text(
-            "All would be kept by their names: {people}. With `--me NAME` the words of that one are kept as yours.",
-            people=people,
-        )
+        return Text("The words of {name} are kept as yours, but for what was in memory already.", name=done.me)
     return Text(
-        "All are kept by their names: {people}. Whose words are yours was not said: with `--me NAME` they are, from the next import on.",
-        people=people,
+        "Each is kept by name: {people}. With `--me NAME` at the first import the words of that one are kept as yours.",
+        people=_people(done.people),
     )
 
 
@@ -354,7 +340,7 @@ def _told_talk(done: Imported, zone: ZoneInfo, *, dry_run: bool) -> list[Text]:
             )
         )
     if done.people:
-        sentences.append(_told_people(done, dry_run=dry_run))
+        sentences.append(_told_people(done))
     if done.undated:
         sentences.append(
             Text("Messages without a time of their own: {count}; they got that of their neighbours.", count=done.undated)
@@ -368,7 +354,10 @@ def _told_talk(done: Imported, zone: ZoneInfo, *, dry_run: bool) -> list[Text]:
         )
     if done.notes:
         sentences.append(
-            Text("Markdown notes in it that were not copied: {count}; import their folder by itself.", count=done.notes)
+            Text(
+                "Markdown notes in it that were not copied: {count}; a source of recalld.toml takes them, too.",
+                count=done.notes,
+            )
         )
     if done.calls or (done.added and not done.left and not dry_run):
         sentences.append(_told_summaries(done))
