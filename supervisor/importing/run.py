@@ -157,10 +157,9 @@ def bring_in(
                 raise NotImported(path, why, Text("export it again, or give another file; nothing was added"))
             people = dict(staged.names.most_common()) if any(kind.is_of_people for kind in kinds) else {}
             staged.me = who(people)
-            has_client = any(kind.homes for kind in kinds)
-            done = _Import(ws, staged, reading, now, has_client=has_client).run(control, dry_run=dry_run)
-            done = replace(done, kinds=tuple(named), notes=len(notes_of(source)), left_out=tuple(source.left_out))
-            return replace(done, people=people, me=staged.me)
+            adding = _Import(ws, staged, reading, now, has_client=any(kind.homes for kind in kinds))
+            done = replace(adding.run(control, dry_run=dry_run), people=people, me=staged.me)
+            return replace(done, kinds=tuple(named), notes=len(notes_of(source)), left_out=tuple(source.left_out))
     finally:
         if share and share.only:
             share.strange.extend(sorted({*share.only} & {*source.names} - source.opened - {*notes_of(source)}))
@@ -194,7 +193,7 @@ class _Import:
             messages=total,
             added=added,
             left=total - done,
-            conversations=self._staged.conversations,
+            conversations=len(self._staged.conversations),
             days=len(days),
             first=first,
             last=last,

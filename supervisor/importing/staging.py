@@ -54,7 +54,7 @@ class Staging:
         self._latest, self._otherwise = latest, otherwise
         self._waiting: set[int] = set()  # conversations whose first messages have no time yet
         self._last: dict[int, int] = {}
-        self._conversations: dict[Conversation, int] = {}
+        self.conversations: dict[Conversation, int] = {}
         self._titled: set[int] = set()
         self.undated = 0
         self.names: Counter[str] = Counter()
@@ -65,11 +65,6 @@ class Staging:
 
     def __exit__(self, _kind: type[BaseException] | None, _error: BaseException | None, _trace: TracebackType | None) -> None:
         self._database.close()
-
-    @property
-    def conversations(self) -> int:
-        """How many conversations there are."""
-        return len(self._conversations)
 
     def add(self, talk: Talk) -> None:
         """Take in all messages of *talk*; OSError where the disk is full."""
@@ -83,7 +78,7 @@ class Staging:
     def _add(self, talk: Talk) -> None:
         self._database.execute("BEGIN")
         for place, (conversation, entry) in enumerate(talk):
-            of = self._conversations.setdefault(conversation, len(self._conversations))
+            of = self.conversations.setdefault(conversation, len(self.conversations))
             if entry.at is None or entry.at > self._latest:
                 self.undated += 1
                 at = self._last.get(of, _WAITS)

@@ -14,7 +14,6 @@ from recalld.supervisor.importing.source import NotImported
 from recalld.supervisor.interfaces.cli.call import Call
 from recalld.supervisor.interfaces.cli.main import run_command
 from recalld.supervisor.storage.control import UNLIMITED
-from tests.importing import made
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -96,13 +95,6 @@ def test_import_of_notes_follows_no_link_in_memory(world, log, tmp_path):
     assert [*(tmp_path / "别处").iterdir()] == []
 
 
-def test_import_of_notes_shortens_a_name_that_no_disk_takes(world, log):
-    path = packed(log, "很长" * 60 + ".md", "很长" * 60 + "一.md", "n" * 249 + ".md", "深" * 90 + "/里.md")
-    assert (copied(world, path).copied, copied(world, path).copied) == (4, 0)
-    assert all(len(part.encode()) <= 255 for name in written(world) for part in name.split("/"))
-    assert f"笔记/{'n' * 249}.md" in written(world)
-
-
 @pytest.mark.parametrize("name", [".库", "..", "x.md/.."])
 def test_import_of_a_folder_of_any_name_stays_below_notes(world, log, name, monkeypatch):
     (log / "x.md").mkdir()
@@ -128,15 +120,6 @@ def test_import_says_what_it_left_out(world, log, capsys, language, sentence, dr
     path = str(packed(log, "好.md", "../上.md", link="链接.md"))
     code = run_command(Call(["-w", str(world.root), "import", path, *dry_run], {"RECALLD_LANGUAGE": language}))
     assert (code, sentence in capsys.readouterr().out) == (65, True)
-
-
-def test_import_of_a_chat_says_what_it_left_out_of_the_archive(world, log):
-    with zipfile.ZipFile(log / "WhatsApp Chat with 小雨.zip", "w") as archive:
-        archive.writestr("_chat.txt", CHAT)
-        archive.writestr("../../_chat.txt", CHAT.replace("周五", "周六"))
-    done = bring_in(world.ws, log / "WhatsApp Chat with 小雨.zip", world.clock(), UNLIMITED)
-    assert isinstance(done, Imported)
-    assert (done.added, done.left_out) == (2, ("../../_chat.txt",))
 
 
 @pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16"])
@@ -170,10 +153,3 @@ def test_import_of_a_note_in_gbk_names_what_converts_it(world, log):
     with pytest.raises(NotImported, match=f"iconv -f GBK -t UTF-8 {log}/b.md"):
         copied(world, log)
     assert written(world) == set()
-
-
-def test_import_of_json_in_gbk_names_what_converts_it(world, log):
-    path = made.telegram(log)
-    path.write_bytes(path.read_text(encoding="utf-8").replace("The code is at", "密码放在抽屉里").encode("gbk", "ignore"))
-    with pytest.raises(NotImported, match="iconv -f GBK"):
-        bring_in(world.ws, path, world.clock(), UNLIMITED)

@@ -15,7 +15,6 @@ from recalld.supervisor.importing.source import NotImported
 from recalld.supervisor.importing.staging import Staging
 from recalld.supervisor.importing.talk import Conversation, Said
 from recalld.supervisor.interfaces.cli.call import Call
-from recalld.supervisor.interfaces.cli.import_logs import _who
 from recalld.supervisor.interfaces.cli.main import run_command
 from recalld.supervisor.storage.control import UNLIMITED, Control
 from recalld.supervisor.storage.errors import BadRequest
@@ -70,14 +69,6 @@ def test_import_files_each_message_under_its_day_with_its_session(world, log):
     text = b"".join(dated(world).values()).decode()
     assert '"session": "c-2"' in text
     assert "房租从一月起是 4200 元。" in text
-
-
-def test_import_of_the_same_log_again_adds_nothing(world, log):
-    path = made.chatgpt(log)
-    run(world, path)
-    before = dated(world)
-    assert run(world, path).added == 0
-    assert dated(world) == before
 
 
 def test_import_of_a_newer_export_adds_what_is_new_and_what_was_edited(world, log):
@@ -210,12 +201,6 @@ def test_import_says_who_talks_and_takes_the_name_of_the_owner(world, log, capsy
     assert dated(world) == {}
     assert kept in printed("--me", "JONAS ")
     assert '"me": "Jonas"' in printed("--me", "Jonas", "--json")
-
-
-def test_import_takes_the_name_that_is_spelled_like_it(world, log):
-    people = {"Anna": 2, "anna": 1}
-    call = Call([], {})
-    assert [_who(call, me, people, asks=False) for me in ("anna", "Anna", "ANNA")] == ["anna", "Anna", "Anna"]
 
 
 def test_import_of_whatsapp_under_another_name_goes_on_with_the_same_chat(world, log):

@@ -264,22 +264,6 @@ def test_line_that_is_said_again_on_a_later_day_comes_again(tmp_path):
     assert [line.text for line in world.ws.long_term.read().lines] == lines
 
 
-def test_note_of_another_workspace_follows_it_until_it_is_changed_here(tmp_path):
-    there = World(tmp_path / "lap", NOW, WITHOUT_MODEL)
-    note = there.note("garden.md", "Roses.\n")
-    world = world_with(tmp_path / "ws", f'from = "recalld"\npath = "{tmp_path}/lap"')
-    now_of(world, "lap")
-    note.write_text("Roses and lilies.\n", encoding="utf-8")
-    now_of(world, "lap")
-    mine = world.root / "memory" / "from" / "lap" / "garden.md"
-    assert mine.read_text(encoding="utf-8") == "Roses and lilies.\n"
-    mine.write_text("Mine.\n", encoding="utf-8")
-    note.write_text("Theirs again.\n", encoding="utf-8")
-    now_of(world, "lap")
-    assert mine.read_text(encoding="utf-8") == "Mine.\n"
-    assert "garden.md" in state_of(world.ws, "lap").left
-
-
 def test_what_was_forgotten_there_stays_here_unless_the_source_forgets(tmp_path):
     there = made.other(tmp_path / "lap", message("x1", "2026-01-20T09:00", "Dr. Huber in Linz."))
     world = world_with(tmp_path / "ws", f'from = "recalld"\npath = "{tmp_path}/lap"')

@@ -227,29 +227,9 @@ def test_claude_keeps_what_was_pasted_and_no_placeholder(tmp_path):
         {"file_name": "plan.pdf", "extracted_content": "…"},
     ]
     call = [{"type": "tool_use", "id": "t", "name": "artifacts", "input": {"title": "Plan"}}]
-    _json(
-        tmp_path / "conversations.json",  # one conversation, as browser exporters write it
-        {
-            "uuid": "c",
-            "chat_messages": [
-                {
-                    "uuid": "1",
-                    "sender": "human",
-                    "text": "",
-                    "content": [],
-                    "attachments": pasted,
-                    "created_at": "2026-04-01T08:00:00Z",
-                },
-                {
-                    "uuid": "2",
-                    "sender": "assistant",
-                    "text": "not supported here",
-                    "content": call,
-                    "created_at": "2026-04-01T08:01:00Z",
-                },
-            ],
-        },
-    )
+    human = {"uuid": "1", "sender": "human", "text": "", "attachments": pasted, "created_at": "2026-04-01T08:00:00Z"}
+    reply = {"uuid": "2", "sender": "assistant", "text": "not supported here", "content": call, "created_at": None}
+    _json(tmp_path / "conversations.json", {"uuid": "c", "chat_messages": [human, reply]})  # as browser exporters write one
     lines, left = said(tmp_path)
     assert [line for line in lines if line.strip() != "assistant"] == [
         "user The roofer quoted 8400 euros.\n保修到 2029 年。\n[plan.pdf]",

@@ -31,18 +31,6 @@ def test_message_of_another_workspace_keeps_its_fields_and_picture(tmp_path):
     assert [path.name for path in (world.root / "attachments").iterdir()]
 
 
-def test_revision_of_another_workspace_is_one_here_and_comes_once(tmp_path):
-    there = made.other(tmp_path / "lap", message("x1", "2026-01-20T09:00", "am Freitag"))
-    there.append(message("x1", "2026-01-20T09:00", "am Samstag"))
-    there.intake()
-    there.archive(everything=True)
-    world = World(tmp_path / "ws", NOW, WITHOUT_MODEL)
-    for source, target in ((there, world), (world, there), (there, world)):
-        bring_in(target.ws, source.root, NOW, UNLIMITED)
-    assert blocks(world) == blocks(there)
-    assert len(blocks(world)) == 2
-
-
 def test_words_that_a_person_edited_here_do_not_come_back_as_others(tmp_path):
     there = made.other(tmp_path / "lap", message("x1", "2026-01-20T09:00", "am Freitag"))
     path = next((there.root / "memory").glob("2*.md"))

@@ -72,7 +72,8 @@ def import_logs(
     if dates and dates not in _ORDERS:
         raise BadRequest("--dates", Text("{value} is not allowed, give {allowed}", value=dates, allowed=", ".join(_ORDERS)))
     ws, at = call.opened()
-    is_source = what in {source.name for source in ws.config.sources.take} - {kind.name for kind in CLIENTS}
+    clients = {kind.name for kind in CLIENTS}
+    is_source = any(what == source.name and (source.path or what not in clients) for source in ws.config.sources.take)
     if listed or forget or is_source:
         _sources(call, ws, at, forget or what, forgets=bool(forget), yes=yes, listed=listed)
         return
@@ -341,6 +342,15 @@ def _told_talk(done: Imported, zone: ZoneInfo, *, dry_run: bool) -> list[Text]:
         )
     if done.people:
         sentences.append(_told_people(done))
+    sentences += _told_rest(done)
+    if done.calls or (done.added and not done.left and not dry_run):
+        sentences.append(_told_summaries(done))
+    return sentences
+
+
+def _told_rest(done: Imported) -> list[Text]:
+    """Return what became of entries that have no time, or are no talk, and of notes."""
+    sentences: list[Text] = []
     if done.undated:
         sentences.append(
             Text("Messages without a time of their own: {count}; they got that of their neighbours.", count=done.undated)
@@ -359,8 +369,6 @@ def _told_talk(done: Imported, zone: ZoneInfo, *, dry_run: bool) -> list[Text]:
                 count=done.notes,
             )
         )
-    if done.calls or (done.added and not done.left and not dry_run):
-        sentences.append(_told_summaries(done))
     return sentences
 
 
