@@ -8,7 +8,6 @@ leaves an unfinished act, and its words where they still stand; the next round g
 
 from __future__ import annotations
 
-import stat as modes
 from datetime import UTC
 from typing import TYPE_CHECKING, Final
 from zlib import crc32
@@ -200,9 +199,7 @@ def _forgotten_files(ws: Workspace) -> list[str]:
     stones, files = ws.journal.tombstones, []
     if not any(act.files for act in stones.acts()):
         return []
-    places = (ws.paths.memory, ws.paths.attachments)
-    paths = (f / n for f in places for n, stat in sorted(ws.files.disk.stats(f).items()) if modes.S_ISREG(stat.mode))
-    for path in (*paths, *copies(ws)):
+    for path in (*files_below(ws, ws.paths.memory), *files_below(ws, ws.paths.attachments), *copies(ws)):
         version, relative = ws.files.read_stable(path), ws.paths.relative(path)
         if version and stones.has_file(relative, version.digest[:16]):
             files.append(relative)

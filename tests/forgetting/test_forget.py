@@ -270,13 +270,14 @@ def test_forget_by_text_takes_copies_that_have_it_and_names_ones_own(world: Worl
     assert forget(world, "match", "cormorant-5").left == ("memory/我的.md",)
 
 
-def test_forget_of_a_note_takes_the_receipts_that_showed_it(world: World) -> None:
-    world.put("memory/我的.md", "# 钱\n\n老周还欠我 900 块。\n")
+@pytest.mark.parametrize("name", ["我的.md", "notes/账/我的.md"])
+def test_forget_of_a_note_takes_the_receipts_that_showed_it(world: World, name: str) -> None:
+    world.put(f"memory/{name}", "# 钱\n\n老周还欠我 900 块。\n")
     world.round()
     world.refresh()
     world.save_receipt(world.inject("老周欠我多少钱？"))
     assert [name[:6] for name in where(world, "900 块")].count("turns/") == 1
-    assert forget(world, "file", "我的.md").done
+    assert forget(world, "file", f"memory/{name}").done
     assert where(world, "900 块") == []
 
 
