@@ -18,10 +18,9 @@ from ..archive.tombstones import Tombstones
 from ..protocol.paths import WorkspacePaths, day_of_name
 from ..storage.noting import note, noting
 from ..storage.texts import Text, msgid
-from ..text.record import record
 from ..workspace import open_workspace
 from .cleaning import Aim, go_through
-from .wanted import blocks_at, copies, files_below, standing, standing_lines, undoable_lines
+from .wanted import Spot, blocks_at, copies, files_below, standing, standing_lines, undoable_lines
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -52,15 +51,6 @@ _SUMMARIES: Final = msgid("deleted, with what you wrote into them, and made agai
 _MOST_NAMED: Final = 4
 #: How often a sweep is done over at most, while programs write the words again.
 _TIMES: Final = 3
-
-
-@record
-class Spot:
-    """What forgetting does in one place: its code, a sentence, and the files, as paths from the workspace."""
-
-    place: str
-    sentence: str
-    files: tuple[str, ...]
 
 
 def preview(ws: Workspace, wanted: Wanted, now: datetime) -> tuple[Spot, ...]:

@@ -86,6 +86,15 @@ class Wanted:
         return hashlib.sha256("\0".join(parts).encode("utf-8", "surrogatepass")).hexdigest()[:16]
 
 
+@record
+class Spot:
+    """What forgetting does in one place: its code, a sentence, and the files, as paths from the workspace."""
+
+    place: str
+    sentence: str
+    files: tuple[str, ...]
+
+
 def files_below(ws: Workspace, folder: Path, but: Path | None = None) -> Iterator[Path]:
     """Yield every regular file below the folder, *but* for those of one folder."""
     for name, stat in sorted(ws.files.disk.stats(folder).items()):

@@ -22,7 +22,7 @@ from ..operations import days, health, history, long_term, recall, sessions, upk
 from ..operations import forget as forgetting
 from ..operations import prune as pruning
 from ..operations import undo as undoing
-from ..operations.operation import A, Caller, Q, perform
+from ..operations.operation import A, Caller, NoArguments, Q, perform
 from ..protocol.making import check_folder
 from ..storage.clock import utc_now
 from ..storage.control import UNLIMITED
@@ -156,7 +156,7 @@ class Memory:
 
     def files(self) -> list[str]:
         """Return the paths of the files of memory: the long-term file, then the others, newest first."""
-        return self._perform(recall.files, recall.FilesRequest())
+        return self._perform(recall.files, NoArguments())
 
     # ── days, turns, sessions, health ────────────────────────────────────────
 
@@ -264,7 +264,7 @@ class Memory:
 
     def stats(self, *, session: str = "", chat: str = "") -> dict[str, Any]:
         """Return how many long-term lines there are (`total`), how many entries by source (`sources`), and `date_range`."""
-        return self._perform(long_term.stats, long_term.StatsRequest(), session, chat)
+        return self._perform(long_term.stats, NoArguments(), session, chat)
 
     def summarize(self, session: str, *, again: bool = False, llm: ChatStream | None = None) -> Written | None:
         """

@@ -7,10 +7,10 @@ from datetime import date, datetime
 from typing import TYPE_CHECKING, Final
 
 from ..protocol.period import Period, read_period
-from ..storage.errors import BadRequest, NotFound, StaleText, refuse_no_number, refuse_no_text
+from ..storage.errors import BadRequest, NotFound, StaleText
 from ..storage.texts import Text
 from ..text.record import record
-from .operation import Visible, operation, refuse_outside, within
+from .operation import Request, Visible, operation, within
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -26,13 +26,10 @@ ETAG: Final = 16
 
 
 @record(kw_only=True)
-class DaysRequest:
+class DaysRequest(Request):
     """The days of a *year*; None: of all years."""
 
     year: int | None = None
-
-    def __post_init__(self) -> None:
-        refuse_no_number("year", 0 if self.year is None else self.year)
 
 
 @record(kw_only=True)
@@ -55,7 +52,7 @@ class DaysAnswer:
 
 
 @record(kw_only=True)
-class DayRequest:
+class DayRequest(Request):
     """
     The messages of a *day* ("2026-01-28"), from number *start* on, counted from 0, *limit* at most.
 
@@ -68,11 +65,8 @@ class DayRequest:
     around: str = ""
 
     def __post_init__(self) -> None:
+        Request.__post_init__(self)
         period_in("day", self.day, "day")
-        refuse_no_text("around", self.around)
-        for name in ("start", "limit"):
-            refuse_no_number(name, getattr(self, name))
-        refuse_outside(self)
 
 
 @record(kw_only=True)
@@ -103,12 +97,13 @@ class DayAnswer:
 
 
 @record(kw_only=True)
-class SummaryRequest:
+class SummaryRequest(Request):
     """The *period* of a summary: a day like 2026-01-28, or a month like 2026-01."""
 
     period: str
 
     def __post_init__(self) -> None:
+        Request.__post_init__(self)
         period_in("period", self.period)
 
 
@@ -144,7 +139,7 @@ class SummaryAnswer:
 
 
 @record(kw_only=True)
-class EditSummaryRequest:
+class EditSummaryRequest(Request):
     """The new *text* of the summary of a *period*; *etag* is that of the version that was edited (None: whatever is there)."""
 
     period: str
@@ -152,9 +147,8 @@ class EditSummaryRequest:
     etag: str | None = None
 
     def __post_init__(self) -> None:
+        Request.__post_init__(self)
         period_in("period", self.period)
-        refuse_no_text("text", self.text)
-        refuse_no_text("etag", self.etag or "")
 
 
 @operation("days", DaysRequest, reads=True, owner=True)
@@ -270,7 +264,6 @@ def edit_summary(memory: Visible, request: EditSummaryRequest) -> SummaryAnswer 
 
 def period_in(field: str, label: object, kind: str = "") -> Period:
     """Return the period of *label*, which has to be a day where *kind* says so; BadRequest if it is none."""
-    refuse_no_text(field, label)
     parsed = read_period(str(label))
     if parsed is None or (kind and parsed.kind != kind):
         raise BadRequest(field, Text("{label!r} is no day (2026-01-28) and no month (2026-01)", label=str(label)[:40]))

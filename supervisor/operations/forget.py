@@ -10,15 +10,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final, cast
 
 from ..archive.diary import amounts_of
-from ..forgetting.sweep import Spot  # noqa: TC001 - the type of an answer's field
+from ..forgetting.wanted import KINDS, Spot, refuse_vague
 from ..storage.clock import local_day, to_wire, within
-from ..storage.errors import AlreadyRuns, BadRequest, SupervisorError, refuse_no_text
+from ..storage.errors import AlreadyRuns, BadRequest, SupervisorError
 from ..storage.noting import author
 from ..storage.texts import Text
 from ..text.printable import shortened
 from ..text.record import record
 from .days import period_in
-from .operation import Visible, operation
+from .operation import Request, Visible, one_of, operation
 
 if TYPE_CHECKING:
     from collections.abc import Collection
@@ -33,25 +33,20 @@ _POLL_S: Final = 0.03
 
 
 @record(kw_only=True)
-class ForgetRequest:
+class ForgetRequest(Request):
     """
     What to forget: *by* message, line, match, session, day, file or removed, and the *value* that names it.
 
     Without *yes* it is only shown. *shown* is the digest of what was shown: anything else is not forgotten.
     """
 
-    by: str
+    by: str = one_of(KINDS)
     value: str = ""
     yes: bool = False
     shown: str = ""
 
     def __post_init__(self) -> None:
-        from ..forgetting.wanted import KINDS, refuse_vague
-
-        for name in ("by", "value", "shown"):
-            refuse_no_text(name, getattr(self, name))
-        if self.by not in KINDS:
-            raise BadRequest("by", Text("{value} is not allowed, give {allowed}", value=self.by, allowed=", ".join(KINDS)))
+        Request.__post_init__(self)
         if self.by == "day":
             period_in("--day", self.value, "day")
         if self.by == "match":

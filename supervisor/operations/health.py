@@ -6,14 +6,14 @@ import os
 from typing import TYPE_CHECKING
 
 from ..text.record import record
-from .operation import Visible, operation
+from .operation import Request, Visible, operation
 
 if TYPE_CHECKING:
     from ..checks.check import Finding
 
 
 @record(kw_only=True)
-class ExamineRequest:
+class ExamineRequest(Request):
     """With *slow* the slow checks run now; without, what they found last is shown."""
 
     slow: bool = False

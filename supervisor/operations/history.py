@@ -6,11 +6,11 @@ import os
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from ..storage.errors import BadRequest, refuse_no_text
+from ..storage.errors import BadRequest
 from ..storage.lenient_json import parse_json, render_json
 from ..storage.texts import Text
 from ..text.record import record
-from .operation import Visible, operation
+from .operation import Request, Visible, operation
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 @record(kw_only=True)
-class AppendRequest:
+class AppendRequest(Request):
     """
     Messages in their order: role, text, and the other fields of protocol.md, 2.1.
 
@@ -35,13 +35,10 @@ class AppendRequest:
 
 
 @record(kw_only=True)
-class HistoryRequest:
+class HistoryRequest(Request):
     """The *session* whose history is asked for; "" is the session of the messages that name none."""
 
     session: str = ""
-
-    def __post_init__(self) -> None:
-        refuse_no_text("session", self.session)
 
 
 @operation("append", AppendRequest, owner=True)

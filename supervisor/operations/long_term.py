@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import unquote
 
 from ..longterm.lines import DEFAULT_SOURCE, one_line
-from ..storage.errors import BadRequest, refuse_no_number, refuse_no_text
-from ..storage.texts import Text, msgid
+from ..storage.errors import BadRequest
+from ..storage.texts import Text
 from ..text.lazy_re import lazy_re
 from ..text.record import record
-from .operation import Visible, operation
+from .operation import NoArguments, Request, Visible, operation
 
 if TYPE_CHECKING:
     from ..longterm.changes import Deleted, Ended, Written
@@ -26,7 +26,7 @@ _SUMMARIES: Final = "memory/summary/"
 
 
 @record(kw_only=True)
-class WriteRequest:
+class WriteRequest(Request):
     """
     The *content* of an entry, and the *source* that its line names: a channel, or a session's name.
 
@@ -40,41 +40,29 @@ class WriteRequest:
     item: int | None = None
 
     def __post_init__(self) -> None:
-        refuse_no_text("replaces", self.replaces)
-        refuse_no_number("item", 0 if self.item is None else self.item)
+        Request.__post_init__(self)
         if self.item is not None and not self.replaces.strip():
             raise BadRequest("item", Text("it is the number of an item in the line of `replaces`; name that line, too"))
-        refuse_no_text("content", self.content)
-        refuse_no_text("source", self.source)
 
 
 @record(kw_only=True)
-class ReadRequest:
+class ReadRequest(Request):
     """Lines *start* to *end* (None: line *start* alone), clamped to the file; without both the *recent* last lines."""
 
     start: int | None = None
     end: int | None = None
     recent: int = 10
 
-    def __post_init__(self) -> None:
-        for name in ("start", "end", "recent"):
-            value = getattr(self, name)
-            refuse_no_number(name, 0 if value is None else value)
-
 
 @record(kw_only=True)
-class DeleteRequest:
+class DeleteRequest(Request):
     """The *lines* to delete, each with its digest as in "42@1f3a9c0d"."""
 
     lines: Sequence[str]
 
-    def __post_init__(self) -> None:
-        for line in self.lines:
-            refuse_no_text("lines", line)
-
 
 @record(kw_only=True)
-class InvalidateRequest:
+class InvalidateRequest(Request):
     """
     What is no longer true, and the *reason*.
 
@@ -85,39 +73,18 @@ class InvalidateRequest:
     target: str
     reason: str = ""
 
-    def __post_init__(self) -> None:
-        for name in ("target", "reason"):
-            refuse_no_text(name, getattr(self, name))
-        if len(self.reason) > _MOST_REASON:
-            raise BadRequest(
-                "reason",
-                Text(
-                    msgid("it has {count:,} characters; give at most {most:,}", "reason"),
-                    count=len(self.reason),
-                    most=_MOST_REASON,
-                ),
-            )
-
 
 @record(kw_only=True)
-class StatsRequest:
-    """A request without arguments."""
-
-
-@record(kw_only=True)
-class SummarizeRequest:
+class SummarizeRequest(Request):
     """A *session* ("": the messages that name none); *again*: all of it. *llm* writes it (None: the configured model)."""
 
     session: str
     again: bool = False
     llm: Any = field(default=None, metadata={"json": False})
 
-    def __post_init__(self) -> None:
-        refuse_no_text("session", self.session)
-
 
 @record(kw_only=True)
-class OverflowRequest:
+class OverflowRequest(Request):
     """
     A *session* whose messages left the recent history; *llm* as in `SummarizeRequest`.
 
@@ -129,9 +96,6 @@ class OverflowRequest:
     since: datetime | None = None
     in_turn: bool = False
     llm: Any = field(default=None, metadata={"json": False})
-
-    def __post_init__(self) -> None:
-        refuse_no_text("session", self.session)
 
 
 @operation("write", WriteRequest)
@@ -195,8 +159,8 @@ def invalidate(memory: Visible, request: InvalidateRequest) -> Ended:
     return Ended(place, lines.text, until)
 
 
-@operation("stats", StatsRequest, reads=True)
-def stats(memory: Visible, _request: StatsRequest) -> dict[str, Any]:
+@operation("stats", NoArguments, reads=True)
+def stats(memory: Visible, _request: NoArguments) -> dict[str, Any]:
     """Return how many long-term lines there are (`total`), how many entries by source (`sources`), and `date_range`."""
     return memory.long_term().stats()
 

@@ -6,11 +6,11 @@ from dataclasses import field
 from typing import TYPE_CHECKING, Final, Literal
 
 from ..longterm.lines import search_text
-from ..storage.errors import BadRequest, StaleText, refuse_no_text
+from ..storage.errors import BadRequest, StaleText
 from ..storage.files import digest_of
 from ..storage.texts import Text
 from ..text.record import record
-from .operation import Visible, operation, refuse_outside, within
+from .operation import NoArguments, Request, Visible, operation, within
 
 if TYPE_CHECKING:
     from ..longterm.long_term_file import LongTermText
@@ -21,12 +21,7 @@ _MOST_RESULTS: Final = 10_000
 
 
 @record(kw_only=True)
-class TextRequest:
-    """A request without arguments."""
-
-
-@record(kw_only=True)
-class ReplaceRequest:
+class ReplaceRequest(Request):
     """
     The whole *content*, in place of the text that had this *etag*.
 
@@ -37,29 +32,18 @@ class ReplaceRequest:
     etag: str | None = None
 
     def __post_init__(self) -> None:
-        refuse_no_text("content", self.content)
-        refuse_no_text("etag", "" if self.etag is None else self.etag)
+        Request.__post_init__(self)
         if "\0" in self.content:
             raise BadRequest("content", Text("a text must not have the character NUL or half an emoji; leave it out."))
 
 
 @record(kw_only=True)
-class LinesRequest:
+class LinesRequest(Request):
     """*keywords* with blanks between them, of which a line has any ("or") or all ("and"); at most *max_results* lines."""
 
     keywords: str = field(metadata={"schema": {"maxLength": _MOST_KEYWORDS}})
     max_results: int = within(15, 1, _MOST_RESULTS)
     match_mode: Literal["or", "and"] = "or"
-
-    def __post_init__(self) -> None:
-        refuse_no_text("keywords", self.keywords)
-        refuse_no_text("match_mode", self.match_mode)
-        if len(self.keywords) > _MOST_KEYWORDS:
-            raise BadRequest(
-                "keywords",
-                Text("it has {count:,} characters; give at most {most:,}", count=len(self.keywords), most=_MOST_KEYWORDS),
-            )
-        refuse_outside(self)
 
 
 @record
@@ -88,8 +72,8 @@ class LinesFound:
     total: int
 
 
-@operation("long_term_text", TextRequest, reads=True, owner=True)
-def long_term_text(memory: Visible, _request: TextRequest) -> LongTermWhole:
+@operation("long_term_text", NoArguments, reads=True, owner=True)
+def long_term_text(memory: Visible, _request: NoArguments) -> LongTermWhole:
     """Return the whole text of the long-term file, with what distinguishes it from a later one."""
     lines = memory.ws.long_term.read()
     return LongTermWhole(lines.path, lines.text, etag_of(lines))

@@ -12,11 +12,9 @@ from typing import TYPE_CHECKING, Final, Literal, TypeAlias, cast
 
 from ..protocol.inbox import chat_of
 from ..protocol.message import UNSAID, Message
-from ..storage.errors import BadRequest, refuse_no_number, refuse_no_text
-from ..storage.texts import Text
 from ..text.record import record
 from ..text.small_talk import is_small_talk
-from .operation import Visible, operation
+from .operation import Request, Visible, one_of, operation
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -47,7 +45,7 @@ class Opening:
 
 
 @record(kw_only=True)
-class OpeningRequest:
+class OpeningRequest(Request):
     """
     The folder *project* in which a client begins, its *session*, and the *start*: startup, resume, clear or compact.
 
@@ -56,17 +54,8 @@ class OpeningRequest:
 
     project: str = ""
     session: str = ""
-    start: str = "startup"
+    start: str = one_of(STARTS, "startup")
     tokens: int = 0
-
-    def __post_init__(self) -> None:
-        for name, value in (("project", self.project), ("session", self.session), ("start", self.start)):
-            refuse_no_text(name, value)
-        refuse_no_number("tokens", self.tokens)
-        if self.start not in STARTS:
-            raise BadRequest(
-                "start", Text("{value} is not allowed, give {allowed}", value=self.start, allowed=", ".join(STARTS))
-            )
 
 
 @operation("opening", OpeningRequest, reads=True, owner=True)

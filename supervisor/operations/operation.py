@@ -8,7 +8,7 @@ owner alone is refused in a group before it begins.
 
 from __future__ import annotations
 
-from dataclasses import field, fields, replace
+from dataclasses import MISSING, field, fields, replace
 from typing import TYPE_CHECKING, Any, Final, Generic, Literal, TypeAlias, TypeVar
 
 from ..storage.clock import utc_now
@@ -19,7 +19,8 @@ from ..storage.texts import Text
 from ..text.record import record
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
+    from dataclasses import Field
 
     from ..index.hit import SearchResult
     from ..longterm.long_term_file import LongTermText, Seen
@@ -162,20 +163,57 @@ class Operation(Generic[Q, A]):
         return self.within_s + (config.turns.wait.total_seconds() if may_wait else 0.0)
 
 
-def within(default: int, least: int, most: int) -> Any:
-    """Return the field of a request for a whole number from *least* to *most*, which `refuse_outside` checks."""
-    return field(default=default, metadata={"schema": {"minimum": least, "maximum": most}})
+def within(default: int, least: int, most: int | None = None) -> Any:
+    """Return the field of a request for a whole number from *least* to *most*."""
+    bounds = {"minimum": least} if most is None else {"minimum": least, "maximum": most}
+    return field(default=default, metadata={"schema": bounds})
 
 
-def refuse_outside(request: Any) -> None:
-    """Raise BadRequest for the first number of a request that is not in the range of its field (`within`)."""
-    for part in fields(request):
-        bounds, value = part.metadata.get("schema", {}), getattr(request, part.name)
-        if "minimum" in bounds:
-            refuse_no_number(part.name, value)
-            if not bounds["minimum"] <= value <= bounds["maximum"]:
-                allowed = Text("a whole number from {least} to {most}", least=bounds["minimum"], most=bounds["maximum"])
-                raise BadRequest(part.name, Text("{value} is not allowed, give {allowed}", value=value, allowed=allowed))
+def one_of(choices: Sequence[str], default: Any = MISSING) -> Any:
+    """Return the field of a request for one of these texts."""
+    return field(default=default, metadata={"choices": choices})
+
+
+class Request:
+    """The arguments of an operation; BadRequest, with its name, for the first that is not what its field is declared as."""
+
+    __slots__ = ()
+
+    def __post_init__(self) -> None:
+        for part in fields(self):  # type: ignore[arg-type]  # each kind of request is a record
+            _refuse_other(part, getattr(self, part.name))
+
+
+@record(kw_only=True)
+class NoArguments(Request):
+    """A request without arguments."""
+
+
+def _refuse_other(part: Field[Any], value: Any) -> None:
+    kind, _, nothing = str(part.type).partition(" | ")
+    if value is None and nothing:
+        return
+    if kind == "str" or kind.startswith("Literal["):
+        refuse_no_text(part.name, value)
+    elif kind == "int":
+        refuse_no_number(part.name, value)
+    elif kind == "float" and not isinstance(value, (int, float)):
+        raise BadRequest(part.name, Text("it must be a number, not {kind}", kind=type(value).__name__))
+    elif kind == "Sequence[str]":
+        for item in value:
+            refuse_no_text(part.name, item)
+    schema, choices = part.metadata.get("schema", {}), part.metadata.get("choices", ())
+    if "maxLength" in schema and len(value) > schema["maxLength"]:
+        sentence = Text("it has {count:,} characters; give at most {most:,}", count=len(value), most=schema["maxLength"])
+        raise BadRequest(part.name, sentence)
+    allowed = ", ".join(choices) if choices and value not in choices else ""
+    if "minimum" in schema and not schema["minimum"] <= value <= schema.get("maximum", value):
+        least, most = schema["minimum"], schema.get("maximum")
+        allowed = Text("{least} or more", least=least)
+        if most is not None:
+            allowed = Text("a whole number from {least} to {most}", least=least, most=most)
+    if allowed:
+        raise BadRequest(part.name, Text("{value} is not allowed, give {allowed}", value=str(value)[:40], allowed=allowed))
 
 
 def perform(operation: Operation[Q, A], ws: Workspace, request: Q, caller: Caller, control: Control = UNLIMITED) -> A:
@@ -193,19 +231,6 @@ def perform(operation: Operation[Q, A], ws: Workspace, request: Q, caller: Calle
                 ws.attempt("diary", lambda: ws.diary.keep(noted, caller.clock(), by), None)
 
 
-def operation(
-    name: str,
-    request: type[Q],
-    *,
-    reads: bool = False,
-    owner: bool = False,
-    within_s: float = 2.0,
-    may_ask_model: bool = False,
-) -> Callable[[Callable[[Visible, Q], A]], Operation[Q, A]]:
-    """Return the decorator that makes an operation of a function (Visible, request) -> answer."""
-
-    def make(run: Callable[[Visible, Q], A]) -> Operation[Q, A]:
-        kinds = Operation(name=name, request=request, run=run, reads=reads, owner=owner)
-        return replace(kinds, within_s=within_s, may_ask_model=may_ask_model)
-
-    return make
+def operation(name: str, request: type[Q], **how: Any) -> Callable[[Callable[[Visible, Q], A]], Operation[Q, A]]:
+    """Return the decorator that makes an operation of a function (Visible, request) -> answer; *how* are fields of it."""
+    return lambda run: Operation(name=name, request=request, run=run, **how)

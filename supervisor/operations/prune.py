@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from ..text.record import record
-from .operation import Visible, operation, refuse_outside, within
+from .operation import Request, Visible, operation, within
 
 
 @record(kw_only=True)
-class PruneRequest:
+class PruneRequest(Request):
     """
     Dated files of days more than *summary_days*, and more than *recent_days*, ago; with *dry_run* they are only named.
 
@@ -18,9 +18,6 @@ class PruneRequest:
     recent_days: int = within(5, 0, 36_500)
     keep_longterm: bool = True
     dry_run: bool = False
-
-    def __post_init__(self) -> None:
-        refuse_outside(self)
 
 
 @record

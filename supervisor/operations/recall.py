@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence  # noqa: TC003 - the type of a request's field
-from dataclasses import field, replace
+from dataclasses import replace
 from datetime import date  # noqa: TC003 - the type of a request's field
 from functools import partial
 from typing import TYPE_CHECKING, Any, Literal
 
-from ..storage.errors import BadRequest, refuse_no_number, refuse_no_text
-from ..storage.texts import Text
 from ..text.record import record
-from .operation import Visible, operation
+from .operation import NoArguments, Request, Visible, operation, within
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -25,7 +23,7 @@ if TYPE_CHECKING:
 
 
 @record(kw_only=True)
-class InjectRequest:
+class InjectRequest(Request):
     """
     A *question* (None: the input that waits in inbox.json); *known* are ids of messages that the client sends itself.
 
@@ -41,28 +39,17 @@ class InjectRequest:
     client: str = ""
     tokens: int = 0
 
-    def __post_init__(self) -> None:
-        refuse_no_text("question", "" if self.question is None else self.question)
-        for name, value in (("project", self.project), ("client", self.client), *(("known", name) for name in self.known)):
-            refuse_no_text(name, value)
-        refuse_no_number("shows", self.shows)
-        refuse_no_number("tokens", self.tokens)
-
 
 @record(kw_only=True)
-class ContextRequest:
+class ContextRequest(Request):
     """A *question* (None: the input that waits in inbox.json), and the *system* prompt, which is not changed."""
 
     question: str | None = None
     system: str = ""
 
-    def __post_init__(self) -> None:
-        refuse_no_text("question", "" if self.question is None else self.question)
-        refuse_no_text("system", self.system)
-
 
 @record(kw_only=True)
-class SearchRequest:
+class SearchRequest(Request):
     """
     Words, a sentence or a date; at most *limit* hits.
 
@@ -71,46 +58,28 @@ class SearchRequest:
     """
 
     query: str
-    limit: int = field(default=10, metadata={"schema": {"minimum": 1}})
+    limit: int = within(10, 1)
     since: date | None = None
     until: date | None = None
     in_session: str | None = None
     speaker: str = ""
     kind: Literal["", "long_term", "dated", "unfiled", "summary", "original"] = ""
 
-    def __post_init__(self) -> None:
-        for name in ("query", "speaker", "kind"):
-            refuse_no_text(name, getattr(self, name))
-        refuse_no_number("limit", self.limit)
-        if self.limit < 1:
-            raise BadRequest(
-                "limit",
-                Text("{value} is not allowed, give {allowed}", value=self.limit, allowed=Text("{least} or more", least=1)),
-            )
-
 
 @record(kw_only=True)
-class GetRequest:
+class GetRequest(Request):
     """*lines* lines (None: all) of a memory file from line *start* on; the path may end with a citation, "#L4-L6,L9"."""
 
     path: str
     start: int = 1
     lines: int | None = None
 
-    def __post_init__(self) -> None:
-        refuse_no_text("path", self.path)
-        refuse_no_number("start", self.start)
-        refuse_no_number("lines", 1 if self.lines is None else self.lines)
-
 
 @record(kw_only=True)
-class WhyRequest:
+class WhyRequest(Request):
     """A turn by its id or the beginning of its id; None is the newest turn."""
 
     turn: str | None = None
-
-    def __post_init__(self) -> None:
-        refuse_no_text("turn", "" if self.turn is None else self.turn)
 
 
 @operation("inject", InjectRequest, may_ask_model=True)
@@ -169,13 +138,8 @@ def get(memory: Visible, request: GetRequest) -> Lines:
     return memory.lines(request.path, request.start, request.lines)
 
 
-@record(kw_only=True)
-class FilesRequest:
-    """A request without arguments."""
-
-
-@operation("files", FilesRequest, reads=True, owner=True)
-def files(memory: Visible, _request: FilesRequest) -> list[str]:
+@operation("files", NoArguments, reads=True, owner=True)
+def files(memory: Visible, _request: NoArguments) -> list[str]:
     """Return the paths of the files of memory: the long-term file, then the others, newest first."""
     ws = memory.ws
     path = ws.long_term.path

@@ -10,20 +10,17 @@ from typing import Final
 
 from ..storage.errors import SupervisorError
 from ..text.record import record
-from .operation import Visible, operation, refuse_outside, within
+from .operation import Request, Visible, operation, within
 
 #: Sessions of one answer, at most.
 MOST_SESSIONS: Final = 1_000
 
 
 @record(kw_only=True)
-class SessionsRequest:
+class SessionsRequest(Request):
     """The *limit* sessions that were talked in last."""
 
     limit: int = within(100, 1, MOST_SESSIONS)
-
-    def __post_init__(self) -> None:
-        refuse_outside(self)
 
 
 @record(kw_only=True)

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from ..storage.errors import BadRequest, refuse_no_text
+from ..storage.errors import BadRequest
 from ..storage.texts import Text, msgid
 from ..text.record import record
-from .operation import Visible, operation
+from .operation import Request, Visible, operation
 
 if TYPE_CHECKING:
     from ..archive.diary import Act
@@ -26,13 +26,10 @@ _LASTING: Final = {
 
 
 @record(kw_only=True)
-class UndoRequest:
+class UndoRequest(Request):
     """The *id* of an act, as CHANGES.md has it; with "" the refusal names the newest that can be taken back."""
 
     id: str
-
-    def __post_init__(self) -> None:
-        refuse_no_text("id", self.id)
 
 
 @record

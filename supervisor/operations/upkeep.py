@@ -16,7 +16,7 @@ from ..archive.quarantine import Unread  # noqa: TC001 - the type of an answer's
 from ..storage.errors import BadFile, BadRequest
 from ..storage.texts import Text
 from ..text.record import record
-from .operation import Visible, operation
+from .operation import NoArguments, Request, Visible, operation
 
 if TYPE_CHECKING:
     from ..checks.fsck import Ledger
@@ -26,12 +26,7 @@ if TYPE_CHECKING:
 
 
 @record(kw_only=True)
-class StateRequest:
-    """A request without arguments."""
-
-
-@record(kw_only=True)
-class StatusRequest:
+class StatusRequest(Request):
     """
     *ask* returns the version of the running supervisor, *version* the version of this recalld, as for `Look`.
 
@@ -52,14 +47,14 @@ class StatusAnswer:
 
 
 @record(kw_only=True)
-class AcceptRequest:
+class AcceptRequest(Request):
     """A dated *file* that is gone or ends early, and whose missing messages are no longer wanted."""
 
     file: Path
 
 
 @record(kw_only=True)
-class RestoreRequest:
+class RestoreRequest(Request):
     """
     A *source* is a copy of history.json, damaged or not; its messages that are nowhere else are added.
 
@@ -92,21 +87,17 @@ class ArchiveAnswer:
 
 
 @record(kw_only=True)
-class RedoRequest:
+class RedoRequest(Request):
     """A *period*: a day like 2026-01-28, or a month like 2026-01."""
 
     period: str
 
 
 @record(kw_only=True)
-class RebuildRequest:
+class RebuildRequest(Request):
     """*wait_s* is how many seconds to wait for another process that has locked the index."""
 
     wait_s: float = 10.0
-
-    def __post_init__(self) -> None:
-        if not isinstance(self.wait_s, (int, float)):
-            raise BadRequest("wait_s", Text("it must be a number, not {kind}", kind=type(self.wait_s).__name__))
 
 
 @operation("status", StatusRequest, reads=True, owner=True)
@@ -124,16 +115,16 @@ def status(memory: Visible, request: StatusRequest) -> StatusAnswer:
     return StatusAnswer(facts=facts, sentences=tuple(sentences), is_well=is_well)
 
 
-@operation("plan", StateRequest, reads=True, owner=True)
-def plan(memory: Visible, _request: StateRequest) -> dict[str, Any]:
+@operation("plan", NoArguments, reads=True, owner=True)
+def plan(memory: Visible, _request: NoArguments) -> dict[str, Any]:
     """Return what the next run would do."""
     from ..checks.status import plan as plan_of
 
     return plan_of(memory.ws, memory.caller.clock())
 
 
-@operation("fsck", StateRequest, reads=True, owner=True, within_s=600.0)
-def fsck(memory: Visible, _request: StateRequest) -> Ledger:
+@operation("fsck", NoArguments, reads=True, owner=True, within_s=600.0)
+def fsck(memory: Visible, _request: NoArguments) -> Ledger:
     """Account for every message and file."""
     from ..checks.check import Look
     from ..checks.table import account
@@ -141,8 +132,8 @@ def fsck(memory: Visible, _request: StateRequest) -> Ledger:
     return account(Look(memory.ws, memory.caller.clock(), os.environ))
 
 
-@operation("repair", StateRequest, owner=True, within_s=600.0)
-def repair(memory: Visible, _request: StateRequest) -> Repairs:
+@operation("repair", NoArguments, owner=True, within_s=600.0)
+def repair(memory: Visible, _request: NoArguments) -> Repairs:
     """Repair what fsck finds, as far as possible; AlreadyRuns while a supervisor runs."""
     from ..checks.repair import repair as mend
     from ..host.lock import supervisor_lock
@@ -159,8 +150,8 @@ def accept(memory: Visible, request: AcceptRequest) -> int:
     return accept_missing(memory.ws, request.file.name)
 
 
-@operation("accept_times", StateRequest, owner=True)
-def accept_times(memory: Visible, _request: StateRequest) -> int:
+@operation("accept_times", NoArguments, owner=True)
+def accept_times(memory: Visible, _request: NoArguments) -> int:
     """Accept the days under which messages whose time can't be read were filed; return how many messages."""
     from ..checks.repair import accept_times as accept_the_times
 
@@ -209,8 +200,8 @@ def _refuse_unreadable(ws: Workspace) -> None:
         raise BadFile(error.path, why or error.why, Text("nothing was restored; correct it, or move it away")) from None
 
 
-@operation("archive", StateRequest, owner=True, within_s=600.0)
-def archive(memory: Visible, _request: StateRequest) -> ArchiveAnswer:
+@operation("archive", NoArguments, owner=True, within_s=600.0)
+def archive(memory: Visible, _request: NoArguments) -> ArchiveAnswer:
     """Write every message to its dated file now; if a supervisor runs, ask it to do so and wait for it."""
     from ..host.round import archive_now
 
@@ -228,8 +219,8 @@ def redo(memory: Visible, request: RedoRequest) -> str:
     return submit_again(request.period, memory.caller.clock(), **stores, config=ws.config, prepare=ws.prepare)
 
 
-@operation("index_status", StateRequest, reads=True, owner=True)
-def index_status(memory: Visible, _request: StateRequest) -> Inventory:
+@operation("index_status", NoArguments, reads=True, owner=True)
+def index_status(memory: Visible, _request: NoArguments) -> Inventory:
     """Return what the index holds, and how many files differ from it."""
     return memory.ws.index.inventory()
 

@@ -69,7 +69,7 @@ def _show_plan(call: Call, at: str | None) -> int:
         call.moment(at, "--at")
         call.take(now=at)
     ws, _ = call.opened()
-    answer = call.perform(upkeep.plan, upkeep.StateRequest())
+    answer = call.perform(upkeep.plan)
     call.answer(answer, in_local_times(answer, ws.zone))
     return 0
 
@@ -114,9 +114,9 @@ def fsck(
     if accept:
         mended = {"accepted": call.perform(upkeep.accept, upkeep.AcceptRequest(file=accept))}
     if accept_times:
-        mended |= {"acceptedTimes": call.perform(upkeep.accept_times, upkeep.StateRequest())}
+        mended |= {"acceptedTimes": call.perform(upkeep.accept_times)}
     if repair:
-        mended |= {"repaired": wire(asdict(call.perform(upkeep.repair, upkeep.StateRequest())))}
+        mended |= {"repaired": wire(asdict(call.perform(upkeep.repair)))}
     if report and call.moment() is None:
         nightly.await_quiet_end(ws, utc_now, sleep)
         at = utc_now()
@@ -210,7 +210,7 @@ def index_status(call: Call) -> None:
     """Show what the index holds, and whether it is up to date."""
     from ...operations import upkeep
 
-    inventory = call.perform(upkeep.index_status, upkeep.StateRequest())
+    inventory = call.perform(upkeep.index_status)
     state = (
         Text(
             "files of memory that are not in it as they are now: {count}; the next question takes them in, or `recalld index rebuild`",

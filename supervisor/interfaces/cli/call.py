@@ -10,7 +10,6 @@ from __future__ import annotations
 import contextlib
 import os
 import sys
-from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NoReturn
@@ -248,21 +247,14 @@ class Call:
         self.asker = Caller(**who, interface="command", keep_fresh=not self.is_served)
         return self.asker
 
-    def perform(self, operation: Operation[Q, A], request: Q, session: str = "", chat: str = "", *, speaks: bool = False) -> A:
-        """
-        Return the answer of the operation in the workspace, for the readers of *session* and *chat*.
-
-        *speaks*: what it does depends on the language of the reader.
-        """
+    def perform(self, operation: Operation[Q, A], request: Q | None = None, session: str = "", chat: str = "") -> A:
+        """Return the answer of the operation (None: without arguments) in the workspace, for the readers of *session*."""
         from ...operations.operation import perform
         from ...storage.noting import kept_ids
 
         ws, at = self.opened()
-        caller = self.caller(at, session, chat)
-        if speaks:
-            caller = replace(caller, language=self.language)
         with self.control() as control, kept_ids() as self.acts:
-            return perform(operation, ws, request, caller, control)
+            return perform(operation, ws, request or operation.request(), self.caller(at, session, chat), control)
 
     @property
     def is_watched(self) -> bool:

@@ -76,7 +76,7 @@ def read(
     if sum((line is not None, (start, end) != (None, None), recent is not None, stats)) > 1:
         raise BadRequest("read", Text("it takes a line, or --start and --end, or --recent, or --stats"))
     if stats:
-        counts = call.perform(long_term.stats, long_term.StatsRequest(), session, chat)
+        counts = call.perform(long_term.stats, None, session, chat)
         shown = wire({**counts, "date_range": counts["date_range"] or None})
         call.answer(counts, shown)
         return

@@ -198,7 +198,7 @@ def _archive(call: Call) -> None:
     """Write every message to its dated file now."""
     from ...operations import upkeep
 
-    done = call.perform(upkeep.archive, upkeep.StateRequest())
+    done = call.perform(upkeep.archive)
     answer = {"archived": len(done.files), "files": sorted(set(done.files.values()))}
     call.answer(answer)
     if done.left:

@@ -19,15 +19,15 @@ from starlette.routing import Route
 
 from ...longterm.lines import parse_entry
 from ...operations.codec import from_json, to_json
-from ...operations.long_term import ReadRequest, StatsRequest, SummarizeRequest, read, stats, summarize
+from ...operations.long_term import ReadRequest, SummarizeRequest, read, stats, summarize
 from ...operations.long_term_text import (
     LinesRequest,
     ReplaceRequest,
-    TextRequest,
     long_term_text,
     replace_long_term,
     search_lines,
 )
+from ...operations.operation import NoArguments
 from ...operations.table import NAMES, find
 from ...storage.errors import StaleText, refuse_no_text
 from ...storage.texts import Text, msgid, render
@@ -93,7 +93,7 @@ async def _text(site: Site, request: Request) -> Response:
 
 async def _get_text(site: Site, request: Request) -> Response:
     query(request)
-    answer = await site.perform(request, long_term_text, TextRequest())
+    answer = await site.perform(request, long_term_text, NoArguments())
     return JSONResponse(to_json(Content(answer.text)), headers={"ETag": f'"{answer.etag}"'})
 
 
@@ -106,7 +106,7 @@ async def _put_text(site: Site, request: Request) -> Response:
 
 async def _get_stats(site: Site, request: Request) -> Response:
     query(request)
-    return JSONResponse(await site.perform(request, stats, StatsRequest()))
+    return JSONResponse(await site.perform(request, stats, NoArguments()))
 
 
 async def _get_recent(site: Site, request: Request) -> Response:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from ...operations import days, upkeep
 from ...operations import health as asked
+from ...operations.operation import NoArguments
 from ...text.lazy_re import lazy_re
 from .views import View, go
 
@@ -55,7 +56,7 @@ async def today(view: View) -> Response:
 async def file_now(view: View) -> Response:
     """File what waits, and lead back."""
     await view.form()
-    await view.ask(upkeep.archive, upkeep.StateRequest())
+    await view.ask(upkeep.archive, NoArguments())
     return go("/")
 
 

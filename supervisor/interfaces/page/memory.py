@@ -14,7 +14,8 @@ from ...longterm.lines import cut, filled
 from ...operations import forget as forgetting
 from ...operations import long_term
 from ...operations import sessions as session_list
-from ...operations.long_term_text import ReplaceRequest, TextRequest, long_term_text, replace_long_term
+from ...operations.long_term_text import ReplaceRequest, long_term_text, replace_long_term
+from ...operations.operation import NoArguments
 from ...storage.errors import BadRequest, StaleText
 from ...text.lazy_re import lazy_re
 from .views import View, go, own_address
@@ -45,7 +46,7 @@ async def panel(view: View) -> Response:
     """Show the file, or its editor with `edit`; save what the editor sends."""
     if view.request.method == "POST":
         return await _save(view)
-    answer = await view.ask(long_term_text, TextRequest())
+    answer = await view.ask(long_term_text, NoArguments())
     if view.query("edit"):
         return await _editor(view, answer.path, text=answer.text, etag=answer.etag)
     lines = filled(cut(answer.text))
@@ -57,7 +58,7 @@ async def panel(view: View) -> Response:
         file=answer.path,
         lines=[_shown(line) for line in reversed(shown)],
         total=len(lines),
-        stats=await view.ask(long_term.stats, long_term.StatsRequest()),
+        stats=await view.ask(long_term.stats, NoArguments()),
         saved=bool(view.query("saved")),
         wanted=wanted,
     )
