@@ -11,7 +11,7 @@ import re
 from datetime import date
 from functools import reduce
 from hashlib import sha256
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from ..protocol.marks import Dated, before_words, in_place_of, read_struck, struck_line, without_marks, without_pin
 from ..storage.errors import BadRequest, StaleLine
@@ -66,6 +66,10 @@ class Entry(NamedTuple):
     source: str
     content: str
 
+    def __str__(self) -> str:
+        """Return the line: 000's MEMORY_ENTRY_TEMPLATE."""
+        return f"{self.day.isoformat()}|{self.source}|{self.content}"
+
 
 # ── cutting ──────────────────────────────────────────────────────────────────
 
@@ -90,11 +94,6 @@ def filled(pieces: Iterable[str]) -> tuple[Line, ...]:
     return tuple(Line(number, piece) for number, piece in enumerate(pieces, 1) if piece and not piece.isspace())
 
 
-def count_filled(pieces: Iterable[str]) -> int:
-    """Return how many lines are not blank."""
-    return len([piece for piece in pieces if piece and not piece.isspace()])
-
-
 def only_lines(text: str, numbers: Iterable[int]) -> str:
     r"""
     Return the lines of these numbers, which exist, and no others.
@@ -104,16 +103,6 @@ def only_lines(text: str, numbers: Iterable[int]) -> str:
     """
     pieces = cut(text)
     return "\n".join(pieces[number - 1] for number in numbers)
-
-
-def in_range(lines: Sequence[Line], start: int, end: int | None) -> tuple[Line, ...]:
-    """Return those of *lines* from line *start* to line *end* (None: that line alone), clamped to what there is; 000."""
-    if not lines:
-        return ()
-    last = lines[-1].number
-    first = max(1, min(start, last))
-    until = max(first, min(start if end is None else end, last))
-    return tuple(line for line in lines if first <= line.number <= until)
 
 
 def recent_lines(lines: tuple[Line, ...], count: int) -> tuple[Line, ...]:
@@ -166,18 +155,6 @@ def parse_entry(text: str) -> Entry | None:
         return Entry(date.fromisoformat(match[1]), match[2], match[3]) if match else None
     except ValueError:  # there is no such day
         return None
-
-
-def content_in(line: str, entry: Entry) -> str:
-    """
-    Return the content that *line*, made of the *entry*, is read back with, "" if it is not one line of its day and source.
-
-    >>> content_in("2026-02-15|web-chat|用户偏好Python #shared", Entry(date(2026, 2, 15), "web-chat", "用户偏好Python"))
-    '用户偏好Python #shared'
-    """
-    found = parse_entry(line)
-    is_same = found is not None and found[:2] == entry[:2] and entry.content in found.content
-    return found.content if found and is_same and cut(line) == [line] else ""
 
 
 def line_with(text: str, content: str) -> Line | None:
@@ -340,7 +317,7 @@ def refuse_stale(text: str, named: Mapping[int, str]) -> None:
             raise StaleLine(ref, line.ref, _quoted(line.text))
 
 
-# ── searching and counting ───────────────────────────────────────────────────
+# ── searching ───────────────────────────────────────────────────
 
 
 def matching(lines: Iterable[Line], keywords: Sequence[str], *, every: bool) -> tuple[Line, ...]:
@@ -381,14 +358,3 @@ def search_text(lines: Sequence[Line], keywords: Sequence[str], max_results: int
 def text_of(lines: Iterable[Line]) -> str:
     """Return the lines as 000 shows them, one below the other."""
     return "\n".join(map(str, lines))
-
-
-def stats(lines: Sequence[Line]) -> dict[str, Any]:
-    """Return `total`, `sources` (entries by source) and `date_range` ("" without an entry); 000."""
-    entries = [entry for line in lines if (entry := parse_entry(line.text))]
-    sources: dict[str, int] = {}
-    for entry in entries:
-        sources[entry.source] = sources.get(entry.source, 0) + 1
-    days = [entry.day for entry in entries]
-    span = f"{min(days).isoformat()} ~ {max(days).isoformat()}" if days else ""
-    return {"total": len(lines), "sources": sources, "date_range": span}

@@ -11,6 +11,7 @@ from __future__ import annotations
 import contextlib
 from bisect import bisect
 from codecs import BOM_UTF8
+from collections import Counter
 from dataclasses import dataclass, replace
 from datetime import datetime, tzinfo  # noqa: TC003 - the types of an answer's fields, and of arguments
 from functools import cached_property
@@ -18,37 +19,32 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from ..index.scan import MOST_BYTES, long_term_name
 from ..protocol.paths import LONG_TERM
-from ..protocol.prompts import PLACEHOLDERS, load_template
 from ..storage.by_content import ReplacedTexts, kept_name
 from ..storage.clock import local_day
-from ..storage.errors import BadConfig, BadRequest, Conflict, NoPermission, Unchangeable
+from ..storage.errors import BadRequest, Conflict, NoPermission, Unchangeable
 from ..storage.lenient_json import not_utf8
 from ..storage.noting import note
 from ..storage.os_errors import from_os_error
 from ..storage.texts import Text, render
 from ..text.decoding import decoded
 from ..text.hunks import hunks
-from ..text.language import language_of
 from ..text.record import record
 from .changes import Deleted, Ended, Written
 from .lines import (
     Entry,
     Line,
-    content_in,
-    count_filled,
     cut,
     entry_content,
     entry_source,
     filled,
-    in_range,
     line_with,
     one_line,
     only_lines,
+    parse_entry,
     parse_refs,
     recent_lines,
     refuse_stale,
     standing_line,
-    stats,
     struck_at,
     text_of,
     with_line,
@@ -66,8 +62,6 @@ if TYPE_CHECKING:
 
 #: Returns the numbers of the lines of a text that an audience may see, in order.
 Seen: TypeAlias = "Callable[[str], Sequence[int]]"
-#: The template of an entry's line.
-_TEMPLATE: Final = "memory-entry"
 #: How often to write when other programs change the file meanwhile.
 _WRITE_TRIES: Final = 20
 #: The bits of a mode that let somebody write.
@@ -82,34 +76,36 @@ class LongTermText:
     text: str
 
     @cached_property
-    def _pieces(self) -> list[str]:
-        return cut(self.text)
-
-    @cached_property
     def lines(self) -> tuple[Line, ...]:
-        """The lines that are not blank."""
-        return filled(self._pieces)
+        """The lines that are not blank; they are what is counted."""
+        return filled(cut(self.text))
 
     @property
     def total(self) -> int:
         """How many lines are not blank."""
-        return count_filled(self._pieces)
+        return len(self.lines)
 
     @property
     def last(self) -> Line:
         """The last line of a text that has one."""
-        return Line(len(self._pieces), self._pieces[-1])
+        return self.lines[-1]
 
     def select(self, start: int | None = None, end: int | None = None, recent: int = 10) -> LongTermLines:
-        """Return the lines from *start* to *end* (None: that line), clamped; without either the last *recent*."""
+        """Return the lines from *start* to *end* (None: that line), clamped; without either the last *recent*; 000."""
         if start is None and end is None:
             return LongTermLines(self.path, recent_lines(self.lines, recent), self.total)
-        lines = in_range(self.lines, 1 if start is None else start, end)
+        last = self.lines[-1].number if self.lines else 1
+        first = max(1, min(1 if start is None else start, last))
+        until = max(first, min(first if end is None else end, last))
+        lines = tuple(line for line in self.lines if first <= line.number <= until)
         return LongTermLines(self.path, lines, self.total)
 
     def stats(self) -> dict[str, Any]:
         """Return `total`, `sources` (entries by source) and `date_range` ("" without an entry); 000."""
-        return stats(self.lines)
+        entries = [entry for line in self.lines if (entry := parse_entry(line.text))]
+        days = [entry.day for entry in entries]
+        span = f"{min(days).isoformat()} ~ {max(days).isoformat()}" if days else ""
+        return {"total": self.total, "sources": {**Counter(entry.source for entry in entries)}, "date_range": span}
 
 
 @record
@@ -167,16 +163,14 @@ class LongTermFile:
         Of the line that *replaces* names, as in "42@1f3a9c0d", the item ends that the content is about, or that has the number
         *item*. *seen* returns the numbers of the lines that the writer may see: only those are compared, named and counted.
         BadRequest if the content is blank or too long, if the line has ended already, or which item ends can't be told;
-        StaleLine if it is another one by now; BadConfig if the workspace's template for a line is wrong.
+        StaleLine if it is another one by now.
         """
         entry = Entry(local_day(now, self._zone), entry_source(source), entry_content(self._marked("", content)))
-        made_of, written = self._line_of(entry)
         place: list[Line] = []  # of the last try
         ended: list[Line | None] = []
 
         def find(text: str) -> Line | None:
-            visible = only_lines(text, seen(text)) if seen else text
-            return next(filter(None, (line_with(visible, words) for words in dict.fromkeys((entry.content, written)))), None)
+            return line_with(only_lines(text, seen(text)) if seen else text, entry.content)
 
         def add(text: str) -> str:
             nonlocal ended
@@ -189,7 +183,7 @@ class LongTermFile:
                     raise BadRequest("replaces", Text("line {line} says this already; give what is true now", line=old.ref))
                 text, *ended = struck_at(text, old, entry.day, shown=shown, parted=parted(old, entry.content, item))
             place[:] = filter(None, [find(text)])
-            return text if place else with_line(text, made_of)
+            return text if place else with_line(text, str(entry))
 
         after = self.change(add, kind="replaced" if replaces else "written")
         line = place[0] if place else after.last
@@ -267,21 +261,6 @@ class LongTermFile:
 
     def _marked(self, before: str, after: str) -> str:
         return self._mark.lines(before, after) if self._mark else after
-
-    def _line_of(self, entry: Entry) -> tuple[str, str]:
-        """Return the line that the workspace's template makes of the entry, and the content that it is read back with."""
-        template = load_template(_TEMPLATE, language_of(entry.content), self._files, self._paths)
-        line = template.fill(date=entry.day.isoformat(), source=entry.source, content=entry.content).strip()
-        content = content_in(line, entry)
-        # subtle: a line whose content has the day once more would be another line tomorrow, and be written twice
-        if not content or any(template.text.count(f"{{{name}}}") > 1 for name in PLACEHOLDERS[_TEMPLATE]):
-            raise BadConfig(
-                f"prompts/{template.name}",
-                Text(
-                    "no line made by it is an entry; let it be one line that begins with {{date}}|{{source}}| and has {{content}} once"
-                ),
-            )
-        return line, content
 
     def _delete(self, numbers: Callable[[str], Collection[int]], seen: Seen | None = None) -> Deleted:
         count = 0

@@ -6,7 +6,6 @@ import contextlib
 import fcntl
 import hashlib
 import os
-import re
 import stat
 from typing import TYPE_CHECKING
 
@@ -15,7 +14,6 @@ import pytest
 from recalld import Memory, MemoryStore
 from recalld.supervisor.longterm.lines import MOST_CHARS
 from recalld.supervisor.storage.errors import (
-    BadConfig,
     BadFile,
     BadRequest,
     NoPermission,
@@ -106,26 +104,6 @@ def test_append_makes_one_line_of_any_content(world, path, content, source, line
     written = write(world, content, source)
     assert path.read_text(encoding="utf-8") == f"一行\n{line}\n"
     assert (written.line, written.total) == (2, 2)
-
-
-@pytest.mark.parametrize(
-    "template",
-    [
-        "{content}",
-        "- {date}|{source}|{content}",
-        "{date}|{source}|\n{content}",
-        "{date}|{source}|{content}（{date}）",
-    ],
-)
-def test_append_refuses_a_template_that_makes_no_entry(world, path, template):
-    world.put("prompts/memory-entry.zh.md", template)
-    with pytest.raises(BadConfig, match=re.escape("prompts/memory-entry.zh.md: ")) as refused:
-        write(world)
-    assert refused.value.exit_code == 78
-    assert not path.exists()
-
-
-# ── what an editor saves meanwhile ───────────────────────────────────────────
 
 
 def test_append_keeps_what_an_editor_saved_meanwhile(world, path, monkeypatch):
