@@ -255,7 +255,7 @@ def file_events(look: Look) -> Faults:
 
 #: Files of earlier versions that nothing writes any more, from the workspace: questions of the search's self-test (until 0.26),
 #: versions of history.json that were replaced while a program had them open and whose messages were taken in (until 0.28),
-#: what a fleet kept in the folder of its workspaces (until 0.32), and digests of the long-term file and a form of its lines (0.33).
+#: what a fleet kept in the folder of its workspaces (until 0.32), what recalld knew of the long-term file, a form of its lines.
 LEFT_OVER: Final = (
     ".recalld/canaries.jsonl",
     ".recalld/replaced/history.json.*.*.*",

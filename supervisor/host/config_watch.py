@@ -56,7 +56,7 @@ class ConfigWatch:
                 raise BadConfig(FILE, Text("it is gone; put it back, or start the supervisor again to use the defaults"))
         except BadConfig as error:
             self._taken = stat
-            self._refuse(str(error))
+            self._refuse(error.sentence)
             return None
         self._taken = stat  # not earlier: a file that the disk refused to read is read again at the next poll
         if not names and not self._refused:

@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from ..storage.clock import Clock
     from ..text.language import Language
     from ..workspace import Workspace
+    from .cli.output import Render
     from .http.changes import Changes
     from .http.server import HttpThread
     from .socket_server import Request
@@ -56,10 +57,10 @@ _CHANGES: Final = frozenset({"append", "write", "delete", "invalidate", "replace
 _CHANGING_TOOLS: Final = frozenset({"memory_write", "memory_delete"})
 
 
-def serve(root: Path, clock: Clock, *, json: bool, has_worker: bool) -> None:
+def serve(root: Path, clock: Clock, render: Render, *, json: bool, has_worker: bool) -> None:
     """Run the supervisor until it is stopped: a host of one workspace that also answers at the socket."""
     limit_malloc_arenas()
-    with event_printer(clock, json=json) as print_event:
+    with event_printer(clock, render, json=json) as print_event:
         _serve(root, clock, print_event, has_worker=has_worker)
 
 

@@ -199,7 +199,17 @@ def test_append_accepts_an_empty_list_while_history_is_damaged(world):
 
 @pytest.mark.parametrize(
     ("name", "said", "told"),
-    [("at", "2026-01-03T10:00", 1), ("timestamp", 1767434400, 1), ("at", "2026-01-31T09:59", 0), ("at", "home", 0)],
+    [
+        ("at", "2026-01-03T10:00", 1),
+        ("timestamp", 1767434400, 1),
+        ("timestamp", "2026-01-31T07:30", 1),
+        ("gesendet", "2026-01-03 10:00", 1),
+        ("发送时间", "2026年1月3日 10:00", 1),
+        ("at", "2026-01-31T09:59", 0),
+        ("at", "home", 0),
+        ("session", "2026-01-03T10:00", 0),
+        ("user_id", 1767434400, 0),
+    ],
 )
 def test_read_lines_tells_once_of_times_under_another_name(world, name, said, told):
     line = json.dumps(say(**{name: said})).encode()

@@ -188,3 +188,27 @@ def test_line_printer_counts_the_lines_that_were_refused(monkeypatch):
         os.read(reader, 1 << 20)
         print_line("最后一行")
     assert read == ["没有打印 3 行", "最后一行"]
+
+
+SHOWN = {
+    "zh": ("进程启动了（started）", "发现了新消息", "消息 1", "运行中的进程仍用之前的配置", "它写在 [tokens] 下面了"),
+    "en": ("started (started)", "new messages were found", "messages 1", "is wrong", "it stands below [tokens]"),
+}
+
+
+@pytest.mark.parametrize("language", SHOWN)
+def test_run_tells_a_person_at_a_terminal_in_his_language_and_time(recalld, language):
+    """In Auckland it is another hour than in the zone of the workspace and in UTC."""
+    reader, writer = os.openpty()
+    environ = {"RECALLD_LANGUAGE": language, "RECALLD_NOW": "2026-01-31T10:00:00Z", "TZ": "Pacific/Auckland"}
+    with recalld.supervised(stdout=writer, **environ) as process:
+        (recalld.root / "history.json").write_text(json.dumps([message("花生-1", "2026-01-28T09:00")]), encoding="utf-8")
+        until(lambda: b'"seen"' in (recalld.root / "log.jsonl").read_bytes(), process)
+        with (recalld.root / "recalld.toml").open("a") as config:
+            config.write('[tokens]\nlanguage = "zh"\n')
+        until(lambda: b'"config_refused"' in (recalld.root / "log.jsonl").read_bytes(), process)
+    os.close(writer)
+    shown = os.read(reader, 1 << 16).decode()
+    os.close(reader)
+    assert [part for part in SHOWN[language] if part not in shown] == []
+    assert shown.startswith("23:00:0")

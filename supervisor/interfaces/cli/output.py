@@ -12,11 +12,11 @@ import json
 import os
 import sys
 from datetime import datetime
-from functools import reduce
+from functools import partial, reduce
 from typing import TYPE_CHECKING, Any, Final, Self, TypeAlias
 from unicodedata import east_asian_width
 
-from ...events import priority
+from ...events import EVENTS, priority
 from ...operations.codec import camel
 from ...storage.clock import from_wire, local, to_wire
 from ...storage.output import is_journal, line_printer
@@ -144,16 +144,33 @@ def as_journal_line(event: Mapping[str, object]) -> str:
     return f"<{priority(str(event['event']))}>{as_line(event).partition(' ')[2]}"
 
 
+def as_sentence(event: Mapping[str, object], render: Render) -> str:
+    """
+    Return an event as a person at a terminal reads it: the time on this machine, what it means, its name and its fields.
+
+    >>> as_sentence({"ts": "2026-01-31T08:00:00.000Z", "event": "moved", "files": 2}, str)[8:]
+    '  dated files that a summary covers went to originals/ (moved, files 2)'
+    """
+    when, what, *fields = event.items()
+    parts = (f"{render(word(field_name(key).replace('_', ' ')))} {render(value)}" for key, value in fields if value != [])
+    sentence = Text("{meaning} ({fields})", meaning=Text(EVENTS[str(what[1])]), fields=[str(what[1]), *parts])
+    return printable_line(f"{from_wire(str(when[1])).astimezone():%H:%M:%S}  {render(sentence)}")
+
+
 @contextlib.contextmanager
-def event_printer(clock: Clock, *, json: bool) -> Iterator[Callable[[Mapping[str, object]], None]]:
-    """Yield what prints an event to standard output: as JSON, as a journal reads it, or as a line for a terminal."""
-    render = as_json if json else as_journal_line if is_journal(sys.stdout, os.environ) else as_line
+def event_printer(clock: Clock, render: Render, *, json: bool) -> Iterator[Callable[[Mapping[str, object]], None]]:
+    """Yield what prints an event to standard output: as JSON, as a journal reads it, for a terminal, or as a plain line."""
+    form: Callable[[Mapping[str, object]], str] = as_json if json else as_line
+    if not json and is_journal(sys.stdout, os.environ):
+        form = as_journal_line
+    elif not json and sys.stdout and sys.stdout.isatty():
+        form = partial(as_sentence, render=render)
 
     def lost(lines: int) -> str:
-        return render({"ts": to_wire(clock()), "event": "output_lost", "lines": lines})
+        return form({"ts": to_wire(clock()), "event": "output_lost", "lines": lines})
 
     with line_printer(sys.stdout, lost) as print_line:
-        yield lambda event: print_line(render(event))
+        yield lambda event: print_line(form(event))
 
 
 def in_local_times(tree: Any, zone: ZoneInfo) -> Any:

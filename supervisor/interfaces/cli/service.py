@@ -74,7 +74,7 @@ def run(
                 check_made(root)
                 refuse_open_keys(root, os.environ)
             _make(call, root)
-            serve(root, utc_now if at is None else clock_from(at), json=call.json, has_worker=not no_worker)
+            serve(root, utc_now if at is None else clock_from(at), call.render, json=call.json, has_worker=not no_worker)
         return
     _settle(call, root, at, has_worker=not no_worker)
 
