@@ -191,7 +191,7 @@ def test_line_printer_counts_the_lines_that_were_refused(monkeypatch):
 
 
 SHOWN = {
-    "zh": ("进程启动了（started）", "发现了新消息", "消息 1", "运行中的进程仍用之前的配置", "它写在 [tokens] 下面了"),
+    "zh": ("进程启动了（started）", "history.json", "消息 1", "运行中的进程仍用之前的配置", "它写在 [tokens] 下面了"),
     "en": ("started (started)", "new messages were found", "messages 1", "is wrong", "it stands below [tokens]"),
 }
 
