@@ -20,13 +20,7 @@ from starlette.routing import Route
 from ...longterm.lines import parse_entry
 from ...operations.codec import from_json, to_json
 from ...operations.long_term import ReadRequest, SummarizeRequest, read, stats, summarize
-from ...operations.long_term_text import (
-    LinesRequest,
-    ReplaceRequest,
-    long_term_text,
-    replace_long_term,
-    search_lines,
-)
+from ...operations.long_term_text import LinesRequest, ReplaceRequest, long_term_text, replace_long_term, search_lines
 from ...operations.operation import NoArguments
 from ...operations.table import NAMES, find
 from ...storage.errors import StaleText, refuse_no_text
