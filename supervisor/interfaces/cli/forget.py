@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 from ...storage.errors import BadRequest
 from ...storage.texts import Text, msgid
 from ...text.printable import shortened
-from .output import as_json, wire
+from .output import as_json, wire, word
 from .parser import Argument, Option, command
 
 if TYPE_CHECKING:
@@ -26,13 +26,6 @@ _NONE: Final = {
     "session": msgid("nothing to forget: no message names the session {value!r}."),
     "day": msgid("nothing to forget: no message is of {value}."),
     "file": msgid("nothing to forget: there is no file {value!r} in memory/ and attachments/."),
-}
-#: Who speaks.
-_ROLES: Final = {
-    "user": msgid("user"),
-    "assistant": msgid("assistant"),
-    "system": msgid("system"),
-    "tool": msgid("tool"),
 }
 
 
@@ -64,7 +57,7 @@ def forget(
 
     shown = ask()
     if not call.json:
-        show_forgetting(call, shown, Text(_NONE.get(by, msgid("nothing to forget.")), value=value))
+        _show(call, shown, Text(_NONE.get(by, msgid("nothing to forget.")), value=value))
     if shown.is_empty or not (yes or _wants(call)):
         if call.json:
             call.show(as_json(asdict(shown)))
@@ -74,8 +67,10 @@ def forget(
     done = ask(yes=True, shown=shown.digest)
     if call.json:
         call.show(as_json(asdict(done)))
+    elif done.done:
+        call.tell(Text("forgotten: {amounts}", amounts=done.amounts))
     else:
-        show_forgotten(call, done)
+        call.tell(Text("it is written down, and the supervisor goes on with it; `recalld status` says when it is done."))
 
 
 def _wants(call: Call) -> bool:
@@ -85,16 +80,7 @@ def _wants(call: Call) -> bool:
     return call.confirm(Text("Forget this for good? It can't be undone."))
 
 
-def show_forgotten(call: Call, done: Forgotten) -> None:
-    """Print how much was forgotten, or that the supervisor goes on with it."""
-    call.tell(
-        Text("forgotten: {amounts}", amounts=done.amounts)
-        if done.done
-        else Text("it is written down, and the supervisor goes on with it; `recalld status` says when it is done.")
-    )
-
-
-def show_forgetting(call: Call, shown: Forgotten, nothing: Text) -> None:
+def _show(call: Call, shown: Forgotten, nothing: Text) -> None:
     """Print what would be forgotten, place by place, or that nothing would; and which files of one's own have the words."""
     left = [
         call.render(Text("the same words stand in {path}, which is yours: take them out there.", path=path))
@@ -114,12 +100,7 @@ def show_forgetting(call: Call, shown: Forgotten, nothing: Text) -> None:
 
 def _line(call: Call, item: ToForget) -> str:
     ref = call.render(Text("kept for undo")) if item.is_undone else item.ref
-    return "  " + "  ".join(filter(None, (ref, item.day, _role(call, item.role), item.text)))
-
-
-def _role(call: Call, role: str) -> str:
-    """Return the word for who speaks; a role of a program's own as it is."""
-    return call.render(Text(_ROLES[role])) if role in _ROLES else role
+    return "  " + "  ".join(filter(None, (ref, item.day, call.render(word(item.role)), item.text)))
 
 
 @command("undo")

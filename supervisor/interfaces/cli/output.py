@@ -321,7 +321,7 @@ def because(reason: str) -> str:
         case "day":
             return Text("day {label}", label=value)
         case "role":
-            return Text("asked for what the {label} said", label=value)
+            return Text("asked for what the {label} said", label=word(value))
     return Text(_REASONS[reason]) if reason in _REASONS else word(reason)
 
 
