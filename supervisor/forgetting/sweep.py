@@ -57,7 +57,7 @@ def preview(ws: Workspace, wanted: Wanted, now: datetime) -> tuple[Spot, ...]:
     """Return place by place what forgetting these would do; nothing is changed."""
     aim = Aim(ws, now, wanted.messages, tuple(line.text for line in wanted.lines), wanted.files, applies=False)
     go_through(aim, None)
-    ways = {place.what: place.way for place in (*PLACES, OTHERS)}
+    ways = {place.what: place.way for place in (*PLACES, OTHERS) if place.what != "table"}
     return tuple(_spot(place, ways[place], aim.touched[place]) for place in ways if place in aim.touched)
 
 
