@@ -71,7 +71,7 @@ class InvalidateRequest(Request):
     """
 
     target: str
-    reason: str = ""
+    reason: str = field(default="", metadata={"schema": {"maxLength": _MOST_REASON}})
 
 
 @record(kw_only=True)
