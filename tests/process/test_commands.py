@@ -161,17 +161,6 @@ def test_command_exits_77_when_the_folder_is_not_writable(recalld, command):
 # ── --json ───────────────────────────────────────────────────────────────────
 
 
-def test_init_lists_links_without_following_them(recalld):
-    notes = recalld.root / "memory" / "笔记"
-    notes.mkdir()
-    (notes / "再来.md").write_text("一", encoding="utf-8")
-    for name in ("回去", "再回去"):  # each level would have both again: the walk would be practically endless
-        (notes / name).symlink_to(recalld.root)
-    done = recalld("init")
-    assert done.code == 0
-    assert (done.out.count("再来.md"), done.out.count("回去")) == (1, 2)
-
-
 @pytest.mark.parametrize(
     ("language", "told"),
     [("en", r"the index is being made and has \d+ % of memory"), ("zh", r"索引还在建立，目前建好 \d+%")],

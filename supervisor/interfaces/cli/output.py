@@ -1,5 +1,5 @@
 """
-The output of commands: JSON for programs, text for people, a tree of files, and the progress of work on a terminal.
+The output of commands: JSON for programs, text for people, and the progress of work on a terminal.
 
 Stored text must not steer a terminal: commands print through `Call.show` alone, and events become
 lines by `as_line` or `as_json`.
@@ -26,7 +26,6 @@ from ...text.printable import printable_json, printable_line
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
-    from pathlib import Path
     from zoneinfo import ZoneInfo
 
     from ...context.build import Replay
@@ -51,8 +50,6 @@ _LABELS: Final = {
 #: The same for fields of events; log.jsonl and JSON have the fields.
 _FIELDS: Final = {"written_elsewhere": "already_filed"}
 _WIRE_TIME: Final = lazy_re(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z")
-#: If a folder has more entries, only the first and the last are shown, with the number of the others.
-_MANY: Final = 8
 
 #: Why a receipt has a passage, or has it not, by the reason's word.
 _REASONS: Final = {
@@ -357,35 +354,6 @@ def replay_text(replay: Replay, render: Render = str) -> str:
     heads = [render(Text("--- then")), render(Text("+++ now"))] if replay.difference else []
     difference = [*heads, *lines] or [render(Text("Asked now, it would get the same."))]
     return "\n".join([receipt_text(replay.receipt, render), "", *difference])
-
-
-def tree(root: Path, render: Render = str) -> str:
-    """Return the folders and files below *root* as an indented tree; long folders are shortened, links are not followed."""
-    return "\n".join([f"{root.name}/", *_branches(root, "", render)])
-
-
-def _branches(folder: Path, indent: str, render: Render) -> list[str]:
-    try:
-        entries = sorted(folder.iterdir(), key=lambda path: (_is_folder(path), path.name))
-    except PermissionError:  # lost+found, where the workspace is a disk of its own
-        return []
-    shown = entries if len(entries) <= _MANY else [*entries[: _MANY // 2], None, *entries[-_MANY // 2 + 1 :]]
-    lines = []
-    for n, path in enumerate(shown):
-        last = n == len(shown) - 1
-        mark = "└── " if last else "├── "
-        if path is None:
-            lines.append(indent + mark + render(Text("… {count} more", count=len(entries) - len(shown) + 1)))
-            continue
-        lines.append(f"{indent}{mark}{path.name}{'/' if _is_folder(path) else ''}")
-        if _is_folder(path):
-            lines += _branches(path, indent + ("    " if last else "│   "), render)
-    return lines
-
-
-def _is_folder(path: Path) -> bool:
-    """Return whether the path is a real folder, not a link, which may lead back."""
-    return path.is_dir() and not path.is_symlink()
 
 
 @contextlib.contextmanager

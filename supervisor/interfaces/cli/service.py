@@ -13,7 +13,7 @@ from ...storage.clock import clock_from, fixed_clock, to_wire, utc_now
 from ...storage.errors import BadRequest, Busy, SupervisorError
 from ...storage.texts import Text
 from .call import Call, refuse_other_chats
-from .output import as_json, in_local_times, tree
+from .output import as_json, in_local_times
 from .parser import Argument, Exit, Option, command
 
 if TYPE_CHECKING:
@@ -41,10 +41,13 @@ def init(
     ws = open_workspace(root, os.environ, utc_now)
     call.workspace = ws
     ws.prepare()
-    if call.json:
-        call.show(as_json({"workspace": str(root), "new": is_new, "timezone": ws.config.archive.timezone}))
-    else:
-        call.show(tree(root, call.renderer()))
+    sentence = Text("{root} is a workspace already; nothing was changed.", root=root)
+    if is_new:
+        sentence = Text(
+            "{root} is a workspace now: `recalld append` adds a message, `recalld connect` connects a client, `recalld run` starts the supervisor.",
+            root=root,
+        )
+    call.answer({"workspace": str(root), "new": is_new, "timezone": ws.config.archive.timezone}, sentence)
 
 
 @command("run")
