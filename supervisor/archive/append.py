@@ -59,11 +59,9 @@ if TYPE_CHECKING:
 _CLAIMED: Final = lazy_re(r"\.taken-[0-9]+--?[0-9]+-(?P<name>.+\.(?i:json))", re.DOTALL)
 #: Bytes of a given name that a claimed one always has room for: a name has 255 at most, inode and time 20 digits each.
 _LONGEST_KEPT: Final = 200
-#: Where other programs give the time of a message, also as a number; under any other name a text with a time of day is one.
+#: Where other programs give the time of a message, also as a number; elsewhere it is a text with a time of day.
 _TIMES_ELSEWHERE: Final = ("at", "time", "timestamp", "date", "created_at", "create_time", "ts")
-#: The fields of a message, which hold no time of it, whatever their text is.
-_FIELDS: Final = frozenset({"id", "role", "name", "session", "chat", "channel", "project", *WORD_FIELDS})
-#: A time that is no further from the present is that of its arrival.
+_UNTIMED: Final = frozenset({"id", "role", "name", "session", "chat", "channel", "project", *WORD_FIELDS})
 _FRESH: Final = timedelta(hours=1)
 _ALPHABET: Final = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
 
@@ -314,7 +312,7 @@ def read_lines(
 def _misnamed_time(raw: dict[str, Any], zone: tzinfo, now: datetime) -> str:
     """Return the key under which another program gives the time of the message, where that is not the present; "" if none."""
     for key, value in raw.items():
-        is_time = isinstance(value, str) and ":" in value and key not in _FIELDS
+        is_time = isinstance(value, str) and ":" in value and key not in _UNTIMED
         instant = read_instant(value, zone) if is_time or key in _TIMES_ELSEWHERE else None
         if instant and abs(now - instant) > _FRESH:
             return key
