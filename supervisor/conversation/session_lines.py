@@ -39,8 +39,7 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from ..events import Events
-    from ..longterm.changes import Written
-    from ..longterm.long_term_file import LongTermFile
+    from ..longterm.long_term_file import LongTermFile, Written
     from ..protocol.config import Config
     from ..protocol.dated_file import Block
     from .session_files import SessionFiles, SessionTalk

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..longterm.lines import DEFAULT_SOURCE
-from ..operations import days, health, history, long_term, recall, sessions, upkeep
+from ..operations import days, history, long_term, recall, upkeep
 from ..operations import forget as forgetting
 from ..operations import prune as pruning
 from ..operations import undo as undoing
@@ -38,15 +38,14 @@ if TYPE_CHECKING:
     from ..conversation.own_model import ChatStream
     from ..index.commit import Changes
     from ..index.hit import Hit, SearchResult
-    from ..longterm.changes import Deleted, Ended, Written
-    from ..longterm.long_term_file import LongTermFile, LongTermLines
+    from ..longterm.long_term_file import Deleted, Ended, LongTermFile, LongTermLines, Written
     from ..operations.days import DayAnswer, DaysAnswer, SummaryAnswer
     from ..operations.forget import Forgotten
-    from ..operations.health import CheckAnswer
+    from ..operations.history import SessionsAnswer
     from ..operations.operation import Operation
     from ..operations.prune import Pruned
-    from ..operations.sessions import SessionsAnswer
     from ..operations.undo import Undone
+    from ..operations.upkeep import CheckAnswer
     from ..protocol.turn import Receipt
     from ..recall.audience import Audience
     from ..recall.lines import Lines
@@ -178,11 +177,11 @@ class Memory:
 
     def sessions(self, limit: int = 100) -> SessionsAnswer:
         """Return the sessions that messages name, the one talked in last first, and how far each is summed up."""
-        return self._perform(sessions.sessions, sessions.SessionsRequest(limit=limit))
+        return self._perform(history.sessions, history.SessionsRequest(limit=limit))
 
     def examine(self, *, slow: bool = False) -> list[CheckAnswer]:
         """Return what each check finds; without *slow*, what the slow checks found last."""
-        return self._perform(health.examine, health.ExamineRequest(slow=slow))
+        return self._perform(upkeep.examine, upkeep.ExamineRequest(slow=slow))
 
     def append(self, messages: Mapping[str, Any] | Iterable[Mapping[str, Any]]) -> list[str]:
         """

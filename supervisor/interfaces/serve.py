@@ -16,7 +16,7 @@ from ..host.daemon import Supervisor
 from ..host.host import Host
 from ..host.notify import ServiceManager
 from ..host.workers import workers_of
-from ..operations.table import NAMES, find
+from ..operations.operation import NAMES, find
 from ..protocol.config import OTHER_VARIABLES
 from ..storage.clock import fixed_clock, utc_now
 from ..storage.errors import SupervisorError

@@ -1,24 +1,27 @@
-"""The operations on the long-term file: write, read, delete, stats, and a session summed up as one of its lines."""
+"""The operations on the long-term file: its lines, its whole text, and a session summed up as one of its lines."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence  # noqa: TC003 - the type of a request's field
 from dataclasses import field
 from datetime import datetime  # noqa: TC003 - the type of a request's field
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, Literal
 from urllib.parse import unquote
 
-from ..longterm.lines import DEFAULT_SOURCE, one_line
-from ..storage.errors import BadRequest
+from ..longterm.lines import DEFAULT_SOURCE, one_line, search_text
+from ..storage.errors import BadRequest, StaleText
+from ..storage.files import digest_of
 from ..storage.texts import Text
 from ..text.lazy_re import lazy_re
 from ..text.record import record
-from .operation import NoArguments, Request, Visible, operation
+from .operation import NoArguments, Request, Visible, operation, within
 
 if TYPE_CHECKING:
-    from ..longterm.changes import Deleted, Ended, Written
-    from ..longterm.long_term_file import LongTermLines
+    from ..longterm.long_term_file import Deleted, Ended, LongTermLines, LongTermText, Written
 
+#: The most characters of keywords, and the most lines that a search by them returns.
+_MOST_KEYWORDS: Final = 10_000
+_MOST_RESULTS: Final = 10_000
 #: The most characters of a reason.
 _MOST_REASON: Final = 500
 _LINE: Final = lazy_re(r"\d+(?:@\w*)?")
@@ -125,7 +128,7 @@ def invalidate(memory: Visible, request: InvalidateRequest) -> Ended:
     The words stay where they are. StaleLine if the line is another one by now, NotFound if there is no such message.
     """
     from ..index.hit import BY_ID
-    from ..longterm.changes import Ended
+    from ..longterm.long_term_file import Ended
     from ..protocol.marks import Struck
     from ..recall.ended import name_of, read_ended, write_ended
 
@@ -187,3 +190,93 @@ def summarize_overflow(memory: Visible, request: OverflowRequest) -> Written | N
     return ws.session_lines.summarize_overflow(
         request.session, write_line, clock(), since=request.since, in_turn=request.in_turn
     )
+
+
+@record(kw_only=True)
+class ReplaceRequest(Request):
+    """
+    The whole *content*, in place of the text that had this *etag*.
+
+    Without *etag* it takes the place of whatever is there.
+    """
+
+    content: str
+    etag: str | None = None
+
+    def __post_init__(self) -> None:
+        Request.__post_init__(self)
+        if "\0" in self.content:
+            raise BadRequest("content", Text("a text must not have the character NUL or half an emoji; leave it out."))
+
+
+@record(kw_only=True)
+class LinesRequest(Request):
+    """*keywords* with blanks between them, of which a line has any ("or") or all ("and"); at most *max_results* lines."""
+
+    keywords: str = field(metadata={"schema": {"maxLength": _MOST_KEYWORDS}})
+    max_results: int = within(15, 1, _MOST_RESULTS)
+    match_mode: Literal["or", "and"] = "or"
+
+
+@record
+class LongTermWhole:
+    """The file at *path* with its whole *text*; another text has another *etag*."""
+
+    path: str
+    text: str
+    etag: str
+
+
+@record
+class Replaced:
+    """The file at *path* has a new text now: its *etag*, and how many lines are in it in *total*."""
+
+    path: str
+    etag: str
+    total: int
+
+
+@record
+class LinesFound:
+    """The lines that were found as text, or the sentence that says why there are none; *total* is how many lines there are."""
+
+    results: str
+    total: int
+
+
+@operation("long_term_text", NoArguments, reads=True, owner=True)
+def long_term_text(memory: Visible, _request: NoArguments) -> LongTermWhole:
+    """Return the whole text of the long-term file, with what distinguishes it from a later one."""
+    lines = memory.ws.long_term.read()
+    return LongTermWhole(lines.path, lines.text, etag_of(lines))
+
+
+@operation("replace_long_term", ReplaceRequest, owner=True)
+def replace_long_term(memory: Visible, request: ReplaceRequest) -> Replaced:
+    """Replace the whole text of the long-term file; the old one is kept. StaleText if it is no longer the one of the etag."""
+    file = memory.ws.long_term
+
+    def checked(text: str) -> str:
+        if request.etag is not None and request.etag != _etag(text):
+            raise StaleText(file.path, _etag(text), text)
+        return request.content
+
+    after = file.change(checked, keep_previous=True)
+    return Replaced(after.path, etag_of(after), after.total)
+
+
+@operation("search_lines", LinesRequest, reads=True)
+def search_lines(memory: Visible, request: LinesRequest) -> LinesFound:
+    """Return the newest lines with the keywords, in the order of the file, each as "[n] text"; never all lines."""
+    lines = memory.long_term()
+    words, mode = request.keywords.split(), request.match_mode
+    return LinesFound(search_text(lines.lines, words, request.max_results, mode, memory.caller.language), lines.total)
+
+
+def etag_of(text: LongTermText) -> str:
+    """Return what distinguishes this text of the file from another."""
+    return _etag(text.text)
+
+
+def _etag(text: str) -> str:
+    return digest_of(text.encode("utf-8", "surrogatepass"))[:32]

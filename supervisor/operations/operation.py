@@ -9,6 +9,7 @@ owner alone is refused in a group before it begins.
 from __future__ import annotations
 
 from dataclasses import MISSING, field, fields, replace
+from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final, Generic, Literal, TypeAlias, TypeVar
 
 from ..storage.clock import utc_now
@@ -19,7 +20,7 @@ from ..storage.texts import Text
 from ..text.record import record
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
     from dataclasses import Field
 
     from ..index.hit import SearchResult
@@ -234,3 +235,52 @@ def perform(operation: Operation[Q, A], ws: Workspace, request: Q, caller: Calle
 def operation(name: str, request: type[Q], **how: Any) -> Callable[[Callable[[Visible, Q], A]], Operation[Q, A]]:
     """Return the decorator that makes an operation of a function (Visible, request) -> answer; *how* are fields of it."""
     return lambda run: Operation(name=name, request=request, run=run, **how)
+
+
+#: The operations of each module of this package; each operation is an attribute of its module, under its name.
+MODULES: Final[Mapping[str, tuple[str, ...]]] = {
+    "recall": ("inject", "context", "search", "get", "files", "why", "replay"),
+    "opening": ("opening",),
+    "history": ("append", "recent", "sessions"),
+    "long_term": (
+        "long_term_text",
+        "replace_long_term",
+        "search_lines",
+        "write",
+        "read",
+        "delete",
+        "invalidate",
+        "stats",
+        "summarize",
+        "summarize_overflow",
+    ),
+    "forget": ("forget",),
+    "undo": ("undo",),
+    "prune": ("prune",),
+    "days": ("days", "day", "summary", "edit_summary"),
+    "upkeep": (
+        "examine",
+        "status",
+        "plan",
+        "fsck",
+        "repair",
+        "accept",
+        "accept_times",
+        "restore",
+        "archive",
+        "redo",
+        "index_status",
+        "index_rebuild",
+    ),
+}
+_HOMES: Final = {name: module for module, names in MODULES.items() for name in names}
+#: The names of all operations.
+NAMES: Final = tuple(_HOMES)
+
+
+def find(name: str) -> Operation[Any, Any]:
+    """Return the operation of that name; BadRequest if there is none."""
+    if name not in _HOMES:
+        raise BadRequest("op", Text("there is no operation {name!r}; give one of {names}", name=name, names=[*NAMES]))
+    operation: Operation[Any, Any] = getattr(import_module(f"recalld.supervisor.operations.{_HOMES[name]}"), name)
+    return operation

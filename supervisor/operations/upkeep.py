@@ -1,5 +1,5 @@
 """
-The operations that show and repair the state of a workspace: status, plan, fsck, repair, restore, archive, redo, the index.
+The operations that show and repair the state of a workspace: status, checks, events, plan, fsck, restore, archive, the index.
 
 All are for the owner alone. `doctor` is not one of them, since it also examines a workspace that can't be opened.
 """
@@ -19,6 +19,7 @@ from ..text.record import record
 from .operation import NoArguments, Request, Visible, operation
 
 if TYPE_CHECKING:
+    from ..checks.check import Finding
     from ..checks.fsck import Ledger
     from ..checks.repair import Repairs
     from ..index.commit import Changes, Inventory
@@ -234,3 +235,35 @@ def index_rebuild(memory: Visible, request: RebuildRequest) -> Changes:
     changes = memory.ws.searcher.refresh(request.wait_s, memory.control, rebuild=True)
     forget(Look(memory.ws, memory.caller.clock(), os.environ), "index")
     return changes
+
+
+@record(kw_only=True)
+class ExamineRequest(Request):
+    """With *slow* the slow checks run now; without, what they found last is shown."""
+
+    slow: bool = False
+
+
+@record(kw_only=True)
+class CheckAnswer:
+    """What a *check* found: "good", "odd" or "bad"; *why* is a sentence, *mend* the command in it."""
+
+    check: str
+    state: str
+    why: str
+    mend: str | None
+
+
+@operation("examine", ExamineRequest, reads=True, owner=True, within_s=60.0)
+def examine(memory: Visible, request: ExamineRequest) -> list[CheckAnswer]:
+    """Return what each check finds, in the order of `doctor`; a check without a fault is "good"."""
+    from ..checks.check import Look
+    from ..checks.table import examine as examine_all
+    from ..checks.table import look_over
+
+    look = Look(memory.ws, memory.caller.clock(), os.environ)
+    return [_answer(finding) for finding in (examine_all(look, None) if request.slow else look_over(look))]
+
+
+def _answer(finding: Finding) -> CheckAnswer:
+    return CheckAnswer(check=finding.check, state=finding.state, why=finding.why, mend=finding.mend)

@@ -19,8 +19,7 @@ from recalld.supervisor.interfaces.locate import folder_id
 from recalld.supervisor.interfaces.serve import Answers
 from recalld.supervisor.interfaces.socket_server import OperationRequest
 from recalld.supervisor.operations.codec import from_json
-from recalld.supervisor.operations.operation import Caller, perform
-from recalld.supervisor.operations.table import find
+from recalld.supervisor.operations.operation import Caller, find, perform
 from recalld.supervisor.protocol.marks import without_marks
 from tests.archive.test_attachments import FILE, photo
 from tests.world import World, at, message

@@ -19,8 +19,7 @@ from recalld.supervisor.interfaces.http.server import HttpThread, Place
 from recalld.supervisor.interfaces.mcp import MemoryServer, SupervisorClient
 from recalld.supervisor.interfaces.serve import Answers
 from recalld.supervisor.operations.codec import from_json, to_json
-from recalld.supervisor.operations.operation import Caller, perform
-from recalld.supervisor.operations.table import NAMES, find
+from recalld.supervisor.operations.operation import NAMES, Caller, find, perform
 from recalld.supervisor.storage.texts import render
 from tests.patience import PATIENCE_S
 from tests.process.command import Command

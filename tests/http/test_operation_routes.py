@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import jsonschema
 import pytest
 
-from recalld.supervisor.operations.table import NAMES
+from recalld.supervisor.operations.operation import NAMES
 from tests.world import message
 
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ from recalld.supervisor.forgetting import sweep
 from recalld.supervisor.forgetting.wanted import wanted
 from recalld.supervisor.interfaces.cli.call import ServedCall
 from recalld.supervisor.interfaces.cli.main import run_command
-from recalld.supervisor.operations import long_term, long_term_text
+from recalld.supervisor.operations import long_term
 from recalld.supervisor.operations.forget import ForgetRequest, forget
 from recalld.supervisor.operations.operation import Caller, perform
 from recalld.supervisor.operations.undo import UndoRequest, undo
@@ -219,7 +219,7 @@ def act_at_random(world: World, chance: random.Random, number: int) -> bool:
         (long_term.write, long_term.WriteRequest(content=f"now {number}", replaces=ref)),
         (long_term.delete, long_term.DeleteRequest(lines=list({ref, more}))),
         (long_term.invalidate, long_term.InvalidateRequest(target=ref, reason="卖了")),
-        (long_term_text.replace_long_term, long_term_text.ReplaceRequest(content=f"{text}\nline {number}")),
+        (long_term.replace_long_term, long_term.ReplaceRequest(content=f"{text}\nline {number}")),
     ]
     try:
         do(world, *chance.choices(acts, [6, 3, 2, 2, 1])[0])

@@ -19,10 +19,19 @@ from starlette.routing import Route
 
 from ...longterm.lines import parse_entry
 from ...operations.codec import from_json, to_json
-from ...operations.long_term import ReadRequest, SummarizeRequest, read, stats, summarize
-from ...operations.long_term_text import LinesRequest, ReplaceRequest, long_term_text, replace_long_term, search_lines
-from ...operations.operation import NoArguments
-from ...operations.table import NAMES, find
+from ...operations.long_term import (
+    LinesRequest,
+    ReadRequest,
+    ReplaceRequest,
+    SummarizeRequest,
+    long_term_text,
+    read,
+    replace_long_term,
+    search_lines,
+    stats,
+    summarize,
+)
+from ...operations.operation import NAMES, NoArguments, find
 from ...storage.errors import StaleText, refuse_no_text
 from ...storage.texts import Text, msgid, render
 from ...text.record import record

@@ -16,11 +16,10 @@ from ...checks.repair import Repairs
 from ...context.build import Injection, Replay
 from ...index.commit import Changes, Inventory
 from ...index.hit import SearchResult
-from ...longterm.changes import Deleted, Ended, Written
-from ...longterm.long_term_file import LongTermLines
+from ...longterm.long_term_file import Deleted, Ended, LongTermLines, Written
 from ...operations.codec import camel, schema
-from ...operations.long_term_text import LinesFound, LinesRequest
-from ...operations.table import NAMES, find
+from ...operations.long_term import LinesFound, LinesRequest
+from ...operations.operation import NAMES, find
 from ...protocol.turn import Receipt
 from ...recall.lines import Lines
 from ..locate import version

@@ -10,7 +10,6 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, Any, Final
 
 from ...operations import days, upkeep
-from ...operations import health as asked
 from ...operations.operation import NoArguments
 from ...text.lazy_re import lazy_re
 from .views import View, go
@@ -87,7 +86,7 @@ async def _newest(view: View, last: DayCount) -> DayAnswer:
 
 async def health(view: View) -> Response:
     """Show what each check finds, and what mends it; with `all` the slow checks run now."""
-    findings = await view.ask(asked.examine, asked.ExamineRequest(slow=bool(view.query("all"))))
+    findings = await view.ask(upkeep.examine, upkeep.ExamineRequest(slow=bool(view.query("all"))))
     return await view.show(
         "health.html",
         "health",

@@ -12,9 +12,9 @@ from urllib.parse import urlencode
 
 from ...longterm.lines import cut, filled
 from ...operations import forget as forgetting
+from ...operations import history as session_list
 from ...operations import long_term
-from ...operations import sessions as session_list
-from ...operations.long_term_text import ReplaceRequest, long_term_text, replace_long_term
+from ...operations.long_term import ReplaceRequest, long_term_text, replace_long_term
 from ...operations.operation import NoArguments
 from ...storage.errors import BadRequest, StaleText
 from ...text.lazy_re import lazy_re

@@ -6,7 +6,7 @@ from datetime import date
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import urlencode
 
-from ...operations import recall, sessions
+from ...operations import history, recall
 from ...storage.errors import BadRequest
 from ...storage.texts import Text
 from ..search_notes import NOT_ASKED, why_no_hits, why_not_whole
@@ -35,7 +35,7 @@ async def search(view: View) -> Response:
     result: SearchResult | None = None
     if query.strip():
         result = await view.ask(recall.search, asked(query, wanted))
-    known = await view.ask(sessions.sessions, sessions.SessionsRequest(limit=200))
+    known = await view.ask(history.sessions, history.SessionsRequest(limit=200))
     return await view.show(
         "search.html",
         "search",
