@@ -18,19 +18,8 @@ from starlette.responses import JSONResponse
 from starlette.routing import Route
 
 from ...longterm.lines import parse_entry
+from ...operations import long_term
 from ...operations.codec import from_json, to_json
-from ...operations.long_term import (
-    LinesRequest,
-    ReadRequest,
-    ReplaceRequest,
-    SummarizeRequest,
-    long_term_text,
-    read,
-    replace_long_term,
-    search_lines,
-    stats,
-    summarize,
-)
 from ...operations.operation import NAMES, NoArguments, find
 from ...storage.errors import StaleText, refuse_no_text
 from ...storage.texts import Text, msgid, render
@@ -96,7 +85,7 @@ async def _text(site: Site, request: Request) -> Response:
 
 async def _get_text(site: Site, request: Request) -> Response:
     query(request)
-    answer = await site.perform(request, long_term_text, NoArguments())
+    answer = await site.perform(request, long_term.long_term_text, NoArguments())
     return JSONResponse(to_json(Content(answer.text)), headers={"ETag": f'"{answer.etag}"'})
 
 
@@ -109,28 +98,30 @@ async def _put_text(site: Site, request: Request) -> Response:
 
 async def _get_stats(site: Site, request: Request) -> Response:
     query(request)
-    return JSONResponse(await site.perform(request, stats, NoArguments()))
+    return JSONResponse(await site.perform(request, long_term.stats, NoArguments()))
 
 
 async def _get_recent(site: Site, request: Request) -> Response:
     count = whole_number("count", query(request, "count").get("count", "10"), _MOST_RECENT)
-    lines = await site.perform(request, read, ReadRequest(recent=count))
+    lines = await site.perform(request, long_term.read, long_term.ReadRequest(recent=count))
     return JSONResponse(to_json(Content(str(lines))))
 
 
 async def _search(site: Site, request: Request) -> Response:
     query(request)
     given = body_of(request, await request.body(), "keywords", "max_results", "match_mode")
-    lines_request = LinesRequest(**{"keywords": None, **given})
+    lines_request = long_term.LinesRequest(**{"keywords": None, **given})
     caller = replace(await site.run(site.caller, request), language=_ITS_LANGUAGE)
-    result = await site.perform(request, search_lines, lines_request, caller)
+    result = await site.perform(request, long_term.search_lines, lines_request, caller)
     return JSONResponse(to_json(result))
 
 
 async def _sum_up(site: Site, request: Request) -> Response:
     query(request)
     body_of(request, await request.body())
-    written = await site.perform(request, summarize, SummarizeRequest(session=request.path_params["session_id"]))
+    written = await site.perform(
+        request, long_term.summarize, long_term.SummarizeRequest(session=request.path_params["session_id"])
+    )
     if written is None:
         return JSONResponse(to_json(Summed(True, "", render(Text("nothing in this session is worth a line."), _ITS_LANGUAGE))))
     entry = parse_entry(written.text)
@@ -143,7 +134,7 @@ async def _saved(site: Site, request: Request, content: str) -> Response:
     tags = [tag.strip() for tag in request.headers.get("if-match", "*").split(",")]
     etag = None if "*" in tags else tags[0].strip('"')
     try:
-        done = await site.perform(request, replace_long_term, ReplaceRequest(content=content, etag=etag))
+        done = await site.perform(request, long_term.replace_long_term, long_term.ReplaceRequest(content=content, etag=etag))
     except StaleText as stale:
         sentence = stale.in_language(await site.run(site.language, request))
         more = {"code": stale.code, "content": stale.text, "yours": content}
