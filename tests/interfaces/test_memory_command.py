@@ -38,8 +38,6 @@ def world(tmp_path: Path) -> World:
             "search 花生 --limit 1 --json --session telegram:group:家",
         ),
         ("memory prune --recent-days 5 --summary-days 180 --keep-longterm --dry-run", "prune --dry-run"),
-        ("memory prune --recent-days 400 --dry-run", "prune --recent-days 400 --dry-run"),
-        ("memory prune --summary-days 0", "prune --summary-days 0"),
     ],
 )
 def test_memory_command_does_what_the_command_of_its_own_does(world, words, other, capsys):
