@@ -32,7 +32,6 @@ def world(tmp_path: Path) -> World:
     ("words", "other"),
     [
         ("memory status --json", "status --json"),
-        ("memory search 花生", "search 花生"),
         (
             "memory search 花生 --limit 1 --json --session telegram:group:家",
             "search 花生 --limit 1 --json --session telegram:group:家",
