@@ -191,8 +191,8 @@ def test_line_printer_counts_the_lines_that_were_refused(monkeypatch):
 
 
 SHOWN = {
-    "zh": ("进程启动了（started）", "history.json", "消息 1", "运行中的进程仍用之前的配置", "它写在 [tokens] 下面了"),
-    "en": ("started (started)", "new messages were found", "messages 1", "is wrong", "it stands below [tokens]"),
+    "zh": ("进程启动了（started）", "history.json", "消息 1", "运行中的进程仍用之前的配置", "现在写到了 [tokens] 下面"),
+    "en": ("started (started)", "new messages were found", "messages 1", "is wrong", "is below [tokens]"),
 }
 
 
