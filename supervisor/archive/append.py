@@ -312,9 +312,8 @@ def read_lines(
 def _misnamed_time(raw: dict[str, Any], zone: tzinfo, now: datetime) -> str:
     """Return the key under which another program gives the time of the message, where that is not the present; "" if none."""
     for key, value in raw.items():
-        is_time = isinstance(value, str) and ":" in value and key not in _UNTIMED
-        instant = read_instant(value, zone) if is_time or key in _TIMES_ELSEWHERE else None
-        if instant and abs(now - instant) > _FRESH:
+        is_time = key in _TIMES_ELSEWHERE or (isinstance(value, str) and ":" in value and key not in _UNTIMED)
+        if is_time and (instant := read_instant(value, zone)) and abs(now - instant) > _FRESH:
             return key
     return ""
 
