@@ -144,11 +144,6 @@ class LongTermText:
         """How many lines are not blank."""
         return len(self.lines)
 
-    @property
-    def last(self) -> Line:
-        """The last line of a text that has one."""
-        return self.lines[-1]
-
     def select(self, start: int | None = None, end: int | None = None, recent: int = 10) -> LongTermLines:
         """Return the lines from *start* to *end* (None: that line), clamped; without either the last *recent*; 000."""
         if start is None and end is None:
@@ -245,7 +240,7 @@ class LongTermFile:
             return text if place else with_line(text, str(entry))
 
         after = self.change(add, kind="replaced" if replaces else "written")
-        line = place[0] if place else after.last
+        line = place[0] if place else after.lines[-1]
         refs = [line.ref if line else "" for line in ended]
         made = Written(after.path, line.number, after.total, line.digest, line.text, not place, True, *refs)
         if not seen:
