@@ -18,7 +18,6 @@ from typing import TYPE_CHECKING, Any, Final
 
 from ..protocol.attachments import attachments_of, separated
 from ..protocol.message import (
-    WORD_FIELDS,
     Entry,
     History,
     InvalidEntry,
@@ -59,9 +58,9 @@ if TYPE_CHECKING:
 _CLAIMED: Final = lazy_re(r"\.taken-[0-9]+--?[0-9]+-(?P<name>.+\.(?i:json))", re.DOTALL)
 #: Bytes of a given name that a claimed one always has room for: a name has 255 at most, inode and time 20 digits each.
 _LONGEST_KEPT: Final = 200
-#: Where other programs give the time of a message, also as a number; elsewhere it is a text with a time of day.
+#: Where other programs give the time of a message, also as a number; in what is none of the others it is a text.
 _TIMES_ELSEWHERE: Final = ("at", "time", "timestamp", "date", "created_at", "create_time", "ts")
-_UNTIMED: Final = frozenset({"id", "role", "name", "session", "chat", "channel", "project", *WORD_FIELDS})
+_OTHERS: Final = ("id", "role", "name", "session", "chat", "channel", "project", "text", "content", "refusal")
 _FRESH: Final = timedelta(hours=1)
 _ALPHABET: Final = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
 
@@ -312,7 +311,7 @@ def read_lines(
 def _misnamed_time(raw: dict[str, Any], zone: tzinfo, now: datetime) -> str:
     """Return the key under which another program gives the time of the message, where that is not the present; "" if none."""
     for key, value in raw.items():
-        is_time = key in _TIMES_ELSEWHERE or (isinstance(value, str) and ":" in value and key not in _UNTIMED)
+        is_time = key in _TIMES_ELSEWHERE or (isinstance(value, str) and ":" in value and key not in _OTHERS)
         if is_time and (instant := read_instant(value, zone)) and abs(now - instant) > _FRESH:
             return key
     return ""

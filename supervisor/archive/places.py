@@ -86,8 +86,7 @@ PLACES: Final = (
     Place("log", r"log(?:-[^/]+)?\.jsonl(?:\.gz)?", "names"),
     Place("nightly", r"\.recalld/fsck\.json", "names"),
     Place("nightly", r"\.recalld/backup\.json", "names", in_backup=False),
-    Place("unread", r"\.recalld/unread\.json", "none"),
-    Place("unread", r"\.recalld/import-unread\.txt", "none"),
+    Place("unread", r"\.recalld/(?:unread\.json|import-unread\.txt)", "none"),
     # what holds no words
     Place("forgotten", r"\.recalld/forgotten\.jsonl", "none"),
     Place("forgotten", r"\.recalld/sources/.+", "none"),
