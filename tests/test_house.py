@@ -36,19 +36,19 @@ ROOMS: Final = (
     Room("supervisor/extracts", most=1_090, goal=950),
     Room("supervisor/summaries", most=2_370, goal=1_850),
     Room("supervisor/query supervisor/index supervisor/recall supervisor/context", most=10_220, goal=8_000),
-    Room("supervisor/longterm", most=1_180, goal=950),
+    Room("supervisor/longterm", most=1_110, goal=950),
     Room("supervisor/conversation supervisor/replies", most=2_970, goal=2_300),
     Room("supervisor/pool worker/pooled.py worker/crew.py", most=1_820, goal=1_400),
     Room(
         "supervisor/forgetting supervisor/operations/forget.py supervisor/operations/undo.py supervisor/operations/prune.py",
-        most=1_370,
+        most=1_360,
         goal=950,
     ),
     Room("supervisor/host", most=3_120, goal=2_200),
     Room("supervisor/checks", most=3_750, goal=2_100),
     Room("supervisor/importing", most=2_830, goal=1_400),
-    Room("supervisor/operations", most=2_140, goal=1_800),
-    Room("supervisor/interfaces/cli", most=4_050, goal=2_600),
+    Room("supervisor/operations", most=2_010, goal=1_800),
+    Room("supervisor/interfaces/cli", most=4_010, goal=2_600),
     Room("supervisor/interfaces/http supervisor/interfaces/page", most=2_550, goal=2_000),
     Room("supervisor/interfaces/tools supervisor/interfaces/mcp.py supervisor/interfaces/llamaindex", most=2_380, goal=1_900),
     Room("supervisor/interfaces/connect supervisor/interfaces/hooks supervisor/interfaces/proxy", most=2_130, goal=1_900),
@@ -60,9 +60,9 @@ ROOMS: Final = (
     ),
 )
 #: All rooms together, lines and modules, and the lines of the tests.
-ALL: Final = Room("all", most=63_860, goal=48_000)
-MODULES: Final = Room("modules", most=341, goal=270)
-OF_TESTS: Final = Room("tests", most=69_360, goal=48_000)
+ALL: Final = Room("all", most=63_600, goal=48_000)
+MODULES: Final = Room("modules", most=336, goal=270)
+OF_TESTS: Final = Room("tests", most=69_350, goal=48_000)
 
 
 def _lines(path: Path) -> int:
