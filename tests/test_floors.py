@@ -36,6 +36,7 @@ _HTTP: Final = "api_routes app gate mcp_endpoint problem reading site".split()
 #: The modules of the proxy that send, and pass on what comes.
 #: Each outside package has its home.
 HOMES: Final = {
+    "filelock": {"recalld.supervisor.storage.disk"},
     "yaml": {"recalld.supervisor.protocol.frontmatter", "recalld.supervisor.interfaces.llamaindex.memory_config"},
     "llama_index": {
         f"recalld.supervisor.interfaces.llamaindex.{name}" for name in ("chat_memory", "chat_store", "memory_block")

@@ -33,7 +33,7 @@ class SupervisorLock:
     def __init__(self, ws: Workspace) -> None:
         ws.prepare()
         self._disk, self._paths, self._events = ws.files.disk, ws.paths, ws.events
-        self._held = ws.files.lock(ws.paths.supervisor_lock, wait_s=_LOCK_WAIT_S)
+        self._held = ws.files.lock_for_life(ws.paths.supervisor_lock, wait_s=_LOCK_WAIT_S)
         try:
             self._held.__enter__()
         except Busy:

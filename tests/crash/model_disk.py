@@ -24,6 +24,7 @@ from tests.crash.state import FOLDER_MODE, Inode, joined
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from contextlib import AbstractContextManager
 
 
 class ModelDisk(Ledger):
@@ -188,6 +189,9 @@ class ModelDisk(Ledger):
             yield
         finally:
             self.locks.drop(where)
+
+    def lock_for_life(self, path: Path, wait_s: float) -> AbstractContextManager[None]:
+        return self.lock(path, wait_s)
 
     def is_locked(self, path: Path) -> bool:
         self.alive()

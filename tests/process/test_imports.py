@@ -20,8 +20,9 @@ if TYPE_CHECKING:
 
 pytestmark = pytest.mark.proof
 
-#: Loaded for Chinese, for a model, for a terminal, for watching files: none of it for an English question.
+#: Loaded for a lock, for Chinese, for a model, for a terminal, for watching files: none of it for an English question.
 HEAVY = {
+    "filelock",
     "starlette",
     "uvicorn",
     "jinja2",

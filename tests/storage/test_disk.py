@@ -212,7 +212,7 @@ from recalld.supervisor.storage.disk import RealDisk
 from recalld.supervisor.storage.errors import Busy
 
 way, path, wait_s = sys.argv[1], Path(sys.argv[2]), float(sys.argv[3])
-ways = {"lock": RealDisk().lock, "filelock": lambda path, s: FileLock(path, timeout=s)}
+ways = {"lock": RealDisk().lock, "lock_for_life": RealDisk().lock_for_life, "filelock": lambda path, s: FileLock(path, timeout=s)}
 print("asks", flush=True)
 try:
     with ways[way](path, wait_s):
@@ -221,7 +221,7 @@ try:
 except (Busy, Timeout):
     raise SystemExit(Busy.exit_code)
 """
-WAYS = ["lock", "filelock"]
+WAYS = ["lock", "lock_for_life", "filelock"]
 
 
 @contextlib.contextmanager
