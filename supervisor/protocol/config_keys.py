@@ -302,7 +302,7 @@ class Privacy:
     @property
     def forms(self) -> tuple[str, ...]:
         """The patterns of what counts as a secret beside what always does."""
-        return (*self.patterns, *PERSONAL.values()) if self.personal else self.patterns
+        return (*self.patterns, *PERSONAL) if self.personal else self.patterns
 
 
 @record

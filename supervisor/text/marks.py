@@ -1,5 +1,5 @@
 """
-Marks that stand in the place of secrets in what is stored: "[redacted: password]", and none of the secret.
+The mark that stands in the place of a secret in what is stored: "the password is [redacted]".
 
 `privacy.redact = "store"` marks what is about to be stored. The same text has the same marks at any time, since the id of a
 message may be made of them. Pure.
@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 
 from .language import language_of
 from .lazy_re import lazy_re
-from .personal import kind_of
 from .record import record
 from .redact import find_secrets, redacted
 
@@ -24,29 +23,21 @@ if TYPE_CHECKING:
 
 #: A function that puts marks in the place of secrets.
 Mark: TypeAlias = "Callable[[str], str]"
-#: What is written in place of a secret, with what it was and without; the rules for secrets know it, and find none in it.
-_MARKS: Final = {"en": ("[redacted: {label}]", "[redacted]"), "zh": ("[已隐去：{label}]", "[已隐去]")}
+#: What is written in place of a secret; the rules for secrets know it, and find none in it.
+_MARKS: Final = {"en": "[redacted]", "zh": "[已隐去]"}
 #: An address to which mail goes: it is hidden from models, and is no secret where it is stored.
 _MAIL: Final = lazy_re(r"[^\s@:/]+@[^\s@:/]+\.\w{2,}")
 
 
 def marked(text: str, patterns: Iterable[str] = ()) -> str:
     """
-    Return the text with a mark in the place of each secret, which says what stood there, in the language of the text.
+    Return the text with a mark in the place of each secret, in the language of the text.
 
     >>> marked("登录 password: hunter2-demo 即可"), marked("the pin of my card is 8841")
-    ('登录 [已隐去：password] 即可', 'the [redacted: pin of my card]')
-    >>> marked("用 AKIAIOSFODNN7EXAMPLE 这个")
-    '用 [已隐去] 这个'
+    ('登录 password: [已隐去] 即可', 'the pin of my card is [redacted]')
     """
-
-    def mark(secret: Secret) -> str:
-        of = language_of(text)
-        label = secret.named or kind_of(text[secret.start : secret.end], known, of)
-        return _MARKS[of][0].format(label=label) if label else _MARKS[of][1]
-
     known = tuple(patterns)
-    return redacted(text, mark, known, lambda secret: _is_kept(text, secret, known))
+    return redacted(text, _MARKS[language_of(text)], known, lambda secret: _is_kept(text, secret, known))
 
 
 def has_secret(text: str, patterns: Iterable[str] = ()) -> bool:
@@ -70,7 +61,7 @@ class Marks:
         Return *after*, a file's new text, with marks in the lines that *before* lacks; new lines in a row are one text.
 
         >>> Marks().lines("pin: 8841\n", "pin: 8841\npassword: hunter2-demo\n")
-        'pin: 8841\n[redacted: password]\n'
+        'pin: 8841\npassword: [redacted]\n'
         """
         old = set(before.splitlines())
         parts = groupby(after.splitlines(keepends=True), lambda line: line.rstrip("\r\n") in old)

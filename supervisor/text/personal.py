@@ -7,13 +7,7 @@ number by its form alone: with its country or area, or as a Chinese mobile. A ho
 
 from __future__ import annotations
 
-import re
-from typing import TYPE_CHECKING, Final
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from .language import Language
+from typing import Final
 
 #: What a number or a name is not in the middle of.
 _BEGIN, _END = r"(?<![A-Za-z0-9_.-])(?<![+])", r"(?![A-Za-z0-9_-])"
@@ -48,23 +42,5 @@ _PLACES: Final = (
     rf"{_ROAD}(?![线口门机车桌码院台])(?!出口){_INSIDE}",  # "exit 2 of Zhongshan Road" is none
     rf"{_ESTATE}{_COUNT}(?:号楼|栋|幢|座|单元){_INSIDE}",
 )
-_ADDRESS: Final = "|".join(_PLACES)
-#: The patterns, by kind.
-PERSONAL: Final = {"mail": _MAIL, "phone": _PHONE, "address": _ADDRESS}
-_LABELS: Final = {
-    "mail": {"en": "mail address", "zh": "邮箱"},
-    "phone": {"en": "phone number", "zh": "电话"},
-    "address": {"en": "address", "zh": "地址"},
-}
-
-
-def kind_of(name: str, patterns: Iterable[str], language: Language) -> str:
-    """
-    Return the name of the kind of personal data, for a mark; "" for anything else, and for kinds that are none of *patterns*.
-
-    >>> kind_of("138 0013 8000", PERSONAL.values(), "zh"), kind_of("138 0013 8000", (), "zh")
-    ('电话', '')
-    """
-    known = set(patterns)
-    kinds = (kind for kind, pattern in PERSONAL.items() if pattern in known and re.fullmatch(pattern, name))
-    return next((_LABELS[kind][language] for kind in kinds), "")
+#: The patterns: of mail addresses, phone numbers and postal addresses.
+PERSONAL: Final = (_MAIL, _PHONE, "|".join(_PLACES))

@@ -57,15 +57,13 @@ class Secret:
     A secret at *start* to *end* of a text.
 
     *label* has the words for it, such as "password" in "password: hunter2-demo"; for a secret without such a word, the words
-    that ask for it, or "". *before* is the sentence up to the secret, from the end of the previous secret on, and what follows
-    the label: "the password for the wifi is …" is about the wifi. *named* has the words within it that are no secret.
+    that ask for it, or "". *before* is the sentence up to the secret, from the end of the previous secret on.
     """
 
     start: int
     end: int
     label: str
     before: str
-    named: str = ""
 
 
 def find_secrets(text: str, patterns: Iterable[str] = ()) -> list[Secret]:
@@ -73,19 +71,20 @@ def find_secrets(text: str, patterns: Iterable[str] = ()) -> list[Secret]:
     Return the secrets of the text in order; *patterns* are further ones from the configuration.
 
     >>> [(secret.label, secret.before) for secret in find_secrets("周五部署。wifi 的密码是 hunter2-demo")]
-    [('密码', 'wifi 的')]
+    [('密码', 'wifi 的密码是 ')]
     """
     matches = _matches(text)
     for pattern in patterns:
         matches += [Found(*match.span()) for match in re.finditer(pattern, text) if match[0]]
     secrets: list[Secret] = []
-    for start, end, label, of, named in sorted(matches):
+    for start, end, label, since in sorted(matches, key=lambda match: match.start):
         if secrets and start < secrets[-1].end:  # two patterns overlap: one secret
             last = secrets.pop()
-            secrets.append(Secret(last.start, max(last.end, end), last.label or label, last.before, last.named))
+            secrets.append(Secret(last.start, max(last.end, end), last.label or label, last.before))
             continue
-        before = text[secrets[-1].end if secrets else 0 : start]
-        secrets.append(Secret(start, end, label, _SENTENCE_END.split(before)[-1] + of, named))
+        opening = start if since is None else since
+        before = text[secrets[-1].end if secrets else 0 : opening]
+        secrets.append(Secret(start, end, label, _SENTENCE_END.split(before)[-1] + text[opening:start]))
     return secrets
 
 
@@ -95,7 +94,10 @@ def _matches(text: str) -> list[Found]:
     places: Sequence[int] = range(len(text))
     if len(folded) < len(text):
         places = [at for at, char in enumerate(text) if _FOLDED.get(ord(char), 0) is not None]
-    return [secret._replace(start=places[secret.start], end=places[secret.end - 1] + 1) for secret in found_secrets(folded)]
+    return [
+        Found(places[start], places[end - 1] + 1, label, None if since is None else places[since])
+        for start, end, label, since in found_secrets(folded)
+    ]
 
 
 def _folded(text: str) -> str:
@@ -115,22 +117,22 @@ def names_secret(text: str) -> bool:
 
 def redacted(
     text: str,
-    mark: str | Callable[[Secret], str] = " ",
+    mark: str = " ",
     patterns: Iterable[str] = (),
     may_show: Callable[[Secret], bool] = lambda _: False,
 ) -> str:
     """
-    Return the text with every secret replaced by *mark*, or what it makes of it, except those that *may_show* allows.
+    Return the text with every secret replaced by *mark*, except those that *may_show* allows.
 
     *patterns* are as in `find_secrets`.
 
     >>> redacted("登录 password: hunter2-demo 即可", "…")
-    '登录 … 即可'
+    '登录 password: … 即可'
     """
     parts, at = [], 0
     for secret in find_secrets(text, patterns):
         if not may_show(secret):
-            parts += [text[at : secret.start], mark if isinstance(mark, str) else mark(secret)]
+            parts += [text[at : secret.start], mark]
             at = secret.end
     return "".join([*parts, text[at:]])
 
@@ -139,23 +141,18 @@ def hidden(
     text: str, language: Language, patterns: Iterable[str] = (), may_show: Callable[[Secret], bool] = lambda _: False
 ) -> str:
     """
-    Return the text for people and models: of a secret stands only what it is, and what it is for.
+    Return the text for people and models, with a mark in the place of each secret.
 
     >>> hidden("The PIN of the bike lock is 4471, not 7.", "en"), hidden("门禁密码是 hunter2-demo", "zh")
-    ('The PIN of the bike lock [hidden], not 7.', '门禁密码[已隐去]')
+    ('The PIN of the bike lock is [hidden], not 7.', '门禁密码是 [已隐去]')
     """
-
-    def mark(secret: Secret) -> str:
-        blank = " " if secret.named[-1:].isascii() and secret.named else ""
-        return f"{secret.named}{blank}{HIDDEN[language]}"
-
-    return redacted(text, mark, patterns, may_show)
+    return redacted(text, HIDDEN[language], patterns, may_show)
 
 
 def found_secrets(text: str) -> Iterator[Found]:
-    """Yield the secrets of the text, those of each kind in order; two kinds may find the same one."""
-    yield from keys(text)
+    """Yield the secrets of the text, those of each kind in order, first those with a label; two kinds may find the same one."""
     yield from labelled(text)
+    yield from keys(text)
     for match in _MAIL.finditer(text):
         name = _MAIL_NAME.search(text, max(0, match.start() - 64), match.start())
         if name and name[0] != "git":

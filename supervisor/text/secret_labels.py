@@ -18,17 +18,12 @@ if TYPE_CHECKING:
 
 
 class Found(NamedTuple):
-    """
-    A secret at *start* to *end*; *label* has the words that ask for it, *of* the words that say what it is for.
-
-    *named* has those of them that stand in the text from *start* to *end* and are no secret: "PIN of the bike lock".
-    """
+    """A secret at *start* to *end*; *label* has the words that ask for it, which begin at *since* where they stand before it."""
 
     start: int
     end: int
     label: str = ""
-    of: str = ""
-    named: str = ""
+    since: int | None = None
 
 
 #: What a code is for that opens something or proves who one is; "error code" and "zip code" are of other kinds.
@@ -73,8 +68,8 @@ _LABEL_CHARS: Final = 40
 #: What separates a label from its value; what it is for may come first: "(wifi)", "of the bike lock".
 _SEPARATOR: Final = lazy_re(
     r"""
-    [\\"'`*_\])]{0,3} (?:\s?[(（](?P<note>[^()（）\n]{1,40})[)）])?
-    (?P<of>\s(?:for|of|on|in|at|to)(?:\s[^\W\d_]{1,20}(?:['’][a-z]{1,2})?){1,5}? (?=\s?[:=：]|\s(?:is|was)\s|\s(?=[#*]?\d)))?
+    [\\"'`*_\])]{0,3} (?:\s?[(（][^()（）\n]{1,40}[)）])?
+    (?:\s(?:for|of|on|in|at|to)(?:\s[^\W\d_]{1,20}(?:['’][a-z]{1,2})?){1,5}? (?=\s?[:=：]|\s(?:is|was)\s|\s(?=[#*]?\d)))?
     (?: \s{0,9}(?P<sign>:=|={1,3}>?|[-=~—]{1,2}>|[:：→]|\|(?=[ ][^|\n]{1,80}\|))
       | (?P<is> (?:\?\s{1,2}it)?(?:['’]s|\s(?:is|was|ist|est|es))\b (?:\s(?:now|still|set\sto|changed\sto)\b)?
         | (?P<is_zh>\s?[^\s，。；！？]{0,6}?(?:是|为|為|叫|は)
@@ -124,7 +119,7 @@ def labelled(text: str) -> Iterator[Found]:
     Yield the secrets behind a label for one.
 
     >>> [text[one.start : one.end] for text in ("So the secret is out.", "the pin is 8841") for one in labelled(text)]
-    ['pin is 8841']
+    ['8841']
     """
     end = 0
     for label in _labels(_lower(text)):
@@ -177,9 +172,8 @@ def _behind(text: str, label: re.Match[str]) -> Found | None:
     if separator is None:
         return None
     end = _end_of_value(text, label, separator)
-    of = separator["note"] or separator["of"] or ""
-    named = text[label.start() : separator.end("of") if separator["of"] else label.end()]
-    return Found(label.start(), end, text[slice(*label.span())], of.lower(), named) if end else None
+    start = label.end() + len(separator[0].rstrip("*_`"))  # a sign before a value is of it: *9021#
+    return Found(start, end, text[slice(*label.span())], label.start()) if end else None
 
 
 def _end_of_value(text: str, label: re.Match[str], separator: re.Match[str]) -> int:

@@ -105,9 +105,9 @@ def test_redactor_hides_what_only_stands_beside_the_answer(question, text, besid
 
 def test_redactor_prefers_the_secret_that_shares_more_words():
     texts = ("The bank password is gold-99.", "The wifi password is plum-orchid-77.")
-    assert block("wifi password?", *texts) == "The bank password [hidden]\nThe wifi password is plum-orchid-77."
+    assert block("wifi password?", *texts) == "The bank password is [hidden]\nThe wifi password is plum-orchid-77."
     assert block("password?", *texts) == "\n".join(texts), "it says not which"
-    assert block("which bank?", *texts) == "The bank password [hidden]\nThe wifi password [hidden]"
+    assert block("which bank?", *texts) == "The bank password is [hidden]\nThe wifi password is [hidden]"
 
 
 @pytest.mark.parametrize(
@@ -241,7 +241,7 @@ def test_context_hides_secrets_of_the_talk_only_where_all_are_hidden(told):
 
 
 def test_redactor_leaves_what_a_secret_is_and_what_it_opens():
-    assert block("bicycle?", "PIN of the bike lock is 4471.") == "PIN of the bike lock [hidden]."
+    assert block("bicycle?", "PIN of the bike lock is 4471.") == "PIN of the bike lock is [hidden]."
 
 
 @pytest.mark.parametrize("text", ["跳板机：ssh -p 2207 deploy@jump.example.net", "The accountant: kim@example.org"])

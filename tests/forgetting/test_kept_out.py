@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 STORE = '[privacy]\nredact = "store"\n'
 SAID = "wifi 的密码是 hunter2-demo，客人用。"
-MARKED = "wifi 的[已隐去：密码]，客人用。"
+MARKED = "wifi 的密码是 [已隐去]，客人用。"
 SECRETS = ("hunter2-demo", "8841", "correct-horse-7")
 
 
@@ -49,7 +49,7 @@ def test_append_marks_the_parts_of_a_message_and_keeps_the_rest(world: World) ->
     ]
     world.append({"role": "user", "content": parts, "session": "home"})
     (kept,) = world.history()
-    assert kept["content"] == [{"type": "text", "text": "the [redacted: pin of my card]"}, parts[1]]
+    assert kept["content"] == [{"type": "text", "text": "the pin of my card is [redacted]"}, parts[1]]
     assert left(world) == set()
 
 
@@ -73,7 +73,7 @@ def test_lines_are_written_with_marks_and_once(world: World) -> None:
     again = world.ws.long_term.append("web-chat", "邮箱密码：correct-horse-7", world.clock())
     world.ws.long_term.replace(f"{world.ws.long_term.read().text}- 喜欢喝茶\n- password: hunter2-demo\n")
     assert (again.is_new, left(world)) == (False, set())
-    assert "- 喜欢喝茶\n- [已隐去：password]\n" in world.ws.long_term.read().text
+    assert "- 喜欢喝茶\n- password: [已隐去]\n" in world.ws.long_term.read().text
 
 
 def test_receipts_have_no_secret_of_a_question(world: World) -> None:
