@@ -4,7 +4,7 @@ Summaries without a model: the sentences of a day or a month that say most, word
 Deterministic and offline. The first line says that no model wrote it. What changes a life comes first, then decisions, money,
 health and what people say of themselves; of an assistant only what has data. A question is left out, unless its answer needs
 it: "助手：桌子多长？ → 用户：1.6 米". What takes something back stands with what it takes back. Each bullet is one line with
-its time and its speaker, so that a quotation can't forge structure; … is where words are left out. Sources:
+its time and its speaker, so that a quotation can't forge structure; … is where words or code are left out. Sources:
 docs/architecture.md, rule 9; docs/reference/protocol.md, 6.8.
 """
 
@@ -15,7 +15,7 @@ import math
 import re
 from collections import Counter
 from dataclasses import replace
-from datetime import date, datetime, time, timedelta
+from datetime import date, datetime, time
 from typing import TYPE_CHECKING, Any, Final, Literal
 
 from ..protocol.dated_file import Block
@@ -45,9 +45,7 @@ MONTH_LINES: Final = 40
 _GROWTH: Final = {"day": (120, 12.0), "month": (500, 26.0)}
 #: Worth below which a sentence is not quoted.
 _LEAST: Final = 0.12
-#: Columns of the messages up to which there is room for all, and below which less is asked of each: of a day of few short
-#: messages nearly all is kept.
-_ALL: Final = 300
+#: Columns of the messages below which less is asked of each: of a few short ones nearly all are kept.
 _LITTLE: Final = 600
 #: How much each line of a day makes its next give way in a month.
 _DAYS_SHARE: Final = 0.05
@@ -64,8 +62,6 @@ _STAMPS: Final = {"day": "%H:%M", "month": "%m-%d"}
 _STAMP_CHARS: Final = 8
 _JOINED: Final = 400
 _MESSAGES: Final = 4
-#: What one speaker says without so long a pause is one bullet of a day.
-_AT_ONCE: Final = timedelta(minutes=10)
 #: How a quotation is shown that takes back the one before it.
 _TAKEN_BACK: Final = {
     ("correction", "en"): " (corrected {at}: {text})",
@@ -132,7 +128,7 @@ def extract(
     links = taken_back(lines)
     base, growth = _GROWTH[room or kind]
     width = sum(columns(line.text) for line in lines)
-    budget = min(limit, sum(map(_cost, lines)) if width <= _ALL else int(base + growth * math.sqrt(width)))
+    budget = min(limit, int(base + growth * math.sqrt(width)))
     messages = sum(block.role not in NOBODY for block in material)
     while True:
         chosen = choose(lines, links, budget, kind) or [_one_line(lines, material, zone)]
@@ -251,14 +247,13 @@ def _head(chosen: Sequence[Line], language: Language, messages: int) -> str:
 
 
 def _joined(lines: Sequence[Line], kind: Kind) -> list[list[Line]]:
-    """Return the lines of each bullet: those that one speaker said in one go, in a month on one day."""
+    """Return the lines of each bullet: those of one speaker with one time, which in a month is the day."""
     groups: list[list[Line]] = []
     for line in lines:
         last = groups[-1] if groups else []
         is_alike = bool(last) and last[0].who == line.who and not line.asked
         if is_alike and last[0].message != line.message:
-            is_near = line.at - last[-1].at <= _AT_ONCE or kind == "month"
-            is_alike = bool(line.who) and is_near and last[0].at.date() == line.at.date() and not last[0].asked
+            is_alike = bool(line.who) and _stamp(last[0].at, kind) == _stamp(line.at, kind) and not last[0].asked
         is_short = sum(map(_cost, (*last, line))) <= _JOINED and len({text.message for text in (*last, line)}) <= _MESSAGES
         if is_alike and is_short:
             last.append(line)
@@ -267,21 +262,28 @@ def _joined(lines: Sequence[Line], kind: Kind) -> list[list[Line]]:
     return groups
 
 
+def _stamp(at: datetime, kind: Kind) -> str:
+    return f"{at:{_STAMPS[kind]}}"
+
+
 def _bullet(lines: Sequence[Line], later: Mapping[int, Line], language: Language, kind: Kind) -> str:
-    first = lines[0]
-    text = f"{first.asked} → {first.who}" if first.asked else first.who
+    first, text = lines[0], lines[0].who
+    stamp = answered = _stamp(first.at, kind)
+    if first.asked_at:
+        stamp = _stamp(first.asked_at, kind)
+        text = f"{first.asked} → {'' if answered == stamp else f'{answered} '}{first.who}"
     for before, line, after in zip((None, *lines), lines, (*lines[1:], None), strict=False):
         if before:
-            text += joint(before.text, line.text)
+            text += joint(before.text, language)
         words = _quoted(line, before, after)
         text += words.removeprefix("…") if text.rstrip().endswith("…") else words
         if late := later.get(line.place):
             how = _TAKEN_BACK[takes_back(late.text) or "change", language]
-            text += how.format(at=f"{late.at:{_STAMPS[kind]}}", text=_SAYS_SO.sub("", _quoted(late, None, None)))
+            text += how.format(at=_stamp(late.at, kind), text=_SAYS_SO.sub("", _quoted(late, None, None)))
     text = escaped(text)
     if first.role in NOBODY and first.at.time() == _NOON:  # it has no time of its own
         return "- " + _OPENING.sub(r"\\", text, count=1) if _OPENING.match(text) else f"- {text}"
-    return f"- {first.at:{_STAMPS[kind]}} {text}"
+    return f"- {stamp} {text}"
 
 
 def _quoted(line: Line, before: Line | None, after: Line | None) -> str:

@@ -12,7 +12,7 @@ from ..text.lazy_re import lazy_re
 from ..text.record import record
 from ..text.tokenizer import HAN, spelled
 from ..text.word_frequency import rarity
-from .cues import has_cue, has_data, has_figures, takes_back, without_cue
+from .cues import has_cue, has_figures, takes_back, without_cue
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -42,9 +42,8 @@ _REPLY: Final = lazy_re(
     r"|i (?:do|did|don't|didn't|have|haven't|am|can|will)(?= *(?:too|not|so)?(?:[,.!;]|$))",
     re.IGNORECASE,
 )
-#: Characters of an answer that says little without its question, and of a yes that puts a proposal right.
+#: Characters of an answer that says little without its question.
 _SHORT_ANSWER: Final = {"zh": 14, "en": 28}
-_SHORT_REPLY: Final = 18
 #: The rarity of a name or a noun; how much of them two sentences share of which one takes the other back; how far back that
 #: may lie, for how many sentences a word is remembered, and how soon after it a correction comes that names nothing.
 NOUN: Final = 0.45
@@ -66,6 +65,7 @@ class Line:
     who: str  # its speaker's label, with the colon
     text: str
     asked: str = ""  # the question that it answers, with the label of who asked
+    asked_at: datetime | None = None  # local
     weight: float = 0.0
     cues: float = 0.0
     words: tuple[str, ...] = ()
@@ -93,34 +93,9 @@ def needs_question(text: str) -> bool:
     return is_reply(text) or len(text) <= _SHORT_ANSWER["zh" if re.search(f"[{HAN}]", text) else "en"]
 
 
-def puts_right(answer: str, proposal: str) -> bool:
-    """
-    True if a short yes or no has a figure of its own against what was proposed.
-
-    >>> puts_right("ok then 550", "For 12,000 you'd need 545."), puts_right("ok, 545", "You'd need 545.")
-    (True, False)
-    """
-    values = _values(answer) - _values(proposal)
-    return is_reply(answer) and len(answer) <= _SHORT_REPLY and bool(values) and has_data(proposal)
-
-
-def _values(text: str) -> frozenset[object]:
-    return frozenset(figure.value for figure in figures(text))
-
-
 def tells_figure(text: str) -> bool:
     """True if the text has a number, a day or a time, in digits or in words."""
     return has_figures(text) or any(figures(text))
-
-
-def is_bare_figure(text: str) -> bool:
-    """
-    True if the sentence is a number, a time or a date and nothing else.
-
-    >>> is_bare_figure("6:15"), is_bare_figure("60.4！"), is_bare_figure("退了，36.8")
-    (True, True, False)
-    """
-    return not any(map(str.isalnum, _without_figures(text))) and tells_figure(text)
 
 
 def _without_figures(text: str) -> str:
@@ -139,6 +114,7 @@ def taken_back(lines: Sequence[Line]) -> dict[int, int]:
     """
     by_name: dict[str, deque[Line]] = defaultdict(lambda: deque(maxlen=_REMEMBERED))
     late: dict[int, int] = {}  # by what is taken back
+    numbered: deque[Line] = deque(maxlen=2)
     before: Line | None = None
     for line in lines:
         if not line.weight or line.role == "assistant":
@@ -147,7 +123,7 @@ def taken_back(lines: Sequence[Line]) -> dict[int, int]:
         if kind and not line.asked:
             shared: dict[int, float] = defaultdict(float)
             named = set[int]()
-            names = _names(_what_is_right(line.text) if kind == "correction" else line.text)
+            names = names_in(_what_is_right(line.text) if kind == "correction" else line.text)
             for name, worth in names.items():
                 for earlier in by_name[name]:
                     if line.at - earlier.at <= _BACK and earlier.message != line.message:
@@ -162,10 +138,25 @@ def taken_back(lines: Sequence[Line]) -> dict[int, int]:
                 best = before.place
             if best >= 0:
                 late[next((early for early, change in late.items() if change == best), best)] = line.place
-        for name in _names(line.text):
+        elif len(numbered) > 1 and _returns(line, *numbered):
+            late[numbered[1].place] = line.place
+        if _numbers(line):
+            numbered.append(line)
+        for name in names_in(line.text):
             by_name[name].append(line)
         before = line
     return {change: early for early, change in late.items()}
+
+
+def _returns(line: Line, first: Line, other: Line) -> bool:
+    """True if the line says the number of the *first* one again, after the *other* has said another: 1001, 10001, just 1001."""
+    is_one_talk = line.at - first.at <= JUST_BEFORE and len({line.message, first.message, other.message}) > 2
+    return is_one_talk and bool(_numbers(line) & _numbers(first) - _numbers(other))
+
+
+def _numbers(line: Line) -> frozenset[object]:
+    """Return the numbers of three digits and more: smaller ones may only count."""
+    return frozenset(figure.value for figure in figures(line.text) if figure.kind == "number" and figure.end - figure.start > 2)
 
 
 def _may_take_back(line: Line, earlier: Line) -> bool:
@@ -178,7 +169,7 @@ def _what_is_right(text: str) -> str:
     return next((clause for clause in _CLAUSE.split(text) if tells_figure(clause)), text)
 
 
-def _names(text: str) -> dict[str, float]:
+def names_in(text: str) -> dict[str, float]:
     """Return the words that name something, with their rarity: no figures, and not the words that say that it changes."""
     bare = text
     for cue in ("change", "off", "correction"):

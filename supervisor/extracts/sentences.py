@@ -1,8 +1,8 @@
 """
 A message cut into sentences of one line each, as they are written, and what of them is quoted as one.
 
-Code, logs and tracebacks are no prose: of a paste only the last error is left. The items of a list join the line that announces
-them. Which sentences are worth quoting is decided in extract.py.
+Code, logs and tracebacks are no prose: of a paste only the last error is left, or a sign that something is left out. The
+items of a list join the line that announces them. Which sentences are worth quoting is decided in extract.py.
 """
 
 from __future__ import annotations
@@ -10,7 +10,6 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
-from ..text.language import language_of
 from ..text.lazy_re import lazy_re
 from ..text.tokenizer import HAN
 from .cues import takes_back
@@ -19,7 +18,9 @@ from .replies import is_question
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-_Kind: TypeAlias = Literal["prose", "item", "fault"]
+    from ..text.language import Language
+
+_Kind: TypeAlias = Literal["prose", "item", "fault", "code"]
 
 #: Characters of a sentence, and of the items of a list that are put into one.
 LONGEST: Final = 220
@@ -34,6 +35,8 @@ _STUMP: Final = 3
 _READ_BACK: Final = 12
 #: Columns of the sentences of one message that are quoted as one.
 _TOGETHER: Final = 160
+#: What stands in the place of code.
+LEFT_OUT: Final = "…"
 #: Lines from which indented or stamped text is a paste, not prose.
 _PASTE_LINES: Final = 3
 
@@ -54,11 +57,6 @@ _OPEN: Final = {"（": "）", "(": ")", "「": "」", "『": "』", "“": "”"
 _CLAUSE: Final = lazy_re(r"[，,；;、：:]\s*|\s[—–-]\s|\s+")
 #: With what a piece ends that needs no mark between it and the next.
 _ENDED: Final = lazy_re(r"[。！？；，：、…．.!?;,:][”’」』》）)\"']*$")
-#: What another wrote, in whatever language.
-_QUOTED: Final = lazy_re(r"`[^`]+`|[\"“][^\"”]+[\"”]")
-#: Han characters that no English sentence has, but in names.
-_HAN_CHARS: Final = 5
-_HAN: Final = lazy_re(f"[{HAN}]")
 _FENCE: Final = lazy_re(r"\s{0,3}(`{3,}|~{3,})")
 _ITEM: Final = lazy_re(r"[-*+•]\s+(?:\[[ xX]\]\s+)?|\d{1,3}[.)、]\s*(?=\D)")
 _MARKS: Final = lazy_re(rf"(?:>\s*|#{{1,6}}\s+|{_ITEM.pattern}){{1,8}}")
@@ -72,11 +70,11 @@ _CODE: Final = lazy_re(
 _FAULT: Final = lazy_re(r"\b\w*(?:Error|Exception|Fatal|FATAL|ERROR|panic|failed|denied|refused|not found)\b", re.ASCII)
 
 
-def sentences(text: str) -> list[str]:
+def sentences(text: str, language: Language) -> list[str]:
     r"""
-    Return the sentences of *text*, each on one line, in their order, as they are written.
+    Return the sentences of *text*, each on one line, in their order, as they are written; *language* is that of the extract.
 
-    >>> sentences("今天 3.11 装好了。备份呢？\n\n要买的：\n- 牛奶\n- 3 个鸡蛋")
+    >>> sentences("今天 3.11 装好了。备份呢？\n\n要买的：\n- 牛奶\n- 3 个鸡蛋", "zh")
     ['今天 3.11 装好了。', '备份呢？', '要买的：牛奶；3 个鸡蛋']
     """
     shortened = _RUN.sub(lambda run: f"{run[0][:_DATA_SHOWN]}…" if len(run[0]) > _DATA_RUN else run[0], clean(text[:_READ]))
@@ -86,10 +84,10 @@ def sentences(text: str) -> list[str]:
         line = f"`{cut(piece, LONGEST // 2)}`" if kind == "fault" else piece
         before = pieces[-1].rstrip("；;，,。.") if pieces else ""
         if kind != "prose" and may_join and len(before) + len(line) < LONGEST:
-            pieces[-1] = before + joint(before, line) + line
+            pieces[-1] = before + joint(before, language) + line
         else:
             pieces += [cut(line, LONGEST)] if kind != "prose" else [cut(piece, LONGEST) for piece in split(line)]
-        may_join = kind != "prose" or line.endswith((":", "："))
+        may_join = kind in {"item", "fault"} or line.endswith((":", "："))
     return pieces
 
 
@@ -118,12 +116,15 @@ def _lines(text: str) -> Iterator[tuple[_Kind, str]]:
 
 
 def _fault_of(code: list[str]) -> Iterator[tuple[_Kind, str]]:
-    """Yield what an extract has of a block of code: its last error; a line that only looks like code is prose."""
+    """Yield what an extract has of a block of code: its last error, else a sign; a line that only looks like code is prose."""
     if code and not _FENCE.match(code[0]) and len(code) < _PASTE_LINES:
         yield from (("prose", " ".join(line.split())) for line in code)
         return
     faults = [line.strip().replace("`", "") for line in code if _FAULT.search(line)]
-    yield from (("fault", fault) for fault in faults[-1:])
+    if faults:
+        yield "fault", faults[-1]
+    elif code:
+        yield "code", LEFT_OUT
 
 
 def clean(text: str) -> str:
@@ -131,16 +132,16 @@ def clean(text: str) -> str:
     return _SURROGATE.sub("\ufffd", _INVISIBLE.sub("", _BREAK.sub("\n", text)))
 
 
-def units(parts: Sequence[str], longest: int) -> Iterator[str]:
+def units(parts: Sequence[str], longest: int, language: Language) -> Iterator[str]:
     """
     Yield what of a message is quoted as one: its sentences up to a length; a question and a second change stand alone.
 
-    >>> list(units(["cutover DONE.", "41 minutes downtime.", "Is that long?"], LONGEST))
+    >>> list(units(["cutover DONE.", "41 minutes downtime.", "Is that long?"], LONGEST, "en"))
     ['cutover DONE. 41 minutes downtime.', 'Is that long?']
     """
     held = ""
     for sentence in parts:
-        joined = f"{held}{joint(held, sentence)}{sentence}" if held else sentence
+        joined = f"{held}{joint(held, language)}{sentence}" if held else sentence
         is_apart = is_question(sentence) or is_question(held) or bool(takes_back(sentence) and takes_back(held))
         if held and (is_apart or columns(joined) > _TOGETHER):
             yield cut(held, longest)
@@ -176,14 +177,11 @@ def end_of(question: str, longest: int) -> str:
     return f"…{question[starts[0] :]}" if starts and starts[0] < len(question) else cut(question, longest)
 
 
-def joint(before: str, after: str) -> str:
-    """Return what comes between two pieces on one line: a mark of the first one's language, where it has none itself."""
+def joint(before: str, language: Language) -> str:
+    """Return what comes between two pieces on one line: the mark of the extract's language, where the first one has none."""
     if not before or _ENDED.search(before):
         return "" if before[-1:] > "\u2e7f" else " "
-    unquoted = _QUOTED.sub("", before)
-    han = len(_HAN.findall(unquoted))
-    is_chinese = language_of(unquoted) == "zh" or han >= _HAN_CHARS or (han > 0 and language_of(after) == "zh")
-    return "；" if is_chinese else "; "
+    return "；" if language == "zh" else "; "
 
 
 def columns(text: str) -> int:

@@ -70,28 +70,31 @@ def test_extract_has_no_headings_and_keeps_the_order_of_time():
     assert [bullet[2:7] for bullet in bullets(text)] == ["09:00", "09:02", "09:04", "09:06", "09:08"]
 
 
-def test_extract_of_a_day_has_what_a_speaker_says_in_one_go_in_one_bullet():
+def test_extract_has_each_time_of_a_speaker_in_a_bullet_of_its_own():
     said = [("user", "我把 3 号柜子修好了"), ("user", "周五去给猫打疫苗"), ("user", "I sold the car in May.")]
-    assert bullets(day(*said)) == ["- 09:00 用户：我把 3 号柜子修好了；周五去给猫打疫苗；I sold the car in May."]
-    apart = extract(talk(*said, every=timedelta(minutes=11)), period="2026-06-20", zone=SHANGHAI, kind="day")
-    assert [bullet[2:7] for bullet in bullets(apart)] == ["09:00", "09:11", "09:22"]
+    at_once = extract(talk(*said, every=timedelta(seconds=9)), period="2026-06-20", zone=SHANGHAI, kind="day")
+    assert bullets(at_once) == ["- 09:00 用户：我把 3 号柜子修好了；周五去给猫打疫苗；I sold the car in May."]
+    assert [bullet[2:7] for bullet in bullets(day(*said))] == ["09:00", "09:02", "09:04"]
+    month = extract(talk(*said), period="2026-06", zone=SHANGHAI, kind="month")
+    assert [bullet[2:7] for bullet in bullets(month)] == ["06-20"]
 
 
 @pytest.mark.parametrize(
-    ("said", "words"),
+    ("said", "bullet"),
     [
-        (("房租现在是 4200", "合同签到明年"), "房租现在是 4200；合同签到明年"),
-        (("房子卖了！", "The buyer pays 262 on April 25."), "房子卖了！The buyer pays 262 on April 25."),
+        ("周末要买的：\n- 牛奶 2 盒\n- Oatly 燕麦奶\n- 3 个鸡蛋", "周末要买的：牛奶 2 盒；Oatly 燕麦奶；3 个鸡蛋"),
+        ("To buy:\n- 2 pints of milk\n- 王致和腐乳\n- 3 eggs", "To buy: 2 pints of milk; 王致和腐乳; 3 eggs"),
     ],
 )
-def test_extract_joins_quotations_with_a_mark_of_the_language_of_the_first(said, words):
-    assert bullets(day(*(("user", text) for text in said)))[0].endswith(words)
+def test_extract_joins_with_one_mark_that_of_its_language(said, bullet):
+    assert bullets(day(("user", said)))[0].endswith(bullet)
 
 
 def test_extract_marks_with_dots_the_words_that_it_leaves_out():
     said = "房租 5400，押一付三。你觉得贵吗？8 月 25 日搬进柳汀花园。离地铁远吗？"
     assert bullets(day(("user", said), ("user", "尿酸 468"))) == [
-        "- 09:00 用户：房租 5400，押一付三。…8 月 25 日搬进柳汀花园。…尿酸 468"
+        "- 09:00 用户：房租 5400，押一付三。…8 月 25 日搬进柳汀花园。…",
+        "- 09:02 用户：尿酸 468",
     ]
     greeted = day(("user", "早上好呀！房租 5400，押一付三。谢谢你啊！"))
     assert bullets(greeted) == ["- 09:00 用户：房租 5400，押一付三。"]
@@ -146,6 +149,51 @@ def test_taken_back_links_nothing_by_a_day_an_amount_or_the_verb_of_change(said,
     assert taken_back(lines_of(talk(*(("user", text) for text in said), every=every), SHANGHAI, "zh", 200)) == {}
 
 
+def test_taken_back_links_a_return_to_the_number_said_first_to_the_other_number():
+    for said in (
+        ("红包我们这边一般是一千零一", "老周说包两千，我想还是10001吧", "问了凯凯，太多了人家不好意思收，就包1001"),
+        ("the port is 8443", "hm, Radek has 9443 in his notes", "asked him, 8443 it is"),
+    ):
+        assert taken_back(lines_of(talk(*(("user", text) for text in said)), SHANGHAI, "zh", 200)) == {2: 1}
+
+
+@pytest.mark.parametrize(
+    ("said", "bullet"),
+    [
+        (
+            ("为什么群晖半夜老是自己重启？", "可能是散热问题。", "破案了，群晖重启是因为 UPS 电池坏了"),
+            "- 09:00 用户：为什么群晖半夜老是自己重启？ → 13:00 用户：破案了，群晖重启是因为 UPS 电池坏了",
+        ),
+        (
+            (
+                "Why does the staging deploy fail every night?",
+                "Could be a cron job.",
+                "the staging deploy failed: cert expired",
+            ),
+            "- 09:00 user: Why does the staging deploy fail every night? → 13:00 user: the staging deploy failed: cert expired",
+        ),
+        (
+            ("Why does the staging deploy fail every night?", "Could be a cron job.", "Dinner with Lukas on Thursday at 7"),
+            "- 13:00 user: Dinner with Lukas on Thursday at 7",
+        ),
+    ],
+)
+def test_answer_that_comes_later_on_the_day_stands_behind_its_question(said, bullet):
+    blocks = talk(*zip(("user", "assistant", "user"), said, strict=True), every=timedelta(hours=2))
+    assert bullets(extract(blocks, period="2026-06-20", zone=SHANGHAI, kind="day")) == [bullet]
+
+
+@pytest.mark.parametrize(
+    ("asked", "answer", "bullet"),
+    [
+        ("桌子多长？", "1.6 米", "- 09:00 助手：桌子多长？ → 09:02 用户：1.6 米"),
+        ("How long is the table?", "1.6 m, oak", "- 09:00 assistant: How long is the table? → 09:02 user: 1.6 m, oak"),
+    ],
+)
+def test_question_stands_with_its_own_time_before_its_answer(asked, answer, bullet):
+    assert bullets(day(("assistant", asked), ("user", answer))) == [bullet]
+
+
 def words_of(text):
     return set(re.findall(r"[一-鿿]|[A-Za-z0-9]+", text))
 
@@ -181,6 +229,18 @@ def test_extract_keeps_of_code_and_tracebacks_the_last_error_alone():
     for code in ("import os", "def dedupe", "seen", "return"):
         assert code not in text
     assert "Traceback" not in text
+
+
+@pytest.mark.parametrize(
+    ("said", "bullet"),
+    [
+        ("nginx 这样配的：\n```\nlisten 8443;\n```\n改完 reload 就好了。", "用户：nginx 这样配的：… 改完 reload 就好了。"),
+        ("The nginx config:\n```\nlisten 8443;\n```\nPort 8443 is open.", "user: The nginx config: … Port 8443 is open."),
+        ("Port 8443 is open now.\n```\nlisten 8443;\n```", "user: Port 8443 is open now. …"),
+    ],
+)
+def test_extract_shows_by_dots_where_code_stood(said, bullet):
+    assert bullets(day(("user", said))) == [f"- 09:00 {bullet}"]
 
 
 NOTED, SAID_TOO = ("note", "- 护照在书房第二个抽屉里\n"), ("user", "锅炉师傅 12 月 3 日上午 10 点来。")
