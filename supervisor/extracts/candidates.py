@@ -13,7 +13,7 @@ from ..text.language import ROLES, count_words
 from ..text.lazy_re import lazy_re
 from ..text.small_talk import is_small_talk
 from ..text.tokenizer import spelled
-from .cues import cue_worth, has_cue, has_data, has_figures, is_of_self
+from .cues import cue_worth, has_cue, has_data, is_of_self
 from .replies import (
     JUST_BEFORE,
     Line,
@@ -145,12 +145,11 @@ def weight(text: str, question: str = "", *, person: bool) -> float:
     if is_question(text) or text.endswith((":", "：")):
         return 0.0
     if not person:
-        is_advice = has_cue(text, "advice") and not has_figures(text)
-        counts = _RESULT if has_cue(text, "result") else _OF_MACHINE
-        return 0.0 if not tells_data or is_advice or is_small_talk(text) else counts
+        return (_RESULT if has_cue(text, "result") else _OF_MACHINE) if tells_data else 0.0
     is_kept = has_cue(shown, "event", "decision", "change", "off", "amendment")
-    is_personal = has_cue(shown, "person", "health")
-    if not (tells_data or is_kept or is_personal) and (count_words(shown) < _WORDS or is_small_talk(text) or is_reply(text)):
+    if not (tells_data or is_kept or has_cue(shown, "health")) and (
+        count_words(shown) < _WORDS or is_small_talk(text) or is_reply(text)
+    ):
         return 0.0
     counts = (_WITH_DATA if tells_data or is_kept else 1.0) * (_OF_SELF if is_of_self(text) else 1.0)
     return counts * _REQUEST if has_cue(text, "request") else counts

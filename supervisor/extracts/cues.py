@@ -13,8 +13,7 @@ from ..text.lazy_re import lazy_re
 from ..text.tokenizer import HAN
 
 Cue = Literal[
-    "event", "decision", "change", "off", "correction", "amendment", "person", "health", "money", "plan", "deed",
-    "request", "advice", "result",
+    "event", "decision", "change", "off", "correction", "amendment", "health", "money", "plan", "deed", "request", "result",
 ]  # fmt: skip
 
 _WEEKDAY: Final = "(?:mon|tues|wednes|thurs|fri|satur|sun)day"
@@ -78,15 +77,6 @@ _TABLE: Final[tuple[tuple[Cue, float, str, str], ...]] = (
         r"^(?:(?:不|哦|啊|还是|等等|等一?下)[，, ]?(?:不对|不是(?=.{0,14}是)|改[成到]|换成)|不对|不是(?=.{1,14}是))[，, ]?",
     ),
     (
-        "person",
-        1.2,
-        (r"\b(?:love|enjoy|prefers?|favou?rites?|hates?|can't stand|vegan|vegetarian|keen on|interested in|my (?:address"
-        r"|phone|job)"
-        r"|I(?:'m| am) an? \w+|I (?:work|study))\b"),
-        (r"喜欢|最爱|爱[吃听看喝]|讨厌|不[吃喝]|忌口|习惯|害怕|感兴趣|地址|邮箱|电话|工作|擅长|[男女]朋友|老[婆公伴]"
-        r"|妻子|丈夫|女儿|闺女|儿子|孙[子女]"),
-    ),
-    (
         "health",
         1.2,
         (r"\b(?:allerg\w+|intoleran\w+|blood \w+|doctor|dentist|GP|vet|Dr|prescri\w+|vaccin\w+|dose|fever|symptoms?|\d+ ?m[gl]"
@@ -127,12 +117,6 @@ _TABLE: Final[tuple[tuple[Cue, float, str, str], ...]] = (
         r"|is there)\b|\bjoke\b|^remind me\b"),
         (r"^\W*(?:那|再|麻烦|请|快)?你?(?:帮我|给我|替我)?(?:写|讲|翻译|解释|润色|改写|总结|推荐|列|查|算|提醒我)(?!了"
         r"|过|得|完|好)|笑话|^.{0,12}怎么[^了]{1,8}$"),
-    ),
-    (
-        "advice",
-        0.0,
-        r"\byou (?:can|could|may|might|should|need to|must)\b|\b(?:try|consider|make sure)\b|\bas an? AI\b",
-        r"你(?:还|也)?(?:可以|应该|需要|不妨)|试试|尝试|建议|作为.{0,3}AI",
     ),
     ("result", 0.0, r"= ?[-−£$€¥]?\d|\bin total\b|\bthat(?:'s| leaves| makes) .{0,12}\d", r"一共|合计|总共"),
 )  # fmt: skip
