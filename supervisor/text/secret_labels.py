@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class Found(NamedTuple):
-    """A secret at *start* to *end*; *label* has the words that ask for it, which begin at *since* where they stand before it."""
+    """A secret at *start* to *end*; *label* has the words that ask for it, which begin at *since* if they stand before it."""
 
     start: int
     end: int

@@ -69,7 +69,9 @@ def test_redacted_ends_a_secret_at_chinese_punctuation():
 
 
 def test_redacted_keeps_what_stands_around_a_secret_without_width():
-    assert redacted("\u200b登\u200b录 密\u200b码：plum\ufeff77，\u200b即可", "…") == "\u200b登\u200b录 密\u200b码：…，\u200b即可"
+    assert (
+        redacted("\u200b登\u200b录 密\u200b码：plum\ufeff77，\u200b即可", "…") == "\u200b登\u200b录 密\u200b码：…，\u200b即可"
+    )
 
 
 @pytest.mark.timeout(60)
