@@ -53,7 +53,6 @@ _REASONS: Final = {
     "prompt": Text("the model's answer was its prompt"),
     "language": Text("the model's answer was in another language"),
     "data": Text("the model's answer was data and no text"),
-    "error": Text("the model's answer was an error message"),
     "thought": Text("the model's answer was its thinking"),
     "order": Text("the model's answer ordered its reader about"),
     "forged": Text("the model's answer had marks of recalld, or characters that can't be written"),

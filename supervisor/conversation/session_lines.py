@@ -18,7 +18,6 @@ from ..protocol.prompts import without_secrets
 from ..storage.errors import BadRequest, Busy, NoSummary
 from ..storage.texts import Text
 from ..summaries.llm_state import waits_of
-from ..summaries.phrases import is_greeting
 from ..text.language import language_of
 from ..text.lazy_re import lazy_re
 from ..text.small_talk import is_small_talk
@@ -53,6 +52,7 @@ _OVERFLOW_WAIT_S: Final = 0.1
 #: What comes before the words in a line of an extract: the time of a day, which the long-term line has no use for, or the date;
 #: the speaker, and who answers behind a question.
 _ANSWERED: Final = lazy_re(r" → ([^：:\n→]{1,40}[：:][ \t]*)")
+_ANSWERED_AT: Final = lazy_re(r"(?<= → )\d\d[:-]\d\d ")
 _LINE_HEAD: Final = lazy_re(r"- (?:\d\d:\d\d |(?P<date>\d\d-\d\d ))?(?P<who>[^：:\n]{1,40}[：:][ \t]*)?")
 
 
@@ -64,15 +64,15 @@ def extract_line(extract: str) -> str:
 
     >>> extract_line("> 摘录（未用模型）：从 3 条消息里摘了 2 条原话。\n\n- 18:55 用户：改到周五。\n- 19:20 用户：报价 860。")
     '用户：改到周五；报价 860'
-    >>> extract_line("> …\n\n- 18:55 助手：几点？ → 用户：八点。\n- 19:20 用户：报价 860。")
+    >>> extract_line("> …\n\n- 18:55 助手：几点？ → 19:02 用户：八点。\n- 19:20 用户：报价 860。")
     '助手：几点？ → 用户：八点；报价 860'
     """
     words = [line for line in extract.splitlines() if line.strip() and not line.startswith(("#", ">"))]
     lines, speaker = list[str](), ("", "")
     for line in words:
         head = _LINE_HEAD.match(line)
-        text = line[head.end() :] if head else line
-        if _is_courtesy(text):
+        text = _ANSWERED_AT.sub("", line[head.end() :] if head else line)
+        if is_small_talk(text):
             continue
         date, who = (head["date"] or "", head["who"] or "") if head else ("", "")
         lines.append(text if who and (date, who) == speaker else f"{date}{who}{text}")
@@ -87,12 +87,8 @@ def told(messages: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
 
     None where there is no other of a person's: what an assistant says in such a talk is no fact.
     """
-    kept = [message for message in messages if message["role"] != "user" or not _is_courtesy(str(message["content"]))]
+    kept = [message for message in messages if message["role"] != "user" or not is_small_talk(str(message["content"]))]
     return kept if len(kept) == len(messages) or any(message["role"] == "user" for message in kept) else []
-
-
-def _is_courtesy(words: str) -> bool:
-    return is_small_talk(words) or is_greeting(words)
 
 
 class SessionLines:

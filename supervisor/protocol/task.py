@@ -48,7 +48,7 @@ REPLY_KINDS: Final = ("reply", "lookup")
 Reason: TypeAlias = Literal[
     "timeout", "provider", "empty", "refused", "truncated", "input", "lost", "spent",
     "vague", "new", "copy", "transcript", "repeats", "form", "example", "prompt", "language",
-    "data", "error", "thought", "order", "forged", "long",
+    "data", "thought", "order", "forged", "long",
 ]  # fmt: skip
 REASONS: Final = get_args(Reason)
 #: Those that say nothing of an answer.

@@ -90,11 +90,11 @@ class Material:
 
 def says_less(text: str, material: Material) -> bool:
     """Return whether the text says so little of what the extract says that the extract is the better summary."""
-    if not material.says_enough:
+    if not (material.says_enough or material.is_bounded):
         return False
     held, wanted = _held(_STAMP.sub("- ", material.extract.partition("\n")[2]), text)
     if material.is_bounded:
-        return held < max(1, _HELD_BOUNDED * wanted)
+        return held < (max(1, _HELD_BOUNDED * wanted) if material.says_enough else min(1, wanted))
     is_month = len({day for day, _ in material.said if day}) > 1
     share = _HELD_JOINED if material.may_copy else _HELD_OF_MONTH if is_month else _HELD_SHARE
     return held < share * wanted

@@ -1,10 +1,9 @@
 """
-The phrases by which a text shows that it is no summary: chatter, errors of a server, refusals; in Chinese and English.
+The phrases by which a text shows that it is no summary: chatter, data, refusals; in Chinese and English.
 
-*Chatter*: the model thinks aloud, greets, continues the conversation, or has a placeholder of its prompt. Only clear signs
-count: how the text begins, or a line that only a template has. *Errors*: error pages, tracebacks, data in place of Markdown.
-*Refusals*: short texts that begin by declining the work or by asking for the material; a summary *about* a refusal uses words
-of its own, is longer, or has headings. What else says nothing of its material is refused for that (`material.says_less`).
+*Chatter*: the model thinks aloud, continues the conversation, or has a placeholder of its prompt. Only clear signs count: how
+the text begins, or a line that only a template has. *Refusals*: short texts that begin by declining the work or by asking for
+the material. What else says nothing of its material, an error or a greeting, is refused for that (`material.says_less`).
 What follows from a match is decided in `quality.py`. Pure.
 """
 
@@ -15,10 +14,6 @@ from typing import Final
 
 from ..text.lazy_re import lazy_re
 from ..text.llm_output import HEADING, opening, outside_code, own_words
-from ..text.small_talk import is_chitchat
-from ..text.tokenizer import HAN
-
-_GREETING_MAX_CHARS: Final = 160  # of a text that is judged as a greeting
 
 _ABOUT_IT: Final = (
     r"[^.\n]{0,60}\b(?:conversation|messages?|transcript|dialogue|chat|material|text|summary|summari[sz]\w*|user|prompt"
@@ -40,24 +35,6 @@ _THINKING: Final = lazy_re(
 )
 _TAG: Final = r"(?:think|thinking|thought|reasoning)>"
 _THOUGHT: Final = lazy_re(rf"\s*</?{_TAG}|.*</{_TAG}\s*$", re.IGNORECASE)
-_GREETING: Final = lazy_re(
-    r"(?:(?:hi|hello|hey|greetings|good (?:morning|evening|afternoon))\b|你好|您好|嗨|哈喽|大家好|早上好|晚上好)"
-    r"(?:\W{0,8}(?:呀|啊)?\W{0,8}\Z"
-    r"|.{0,60}?(?:how (?:can|may) i (?:help|assist)|what (?:can i (?:do|help)|would you like to (?:talk|do|know))"
-    r"|here to help|(?:glad|happy|ready) to help"
-    r"|有什么[^。\n]{0,8}(?:帮|可以)|很高兴|需要我?帮|我可以帮))",
-    re.IGNORECASE | re.DOTALL,
-)
-_DONE: Final = lazy_re(
-    r"(?:the )?(?:summary|task|it)?(?: is| has been)? ?(?:done|completed?|finished|ready)"
-    r"|(?:as requested, )?i(?:['’]ll| will| can) (?:now )?summari[sz]e (?:the|this|your)\b[^.\n]{0,40}"
-    r"|(?:正在)?(?:总结|整理)中.{0,12}"
-    r"|null|none|undefined|nil|nan|n/?a|todo|tbd|end|eof|no content|empty|object object|无|暂无|没有|空|无内容|略|待补充"
-    r"|i have summari[sz]ed (?:the|your) \w+(?: above)?"
-    r"|我?(?:已经?)?(?:全部)?(?:总结|整理|归纳|任务|处理)已?(?:好|完|完成|完毕|结束)了?|已(?:完成|总结|整理)好?(?:总结|整理|对话|任务)?了?",
-    re.IGNORECASE,
-)
-_EDGES: Final = ' \t\n-.。!！…()（）[]【】"“”`'
 _PLACEHOLDER: Final = lazy_re(
     r"[ \t>*#-]*(?:\{(?:\w+_)?(?:messages|date|month|summar(?:y|ies)|previous|content|limit)\}[ \t:：]*)+"
 )
@@ -91,121 +68,30 @@ _ORDER: Final = lazy_re(
     re.IGNORECASE,
 )
 
-_ERROR_MAX_CHARS: Final = 400  # characters of an error's sentences
-_ERROR_PAGE: Final = lazy_re(r"<(?:!doctype|html|head|body|\?xml|error|tool_call|function|invoke)\b|<\?xml", re.IGNORECASE)
-_DATA: Final = lazy_re(r"(?:json\s*)?(?:\{\s*(?:[\"'][^\"'\n]{0,80}[\"']\s*:|\}\s*\Z)|\[\s*(?:[{\"]|\]\s*\Z))", re.IGNORECASE)
-#: How an error begins that says more than its name; it has no Chinese in it.
-_ERROR_BEGINNINGS: Final = lazy_re(
-    r"error code: \d{3}\b|curl: \(\d+\)|(?:[a-z_]\w*\.)+\w*(?:error|exception)\s*:|upstream connect error"
-    r"|http/[\d.]+ [45]\d\d\b"
-    r"|[45]\d\d (?:bad gateway|service unavailable|gateway time-?out|internal server error|too many requests|forbidden)\s*(?:\n|$)"
-    r"|error: (?:upstream|connect|failed|request|model|http|\d)|model ['\"“][^'\"”]+['\"”] not found|incorrect api key"
-    r"|this model['’]s maximum context|the (?:request|prompt|input) (?:is too long|exceeds)|prompt is too long",
+_DATA: Final = lazy_re(
+    r"(?:json\s*)?(?:\{\s*(?:[\"'][^\"'\n]{0,80}[\"']\s*:|\}\s*\Z)|\[\s*(?:[{\"]|\]\s*\Z))"
+    r"|<(?:!doctype|html|head|body|\?xml|error|tool_call|function|invoke)\b|Traceback \(most recent call last\)",
     re.IGNORECASE,
 )
-_TRACEBACK: Final = "Traceback (most recent call last)"
-_TOO_LONG: Final = lazy_re(
-    r"context[ _](?:length|window|size)|(?:prompt|input|request) (?:is )?too long|too many tokens"
-    r"|上下文|(?:输入|内容)[^。\n]{0,6}(?:过长|太长)",
-    re.IGNORECASE,
-)
-_HAN: Final = lazy_re(f"[{HAN}]")
 _WORD: Final = lazy_re(r"\w")
 
 _REFUSAL_MAX_CHARS: Final = 600  # characters of a refusal
-
-_NOT: Final = r"n['’]?t\b"
-_SORRY: Final = (
-    r"(?:(?:i['’]?m|i am|we['’]re|we are) (?:\w+ )?(?:sorry|afraid)|sorry|(?:my |our )?apologies|i apologi[sz]e|unfortunately"
-    r"|regrettably|as an? (?:ai|artificial|large|language)\b[^,.\n]{0,60})"
+#: How a refusal begins. Longer material knows one by what it leaves unsaid (`material.says_less`).
+_REFUSAL: Final = lazy_re(
+    r"(?:(?:i['’]?m|i am) (?:\w+ )?(?:sorry|afraid)|sorry|(?:my )?apologies|i apologi[sz]e|unfortunately|as an? (?:ai|(?:large )?language)\b)"
+    r"[^.\n]{0,60}?\b(?:can['’]?t|cannot|unable|not able|don['’]?t|do not|won['’]?t|must decline)\b"
+    r"|i (?:can['’]?t|cannot|won['’]?t|am unable to|am not able to) (?:help|assist|provide|summari[sz]e|comply|process|access)"
+    r"|(?:please|could you) (?:provide|share|paste|send)\b"
+    r"|(?:非常|很|十分|实在)?(?:抱歉|对不起)[^。\n]{0,30}?(?:无法|不能|没法|没办法|不便|拒绝)"
+    r"|(?:作为[^，。\n]{0,16}，)?我?(?:暂时|目前)?(?:无法|不能|不便)(?:协助|帮|提供|总结|处理|回答|满足|查看|访问)"
+    r"|请[您你]?(?:先|再)?(?:提供|发送|粘贴)",
+    re.IGNORECASE,
 )
-_UNABLE: Final = (
-    rf"(?:(?:i|we) ?(?:['’]m|am|['’]re|are)? ?(?:ca{_NOT}|cannot|can not|could(?:{_NOT}| not)|wo{_NOT}|will not|not able to"
-    rf"|unable to|(?:must|have to|need to) (?:decline|refuse)|do(?:{_NOT}| not) (?:have|see|feel comfortable|think i)"
-    r"|not (?:permitted|allowed|comfortable)|decline)|(?:that|this) (?:is|['’]s) not something i can)"
-)
-_DO: Final = (
-    r"(?:help|assist|provide|summari[sz]|comply|fulfil|continue|creat|process|complet|access|read|view|discuss|shar|generat|produc"
-    r"|engag|do (?:that|this|so)|answer|write|record|support|conversation|messages|text|content|request|information)"
-)
-_MATERIAL: Final = r"(?:conversation|messages?|text|content|transcript|dialogue|chat|material|input|notes)\b"
-#: A courtesy before the refusal.
-_THANKS: Final = (
-    r"(?:(?:thank you|thanks|i (?:understand|appreciate))\b[^.!\n]{0,80}[.!,]\s*(?:(?:however|but|unfortunately),? )?)?"
-)
-_THANKS_ZH: Final = (
-    r"(?:(?:我理解|感谢|谢谢|由于|出于|因为)[^。！\n]{0,30}?[，。！]\s*(?:但是?|不过|然而|可是)?，?)?"
-    r"(?:[这该此]个?(?:问题|请求|任务|内容))?"
-)
-_ENGLISH: Final = (
-    rf"{_SORRY}[^.!\n]{{0,60}}?[,.!:;—-]?\s*(?:but )?{_UNABLE}[^.\n]{{0,60}}?\b{_DO}",
-    rf"{_THANKS}{_UNABLE}[^.\n]{{0,24}}?\b{_DO}",
-    r"i(?:['’]m| am) not sure (?:what|which|how) (?:you|to)\b",
-    # only an apology
-    rf"{_SORRY}(?: about that| for (?:the|any) \w+|,? (?:but )?(?:\w+ ){{0,3}}went wrong)?[.!]*\s*\Z",
-    # a request for the material
-    (
-        r"(?:(?:i['’]m )?sorry[,.] )?(?:please|could you(?: please)?|can you) "
-        rf"(?:provide|share|paste|send|give)\b[^.\n]{{0,40}}\b{_MATERIAL}"
-    ),
-    (
-        r"it (?:looks|seems|appears) (?:like |that )[^.\n]{0,60}"
-        rf"(?:\bno\b|empty|did(?:{_NOT}| not)|missing|have(?:{_NOT}| not))[^.\n]{{0,40}}\b{_MATERIAL}"
-    ),
-    (
-        r"(?:there (?:is|are)|i (?:see|have)|you (?:gave|provided)) no\b"
-        rf"[^.\n]{{0,20}}\b{_MATERIAL}[^.\n]{{0,20}}\b(?:summari|process|provided)"
-    ),
-    # a content policy
-    (
-        r"(?:this|the|your) (?:content|request|conversation|prompt|response|topic)\b[^.\n]{0,30}"
-        r"\b(?:violates?|goes against|(?:was|has been|is|were) (?:flagged|filtered|blocked))\b"
-    ),
-    r"\[?(?:content|response) (?:was )?(?:filtered|blocked|removed)\b",
-)
-_SORRY_ZH: Final = (
-    r"(?:(?:非常|很|十分|实在|真的)?(?:抱歉|对不起|不好意思|遗憾)"
-    r"|作为[^，。\n]{0,12}(?:AI|人工智能|语言模型|大模型|助手)[^，。\n]{0,10})"
-)
-_UNABLE_ZH: Final = (
-    r"(?:无法|无权|不能|没法|没有办法|没办法|不便|拒绝|不可以|不提供|不具备|没有(?:看到|收到|找到|权限|能力|足够))"
-)
-_DO_ZH: Final = (
-    r"(?:帮|协助|提供|完成|总结|处理|继续|满足|回答|生成|参与|给出|概括|支持[您你]|[这那][样么]做|(?:执行|讨论)[该此这您你]"
-    r"|(?:访问|查看|读取|记录)[^。\n]{0,10}(?:内容|链接|文件|对话|信息|互联网|请求)|需要(?:总结|处理)|任何(?:对话|内容|消息))"
-)
-_MATERIAL_ZH: Final = r"(?:对话|消息|聊天|内容|文本|记录|材料)"
-_CHINESE: Final = (
-    rf"{_SORRY_ZH}[^。\n]{{0,30}}?[，。,]?\s*[^。\n]{{0,30}}?{_UNABLE_ZH}[^。\n]{{0,20}}?{_DO_ZH}",
-    r"我不太?(?:明白|理解|清楚)[您你]",
-    rf"{_THANKS_ZH}我们?(?:暂时|目前|现在|恐怕)?{_UNABLE_ZH}[^。，\n]{{0,10}}?{_DO_ZH}",
-    r"(?:暂时|目前)?无法(?:[为给][您你]|总结|概括|生成|满足|继续[该此这对]|回答|完成[该此这您你])",
-    (
-        r"(?:非常|很|十分)?(?:抱歉|对不起|不好意思)"
-        r"(?:[，,]?(?:给您带来不便|让您久等了?|打扰了|(?:系统)?出(?:错|了点问题)了?|我不知道|我不明白))?[。！!.]*\s*\Z"
-    ),
-    rf"请[您你]?(?:先|再)?(?:提供|发送|粘贴|分享|给出|上传|告诉我)[^。\n]{{0,24}}{_MATERIAL_ZH}",
-    rf"我?(?:没有|未|并未)(?:看到|收到|找到|发现)(?:任何|您|你|需要|要)[^。\n]{{0,12}}{_MATERIAL_ZH}",
-    rf"[您你](?:没有|还没有?|未)(?:提供|给出|发送)[^。\n]{{0,12}}{_MATERIAL_ZH}",
-    (
-        r"(?:该|此|这些|这个|您的|你的|当前|本次)(?:内容|请求|问题|话题|对话|输入)[^。\n]{0,20}"
-        r"(?:违反|涉及敏感|涉嫌|不符合|不合规|被(?:过滤|拦截|屏蔽))"
-    ),
-    r"(?:内容|请求|回复)已?被(?:安全策略|系统|平台|内容)?(?:过滤|拦截|屏蔽)",
-)
-_REFUSAL: Final = lazy_re("|".join((*_ENGLISH, *_CHINESE)), re.IGNORECASE)
 
 
 def thinks_aloud(text: str) -> bool:
     """Return whether the text thinks aloud about its task, or has a thinking tag at either end of a line."""
     return bool(_THINKING.match(opening(text))) or any(_THOUGHT.match(line) for line in own_words(text))
-
-
-def is_greeting(text: str) -> bool:
-    """Return whether the text is a greeting, a courtesy, a word for "nothing", or the report that work is done."""
-    body = opening(text)
-    greets = len(body) <= _GREETING_MAX_CHARS and bool(_GREETING.match(body))
-    return greets or is_chitchat(body) or bool(_DONE.fullmatch(body.strip(_EDGES)))
 
 
 def continues_the_talk(text: str) -> bool:
@@ -230,33 +116,15 @@ def gives_orders(text: str) -> bool:
     return bool(_ORDER.search(_QUOTATION.sub("", "\n".join(own_words(text)))))
 
 
-def is_error(text: str) -> bool:
-    r"""
-    Return whether the text is an HTML page, a traceback, or begins as the errors of servers do.
-
-    >>> is_error("502 Bad Gateway\n\nnginx/1.24.0"), is_error("502 的原因是上游没有启动，重启后好了。")
-    (True, False)
-    """
-    body = opening(text)
-    if _ERROR_PAGE.match(body) or body.startswith(_TRACEBACK):
-        return True
-    return len(body) <= _ERROR_MAX_CHARS and bool(_ERROR_BEGINNINGS.match(body)) and not _HAN.search(body)
-
-
 def is_data(text: str) -> bool:
-    """Return whether the text is a JSON object or array, whole or cut off, or only fenced code."""
+    """Return whether the text is a JSON object or array, whole or cut off, a page, a traceback, or only fenced code."""
     lines, in_code = outside_code(text)
     return bool(_DATA.match(opening(text))) or not (in_code or any(_WORD.search(line) for line in lines))
 
 
-def reports_too_long_input(text: str) -> bool:
-    """Return whether a short text says that the material was too long, so that the same request would fail again."""
-    return len(text) <= _ERROR_MAX_CHARS and bool(_TOO_LONG.search(text))
-
-
 def is_refusal(text: str) -> bool:
     """
-    Return whether the text declines to summarise, only apologises, or asks for the material.
+    Return whether the text declines to summarise, or asks for the material.
 
     >>> is_refusal("抱歉，我无法协助处理该请求。"), is_refusal("助手说“抱歉，我无法协助”，用户便换了一家。")
     (True, False)

@@ -3,7 +3,7 @@ Whether an answer may become a summary: one table of rules, in order, each with 
 
 One gate for days, months, the lines of sessions and running summaries. The text of a model is untrusted input. A rejected text
 costs no memory: the extract of the same material is the summary, and what an answer is measured by. A rule that is not sure
-accepts, since a good text that is rejected each time costs calls for nothing. What refusals and errors look like is in
+accepts, since a good text that is rejected each time costs calls for nothing. What refusals and data look like is in
 `phrases.py`, and what it says against its material in `material.py`. Its form is judged here: whether it is cut off, repeats
 itself, is a transcript, or fills in a list of its prompt. A list needs no full stop, and a text may end in code, a URL or a
 number. Whether the model reached its output limit is the worker's to report. Pure, and linear in the length of the text.
@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Final
 from ..protocol.summary_file import MARKER, SOURCES
 from ..text.lazy_re import lazy_re
 from ..text.llm_output import HEADING, outside_code, own_words
+from ..text.small_talk import is_small_talk
 from ..text.tokenizer import HAN, KANA, tokens
 from ..text.word_frequency import telling_words
 from . import phrases
@@ -214,8 +215,7 @@ _FIELD_SHARE: Final = 0.5
 
 def judge(text: str, material: Material, most_chars: int = MAX_CHARS) -> Reason | None:
     """Return why the answer may not be the summary of the material, None if it may. It is judged as it is: clean it first."""
-    reason = reject_form(text, most_chars) or next((reason for rule, reason in RULES if rule(text, material)), None)
-    return "input" if reason in {"data", "error", "vague"} and phrases.reports_too_long_input(text) else reason
+    return reject_form(text, most_chars) or next((reason for rule, reason in RULES if rule(text, material)), None)
 
 
 def reject_form(text: str, most_chars: int = MAX_CHARS) -> Reason | None:
@@ -298,14 +298,13 @@ def _alone(rule: Callable[[str], bool]) -> Callable[[str, Material], bool]:
     return lambda text, _: rule(text)
 
 
-#: What is refused, and why. The order counts: an error page may also look like a refusal, and the beginning of a text is judged
+#: What is refused, and why. The order counts: data may also look like a refusal, and the beginning of a text is judged
 #: before its end.
 RULES: Final[tuple[tuple[Callable[[str, Material], bool], Reason], ...]] = (
     (_alone(phrases.thinks_aloud), "thought"),
     (_alone(phrases.is_data), "data"),  # JSON, whole or half, or only code
-    (_alone(phrases.is_error), "error"),  # of a server
     (_alone(phrases.is_refusal), "refused"),
-    (_alone(phrases.is_greeting), "empty"),
+    (_alone(is_small_talk), "empty"),
     (_echoes_prompt, "prompt"),
     (_leaks_example, "example"),
     (_alone(is_transcript), "transcript"),
