@@ -312,7 +312,7 @@ def test_extract_writes_only_headings_and_bullets_for_any_input(said):
 
 
 def crowd(days, messages):
-    words = "尿酸 复查 柳汀花园 定金 restic 备份 膝盖 shelfmark 月饼 机票 洗衣机 漏水 车险 年检".split()
+    words = "尿酸 复查 柳汀花园 定金 restic 备份 膝盖 shelfmark 月饼 机票 洗衣机 漏水 车险 年检".split()  # noqa: SIM905 - read as a list
     for i in range(messages):
         a, b = words[i % 14], words[(i * 5 + i // 14) % 14]
         at = MORNING.replace(day=1) + timedelta(days=i * days // messages, seconds=i % 900)
