@@ -150,7 +150,7 @@ def taken_back(lines: Sequence[Line]) -> dict[int, int]:
 
 def _returns(line: Line, first: Line, other: Line) -> bool:
     """True if the line says the number of the *first* one again, after the *other* has said another: 1001, 10001, just 1001."""
-    is_one_talk = line.at - first.at <= JUST_BEFORE and len({line.message, first.message, other.message}) > 2
+    is_one_talk = line.at - first.at <= 2 * JUST_BEFORE and len({line.message, first.message, other.message}) > 2
     return is_one_talk and bool(_numbers(line) & _numbers(first) - _numbers(other))
 
 

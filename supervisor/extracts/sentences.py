@@ -141,7 +141,8 @@ def units(parts: Sequence[str], longest: int, language: Language) -> Iterator[st
     """
     held = ""
     for sentence in parts:
-        joined = f"{held}{joint(held, language)}{sentence}" if held else sentence
+        mark = " " if sentence == LEFT_OUT else joint(held, language)
+        joined = f"{held}{mark}{sentence}" if held else sentence
         is_apart = is_question(sentence) or is_question(held) or bool(takes_back(sentence) and takes_back(held))
         if held and (is_apart or columns(joined) > _TOGETHER):
             yield cut(held, longest)
