@@ -10,6 +10,7 @@ from __future__ import annotations
 from dataclasses import asdict, replace
 from datetime import timedelta
 from functools import cache, lru_cache, partial
+from sys import maxsize
 from typing import TYPE_CHECKING, Any, Final
 
 from ..protocol.llm import MATERIAL_SHARE
@@ -117,7 +118,9 @@ def _words_in(memory: MemoryFolder, sources: Iterable[Source]) -> int:
 
 @lru_cache(maxsize=1_000)
 def _words_of(memory: MemoryFolder, source: Source) -> int:
-    return sum(count_words(text) for text in memory.message_texts(source.name) if not is_small_talk(text))
+    texts = memory.message_texts(source.name)
+    # a file that is only planned (`status --plan`) counts as long
+    return sum(count_words(text) for text in texts if not is_small_talk(text)) if texts else maxsize
 
 
 def provider_state(task_queue: TaskQueue) -> ProviderState:
