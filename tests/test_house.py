@@ -29,15 +29,15 @@ class Room(NamedTuple):
 #: A file is in the room with the longest of its paths. Whoever makes a room smaller lowers its limit in the same commit
 #: (`python -m tests.test_house` prints today's sizes); one that wants more lines takes them from another, in the same commit.
 ROOMS: Final = (
-    Room("supervisor/text", most=2_840, goal=2_300),
+    Room("supervisor/text", most=2_800, goal=2_300),
     Room("supervisor/storage", most=2_470, goal=1_900),
     Room("supervisor/protocol", most=5_240, goal=4_100),
-    Room("supervisor/archive", most=5_160, goal=3_900),
-    Room("supervisor/extracts", most=1_090, goal=950),
-    Room("supervisor/summaries", most=2_370, goal=1_850),
+    Room("supervisor/archive", most=5_170, goal=3_900),
+    Room("supervisor/extracts", most=1_030, goal=950),
+    Room("supervisor/summaries", most=2_290, goal=1_850),
     Room("supervisor/query supervisor/index supervisor/recall supervisor/context", most=10_220, goal=8_000),
     Room("supervisor/longterm", most=1_110, goal=950),
-    Room("supervisor/conversation supervisor/replies", most=2_970, goal=2_300),
+    Room("supervisor/conversation supervisor/replies", most=2_960, goal=2_300),
     Room("supervisor/pool worker/pooled.py worker/crew.py", most=1_820, goal=1_400),
     Room(
         "supervisor/forgetting supervisor/operations/forget.py supervisor/operations/undo.py supervisor/operations/prune.py",
@@ -60,7 +60,7 @@ ROOMS: Final = (
     ),
 )
 #: All rooms together, lines and modules, and the lines of the tests.
-ALL: Final = Room("all", most=63_620, goal=48_000)
+ALL: Final = Room("all", most=63_440, goal=48_000)
 MODULES: Final = Room("modules", most=336, goal=270)
 OF_TESTS: Final = Room("tests", most=69_360, goal=48_000)
 
