@@ -25,8 +25,6 @@ if TYPE_CHECKING:
     from ..index.hit import Hit, Passage
     from ..text.language import Language
 
-#: What the next best line of a file adds to the worth of the file, as a share of what the line before it added.
-_NEXT_LINE: Final = 0.3
 #: How many of the best hits bring what they need beside them.
 _BEST: Final = 3
 #: The score of a passage with more characters is divided by the root of its length in these, so that it goes in later.
@@ -80,20 +78,6 @@ def _density(hit: Hit, limits: BlockLimits) -> float:
     if limits.role == hit.unit.role == "assistant":
         return hit.rank
     return hit.rank / math.sqrt(max(1.0, len(hit.unit.text) / _LONG_CHARS))
-
-
-def best_files_first(hits: Sequence[Hit], limits: BlockLimits) -> list[Hit]:
-    """Return the hits, those of the max_hits best files first; the others are used if one of these has no line that fits."""
-    worth: dict[object, float] = {}
-    share: dict[object, float] = {}
-    for hit in sorted(hits, key=lambda hit: -hit.rank):
-        group = group_of(hit, limits)
-        share[group] = share[group] * _NEXT_LINE if group in share else 1.0
-        worth[group] = worth.get(group, 0.0) + share[group] * hit.rank
-    if not 0 < limits.max_hits < len(worth):
-        return list(hits)
-    best = set(sorted(worth, key=lambda group: -worth[group])[: limits.max_hits])
-    return sorted(hits, key=lambda hit: group_of(hit, limits) not in best)
 
 
 def group_of(hit: Hit, limits: BlockLimits) -> object:

@@ -26,7 +26,7 @@ from ..text.quoting import day_in_brackets
 from ..text.record import record
 from ..text.snippet import excerpt
 from ..text.token_count import token_cost, whole_tokens
-from .choice import best_files_first, distinct, group_of, in_order, is_visible, lines_of
+from .choice import distinct, group_of, in_order, is_visible, lines_of
 from .render import (
     BETWEEN,
     TRUNCATED,
@@ -95,7 +95,7 @@ def pack(hits: Sequence[Hit], terms: Sequence[str], limits: BlockLimits, pinned:
     block = MemoryBlock(limits, terms)
     unpinned = [] if limits.max_chars else block.pin(pinned, hits)
     kept, block.said, rejected = distinct(hits, block.shown)
-    order = best_files_first(in_order(kept, limits), limits)
+    order = in_order(kept, limits)
     left_out = [(hit, why) for hit in order if (why := block.add(hit))]
     if len(left_out) == len(order) > 0 and block.add_cut(order[0]):  # the budget is smaller than any line
         del left_out[0]
