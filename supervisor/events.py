@@ -76,7 +76,7 @@ EVENTS: Final[Mapping[str, str]] = {
     "task_put_back": msgid("a task was requeued: its worker died, or its lease is over"),
     "index_stale": msgid("the index can't be updated; new memories are not found until it can"),
     "index_fresh": msgid("the index is up to date again"),
-    "fsck_failed": msgid("`fsck --report` found messages lost or files damaged"),
+    "fsck_failed": msgid("`fsck` found messages lost or files damaged"),
     "fsck_passed": msgid("`fsck` finds nothing lost or damaged any more"),
     "on_trouble_failed": msgid("the command of `care.on_trouble` failed, or was killed after 30 s"),
     "replied": msgid("inputs of inbox.json were answered; question and answer are in history.json"),

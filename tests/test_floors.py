@@ -119,7 +119,7 @@ ALLOWED_WRITES: Final = {
     "recalld.supervisor.text.chinese": {"os.makedirs"},
     "recalld.supervisor.interfaces.socket_server": {"os.fchmod"},
     "recalld.supervisor.storage.output": {"os.write"},
-    "recalld.supervisor.checks.backup": {"tempfile.TemporaryDirectory", "shutil.rmtree"},
+    "recalld.supervisor.checks.backup": {"tempfile.TemporaryDirectory"},
     "recalld.supervisor.checks.systemd": {"shutil.rmtree", "path.unlink"},
 }
 OS_WRITES: Final = frozenset(

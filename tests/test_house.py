@@ -29,7 +29,7 @@ class Room(NamedTuple):
 #: A file is in the room with the longest of its paths. Whoever makes a room smaller lowers its limit in the same commit
 #: (`python -m tests.test_house` prints today's sizes); one that wants more lines takes them from another, in the same commit.
 ROOMS: Final = (
-    Room("supervisor/text", most=2_800, goal=2_300),
+    Room("supervisor/text", most=2_830, goal=2_300),
     Room("supervisor/storage", most=2_470, goal=1_900),
     Room("supervisor/protocol", most=5_240, goal=4_100),
     Room("supervisor/archive", most=5_170, goal=3_900),
@@ -41,14 +41,14 @@ ROOMS: Final = (
     Room("supervisor/pool worker/pooled.py worker/crew.py", most=1_820, goal=1_400),
     Room(
         "supervisor/forgetting supervisor/operations/forget.py supervisor/operations/undo.py supervisor/operations/prune.py",
-        most=1_360,
+        most=1_350,
         goal=950,
     ),
     Room("supervisor/host", most=3_120, goal=2_200),
-    Room("supervisor/checks", most=3_750, goal=2_100),
+    Room("supervisor/checks", most=3_490, goal=2_100),
     Room("supervisor/importing", most=2_830, goal=1_400),
-    Room("supervisor/operations", most=2_010, goal=1_800),
-    Room("supervisor/interfaces/cli", most=4_010, goal=2_600),
+    Room("supervisor/operations", most=2_000, goal=1_800),
+    Room("supervisor/interfaces/cli", most=3_940, goal=2_600),
     Room("supervisor/interfaces/http supervisor/interfaces/page", most=2_550, goal=2_000),
     Room("supervisor/interfaces/tools supervisor/interfaces/mcp.py supervisor/interfaces/llamaindex", most=2_380, goal=1_900),
     Room("supervisor/interfaces/connect supervisor/interfaces/hooks supervisor/interfaces/proxy", most=2_130, goal=1_900),
@@ -60,9 +60,9 @@ ROOMS: Final = (
     ),
 )
 #: All rooms together, lines and modules, and the lines of the tests.
-ALL: Final = Room("all", most=63_430, goal=48_000)
+ALL: Final = Room("all", most=63_120, goal=48_000)
 MODULES: Final = Room("modules", most=336, goal=270)
-OF_TESTS: Final = Room("tests", most=69_360, goal=48_000)
+OF_TESTS: Final = Room("tests", most=69_250, goal=48_000)
 
 
 def _lines(path: Path) -> int:

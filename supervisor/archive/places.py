@@ -20,8 +20,9 @@ from ..text.lazy_re import lazy_re
 #: have a word in them; `person`: a person's own, which is named and never changed; `none`: it holds no words.
 Way: TypeAlias = Literal["messages", "lines", "file", "remade", "names", "person", "none"]
 _DAY: Final = r"\d{4}-\d{2}-\d{2}"
-#: Questions in words of messages, which recalld 0.26 and before kept; the next supervisor, or a forgetting, deletes the file.
-CANARIES: Final = ".recalld/canaries.jsonl"
+#: What the next supervisor, or a forgetting, deletes: questions in words of messages, which recalld 0.26 and before kept, and
+#: what `doctor` last found, until 0.33.
+LEFT: Final = (".recalld/canaries.jsonl", ".recalld/found.json")
 #: The name of a file that is being written.
 _TEMPORARY: Final = r"\.[^/]+\.[0-9a-z]+-[0-9]+\.tmp"
 
@@ -80,8 +81,7 @@ PLACES: Final = (
     # the index, and other tables that are made again
     Place("index", r"\.recalld/index(?:/.+)?", "remade", in_backup=False),
     Place("vectors", r"\.recalld/vectors(?:/.+)?", "remade", in_backup=False),
-    Place("table", r"\.recalld/(?:files|long-term)\.json|\.recalld/canaries\.jsonl", "remade", in_backup=False),
-    Place("found", r"\.recalld/found\.json", "names", in_backup=False),
+    Place("table", r"\.recalld/(?:files|long-term|found)\.json|\.recalld/canaries\.jsonl", "remade", in_backup=False),
     # what is reported
     Place("log", r"log(?:-[^/]+)?\.jsonl(?:\.gz)?", "names"),
     Place("nightly", r"\.recalld/fsck\.json", "names"),

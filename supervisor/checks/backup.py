@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import shutil
 import stat as modes
 import tempfile
 import time
@@ -22,14 +21,13 @@ from ..events import EventLog
 from ..protocol.backup_file import LIST, BackupFile, Contents, Entry, entry_of, render_end, render_file
 from ..protocol.config import load
 from ..protocol.paths import LOST_AND_FOUND, QUEUE_FOLDERS, WorkspacePaths, day_of_name
-from ..storage.clock import find_zone, machine_zone, to_wire
+from ..storage.clock import to_wire
 from ..storage.disk import RealDisk
-from ..storage.errors import BadConfig, BadRequest, Busy, Conflict
-from ..storage.files import FILE_MODE, Files, FileVersion, is_left_behind
+from ..storage.errors import BadRequest, Busy, Conflict
+from ..storage.files import FILE_MODE, Files, FileVersion
 from ..storage.foreign_name import MOST_FOLDERS, is_below
 from ..storage.os_errors import TEMPORARY, from_os_error
 from ..storage.texts import Text
-from ..text.lazy_re import lazy_re
 from ..text.record import record
 from ..workspace import Workspace
 from .fsck import fsck
@@ -37,7 +35,6 @@ from .fsck import fsck
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
     from datetime import datetime
-    from zoneinfo import ZoneInfo
 
     from ..storage.clock import Clock
     from ..storage.disk import Stat
@@ -47,9 +44,6 @@ if TYPE_CHECKING:
 _TRIES: Final = 5
 #: Seconds to wait for a file that is being written in place, while the lock is held.
 _WAIT_LOCKED_S: Final = 0.2
-#: The name of the temporary folder in which a backup is unpacked, and of the folder in it.
-_UNPACKING: Final = lazy_re(r"\.recalld-[0-9a-z_]{8}")
-_WORKSPACE: Final = "workspace"
 
 
 @record
@@ -259,7 +253,7 @@ def verify(file: Path, environ: Mapping[str, str], clock: Clock) -> tuple[Conten
         return backup.contents, fsck(Workspace(folder, config, files, events, environ))
 
 
-def restore(file: Path, into: Path, now: datetime, clean: Callable[[Path], object] | None = None) -> Contents:
+def restore(file: Path, into: Path, clean: Callable[[Path], object] | None = None) -> Contents:
     """
     Unpack the backup into a new or empty folder, durably, and return its own description; *clean* is called with it before.
 
@@ -267,8 +261,6 @@ def restore(file: Path, into: Path, now: datetime, clean: Callable[[Path], objec
     rename; an empty one, which may be a mount point, gets history.json last. After any error it is empty.
     """
     files, place = Files(RealDisk()), Path(os.path.realpath(into))
-    for folder in (place.parent, place):
-        _sweep_unpacked(files, folder, now)
     if os.path.lexists(place) and (not place.is_dir() or {*os.listdir(place)} - {LOST_AND_FOUND}):
         raise BadRequest("--into", Text("{folder} is not an empty folder; name a new one", folder=into))
     parent = place if place.is_dir() else place.parent
@@ -309,26 +301,6 @@ def check(file: Path) -> Contents:
         return backup.contents
 
 
-def zone_of(file: Path, environ: Mapping[str, str]) -> ZoneInfo:
-    """Return the time zone of the workspace in the backup; the machine's zone if its configuration is wrong."""
-    with BackupFile.opened(file) as backup:
-        configs = [entry for entry in backup.contents.files if entry.path == WorkspacePaths(Path()).config.name]
-        toml = b"".join(backup.read(configs[0])) if configs else None
-    try:
-        return load(toml, environ).archive.zone
-    except BadConfig:
-        return find_zone(machine_zone())
-
-
-def _sweep_unpacked(files: Files, place: Path, now: datetime) -> None:
-    """Delete what a killed restore left in the folder."""
-    with contextlib.suppress(OSError):
-        for name, stat in files.disk.stats(place).items():
-            is_old = modes.S_ISDIR(stat.mode) and is_left_behind(stat, now)
-            if is_old and _UNPACKING.fullmatch(name) and {*files.disk.names(place / name)} <= {_WORKSPACE}:
-                shutil.rmtree(place / name, ignore_errors=True)
-
-
 @contextlib.contextmanager
 def _opened(file: Path) -> Iterator[BackupFile]:
     """Yield the backup after the whole file was read and found unchanged."""
@@ -347,7 +319,7 @@ def _unpacked(backup: BackupFile, files: Files, place: Path | None) -> Iterator[
     With *place* it is in a folder of its own there, and its files are durable; without *place* it is a temporary folder.
     """
     with tempfile.TemporaryDirectory(prefix=".recalld-", dir=place, ignore_cleanup_errors=True) as temporary:
-        root = Path(temporary) / _WORKSPACE
+        root = Path(temporary) / "workspace"
         files.make_folder(root)
         folders = {root / above for entry in backup.contents.files for above in Path(entry.path).parents}
         for folder in sorted(folders - {root}):
@@ -361,7 +333,6 @@ def _unpacked(backup: BackupFile, files: Files, place: Path | None) -> Iterator[
             finally:
                 files.disk.close(handle)
             files.disk.touch(path, entry.mtime_ns)  # a message of the drop-box may get its time from its file
-            files.disk.touch(Path(temporary))  # a recent time shows other restores that this one is at work
             if place:
                 files.disk.sync_file(path)
         for folder in folders if place else ():

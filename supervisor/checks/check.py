@@ -11,6 +11,7 @@ from __future__ import annotations
 from functools import cached_property
 from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
+from ..archive.identity import assign_ids
 from ..archive.intake import unwritten
 from ..storage.clock import local
 from ..storage.errors import BadFile
@@ -90,8 +91,13 @@ class Look:
         self.environ = environ
         self.ask = ask
         self.version = version
-        #: The account of all messages, once it was made.
-        self.ledger: Ledger | None = None
+
+    @cached_property
+    def ledger(self) -> Ledger:
+        """The account of all messages."""
+        from .fsck import fsck  # imported here, since `status` does not need it
+
+        return fsck(self.ws)
 
     @cached_property
     def is_running(self) -> bool:
@@ -102,7 +108,8 @@ class Look:
     def _history(self) -> tuple[History, BadFile | None]:
         self.ws.journal.refresh()
         try:
-            return self.ws.history.read(), None
+            history = self.ws.history.read()  # its messages may have no ids before a supervisor has looked at them
+            return assign_ids(history, self.ws.journal.known, self.now, self.ws.config.archive.future_limit), None
         except BadFile as error:
             return (), error
 
@@ -131,6 +138,11 @@ class Look:
         """The messages that are in no dated file yet."""
         return unwritten(self.history, self.ws.journal)
 
+    @property
+    def unseen(self) -> list[Message]:
+        """The messages of history.json that the journal does not know: no supervisor has looked at them."""
+        return [message for message in self.waiting if message.key not in self.ws.journal.unwritten]
+
     def local_time(self, time: datetime) -> str:
         """Return the time as people read it, in the time zone of the workspace."""
         return f"{local(time, self.ws.zone):%Y-%m-%d %H:%M}"
@@ -141,8 +153,8 @@ class Check:
     """
     A row of the table: the *name* under which `doctor` lists the check, whose faults it finds, and how.
 
-    `doctor` runs a *slow* check, and so does `fsck` if it is about the memory; `status` shows what it last found. *in_ledger*:
-    `fsck` lists each of its findings in the account already.
+    `doctor` runs a *slow* check; `status` has what is *known* without it. *in_ledger*: `fsck` lists each of its findings in the
+    account already.
     """
 
     name: str
@@ -150,3 +162,9 @@ class Check:
     find: Callable[[Look], Faults]
     slow: bool = False
     in_ledger: bool = False
+    known: Callable[[Look], Faults] | None = None
+
+    @property
+    def quick(self) -> Callable[[Look], Faults] | None:
+        """What finds faults at once; None if nothing does."""
+        return self.known if self.slow else self.find

@@ -1,18 +1,16 @@
 """
 `recalld fsck`: account for every message that was ever seen (docs/reference/protocol.md, 5).
 
-It reads everything and changes nothing; what mends is in repair.py. Here are the sentences, too, by which one check knows what
-another has found.
+It reads everything and changes nothing; what mends is in repair.py.
 """
 
 from __future__ import annotations
 
 from collections import Counter, defaultdict
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from ..archive.coverage import covered
-from ..archive.deletions import same_words
 from ..archive.memory_folder import MemoryFolder
 from ..forgetting.wanted import blocks_at
 from ..protocol.attachments import attachments_of, digest_in_name
@@ -21,7 +19,7 @@ from ..protocol.message import Archived, InvalidEntry, Key, Message
 from ..storage.by_content import is_aside
 from ..storage.errors import SupervisorError
 from ..storage.lenient_json import not_utf8
-from ..storage.texts import Text, msgid
+from ..storage.texts import Text
 from ..text.printable import printable
 
 if TYPE_CHECKING:
@@ -29,18 +27,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from ..archive.coverage import MemoryFile
-    from ..protocol.dated_file import Block
+    from ..archive.deletions import Absences
     from ..workspace import Workspace
-
-#: Sentences by which one check knows what another has found.
-NOT_WHOLE: Final = msgid(
-    "{name} is no longer whole: its head or its end is missing, or it holds zeros; `recalld fsck --repair`, with the supervisor stopped, has the next run write its messages again"
-)
-ENDS_EARLY: Final = msgid(
-    "{name} ends after {found} of its {count} messages: put a whole copy of it back, or `recalld fsck --repair` with the supervisor stopped; if you deleted the others, `recalld fsck --accept {name}`"
-)
-ATTACHMENT: Final = msgid("{name} {state}, and {by} names it: put a copy of it back, or delete the message")
-IS_GONE: Final = msgid("is gone")
 
 
 @dataclass(slots=True, kw_only=True)
@@ -104,15 +92,15 @@ def fsck(ws: Workspace) -> Ledger:
         _check_flags(history, set(in_files), ws, ledger)
     except SupervisorError as error:
         ledger.damage.append(error.sentence)
-    present = {file.name for file in ws.memory.dated()}
+    present = {file.name: file.broken for file in ws.memory.dated()}
     gone = ws.deletions.absences()
     met = set(in_files) | in_history.keys() | set(ws.journal.written) | set(ws.journal.unwritten)
-    # a message to which a program has given another id is known by several ids, and its file has the first
-    seen = {key for key in met if key in in_files or (ws.journal.file_of(key), key[1]) not in texts}
+    again = _known_by_other_keys(ws, met, texts) | _edited(ws, gone, set(in_files), present)
+    seen = {key for key in met if key in in_files or key not in again}
     for key in sorted(seen):
         if key in in_files:
             ledger.in_files += 1
-        elif key in gone.removed and not _is_reformatted(in_history.get(key), gone.removed[key]):
+        elif key in gone.removed:
             ledger.removed += 1
             ledger.removed_ids.append(key[0])
         elif key in in_history:
@@ -133,8 +121,15 @@ def fsck(ws: Workspace) -> Ledger:
     return ledger
 
 
-def _is_reformatted(message: Message | None, block: Block | None) -> bool:
-    return message is not None and block is not None and same_words(message.text, block.text)
+def _known_by_other_keys(ws: Workspace, keys: set[Key], texts: set[tuple[str, str]]) -> set[Key]:
+    """Return the keys of messages to which a program has given another id: the file of each has its first."""
+    return {key for key in keys if (ws.journal.file_of(key), key[1]) in texts}
+
+
+def _edited(ws: Workspace, gone: Absences, in_files: set[Key], broken: Mapping[str, bool]) -> set[Key]:
+    """Return the messages whose words a person has changed in their file, by their old words."""
+    changed = (key for key, block in gone.removed.items() if block and block.key in in_files)
+    return {key for key in changed if not broken.get(ws.journal.file_of(key) or "")}
 
 
 def _check_attachments(ws: Workspace, named: Mapping[str, str], ledger: Ledger) -> None:
@@ -144,8 +139,15 @@ def _check_attachments(ws: Workspace, named: Mapping[str, str], ledger: Ledger) 
     ledger.unnamed = [name for name in kept if is_aside(name) or (digest_in_name(name) and name not in named)]
     for name, by in sorted(named.items()):
         if ws.attachments.read(name) is None:
-            state = Text("holds other bytes than it did") if ws.files.disk.stat(ws.paths.root / name) else Text(IS_GONE)
-            ledger.damage.append(Text(ATTACHMENT, name=name, state=state, by=by))
+            state = Text("holds other bytes than it did") if ws.files.disk.stat(ws.paths.root / name) else Text("is gone")
+            ledger.damage.append(
+                Text(
+                    "{name} {state}, and {by} names it: put a copy of it back, or delete the message",
+                    name=name,
+                    state=state,
+                    by=by,
+                )
+            )
 
 
 def is_whole(ws: Workspace, name: str) -> bool:
@@ -162,7 +164,21 @@ def is_accepted(ws: Workspace, file: MemoryFile) -> bool:
 
 def _why_not_whole(path: Path, data: bytes) -> Text:
     why = not_utf8(data, path)
-    return Text("{name}: {why}", name=path.name, why=why) if why else Text(NOT_WHOLE, name=path.name)
+    if why:
+        return Text("{name}: {why}", name=path.name, why=why)
+    return Text(
+        "{name} is no longer whole: its head or its end is missing, or it holds zeros; `recalld fsck --repair`, with the supervisor stopped, has the next run write its messages again",
+        name=path.name,
+    )
+
+
+def _why_short(name: str, blocks: int, count: int) -> Text:
+    return Text(
+        "{name} ends after {found} of its {count} messages: put a whole copy of it back, or `recalld fsck --repair` with the supervisor stopped; if you deleted the others, `recalld fsck --accept {name}`",
+        name=name,
+        found=blocks,
+        count=count,
+    )
 
 
 def _count_files(ws: Workspace, ledger: Ledger, named: dict[str, str]) -> tuple[Counter[Key], set[tuple[str, str]]]:
@@ -188,7 +204,7 @@ def _count_files(ws: Workspace, ledger: Ledger, named: dict[str, str]) -> tuple[
         ledger.edited_files += parsed.is_edited
         if file.name in gone.cut:
             count = max(parsed.count, len(parsed.blocks) + len(gone.cut[file.name]))
-            ledger.damage.append(Text(ENDS_EARLY, name=file.name, found=len(parsed.blocks), count=count))
+            ledger.damage.append(_why_short(file.name, len(parsed.blocks), count))
         for block in parsed.blocks:
             counts[block.key] += 1
             where[block.key].append(file.name)

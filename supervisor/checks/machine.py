@@ -14,6 +14,7 @@ from shlex import quote
 from typing import TYPE_CHECKING, Final
 
 from ..events import lasting_states, newest_time
+from ..protocol.config import load
 from ..protocol.paths import LOST_AND_FOUND, check_filesystem, check_inside
 from ..storage.clock import LARGE, SMALL, find_zone, from_wire, machine_zone
 from ..storage.errors import BadConfig
@@ -231,9 +232,22 @@ def lasting(look: Look) -> Faults:
     for event in (event for event in _LASTING if event in states):
         if event in _LASTING_TEXTS:
             yield bad(_LASTING_TEXTS[event])
+        if event == "config_refused" and (refusal := _refused_configuration(look)):
+            yield bad(refusal)
+            continue
         why = str(states[event].get("why", ""))
         reported = (sentence.rstrip(".") for sentence in why.split(".; ") if sentence)
         yield from (bad(_logged(event, sentence, look.ws.paths.root)) for sentence in reported)
+
+
+def _refused_configuration(look: Look) -> str:
+    """Return what is wrong with recalld.toml as it is now, since the log has it in English alone; "" if nothing is."""
+    version = look.ws.files.read_stable(look.ws.paths.config)
+    try:
+        load(version.data if version else None, look.environ)
+    except BadConfig as error:
+        return error.sentence
+    return ""
 
 
 def _logged(event: str, why: str, root: Path) -> Text:

@@ -9,34 +9,52 @@ from typing import TYPE_CHECKING, Final
 
 from ..archive.deletions import is_other
 from ..archive.history import history_copies
+from ..host.last_night import read_last_fsck
 from ..protocol.attachments import attachments_of
 from ..protocol.dated_file import undated_in
 from ..protocol.message import Message, why_undated
 from ..protocol.paths import QUEUE_FOLDERS, is_unfinished
-from ..storage.errors import BadFile, Busy
+from ..query.parse import Query
+from ..recall.ended import read_ended
+from ..storage.clock import within
+from ..storage.errors import Busy
 from ..storage.instant import why_not_said_at
 from ..storage.lenient_json import not_utf8
-from ..storage.texts import Text, msgid
+from ..storage.texts import Text
 from ..text.decoding import encoding_of
 from ..text.printable import printable
+from ..text.tokenizer import tokens
+from ..text.word_frequency import rarity_asked
 from .check import Look, bad, odd
-from .fsck import ENDS_EARLY, IS_GONE, NOT_WHOLE
 from .incoming import LONGEST_WAIT
 from .machine import walk, writable
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable
     from pathlib import Path
 
+    from ..protocol.dated_file import Block
     from ..protocol.message import Entry
+    from ..workspace import Workspace
     from .check import Faults
-    from .fsck import Ledger
 
 #: The time within which a running supervisor has a change in the index.
 _INDEXED_IN: Final = timedelta(minutes=1)
 #: `status` looks at the encoding of so many notes, those that were changed last, of at most so many bytes each.
 _NEWEST_NOTES: Final = 100
 _NEWEST_BYTES: Final = 1 << 20
+#: Words of the question; a message with fewer than two is no question.
+_WORDS: Final = 4
+#: A word below this rarity is an everyday word; one in more passages than this identifies none.
+_RARE: Final = 0.5
+_MOST_PASSAGES: Final = 20
+#: Files in which a message is looked for, messages of a file, and characters of a message.
+_MOST_FILES: Final = 20
+_MOST_MESSAGES: Final = 100
+_MOST_CHARS: Final = 4_000
+#: Hits among which the message has to be, and the longest search, in seconds.
+_HITS: Final = 100
+_PATIENCE_S: Final = 10.0
 #: Why the task of a group failed, by the reason in its result.
 _REASONS: Final = {
     "timeout": Text("the model did not answer in time"),
@@ -60,12 +78,6 @@ _REASONS: Final = {
     "input": Text("the server did not take the messages"),
     "lost": Text("its files can't be read"),
 }
-#: The damage in `fsck`'s list that a quick check finds, too.
-_SEEN_QUICKLY: Final = frozenset({BadFile.english, NOT_WHOLE, ENDS_EARLY})
-#: The sentence that says that messages are lost with their files.
-_LOST: Final = msgid(
-    "messages are lost ({count}), the first was in {name}, which is gone; `recalld fsck` lists them, `recalld fsck --repair`, with the supervisor stopped, looks for copies of them, `recalld fsck --accept {name}` accepts it if you deleted that one."
-)
 
 
 # ── dated files ──────────────────────────────────────────────────────────────
@@ -78,7 +90,11 @@ def gone(look: Look) -> Faults:
         return
     kept = {entry.key for entry in look.history if isinstance(entry, Message)} | look.ws.journal.unwritten.keys()
     if lost := [name for key, name in missing.items() if key not in kept]:
-        yield bad(Text(_LOST, count=len(lost), name=min(lost)))
+        yield bad(
+            "messages are lost ({count}), the first was in {name}, which is gone; `recalld fsck` lists them, `recalld fsck --repair`, with the supervisor stopped, looks for copies of them, `recalld fsck --accept {name}` accepts it if you deleted that one.",
+            count=len(lost),
+            name=min(lost),
+        )
     if left := {key: name for key, name in missing.items() if key in kept}:
         files = sorted(set(left.values()))
         yield bad(
@@ -158,40 +174,33 @@ def damaged(look: Look) -> Faults:
         )
 
 
-def accounted(look: Look) -> Ledger:
-    """Return the account of all messages, which is made once for each look."""
-    from .fsck import fsck
-
-    if look.ledger is None:
-        look.ledger = fsck(look.ws)
-    return look.ledger
-
-
 def accounting(look: Look) -> Faults:
     """Yield losses and damage that only reading every file can find."""
-    ledger = accounted(look)
-    damage = [why for why in ledger.damage if isinstance(why, Text) and not _is_seen_quickly(why)]
-    is_told = any(fault.why.msgid == _LOST for fault in gone(look) if isinstance(fault.why, Text))
-    lost = [] if is_told else ledger.lost
-    if lost or damage:
-        yield bad(
-            Text(
-                "messages are lost ({lost}) or files damaged ({damaged}); `recalld fsck` lists them, `recalld fsck --repair`, with the supervisor stopped, brings back what can be brought back, and `recalld fsck --accept FILE` says of a file that you changed it yourself.",
-                lost=len(lost),
-                damaged=len(damage),
-            )
-            if lost
-            else Text(
-                "files are damaged ({damaged}); `recalld fsck` lists them, `recalld fsck --repair`, with the supervisor stopped, brings back what can be brought back, and `recalld fsck --accept FILE` says of a file that you changed it yourself.",
-                damaged=len(damage),
-            )
+    if why := _unsound(look, len(look.ledger.lost), len(look.ledger.damage)):
+        yield bad(why)
+
+
+def known_losses(look: Look) -> Faults:
+    """Yield losses and damage that the last `fsck` found."""
+    last = read_last_fsck(look.ws)
+    if last and (why := _unsound(look, last.lost, last.damage)):
+        yield bad("found on {time}: {why}.", time=look.local_time(last.at), why=why)
+
+
+def _unsound(look: Look, lost: int, damage: int) -> Text | None:
+    """Return what an account found; None where nothing is wrong, or a quick check says already what is."""
+    if not (lost or damage) or look.no_history or any(map(any, (gone(look), damaged(look), attachments(look)))):
+        return None
+    if lost:
+        return Text(
+            "messages are lost ({lost}) or files damaged ({damaged}); `recalld fsck` lists them, `recalld fsck --repair`, with the supervisor stopped, brings back what can be brought back, and `recalld fsck --accept FILE` says of a file that you changed it yourself.",
+            lost=lost,
+            damaged=damage,
         )
-
-
-def _is_seen_quickly(damage: Text) -> bool:
-    """Return whether a quick check finds this damage, too."""
-    is_gone = getattr(damage.fields.get("state"), "msgid", "") == IS_GONE  # an attachment of a message
-    return damage.msgid in _SEEN_QUICKLY or is_gone
+    return Text(
+        "files are damaged ({damaged}); `recalld fsck` lists them, `recalld fsck --repair`, with the supervisor stopped, brings back what can be brought back, and `recalld fsck --accept FILE` says of a file that you changed it yourself.",
+        damaged=damage,
+    )
 
 
 # ── other files ──────────────────────────────────────────────────────────────
@@ -225,36 +234,8 @@ def quarantine(look: Look) -> Faults:
 
 def encodings(look: Look) -> Faults:
     """Yield the long-term file and those of the newest notes that are not in UTF-8: nothing can be added to such a file."""
-    yield from _in_other_encodings(look, _newest_notes(look))
-
-
-def older_encodings(look: Look) -> Faults:
-    """Yield every other Markdown file that is not in UTF-8."""
-    newest = {*_newest_notes(look)}
-    notes = (path for path, _ in walk(look.ws.paths.memory) if path.suffix == ".md" and not is_unfinished(path.name))
-    yield from _in_other_encodings(look, sorted({*notes} - newest))
-
-
-def _newest_notes(look: Look) -> list[Path]:
-    """Return the long-term file, and the newest notes in memory/ and in the folders that people make there."""
-    ws, faults = look.ws, []
-    dated = ws.journal.file_bodies()  # one that is damaged is reported as that
-    folders = {ws.paths.memory: ws.files.disk.stats(ws.paths.memory)}
-    own = {ws.paths.originals, ws.paths.summaries, ws.paths.attachments}
-    for name, stat in folders[ws.paths.memory].items():
-        if modes.S_ISDIR(stat.mode) and (folder := ws.paths.memory / name) not in own:
-            folders[folder] = ws.files.disk.stats(folder)
-    for folder, stats in folders.items():
-        for name, stat in stats.items():
-            if name.endswith(".md") and name not in dated and stat.size <= _NEWEST_BYTES and not is_unfinished(name):
-                faults.append((stat.mtime_ns, folder / name))
-    return [ws.paths.root / ws.long_term.path, *(path for _, path in nlargest(_NEWEST_NOTES, faults))]
-
-
-def _in_other_encodings(look: Look, paths: Iterable[Path]) -> Faults:
-    """Yield one fault for those of the files that are not in UTF-8; the encoding of the first is guessed."""
     ws, names = look.ws, {}
-    for path in paths:
+    for path in _newest_notes(look):
         try:
             version = ws.files.read_stable(path)
         except (OSError, Busy):
@@ -268,6 +249,19 @@ def _in_other_encodings(look: Look, paths: Iterable[Path]) -> Faults:
             name=printable(name),
             why=why,
         )
+
+
+def _newest_notes(look: Look) -> list[Path]:
+    """Return the long-term file, and the newest notes below memory/."""
+    ws = look.ws
+    dated, own = ws.journal.file_bodies(), (ws.paths.originals, ws.paths.summaries)  # what is damaged there is reported as that
+    notes = [
+        (stat.st_mtime_ns, path)
+        for path, stat in walk(ws.paths.memory)
+        if path.suffix == ".md" and modes.S_ISREG(stat.st_mode) and stat.st_size <= _NEWEST_BYTES
+        if not (path.name in dated or is_unfinished(path.name) or any(map(path.is_relative_to, own)))
+    ]
+    return [ws.paths.root / ws.long_term.path, *(path for _, path in nlargest(_NEWEST_NOTES, notes))]
 
 
 def long_term(look: Look) -> Faults:
@@ -297,6 +291,53 @@ def index(look: Look) -> Faults:
                 "the index is older than memory (files: {count}); `recalld index rebuild` brings it up to date.",
                 count=inventory.differing,
             )
+
+
+def found_again(look: Look) -> Faults:
+    """
+    Yield the dated file of a message, another each day, that the index does not find by the message's own rarest words.
+
+    An index that is not up to date is not asked: a search brings it up to date.
+    """
+    ws = look.ws
+    if ws.files.disk.is_read_only(ws.paths.root) or any(writable(look)):
+        return  # as in `memory.index`
+    held = ws.index.inventory()
+    files = [file.name for file in look.files if file.ours]
+    if held.damage or held.differing or not held.files or not files:
+        return
+    first = look.now.toordinal() % len(files)
+    for name in (files[first:] + files[:first])[:_MOST_FILES]:
+        if chosen := _telling(ws, name):
+            if not _is_found(ws, *chosen):
+                yield bad(
+                    "a message of {file} is not found by its own rarest words; `recalld index rebuild` makes the index again.",
+                    file=name,
+                )
+            return
+
+
+def _telling(ws: Workspace, name: str) -> tuple[Block, list[str]] | None:
+    """Return the message of the file with the rarest words, and these; None if no message has enough."""
+    ended = read_ended(ws.files, ws.paths).messages
+    blocks = [block for block in ws.memory.blocks(name)[:_MOST_MESSAGES] if block.id not in ended]
+    rarest = [(block, rarest_words(block.words, ws.index.frequency)) for block in blocks]
+    telling = [pair for pair in rarest if len(pair[1]) > 1]
+    return min(telling, key=lambda pair: sum(map(ws.index.frequency, pair[1])) / len(pair[1]), default=None)
+
+
+def rarest_words(text: str, frequency: Callable[[str], int]) -> list[str]:
+    """Return the tokens of *text* that are no everyday words and in the fewest passages by *frequency*, rarest first."""
+    rare = {token for token in tokens(text[:_MOST_CHARS]) if rarity_asked(token) >= _RARE}
+    counts = {token: count for token in sorted(rare) if (count := frequency(token)) <= _MOST_PASSAGES}
+    return sorted(counts, key=counts.__getitem__)[:_WORDS]
+
+
+def _is_found(ws: Workspace, block: Block, words: list[str]) -> bool:
+    """Return whether the message is a hit, or another that has all of the words."""
+    query = Query(dict.fromkeys(words, 1.0), text=" ".join(words))
+    hits = ws.index.search(query, _HITS, deadline=within(_PATIENCE_S)).hits
+    return any(hit.unit.message == block.id or {*words} <= {*tokens(hit.unit.text)} for hit in hits)
 
 
 def tasks(look: Look) -> Faults:

@@ -17,21 +17,18 @@ import stat as modes
 import subprocess
 from contextlib import suppress
 from dataclasses import replace
-from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, Final
 
 from ..archive.places import place_of
 from ..host.last_night import LastBackup, LastFsck, keep_last, read_last_backup, read_last_fsck
-from ..protocol.paths import day_of_name
 from ..protocol.period import quiet_until
-from ..storage.errors import BadBackup, BadRequest, StorageError, SupervisorError
+from ..storage.errors import BadRequest, StorageError, SupervisorError
 from ..storage.os_errors import from_os_error, why_refused
 from ..storage.texts import Text
 from ..text.lazy_re import lazy_re
 from ..text.record import record
 from .backup import check, check_folder, create
 from .check import Look
-from .fsck import ATTACHMENT
 from .machine import SCARCE_BYTES, walk
 from .repair import bring_pictures_back
 from .table import account, wrong
@@ -39,6 +36,7 @@ from .table import account, wrong
 if TYPE_CHECKING:
     from collections.abc import Callable
     from datetime import datetime
+    from pathlib import Path
 
     from ..protocol.backup_file import Contents
     from ..storage.clock import Clock
@@ -70,39 +68,25 @@ def report(
     *tell* renders a text in the language of the user. The command is killed after *wait_s* seconds.
     """
     look = Look(ws, now, os.environ)
-    ledger = account(look)
-    is_wrong = any(getattr(why, "msgid", "") == ATTACHMENT for why in ledger.damage)
     # tonight, since history.json may no longer have their bytes tomorrow
-    if is_wrong and (pictures := bring_pictures_back(ws)):
+    if look.ledger.damage and (pictures := bring_pictures_back(ws)):
         ws.events.emit("repaired", restored=0, saved=0, set_aside=0, doubles=0, pictures=len(pictures))
-    if not ledger.is_sound:  # again, since a file that moves during the first pass is found in neither place
+    if not look.ledger.is_sound:  # again, since a file that moves during the first pass is found in neither place
         look = Look(ws, now, os.environ)
-        ledger = account(look)
-    failed_before = before.failed if (before := read_last_fsck(ws)) else ""
-    last = note(ws, ledger, now)
+    ledger = account(look)
+    last = replace(read_last_fsck(ws) or LastFsck(now, 0, 0), at=now)
+    keep_last(ws, replace(last, failed=""))  # it is run anew
     # a fault is not new because a time or count changed
     kinds = {sentence: _DIGITS.sub("0", sentence) for sentence in wrong(look)}
     new = [sentence for sentence, kind in kinds.items() if kind not in last.told]
     command, failed = ws.config.care.on_trouble, ""
     if command and new:
         failed = _run(command, "\n".join(map(tell, new)), ws, wait_s)
-        if failed and failed != failed_before:
+        if failed and failed != last.failed:
             ws.events.emit("on_trouble_failed", why=failed)
     repeated = [kind for sentence, kind in kinds.items() if command and not (failed and sentence in new)]
     keep_last(ws, replace(last, told=tuple(repeated), failed=failed))
     return ledger, [*map(tell, kinds)]
-
-
-def note(ws: Workspace, ledger: Ledger, now: datetime) -> LastFsck:
-    """Store the outcome of fsck, with the faults reported before; an event says when faults begin, and when all are gone."""
-    before = read_last_fsck(ws)
-    last = LastFsck(now, len(ledger.lost), len(ledger.damage), before.told if before else ())
-    keep_last(ws, last)
-    if not last.is_sound:
-        ws.events.emit("fsck_failed", lost=last.lost, damage=last.damage)
-    elif before and not before.is_sound:
-        ws.events.emit("fsck_passed")
-    return last
 
 
 def _run(command: str, sentences: str, ws: Workspace, wait_s: float) -> str:
@@ -144,8 +128,7 @@ def nightly_backup(ws: Workspace, folder: Path, keep: int, now: datetime, made_b
     """
     Write the backup of the day into the folder, read it back, and delete all nightly backups but the last *keep*.
 
-    If there is one of the same day, it is only read back, also after a backup was restored. An error is kept for `status` and
-    raised; then nothing was deleted.
+    If there is one of the same day, it is only read back. An error is kept for `status` and raised; then nothing was deleted.
     """
     file = folder / f"{ws.paths.root.name}-nightly-{ws.today(now)}.tar"
     made = before.made if (before := read_last_backup(ws)) else ()
@@ -168,7 +151,7 @@ def _write(ws: Workspace, file: Path, done: LastBackup, made_by: str) -> None:
     """Write the backup and record it; a backup of the same day is not replaced."""
     if file.exists():
         last = read_last_backup(ws)
-        if (last is None or last.file != done.file) and not _is_of(ws, file):
+        if last is None or last.file != done.file:
             raise BadRequest(
                 "DIR",
                 Text(
@@ -180,16 +163,6 @@ def _write(ws: Workspace, file: Path, done: LastBackup, made_by: str) -> None:
         _refuse_little_room(ws, file.parent)
         create(ws, file, done.at, made_by)
     keep_last(ws, done)
-
-
-def _is_of(ws: Workspace, file: Path) -> bool:
-    """Return whether the file is a sound backup of this memory, maybe restored since: it shares a dated file with memory."""
-    try:
-        dated = [entry for entry in check(file).files if day_of_name(PurePath(entry.path).name)]
-    except (BadBackup, BadRequest):
-        return False
-    here = ((entry, ws.files.read_stable(ws.paths.root / entry.path)) for entry in dated)
-    return any(stat is not None and stat.digest == entry.sha256 for entry, stat in here)
 
 
 def nightly_backups(ws: Workspace, folder: Path) -> list[Path]:

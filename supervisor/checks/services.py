@@ -25,13 +25,12 @@ from ..storage.os_errors import why_refused
 from ..storage.texts import Text, msgid
 from .check import Look, bad, odd
 from .machine import disk_space
-from .units import Installed, installed, parse_unit, read_unit
+from .units import SERVICE, installed, parse_unit, read_unit
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from ..protocol.connections import Connection
     from .check import Faults
+    from .units import Installation
 
 #: For how long a hook that was out of time is told.
 _DAY: Final = timedelta(days=1)
@@ -69,22 +68,6 @@ def check_key(key: Path) -> None:
         )
 
 
-def refuse_open_keys(root: Path, environ: Mapping[str, str]) -> None:
-    """
-    Raise BadConfig where others can read the key file of a service of this workspace.
-
-    A service asks it before it starts: systemd hands it the key whatever the mode of the file is. A file that this user can't
-    look at is closed to others, too; one that is gone has been refused by systemd.
-    """
-    for unit in installed(root, environ):
-        try:
-            if unit.what.key:
-                check_key(unit.what.key)
-        except BadConfig as error:
-            if error.__cause__ is None:
-                raise
-
-
 def last_night(look: Look) -> Faults:
     """Yield a fault if the last nightly backup failed, or if `care.on_trouble` could not be run."""
     backup, fsck = read_last_backup(look.ws), read_last_fsck(look.ws)
@@ -104,24 +87,21 @@ def units(look: Look) -> Faults:
     """Yield the faults of the services of the workspace; if there are none, a fault if no service runs."""
     services = installed(look.ws.paths.root, look.environ)
     faults = []
+    options = [what.options for what in services.values()]
     if len(services) > 1:
-        places, command = (
-            ", ".join(str(unit.unit) for unit in services),
-            f"recalld service uninstall{services[-1].what.options}",
-        )
         faults.append(
             bad(
                 "this workspace has {count} services, and only one can run: {places}; `{command}` removes the last.",
                 count=len(services),
-                places=places,
-                command=command,
+                places=[str(path) for path in services],
+                command=f"recalld service uninstall{options[-1]}",
             )
         )
-    for service in services:
-        faults += [*_of_the_units(service), *_of_the_key(service)]
+    for path, what in services.items():
+        faults += [*_of_the_units(path.parent, what), *_of_the_key(what)]
     yield from faults
     if services and not look.is_running and not faults:
-        again, why = (f"recalld service {verb}{services[0].what.options}" for verb in ("restart", "status"))
+        again, why = (f"recalld service {verb}{options[0]}" for verb in ("restart", "status"))
         yield bad(
             "the service is down: it is installed, and no supervisor runs; `{again}` starts it, `{status}` says why it ended.",
             again=again,
@@ -129,35 +109,34 @@ def units(look: Look) -> Faults:
         )
 
 
-def service_faults(unit: Installed) -> Faults:
-    """Yield the faults of a service: of its units, its key file, and the disk that it writes to."""
-    yield from _of_the_units(unit)
-    yield from _of_the_key(unit)
+def service_faults(folder: Path, what: Installation) -> Faults:
+    """Yield the faults of a service with its units in *folder*: of these, its key file, and the disk that it writes to."""
+    yield from _of_the_units(folder, what)
+    yield from _of_the_key(what)
     with suppress(OSError):  # the service itself reports that the workspace is gone
-        yield from disk_space(unit.what.workspace)
+        yield from disk_space(what.workspace)
 
 
-def _of_the_units(one: Installed) -> Faults:
+def _of_the_units(folder: Path, what: Installation) -> Faults:
     """Yield the first unit that differs from what this version would install, and why."""
-    again = f"recalld service install{one.what.options}"
-    if _is_gone(one.what.python):
+    again = f"recalld service install{what.options}"
+    if _is_gone(what.python):
         yield bad(
             "{unit} starts {python}, which is not there; `{command}` makes it for this recalld.",
-            unit=one.unit,
-            python=one.what.python,
+            unit=folder / what.unit(SERVICE),
+            python=what.python,
             command=again,
         )
         return
-    for name, wanted in one.what.units().items():
-        path = one.folder / name
-        data, ours = read_unit(path), parse_unit(wanted)
-        unit = parse_unit(data)
-        is_edited = data and (unit is None or unit.is_edited)
-        if is_edited or unit is None or ours is None or unit.body != ours.body:
+    for name, wanted in what.units().items():
+        path, ours = folder / name, parse_unit(wanted)
+        unit = read_unit(path)
+        if ours and (unit is None or unit.is_edited or unit.body != ours.body):
+            is_kept = os.path.exists(path) and (unit is None or unit.is_edited)  # `install` overwrites no such unit
             yield odd(
                 "{unit} is missing, or not as this recalld makes it; `{command}` makes it again. What you add with `systemctl edit` stays in use.",
                 unit=path,
-                command=f"mv {quote(str(path))} {quote(f'{path}.aside')} && {again}" if is_edited else again,
+                command=f"mv {quote(str(path))} {quote(f'{path}.aside')} && {again}" if is_kept else again,
             )
             return
 
@@ -173,14 +152,14 @@ def _is_gone(path: str) -> bool:
     return False
 
 
-def _of_the_key(unit: Installed) -> Faults:
+def _of_the_key(what: Installation) -> Faults:
     """Yield the faults of the key file; a file that only root may read is not reported."""
     try:
-        if unit.what.key:
-            check_key(unit.what.key)
+        if what.key:
+            check_key(what.key)
     except BadConfig as error:
         if not isinstance(error.__cause__, PermissionError):
-            yield bad("the key file of {unit}: {why}.", unit=unit.unit.name, why=error.why)
+            yield bad("the key file of {unit}: {why}.", unit=what.unit(SERVICE), why=error.why)
 
 
 def clients(look: Look) -> Faults:
@@ -191,20 +170,9 @@ def clients(look: Look) -> Faults:
     except ValueError as error:
         yield odd(".recalld/connections.json can't be read ({why}); connect the clients again.", why=str(error))
         return
-    left: dict[str, str] = {}
     for connection in connections:
-        where = f" --project {quote(connection.project)}" if connection.project else ""
-        again = f"recalld connect {connection.client} --yes{where}"
-        if connection.client not in CLIENTS:
-            left[connection.client] = f"recalld connect {connection.client} --remove{where}"
-            continue
-        yield from _of_a_connection(look, connection, again)
-    for client, command in left.items():
-        yield odd(
-            "an earlier version connected {client}, whose hooks are no longer answered: nothing that is said there is kept. Its MCP server goes on; `{command}` shows what is taken out.",
-            client=client,
-            command=command,
-        )
+        if connection.client in CLIENTS:  # `hooks` tells of one that has left, when its hook asks
+            yield from _of_a_connection(look, connection)
 
 
 def hooks(look: Look) -> Faults:
@@ -237,8 +205,10 @@ def hooks(look: Look) -> Faults:
         yield bad(Text(late_hooks, clients=clients, count=len(late), time=time))
 
 
-def _of_a_connection(look: Look, connection: Connection, again: str) -> Faults:
+def _of_a_connection(look: Look, connection: Connection) -> Faults:
     """Yield the first fault of a connection: of the client's file or, where the entry is a hook, of what that starts."""
+    where = f" --project {quote(connection.project)}" if connection.project else ""
+    again = f"recalld connect {connection.client} --yes{where}"
     text = None
     with suppress(OSError):
         text = Path(connection.path).read_text(encoding="utf-8", errors="replace")
@@ -266,21 +236,6 @@ def _of_a_connection(look: Look, connection: Connection, again: str) -> Faults:
             root=" ".join(rest[1:2]),
             command=again,
         )
-    elif connection.client == "codex" and not _is_trusted(Path(connection.path)):
-        yield odd(
-            "Codex does not run recalld's hook until you have trusted it: start codex, enter /hooks and trust those of recalld."
-        )
-
-
-def _is_trusted(hooks: Path) -> bool:
-    """Return whether Codex has a mark of trust for the hooks of this file; whether it is of their present text, Codex knows."""
-    import tomllib
-
-    try:
-        config = tomllib.loads((hooks.parent / "config.toml").read_text(encoding="utf-8"))
-        return any(key.startswith(f"{hooks}:") and state.get("trusted_hash") for key, state in config["hooks"]["state"].items())
-    except (OSError, ValueError, KeyError, AttributeError):
-        return False
 
 
 def supervisor(look: Look) -> Faults:
@@ -329,6 +284,6 @@ def sources(look: Look) -> Faults:
 
 def _restart(look: Look) -> str:
     """Return the command that restarts the supervisor: as the service of the workspace, or by hand."""
-    if services := installed(look.ws.paths.root, look.environ):
-        return Text("`{command}` starts it again", command=f"recalld service restart{services[0].what.options}")
+    for what in installed(look.ws.paths.root, look.environ).values():
+        return Text("`{command}` starts it again", command=f"recalld service restart{what.options}")
     return Text("stop it, and start it again with `recalld run`")

@@ -1,25 +1,22 @@
 """
-systemd, as far as `recalld service` needs it: its commands, its journal; units installed and removed, and the state of each.
+systemd, as far as `recalld service` needs it: units installed and removed, and the state of a service.
 
 What is somebody else's is seen before anything is changed. A service that does not start stays installed.
 """
 
 from __future__ import annotations
 
-import errno
 import os
 import shutil
 import subprocess
 from pathlib import Path
 from subprocess import CompletedProcess
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from ..host.alarm import REASONS, python_gone
 from ..storage.disk import MOST_OUTSIDE
-from ..storage.errors import BadFile, ForeignUnit, NoService, NoUnit, ServiceForbidden
-from ..storage.os_errors import from_os_error
+from ..storage.errors import ForeignUnit, NoService, NoUnit, ServiceForbidden
 from ..storage.texts import Text
-from ..text.record import record
 from .units import (
     AGAIN,
     BACKUP,
@@ -31,22 +28,21 @@ from .units import (
     TIMER,
     Installation,
     parse_unit,
-    user_folder,
+    unit_folder,
 )
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
     from ..storage.files import Files, FileVersion
+    from .units import Unit
 
 #: The folder that exists where systemd runs.
 BOOTED: Final = Path("/run/systemd/system")
 #: The folder with a file for each user whose services go on when that user is not logged in.
 _LINGERING: Final = Path("/var/lib/systemd/linger")
 #: The properties of a unit that are read.
-_PROPERTIES: Final = (
-    "UnitFileState,ActiveState,SubState,Result,ExecMainStatus,NRestarts,StatusText,ActiveEnterTimestamp,InvocationID"
-)
+_PROPERTIES: Final = "ActiveState,SubState,Result,ExecMainStatus,NRestarts,StatusText,ActiveEnterTimestamp,InvocationID"
 #: Why a service is down, by its property Result.
 _RESULTS: Final = {
     "watchdog": REASONS["watchdog"],
@@ -56,10 +52,9 @@ _RESULTS: Final = {
     "signal": REASONS["signal"],
     "core-dump": REASONS["signal"],
 }
-#: The states of a unit that runs, starts or ends.
-RUNNING: Final = ("active", "activating", "deactivating", "reloading")
-#: systemd's exit codes for a credential that can't be read, a program that can't start, a folder that can't be made visible.
-_NO_CREDENTIAL, _NO_PROGRAM, _NO_NAMESPACE = "243", "203", "226"
+#: Why it is down, by systemd's exit code; and the code for a program that can't start.
+_CODES: Final = {"243": REASONS["key_file"], "226": REASONS["namespace"]}
+_NO_PROGRAM: Final = "203"
 #: The state of a unit that has failed and will be started again soon.
 _WAITING: Final = "auto-restart"
 
@@ -95,10 +90,15 @@ class Systemd:
         name: str = "",
     ) -> None:
         self.user = user
-        self.name = name
-        self.folder = folder or (SYSTEM_FOLDER if user else user_folder())
+        self._service = Installation(Path(), user, name=name)
+        self.folder = folder or (SYSTEM_FOLDER if user else unit_folder())
         self._run = run
         self._booted = booted
+
+    @property
+    def path(self) -> Path:
+        """The unit of the service itself."""
+        return self.folder / self._service.unit(SERVICE)
 
     def command(self, *words: str) -> list[str]:
         """Return the command of systemctl with these *words*."""
@@ -112,18 +112,11 @@ class Systemd:
             )
         if self.user and os.geteuid() != 0:
             raise ServiceForbidden(Text("units of the system are root's"), Text("give the same command with `sudo`"))
-        done = self._run(self.command("show", "--property=Version"))
-        if (
-            done.returncode
-            and not self.user
-            and not os.path.isdir(os.environ.get("XDG_RUNTIME_DIR") or f"/run/user/{os.getuid()}")
-        ):
+        if self._run(self.command("show", "--property=Version")).returncode:
             raise NoService(
                 Text("this user has no session of systemd"),
                 Text("log in again, not by su or sudo, or have root give `recalld service install --system USER`"),
             )
-        if done.returncode:
-            raise NoService(Text("systemd can't be reached over D-Bus"), Text("install dbus-user-session, and log in again"))
 
     def call(self, *words: str) -> None:
         """Run systemctl; NoService with its message if it fails."""
@@ -146,7 +139,7 @@ class Systemd:
 
     def runs(self, unit: str) -> bool:
         """Return whether the unit runs, starts or ends."""
-        return self.show(unit).get("ActiveState") in RUNNING
+        return self.show(unit).get("ActiveState") in ("active", "activating", "deactivating", "reloading")
 
     def has_recalld(self, python: str) -> bool:
         """Return whether this Python exists and has recalld."""
@@ -159,16 +152,19 @@ class Systemd:
         done = self._run(["journalctl", "--no-pager", "--quiet", "--priority=err", "--lines=1", "--output=cat", *match])
         return done.stdout.strip().removeprefix("recalld: ").rstrip(".")
 
-    def read(self, files: Files, template: str) -> tuple[Path, FileVersion | None]:
-        """Return the path of the unit of that template, and its contents; ForeignUnit if it is not a regular unit file."""
-        path = self.folder / Installation(Path(), self.user, name=self.name).unit(template)
-        try:
-            return path, files.read_stable(path, most=MOST_OUTSIDE)
-        except OSError as error:
-            refused = from_os_error(error, path)
-            if isinstance(refused, BadFile) or error.errno == errno.EFBIG:
-                raise ForeignUnit(path) from None
-            raise refused from error
+    def units(self, files: Files) -> dict[str, tuple[FileVersion, Unit]]:
+        """Return the units of this service that exist, by name; ForeignUnit for one that `install` did not make."""
+        units = {}
+        for name in map(self._service.unit, TEMPLATES):
+            try:
+                version = files.read_stable(self.folder / name, most=MOST_OUTSIDE)
+            except OSError as error:  # a folder, a pipe, a link to a device
+                raise ForeignUnit(self.folder / name) from error
+            if version:
+                if (unit := parse_unit(version.data, self.user)) is None:
+                    raise ForeignUnit(self.folder / name)
+                units[name] = version, unit
+        return units
 
 
 def lingers(user: str, folder: Path = _LINGERING) -> bool:
@@ -178,12 +174,10 @@ def lingers(user: str, folder: Path = _LINGERING) -> bool:
 
 def installation(systemd: Systemd, files: Files) -> Installation:
     """Return the installation; NoUnit if there is none, ForeignUnit for a unit that `install` did not make."""
-    path, version = systemd.read(files, SERVICE)
-    if version is None:
-        raise NoUnit(path)
-    if (unit := parse_unit(version.data, systemd.user)) is None:
-        raise ForeignUnit(path)
-    return unit.what
+    units = systemd.units(files)
+    if systemd.path.name not in units:
+        raise NoUnit(systemd.path)
+    return units[systemd.path.name][1].what
 
 
 # ── installed and removed ────────────────────────────────────────────────────
@@ -195,23 +189,14 @@ def install(wanted: Installation, systemd: Systemd, files: Files) -> None:
 
     ForeignUnit, before anything is changed, for a unit that is not of this workspace's service, or that a person has edited.
     """
-    contents = wanted.units()
-    before = {}
-    for template in TEMPLATES:
-        path, version = systemd.read(files, template)
-        if version and not (
-            (unit := parse_unit(version.data)) and unit.what.workspace == wanted.workspace and not unit.is_edited
-        ):
-            raise ForeignUnit(path)
-        before[path] = version
-    if unwanted := [path.name for path, version in before.items() if version and path.name not in contents]:
-        systemd.try_call("disable", "--now", *unwanted)
+    contents, before = wanted.units(), systemd.units(files)
+    for name, (_, unit) in before.items():
+        if unit.is_edited or unit.what.workspace != wanted.workspace:
+            raise ForeignUnit(systemd.folder / name)
+    _remove([name for name in before if name not in contents], systemd, files)
     files.make_folder(systemd.folder)
-    for path, version in before.items():
-        if path.name in contents:
-            files.replace(path, contents[path.name], version, mode=_UNIT_MODE)
-        else:
-            files.remove(path)
+    for name, data in contents.items():
+        files.replace(systemd.folder / name, data, before[name][0] if name in before else None, mode=_UNIT_MODE)
     _start(systemd, wanted.started, wanted.python)
 
 
@@ -234,32 +219,26 @@ def _start(systemd: Systemd, names: list[str], python: str, *, enable: bool = Tr
         raise
 
 
-def uninstall(systemd: Systemd, files: Files) -> str:
+def uninstall(systemd: Systemd, files: Files) -> Path:
     """
     Stop and remove the units and return the workspace that they served, which is not changed.
 
     NoUnit if there is no such unit; ForeignUnit, before anything is changed, for a unit that `install` did not make.
     """
-    versions = dict(systemd.read(files, template) for template in TEMPLATES)
-    units = {path: parse_unit(version.data) for path, version in versions.items() if version}
+    units = systemd.units(files)
     if not units:
-        raise NoUnit(next(iter(versions)))
-    workspaces = []
-    for path, unit in units.items():
-        if unit is None:
-            raise ForeignUnit(path)
-        workspaces.append(str(unit.what.workspace))
-    _remove(systemd, files, units)
-    return workspaces[0]
+        raise NoUnit(systemd.path)
+    _remove([*units], systemd, files)
+    systemd.call("daemon-reload")
+    return next(unit.what.workspace for _, unit in units.values())
 
 
-def _remove(systemd: Systemd, files: Files, units: Iterable[Path]) -> None:
-    names = [path.name for path in units]
-    systemd.try_call("disable", "--now", *names)
+def _remove(names: list[str], systemd: Systemd, files: Files) -> None:
+    if names:
+        systemd.try_call("disable", "--now", *names)
+        systemd.try_call("reset-failed", *names)
     for name in names:
         files.remove(systemd.folder / name)
-    systemd.call("daemon-reload")
-    systemd.try_call("reset-failed", *names)
 
 
 def delete(paths: Iterable[Path]) -> None:
@@ -274,46 +253,25 @@ def delete(paths: Iterable[Path]) -> None:
 # ── how it is ────────────────────────────────────────────────────────────────
 
 
-@record
-class ServiceState:
-    """
-    The state of a service: its unit and workspace, *state* and *since* when, its status line, and why it is *down*, or "".
-
-    *retries*: the service is down, and systemd starts it again by itself.
-    """
-
-    unit: str
-    workspace: str
-    state: str
-    since: str
-    status_text: str
-    restarts: int
-    nightly_fsck: str
-    nightly_backup: str
-    down: str
-    retries: bool
-
-
-def state_of(systemd: Systemd, files: Files) -> ServiceState:
-    """Return the state of the service; NoUnit if none is installed, ForeignUnit if the unit is not recalld's."""
-    what = installation(systemd, files)
+def state_of(systemd: Systemd, what: Installation) -> dict[str, Any]:
+    """Return the state of the installed service, why it is `down`, or "", and whether systemd then `retries` it by itself."""
     unit = what.unit(SERVICE)
-    found = systemd.show(unit)
-    state = found.get("ActiveState", "")
-    waits = found.get("SubState") == _WAITING
+    shown = systemd.show(unit)
+    state = shown.get("ActiveState", "")
+    waits = shown.get("SubState") == _WAITING
     down = "" if state in ("active", "activating", "reloading") and not waits else why_down(systemd, unit, what.python)
-    return ServiceState(
-        unit=unit,
-        workspace=str(what.workspace),
-        state=state,
-        since=found.get("ActiveEnterTimestamp", ""),
-        status_text=found.get("StatusText", ""),
-        restarts=int(found.get("NRestarts") or 0),
-        nightly_fsck=_state_at_night(systemd, what.unit(TIMER), what.unit(FSCK)),
-        nightly_backup=_state_at_night(systemd, what.unit(BACKUP_TIMER), what.unit(BACKUP)) if what.backups else "none",
-        down=down,
-        retries=bool(down) and (waits or systemd.runs(what.unit(AGAIN))),
-    )
+    return {
+        "unit": unit,
+        "workspace": str(what.workspace),
+        "state": state,
+        "since": shown.get("ActiveEnterTimestamp", ""),
+        "statusText": shown.get("StatusText", ""),
+        "restarts": int(shown.get("NRestarts") or 0),
+        "nightlyFsck": _state_at_night(systemd, what.unit(TIMER), what.unit(FSCK)),
+        "nightlyBackup": _state_at_night(systemd, what.unit(BACKUP_TIMER), what.unit(BACKUP)) if what.backups else "none",
+        "down": down,
+        "retries": bool(down) and (waits or systemd.runs(what.unit(AGAIN))),
+    }
 
 
 def _state_at_night(systemd: Systemd, timer: str, started: str) -> str:
@@ -327,14 +285,12 @@ def why_down(systemd: Systemd, unit: str, python: str) -> str:
     """Return why the service with this *python* does not run: its last error, if the journal has one."""
     state = systemd.show(unit)
     result, code = state.get("Result", ""), state.get("ExecMainStatus", "")
-    if result == "exit-code" and code == _NO_CREDENTIAL:
-        return REASONS["key_file"]
-    if result == "exit-code" and code == _NO_NAMESPACE:
-        return REASONS["namespace"]
-    if result == "exit-code" and (code == _NO_PROGRAM or not systemd.has_recalld(python)):
-        return python_gone(python)
-    sentence = systemd.last_error(unit, state.get("InvocationID", ""))
-    if sentence:
+    if result == "exit-code":
+        if code in _CODES:
+            return _CODES[code]
+        if code == _NO_PROGRAM or not systemd.has_recalld(python):
+            return python_gone(python)
+    if sentence := systemd.last_error(unit, state.get("InvocationID", "")):
         return sentence
     if result in _RESULTS:
         return _RESULTS[result]

@@ -1,9 +1,8 @@
 """
-The systemd units of a workspace: their names and contents, and whose an existing unit is.
+The systemd units of a workspace: the files in `units/`, filled in, and those that are installed.
 
-Each template in `units/` is one unit; its placeholders, `@word@`, are filled in here. A user's own units are in the user's
-folder: `recalld.service`, `recalld-fsck.timer` and others. On a machine without user sessions root installs them for a user:
-`recalld@USER.service`.
+A placeholder is `@word@`. A user's own units are in the user's folder: `recalld.service`, `recalld-fsck.timer` and others, with
+a name `recalld@NAME.service`. On a machine without user sessions root installs them for a user: `recalld@USER.service`.
 """
 
 from __future__ import annotations
@@ -20,10 +19,10 @@ from ..host.alarm import SCRIPT, VARIABLE
 from ..protocol.llm import CREDENTIAL
 from ..storage.disk import read_outside
 from ..storage.errors import BadRequest
-from ..storage.lenient_json import parse_json
-from ..storage.texts import Text, msgid
+from ..storage.texts import Text
 from ..text.lazy_re import lazy_re
 from ..text.record import record
+from ..text.user_folder import user_folder
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -43,24 +42,21 @@ SYSTEM_FOLDER: Final = Path("/etc/systemd/system")
 _FOLDER: Final = Path(__file__).resolve().parent / "units"
 #: The first line of recalld's units, the second, which has the workspace, and the third, which says how the unit was made.
 _MARK: Final = "# Made by `recalld service install`, which makes it again; what you change goes into `systemctl edit`."
-_OF: Final = lazy_re(r"# The workspace: (?P<workspace>\".*\")")
+_OF: Final = "# The workspace: "
 _MADE: Final = "# Made with: "
 _KEY: Final = lazy_re(rf"^LoadCredential={CREDENTIAL}:(.+)$", re.MULTILINE)
 _WORD: Final = lazy_re(r"@(\w+)@")
-#: Characters that no value in a unit may have: they would end its line, or would not be shown.
-_CONTROL: Final = lazy_re(r"[\x00-\x1f\x7f\x85\u2028\u2029\ud800-\udfff]")
-_NO_UNIT_HOLDS: Final = msgid("{value!r} has a line break or another character that no unit can hold; rename it")
-#: A system unit has private folders in place of these (PrivateTmp).
-_PRIVATE: Final = (Path("/tmp"), Path("/var/tmp"))  # noqa: S108 - nothing is written there
+#: Characters that no value in a unit may have: they would end its line, or would not be shown; a backslash at its end would
+#: join it with the next.
+_CONTROL: Final = lazy_re(r"[\x00-\x1f\x7f\x85\u2028\u2029\ud800-\udfff]|\A\s|\s\Z|\\\Z")
 #: Names of users and services that can be used unchanged in a unit's name.
 _USER: Final = lazy_re(r"[A-Za-z0-9_][A-Za-z0-9_.@-]{0,63}")
-NAME: Final = lazy_re(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,63}")
+_NAME: Final = lazy_re(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,63}")
 #: The values that systemd accepts for MemoryMax=.
 _MEMORY: Final = lazy_re(r"[0-9]+[KMGT]?|[0-9]{1,2}%|infinity")
-#: Where systemd keeps the stamps of system timers, and the folders of system services.
+#: Where systemd keeps the stamps of system timers, the folders of system services, and their state.
 _STAMPS: Final = Path("/var/lib/systemd/timers")
 _FOLDERS: Final = (Path("/var/cache/recalld"), Path("/run/recalld"))
-#: Where system units have their state.
 _SYSTEM_STATE: Final = Path("/var/lib/recalld")
 
 
@@ -93,63 +89,34 @@ class Installation:
     def unit(self, template: str) -> str:
         """Return the name of the unit of that *template*."""
         stem, _, kind = template.rpartition(".")
+        return f"{stem}{self._at}.{kind}"
+
+    @property
+    def _at(self) -> str:
         instance = ":".join(filter(None, (self.user, self.name)))
-        return f"{stem}@{instance}.{kind}" if instance else template
+        return f"@{instance}" if instance else ""
 
     @property
     def options(self) -> str:
-        """The options by which a command means this service, each after a blank."""
-        return of_unit(self.user, self.name)
+        """
+        The options by which a command means this service, each after a blank.
+
+        >>> Installation(Path("/memory"), "alice", name="work").options
+        ' --system alice --name work'
+        """
+        return "".join(f" {option} {value}" for option, value in (("--system", self.user), ("--name", self.name)) if value)
 
     @property
     def alarm(self) -> Path:
         """The folder of its alarm."""
         if self.user:
             return _SYSTEM_STATE / self._place
-        return state_folder() / "recalld" / self.unit(SERVICE).removesuffix(".service")
+        return Path(user_folder("XDG_STATE_HOME", os.environ)) / "recalld" / f"recalld{self._at}"
 
     @property
     def _place(self) -> str:
         """The name of the folders that systemd makes for a unit of the system; no user has a plus sign."""
         return f"{self.user}+{self.name}" if self.name else self.user
-
-    def units(self) -> dict[str, bytes]:
-        """Return the contents of each unit, by name; BadRequest if workspace, key or user can't be written in a unit."""
-        folder = self.backups.folder if self.backups else ""
-        paths = (("--workspace", self.workspace), ("--key-file", self.key or ""), ("--backup-to", folder))
-        if _CONTROL.search(self.python):
-            raise BadRequest("python", Text(_NO_UNIT_HOLDS, value=self.python))
-        for field, value in ((field, str(path)) for field, path in paths):
-            # the path of a key is the rest of its line; a backslash at its end would join the line with the next
-            if _CONTROL.search(value) or (field == "--key-file" and value != value.strip().rstrip("\\")):
-                raise BadRequest(field, Text(_NO_UNIT_HOLDS, value=value))
-        if self.user and not _USER.fullmatch(self.user):
-            raise BadRequest(
-                "--system", Text("{value!r} can't be a part of a unit's name; give a user of this machine", value=self.user)
-            )
-        if self.memory_max and not _MEMORY.fullmatch(self.memory_max):
-            raise BadRequest(
-                "--memory-max", Text("{value!r} is no size; give one such as 400M, 1G or 20%", value=self.memory_max)
-            )
-        if self.name and not NAME.fullmatch(self.name):
-            raise BadRequest(
-                "--name", Text("{value!r} can't be a part of a unit's name; use letters, digits, . _ and -", value=self.name)
-            )
-        return {self.unit(template): self._with_head(self._filled(_template(template))) for template in self.templates}
-
-    def check_places(self) -> None:
-        """Raise BadRequest if a system unit would not see the workspace, or the folder of the backups."""
-        folders = {"--workspace": self.workspace} | ({"--backup-to": self.backups.folder} if self.backups else {})
-        for field, folder in folders.items() if self.user else ():
-            if hidden := [place for place in _PRIVATE if folder.is_relative_to(place)]:
-                raise BadRequest(
-                    field,
-                    Text(
-                        "{folder} is in {place}, which a unit of the system does not see; put it elsewhere",
-                        folder=folder,
-                        place=hidden[0],
-                    ),
-                )
 
     @property
     def templates(self) -> tuple[str, ...]:
@@ -161,60 +128,72 @@ class Installation:
         """The names of the units that start with the machine."""
         return [self.unit(template) for template in self.templates if template in STARTED]
 
-    def _with_head(self, body: str) -> bytes:
-        from importlib import metadata  # imported here, since `status` makes no unit
+    def units(self) -> dict[str, bytes]:
+        """Return the contents of each unit, by name; BadRequest for a value that no unit can hold."""
+        self._refuse_bad_values()
+        return {self.unit(template): self._with_head(self._filled(template)) for template in self.templates}
 
-        workspace = json.dumps(str(self.workspace), ensure_ascii=False)
-        made: dict[str, object] = {"recalld": metadata.version("recalld"), "python": self.python}
-        made["sha256"] = _digest(body.encode())
+    def _refuse_bad_values(self) -> None:
+        folder = self.backups.folder if self.backups else ""
+        paths = {"--workspace": self.workspace, "--key-file": self.key or "", "--backup-to": folder, "python": self.python}
+        for field, path in paths.items():
+            if _CONTROL.search(str(path)):
+                raise BadRequest(
+                    field,
+                    Text("{value!r} has a line break or another character that no unit can hold; rename it", value=str(path)),
+                )
+        for field, name, pattern in (("--system", self.user, _USER), ("--name", self.name, _NAME)):
+            if name and not pattern.fullmatch(name):
+                raise BadRequest(
+                    field, Text("{value!r} can't be a part of a unit's name; use letters, digits, . _ and -", value=name)
+                )
+        if self.memory_max and not _MEMORY.fullmatch(self.memory_max):
+            raise BadRequest(
+                "--memory-max", Text("{value!r} is no size; give one such as 400M, 1G or 20%", value=self.memory_max)
+            )
+
+    def _with_head(self, body: str) -> bytes:
+        made: dict[str, object] = {"python": self.python, "sha256": _digest(body)}
         if self.backups:
             made |= {"backups": str(self.backups.folder), "keep": self.backups.keep}
         made |= {key: value for key, value in (("name", self.name), ("memoryMax", self.memory_max)) if value}
-        return f"{_MARK}\n# The workspace: {workspace}\n{_MADE}{json.dumps(made, ensure_ascii=False)}\n{body}".encode()
+        workspace = json.dumps(str(self.workspace), ensure_ascii=False)
+        return f"{_MARK}\n{_OF}{workspace}\n{_MADE}{json.dumps(made, ensure_ascii=False)}\n{body}".encode()
 
-    def _filled(self, text: str) -> str:
+    def _filled(self, template: str) -> str:
         kept = self.backups
-        workspace = in_list(str(self.workspace))
-        # with "-" systemd starts the service even if the workspace is gone, so that the service itself reports that
-        sandbox = self._sandbox(f"ReadWritePaths=-{workspace}\n")
         words = {
-            "workspace": workspace,
-            "service": self.unit(SERVICE).replace("%", "%%"),
-            "again": self.unit(AGAIN).replace("%", "%%"),
+            "at": self._at,
+            "workspace": in_list(str(self.workspace)),
             "name": str(self.workspace).replace("%", "%%"),
             "recalld": " ".join(map(in_command, (self.python, "-P", "-m", "recalld", "-w", str(self.workspace)))),
             "credential": f"\nLoadCredential={CREDENTIAL}:{str(self.key).replace('%', '%%')}" if self.key else "",
-            "check": self.unit(FSCK).replace("%", "%%"),
-            "trouble": self.unit(TROUBLE).replace("%", "%%"),
             "alarm": in_command(str(self.alarm / SCRIPT)),
-            "alarm_variable": in_list(f"{VARIABLE}={self.alarm}"),
-            "alarm_sandbox": self._sandbox("") if self.user else "UMask=0077",
             "service_word": in_command(self.unit(SERVICE)),
+            "alarm_variable": in_list(f"{VARIABLE}={self.alarm}"),
             "options": in_command(self.options),
             "memory": f"\nMemoryMax={self.memory_max}" if self.memory_max else "",
             "backup": f"{in_command(str(kept.folder))} --keep {kept.keep}" if kept else "",
-            "backup_sandbox": f"{sandbox}\nReadWritePaths=-{in_list(str(kept.folder))}" if self.user and kept else sandbox,
             "target": "multi-user.target" if self.user else "default.target",
-            # the user's own command may have to send a mail, which a sandbox would prevent
-            "command_sandbox": sandbox if self.user else "UMask=0077",
-            "sandbox": sandbox,
+            "sandbox": self._sandbox(template),
         }
-        return _fill(text, words) + "\n"
+        return _fill(template, words) + "\n"
 
-    def _sandbox(self, writable: str) -> str:
-        kind = "system" if self.user else "user"
-        words = {"writable": writable, "user": self.user, "place": self._place}
-        return _fill(_template(f"sandbox-{kind}.conf"), words)
+    def _sandbox(self, template: str) -> str:
+        if not self.user:
+            # the command of care.on_trouble may have to send a mail, which a sandbox would prevent
+            return "UMask=0077" if template in (FSCK, TROUBLE) else _fill("sandbox-user.conf", {})
+        # with "-" systemd starts the service even if the workspace is gone, so that the service itself reports that
+        writable = f"ReadWritePaths=-{in_list(str(self.workspace))}\n" if template != TROUBLE else ""
+        sandbox = _fill("sandbox-system.conf", {"writable": writable, "user": self.user, "place": self._place})
+        if template == BACKUP and self.backups:
+            sandbox += f"\nReadWritePaths=-{in_list(str(self.backups.folder))}"
+        return sandbox
 
 
-def user_folder(environ: Mapping[str, str] = os.environ) -> Path:
+def unit_folder(environ: Mapping[str, str] = os.environ) -> Path:
     """Return where a user's own units are."""
-    return Path(environ.get("XDG_CONFIG_HOME") or Path.home() / ".config") / "systemd" / "user"
-
-
-def state_folder(environ: Mapping[str, str] = os.environ) -> Path:
-    """Return where a user's programs keep their state."""
-    return Path(environ.get("XDG_STATE_HOME") or Path.home() / ".local" / "state")
+    return Path(user_folder("XDG_CONFIG_HOME", environ)) / "systemd" / "user"
 
 
 def in_command(word: str) -> str:
@@ -243,10 +222,13 @@ def remains(what: Installation, environ: Mapping[str, str] = os.environ) -> list
     if what.user:
         stamps, caches = _STAMPS, [folder / what.alarm.name for folder in _FOLDERS]
     else:
-        stamps = Path(environ.get("XDG_DATA_HOME") or Path.home() / ".local" / "share") / "systemd" / "timers"
-        caches = [Path(environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "recalld"]
+        stamps = Path(user_folder("XDG_DATA_HOME", environ)) / "systemd" / "timers"
+        caches = [Path(user_folder("XDG_CACHE_HOME", environ)) / "recalld"]
     timers = (what.unit(template) for template in TEMPLATES if template.endswith(".timer"))
     return [path for path in (*caches, *(stamps / f"stamp-{name}" for name in timers)) if path.exists()]
+
+
+# ── installed units ──────────────────────────────────────────────────────────
 
 
 @record
@@ -254,97 +236,58 @@ class Unit:
     """A unit that `service install` made: its installation, the text below its head, and whether a person has edited it."""
 
     what: Installation
-    body: bytes
+    body: str
     is_edited: bool
 
 
 def parse_unit(data: bytes, user: str = "") -> Unit | None:
     """Return the unit; None for somebody else's. The *user* of a unit of the system is in its name."""
-    mark, workspace_line, made_line, body = [*data.decode("utf-8", "replace").split("\n", 3), "", "", ""][:4]
-    found = _OF.match(workspace_line)
-    if mark != _MARK or not found:
-        return None
-    key = _KEY.search(body)
-    key_file = Path(key[1].replace("%%", "%")) if key and not _CONTROL.search(key[1]) else None
-    try:
-        workspace = _path_in(json.loads(found["workspace"]))
-    except ValueError:
+    mark, workspace, made_line, body = [*data.decode("utf-8", "replace").split("\n", 3), "", "", ""][:4]
+    if mark != _MARK:
         return None
     try:
-        made = parse_json(made_line.removeprefix(_MADE).encode())
-        backups = Backups(_path_in(made["backups"]), int(made["keep"])) if "backups" in made else None
-        named = str(made.get("name", "")), str(made.get("memoryMax", ""))
-        what = Installation(workspace, user, key_file, str(_path_in(made["python"])), backups, *named)
-        return Unit(what, body.encode(), is_edited=made["sha256"] != _digest(body.encode()))
-    except (ValueError, LookupError, TypeError, AttributeError, OverflowError):
-        return Unit(Installation(workspace, user, key_file), body.encode(), is_edited=True)
+        made = json.loads(made_line.removeprefix(_MADE))
+        key = _KEY.search(body)
+        what = Installation(
+            workspace=Path(json.loads(workspace.removeprefix(_OF))),
+            user=user,
+            key=Path(key[1].replace("%%", "%")) if key else None,
+            python=str(made["python"]),
+            backups=Backups(Path(made["backups"]), int(made["keep"])) if "backups" in made else None,
+            name=str(made.get("name", "")),
+            memory_max=str(made.get("memoryMax", "")),
+        )
+        return Unit(what, body, is_edited=made["sha256"] != _digest(body))
+    except (ValueError, LookupError, TypeError, AttributeError):
+        return None
 
 
-def _path_in(value: object) -> Path:
-    """Return a path that a unit names; ValueError if recalld could not have written it."""
-    if _CONTROL.search(path := str(value)):
-        raise ValueError(path)
-    return Path(path)
+def read_unit(path: Path, user: str = "") -> Unit | None:
+    """Return the unit in a file; None if there is none that `service install` made, or it can't be read."""
+    try:
+        return parse_unit(read_outside(path), user)
+    except OSError:
+        return None
 
 
-@record
-class Installed:
-    """A service of the workspace: the folder of its units, and the installation."""
-
-    folder: Path
-    what: Installation
-
-    @property
-    def unit(self) -> Path:
-        """The path of the unit of the service itself."""
-        return self.folder / self.what.unit(SERVICE)
-
-
-def installed(workspace: Path, environ: Mapping[str, str]) -> list[Installed]:
-    """Return the services of the workspace: the caller's own, then the system's."""
-    services = []
-    for folder in (user_folder(environ), SYSTEM_FOLDER):
-        for name in _services_in(folder):
+def installed(workspace: Path, environ: Mapping[str, str]) -> dict[Path, Installation]:
+    """Return the services of the workspace by their units: the caller's own, then the system's."""
+    services = {}
+    for folder in (unit_folder(environ), SYSTEM_FOLDER):
+        names = os.listdir(folder) if os.access(folder, os.R_OK) else ()
+        for name in sorted(filter(re.compile(r"recalld(@.+)?\.service").fullmatch, names)):
             instance = name.partition("@")[2].removesuffix(".service")
-            unit = parse_unit(read_unit(folder / name), instance.partition(":")[0] if folder == SYSTEM_FOLDER else "")
+            unit = read_unit(folder / name, instance.partition(":")[0] if folder == SYSTEM_FOLDER else "")
             if unit and os.path.realpath(unit.what.workspace) == os.path.realpath(workspace):
-                services.append(Installed(folder, unit.what))
+                services[folder / name] = unit.what
     return services
 
 
-def _services_in(folder: Path) -> list[str]:
-    """Return the names of the units in the folder that may be recalld's services."""
-    try:
-        return sorted(filter(re.compile(r"recalld(@.+)?\.service").fullmatch, os.listdir(folder)))
-    except OSError:
-        return []
+def _digest(body: str) -> str:
+    return hashlib.sha256(body.encode()).hexdigest()[:16]
 
 
-def read_unit(path: Path) -> bytes:
-    """Return the contents of a unit file; b"" if there is none, or it can't be read."""
-    try:
-        return read_outside(path)
-    except OSError:
-        return b""
-
-
-def of_unit(user: str, name: str = "") -> str:
-    """
-    Return the options by which a command means the system units for this user, or the caller's own units with that name.
-
-    >>> of_unit("alice"), of_unit("", "work"), of_unit("")
-    (' --system alice', ' --name work', '')
-    """
-    return "".join(f" {option} {value}" for option, value in (("--system", user), ("--name", name)) if value)
-
-
-def _digest(body: bytes) -> str:
-    return hashlib.sha256(body).hexdigest()[:16]
-
-
-def _template(name: str) -> str:
-    return (_FOLDER / name).read_text(encoding="utf-8").rstrip("\n")
-
-
-def _fill(text: str, words: Mapping[str, str]) -> str:
-    return _WORD.sub(lambda found: words[found[1]], text)
+def _fill(name: str, words: Mapping[str, str]) -> str:
+    """Return the file *name* of `units/` with the *words* in place of their placeholders."""
+    text = (_FOLDER / name).read_text(encoding="utf-8").rstrip("\n")
+    return _WORD.sub(lambda match: words[match[1]], text)

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from ..archive.places import CANARIES, place_of
+from ..archive.places import LEFT, place_of
 from ..archive.run import taken_names
 from ..archive.slug import free_name, short_id
 from ..archive.tombstones import cut as cut_dated
@@ -229,13 +229,13 @@ def _clean_tables(aim: Aim) -> None:
                 files.disk.sync_folder(folder)
     if aim.applies:
         aim.ws.index.close()  # it is opened again when it is made
-    for table in (paths.files, paths.root / CANARIES):
+    for table in (paths.files, *(paths.root / name for name in LEFT)):
         if files.disk.stat(table):
             aim.remove(table)
     logs = (name for name in sorted(files.disk.names(paths.root)) if name.startswith("log"))
     for path in (
         *(paths.root / name for name in logs if name.endswith((".jsonl", ".jsonl.gz"))),
-        *(paths.fsck, paths.found, paths.backup, paths.diary),
+        *(paths.fsck, paths.backup, paths.diary),
     ):
         _rename_in(aim, path)
 

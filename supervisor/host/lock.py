@@ -9,7 +9,7 @@ from __future__ import annotations
 import contextlib
 from typing import TYPE_CHECKING, Final
 
-from ..archive.places import CANARIES
+from ..archive.places import LEFT
 from ..protocol.paths import WORKERS
 from ..storage.errors import AlreadyRuns, Busy, LockLost
 
@@ -93,8 +93,8 @@ def sweep(ws: Workspace) -> int:
             swept += ws.files.sweep(folder)
     ws.task_queue.sync_folders()
     with contextlib.suppress(OSError):  # the round reports a disk that can't be written
-        if ws.files.disk.stat(paths.root / CANARIES):
-            ws.files.remove(paths.root / CANARIES)
+        for name in LEFT:
+            ws.files.remove(paths.root / name)
     with (
         contextlib.suppress(OSError),
         ws.files.lock(paths.history_lock),

@@ -90,8 +90,9 @@ def workspace_of(argv: list[str], environ: Mapping[str, str]) -> str:
         return os.path.expanduser(workspace)
     if any(os.path.exists(os.path.join("workspace", name)) for name in ("history.json", "recalld.toml")):
         return "workspace"
-    # the user's data folder, as the XDG Base Directory Specification has it
-    return os.path.join(environ.get("XDG_DATA_HOME", "").strip() or os.path.expanduser("~/.local/share"), "recalld")
+    from ..text.user_folder import user_folder  # imported here, since a command with -w does not need it
+
+    return os.path.join(user_folder("XDG_DATA_HOME", environ), "recalld")
 
 
 def folder_id(root: str) -> list[int]:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final, cast
 from ..archive.diary import amounts_of
 from ..forgetting.wanted import KINDS, Spot, refuse_vague
 from ..storage.clock import local_day, to_wire, within
-from ..storage.errors import AlreadyRuns, BadRequest, SupervisorError
+from ..storage.errors import AlreadyRuns, BadRequest
 from ..storage.noting import author
 from ..storage.texts import Text
 from ..text.printable import shortened
@@ -128,8 +128,6 @@ def forget(memory: Visible, request: ForgetRequest) -> Forgotten:
 
 def finish(ws: Workspace, now: datetime) -> bool:
     """Go through all places now, or wait until the running supervisor has; return whether nothing is left."""
-    from ..checks.check import Look
-    from ..checks.table import account_again
     from ..host.lock import supervisor_lock
     from ..host.round import forget as forget_now
 
@@ -140,11 +138,7 @@ def finish(ws: Workspace, now: datetime) -> bool:
         deadline = within(_WAIT_S)
         while ws.journal.tombstones.unfinished() and not deadline.is_over:
             time.sleep(_POLL_S)
-    is_done = not ws.journal.tombstones.unfinished()
-    if is_done:
-        with suppress(SupervisorError):  # the next check says what is wrong
-            account_again(Look(ws, now, os.environ))
-    return is_done
+    return not ws.journal.tombstones.unfinished()
 
 
 def _shown(ws: Workspace, aimed: Wanted, request: ForgetRequest, now: datetime) -> Forgotten:

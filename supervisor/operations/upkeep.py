@@ -229,17 +229,12 @@ def index_status(memory: Visible, _request: NoArguments) -> Inventory:
 @operation("index_rebuild", RebuildRequest, owner=True, within_s=600.0)
 def index_rebuild(memory: Visible, request: RebuildRequest) -> Changes:
     """Rebuild the index from the files, unless another process keeps it locked for longer than *wait_s* (`shared`)."""
-    from ..checks.check import Look
-    from ..checks.table import forget
-
-    changes = memory.ws.searcher.refresh(request.wait_s, memory.control, rebuild=True)
-    forget(Look(memory.ws, memory.caller.clock(), os.environ), "index")
-    return changes
+    return memory.ws.searcher.refresh(request.wait_s, memory.control, rebuild=True)
 
 
 @record(kw_only=True)
 class ExamineRequest(Request):
-    """With *slow* the slow checks run now; without, what they found last is shown."""
+    """With *slow* the slow checks run, too."""
 
     slow: bool = False
 
@@ -256,13 +251,12 @@ class CheckAnswer:
 
 @operation("examine", ExamineRequest, reads=True, owner=True, within_s=60.0)
 def examine(memory: Visible, request: ExamineRequest) -> list[CheckAnswer]:
-    """Return what each check finds, in the order of `doctor`; a check without a fault is "good"."""
+    """Return what each check finds, in the order of `doctor`; a check without a fault is "good", a slow one may be left out."""
     from ..checks.check import Look
     from ..checks.table import examine as examine_all
-    from ..checks.table import look_over
 
     look = Look(memory.ws, memory.caller.clock(), os.environ)
-    return [_answer(finding) for finding in (examine_all(look, None) if request.slow else look_over(look))]
+    return [_answer(finding) for finding in examine_all(look, slow=request.slow)]
 
 
 def _answer(finding: Finding) -> CheckAnswer:

@@ -93,7 +93,6 @@ class WorkspacePaths:
     vectors = _Below(".recalld", "vectors")  # embeddings of memory's passages, for `recall.backend = "hybrid"`
     backup = _Below(".recalld", "backup.json")  # the result of the last `backup nightly`
     fsck = _Below(".recalld", "fsck.json")  # what the last `fsck --report` or `--repair` found, and what was reported
-    found = _Below(".recalld", "found.json")  # what the slow checks of `doctor` and `fsck` last found, for `status`
     sessions = _Below(".recalld", "sessions")  # how far sessions are summed up into long-term lines, a file each
     sources = _Below(".recalld", "sources")  # how far each source is read, and what was forgotten in other workspaces
     pieces = _Below(".recalld", "pieces")  # finished pieces of unfinished summaries

@@ -24,6 +24,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from .lazy_re import lazy_re
+from .user_folder import user_folder
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -277,8 +278,7 @@ def _jieba() -> Any:
     dictionary = jieba.Tokenizer()
     # subtle: always set, since jieba would otherwise trust a cache file in a shared /tmp; where the folder can't be created,
     # jieba finds no cache file, writes none, and parses its dictionary every time
-    cache = os.environ.get("XDG_CACHE_HOME", "").strip() or os.path.expanduser("~/.cache")
-    dictionary.tmp_dir = os.path.join(cache, "recalld")
+    dictionary.tmp_dir = os.path.join(user_folder("XDG_CACHE_HOME", os.environ), "recalld")
     with contextlib.suppress(OSError):
         os.makedirs(dictionary.tmp_dir, mode=0o700, exist_ok=True)
     dictionary.initialize()

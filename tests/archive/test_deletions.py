@@ -292,7 +292,8 @@ def test_edited_message_is_shown_with_its_new_words(filed):
     path = day(filed)
     path.write_text(path.read_text().replace(SAID[0]["text"], "备用钥匙在老地方。"))
     assert shown(filed)[0] == "备用钥匙在老地方。"
-    assert filed.fsck().removed == 1
+    ledger = filed.fsck()
+    assert (ledger.seen, ledger.in_files, ledger.removed, ledger.edited_files) == (4, 4, 0, 1)
 
 
 def test_deleted_message_is_gone_from_ready_contexts_and_sessions(filed):

@@ -61,7 +61,7 @@ def created(world: World, file: Path) -> Backup:
 
 
 def restored(world: World, file: Path, into: Path) -> World:
-    service.restore(file, into, world.clock())
+    service.restore(file, into)
     return World(into, world.clock(), world.toml)
 
 
@@ -72,7 +72,7 @@ def test_backup_restores_every_byte_and_time_of_the_workspace(lived, place):
     lived.put(b".recalld/pieces/\xff.json".decode("utf-8", "surrogateescape"), "名字不是 UTF-8")
     lived.put("脚本/报警.sh", "#!/bin/sh\n").chmod(0o755)
     made = created(lived, place / "一.tar")
-    service.restore(made.file, place / "新的", lived.clock())
+    service.restore(made.file, place / "新的")
     lived.paths.files.unlink()  # is made again, as test_backup_has_no_locks_sockets_index_links_or_temporary_files says
     there = {path.relative_to(lived.root): path for path in lived.root.rglob("*") if path.is_file() and path.suffix != ".lock"}
     here = {path.relative_to(place / "新的"): path for path in (place / "新的").rglob("*") if path.is_file()}
@@ -329,16 +329,16 @@ def test_restore_needs_a_new_or_empty_folder(lived, place):
         into = place / name
         if name == "空的":
             into.mkdir()
-        service.restore(made.file, into, lived.clock())
+        service.restore(made.file, into)
         assert (into / "history.json").exists()
         with pytest.raises(BadRequest, match="not an empty folder"):
-            service.restore(made.file, into, lived.clock())
+            service.restore(made.file, into)
     (place / "文件").write_text("x")
     for into in (place / "文件", place):
         with pytest.raises(BadRequest):
-            service.restore(made.file, into, lived.clock())
+            service.restore(made.file, into)
     with pytest.raises(BadRequest, match="is not a file"):
-        service.restore(place / "没有.tar", place / "新的", lived.clock())
+        service.restore(place / "没有.tar", place / "新的")
     assert not any(path.name.startswith(".recalld-") for path in place.iterdir())
 
 
@@ -360,7 +360,7 @@ def test_restore_into_an_empty_folder_leaves_it_empty_after_any_error(lived, pla
 
         monkeypatch.setattr(RealDisk, "rename_new", failing)
         with pytest.raises((StorageError, KeyboardInterrupt)):
-            service.restore(made.file, disk, lived.clock())
+            service.restore(made.file, disk)
         assert list(disk.iterdir()) == []
 
 
@@ -376,7 +376,7 @@ def test_restore_replaces_nothing_that_came_into_the_folder_meanwhile(lived, pla
 
     monkeypatch.setattr(RealDisk, "sync_file", synced)
     with pytest.raises(StorageError):
-        service.restore(made.file, disk, lived.clock())
+        service.restore(made.file, disk)
     assert [(path.name, path.read_text()) for path in disk.iterdir()] == [("history.json", "[]")]
 
 
@@ -397,20 +397,6 @@ def test_create_deletes_what_killed_backups_of_any_name_left_an_hour_ago(lived, 
     created(lived, place / "三.tar")
     kept = {".别人的.tmp", ".memory.tar.a1.tmp", ".文件夹.a1-0.tmp", ".现在.a4-0.tmp"}
     assert {path.name for path in place.iterdir()} == {"三.tar", *kept}
-
-
-def test_restore_deletes_what_killed_restores_left_an_hour_ago(lived, place):
-    """Beside the target and in it; not what has another name, or other things in it."""
-    made = created(lived, place / "一.tar")
-    left = [place / ".recalld-abc_1234", place / "新的" / ".recalld-00000000"]
-    kept = [place / ".recalld-now_1234", place / ".recalld-abc_1234x", place / ".recalld-others_0"]
-    for folder in (*left, *kept):
-        (folder / ("照片" if folder.name.endswith("others_0") else "workspace") / "memory").mkdir(parents=True)
-        aged(folder, lived.clock(), minutes=59 if "now" in folder.name else 61)
-    service.restore(made.file, place / "新的", lived.clock())
-    assert not any(folder.exists() for folder in left)
-    assert all(folder.exists() for folder in kept)
-    assert (place / "新的" / "history.json").exists()
 
 
 def rewritten(file: Path, change: Callable[[list[tuple[tarfile.TarInfo, bytes]]], object]) -> Path:
@@ -523,7 +509,7 @@ def test_restore_refuses_a_bad_archive_before_anything_is_written(lived, place, 
     file = rewritten(created(lived, place / "一.tar").file, change)
     before = sorted(place.parent.rglob("*"))
     for attempt in (
-        lambda: service.restore(file, place / "新的", lived.clock()),
+        lambda: service.restore(file, place / "新的"),
         lambda: service.verify(file, {}, lived.clock),
     ):
         with pytest.raises(NewerFormat if kind == "newer" else BadBackup, match=why) as refused:
@@ -540,7 +526,7 @@ def test_create_leaves_out_folders_that_no_backup_gives_back(lived, place):
     (deep / "太深" / "二.md").write_text("不在")
     made = created(lived, place / "一.tar")
     assert made.left_out[-1:] == (f"{'深/' * 64}太深",)
-    service.restore(made.file, place / "新的", lived.clock())
+    service.restore(made.file, place / "新的")
     assert (place / "新的").joinpath(*["深"] * 64, "一.md").read_text() == "在"
 
 
@@ -551,7 +537,7 @@ def test_restore_refuses_what_is_no_tar_and_every_part_of_a_backup(lived, place)
     for n, part in enumerate([b"", b"\0" * 10_240, "花生".encode() * 400, data[: end - 1], *cuts]):
         (place / f"{n}").write_bytes(part)
         with pytest.raises(BadBackup):
-            service.restore(place / f"{n}", place / "新的", lived.clock())
+            service.restore(place / f"{n}", place / "新的")
     assert not (place / "新的").exists()
 
 

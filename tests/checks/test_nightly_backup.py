@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from recalld.supervisor.checks.backup import check, restore
+from recalld.supervisor.checks.backup import check
 from recalld.supervisor.checks.check import Look
 from recalld.supervisor.checks.machine import SCARCE_BYTES
 from recalld.supervisor.checks.nightly import nightly_backup
@@ -78,22 +78,6 @@ def test_backup_of_a_night_takes_nothing_of_another_workspace_for_its_own(memory
     for _ in range(2):
         with pytest.raises(BadRequest, match="is not known to this workspace"):
             night(memory, place, "2026-01-28")
-
-
-def test_backup_of_the_day_is_known_after_one_was_taken_back(memory, place):
-    night(memory, place, "2026-01-28")
-    file = place / "记忆[1]-nightly-2026-01-28.tar"
-    before = file.read_bytes()
-    then = memory.root.with_name("那时")
-    restore(file, then, at("2026-01-28T12:00"))
-    memory.root.rename(memory.root.with_name("旧的"))
-    then.rename(memory.root)
-    memory.reopen()
-    assert read_last_backup(memory.ws) is None
-    assert night(memory, place, "2026-01-28") == [file.name]
-    assert file.read_bytes() == before
-    assert verdict(Look(memory.ws, at("2026-01-28T13:00"), {}))[1]
-    assert len(night(memory, place, "2026-01-29")) == 2
 
 
 def test_backup_of_another_memory_of_the_same_name_is_left_alone(memory, place, tmp_path):

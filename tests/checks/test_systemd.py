@@ -16,7 +16,6 @@ import pytest
 
 from recalld.supervisor.checks.systemd import (
     Systemd,
-    delete,
     install,
     installation,
     lingers,
@@ -139,12 +138,12 @@ def test_install_without_the_backups_of_before_removes_their_units(machine):
     with_backups = replace(HERE, backups=Backups(Path("/mnt/usb"), 7))
     install(with_backups, machine.systemd(), FILES)
     assert machine.tree() == with_backups.units()
-    assert state_of(machine.systemd(), FILES).nightly_backup == "active"
+    assert state_of(machine.systemd(), installation(machine.systemd(), FILES))["nightlyBackup"] == "active"
     machine.called.clear()
     install(HERE, machine.systemd(), FILES)
     assert machine.tree() == HERE.units()
     assert ["systemctl", "--user", "--no-pager", "disable", "--now", BACKUP, BACKUP_TIMER] in machine.called
-    assert state_of(machine.systemd(), FILES).nightly_backup == "none"
+    assert state_of(machine.systemd(), installation(machine.systemd(), FILES))["nightlyBackup"] == "none"
 
 
 def test_check_says_that_systemd_does_not_run(machine):
@@ -154,11 +153,9 @@ def test_check_says_that_systemd_does_not_run(machine):
         machine.systemd().check()
 
 
-@pytest.mark.parametrize(("runtime", "why"), [("none", "no session of systemd"), (".", "over D-Bus")])
-def test_check_tells_a_missing_session_from_a_missing_bus(machine, monkeypatch, tmp_path, runtime, why):
-    monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path / runtime))
+def test_check_says_that_systemd_cannot_be_reached(machine):
     refusing = Systemd("", lambda _: CompletedProcess([], 1, "", "Failed to connect to bus"), machine.booted, machine.folder)
-    with pytest.raises(NoService, match=why):
+    with pytest.raises(NoService, match="no session of systemd"):
         refusing.check()
 
 
@@ -194,7 +191,7 @@ def test_restart_of_a_service_that_does_not_start_says_why(machine):
 def test_uninstall_removes_the_units_and_names_the_memory(machine):
     install(HERE, machine.systemd(), FILES)
     (machine.folder / "other.service").write_bytes(b"[Unit]\n")
-    assert uninstall(machine.systemd(), FILES) == str(HERE.workspace)
+    assert uninstall(machine.systemd(), FILES) == HERE.workspace
     assert machine.tree() == {"other.service": b"[Unit]\n"}
     with pytest.raises(NoUnit):
         uninstall(machine.systemd(), FILES)
@@ -235,8 +232,8 @@ def test_uninstall_leaves_a_unit_alone_that_is_not_ours(machine):
 def test_state_of_says_why_the_service_is_down(machine, properties, journal, down):
     install(HERE, machine.systemd(), FILES)
     machine.properties, machine.journal = {"Result": "success", **properties}, journal
-    found = state_of(machine.systemd(), FILES)
-    assert (found.unit, found.workspace, found.down) == (SERVICE, str(HERE.workspace), down)
+    found = state_of(machine.systemd(), installation(machine.systemd(), FILES))
+    assert (found["unit"], found["workspace"], found["down"]) == (SERVICE, str(HERE.workspace), down)
 
 
 @pytest.mark.parametrize(("code", "has_recalld"), [("203", True), ("1", False)])
@@ -244,7 +241,7 @@ def test_state_of_a_service_without_its_python_says_how_to_make_it_again(machine
     install(replace(HERE, python="/opt/recalld/bin/python3"), machine.systemd(), FILES)
     machine.properties = {"ActiveState": "failed", "Result": "exit-code", "ExecMainStatus": code}
     machine.has_recalld = has_recalld
-    found = state_of(machine.systemd(), FILES).down
+    found = state_of(machine.systemd(), installation(machine.systemd(), FILES))["down"]
     assert found.startswith("its Python, /opt/recalld/bin/python3, is gone or has no recalld any more")
     assert "`python3 -m venv --clear /opt/recalld`" in found
 
@@ -254,13 +251,13 @@ def test_services_of_two_workspaces_are_apart(machine):
     for one in (HERE, work):
         install(one, machine.systemd(name=one.name), FILES)
     assert machine.tree() == {**HERE.units(), **work.units()}
-    assert state_of(machine.systemd(name="work"), FILES).workspace == "/home/我/工作"
-    assert uninstall(machine.systemd(), FILES) == str(HERE.workspace)
+    assert state_of(machine.systemd(name="work"), work)["workspace"] == "/home/我/工作"
+    assert uninstall(machine.systemd(), FILES) == HERE.workspace
     assert machine.tree() == work.units()
     assert installation(machine.systemd(name="work"), FILES) == work
 
 
-def test_remains_of_a_service_are_named_and_deleted(tmp_path):
+def test_remains_of_a_service_are_its_cache_and_stamps(tmp_path):
     environ = {"XDG_DATA_HOME": str(tmp_path / "data"), "XDG_CACHE_HOME": str(tmp_path / "cache")}
     stamps, cache = tmp_path / "data/systemd/timers", tmp_path / "cache/recalld"
     for folder in (stamps, cache):
@@ -269,8 +266,6 @@ def test_remains_of_a_service_are_named_and_deleted(tmp_path):
     for timer in ("recalld-fsck.timer", "other.timer"):
         (stamps / f"stamp-{timer}").touch()
     assert remains(HERE, environ) == [cache, stamps / "stamp-recalld-fsck.timer"]
-    delete(remains(HERE, environ))
-    assert (remains(HERE, environ), [path.name for path in stamps.iterdir()]) == ([], ["stamp-other.timer"])
 
 
 def test_run_program_that_is_not_there_is_no_fault():

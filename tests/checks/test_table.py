@@ -11,14 +11,12 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from recalld.supervisor.checks import incoming, machine, memory, model, recall, services
+from recalld.supervisor.checks import incoming, machine, memory, model, services
 from recalld.supervisor.checks.check import Look
-from recalld.supervisor.checks.table import TABLE, account, examine, look_over, verdict
+from recalld.supervisor.checks.table import TABLE, account, examine, verdict
 from recalld.supervisor.checks.units import Installation
 from recalld.supervisor.events import EventLog
 from recalld.supervisor.host.last_night import LastBackup, keep_last
-from recalld.supervisor.operations.operation import Caller, perform
-from recalld.supervisor.operations.upkeep import RebuildRequest, index_rebuild
 from recalld.supervisor.protocol.config import load
 from recalld.supervisor.protocol.config_keys import Log
 from recalld.supervisor.protocol.connections import HOOK_LATE, HOOK_UNKNOWN, Connection, render_connections
@@ -117,10 +115,6 @@ def a_dropped_file_with_a_typing_error(it: Broken) -> None:
 
 def a_note_in_gbk(it: Broken) -> None:
     it.world.put("memory/旅行.md", "我们六月去京都。\n".encode("gbk"))
-
-
-def a_note_in_gbk_in_a_folder_of_a_folder(it: Broken) -> None:
-    it.world.put("memory/家/旧/旅行.md", "备份在家里的柜子上。".encode("gbk"))
 
 
 def a_picture_that_is_gone(it: Broken) -> None:
@@ -258,7 +252,6 @@ FAULTS: dict[Callable[[Broken], None], Any] = {
     a_history_of_which_a_part_is_unread: incoming.unread,
     a_dropped_file_with_a_typing_error: incoming.dropped,
     a_note_in_gbk: memory.encodings,
-    a_note_in_gbk_in_a_folder_of_a_folder: memory.older_encodings,
     a_picture_that_is_gone: memory.attachments,
     a_file_of_another_user: machine.rights,
     a_queue_outside_the_workspace: machine.folders,
@@ -273,7 +266,7 @@ FAULTS: dict[Callable[[Broken], None], Any] = {
     an_inbox_that_is_no_json: incoming.inbox,
     a_hook_that_was_out_of_time: services.hooks,
     an_index_that_is_damaged: memory.index,
-    an_index_of_other_words: recall.found_again,
+    an_index_of_other_words: memory.found_again,
     a_key_in_a_file_of_variables: model.key,
     a_key_file_that_is_not_there: services.units,
     a_hook_of_an_environment_that_is_gone: services.clients,
@@ -320,7 +313,9 @@ def test_table_has_a_fault_for_every_check():
 def test_table_finds_nothing_wrong_with_a_sound_workspace(broken: Broken):
     found = examine(broken.look(), None)
     assert [one for one in found if one.state == "bad"] == []
-    assert [one.check for one in look_over(broken.look())] == [one.check for one in found], "the page has what doctor has"
+    quick = [one.check for one in examine(broken.look(), slow=False)]
+    assert [one.check for one in found if one.check in quick] == quick, "a page leaves out what it has not looked at"
+    assert {one.check for one in found} - {*quick} == {"environment", "index", "key"}
     assert account(broken.look()).is_well
     assert verdict(broken.look())[1]
 
@@ -346,8 +341,9 @@ def test_fault_is_known_to_all_views_of_its_subject_and_to_no_other(fault, broke
     (check,) = (check for check in TABLE if check.find is FAULTS[fault])
     found = {(one.check, one.state) for one in examine(broken.look(), None) if one.state != "good"}
     assert found == {(check.name, "bad")}, "doctor"
-    assert verdict(broken.look())[1] == (check.of == "caller"), "status"
     assert account(broken.look()).is_well == (check.of != "memory"), "fsck"
+    is_unknown = check.slow and not check.known
+    assert verdict(broken.look())[1] == is_unknown, "status, after fsck"
 
 
 def test_every_view_ends_where_a_newer_version_has_written(broken: Broken):
@@ -401,24 +397,17 @@ def test_status_says_that_a_hook_was_out_of_time_for_a_day(broken: Broken):
     assert verdict(broken.look())[1]
 
 
-# ── what the slow checks found ───────────────────────────────────────────────
+# ── what fsck found ──────────────────────────────────────────────────────────
 
 
-def test_fsck_leaves_what_doctor_found_of_the_machine(broken: Broken):
-    a_key_in_a_file_of_variables(broken)
-    examine(broken.look(), None)
-    (broken.world.root / ".env").unlink()
-    account(broken.look())
-    assert not verdict(broken.look())[1]
-    examine(broken.look(), None)
+def test_status_says_what_fsck_found_until_it_finds_it_no_more(broken: Broken):
+    a_message_that_is_in_two_files(broken)
     assert verdict(broken.look())[1]
-
-
-def test_status_shows_a_damaged_index_until_it_is_made_again(broken: Broken):
-    an_index_that_is_damaged(broken)
-    examine(broken.look(), None)
-    assert "the index can't be read" in verdict(broken.look())[0][0]
-    perform(index_rebuild, broken.world.ws, RebuildRequest(), Caller(clock=broken.world.clock))
+    account(broken.look())
+    (sentence,), is_well = verdict(broken.look())
+    assert (is_well, sentence.startswith("found on 2026-01-31 10:00: files are damaged (")) == (False, True)
+    broken.dated.with_name("2026-01-29-copy.md").unlink()
+    account(broken.look())
     assert verdict(broken.look())[1]
 
 
@@ -428,14 +417,6 @@ def test_sound_workspace_is_not_written_to_by_any_view(broken: Broken):
     account(broken.look())
     verdict(broken.look())
     assert broken.world.tree(internal=True) == before
-
-
-@pytest.mark.parametrize(
-    "content", [b"", b"[]", b"{", b'{"index-0": 7}', b'{"index-0": {"at": "x", "faults": [{"code": "no.such"}]}}']
-)
-def test_what_was_found_is_forgotten_if_its_file_cannot_be_read(broken: Broken, content):
-    broken.world.put(".recalld/found.json", content)
-    assert verdict(broken.look())[1]
 
 
 # ── a day that is gone ───────────────────────────────────────────────────────

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from recalld.supervisor.checks.services import refuse_open_keys
+from recalld.supervisor.checks.services import check_key
 from recalld.supervisor.checks.units import (
     BACKUP,
     FSCK,
@@ -21,7 +21,7 @@ from recalld.supervisor.checks.units import (
     Installation,
     installed,
     parse_unit,
-    user_folder,
+    unit_folder,
 )
 from recalld.supervisor.storage.errors import BadConfig, BadRequest
 from tests.kinds import OTHERS
@@ -130,18 +130,12 @@ def test_key_is_a_credential_and_never_a_variable():
 
 
 @pytest.mark.parametrize(("mode", "refused"), [(0o600, False), (0o400, False), (0o640, True), (0o644, True), (0o604, True)])
-def test_key_file_that_others_can_read_is_refused_by_the_service(tmp_path, mode, refused):
-    """systemd hands over a key whatever the mode of its file is; each service of the workspace is asked, as root it installs, too."""
-    key, folder = tmp_path / "我的 密钥", user_folder(environ := {"XDG_CONFIG_HOME": str(tmp_path / "配置")})
-    folder.mkdir(parents=True)
+def test_check_key_refuses_a_file_that_others_can_read(tmp_path, mode, refused):
+    key = tmp_path / "我的 密钥"
     key.write_text("sk-1")
     key.chmod(mode)
-    (folder / SERVICE).write_bytes(Installation(tmp_path, key=key).units()[SERVICE])
     with pytest.raises(BadConfig, match=r"others may read .*chmod 600 ") if refused else nullcontext():
-        refuse_open_keys(tmp_path, environ)
-    refuse_open_keys(tmp_path / "another", environ)
-    key.unlink()
-    refuse_open_keys(tmp_path, environ)
+        check_key(key)
 
 
 def test_unit_tells_what_was_installed_and_whether_it_was_edited():
@@ -153,24 +147,27 @@ def test_unit_tells_what_was_installed_and_whether_it_was_edited():
     assert parse_unit(b"[Unit]\n") is None
 
 
-@pytest.mark.parametrize("said", ["/w\\u0000", "/w\\ud800", "/w\\n"])
-def test_unit_that_another_user_wrote_breaks_no_reader(said):
-    """Root reads the units of all users: a path that no file can have is none, and a nested line is no origin."""
-    first = Installation(Path("/w")).units()[SERVICE].partition(b"\n")[0].decode()
-    nested = "[" * 100_000
-    for made in (nested, '{"keep": 1e999, "backups": "/b"}', f'{{"recalld": "1", "python": "{said}", "sha256": ""}}'):
-        unit = f'{first}\n# The workspace: "{said}"\n# Made with: {made}\n'.encode()
-        assert parse_unit(unit) is None
-        assert parse_unit(unit.replace(said.encode(), b"/w", 1)).is_edited
+def test_unit_of_0_26_is_one_of_this_version():
+    """Its head said which version had made it."""
+    wanted = Installation(Path("/w"), python="/opt/recalld/bin/python3", name="work", memory_max="400M")
+    unit = wanted.units()["recalld@work.service"].replace(b'{"python"', b'{"recalld": "0.26.0", "python"', 1)
+    assert (parse_unit(unit).what, parse_unit(unit).is_edited) == (wanted, False)
+    assert values(unit.decode(), "ExecStart") == ["/opt/recalld/bin/python3 -P -m recalld -w /w run"]
+
+
+@pytest.mark.parametrize("made", ["", "Made with: {", '# Made with: {"keep": 7}'])
+def test_unit_whose_head_is_broken_is_somebody_else_s(made):
+    mark = Installation(Path("/w")).units()[SERVICE].partition(b"\n")[0].decode()
+    assert parse_unit(f'{mark}\n# The workspace: "/w"\n{made}\n[Unit]\n'.encode()) is None
 
 
 @pytest.mark.parametrize("kind", sorted({*OTHERS} - {"a link to a file", "an empty file", "a foreign file"}))
 def test_services_are_looked_for_in_regular_files_of_a_unit_s_size(tmp_path, kind):
     """A pipe in a user's folder of units hung `status`, and a link to /dev/zero took all memory of the machine."""
-    folder = user_folder(environ := {"XDG_CONFIG_HOME": str(tmp_path / "配置")})
+    folder = unit_folder(environ := {"XDG_CONFIG_HOME": str(tmp_path / "配置")})
     folder.mkdir(parents=True)
     OTHERS[kind](folder / SERVICE)
-    assert installed(Path("/w"), environ) == []
+    assert installed(Path("/w"), environ) == {}
 
 
 @pytest.mark.parametrize(
@@ -195,21 +192,3 @@ def test_units_refuse_what_no_unit_can_hold(workspace, user, key):
     given = {"backups": key} if isinstance(key, Backups) else {"key": key and Path(key)}
     with pytest.raises(BadRequest):
         Installation(Path(workspace), user, **given).units()
-
-
-@pytest.mark.parametrize(
-    ("workspace", "backups", "refused"),
-    [
-        ("/tmp/记忆", "/mnt/usb", "--workspace"),
-        ("/var/tmp/a/b", "/mnt/usb", "--workspace"),
-        ("/home/me/memory", "/tmp", "--backup-to"),
-        ("/tmpfs/memory", "/srv/tmp/backups", ""),
-    ],
-)
-def test_unit_of_the_system_is_not_given_what_is_in_a_tmp_folder(workspace, backups, refused):
-    wanted = Installation(Path(workspace), backups=Backups(Path(backups), 7))
-    wanted.check_places()
-    with (
-        pytest.raises(BadRequest, match=f"^{refused}: .*which a unit of the system does not see") if refused else nullcontext()
-    ):
-        replace(wanted, user="alice").check_places()

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from recalld.supervisor.archive.places import CANARIES
+from recalld.supervisor.archive.places import LEFT
 from recalld.supervisor.importing.run import bring_in
 from tests.forgetting.test_forget import forget, where
 from tests.world import World, at, message
@@ -67,7 +67,7 @@ def test_no_byte_of_two_hundred_secrets_is_left(tmp_path: Path) -> None:
     for text in texts[:20]:
         world.save_receipt(world.context(text))
     world.prepared_contexts().update()
-    world.put(CANARIES, json.dumps({"words": texts[:2]}, ensure_ascii=False))  # of an earlier version
+    world.put(LEFT[0], json.dumps({"words": texts[:2]}, ensure_ascii=False))  # of an earlier version
     world.write(world.read("history.json")[:-300])  # damaged, kept in quarantine, and restored
     world.round()
     world.restore()

@@ -8,11 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from recalld.supervisor.archive.places import CANARIES
+from recalld.supervisor.archive.places import LEFT
 from recalld.supervisor.checks import backup
-from recalld.supervisor.checks.check import Look
 from recalld.supervisor.checks.incoming import forgetting
-from recalld.supervisor.checks.table import account
 from recalld.supervisor.forgetting import sweep
 from recalld.supervisor.forgetting.sweep import forget_in
 from recalld.supervisor.forgetting.wanted import wanted
@@ -76,7 +74,7 @@ def where(world: World, *words: str) -> list[str]:
 def test_forget_takes_the_words_out_of_every_place(world: World) -> None:
     world.refresh()
     world.save_receipt(world.inject("暗号是什么？"))
-    world.put(CANARIES, json.dumps({"words": ["暗号", "山茶花"]}, ensure_ascii=False))  # of an earlier version
+    world.put(LEFT[0], json.dumps({"words": ["暗号", "山茶花"]}, ensure_ascii=False))  # of an earlier version
     assert where(world, "山茶花") != []
     told = forget(world, "match", "山茶花")
     assert (told.done, len(told.messages)) == (True, 2)
@@ -227,7 +225,7 @@ def test_forgotten_words_leave_a_backup_that_is_restored(world: World, tmp_path:
     def clean(folder: Path) -> bool:
         return forget_in(folder, world.root, world.files, {}, world.clock)
 
-    backup.restore(made.file, tmp_path / "restored", world.clock(), clean)
+    backup.restore(made.file, tmp_path / "restored", clean)
     again = World(tmp_path / "restored", world.clock())
     assert where(again, "山茶花", "shanchahua") == []
     assert again.fsck().lost == []
@@ -245,7 +243,7 @@ def test_forget_in_says_where_no_list_of_this_memory_is(world: World, tmp_path: 
 
 def test_forget_in_knows_a_memory_by_its_messages(world: World, tmp_path: Path) -> None:
     made = backup.create(world.ws, tmp_path / "a.tar", world.clock(), "recalld 1")
-    backup.restore(made.file, tmp_path / "then", world.clock())
+    backup.restore(made.file, tmp_path / "then")
     other = World(tmp_path / "other", world.clock())
     other.append({"role": "user", "text": "备用钥匙在花盆下面"})
 
@@ -338,15 +336,6 @@ def test_forget_names_the_backups_that_were_made_by_hand(world: World, tmp_path:
         "what other messages say of it in other words, such as the answer to it: look with `recalld search`, and forget it, too"
     ), "an answer may say the same"
     assert [one.fields["paths"] for one in told if "paths" in one.fields] == [[str(tmp_path / "there.tar")]]
-
-
-def test_forget_takes_back_that_files_are_damaged_which_it_mends(world: World) -> None:
-    file = next(path for path in world.root.rglob("*2026-01-10*.md") if "summary" not in path.parts)
-    file.with_name("2026-01-11-twice.md").write_text(file.read_text("utf-8") + "\n这句是后来写的\n", "utf-8")
-    account(Look(world.ws, world.clock(), {}))
-    assert "damaged" in world.read(".recalld/found.json").decode()
-    forget(world, "day", "2026-01-10")
-    assert world.ws.files.disk.stat(world.ws.paths.found) is None or "damaged" not in world.read(".recalld/found.json").decode()
 
 
 @pytest.mark.parametrize(

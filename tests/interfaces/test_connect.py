@@ -290,21 +290,6 @@ def test_a_refusal_is_in_one_language_and_ends_without_done(command, home):
     assert "Done." not in english
 
 
-def test_doctor_finds_a_hook_that_codex_does_not_trust_odd(command):
-    found = command("doctor")
-    assert (found.code, "odd  clients  Codex does not run" in found.out) == (0, True)
-
-
-def test_disconnect_forgets_what_doctor_found_about_the_clients(command, home):
-    state = home / "memory" / ".recalld"
-    for path in (home / ".codex" / "hooks.json", state / "connections.json"):
-        path.write_text(re.sub(r"[^\s\"]*/bin/recalld -w", "/gone/recalld -w", path.read_text()))
-    assert command("doctor").code == 65
-    assert "clients" in (state / "found.json").read_text()
-    command("connect", "--remove", "codex", "--yes")
-    assert "clients" not in (state / "found.json").read_text()
-
-
 def test_disconnect_works_for_a_workspace_that_can_not_be_opened(command, home):
     (home / "memory" / "recalld.toml").write_text("[[[")
     gone = command("connect", "--remove", "codex", "--yes")

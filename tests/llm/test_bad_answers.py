@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from recalld.supervisor.checks.check import Look
-from recalld.supervisor.checks.table import look_over, verdict
+from recalld.supervisor.checks.table import examine, verdict
 from recalld.supervisor.storage.texts import render
 from tests.llm.server import Act
 from tests.llm.shop import ServedWorld
@@ -96,7 +96,7 @@ def test_a_model_that_its_server_names_otherwise_has_one_account(tmp_path, serve
     accounts = world.status()["models"]
     assert {model: one["answersRefused"] for model, one in accounts.items()} == {"qwen-test": 2 * len(days)}
     look = Look(world.ws, world.clock(), {})
-    for told in (verdict(look)[0], [one.why for one in look_over(look)]):
+    for told in (verdict(look)[0], [one.why for one in examine(look, slow=False)]):
         worse = [render(one, "zh") for one in told if "worse" in str(one)]
         assert worse == ["qwen-test 写的摘要还不如摘录：最近 24 次回答里有 24 次没有通过；换一个更大的模型，或者不用模型。"]
 

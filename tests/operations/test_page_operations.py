@@ -127,7 +127,7 @@ def test_examine_lists_every_check_with_its_remedy(memory, world):
     world.put("history.json", b"{")
     broken = next(one for one in memory.examine() if one.state == "bad")
     assert broken.mend
-    assert {one.check for one in memory.examine(slow=True)} == set(found)
+    assert {one.check for one in memory.examine(slow=True)} > set(found)
 
 
 def test_search_of_originals_finds_them_where_summaries_stand_for_them(memory):

@@ -114,7 +114,7 @@ def test_every_form_that_changes_something_carries_the_token(site):
 
 
 def test_today_says_what_is_wrong_and_what_mends_it(site):
-    assert "All is well" in shown(site, "/").text
+    assert "Nothing is wrong, but no supervisor has looked" in shown(site, "/").text
     site.world.put("history.json", b"{")
     page = shown(site, "/")
     assert "recalld restore" in page.text

@@ -124,8 +124,6 @@ def fsck(
         ledger, wrong = nightly.report(ws, at, call.renderer())
     else:
         ledger, wrong = account(Look(ws, at, os.environ)), []
-    if repair and not report:
-        nightly.note(ws, ledger, at)
     for sentence in wrong:
         call.say(sentence, BadFile.exit_code)
     answer = wire(asdict(ledger)) | mended
@@ -158,7 +156,8 @@ def doctor(
         return
     at = call.moment() or utc_now()
     ws, refused = opened_anyway(root, os.environ, at)
-    call.workspace = ws  # its language is that of the output
+    if not refused:
+        call.workspace = ws  # its language is that of the output, and a wrong configuration may have one
     findings = examine(Look(ws, at, os.environ, *supervisor_of(root, call)), refused)
     count = {state: sum(finding.state == state for finding in findings) for state in ("good", "odd", "bad")}
     render = call.renderer()

@@ -9,7 +9,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-from ...storage.clock import fixed_clock, utc_now
+from ...storage.clock import find_zone, fixed_clock, machine_zone, utc_now
 from ...storage.errors import BadFile, BadRequest, NoWorkspace, SupervisorError
 from ...storage.texts import Text
 from ..locate import version
@@ -79,13 +79,13 @@ def backup_verify(
     file: File,
 ) -> None:
     """Unpack the file into a temporary folder and run fsck there; 65 when it is not as it was made, or fsck finds damage."""
-    from ...checks.backup import verify, zone_of
+    from ...checks.backup import verify
 
     _leave_nothing_when_ended()
     at = call.moment()
     contents, ledger = verify(_absolute(file), os.environ, fixed_clock(at) if at else utc_now)
     fields = {**_described(_absolute(file), contents), "fsck": wire(asdict(ledger))}
-    call.answer(fields, in_local_times(fields, zone_of(_absolute(file), os.environ)))
+    call.answer(fields, in_local_times(fields, find_zone(machine_zone())))
     if not ledger.is_sound:
         raise Exit(BadFile.exit_code)
 
@@ -97,14 +97,14 @@ def backup_restore(
     into: Annotated[Path, Option("--into", metavar="DIR", meaning="a new or empty folder, which becomes a workspace")],
 ) -> None:
     """Unpack the file into a new or empty folder."""
-    from ...checks.backup import restore, zone_of
+    from ...checks.backup import restore
     from .call import typed
 
     _leave_nothing_when_ended()
     known: list[bool] = []
-    contents = restore(_absolute(file), _absolute(into), utc_now(), lambda folder: known.append(_forget_in(call, folder)))
+    contents = restore(_absolute(file), _absolute(into), lambda folder: known.append(_forget_in(call, folder)))
     fields = {"workspace": str(_absolute(into)), **_described(_absolute(file), contents)}
-    zone = zone_of(_absolute(file), os.environ)
+    zone = find_zone(machine_zone())
     call.answer(fields, in_local_times(fields, zone))
     if not all(known):
         if call.named:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Final
@@ -103,7 +102,6 @@ def _write(call: Call, machine: Machine, changes: Sequence[Change], *, removes: 
     if not removes and not machine.paths.config.exists():
         make_workspace(machine.paths.root, os.environ, call.language)
     machine.apply(changes)
-    _forget_findings(call)
 
 
 def _head(call: Call, machine: Machine, *, is_made: bool, finds: bool, writes: bool) -> list[str]:
@@ -219,16 +217,6 @@ def _end(changes: Sequence[Change], done: Sequence[Change], refused: Sequence[ob
     if refused:
         return msgid("Nothing was written.")
     return msgid("Nothing of this workspace is there.") if removes and any(change.elsewhere for change in changes) else none
-
-
-def _forget_findings(call: Call) -> None:
-    """Forget what `doctor` found about the clients, which is no longer so."""
-    from ...checks.check import Look
-    from ...checks.table import forget
-
-    with contextlib.suppress(SupervisorError, OSError):  # clients are disconnected from a workspace that can't be opened too
-        ws, now = call.opened()
-        forget(Look(ws, now, os.environ), "clients")
 
 
 def _notes(call: Call, changes: Sequence[Change], machine: Machine) -> list[str]:

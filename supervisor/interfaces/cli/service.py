@@ -72,10 +72,7 @@ def run(
     if not until_settled:
         with Alarm.of(os.environ).last_words(call.render):
             if os.environ.get("NOTIFY_SOCKET"):  # a service manager started this process
-                from ...checks.services import refuse_open_keys
-
                 check_made(root)
-                refuse_open_keys(root, os.environ)
             _make(call, root)
             serve(root, utc_now if at is None else clock_from(at), call.render, json=call.json, has_worker=not no_worker)
         return
@@ -231,9 +228,6 @@ def mcp(
     allow_delete: Annotated[bool, Option("--allow-delete", meaning="offer a tool that deletes lines, too")] = False,
 ) -> None:
     """Serve the tools of memory to an MCP client at standard input and output."""
-    import gc
-
-    gc.disable()  # the SDK makes thousands of objects that stay: collecting among them takes a fifth of the start
     from ..api import Memory
     from ..mcp import SupervisorClient
     from ..mcp import serve as serve_mcp
@@ -255,8 +249,6 @@ def mcp(
     )
     caller = {"session": session, "chat": chat, "language": language}
     supervisor = SupervisorClient(str(ws.paths.root), caller) if at is None else None  # it has a clock of its own
-    gc.freeze()
-    gc.enable()
     if registry.tools:
         serve_mcp(registry, registry.tools, supervisor)
 

@@ -6,45 +6,24 @@ import os
 import pwd
 import sys
 from contextlib import suppress
-from dataclasses import asdict, replace
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Final
+from typing import TYPE_CHECKING, Annotated, Any, Final
 
-from ...checks.systemd import (
-    Systemd,
-    delete,
-    install,
-    installation,
-    lingers,
-    restart,
-    state_of,
-    uninstall,
-)
-from ...checks.units import (
-    BACKUP,
-    FSCK,
-    SERVICE,
-    TROUBLE,
-    Backups,
-    Installation,
-    Installed,
-    of_unit,
-    parse_unit,
-    remains,
-)
+from ...checks.services import check_key, service_faults
+from ...checks.systemd import Systemd, delete, install, installation, lingers, restart, state_of, uninstall
+from ...checks.units import BACKUP, FSCK, SERVICE, TROUBLE, Backups, Installation, remains
 from ...protocol.making import check_made
 from ...protocol.paths import WorkspacePaths, check_inside
 from ...storage.disk import RealDisk
-from ...storage.errors import AlreadyRuns, BadConfig, BadFile, BadRequest, ForeignUnit, NoPermission, NoService
+from ...storage.errors import AlreadyRuns, BadConfig, BadFile, BadRequest, ForeignUnit, NoPermission, NoService, NoUnit
 from ...storage.files import Files
 from ...storage.texts import Text
-from .output import wire
 from .parser import Exit, Option, command
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Mapping
 
-    from ...checks.systemd import ServiceState
     from .call import Call
 
 
@@ -78,29 +57,32 @@ def service_install(
     root = Path(os.path.realpath(_root(call, system)))
     if not dry_run:
         check_made(root)
-    before = _before(Installation(root, system, name=name), files, systemd)
+    before = _before(Installation(root, system, name=name), systemd, files)
+    backups = before.backups
+    if backup_to:
+        backups = Backups(_real(backup_to), keep or (backups.keep if backups else _KEEP))
+    elif keep and backups:
+        backups = replace(backups, keep=keep)
     wanted = replace(
         before,
         python=sys.executable,
         key=_real(key_file) if key_file else before.key,
-        backups=None if no_backup else _backups(backup_to, keep, before.backups),
+        backups=None if no_backup else backups,
         memory_max=memory_max or before.memory_max,
     )
-    units = wanted.units()
-    if not dry_run:
-        systemd.check()
-        call.opened(root)
-    if keep and not (no_backup or wanted.backups):
+    if keep and not wanted.backups and not no_backup:
         raise BadRequest("--keep", Text("there are no backups; name their folder with --backup-to"))
-    wanted.check_places()
     if dry_run:
-        _show_units(call, systemd, units, wanted.started)
+        _show_units(call, systemd, wanted)
         return
-    _check(wanted, files, systemd)
+    wanted.units()
+    systemd.check()
+    call.opened(root)
+    _check(wanted, systemd, files)
     install(wanted, systemd, files)
     if no_backup:
         _forget_backups(root, files)
-    unit, goes_on = wanted.unit(SERVICE), lingers(system or _me())
+    unit, goes_on = wanted.unit(SERVICE), lingers(system or pwd.getpwuid(os.getuid()).pw_name)
     status = f"recalld service status{wanted.options}"
     runs = Text("{unit} runs now, and whenever the machine starts; `{command}` says how it is.", unit=unit, command=status)
     ends = Text("It ends when you log out; `loginctl enable-linger` lets it go on.")
@@ -109,18 +91,14 @@ def service_install(
 
 
 @command("service restart", common=("json",))
-def service_restart(
-    call: Call,
-    system: System = "",
-    name: Name = "",
-) -> None:
+def service_restart(call: Call, system: System = "", name: Name = "") -> None:
     """Restart the service, for example after an update of recalld, and return when it is ready."""
     systemd, files = Systemd(system, name=name), Files(RealDisk())
     systemd.check()
-    state = installation(systemd, files)
-    _check(state, files, systemd)
-    unit = state.unit(SERVICE)
-    restart(systemd, state)
+    what = installation(systemd, files)
+    _check(what, systemd, files)
+    restart(systemd, what)
+    unit = what.unit(SERVICE)
     call.answer({"unit": unit}, Text("{unit} was started again, and is ready.", unit=unit))
 
 
@@ -132,12 +110,11 @@ def service_uninstall(
     purge: Annotated[bool, Option("--purge", meaning="delete caches and the stamps of its timers, too")] = False,
 ) -> None:
     """Stop the service and remove its units; the memory stays."""
-    systemd = Systemd(system, name=name)
+    systemd, files = Systemd(system, name=name), Files(RealDisk())
     systemd.check()
-    files = Files(RealDisk())
     workspace = uninstall(systemd, files)
-    _forget_backups(Path(workspace), files)
-    what = Installation(Path(workspace), system, name=name)
+    _forget_backups(workspace, files)
+    what = Installation(workspace, system, name=name)
     delete([what.alarm, *(remains(what) if purge else ())])
     left = list(map(str, remains(what)))
     sentences = [Text("the service is gone; the memory is still in {path}.", path=workspace)]
@@ -148,54 +125,43 @@ def service_uninstall(
                 places=left,
             )
         )
-    call.answer({"workspace": workspace, "left": left}, sentences)
+    call.answer({"workspace": str(workspace), "left": left}, sentences)
 
 
 @command("service status", common=("json",))
-def service_status(
-    call: Call,
-    system: System = "",
-    name: Name = "",
-) -> None:
+def service_status(call: Call, system: System = "", name: Name = "") -> None:
     """Show whether the service runs and, if it does not, why; 65 then."""
-    from ...checks.services import service_faults
-
-    systemd = Systemd(system, name=name)
+    systemd, files = Systemd(system, name=name), Files(RealDisk())
     if not system:
         systemd.check()
-    files = Files(RealDisk())
-    state = state_of(systemd, files)
-    facts = wire(asdict(state))
+    what = installation(systemd, files)
+    facts = state_of(systemd, what)
     call.answer(facts, {key: value for key, value in facts.items() if key not in ("down", "retries")})
-    wrong = [*_down(state, of_unit(system, name)), *_of_the_night(state)]
-    faults = list(service_faults(Installed(systemd.folder, installation(systemd, files))))
+    wrong = [*_wrong(facts, what.options)]
+    faults = [*service_faults(systemd.folder, what)]
     for sentence in (*wrong, *(fault.why for fault in faults)):
         call.say(sentence, BadFile.exit_code)
     if wrong or any(fault.state == "bad" for fault in faults):
         raise Exit(BadFile.exit_code)
 
 
-def _down(state: ServiceState, options: str) -> Iterator[str]:
-    """Yield why the service is down, and that systemd starts it again."""
-    if state.down:
+def _wrong(facts: Mapping[str, Any], options: str) -> Iterator[str]:
+    """Yield why the service is down, that systemd starts it again, and what failed in the last night."""
+    if facts["down"]:
         yield Text(
             "{unit} does not run: {why}; `{command}` shows its output.",
-            unit=state.unit,
-            why=state.down,
+            unit=facts["unit"],
+            why=facts["down"],
             command=f"recalld service logs{options}",
         )
-    if state.retries:
+    if facts["retries"]:
         yield Text(
             "systemd tries it again by itself, in ten minutes at the latest; `{command}` does now.",
             command=f"recalld service restart{options}",
         )
-
-
-def _of_the_night(state: ServiceState) -> Iterator[str]:
-    """Yield what failed in the last night."""
-    if state.nightly_fsck == "failed":
+    if facts["nightlyFsck"] == "failed":
         yield Text("the nightly check found something; `recalld status` says what.")
-    if state.nightly_backup == "failed":
+    if facts["nightlyBackup"] == "failed":
         yield Text("the nightly backup failed; `recalld status` says why.")
 
 
@@ -208,9 +174,9 @@ def service_logs(
     lines: Annotated[int, Option("--lines", least=1, meaning="how many of the last lines")] = 100,
 ) -> None:
     """Show the journal of the service and its nightly check."""
-    installed = Installation(Path(), system, name=name)
+    what = Installation(Path(), system, name=name)
     option = "--unit" if system else "--user-unit"
-    words = [*(f"{option}={installed.unit(template)}" for template in (SERVICE, FSCK, TROUBLE, BACKUP)), f"--lines={lines}"]
+    words = [*(f"{option}={what.unit(template)}" for template in (SERVICE, FSCK, TROUBLE, BACKUP)), f"--lines={lines}"]
     words += [*(["--follow"] if follow else []), *(["--output=json"] if call.json else [])]
     sys.stdout.flush()
     try:
@@ -233,20 +199,11 @@ def _real(path: Path) -> Path:
     return Path(os.path.realpath(path.expanduser()))
 
 
-def _backups(folder: Path | None, keep: int | None, before: Backups | None) -> Backups | None:
-    """Return the wanted backups: the options' values, else those of the previous installation."""
-    if folder is None:
-        return replace(before, keep=keep or before.keep) if before else None
-    return Backups(_real(folder), keep or (before.keep if before else _KEEP))
-
-
-def _before(bare: Installation, files: Files, systemd: Systemd) -> Installation:
+def _before(bare: Installation, systemd: Systemd, files: Files) -> Installation:
     """Return the present installation of this workspace; *bare* if there is none, or the unit is somebody else's."""
-    with suppress(ForeignUnit):
-        _, version = systemd.read(files, SERVICE)
-        unit = parse_unit(version.data, bare.user) if version else None
-        if unit and unit.what.workspace == bare.workspace:
-            return unit.what
+    with suppress(NoUnit, ForeignUnit):
+        what = installation(systemd, files)
+        return what if what.workspace == bare.workspace else bare
     return bare
 
 
@@ -265,14 +222,9 @@ def _account(user: str) -> pwd.struct_passwd:
         raise BadRequest("--system", Text("{value!r} is no user of this machine", value=user)) from None
 
 
-def _me() -> str:
-    return pwd.getpwuid(os.getuid()).pw_name
-
-
-def _check(wanted: Installation, files: Files, systemd: Systemd) -> None:
+def _check(wanted: Installation, systemd: Systemd, files: Files) -> None:
     """Raise an error if the service could not run: another user's files, a bad key file, another supervisor."""
     from ...checks.backup import check_folder
-    from ...checks.services import check_key
 
     root = wanted.workspace
     if wanted.user and os.stat(root).st_uid != _account(wanted.user).pw_uid:
@@ -289,9 +241,10 @@ def _check(wanted: Installation, files: Files, systemd: Systemd) -> None:
         raise AlreadyRuns(root)
 
 
-def _show_units(call: Call, systemd: Systemd, units: Mapping[str, bytes], started: Sequence[str]) -> None:
+def _show_units(call: Call, systemd: Systemd, wanted: Installation) -> None:
     """Print the units and the commands of an installation."""
-    texts = {str(systemd.folder / name): data.decode() for name, data in units.items()}
+    texts = {str(systemd.folder / name): data.decode() for name, data in wanted.units().items()}
+    started = wanted.started
     commands = [systemd.command("daemon-reload"), systemd.command("enable", *started), systemd.command("restart", *started)]
     shown = [*(f"# {path}\n{text}" for path, text in texts.items()), *map(" ".join, commands)]
     call.answer({"units": texts, "commands": commands}, shown)
