@@ -274,7 +274,7 @@ def receipt_text(receipt: Receipt, render: Render = str, words_alone: Text | Non
         for row, why in rows:
             lines.append(f"{row.score:8.2f}  {tag(row.path, [(row.start, row.end)], lines=True)}  {why}".rstrip())
             if row.parts:
-                figures = {part: f"{share:.2f}" for part, share in row.parts.items()}
+                figures = {part: f"{round(share, 2) + 0:.2f}" for part, share in row.parts.items()}
                 lines.append(
                     " " * 10
                     + render(
