@@ -42,6 +42,8 @@ _DAY_FIRST: Final = lazy_re(
 )
 #: A date of mail and of HTTP: Sat, 31 Jan 2026 08:00:00 GMT.
 _MAIL: Final = lazy_re(r"[A-Z][a-z]{2}, [0-9]{1,2} [A-Z][a-z]{2} [0-9]{4} [0-9:]{8} (?:[+-][0-9]{4}|GMT|UTC)")
+#: JavaScript's `String(new Date())`: Sat Jan 31 2026 16:00:00 GMT+0800 (China Standard Time).
+_SCRIPT: Final = lazy_re(r"([A-Z][a-z]{2} [A-Z][a-z]{2} [0-9]{2} [0-9]{4} [0-9:]{8} GMT[+-][0-9]{4})(?: \([^()]*\))?")
 
 
 def read_instant(value: object, zone: tzinfo) -> datetime | None:
@@ -50,8 +52,8 @@ def read_instant(value: object, zone: tzinfo) -> datetime | None:
 
     Known forms are ISO 8601 strings (`Z`, offsets, a space for the T, any number of decimals, comma fractions, a date alone, a
     leap second as the last moment before it; without an offset the time is in *zone*), days with the year first
-    (`2026年11月10日 9:00`, `2026/11/10 09:00`), dates of mail (`Tue, 10 Nov 2026 09:00:00 +0800`), and numbers or digits as
-    epoch seconds or milliseconds, distinguished by size. A time before 2000 or after 9999 returns None.
+    (`2026年11月10日 9:00`, `2026/11/10 09:00`), dates of mail (`Tue, 10 Nov 2026 09:00:00 +0800`) and of JavaScript, and
+    numbers or digits as epoch seconds or milliseconds, distinguished by size. A time before 2000 or after 9999 returns None.
     """
     instant = _instant(value, zone)
     return instant if instant and instant >= _EARLIEST else None
@@ -94,6 +96,8 @@ def _instant(value: object, zone: tzinfo) -> datetime | None:
             from email.utils import parsedate_to_datetime  # here: it takes as long as all the rest, and few times are such
 
             return parsedate_to_datetime(text).astimezone(UTC)
+        if match := _SCRIPT.fullmatch(text):
+            return datetime.strptime(match[1], "%a %b %d %Y %H:%M:%S GMT%z").astimezone(UTC)
     return None
 
 
