@@ -25,10 +25,11 @@ if TYPE_CHECKING:
 
     from ..protocol.message import Entry, Key
 
-#: So many equal neighbours tell where an array goes on that a program wrote back; where all was ever seen is looked at, more.
+#: How many equal messages in a row tell where the old history ends in one that a program wrote anew; more where every message
+#: that was ever seen is compared.
 _LEAST: Final = 2
 _SURE: Final = 3
-#: Things that are looked at for it.
+#: At most so many messages are compared for it.
 _LOOKED_AT: Final = 200
 FUTURE: Final = timedelta(days=1)  # a time further ahead than this is impossible
 _BEFORE_ALL: Final = (datetime.min.replace(tzinfo=UTC), -1)

@@ -1,4 +1,4 @@
-"""What a person said, of the text that a client has in their name: for its hook, and for the import of its logs."""
+"""What was said, of the text that a client has in the name of a person or an assistant: for hooks, imports and the proxy."""
 
 from __future__ import annotations
 

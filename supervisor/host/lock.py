@@ -93,8 +93,8 @@ def sweep(ws: Workspace) -> int:
             swept += ws.files.sweep(folder)
     ws.task_queue.sync_folders()
     with contextlib.suppress(OSError):  # the round reports a disk that can't be written
-        for name in LEFT:
-            ws.files.remove(paths.root / name)
+        for left in (path for name in LEFT if ws.files.disk.stat(path := paths.root / name)):
+            ws.files.remove(left)
     with (
         contextlib.suppress(OSError),
         ws.files.lock(paths.history_lock),

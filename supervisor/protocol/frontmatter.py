@@ -17,8 +17,9 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 FORMAT: Final = 1
-#: Of dated files with names of speakers, or lines of pictures, files and tools; and with roles in Chinese, or code as it is.
+#: Of dated files with names of speakers, or lines of pictures, files and tools.
 SPEAKERS_FORMAT: Final = 2
+#: Of dated files with roles in Chinese, or with code as it is.
 DATED_FORMAT: Final = 3
 _HEAD: Final = lazy_re(r"\A\ufeff?---\r?\n((?:[^\n]*\n)+?)---\r?\n")
 #: A head ends within so many characters, with all that a person has added.

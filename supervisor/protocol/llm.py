@@ -36,7 +36,7 @@ NO_KEY: Final = "none"
 CREDENTIAL: Final = "recalld-api-key"
 #: Material beyond this share of the context is summarised in pieces.
 MATERIAL_SHARE: Final = 0.8
-#: With more lines than _MANY, calls older than _KEPT are dropped: today somewhere is at most that far away.
+#: With more lines than _MANY, calls older than _KEPT are dropped: that is enough for today in any time zone.
 _MANY: Final = 4_096
 _KEPT: Final = timedelta(days=3)
 #: What a call is counted for: each has a cap of its own.

@@ -58,7 +58,7 @@ def test_golden_workspace_goes_on_without_a_change_of_what_is_written(opened):
 
 def test_golden_workspace_is_the_same_out_of_a_backup(opened, tmp_path):
     backup.create(opened.ws, tmp_path / "一.tar", opened.clock(), "recalld 1")
-    backup.restore(tmp_path / "一.tar", tmp_path / "新的", opened.clock())
+    backup.restore(tmp_path / "一.tar", tmp_path / "新的")
     assert World(tmp_path / "新的", at(LAST), opened.toml).tree(internal=True) == opened.tree(internal=True)
 
 

@@ -1,5 +1,5 @@
 """
-What is kept for good: the long-term file, the sessions that become lines of it, and what is to be forgotten.
+The pages of what is kept for good: the long-term file, the sessions that become lines of it, and what is to be forgotten.
 
 The file is shown as lines (MemoryViewer), as text to edit (MemoryEditor), with a search in it (MemorySearch); 000.35. Each
 session has the button that keeps its conversation as one line; 000.37.
