@@ -1,8 +1,8 @@
 """
 The outcomes of the last nightly check and the last nightly backup, kept in `.recalld` for `status` and for the next night.
 
-The check is the last `fsck` that found something wrong, or nothing any more, the backup is `backup nightly`. The files that `backup create` made are kept
-with it: forgetting names them, since they still have the words.
+The check is the last `fsck` that found something wrong, or nothing any more; the backup is `backup nightly`. The files that
+`backup create` made are kept with it: forgetting names them, since they still have the words.
 """
 
 from __future__ import annotations
