@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 from ..protocol.period import Period, read_period
 from ..storage.errors import BadRequest, NotFound, StaleText
-from ..storage.texts import Text
+from ..storage.texts import Text, msgid
 from ..text.record import record
 from .operation import Request, Visible, operation, within
 
@@ -266,7 +266,12 @@ def period_in(field: str, label: object, kind: str = "") -> Period:
     """Return the period of *label*, which has to be a day where *kind* says so; BadRequest if it is none."""
     parsed = read_period(str(label))
     if parsed is None or (kind and parsed.kind != kind):
-        raise BadRequest(field, Text("{label!r} is no day (2026-01-28) and no month (2026-01)", label=str(label)[:40]))
+        why = (
+            msgid("{label!r} is no day (2026-01-28)")
+            if kind == "day"
+            else msgid("{label!r} is no day (2026-01-28) and no month (2026-01)")
+        )
+        raise BadRequest(field, Text(why, label=str(label)[:40]))
     return parsed
 
 
