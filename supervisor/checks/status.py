@@ -23,7 +23,7 @@ from ..summaries.llm_state import (
     summary_writer,
 )
 from ..summaries.retry import is_due
-from ..summaries.schedule import due_summaries, files_by_period, not_pruned, shown_days
+from ..summaries.schedule import due_summaries, files_by_period, not_pruned
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
@@ -44,9 +44,8 @@ def status(look: Look) -> dict[str, Any]:
     history, waiting = look.history, look.waiting
     files, summaries = look.files, ws.memory.summaries()
     named = covered(files, summaries)
-    at_home = named | shown_days(files, ws.config.summarize.least)
     old_files = files_by_period(files, ws.today(now), ws.config.archive.recent_days).values()
-    behind = sorted(file.day for members in old_files for file in members if file.name not in at_home)
+    behind = sorted(file.day for members in old_files for file in members if file.name not in named)
     active = list(ws.task_queue.active_groups().values())
     made = [file.created for file in files if file.created]
     return {
@@ -111,7 +110,7 @@ def plan(ws: Workspace, now: datetime, *, everything: bool = False) -> dict[str,
     days = plan_days(chosen, ws.zone, taken_names(ws.memory, ws.journal), ws.journal.has_written, ws.slugs, begun)
     failures = ws.failures()
     there_then = [*_as_written(ws, days, not_pruned(files, summaries, ws.journal.pruned), now)]
-    writer = summary_writer(ws.config, failures, ws.memory, ws.model_use.asked)
+    writer = summary_writer(ws.config, failures, ws.model_use.asked)
     work = due_summaries(there_then, summaries, ws.today(now), archive.recent_days, writer)
     sizes = bytes_by_group(work, there_then)
     spared = [job for job in work if not ws.extracting and _is_spared(ws, job, present, summaries)]

@@ -10,7 +10,6 @@ from __future__ import annotations
 import time
 from contextlib import suppress
 from dataclasses import dataclass, field
-from functools import partial
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeVar
 
 from ..archive import intake as archive_intake
@@ -27,7 +26,6 @@ from ..storage.errors import (
 from ..storage.noting import noting
 from ..summaries import meanwhile
 from ..summaries.collect import collect_results
-from ..summaries.schedule import shown_days
 from ..summaries.submit import submit_due
 from .lock import drop_replaced_texts, supervisor_lock, sweep_shared
 
@@ -93,7 +91,6 @@ def reconcile_flags(ws: Workspace, now: datetime) -> None:
         task_queue=ws.task_queue,
         today=ws.today(now),
         recent_days=ws.config.archive.recent_days,
-        shown=partial(shown_days, least=ws.config.summarize.least),
     )
 
 

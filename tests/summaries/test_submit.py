@@ -7,7 +7,7 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from tests.world import IN_SHANGHAI, WITHOUT_MODEL, World, message, unreachable
+from tests.world import ASK, IN_SHANGHAI, WITHOUT_MODEL, World, message, unreachable
 
 NAMES = ("nginx", "pnpm", "docker", "postgres")
 
@@ -155,7 +155,7 @@ def test_submit_rebuilds_extracts_newest_first_when_a_model_appears(world):
     world.write([*on("2026-01-10"), *on("2025-12-20"), *on("2025-11-20")])
     world.settle()
     assert all("extract: true" in world.summary(label) for label in world.summaries())
-    world.reopen(WITHOUT_MODEL + '[llm]\nmodel = "qwen-test"\n')
+    world.reopen(WITHOUT_MODEL + ASK + '[llm]\nmodel = "qwen-test"\n')
     world.model.extract = False
     world.model.requests.clear()
     world.settle()
@@ -172,7 +172,7 @@ def test_collect_appends_the_model_text_once_to_an_edited_extract(world):
     world.settle()
     path = world.root / "memory" / "summary" / "2026-01-10.md"
     path.write_text(edited := path.read_text().replace("## 2026-01-10", "## 我改过的"))
-    world.reopen(WITHOUT_MODEL + '[llm]\nmodel = "qwen-test"\n')
+    world.reopen(WITHOUT_MODEL + ASK + '[llm]\nmodel = "qwen-test"\n')
     world.model.extract = False
     world.settle()
     world.settle()
