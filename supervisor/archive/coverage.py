@@ -54,8 +54,7 @@ class MemoryFile:
     original: bool  # it is in originals/
     created: datetime | None  # of the run that made it; None for a person's own
     period: str = ""  # by its head
-    body: str = ""  # the digest of its body, by its head: another one after each time that recalld wrote to it
-    ids: array[int] | None = None  # a CRC of the id of each message; None where they are not known (`file_table.ids_in`)
+    ids: array[int] | None = None  # a CRC of the id of each message; None where they are not known (`memory_folder.ids_in`)
     as_made: bool = False  # recalld wrote it, and nobody has changed it since (`is_as_made`)
     broken: bool = False  # it holds zeros, or has lost its end (`is_broken`)
     sessions: frozenset[str] = frozenset()  # that its messages may name; "" where one may name none (`sessions_in`)

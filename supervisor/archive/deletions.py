@@ -25,7 +25,7 @@ from ..text.record import record
 from .history import history_copies
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
     from datetime import tzinfo
     from pathlib import Path
 
@@ -95,11 +95,10 @@ class Deletions:
         *files* are the dated files, where the caller has just read them.
         """
         files = self._memory.dated() if files is None else files
-        known = self._journal.file_bodies()
+        known = self._journal.file_names()
         damaged = [file for file in files if _lacks_head_or_end(file) and file.name in known]
-        older = {file.name for file in files if known.get(file.name) not in (None, "", file.body)}
-        changed = [*damaged, *(file for file in files if (file.edited or file.name in older) and not _lacks_head_or_end(file))]
-        missing = known.keys() - {file.name for file in files}
+        changed = [*damaged, *(file for file in files if file.edited and not file.broken)]
+        missing = known - {file.name for file in files}
         # a file that was moved meanwhile is in neither list, and is where it was moved to
         missing = {name for name in missing if self._files.disk.stat(self._memory.path_of(name)) is None}
         if not changed and not missing:
@@ -112,8 +111,7 @@ class Deletions:
         state = versions, self._journal.version, [(path, self._elsewhere[path][0]) for path in elsewhere]
         before, differences = self._found
         if before != state:
-            holders = {name: _holder(recorded[name], elsewhere) for name in missing}
-            differences = self._compare(files, recorded, holders, older)
+            differences = self._compare(files, recorded, {name: _holder(recorded[name], elsewhere) for name in missing})
             self._found = state, differences
         return differences
 
@@ -134,7 +132,7 @@ class Deletions:
 
     def lost_messages(self, history: Iterable[Message]) -> list[Message]:
         """Return the messages whose files are gone or damaged, from *history* or else from any copy of it that is kept."""
-        if not self._journal.file_bodies():  # nothing is lost that was never there, and each search asks
+        if not self._journal.file_names():  # nothing is lost that was never there, and each search asks
             return []
         lost = self._as_told().searched
         if not lost:
@@ -153,7 +151,7 @@ class Deletions:
     def _as_told(self) -> Absences:
         """Return what is absent; a supervisor that is told of changes looks at nothing unchanged that was whole before."""
         watched = self._memory.watched()
-        state = watched and (watched, self._journal.file_bodies())
+        state = watched and (watched, self._journal.file_names())
         if state and state == self._whole:
             return _NOTHING
         absences = self.absences()
@@ -240,17 +238,9 @@ class Deletions:
         return frozenset(block.key for block in parsed.blocks) if parsed else frozenset()
 
     def _compare(
-        self,
-        files: Sequence[MemoryFile],
-        recorded: Mapping[str, Sequence[Key]],
-        holders: Mapping[str, Path | None],
-        older: Collection[str],
+        self, files: Sequence[MemoryFile], recorded: Mapping[str, Sequence[Key]], holders: Mapping[str, Path | None]
     ) -> Absences:
-        """
-        Return what is absent; *holders* are the files that are gone, each with the file that has its messages now.
-
-        Over those that are *older* somebody has written a version of before: what was added since is cut off.
-        """
+        """Return what is absent; *holders* are the files that are gone, each with the file that has its messages now."""
         damaged_files = {file.name: file for file in files if _lacks_head_or_end(file) and file.name in self._journal.names}
         # what stands in a file that can't be parsed is no message, whatever ids it has
         unparsed = {name for name in damaged_files if self._memory.parsed(name) is None}
@@ -271,10 +261,7 @@ class Deletions:
                 left = [] if is_accepted else [key for key in absent if key not in self._journal.removed]
                 damaged |= {} if is_accepted else {name: left}
             elif parsed:
-                ends_early = (len(parsed.blocks) < parsed.count or name in older) and not parsed.is_emptied
-                end = _end(recorded[name], absent) if ends_early else []
-                if ends_early and name in older and len(end) < len(recorded[name]) - parsed.count:
-                    end = [key for key, now in absent.items() if now is None]  # some of what was added stood before others
+                end = _end(recorded[name], absent) if len(parsed.blocks) < parsed.count and not parsed.is_emptied else []
                 left = [key for key in end if key not in self._journal.removed]
                 if left or self._ends_early(name, parsed, text, knows=bool(absent) or len(recorded[name]) >= parsed.count):
                     cut[name] = left

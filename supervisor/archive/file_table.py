@@ -8,40 +8,28 @@ file is the version that it names, and the table may be deleted at any moment. S
 from __future__ import annotations
 
 import json
-import re
 from array import array
 from base64 import b64decode, b64encode
 from contextlib import suppress
 from datetime import date
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
-from zlib import crc32
 
-from ..protocol.attachments import possible_names
-from ..protocol.dated_file import is_broken, sessions_in, undated_in, without_torn_end
-from ..protocol.frontmatter import head_in, number_in
-from ..protocol.inbox import groups_in
-from ..protocol.paths import day_of_name, period_of_name
 from ..protocol.period import Period
-from ..protocol.summary_file import Source, parse_summary
+from ..protocol.summary_file import Source
 from ..storage.clock import from_wire, to_wire
 from ..storage.disk import Stat
 from ..storage.errors import SupervisorError
-from ..text.lazy_re import lazy_re
 from ..text.record import record
-from .coverage import ExistingSummary, MemoryFile, is_as_made
+from .coverage import ExistingSummary, MemoryFile
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Mapping
     from pathlib import Path
 
     from ..protocol.paths import WorkspacePaths
-    from ..storage.files import Files, FileVersion
+    from ..storage.files import Files
 
-_FORMAT: Final = 7
-#: Hex digits of a file's digest in a summary.
-DIGEST: Final = 16
-#: The head of a message in a file of ours, with its id where that comes first, as recalld writes it.
-_ID: Final = lazy_re(rb'^<!-- \{(?:"id": "((?:[^"\\\n]|\\.)*)")?', re.MULTILINE)
+_FORMAT: Final = 6
 
 Value: TypeAlias = MemoryFile | ExistingSummary
 
@@ -85,7 +73,7 @@ def _entries(folder: ReadFolder) -> dict[str, tuple[Any, ...]]:
 
 
 def _folder(path: str, entries: Mapping[str, Any]) -> ReadFolder:
-    read = _read_summary if path == "memory/summary" else _read_dated
+    read = _summary_of if path == "memory/summary" else _dated_of
     original = path != "memory"
     stats = {name: Stat(*map(int, stat)) for name, (stat, _) in entries.items()}
     return ReadFolder(stats, {name: read(name, value, original=original) for name, (_, value) in entries.items()})
@@ -99,19 +87,11 @@ def _to_json(value: Value) -> tuple[Any, ...]:
     created = value.created and to_wire(value.created)
     ids = None if value.ids is None else b64encode(value.ids.tobytes()).decode("ascii")
     about = value.day.isoformat(), value.digest, value.count, value.size, value.ours, created, value.period, ids, value.broken
-    return (
-        *about,
-        sorted(value.sessions),
-        sorted(value.attachments),
-        value.as_made,
-        value.undated,
-        sorted(value.groups),
-        value.body,
-    )
+    return *about, sorted(value.sessions), sorted(value.attachments), value.as_made, value.undated, sorted(value.groups)
 
 
-def _read_dated(name: str, value: Any, *, original: bool) -> MemoryFile:
-    day, digest, count, size, ours, created, period, ids, broken, sessions, attachments, as_made, undated, groups, body = value
+def _dated_of(name: str, value: Any, *, original: bool) -> MemoryFile:
+    day, digest, count, size, ours, created, period, ids, broken, sessions, attachments, as_made, undated, groups = value
     return MemoryFile(
         name=name,
         digest=digest,
@@ -122,7 +102,6 @@ def _read_dated(name: str, value: Any, *, original: bool) -> MemoryFile:
         original=original,
         created=from_wire(created) if created else None,
         period=period,
-        body=body,
         ids=None if ids is None else array("I", b64decode(ids)),
         broken=broken,
         as_made=as_made,
@@ -133,7 +112,7 @@ def _read_dated(name: str, value: Any, *, original: bool) -> MemoryFile:
     )
 
 
-def _read_summary(_name: str, value: Any, *, original: bool) -> ExistingSummary:  # noqa: ARG001 - as for a dated file
+def _summary_of(_name: str, value: Any, *, original: bool) -> ExistingSummary:  # noqa: ARG001 - as for a dated file
     label, digest, stands, sources, text = value
     extract, waits, enough, refused, edited = stands
     return ExistingSummary(
@@ -147,80 +126,3 @@ def _read_summary(_name: str, value: Any, *, original: bool) -> ExistingSummary:
         edited=edited,
         digest=digest,
     )
-
-
-# ── read from a file ─────────────────────────────────────────────────────────
-
-
-def ids_in(data: bytes) -> array[int] | None:
-    """Return a CRC of the id of each message in a dated file, which is not parsed; None where that does not find them."""
-    numbers = array("I")
-    for raw in _ID.findall(without_torn_end(data)):
-        if not raw:
-            return None
-        try:  # subtle: one id may be escaped in one file, and not in the other
-            identity = json.loads(b'"%b"' % raw).encode("utf-8", "surrogatepass") if b"\\" in raw else raw
-        except ValueError:
-            return None
-        numbers.append(crc32(identity))
-    return numbers
-
-
-def file_of(name: str, *, original: bool) -> Callable[[FileVersion, Path], MemoryFile] | None:
-    """Return what reads a dated file of this name; None for a name that no dated file has."""
-    day = day_of_name(name)
-    if day is None:
-        return None
-
-    def read(version: FileVersion, path: Path) -> MemoryFile:
-        head = head_in(version.data, path)
-        ours = head.get("kind") == "dated"
-        try:
-            created = from_wire(head.get("created", "")) if ours else None
-        except ValueError:
-            ours, created = False, None
-        count = number_in(head, "count") or 0 if ours else 0
-        return MemoryFile(
-            name=name,
-            digest=version.digest[:DIGEST],
-            day=day,
-            count=count,
-            size=version.stat.size,
-            ours=ours,
-            original=original,
-            created=created,
-            period=head.get("period", ""),
-            body=head.get("digest", "") if ours else "",
-            ids=ids_in(version.data),
-            as_made=is_as_made(version.data, path),
-            broken=is_broken(version.data, path),
-            undated=len(undated_in(version.data, path)) if ours else 0,
-            sessions=sessions_in(version.data) if ours else frozenset(),
-            groups=groups_in(version.data) if ours else frozenset(),
-            attachments=possible_names(version.data) if ours else frozenset(),
-        )
-
-    return read
-
-
-def summary_of(name: str) -> Callable[[FileVersion, Path], ExistingSummary] | None:
-    """Return what reads a summary of this name; None for a name that no summary has."""
-    period = period_of_name(name)
-    if period is None:
-        return None
-
-    def read(version: FileVersion, path: Path) -> ExistingSummary:
-        summary = parse_summary(version.data, period.label, path)
-        return ExistingSummary(
-            period=period,
-            sources=frozenset(summary.sources),
-            text=summary.text,
-            extract=summary.extract,
-            waits=summary.waits,
-            enough=summary.enough,
-            refused=summary.refused,
-            edited=bool(summary.kept),
-            digest=version.digest[:DIGEST],
-        )
-
-    return read

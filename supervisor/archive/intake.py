@@ -160,7 +160,6 @@ def update_journal(journal: SeenJournal, memory: MemoryFolder) -> Sequence[Memor
     journal.refresh()
     files = memory.dated()
     _record_unknown_files(files, journal, memory)
-    _record_additions(files, journal, memory)
     return files
 
 
@@ -226,29 +225,10 @@ def _remove_recorded(dropped: dict[Path, list[Key]], drop_box: DropBox, journal:
 
 def _record_unknown_files(files: Sequence[MemoryFile], journal: SeenJournal, memory: MemoryFolder) -> None:
     """Record the dated files that the journal misses: a crash came before the record, or the journal was deleted."""
-    unknown = [file for file in files if file.ours and file.name not in journal.names]
-    memory.ensure_names_durable(file.name for file in unknown)
-    for file in unknown:
-        journal.record_written(file.name, memory.blocks(file.name), file.body if file.as_made else "")
-
-
-def _record_additions(files: Sequence[MemoryFile], journal: SeenJournal, memory: MemoryFolder) -> None:
-    """
-    Record what was added to a file that the journal knows: a crash came before the record.
-
-    An older version of it, which an editor or a synchroniser has written over it, has nothing that the journal lacks, and lacks
-    some of what it has: it is left alone, and what it lacks is missed (`deletions.py`).
-    """
-    for file in files:
-        if not file.ours or journal.bodies.get(file.name, file.body) == file.body:
-            continue
-        blocks, filed = memory.blocks(file.name), journal.keys_in(file.name)
-        keys = [block.key for block in blocks]
-        more = {key for key in keys if journal.file_of(key) is None and (file.as_made or key in journal.unwritten)}
-        if more or (file.as_made and more.union(keys).issuperset(filed)):
-            first = next((n for n, key in enumerate(keys) if key in more), len(keys))
-            memory.ensure_names_durable([file.name])
-            journal.record_written(file.name, [block for block in blocks[first:] if block.key in {*more, *filed}], file.body)
+    unknown = [file.name for file in files if file.ours and file.name not in journal.names]
+    memory.ensure_names_durable(unknown)
+    for name in unknown:
+        journal.record_written(name, memory.blocks(name))
 
 
 def _unseen(history: History, journal: SeenJournal) -> list[Message]:

@@ -21,7 +21,7 @@ from ..storage.lenient_json import parse_json, render_json
 from ..text.lazy_re import lazy_re
 from .attachments import Attachments
 from .identity import renumbered
-from .journal_state import JournalState, accepted_line, line_of, written_line
+from .journal_state import JournalState, accepted_line, line_of
 from .tombstones import Tombstones
 
 if TYPE_CHECKING:
@@ -39,8 +39,8 @@ _HEAD: Final[Mapping[str, Any]] = {"recalld": FORMAT}
 _SEEN: Final = b'\n{"seen":'
 #: Bytes that are read and written at once: the journal of a million messages has 120 MB.
 _PIECE: Final = 4 << 20
-#: The dated file that a line names, and the digest of its body.
-_FILE: Final = lazy_re(rb'^\{"written": ?\[.*\], ?"file": ?"([^"\\]+)"(?:, ?"digest": ?"([0-9a-f]+)")?', re.MULTILINE)
+#: The dated file that a line names.
+_FILE: Final = lazy_re(rb'^\{"written": ?\[.*\], ?"file": ?"([^"\\]+)"', re.MULTILINE)
 #: Up to so many ids are found more quickly in the bytes of the journal than by parsing it.
 _FEW: Final = 10
 
@@ -66,7 +66,7 @@ class SeenJournal(JournalState):
         self._inode, self._offset = 0, 0
         self._reading = threading.RLock()
         #: The names of files in a journal that is not parsed, and the journal that they are of.
-        self._named: tuple[Stat | None, dict[str, str]] = None, {}
+        self._named: tuple[Stat | None, set[str]] = None, set()
         #: The thread that holds the journal: it alone reads on. None for any.
         self._holder: int | None = None
         #: An append failed: what it wrote can be read, but no later fsync of this file makes it durable.
@@ -169,29 +169,24 @@ class SeenJournal(JournalState):
             self.refresh()
         return {key for key in keys if self.file_of(key) is not None}
 
-    def file_bodies(self) -> dict[str, str]:
+    def file_names(self) -> set[str]:
         """
         Return the names of the files that hold, or once held, messages, and were not pruned.
 
-        Each has the digest of its body as recalld wrote it last, "" where that is not known. A journal that is not parsed yet
-        need not be.
+        A journal that is not parsed yet need not be.
         """
         if not self._offset and self._files.disk.stat(self._paths.trash):
             self.refresh()
         if self._offset:
             self.refresh()
-            return {name: self.bodies.get(name, "") for name in (self.names | self.notes) - self.pruned}
+            return (self.names | self.notes) - self.pruned
         stat = self._files.disk.stat(self._paths.seen)
         if stat != self._named[0]:
-            names: dict[str, str] = {}
-            for piece in self._pieces(stat, 0):
-                for raw, digest in _FILE.findall(piece):
-                    name = raw.decode("utf-8", "replace")
-                    names[name] = digest.decode() or names.get(name, "")
+            names = {name.decode("utf-8", "replace") for piece in self._pieces(stat, 0) for name in _FILE.findall(piece)}
             if stat and self._is_replaced(stat):
-                return self.file_bodies()
+                return self.file_names()
             self._named = stat, names
-        return {**self._named[1]}
+        return {*self._named[1]}
 
     def original(self, message: Message) -> Message:
         """Return an un-written message of the journal as its writer made it, with the bytes of its pictures and files."""
@@ -221,9 +216,9 @@ class SeenJournal(JournalState):
         self.record_seen(changed)
         return changed
 
-    def record_written(self, file: str, blocks: Sequence[Block], digest: str = "") -> None:
-        """Record that a dated file holds these messages; *digest* is that of its body, as recalld wrote it."""
-        self._record([written_line([[*block.key, *block.fingerprints] for block in blocks], file, digest)])
+    def record_written(self, file: str, blocks: Sequence[Block]) -> None:
+        """Record that a dated file holds these messages."""
+        self._record([{"written": [[*block.key, *block.fingerprints] for block in blocks], "file": file}])
 
     def record_moved(self, file: str, blocks: Sequence[Block]) -> None:
         """Record that these messages are in *file* now: the file that held them is set aside."""

@@ -50,7 +50,6 @@ class JournalState:
         self.unwritten: dict[Key, Message] = {}
         self.reinserted: set[Key] = set()  # un-written messages that were put back into history.json once
         self.names: set[str] = set()  # of the dated files that recalld made
-        self.bodies: dict[str, str] = {}  # of these, the digest of what recalld wrote last, where it is known
         self.notes: set[str] = set()  # of another program's files that hold messages
         self.removed: set[Key] = set()  # written messages that a person has deleted, or accepted as gone
         #: Dated files of which what is missing was accepted, or written again; a damaged one with the digest that it had then.
@@ -66,10 +65,6 @@ class JournalState:
         """Return the dated files that hold messages with these ids, each once."""
         wanted = {*identities}
         return [*dict.fromkeys(file for (identity, _), file in [*self.written.items()] if identity in wanted)]
-
-    def keys_in(self, file: str) -> list[Key]:
-        """Return the messages that were written to the file and that nobody has deleted, in their order."""
-        return [key for key, name in [*self.written.items()] if name == file and key not in self.removed]
 
     def holds(self, key: Key) -> bool:
         """Return whether the message is safe from other programs: it is written, or the journal has its words."""
@@ -106,7 +101,7 @@ class JournalState:
             case "seen":
                 self._apply_seen(value)
             case "written":
-                self._apply_written(value, fields["file"], fields)
+                self._apply_written(value, fields["file"], is_note=bool(fields.get("by")), moved=bool(fields.get("moved")))
             case "left":
                 for identity, digest in value:
                     self.in_history.pop((str(identity), str(digest)), None)
@@ -156,23 +151,19 @@ class JournalState:
         self.unwritten.pop((identity, digest), None)
         self.in_history.pop((identity, digest), None)
 
-    def _apply_written(self, messages: Any, file: str, fields: Mapping[str, Any]) -> None:
+    def _apply_written(self, messages: Any, file: str, *, is_note: bool, moved: bool) -> None:
         if day_of_name(file) is None:
             return  # neither a dated file nor a note can have this name
         for identity, digest, *fingerprints in messages:
             key = str(identity), str(digest)
             self._learn(key[0], fingerprints)
-            if "digest" in fields and self.written.get(key) == file:
-                del self.written[key]  # those of a file are in its order, and one before it is new
-            if fields.get("moved") or key not in self.written:
+            if moved or key not in self.written:
                 self.written[key] = file
             self._words[key[0]] = key[1]
             self.unwritten.pop(key, None)
             self.reinserted.discard(key)
             self.removed.discard(key)
-        (self.notes if fields.get("by") else self.names).add(file)
-        if "digest" in fields:
-            self.bodies[file] = str(fields["digest"])
+        (self.notes if is_note else self.names).add(file)
 
     def _learn(self, identity: str, fingerprints: Iterable[str]) -> None:
         known = self._ids.setdefault(identity, ())
@@ -203,9 +194,8 @@ class JournalState:
             names.difference_update(forgotten)
             if names is not self.pruned:  # what is left of it is memory again
                 names.update(filter(None, (renamed[name] for name in forgotten)))
-        for name in renamed:
-            self.accepted.pop(name, None)
-            self.bodies.pop(name, None)
+        for name in renamed.keys() & self.accepted.keys():
+            del self.accepted[name]
 
     def _make_again(self, dropped: Collection[Key], gone: Collection[str], renamed: Mapping[str, str]) -> None:
         """Make the tables again without what was dropped, and all about the ids that are gone."""
@@ -230,7 +220,7 @@ class JournalState:
         def written(file: str) -> list[list[str]]:
             return [[*key, *self._ids[key[0]]] for key in by_file.get(file, ())]
 
-        yield from (written_line(written(file), file, self.bodies.get(file, "")) for file in sorted(self.names))
+        yield from ({"written": written(file), "file": file} for file in sorted(self.names))
         yield from ({"written": written(file), "file": file, "by": "another"} for file in sorted(self.notes))
         yield from ({"seen": message.raw} for message in self.unwritten.values())
         left = (identity for identity in self._ids if identity not in listed)
@@ -248,11 +238,6 @@ class JournalState:
 def accepted_line(keys: Sequence[Key], file: str, digest: str) -> Mapping[str, Any]:
     """Return the line that accepts that these messages are missing of a dated file; with a *digest* it is damaged."""
     return {"removed": [list(key) for key in keys], "file": file, **({"digest": digest} if digest else {})}
-
-
-def written_line(messages: Sequence[Sequence[str]], file: str, digest: str) -> Mapping[str, Any]:
-    """Return the line that says that a dated file has these messages; *digest* is that of its body, "" where none is known."""
-    return {"written": messages, "file": file, **({"digest": digest} if digest else {})}
 
 
 def line_of(verb: str, values: Sequence[object]) -> list[Mapping[str, Any]]:

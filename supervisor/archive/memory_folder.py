@@ -1,32 +1,42 @@
 """
 The files of memory/: dated files, summaries, originals (docs/reference/protocol.md, 1 and 4).
 
-A dated file is created, added to while it is as recalld wrote it, and moved once; the version of a summary that is replaced is
-kept. Files are compared by stat, and read again only when they have changed, also since another process read them
-(`file_table.py`). What is a copy, and which summary may replace which, is decided by `coverage`.
+A dated file is created once and moved once; the version of a summary that is replaced is kept. Files are compared by stat, and
+read again only when they have changed, also since another process read them (`file_table.py`). What is a copy, and
+which summary may replace which, is decided by `coverage`.
 """
 
 from __future__ import annotations
 
+import json
+import re
 import stat as modes
 import threading
+from array import array
 from contextlib import contextmanager
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final, TypeVar
+from zlib import crc32
 
-from ..protocol.dated_file import Block, DatedFile, as_written, parse_dated
+from ..protocol.attachments import possible_names
+from ..protocol.dated_file import Block, DatedFile, is_broken, parse_dated, sessions_in, undated_in, without_torn_end
+from ..protocol.frontmatter import head_in, number_in
+from ..protocol.inbox import groups_in
+from ..protocol.paths import day_of_name, period_of_name
 from ..protocol.summary_file import Summary, parse_summary, render_summary, with_text
 from ..storage.by_content import ReplacedTexts, kept_name
+from ..storage.clock import from_wire
 from ..storage.errors import Busy
 from ..storage.files import FileVersion, digest_of
 from ..storage.move_across import move_across
 from ..storage.noting import note
 from ..text.decoding import text_of
-from .coverage import ExistingSummary, Made, MemoryFile, copies
-from .file_table import DIGEST, ReadFolder, file_of, summary_of
+from ..text.lazy_re import lazy_re
+from .coverage import ExistingSummary, Made, MemoryFile, copies, is_as_made
+from .file_table import ReadFolder
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping
     from pathlib import Path
 
     from ..protocol.paths import WorkspacePaths
@@ -35,6 +45,10 @@ if TYPE_CHECKING:
     from ..storage.files import Files
     from .file_table import FileTable
 
+#: Hex digits of a file's digest in a summary.
+DIGEST: Final = 16
+#: The head of a message in a file of ours, with its id where that comes first, as recalld writes it.
+_ID: Final = lazy_re(rb'^<!-- \{(?:"id": "((?:[^"\\\n]|\\.)*)")?', re.MULTILINE)
 
 T = TypeVar("T")
 
@@ -133,7 +147,7 @@ class MemoryFolder:
 
     def _without_copies(self) -> tuple[tuple[MemoryFile, ...], dict[str, str]]:
         folders = [*self.month_folders(), self._paths.memory]
-        parts = [self._read_in(folder, partial(file_of, original=folder != self._paths.memory)) for folder in folders]
+        parts = [self._read_in(folder, partial(_file_of, original=folder != self._paths.memory)) for folder in folders]
         summaries = self._named_summaries()
         before, files, copied = self._listed
         now: list[Mapping[str, Any]] = [*parts, summaries]
@@ -150,7 +164,7 @@ class MemoryFolder:
         return files, copied
 
     def _named_summaries(self) -> Mapping[str, ExistingSummary]:
-        return self._once("summaries", lambda: self._read_in(self._paths.summaries, summary_of))
+        return self._once("summaries", lambda: self._read_in(self._paths.summaries, _summary_of))
 
     def _relative(self, file: MemoryFile) -> str:
         return self._paths.relative(self._paths.original(file.name) if file.original else self._paths.dated(file.name))
@@ -187,27 +201,6 @@ class MemoryFolder:
     def write_dated(self, name: str, data: bytes) -> None:
         """Create the dated file, durably; FileExistsError when a file of this name exists."""
         self._files.create(self._paths.dated(name), data)
-
-    def head_as_written(self, name: str) -> Mapping[str, str]:
-        """Return the head of a dated file in memory/ that is, byte for byte, as recalld wrote it; of any other nothing."""
-        version = self._files.read_stable(self._paths.dated(name))
-        written = as_written(version.data, self._paths.dated(name)) if version else None
-        return written[0] if written else {}
-
-    def add_to_dated(
-        self, name: str, more: Callable[[bytes], tuple[bytes, Sequence[Block]] | None]
-    ) -> tuple[bytes, Sequence[Block]] | None:
-        """
-        Replace the dated file by the bytes that *more* makes of its bytes, durably, and return what *more* did.
-
-        Conflict when somebody has changed it meanwhile; None, and nothing is written, when *more* returns None.
-        """
-        path = self._paths.dated(name)
-        version = self._files.read_stable(path)
-        made = more(version.data) if version else None
-        if made:
-            self._files.replace(path, made[0], version)
-        return made
 
     def ensure_durable(self, name: str) -> None:
         """Make the dated file or note durable: its writer may not have synced it."""
@@ -317,3 +310,74 @@ class MemoryFolder:
                 seen[name], values[name] = version.stat, parse(version, folder / name)
         self._cache[folder] = ReadFolder(stats if seen == stats else seen, values)
         return values
+
+
+def ids_in(data: bytes) -> array[int] | None:
+    """Return a CRC of the id of each message in a dated file, which is not parsed; None where that does not find them."""
+    numbers = array("I")
+    for raw in _ID.findall(without_torn_end(data)):
+        if not raw:
+            return None
+        try:  # subtle: one id may be escaped in one file, and not in the other
+            identity = json.loads(b'"%b"' % raw).encode("utf-8", "surrogatepass") if b"\\" in raw else raw
+        except ValueError:
+            return None
+        numbers.append(crc32(identity))
+    return numbers
+
+
+def _file_of(name: str, *, original: bool) -> Callable[[FileVersion, Path], MemoryFile] | None:
+    day = day_of_name(name)
+    if day is None:
+        return None
+
+    def read(version: FileVersion, path: Path) -> MemoryFile:
+        head = head_in(version.data, path)
+        ours = head.get("kind") == "dated"
+        try:
+            created = from_wire(head.get("created", "")) if ours else None
+        except ValueError:
+            ours, created = False, None
+        count = number_in(head, "count") or 0 if ours else 0
+        return MemoryFile(
+            name=name,
+            digest=version.digest[:DIGEST],
+            day=day,
+            count=count,
+            size=version.stat.size,
+            ours=ours,
+            original=original,
+            created=created,
+            period=head.get("period", ""),
+            ids=ids_in(version.data),
+            as_made=is_as_made(version.data, path),
+            broken=is_broken(version.data, path),
+            undated=len(undated_in(version.data, path)) if ours else 0,
+            sessions=sessions_in(version.data) if ours else frozenset(),
+            groups=groups_in(version.data) if ours else frozenset(),
+            attachments=possible_names(version.data) if ours else frozenset(),
+        )
+
+    return read
+
+
+def _summary_of(name: str) -> Callable[[FileVersion, Path], ExistingSummary] | None:
+    period = period_of_name(name)
+    if period is None:
+        return None
+
+    def read(version: FileVersion, path: Path) -> ExistingSummary:
+        summary = parse_summary(version.data, period.label, path)
+        return ExistingSummary(
+            period=period,
+            sources=frozenset(summary.sources),
+            text=summary.text,
+            extract=summary.extract,
+            waits=summary.waits,
+            enough=summary.enough,
+            refused=summary.refused,
+            edited=bool(summary.kept),
+            digest=version.digest[:DIGEST],
+        )
+
+    return read

@@ -33,12 +33,11 @@ Slugs: TypeAlias = "Callable[[Sequence[Sequence[tuple[str, str]]]], Sequence[str
 
 @record
 class DayFile:
-    """What goes to the dated file of a local day: its blocks, in the order of the history. *is_new*: it is made for them."""
+    """A dated file to be written: its name, its local day, and its blocks in the order of the history."""
 
     name: str
     day: date
     blocks: tuple[Block, ...]
-    is_new: bool = True
 
     @property
     def keys(self) -> frozenset[Key]:
@@ -108,14 +107,12 @@ def plan_days(
     taken: Collection[str],
     is_written: Callable[[str], bool],
     slugs: Slugs | None = None,
-    begun: Callable[[date], str] = lambda _: "",
 ) -> tuple[DayFile, ...]:
     """
-    Return one dated file for each local day of *messages*, whatever their age; oldest day first.
+    Return one new dated file for each local day of *messages*, whatever their age; oldest day first.
 
-    *begun* returns the file of a day that may be added to, "" for none; *taken* holds every name that is or was in use;
-    *is_written* returns whether a message with this id is written, so that another text under the same id becomes a revision.
-    *slugs* makes the slugs of days, None: `slug.slugs_of`.
+    *taken* holds every name that is or was in use; *is_written* returns whether a message with this id is written, so that
+    another text under the same id becomes a revision. *slugs* makes the slugs of days, None: `slug.slugs_of`.
     """
     days: defaultdict[date, list[Message]] = defaultdict(list)
     for message in _first_of_each(messages):
@@ -130,10 +127,7 @@ def plan_days(
             revision = is_written(message.id) or message.id in planned
             planned.add(message.id)
             blocks.append(block_of(message, revision=revision))
-    grown = {day: name for day in filed if (name := begun(day))}
-    new = _named({day: blocks for day, blocks in filed.items() if day not in grown}, taken, slugs)
-    files = [*new, *(DayFile(name, day, tuple(filed[day]), is_new=False) for day, name in grown.items())]
-    return tuple(sorted(files, key=lambda file: file.day))
+    return _named(filed, taken, slugs)
 
 
 def _named(days: Mapping[date, Sequence[Block]], taken: Collection[str], slugs: Slugs | None) -> tuple[DayFile, ...]:

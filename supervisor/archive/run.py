@@ -8,14 +8,11 @@ flag and which message leaves is decided by `plan` and `flags`; here the stores 
 from __future__ import annotations
 
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ..protocol.dated_file import render_dated, with_more
-from ..protocol.frontmatter import head_in
+from ..protocol.dated_file import render_dated
 from ..protocol.message import Key, Message
-from ..protocol.period import OVERFLOW_INTERVAL, Period
-from ..storage.errors import Conflict
+from ..protocol.period import OVERFLOW_INTERVAL
 from .coverage import covered, names_ever
 from .flags import Evidence, Failure, mark_pending, overflow, reconcile, trim
 from .intake import unwritten, update_journal
@@ -27,7 +24,6 @@ if TYPE_CHECKING:
 
     from ..events import Events
     from ..protocol.config_keys import Archive
-    from ..protocol.dated_file import Block
     from ..protocol.message import History
     from ..protocol.queue import TaskQueue
     from ..storage.control import Control
@@ -37,7 +33,7 @@ if TYPE_CHECKING:
     from .history import HistoryStore
     from .journal import SeenJournal
     from .memory_folder import MemoryFolder
-    from .plan import DayFile, Due, Slugs
+    from .plan import Due, Slugs
 
 
 def archive(
@@ -51,11 +47,10 @@ def archive(
     now: datetime,
     everything: bool,
     control: Control,
-    task_queue: TaskQueue,
     slugs: Slugs | None = None,
     language: str = "en",
 ) -> int:
-    """Write the un-written messages, without open questions unless *everything*, to their days' files; returns how many."""
+    """Write the un-written messages, without open questions unless *everything*, to new dated files; returns how many."""
     # gather
     update_journal(journal, memory)  # first: a dated file that the journal misses would be written again
     # a message that another program added since the intake, or took the time from, waits for the next round
@@ -63,8 +58,7 @@ def archive(
     taken = taken_names(memory, journal)
     # decide
     chosen = waiting if everything else without_open_questions(waiting, now, settings.exchange_wait)
-    begun = begun_files(memory, journal, settings, task_queue)
-    plan = plan_days(chosen, settings.zone, taken, journal.has_written, slugs, begun)
+    plan = plan_days(chosen, settings.zone, taken, journal.has_written, slugs)
     if not plan:
         return 0
     # apply: pending first, so that no cap can push out what is being written
@@ -75,73 +69,17 @@ def archive(
         if control.should_stop():
             break
         blocks = [attachments.keep_of(block) for block in file.blocks]
+        data = render_dated(file.day, settings.timezone, settings.zone, now, blocks, language)
         try:
-            written = _write(file, blocks, memory, journal, settings, now, language)
-        except (FileExistsError, Conflict):
-            written = None
-        if written is None:
-            continue  # a person took the name meanwhile, or changed the file: the next run uses another
-        data, from_first = written
-        as_met = {block.key: block for block in file.blocks}
-        from_first = [as_met.get(block.key, block) for block in from_first]
-        journal.record_written(file.name, from_first, head_in(data, Path(file.name))["digest"])
+            memory.write_dated(file.name, data)
+        except FileExistsError:
+            continue  # a person took the name meanwhile: the next run uses another
+        journal.record_written(file.name, file.blocks)
         count, files = count + len(file.blocks), files + 1
         control.progress("written to dated files", count, len(keys))
     if files:
         events.emit("archived", messages=count, files=files)
     return count
-
-
-def begun_files(memory: MemoryFolder, journal: SeenJournal, settings: Archive, task_queue: TaskQueue) -> Callable[[date], str]:
-    """
-    Return what returns the file of a day that may be added to, "" for none.
-
-    It is, byte for byte, as recalld wrote it last, in the zone of today; no summary names it, and no model reads it.
-    """
-    try:
-        active_groups = task_queue.active_groups()
-    except OSError:
-        return lambda _: ""  # then it is not known what a model reads
-    closed = names_ever(memory.summaries().values()) | journal.accepted.keys() | journal.dated
-    open_files = [file for file in memory.dated() if not file.original and file.name in journal.names - closed]
-
-    def begun(day: date) -> str:
-        groups = (Period(day.isoformat()).group, Period(f"{day:%Y-%m}").group)
-        if any(group in active_groups for group in groups):
-            return ""
-        for name in [file.name for file in open_files if file.day == day]:
-            head = memory.head_as_written(name)
-            if head and (head["digest"], head["zone"]) == (journal.bodies.get(name), settings.timezone):
-                return name
-        return ""
-
-    return begun
-
-
-def _write(
-    file: DayFile,
-    blocks: Sequence[Block],
-    memory: MemoryFolder,
-    journal: SeenJournal,
-    settings: Archive,
-    now: datetime,
-    language: str,
-) -> tuple[bytes, Sequence[Block]] | None:
-    """
-    Write the messages to the file of their day; None where a person has just changed it.
-
-    Returns its bytes, and its messages from the first new one on.
-    """
-
-    def more(data: bytes) -> tuple[bytes, Sequence[Block]] | None:
-        is_newest = head_in(data, Path(file.name)).get("digest") == journal.bodies.get(file.name)
-        return with_more(data, Path(file.name), settings.zone, now, blocks, language) if is_newest else None
-
-    if not file.is_new:
-        return memory.add_to_dated(file.name, more)
-    data = render_dated(file.day, settings.timezone, settings.zone, now, blocks, language)
-    memory.write_dated(file.name, data)
-    return data, blocks
 
 
 def taken_names(memory: MemoryFolder, journal: SeenJournal) -> set[str]:

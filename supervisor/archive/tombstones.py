@@ -12,11 +12,11 @@ import re
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from hashlib import blake2b, sha256
-from typing import TYPE_CHECKING, Any, Final, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, Protocol
 
-from ..protocol.dated_file import Block, body_digest, is_as_written, is_broken, parse_dated, parts_of
+from ..protocol.dated_file import block_at, body_digest, is_as_written, is_broken, marks_in, parse_dated
 from ..protocol.frontmatter import number_in, read_head
-from ..protocol.message import Message, fingerprint_of
+from ..protocol.message import fingerprint_of
 from ..protocol.paths import LONG_TERM
 from ..storage.clock import to_wire
 from ..storage.errors import NewerFormat, SupervisorError
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from datetime import datetime
     from pathlib import Path
 
+    from ..protocol.dated_file import Block
     from ..protocol.message import Key
     from ..protocol.paths import WorkspacePaths
     from ..storage.disk import Stat
@@ -42,8 +43,26 @@ _COUNT: Final = lazy_re(r"^count: .*$", re.MULTILINE)
 _DIGEST: Final = lazy_re(r"^digest: .*$", re.MULTILINE)
 #: Day and source of a long-term line that came from another workspace.
 _HOME: Final = lazy_re(r"^(\d{4}-\d{2}-\d{2}\|[^|@\n]*)@[^|\n]*\|")
-#: A message, or the block of one in a dated file.
-Said: TypeAlias = Message | Block
+
+
+class Said(Protocol):
+    """A message, or the block of one in a dated file."""
+
+    @property
+    def key(self) -> Key:
+        """Its id, and the digest of its words."""
+
+    @property
+    def role(self) -> str:
+        """Who said it."""
+
+    @property
+    def text(self) -> str:
+        """Its words."""
+
+    @property
+    def created_at(self) -> datetime | None:
+        """When it was said."""
 
 
 @record
@@ -336,22 +355,30 @@ def cut(data: bytes, path: Path, is_unwanted: Callable[[Block], bool], gone: int
     """
     Return the dated file without the unwanted messages, and the messages that are left; every other word of it stays.
 
-    Else recalld only adds to such a file.
+    It is the one case in which recalld writes such a file a second time.
 
     *gone* is how many of the messages that its head counts a person has taken out before. A file that was edited stays known as
     edited, and one that was cut off as cut off.
     """
     text = data.decode("utf-8-sig").replace("\r\n", "\n")
     head, body = read_head(text, path)
-    before, parts = parts_of(body)
-    left = [(block, markdown) for block, markdown in parts if not (block and is_unwanted(block))]
-    whole = before + "".join(markdown for _, markdown in left)
-    if parts and left[-1:] != parts[-1:]:  # the last message went, and the blank line before it goes, too
+    marks = marks_in(body)
+    pieces, kept, taken = [body[: marks[0].start() if marks else None]], [], 0
+    for mark, end in zip(marks, [*(mark.start() for mark in marks[1:]), len(body)], strict=False):
+        words = body[mark.end() : end]
+        block = block_at(mark, words)  # None where a person broke it
+        if block and is_unwanted(block):
+            taken += 1
+            continue
+        pieces.append(mark[0] + words)
+        kept += [block] if block else []
+    whole = "".join(pieces)
+    if not body.endswith(pieces[-1]):  # the last message went, and the blank line before it goes, too
         whole = whole.rstrip("\n")
     if not (whole.endswith("\n") or is_broken(data, path)):
         whole += "\n"
     digest = body_digest(whole) if is_as_written(body, head) else head.get("digest", "")
-    count = max((number_in(head, "count") or 0) - (len(parts) - len(left)) - gone, 0)
+    count = max((number_in(head, "count") or 0) - taken - gone, 0)
     written = text[: len(text) - len(body)]
     written = _DIGEST.sub(f"digest: {digest}", _COUNT.sub(f"count: {count}", written, count=1), count=1)
-    return (written + whole).encode("utf-8", "surrogatepass"), [block for block, _ in left if block]
+    return (written + whole).encode("utf-8", "surrogatepass"), kept

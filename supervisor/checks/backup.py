@@ -2,8 +2,8 @@
 Backups: one file with a consistent state of the workspace, made while everything runs (docs/reference/protocol.md, 9).
 
 Files that change are read under the lock of history.json: the conversation, the journal, the drop-box, tasks and summaries, and
-the names of the dated files. Dated files, pictures and all else are read afterwards: recalld makes these once, moves them, and
-adds to a dated file, so that one may have messages for which the journal still has the words.
+the names of the dated files. Dated files, pictures and all else are read afterwards: recalld makes these once, and at most
+moves them.
 """
 
 from __future__ import annotations

@@ -203,8 +203,7 @@ def _count_files(ws: Workspace, ledger: Ledger, named: dict[str, str]) -> tuple[
         ledger.dated_files += 1
         ledger.edited_files += parsed.is_edited
         if file.name in gone.cut:
-            count = max(parsed.count, len(parsed.blocks) + len(gone.cut[file.name]))
-            ledger.damage.append(_why_short(file.name, len(parsed.blocks), count))
+            ledger.damage.append(_why_short(file.name, len(parsed.blocks), parsed.count))
         for block in parsed.blocks:
             counts[block.key] += 1
             where[block.key].append(file.name)

@@ -254,7 +254,7 @@ def encodings(look: Look) -> Faults:
 def _newest_notes(look: Look) -> list[Path]:
     """Return the long-term file, and the newest notes below memory/."""
     ws = look.ws
-    dated, own = ws.journal.file_bodies(), (ws.paths.originals, ws.paths.summaries)  # what is damaged there is reported as that
+    dated, own = ws.journal.file_names(), (ws.paths.originals, ws.paths.summaries)  # a damaged one is reported as that
     notes = [
         (stat.st_mtime_ns, path)
         for path, stat in walk(ws.paths.memory)

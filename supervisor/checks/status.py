@@ -8,7 +8,7 @@ from ..archive.coverage import MemoryFile, covered, covered_days
 from ..archive.identity import assign_ids
 from ..archive.intake import unwritten
 from ..archive.plan import plan_days, without_open_questions
-from ..archive.run import begun_files, is_overflowing, next_run, taken_names, why_due
+from ..archive.run import is_overflowing, next_run, taken_names, why_due
 from ..host.last_night import read_last_backup, read_last_fsck
 from ..protocol.dated_file import render_dated
 from ..protocol.message import Archived, History, InvalidEntry, Message
@@ -26,7 +26,7 @@ from ..summaries.retry import is_due
 from ..summaries.schedule import due_summaries, files_by_period, not_pruned
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Collection, Iterator, Mapping, Sequence
     from datetime import datetime
 
     from ..archive.coverage import ExistingSummary
@@ -105,14 +105,13 @@ def plan(ws: Workspace, now: datetime, *, everything: bool = False) -> dict[str,
     history = assign_ids(ws.history.read(), ws.journal.known, now, archive.future_limit)
     waiting = unwritten(history, ws.journal)
     chosen = waiting if everything else without_open_questions(waiting, now, archive.exchange_wait)
-    present, active = {file.name for file in files}, ws.task_queue.active_groups()
-    begun = begun_files(ws.memory, ws.journal, archive, ws.task_queue)
-    days = plan_days(chosen, ws.zone, taken_names(ws.memory, ws.journal), ws.journal.has_written, ws.slugs, begun)
+    days = plan_days(chosen, ws.zone, taken_names(ws.memory, ws.journal), ws.journal.has_written, ws.slugs)
     failures = ws.failures()
-    there_then = [*_as_written(ws, days, not_pruned(files, summaries, ws.journal.pruned), now)]
+    there_then = [*not_pruned(files, summaries, ws.journal.pruned), *_as_written(ws, days, now)]
     writer = summary_writer(ws.config, failures, ws.model_use.asked)
     work = due_summaries(there_then, summaries, ws.today(now), archive.recent_days, writer)
     sizes = bytes_by_group(work, there_then)
+    present, active = {file.name for file in files}, ws.task_queue.active_groups()
     spared = [job for job in work if not ws.extracting and _is_spared(ws, job, present, summaries)]
     return {
         "at": to_wire(now),
@@ -167,19 +166,14 @@ def _is_spared(ws: Workspace, job: SummaryJob, present: Collection[str], summari
     return waits_for_no_model(job.period, job.sources, ws.memory, ws.config)
 
 
-def _as_written(ws: Workspace, days: Sequence[DayFile], files: Iterable[MemoryFile], now: datetime) -> Iterator[MemoryFile]:
-    """Yield the *files*, and those of *days*, as they will be when the same run submits summaries."""
+def _as_written(ws: Workspace, days: Sequence[DayFile], now: datetime) -> Iterator[MemoryFile]:
+    """Yield the dated files of *days*, as they will be when the same run submits summaries."""
     settings, language = ws.config.archive, ws.config.language
-    by_name = {file.name: file for file in files}
     for day in days:
-        count = len(day.blocks)
         size = len(render_dated(day.day, settings.timezone, settings.zone, now, day.blocks, language))
-        if before := by_name.get(day.name):
-            count, size = before.count + count, before.size + size
-        by_name[day.name] = MemoryFile(
-            name=day.name, digest="", day=day.day, count=count, size=size, ours=True, original=False, created=now
+        yield MemoryFile(
+            name=day.name, digest="", day=day.day, count=len(day.blocks), size=size, ours=True, original=False, created=now
         )
-    yield from by_name.values()
 
 
 def _next_run(

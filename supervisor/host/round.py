@@ -58,7 +58,7 @@ def intake(ws: Workspace, now: datetime, control: Control = UNLIMITED) -> int:
 
 
 def archive(ws: Workspace, now: datetime, control: Control = UNLIMITED, *, everything: bool = False) -> int:
-    """Write the unwritten messages to the dated files of their days; returns how many messages."""
+    """Write the unwritten messages to new dated files; returns how many messages."""
     return archive_run.archive(
         history=ws.history,
         journal=ws.journal,
@@ -69,7 +69,6 @@ def archive(ws: Workspace, now: datetime, control: Control = UNLIMITED, *, every
         now=now,
         everything=everything,
         control=control,
-        task_queue=ws.task_queue,
         slugs=ws.slugs,
         language=ws.config.language,
     )

@@ -128,7 +128,7 @@ def _take_lines_back(ws: Workspace, act: Act) -> None:
 
 def _take_summary_back(ws: Workspace, act: Act) -> None:
     """Put the text before in its place."""
-    from ..archive.file_table import DIGEST
+    from ..archive.memory_folder import DIGEST
     from ..protocol.period import Period
 
     period, previous = Period(str(act.fields["period"])), str(act.fields["previous"])

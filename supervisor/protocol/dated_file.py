@@ -11,10 +11,8 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from bisect import bisect_right
 from collections.abc import Mapping, Sequence  # noqa: TC003 - dataclass fields
 from contextlib import suppress
-from itertools import accumulate
 from typing import TYPE_CHECKING, Any, Final
 
 from ..storage.clock import find_zone, from_wire, local, to_wire
@@ -44,8 +42,6 @@ if TYPE_CHECKING:
 REVISION: Final = 8
 #: Hex digits of the digest of a body.
 _DIGEST: Final = 16
-#: The fields of a head, in their order.
-_FIELDS: Final = ["recalld", "kind", "period", "zone", "created", "count", "digest"]
 #: The lines above a message's words; formatters take the blank lines between them away, or add some.
 _MARK: Final = lazy_re(r"^<!-- (\{.*\}) -->\n+\*\*(?:\d\d:\d\d) ([^\n]*)\*\*\n+", re.MULTILINE)
 #: What may be left of messages whose words were deleted: their comments, and the lines with time and speaker.
@@ -167,57 +163,19 @@ def render_dated(
 
     It has the first format that is enough for it, so that older programs read it.
     """
-    head = {**dict.fromkeys(_FIELDS, ""), "kind": "dated", "period": period.isoformat(), "zone": zone_name}
-    return _rendered(head, created, _format_of(blocks, language), [_render_block(block, zone, language) for block in blocks])
-
-
-def as_written(data: bytes, path: Path) -> tuple[dict[str, str], list[tuple[Block, str]]] | None:
-    """
-    Return the head of a dated file, and its messages, each with its Markdown; only such a file is added to.
-
-    None for one that is not, byte for byte, as recalld wrote it.
-    """
-    with suppress(UnicodeDecodeError):
-        head, body = read_head(data.decode(), path)
-        _, parts = parts_of(body)
-        messages = [(block, markdown) for block, markdown in parts if block]
-        # but for the last there is a blank line below each
-        messages[:-1] = [(block, markdown.removesuffix("\n")) for block, markdown in messages[:-1]]
-        is_whole = [*head] == _FIELDS and head["digest"] == body_digest(body)
-        if is_whole and render_head(head) + _body_of([markdown for _, markdown in messages]) == data.decode():
-            return head, messages
-    return None
-
-
-def with_more(
-    data: bytes, path: Path, zone: tzinfo, now: datetime, more: Sequence[Block], language: str = "en"
-) -> tuple[bytes, Sequence[Block]] | None:
-    """
-    Return the file with *more* messages, and its messages from the first of these on; None if it is not as recalld wrote it.
-
-    Each comes behind the last that is not later than it, and those between the same two stay in their order.
-    """
-    before = as_written(data, path)
-    if not before:
-        return None
-    head, messages = before
-    earliest_left = [*accumulate((block.created_at for block, _ in reversed(messages)), min)][::-1]
-    places = [*range(len(messages)), *(bisect_right(earliest_left, block.created_at) - 1 for block in more)]
-    messages += [(block, _render_block(block, zone, language)) for block in more]
-    order = sorted(range(len(messages)), key=lambda n: places[n])
-    first = next(place for place, n in enumerate(order) if n >= len(messages) - len(more))
-    made_by = max(_format_of(more, language), number_in(head, "recalld") or FORMAT)
-    return _rendered(head, now, made_by, [messages[n][1] for n in order]), [messages[n][0] for n in order[first:]]
-
-
-def _rendered(head: Mapping[str, str], created: datetime, made_by: int, blocks: Sequence[str]) -> bytes:
-    body = _body_of(blocks)
-    about = {"recalld": str(made_by), "created": to_wire(created), "count": str(len(blocks)), "digest": body_digest(body)}
-    return (render_head({**head, **about}) + body).encode()
-
-
-def _body_of(blocks: Sequence[str]) -> str:
-    return "\n" + "\n".join(blocks)
+    body = "\n" + "\n".join(_render_block(block, zone, language) for block in blocks)
+    head = render_head(
+        {
+            "recalld": str(_format_of(blocks, language)),
+            "kind": "dated",
+            "period": period.isoformat(),
+            "zone": zone_name,
+            "created": to_wire(created),
+            "count": str(len(blocks)),
+            "digest": body_digest(body),
+        },
+    )
+    return (head + body).encode()
 
 
 def _format_of(blocks: Sequence[Block], language: str) -> int:
@@ -281,8 +239,10 @@ def parse_dated(data: bytes, path: Path) -> DatedFile | None:
         created = from_wire(head.get("created", ""))
     except ValueError:
         return None
-    before, parts = parts_of(body)
-    blocks = tuple(block for block, _ in parts if block)
+    marks = marks_in(body)
+    ends = [*(mark.start() for mark in marks[1:]), len(body)][: len(marks)]
+    parsed = (block_at(mark, body[mark.end() : end]) for mark, end in zip(marks, ends, strict=True))
+    blocks = tuple(block for block in parsed if block)
     return DatedFile(
         period=head.get("period", ""),
         zone=head.get("zone", ""),
@@ -291,8 +251,8 @@ def parse_dated(data: bytes, path: Path) -> DatedFile | None:
         count=number_in(head, "count") or 0,
         blocks=blocks,
         is_edited=not is_as_written(body, head),
-        has_more=len(blocks) < len(parts) or bool(before.strip()),
-        is_emptied=not parts and not _WORDLESS.sub("", body).strip(),
+        has_more=len(blocks) < len(marks) or bool(body[: marks[0].start() if marks else None].strip()),
+        is_emptied=not marks and not _WORDLESS.sub("", body).strip(),
     )
 
 
@@ -353,21 +313,13 @@ def _render_block(block: Block, zone: tzinfo, language: str) -> str:
     return f"<!-- {comment} -->\n**{head}**\n\n" + "\n".join(paragraphs)
 
 
-def parts_of(body: str) -> tuple[str, list[tuple[Block | None, str]]]:
-    """
-    Return what stands above the first message in the body of a dated file, and each message with its Markdown.
-
-    A message ends where the next one begins; None is for one that a person broke.
-    """
-    marks = list(_MARK.finditer(body))
-    ends = [*(mark.start() for mark in marks[1:]), len(body)]
-    parts = [
-        (_block_at(mark, body[mark.end() : end]), body[mark.start() : end]) for mark, end in zip(marks, ends, strict=False)
-    ]
-    return body[: marks[0].start() if marks else None], parts
+def marks_in(body: str) -> list[re.Match[str]]:
+    """Return the heads of the messages in the body of a dated file; each message ends where the next head begins."""
+    return list(_MARK.finditer(body))
 
 
-def _block_at(mark: re.Match[str], markdown: str) -> Block | None:
+def block_at(mark: re.Match[str], markdown: str) -> Block | None:
+    """Return the message of which *mark* is the head and *markdown* the rest; None for one that a person broke."""
     try:
         about = json.loads(mark[1])
         fields = dict(about.get("fields", {}))

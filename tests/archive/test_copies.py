@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from recalld.supervisor.archive.file_table import ids_in
+from recalld.supervisor.archive.memory_folder import ids_in
 from tests.world import message, message_on
 
 if TYPE_CHECKING:

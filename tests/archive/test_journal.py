@@ -221,7 +221,7 @@ def test_journal_of_any_size_is_read_and_compacted_in_pieces(paths, monkeypatch)
     assert [*partly.unwritten] == [one.key for one in many[20:]]
     assert not partly.names
     unparsed = SeenJournal(Files(Pieces()), paths, ZONE)
-    assert ({*unparsed.file_bodies()}, unparsed.filed([("30", "0" * 16)])) == ({NAME}, set())
+    assert (unparsed.file_names(), unparsed.filed([("30", "0" * 16)])) == ({NAME}, set())
     assert unparsed.filed([many[19].key]) == {many[19].key}
 
 

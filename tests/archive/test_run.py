@@ -2,18 +2,11 @@
 
 from __future__ import annotations
 
-import re
-from typing import TYPE_CHECKING
-
 import pytest
 
 from recalld.supervisor.storage.control import UNLIMITED, Control
 from recalld.supervisor.storage.files import Files
-from tests.checker.formats import has_grown
-from tests.world import World, message, talk
-
-if TYPE_CHECKING:
-    from pathlib import Path
+from tests.world import message, talk
 
 # ── due ──────────────────────────────────────────────────────────────────────
 
@@ -142,142 +135,6 @@ def test_archive_continues_after_a_person_deletes_the_only_block(world):
     world.add(message("b", "2026-01-31T09:00", "新的一句"))
     world.settle()
     assert [m["archived"] for m in world.history()] == [True, True]
-
-
-# ── a day is one file ────────────────────────────────────────────────────────
-
-
-AT_THE_END, BETWEEN = ("2026-01-31T09:00", "2026-01-31T09:01"), ("2026-01-31T03:00:20", "2026-01-31T03:00:40")
-WHERE = pytest.mark.parametrize("times", [AT_THE_END, BETWEEN], ids=["at the end", "between"])
-
-
-def begun(world: World, times: tuple[str, str] = AT_THE_END) -> Path:
-    """Write a day's first two messages to its file, and add two more to the history; returns the file."""
-    world.write(talk("2026-01-31T03:00", 2))
-    world.settle()
-    (path,) = world.dated_files()
-    world.add(message("c", times[0], "证书续期"), message("d", times[1], "已经续了", "assistant"))
-    return world.root / path
-
-
-@WHERE
-def test_archive_adds_to_the_file_of_the_day(world, times):
-    path = begun(world, times)
-    before = path.read_bytes()
-    world.settle()
-    assert world.names() == [path.name]
-    assert has_grown(before, path.read_bytes())
-    (blocks,) = world.dated_files().values()
-    assert [block.created_at for block in blocks] == sorted(block.created_at for block in blocks)
-    assert len(blocks) == 4
-    assert world.flags() == [True] * 4
-    assert world.fsck().is_sound
-
-
-@pytest.mark.parametrize(
-    ("words", "others"),
-    [("\\Z", "\n我的话。\n"), ("kind: dated", "kind: dated\ntags: nginx"), ("Asia/Shanghai", "Asia/Tokyo"), ("\n", "\r\n")],
-    ids=["words", "a line of the head", "another zone", "line ends"],
-)
-def test_archive_leaves_a_file_alone_that_is_not_as_it_wrote_it(world, words, others):
-    path = begun(world)
-    edited = re.sub(words, others, path.read_text()).encode()
-    path.write_bytes(edited)
-    world.settle()
-    assert len(world.names()) == 2
-    assert path.read_bytes() == edited
-
-
-def test_archive_begins_a_second_file_where_a_summary_names_the_first(world):
-    world.write(talk("2026-01-10T03:00", 2))
-    world.settle()
-    world.add(*talk("2026-01-10T09:00", 2))
-    world.round("all")
-    assert world.names() == ["2026-01-10-nginx-beifen-2.md", "2026-01-10-nginx-beifen.md"]
-
-
-def test_archive_begins_a_second_file_while_a_model_reads_the_first(world):
-    begun(world)
-    world.put("worker/queue/day-2026-01-31-0123456789-1.json", b"{}")
-    world.intake()
-    world.archive(everything=True)
-    assert len(world.names()) == 2
-
-
-def test_archive_adds_one_of_the_same_time_behind_and_orders_nothing_anew(world):
-    said = [message("b", "2026-01-31T05:00"), message("a", "2026-01-31T03:00"), message("c", "2026-01-31T04:00")]
-    world.write(said)
-    world.settle()
-    world.add(message("e", "2026-01-31T04:00"), message("d", "2026-01-31T04:00"), message("f", "2026-01-31T02:00"))
-    world.settle()
-    (blocks,) = world.dated_files().values()
-    assert [block.id for block in blocks] == ["f", "b", "a", "c", "e", "d"]
-
-
-@WHERE
-def test_end_of_a_file_that_has_grown_is_missed_where_it_is_cut_off(world, times):
-    path = begun(world, times)
-    world.settle()
-    whole = path.read_text()
-    path.write_text(whole[: whole.rindex("<!-- ")])
-    world.settle()
-    world.reopen()
-    assert [why for why in world.fsck().damage if path.name in why]
-    assert world.fsck().removed == 0
-    assert world.repair().saved == 1
-
-
-@WHERE
-def test_archive_writes_nothing_twice_that_the_journal_missed(world, monkeypatch, times):
-    path = begun(world, times)
-    world.intake()
-    with monkeypatch.context() as crash:
-        crash.setattr(type(world.ws.journal), "record_written", lambda *_: 1 / 0)
-        with pytest.raises(ZeroDivisionError):
-            world.archive(everything=True)
-    assert "count: 4\n" in path.read_text()
-    world.reopen().settle()
-    assert len(world.archived()) == 4
-    world.add(message("e", "2026-01-31T10:00"))
-    world.settle()
-    assert world.names() == [path.name]
-    assert [key[0] for key in world.ws.journal.written] == [block.id for block in world.ws.memory.blocks(path.name)]
-
-
-@WHERE
-@pytest.mark.parametrize("typed", ["", "\n我的话。\n"])
-def test_what_an_editor_wrote_over_is_missed_and_can_be_written_again(world, typed, times):
-    """The editor has had the file open since before the run, and saves it."""
-    path = begun(world, times)
-    opened = path.read_text()
-    world.settle()
-    path.write_text(opened + typed)
-    world.settle()
-    assert [why for why in world.fsck().damage if path.name in why]
-    assert len(world.history()) == 4
-    assert world.repair().saved == 2
-    world.settle()
-    assert len(world.archived()) == 4
-    assert world.fsck().is_sound
-    assert path.read_text() == opened + typed
-
-
-@pytest.mark.parametrize("count", ["count: 4\n", "count: 3\n"])
-def test_archive_writes_no_message_again_that_a_person_took_out(world, count):
-    path = begun(world)
-    world.settle()
-    first, _, rest = path.read_text().replace("count: 4\n", count).partition("<!-- ")
-    path.write_text(first + "<!-- " + rest.partition("<!-- ")[2])
-    world.settle()
-    world.add(message("e", "2026-01-31T10:00"))
-    world.settle()
-    world.reopen().settle()
-    assert len(world.archived()) == 4
-    assert len(world.names()) == 2
-    assert world.fsck().removed == 1
-
-
-# ── whole rounds ──────────────────────────────────────────────────────────────
 
 
 def test_archive_stops_after_the_current_file_and_resumes_later(world):

@@ -118,28 +118,6 @@ def read_dated(data: bytes) -> Dated | None:
     return Dated(head, words)
 
 
-def has_grown(before: bytes, after: bytes) -> bool:
-    """
-    True if *after* is what recalld may have made of the dated file *before*, which nobody had edited.
-
-    Every block stands there byte for byte, in the same order; of the head no more is another than recalld counts there.
-    """
-    try:
-        older, newer = read_dated(before), read_dated(after)
-    except (Unreadable, ValueError, KeyError, TypeError):
-        return False
-    if older is None or newer is None or b"\r\n" in before:
-        return False
-    counted = dict.fromkeys(("recalld", "created", "count", "digest"))
-    blocks = iter(_blocks(after))
-    return older.head | counted == newer.head | counted and all(block in blocks for block in _blocks(before))
-
-
-def _blocks(data: bytes) -> list[bytes]:
-    starts = [match.start() for match in re.finditer(rb"^<!-- \{", data, re.MULTILINE)]
-    return [data[start:end].rstrip(b"\n") for start, end in zip(starts, [*starts[1:], None], strict=True)]
-
-
 def _as_written(piece: str) -> str:
     """A block with one blank line between its line and its words, as it was before a formatter came."""
     parts = re.fullmatch(r"([^\n]*)\n+([^\n]*)\n+(.*?)\n*", piece, re.DOTALL)

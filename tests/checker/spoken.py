@@ -11,7 +11,6 @@ from tests.checker.reading import text_of, time_of
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Sequence
-    from datetime import datetime
 
     from tests.checker.given import Acked, Given
     from tests.checker.reading import Seen
@@ -97,26 +96,17 @@ def _invented(seen: Seen, given: Given, offered: Collection[str]) -> Iterator[st
 
 
 def _out_of_order(seen: Seen, acked: Sequence[Acked], given: Given) -> list[str]:
-    """
-    Messages stand in history.json and in each dated file in the order they came, all or those of each writer.
-
-    In a dated file one that came later may stand before those that are later than it by their time.
-    """
+    """Messages stand in history.json and in each dated file in the order they came, all or those of each writer."""
     place = {one.id: n for n, one in reversed(list(enumerate(acked)))}  # of words said anew, the first time counts
-    rows = [("history.json", [(str(one["id"]), None) for one in seen.history if one.get("id") in place])]
-    for path, file in seen.dated.items():
-        rows.append((path, [(one.id, given.instant(one.created_at)) for one in file.words if one.id in place]))
+    rows = [("history.json", [str(one["id"]) for one in seen.history if one.get("id") in place])]
+    rows += [(path, [one.id for one in file.words if one.id in place]) for path, file in seen.dated.items()]
     wrong = []
-    for path, stands in rows:
-        writers: defaultdict[str, list[tuple[str, datetime | None]]] = defaultdict(list)
-        for identity, at in stands:
-            writers["" if given.ordered else identity.rpartition("-")[0]].append((identity, at))
+    for path, ids in rows:
+        writers: defaultdict[str, list[str]] = defaultdict(list)
+        for identity in ids:
+            writers["" if given.ordered else identity.rpartition("-")[0]].append(identity)
         pairs = (pair for of_one in writers.values() for pair in itertools.pairwise(of_one))
-        wrong += [
-            f"{b} stands behind {a} in {path}"
-            for (a, at), (b, then) in pairs
-            if place[a] > place[b] and not (at and then and at < then)
-        ]
+        wrong += [f"{b} stands behind {a} in {path}" for a, b in pairs if place[a] > place[b]]
     return wrong[:1]
 
 

@@ -236,12 +236,6 @@ MUTANTS = (
         ((recalld.supervisor.archive.intake, "_record_unknown_files", faults.nothing),),
     ),
     Mutant(
-        "additions unknown after a crash",
-        talking.Revision,
-        "DOUBLE: ",
-        ((recalld.supervisor.archive.intake, "_record_additions", faults.nothing),),
-    ),
-    Mutant(
         "pending is never mended",
         talking.Archive,
         "nothing is in flight",
