@@ -144,6 +144,14 @@ def test_append_ends_with_a_fault_when_its_ids_cannot_be_printed(recalld, kind):
     assert done.err == (said if kind == "a full disk" else "")
 
 
+def test_forget_forgets_though_nobody_reads_what_it_prints(recalld):
+    recalld("init")
+    recalld("append", "--role", "user", "--text", "保险柜的密码是山茶花七八三一")
+    with output_of("a reader who is gone") as stdout:
+        ended(recalld.start("-w", str(recalld.root), "forget", "--match", "山茶花七八三一", "--yes", stdout=stdout))
+    assert "山茶花" not in recalld.root.joinpath("history.json").read_text(encoding="utf-8")
+
+
 def test_a_full_disk_is_told_in_chinese_without_english_words(recalld):
     with output_of("a full disk") as stdout:
         done = ended(recalld.start("-w", str(recalld.root), "status", "--plan", stdout=stdout, RECALLD_LANGUAGE="zh"))

@@ -56,15 +56,17 @@ def forget(
         return call.perform(operations.forget, operations.ForgetRequest(by=by, value=value, **more))
 
     shown = ask()
+    # before a line is printed: nobody may read the output to its end
+    done = ask(yes=True, shown=shown.digest) if yes and not shown.is_empty else None
     if not call.json:
         _show(call, shown, Text(_NONE.get(by, msgid("nothing to forget.")), value=value))
-    if shown.is_empty or not (yes or _wants(call)):
+    if done is None and (shown.is_empty or not _wants(call)):
         if call.json:
             call.show(as_json(asdict(shown)))
         elif not shown.is_empty:
             call.say(Text("nothing was forgotten; --yes forgets it without a question."), 0)
         return
-    done = ask(yes=True, shown=shown.digest)
+    done = done or ask(yes=True, shown=shown.digest)
     if call.json:
         call.show(as_json(asdict(done)))
     elif done.done:
