@@ -26,18 +26,20 @@ DEEPEST: Final = 500
 _BLANK: Final = lazy_re(r"[ \t\r\n]*")
 #: Where an object begins. In a string the quote would be escaped.
 _OBJECT: Final = lazy_re(r'\{[ \t\r\n]*"')
+_NEXT_OBJECT: Final = lazy_re(r'([ \t\r\n]*,[ \t\r\n]*)\{[ \t\r\n]*"')
 #: All that a fault between two elements may leave: signs without words.
 _SIGNS: Final = lazy_re(r"[\s\[\]{},:;.，；、。：“”‘’\"'\ufeff]*")
 #: What some programs put around the array.
 _WRAPPER: Final = lazy_re(r'\s*\{\s*"(?:messages|history|conversation)"\s*:\s*\[\s*')
 #: Bytes that are no UTF-8, as "surrogateescape" decodes them.
 _BROKEN: Final = lazy_re(r"[\udc80-\udcff]")
-#: Characters before a fault that are looked at.
+#: Characters in which a value is looked for first; the longest piece of JSON that may look complete before it is.
+_WINDOW: Final = 1024
 _TOKEN: Final = 16
 #: What an input method types in place of the signs of JSON.
 _FULL_WIDTH: Final = dict(zip("“”，：［］｛｝", '"",:[]{}', strict=True))
-#: How many places may look like the beginning of a message in vain.
-_TRIES: Final = 5_000
+#: How many times its own length may be read in vain while the next object is looked for.
+_TRIES: Final = 16
 
 
 def parse_json(data: bytes) -> Any:
@@ -125,8 +127,8 @@ def recover(data: bytes) -> Recovered:
     """
     Return the complete elements of a JSON array, before and after each place where *data* is damaged; never raises.
 
-    After the first fault only objects with a role count, since a part of a broken message is an object too. What comes after
-    too many places that were tried in vain is unread.
+    After the first fault only objects count, and the first one after each fault only if it has a role, since a part of a
+    broken message is an object too. The time is proportional to the size: what was tried in vain too often is unread.
     """
     encoding = encoding_of(data)
     if encoding.startswith("UTF-16"):
@@ -140,15 +142,15 @@ def _recovered(text: str) -> Recovered:
     text = text.removeprefix("\ufeff")
     recovered = Recovered()
     start = at = _prefix(text, recovered)  # where what is not read begins, and where the next object is looked for
-    tries = 0
-    while (begin := _OBJECT.search(text, at)) and tries < _TRIES:
-        element, end = _tried(text, begin.start())
+    fuel = _TRIES * len(text)
+    while (begin := _OBJECT.search(text, at)) and fuel > 0:
+        element, end, cost = _tried(text, begin.start())
         if isinstance(element, dict) and isinstance(element.get("role"), str):
             _keep_unread(recovered, text[start : begin.start()])
             recovered.elements.append(element)
-            start = at = end
+            start = at = _following(text, end, recovered)
         else:
-            tries += 1
+            fuel -= max(cost, _WINDOW // 2) if element is _NOTHING else cost
             at = begin.start() + 1
     _keep_unread(recovered, text[start:])
     return recovered
@@ -158,7 +160,7 @@ def _prefix(text: str, recovered: Recovered) -> int:
     """Take the elements before the first fault, and return where they end."""
     at = _next(text, 0)
     while text[at : at + 1] == ("," if recovered.elements else "["):
-        element, end = _tried(text, _next(text, at + 1))
+        element, end, _ = _tried(text, _next(text, at + 1))
         if element is _NOTHING:
             break
         recovered.elements.append(element)
@@ -166,14 +168,39 @@ def _prefix(text: str, recovered: Recovered) -> int:
     return at
 
 
-def _tried(text: str, at: int) -> tuple[Any, int]:
-    """Return the JSON value at *at*, and its end; `_NOTHING` if there is none that is sound."""
-    try:
-        element, end = _DECODER.raw_decode(text, at)
-    except (ValueError, RecursionError):
-        return _NOTHING, at
-    is_sound = not is_deeper(element, DEEPEST) and not _BROKEN.search(text, at, end)
-    return element if is_sound else _NOTHING, end
+def _following(text: str, at: int, recovered: Recovered) -> int:
+    """Take the objects that follow at *at*, each after a comma, and return where they end."""
+    while begin := _NEXT_OBJECT.match(text, at):
+        element, end, _ = _tried(text, begin.end(1))
+        if element is _NOTHING:
+            break
+        recovered.elements.append(element)
+        at = end
+    return at
+
+
+def _tried(text: str, at: int) -> tuple[Any, int, int]:
+    """
+    Return the JSON value at *at*, its end, and how many characters it took to know it; `_NOTHING` if there is none.
+
+    It is looked for in windows that grow, since an error of json counts the lines of all that it was given.
+    """
+    size = _WINDOW
+    while True:
+        window = text[at : at + size]
+        is_last = at + size >= len(text)
+        try:
+            element, end = _DECODER.raw_decode(window)
+        except json.JSONDecodeError as error:
+            if is_last or (error.pos < size - _TOKEN and not error.msg.startswith("Unterminated")):
+                return _NOTHING, at, len(window) if is_last else error.pos + 1
+        except (ValueError, RecursionError):
+            return _NOTHING, at, len(text)
+        else:
+            if is_last or end < size:
+                is_sound = not is_deeper(element, DEEPEST) and not _BROKEN.search(text, at, at + end)
+                return element if is_sound else _NOTHING, at + end, end
+        size *= 8
 
 
 def _keep_unread(recovered: Recovered, piece: str) -> None:

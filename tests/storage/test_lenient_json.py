@@ -127,12 +127,27 @@ def test_recover_loses_no_message_outside_of_a_broken_range(talk, indent, is_asc
     "piece",
     ["[", '{"a":', '{"a":"', '{"a":[1,', '{"', '{"role":"u"},[', '{"role":"x","a":[{"role":"u"},', '{"a":{"b":1},', '"{\\"'],
 )
-def test_recover_ends_however_many_objects_begin_and_do_not_end(piece, monkeypatch):
-    tried = []
+def test_recover_reads_no_byte_more_often_than_a_few_times(piece, monkeypatch):
+    """What is read is counted, in windows of the decoder."""
+    read = 0
     decode = lenient_json._DECODER.raw_decode
-    monkeypatch.setattr(
-        lenient_json, "_DECODER", SimpleNamespace(raw_decode=lambda text, at: tried.append(at) or decode(text, at))
-    )
-    monkeypatch.setattr(lenient_json, "_TRIES", 100)
-    found = recover(piece.encode() * 1_000)
-    assert len(tried) <= 100 + 2 * len(found.elements) + 2
+
+    def counted(window: str) -> object:
+        nonlocal read
+        read += len(window)
+        return decode(window)
+
+    monkeypatch.setattr(lenient_json, "_DECODER", SimpleNamespace(raw_decode=counted))
+    size = 20_000
+    recover(piece.encode() * (size // len(piece)))
+    assert read <= 200 * size
+
+
+def test_recover_reads_past_a_torn_result_of_many_rows():
+    rows = ",".join(f'{{"row":{n},"name":"第 {n} 行"}}' for n in range(6_000))
+    talk = [{"role": "user", "text": f"第 {n} 句"} for n in range(101)]
+    first, *others = (json.dumps(one, ensure_ascii=False) for one in talk)
+    torn = f'{{"role":"tool","content":[{rows},{{"row":'
+    found = recover(f"[{first},{torn},{','.join(others)}]".encode())
+    assert found.elements == talk
+    assert len(found.unread) == 1
