@@ -57,6 +57,24 @@ _BEGINNINGS: Final = tuple(
         (rb"fLaC", "flac"),
     )
 )
+#: Extensions, each with the types that mean it.
+_TYPES: Final = """
+    png image/png          jpg image/jpeg,image/jpg    gif image/gif          webp image/webp      heic image/heic
+    svg image/svg+xml      bmp image/bmp               tiff image/tiff        avif image/avif
+    wav audio/wav,audio/x-wav    mp3 audio/mpeg,audio/mp3    ogg audio/ogg    flac audio/flac      aac audio/aac
+    opus audio/opus        m4a audio/mp4,audio/x-m4a   mp4 video/mp4          mpeg video/mpeg      mov video/quicktime
+    webm video/webm,audio/webm   pdf application/pdf   json application/json  zip application/zip  xml application/xml
+    txt text/plain         md text/markdown            csv text/csv           html text/html
+    docx application/vnd.openxmlformats-officedocument.wordprocessingml.document
+    xlsx application/vnd.openxmlformats-officedocument.spreadsheetml.sheet
+    pptx application/vnd.openxmlformats-officedocument.presentationml.presentation
+"""
+_EXTENSIONS: Final = {
+    media_type: extension
+    for extension, types in zip(_TYPES.split()[::2], _TYPES.split()[1::2], strict=True)
+    for media_type in types.split(",")
+}
+_KNOWN: Final = frozenset(_EXTENSIONS.values())
 _KINDS: Final = {
     **dict.fromkeys(("png", "jpg", "gif", "webp", "heic", "bmp", "avif", "svg", "tiff"), "image"),
     **dict.fromkeys(("wav", "mp3", "ogg", "flac", "aac", "opus", "m4a"), "audio"),
@@ -192,12 +210,7 @@ def _extension(data: bytes, media_type: str, holder: Mapping[str, Any]) -> str:
     for beginning, extension in _BEGINNINGS:
         if beginning.match(data):
             return extension
-    import mimetypes  # here: few messages have a file
-
     types = [media_type, *(str(holder[field]).partition(";")[0] for field in _TYPE if field in holder)]
     ends = [str(holder.get("format", "")), *(str(holder.get(field, "")).rpartition(".")[2] for field in _TITLE)]
-    known = mimetypes.MimeTypes()  # what this machine says of types is not asked: a name stays what it is
-    guesses = [known.guess_extension(kind.strip().lower()) or f".{kind.rpartition('/')[2]}" for kind in types]
-    names = [guess.removeprefix(".").lower() for guess in (*guesses, *ends)]
-    shown = (name for name in names if name in _KINDS or f".{name}" in known.types_map[True])
-    return next(shown, "bin" if any("/" in kind for kind in types) else "")
+    known = [_EXTENSIONS.get(kind.strip().lower(), "") for kind in types] + [end.lower() for end in ends]
+    return next((name for name in known if name in _KNOWN), "bin" if any("/" in kind for kind in types) else "")

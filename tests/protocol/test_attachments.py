@@ -64,6 +64,22 @@ PARTS: dict[str, tuple[dict[str, Any], bytes, str]] = {
     "mcp": ({"type": "image", "data": b64(JPEG), "mimeType": "image/jpeg"}, JPEG, "jpg"),
     "langchain": ({"type": "image", "base64": b64(PNG), "mime_type": "image/png"}, PNG, "png"),
     "a type that lies": ({"type": "image_url", "image_url": {"url": url("image/jpeg", PNG)}}, PNG, "png"),
+    "a document of an office": (
+        {
+            "file_data": url("application/vnd.openxmlformats-officedocument.wordprocessingml.document", TEXTFILE),
+        },
+        TEXTFILE,
+        "docx",
+    ),
+    "markdown": ({"mime_type": "text/markdown", "data": b64(TEXTFILE)}, TEXTFILE, "md"),
+    "a table": ({"mime_type": "text/csv", "data": b64(TEXTFILE)}, TEXTFILE, "csv"),
+    "xml": ({"mime_type": "application/xml", "data": b64(TEXTFILE)}, TEXTFILE, "xml"),
+    "a title beside any bytes": (
+        {"filename": "会议.docx", "file_data": url("application/octet-stream", TEXTFILE)},
+        TEXTFILE,
+        "docx",
+    ),
+    "a title alone": ({"title": "会议.md", "data": b64(TEXTFILE)}, TEXTFILE, "md"),
     "a type that nobody knows": ({"type": "file", "file_data": url("application/x-own", TEXTFILE)}, TEXTFILE, "bin"),
 }
 
