@@ -95,7 +95,8 @@ def _instant(value: object, zone: tzinfo) -> datetime | None:
         if _MAIL.fullmatch(text):
             from email.utils import parsedate_to_datetime  # here: it takes as long as all the rest, and few times are such
 
-            return parsedate_to_datetime(text).astimezone(UTC)
+            time = parsedate_to_datetime(text)  # "-0000" is UTC too, and comes without a zone
+            return time.astimezone(UTC) if time.tzinfo else time.replace(tzinfo=UTC)
         if match := _SCRIPT.fullmatch(text):
             return datetime.strptime(match[1], "%a %b %d %Y %H:%M:%S GMT%z").astimezone(UTC)
     return None

@@ -67,6 +67,7 @@ READ = {
     "2026/01/31T08:00:00Z": EIGHT,
     "Sat, 31 Jan 2026 08:00:00 GMT": EIGHT,
     "Sat, 31 Jan 2026 09:00:00 +0100": EIGHT,
+    "Wed, 28 Jan 2026 20:00:00 -0000": utc(2026, 1, 28, 20),
     "Sat Jan 31 2026 16:00:00 GMT+0800 (China Standard Time)": EIGHT,
     1769846400: EIGHT,
     1769846400000: EIGHT,
