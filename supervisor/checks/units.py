@@ -249,17 +249,24 @@ def parse_unit(data: bytes, user: str = "") -> Unit | None:
         made = json.loads(made_line.removeprefix(_MADE))
         key = _KEY.search(body)
         what = Installation(
-            workspace=Path(json.loads(workspace.removeprefix(_OF))),
+            workspace=_path_in(json.loads(workspace.removeprefix(_OF))),
             user=user,
-            key=Path(key[1].replace("%%", "%")) if key else None,
-            python=str(made["python"]),
-            backups=Backups(Path(made["backups"]), int(made["keep"])) if "backups" in made else None,
+            key=_path_in(key[1].replace("%%", "%")) if key else None,
+            python=str(_path_in(made["python"])),
+            backups=Backups(_path_in(made["backups"]), int(made["keep"])) if "backups" in made else None,
             name=str(made.get("name", "")),
             memory_max=str(made.get("memoryMax", "")),
         )
         return Unit(what, body, is_edited=made["sha256"] != _digest(body))
-    except (ValueError, LookupError, TypeError, AttributeError):
+    except (ValueError, LookupError, TypeError, AttributeError, OverflowError, RecursionError):
         return None
+
+
+def _path_in(value: object) -> Path:
+    """Return a path that a unit names; ValueError if recalld could not have written it."""
+    if _CONTROL.search(path := str(value)):
+        raise ValueError(path)
+    return Path(path)
 
 
 def read_unit(path: Path, user: str = "") -> Unit | None:
