@@ -221,11 +221,12 @@ def gather(
     """
     Return the values that *tables* and variables set; variables win. BadConfig at the first fault.
 
-    *left* are keys of versions before: one is passed over, or sets the key that has taken its place.
+    *left* are keys of versions before: one is passed over, or sets the key that has taken its place, unless that is given
+    too.
     """
     goes = {**left, **{place: place for place in known}}
     given = {}
-    for place, value in _flattened(known, tables):
+    for place, value in sorted(_flattened(known, tables), key=lambda item: item[0] not in left):
         if isinstance(at := goes.get(place, place), tuple):
             given[at] = _read(known, at, value)
     for place, at in goes.items():

@@ -282,3 +282,10 @@ def test_load_passes_over_keys_of_versions_before_and_names_them() -> None:
         "worker.idle is not read any more, what holds is always 60s; delete it.",
     ]
     assert not LEFT.keys() & KEYS.keys()
+
+
+@pytest.mark.parametrize("toml", ["[context]\nsay_nothing = false\n", "[recall]\nhonest_miss = true\n"])
+def test_load_prefers_a_key_of_today_to_one_of_versions_before(toml: str) -> None:
+    both = {"[context]\nsay_nothing = false\n", "[recall]\nhonest_miss = true\n"}
+    text = "".join([toml, *both - {toml}])
+    assert load(text.encode(), {}).context.say_nothing is False
