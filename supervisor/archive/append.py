@@ -312,7 +312,7 @@ def _misnamed_time(raw: dict[str, Any], zone: tzinfo, now: datetime) -> str:
     """Return the key under which another program gives the time of the message, where that is not the present; "" if none."""
     for key, value in raw.items():
         is_time = key in _TIMES_ELSEWHERE or (isinstance(value, str) and ":" in value and key not in _OTHERS)
-        if is_time and (instant := read_instant(value, zone)) and abs(now - instant) > _FRESH:
+        if is_time and (instant := read_instant(value, zone)) and now - instant > _FRESH:
             return key
     return ""
 

@@ -206,6 +206,7 @@ def test_append_accepts_an_empty_list_while_history_is_damaged(world):
         ("gesendet", "2026-01-03 10:00", 1),
         ("发送时间", "2026年1月3日 10:00", 1),
         ("at", "2026-01-31T09:59", 0),
+        ("due", "2026-02-28T10:00", 0),
         ("at", "home", 0),
         ("session", "2026-01-03T10:00", 0),
         ("user_id", 1767434400, 0),
