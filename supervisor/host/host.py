@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import threading
 import time
+from contextlib import suppress
 from typing import TYPE_CHECKING, Final, TypeAlias
 
 from ..host import watcher
@@ -119,6 +120,9 @@ class Host:
 
     def look(self) -> float:
         """Wake a thread if there is something to do, and return the seconds until the next look."""
+        for job in self.jobs if self._has_threads else ():
+            with suppress(RuntimeError):  # where the system starts no thread now, the next look tries it again
+                job.start()
         now_s = self._now_s()
         if self._is_hinted or now_s >= self._look_at_s:
             if not self._round.is_running:
@@ -182,8 +186,7 @@ class Host:
         supervisor.end(reopens=True)
         self.supervisor = self._open_supervisor(supervisor, reopened)
         self._begin()
-        for job in self.jobs[1:] if self._has_threads else ():
-            job.start()
+        self._wake.set()  # the look starts their threads
         before.index.close()
 
     def _report(self, name: str, errors: Iterable[SupervisorError]) -> None:
@@ -219,7 +222,7 @@ class Host:
             self._watching = None
 
     def _end(self) -> None:
-        """End the jobs and the supervisor."""
+        """End the jobs and the supervisor; what a reload has made meanwhile has no thread yet."""
         end_all(self.jobs, _JOIN_S)
         self._end_parts()
         self.supervisor.end()

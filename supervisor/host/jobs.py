@@ -51,8 +51,9 @@ class Job:
         self._thread = threading.Thread(target=self._serve, name=name, daemon=True)
 
     def start(self) -> None:
-        """Start its thread."""
-        self._thread.start()
+        """Start its thread, if it has not started; RuntimeError if the system starts no more."""
+        if not self._thread.ident:
+            self._thread.start()
 
     def wake(self, after_s: float = 0.0) -> None:
         """Run the step in *after_s* seconds, or when the running one ends; the earlier of two times counts."""

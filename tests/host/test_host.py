@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from recalld.supervisor.archive.places import LEFT
 from recalld.supervisor.host.background import Background
 from recalld.supervisor.host.config_watch import ConfigWatch
 from recalld.supervisor.host.daemon import Supervisor
 from recalld.supervisor.host.host import Host
-from recalld.supervisor.host.jobs import NEVER_S
+from recalld.supervisor.host.jobs import NEVER_S, Job
 from recalld.supervisor.host.watcher import Watching
 from recalld.supervisor.storage.control import UNLIMITED, Control
 from recalld.supervisor.storage.errors import AlreadyRuns, LockLost, SupervisorError
@@ -114,6 +115,32 @@ def test_host_goes_on_with_a_changed_configuration(hosted):
         hosted.clock.forward(hours=6)
         hosted.rest(host)
         assert hosted.world.archived_texts() == ["我对花生过敏。"]
+
+
+@pytest.mark.parametrize("name", LEFT)
+def test_host_deletes_what_versions_before_left(hosted, name):
+    hosted.world.put(name, "{}")
+    with hosted.host():
+        assert not (hosted.world.root / name).exists()
+
+
+def test_host_starts_a_job_for_which_there_was_no_thread_at_its_next_look(hosted, monkeypatch):
+    """As after a reload: the jobs behind it start all the same."""
+    asked: list[str] = []
+
+    def start(job: Job) -> None:
+        asked.append(job.name)
+        if asked.count("index") == 1 and job.name == "index":
+            raise RuntimeError("can't start new thread")
+
+    monkeypatch.setattr(Job, "start", start)
+    with hosted.host() as host:
+        monkeypatch.setattr(host, "_has_threads", True)
+        names = [job.name for job in host.jobs]
+        host.look()
+        assert asked == names
+        host.look()
+        assert asked == names * 2
 
 
 def test_host_ends_where_a_newer_recalld_has_written(hosted):

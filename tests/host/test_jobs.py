@@ -89,6 +89,24 @@ def test_job_reports_a_bug_once_and_is_tried_again(events):
     assert [("花生" in fields["why"], "KeyError" in fields["why"]) for fields in events.of("error")] == [(False, True)]
 
 
+def test_job_starts_once_and_again_after_the_system_refused_a_thread(events, monkeypatch):
+    ran = threading.Semaphore(0)
+    job = Job("索引", lambda *_: ran.release() or NEVER_S, events.report)
+
+    def refuse(*_: object) -> None:
+        raise RuntimeError("can't start new thread")
+
+    with monkeypatch.context() as full:
+        full.setattr(threading.Thread, "start", refuse)
+        with pytest.raises(RuntimeError):
+            job.start()
+    job.start()
+    job.start()
+    job.wake()
+    assert ran.acquire(timeout=PATIENCE_S)
+    end_all([job], PATIENCE_S)
+
+
 def test_job_in_a_thread_runs_until_it_is_ended(events):
     ran, goes_on = threading.Semaphore(0), threading.Event()
 
