@@ -134,7 +134,7 @@ def case(seed: int, tar: bytes, held: bytes, place: Path) -> None:
         return
     file = place / "一.tar"
     file.write_bytes(hostile_tar(tar, pick))
-    for attempt in (lambda: backup.verify(file, {}, lambda: _NOW), lambda: backup.restore(file, place / "新", _NOW)):
+    for attempt in (lambda: backup.verify(file, {}, lambda: _NOW), lambda: backup.restore(file, place / "新")):
         try:
             attempt()
         except SupervisorError:

@@ -105,8 +105,12 @@ def test_what_was_told_long_ago_is_found_by_its_own_words(recalld, said):
 
 def test_memory_with_the_question_alone_is_not_called_empty(recalld):
     assert recalld("append", "--role", "user", "--text", FACT).code == 0
-    assert recalld("inject", "--query", FACT).err == "recalld: nothing in memory matches.\n"
-    assert recalld("inject", "--query", FACT, LC_ALL="zh_CN.UTF-8").err == "recalld: 记忆里没有相符的内容。\n"
+    said = "nothing else in memory matches: the message that has these words is the question itself."
+    assert recalld("inject", "--query", FACT).err == f"recalld: {said}\n"
+    assert (
+        recalld("inject", "--query", FACT, LC_ALL="zh_CN.UTF-8").err
+        == "recalld: 记忆里没有别的相符：带有这些字词的那条消息，就是这次问的这句话。\n"
+    )
 
 
 @pytest.mark.parametrize("case", SAID)
