@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import os
 import re
@@ -37,6 +38,7 @@ JSON = {
     "another's server": '{"mcpServers": {"github": {"command": "gh-mcp"}}}\n',
     "deep": '{"a": ' * 60 + "1" + "}" * 60,
     "empty file": "",
+    "half an emoji": '{\n  "备注": "cut \\ud83d"\n}\n',
     "spread": '{\n\n  "model"\n  :\n  "x"\n\n}\n',
 }
 TOML = {
@@ -472,6 +474,16 @@ def test_a_changed_file_is_never_left_half_written(home, monkeypatch):
     with pytest.raises(Exception, match=r"."):
         of.apply(changes)
     assert (home / ".claude.json").read_bytes() == before
+
+
+def test_no_file_is_written_where_a_later_one_has_no_bytes(home):
+    of = machine(home)
+    changes = of.changes("claude-code")
+    before = settings(home)
+    odd = dataclasses.replace(changes[-1], text="\udce9")
+    with pytest.raises(BadFile, match="UTF-8"):
+        of.apply([*changes[:-1], odd])
+    assert settings(home) == before
 
 
 def _full(*_: object, **__: object) -> None:

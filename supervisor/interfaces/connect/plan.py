@@ -151,6 +151,7 @@ def _rendered(settings: dict[str, Any], text: str) -> str:
 def _as_json(settings: dict[str, Any], text: str) -> str:
     indentation = _INDENTATION.search(text)
     rendered = json.dumps(settings, ensure_ascii=False, indent=indentation[1] if indentation else 2)
+    rendered = rendered.encode("utf-8", "backslashreplace").decode()  # half an emoji stays the escape that it was
     end = "" if text.strip() and not text.endswith("\n") else "\n"
     return f"{rendered}{end}".replace("\n", "\r\n" if "\r\n" in text else "\n")
 

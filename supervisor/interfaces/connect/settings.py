@@ -216,14 +216,15 @@ class Machine:
         return read, others
 
     def apply(self, changes: Sequence[Change]) -> None:
-        """Write the changes, and what was put in; OSError as the errors of recalld."""
+        """Write the changes, and what was put in; BadSettings before anything is written, OSError as the errors of recalld."""
+        made = [(change, _bytes_of(change)) for change in changes]
         kept = {(connection.client, connection.path): connection for connection in self.known()}
         paragraphs = set[Path]()  # clients may share the file of it
-        for change in changes:
+        for change, data in made:
             key = (change.client, str(change.wanted.path))
             try:
                 if change.file not in paragraphs or change.wanted.form != "paragraph":
-                    self._write(change)
+                    self._write(change, data)
                 paragraphs |= {change.file} if change.wanted.form == "paragraph" else set()
             except OSError as error:
                 raise from_os_error(error, change.wanted.path) from error
@@ -236,12 +237,12 @@ class Machine:
             self.paths.connections, render_connections(list(kept.values())), self.files.read_stable(self.paths.connections)
         )
 
-    def _write(self, change: Change) -> None:
+    def _write(self, change: Change, data: bytes) -> None:
         if change.kind in ("add", "update"):
             self.files.make_folder(change.file.parent)
-            self.files.replace(change.file, change.text.encode(), change.before)
+            self.files.replace(change.file, data, change.before)
         elif change.kind == "remove":
-            self.files.replace(change.file, change.text.encode(), change.before)
+            self.files.replace(change.file, data, change.before)
         elif change.kind == "delete":
             self.files.remove(change.file)
 
@@ -299,6 +300,15 @@ def _told_of(path: Path) -> Iterator[None]:
         yield
     except Refused as error:
         raise BadSettings(path, *error.args) from None
+
+
+def _bytes_of(change: Change) -> bytes:
+    try:
+        return change.text.encode()
+    except UnicodeEncodeError:  # the path of this workspace has a byte that is none of a text
+        raise BadSettings(
+            change.wanted.path, Text("it is not in UTF-8"), Text("correct it, or add the entry by hand")
+        ) from None
 
 
 def client_names(given: Sequence[str], known: Collection[str]) -> list[str]:
