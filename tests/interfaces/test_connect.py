@@ -126,6 +126,20 @@ def test_connect_shows_no_line_that_it_only_writes_in_another_form(home):
     assert not any("sk-1234" in line for line in lines)
 
 
+@pytest.mark.parametrize("last", ['"KEY": "sk-1234"', '"env": {"KEY": "sk-1234"}', '"keys": ["a", "sk-1234"]', '"env": {}'])
+@pytest.mark.parametrize("client", CLIENTS)
+def test_connect_shows_no_line_of_the_client_that_gets_a_comma(home, client, last):
+    of = machine(home)
+    for path in json_files(of, client):
+        written(path, f'{{"mcpServers": {{"a": {{"command": "b", "env": {{"KEY": "sk-1234"}}}}}}, "model": "x", {last}}}')
+    for step in (of.changes, of.removals):
+        changes = step(client)
+        shown = [line for change in changes for line in changed_lines(change)]
+        assert any("recalld" in line for line in shown)
+        assert not any("sk-1234" in line or '"env"' in line or '"model"' in line for line in shown)
+        of.apply(changes)
+
+
 @pytest.mark.parametrize("name", TOML)
 def test_connect_and_disconnect_leave_toml_settings_as_they_were(home, name):
     of = machine(home)

@@ -327,10 +327,24 @@ def program() -> str:
 
 
 def changed_lines(change: Change) -> Iterator[str]:
-    """Yield the lines that the change takes out, with "-", and those that it puts in, with "+", for a person."""
+    """
+    Yield the lines that the change takes out, with "-", and those that it puts in, with "+", for a person.
+
+    A line that is there before and after is the client's own, wherever a comma or the difference puts it: it may be a secret.
+    """
+    from collections import Counter
     from difflib import unified_diff
 
     texts = (change.before.data.decode() if change.before else "", change.text)
-    before, after = (comparable(text, change.wanted).splitlines() for text in texts)
-    lines = [*unified_diff(before, after, n=0, lineterm="")][2:]
-    yield from (f"{line[0]} {line[1:]}" for line in lines if line[:1] in "+-" and line[1:].strip())
+    before, after = ([*_lines(text, change.wanted)] for text in texts)
+    left = {"-": Counter(before) - Counter(after), "+": Counter(after) - Counter(before)}
+    for line in [*unified_diff(before, after, n=0, lineterm="")][2:]:
+        sign, words = line[:1], line[1:]
+        if sign in left and words.strip() and left[sign][words] > 0:
+            left[sign][words] -= 1
+            yield f"{sign} {words}"
+
+
+def _lines(text: str, wanted: Wanted) -> Iterator[str]:
+    for line in comparable(text, wanted).splitlines():
+        yield line.removesuffix(",") if wanted.form == "json" else line
