@@ -193,6 +193,31 @@ def test_anthropic_memory_refuses_a_bad_path_and_touches_no_file(tool, memory, p
     assert [one.name for one in outside.iterdir()] == ["x.md"]
 
 
+def test_anthropic_memory_follows_no_link_inside_memory(tool: AnthropicMemory, memory: Memory):
+    (memory.workspace.paths.memory / "lnk").symlink_to("summary")
+    before = tree(memory)
+    path = "/memories/lnk/2026-01-05.md"
+    for answer in (
+        ask(tool, "view", path),
+        ask(tool, "view", "/memories/lnk"),
+        ask(tool, "create", "/memories/lnk/x.md", file_text="x"),
+        ask(tool, "str_replace", path, old_str="花生", new_str="x"),
+        ask(tool, "insert", path, insert_line=0, insert_text="x"),
+        ask(tool, "delete", path),
+        ask(tool, "rename", old_path=path, new_path="/memories/mine.md"),
+        ask(tool, "rename", old_path="/memories/项目/计划.md", new_path="/memories/lnk/x.md"),
+    ):
+        assert (answer.is_error, "none of a link" in answer.text) == (True, True)
+    assert tree(memory) == before
+
+
+def test_anthropic_memory_takes_null_for_an_argument_that_is_left_out(tool: AnthropicMemory):
+    none = dict.fromkeys(("view_range", "old_str", "new_str", "insert_line", "insert_text", "old_path", "new_path"))
+    assert not ask(tool, "create", "/memories/新.md", file_text="一\n", **none).is_error
+    assert ask(tool, "view", "/memories/新.md", file_text=None, **none).text.endswith("\t一\n     2\t")
+    assert ask(tool, "insert", "/memories/新.md", insert_text="二", insert_line=None).is_error
+
+
 @pytest.mark.parametrize(
     ("command", "named"),
     [

@@ -220,9 +220,15 @@ class AnthropicMemory:
             return self._long_term
         place = self._paths.memory.joinpath(*names)
         is_read = not _ODD.search(path) and path == without_surrogates(path) and not any(map(is_foreign, names))
-        if not is_read or (names and place_below(self._paths.memory, "/".join(names)) != place):
+        is_inside = not names or (is_read and place_below(self._paths.memory, "/".join(names)) == place)
+        if not is_read or not is_inside or self._is_through_link(place):
             raise BadRequest("path", Text("{path!r} is no place in memory; give plain names, and none of a link", path=path))
         return place
+
+    def _is_through_link(self, place: Path) -> bool:
+        """True if a name on the way from memory/ is a link: one inside leads to what recalld keeps."""
+        names = place.parts[len(self._paths.memory.parts) :]
+        return any(self._paths.memory.joinpath(*names[:n]).is_symlink() for n in range(1, len(names) + 1))
 
     @property
     def _long_term(self) -> Path:
@@ -309,7 +315,7 @@ def _checked(command: object) -> tuple[str, dict[str, Any]]:
     """Return the name of the command and its arguments; BadRequest names the one that is wrong."""
     if not isinstance(command, Mapping):
         raise BadRequest("command", Text("it must be an object with command and path, not {kind}", kind=type(command).__name__))
-    given: dict[str, Any] = {**command}
+    given: dict[str, Any] = {key: value for key, value in command.items() if value is not None}  # a model's null is nothing
     name = given.pop("command", None)
     if not isinstance(name, str) or name not in _COMMANDS:
         raise BadRequest("command", Text("{value} is not allowed, give {allowed}", value=repr(name), allowed=[*_COMMANDS]))
