@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import json
+import threading
 from concurrent.futures import ThreadPoolExecutor
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from recalld.supervisor.interfaces.proxy import endpoint
+from tests.patience import PATIENCE_S
 from tests.process.command import until
 from tests.proxy.model_server import DROPS, MUTE, chat, chat_stream
 from tests.world import FaultyDisk
@@ -286,6 +289,33 @@ def test_forty_questions_at_once_all_get_memory(proxied: Proxied):
     with ThreadPoolExecutor(40) as threads:
         list(threads.map(lambda n: proxied.ask(f"我对花生过敏吗？第 {n} 次问", session=f"s{n}").raise_for_status(), range(40)))
     assert sum("点外卖要备注" in str(got.json["messages"]) for got in proxied.model.got) == 40
+    assert not proxied.faults
+
+
+def test_search_that_takes_too_long_keeps_its_place_until_it_ends(proxied: Proxied, monkeypatch):
+    proxied.configure("[recall]\ntimeout_ms = 50\n")
+    begun, goes_on = [], threading.Event()
+
+    def memory_for(_site: Any, turn: Any, *_: Any) -> str:
+        begun.append(turn)
+        goes_on.wait(PATIENCE_S)
+        return ""
+
+    monkeypatch.setattr(endpoint, "memory_for", memory_for)
+    try:
+        with ThreadPoolExecutor(8) as threads:
+            list(threads.map(lambda n: proxied.ask(f"第 {n} 次问", session=f"s{n}").raise_for_status(), range(8)))
+        assert len(begun) == endpoint._SEARCHES
+        assert sorted(proxied.faults) == ["memory took too long"] * 4 + ["too many questions at once"] * 4
+    finally:
+        goes_on.set()
+
+
+@pytest.mark.parametrize("odd", ['"top_p": 1e400', '"top_p": NaN', '"user": "a", "user": "b"', '"metadata": {"a": 1, "a": 2}'])
+def test_body_that_can_not_be_written_again_passes_as_it_came(proxied: Proxied, odd):
+    body = f'{{"model": "m", {odd}, "messages": [{{"role": "user", "content": "{QUESTION}"}}]}}'.encode()
+    assert proxied.post("/v1/chat/completions", body).status_code == 200
+    assert [got.body for got in proxied.model.got] == [body]
     assert not proxied.faults
 
 

@@ -86,7 +86,11 @@ def _tokens(value: Any, weight: float, enough: int) -> int:
 
 
 def with_memory(talk: Talk, memory: str, where: MemoryPlace, begin: int = 0) -> bytes:
-    """Return the body with *memory* in its place (`context.memory_in`), between tags, and without the turns before *begin*."""
+    """
+    Return the body with *memory* in its place (`context.memory_in`), between tags, and without the turns before *begin*.
+
+    It is empty where the client's can't be written again.
+    """
     name = MESSAGES_FIELD[talk.kind]
     fields, is_listed = dict(talk.fields), isinstance(talk.fields[name], list)
     messages = [message.value for n, message in enumerate(talk.said) if n >= begin or message.role in SYSTEM_ROLES]
@@ -99,7 +103,10 @@ def with_memory(talk: Talk, memory: str, where: MemoryPlace, begin: int = 0) -> 
         else:
             messages[at] = _with_block(messages[at], block)
     fields[name] = messages if is_listed else messages[0]
-    return json.dumps(fields).encode()
+    try:
+        return json.dumps(fields, allow_nan=False).encode()
+    except ValueError:  # 1e400 is a number of JSON, and none here
+        return b""
 
 
 def _put_in_system(kind: Kind, fields: dict[str, Any], messages: list[Any], block: str) -> None:

@@ -48,8 +48,10 @@ RECORD: Final = "x-recalld-record"
 _NO: Final = ("no", "false", "0")
 #: Turns whose block is kept for the requests in which a model gets the result of a tool.
 _MOST_KEPT: Final = 64
-#: Searches that are made at once: many more take as long one by one.
+#: Searches that are made at once: many more take as long one by one. A question waits for its turn so many times as long as
+#: `recall.timeout_ms`, at most.
 _SEARCHES: Final = 4
+_TURNS: Final = 20
 #: Seconds until the server must have taken the connection; for its answer it has `llm.timeout`.
 _CONNECT_S: Final = 10.0
 #: Headers of one connection (RFC 9110, 7.6.1), and those that are made anew.
@@ -174,9 +176,15 @@ class Proxy:
 
     async def _memory(self, asked: _Asked) -> str:
         """Return memory for the question; "" where it is not there in time, which begins when a search is free."""
-        async with self._searching:
-            search = self._task(self._alone("memory", memory_for, self._site, asked.turn, asked.room.memory, asked.shows))
-            await asyncio.wait({search}, timeout=self._site.workspace.config.recall.timeout_ms / 1000)
+        within = self._site.workspace.config.recall.timeout_ms / 1000
+        try:
+            await asyncio.wait_for(self._searching.acquire(), within * _TURNS)
+        except TimeoutError:
+            self._tell("too many questions at once")
+            return ""
+        search = self._task(self._alone("memory", memory_for, self._site, asked.turn, asked.room.memory, asked.shows))
+        search.add_done_callback(lambda _: self._searching.release())  # one that takes too long goes on to its end
+        await asyncio.wait({search}, timeout=within)
         if search.done():
             return search.result() or ""
         self._tell("memory took too long")

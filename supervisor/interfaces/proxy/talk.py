@@ -83,7 +83,7 @@ def read_talk(path: str, body: bytes) -> Talk | None:
     if kind is None:
         return None
     try:
-        fields = json.loads(body)
+        fields = json.loads(body, object_pairs_hook=_once)
     except (ValueError, RecursionError):
         return None
     messages = _messages(kind, fields.get(MESSAGES_FIELD[kind])) if isinstance(fields, dict) else ()
@@ -93,6 +93,12 @@ def read_talk(path: str, body: bytes) -> Talk | None:
     beside = words_of(fields.get(SYSTEM_FIELD[kind]))
     system = "\n".join([beside, *(message.words for message in messages if message.role in SYSTEM_ROLES)])
     return Talk(kind, fields, messages, questions[-1], system.strip())
+
+
+def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    if len(fields := dict(pairs)) < len(pairs):
+        raise ValueError("a key twice")  # written again, the body would lose one of the two
+    return fields
 
 
 def _messages(kind: Kind, value: object) -> tuple[Said, ...]:
