@@ -48,7 +48,7 @@ def test_restore_says_what_a_person_with_only_a_backup_can_do(recalld, tmp_path,
         recalld("-w", str(root), "append", "--role", "user", "--text", "门禁密码是 4471")
         assert recalld("-w", str(root), "forget", "--match", "4471", "--yes").code == 0
     recalld("backup", "create", file, RECALLD_NOW="2026-01-31T08:00:00Z")
-    alone = Command(there, RECALLD_LANGUAGE=language, XDG_DATA_HOME=str(tmp_path / "没有"))
+    alone = Command(there, RECALLD_LANGUAGE=language, XDG_DATA_HOME=str(tmp_path / "没有"), TZ="Asia/Shanghai")
     there.parent.mkdir()
     said = ended(alone.start("backup", "restore", file, "--into", str(there))).err
     assert (as_of in said, f"`recalld -w '{there}' forget --help`" in said, said.count("\n")) == (True, True, 1)
