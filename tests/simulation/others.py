@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import errno
 import json
+from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
 from recalld.supervisor.storage.clock import to_wire
@@ -260,7 +261,8 @@ def _leave(world: SimulatedWorld, path: str, data: bytes, left: bytes) -> None:
     world.watch.taken(world.clock())
     world.deleted.update(words_of(data))
     name = path.rpartition("/")[2]  # it may be moved to originals/ as it is now
-    world.taken.update((word, name) for word in words_of(data) if not has_block(left, word[0]))
+    if name.encode() in (world.disk.bytes_of(".recalld/seen.jsonl") or b""):  # else nobody has met them, and nobody can tell
+        world.taken.update((word, name) for word in words_of(data) if not has_block(left, word[0]))
     world.disk.plant(path, left)
     world.touched.update((path, name, f"memory/{name}", f"memory/originals/{name[:7]}/{name}"))
 
@@ -289,6 +291,7 @@ def delete_state(world: SimulatedWorld) -> bool:
     if not is_all_in_files(world):
         return False
     world.disk.remove_tree(".recalld")
+    world.advance(timedelta(seconds=1))  # the diary tells an edit by its time, and again after this
     world.taken.clear()  # nobody is left who could tell
     world.forgetful = True
     world.watch.spent.clear()  # what the day has had is remembered there

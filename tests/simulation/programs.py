@@ -297,8 +297,8 @@ class Editor(Program):
             world.disk.plant(path, saved[path])
             world.respelt.add(path)
             for kept in (world.own, world.above):
-                if path in kept:
-                    kept[path] = saved[path]
+                if path in kept:  # what recalld has added below a person's words is not theirs
+                    kept[path] = self.saved(kept[path], anew=anew)
 
     def saved(self, data: bytes, *, anew: bool) -> bytes:
         """Return what is saved of a file that holds *data*."""
