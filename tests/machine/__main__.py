@@ -60,7 +60,7 @@ def run(jobs: Sequence[tuple[int, int, int, bool, bool]], processes: int, rounds
     keys = {
         number: (examples, key(number, examples, steps, strangers=strangers)) for number, examples, steps, _, strangers in jobs
     }
-    with multiprocessing.get_context("fork").Pool(processes) as pool:
+    with multiprocessing.get_context("fork").Pool(processes, maxtasksperchild=1) as pool:
         for number, wrong in pool.imap_unordered(_part, jobs):
             examples, name = keys[number]
             rounds.add(name, [wrong] if wrong else [], runs=examples)
