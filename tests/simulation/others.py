@@ -15,7 +15,7 @@ from tests.simulation.disk import never
 from tests.simulation.talk import WindowMessage
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     from tests.simulation.world import SimulatedWorld
 
@@ -217,7 +217,7 @@ def delete_file(world: SimulatedWorld) -> None:
     world.watch.taken(world.clock())
     name = path.rpartition("/")[2]
     world.deleted.update(words_of(data))
-    world.taken.update(dict.fromkeys(words_of(data), name))
+    _take(world, name, words_of(data))
     world.disk.remove(path)
     world.touched.add(path)
     if world.rng.random() < 0.5:
@@ -236,7 +236,7 @@ def move_file(world: SimulatedWorld) -> None:
     place = world.rng.choice((f"memory/十一月/{name}", f"memory/日记-{world.disk.operations}.md"))
     world.watch.taken(world.clock())
     world.deleted.update(words_of(data))
-    world.taken.update(dict.fromkeys(words_of(data), name))
+    _take(world, name, words_of(data))
     world.disk.remove(path)
     world.touched.add(path)
     world.disk.plant(place, data)
@@ -261,10 +261,15 @@ def _leave(world: SimulatedWorld, path: str, data: bytes, left: bytes) -> None:
     world.watch.taken(world.clock())
     world.deleted.update(words_of(data))
     name = path.rpartition("/")[2]  # it may be moved to originals/ as it is now
-    if name.encode() in (world.disk.bytes_of(".recalld/seen.jsonl") or b""):  # else nobody has met them, and nobody can tell
-        world.taken.update((word, name) for word in words_of(data) if not has_block(left, word[0]))
+    _take(world, name, [word for word in words_of(data) if not has_block(left, word[0])])
     world.disk.plant(path, left)
     world.touched.update((path, name, f"memory/{name}", f"memory/originals/{name[:7]}/{name}"))
+
+
+def _take(world: SimulatedWorld, name: str, words: Iterable[tuple[str, str]]) -> None:
+    """Take the words out of the file; of one that recalld never met nobody can tell."""
+    if name.encode() in (world.disk.bytes_of(".recalld/seen.jsonl") or b""):
+        world.taken.update(dict.fromkeys(words, name))
 
 
 def _tidy(world: SimulatedWorld, path: str) -> None:
