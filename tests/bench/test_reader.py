@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import json
-import re
 import sys
 from pathlib import Path
 
 import pytest
 
-from bench import others, reader, sets
+from bench import reader
 from bench.judge import facts_in, facts_of, is_yes, judge, request
 from bench.outcomes import compared, interval
 from tests.llm.server import Act, Server
@@ -203,63 +202,6 @@ def test_reader_gets_the_block_and_the_judge_only_the_answer(data, tmp_path, mon
     assert "| all | 2 | 100.0 | 100 to 100 | 100.0 of 2 |" in said
     said = run(monkeypatch, capsys, *arguments[:2], "--no-reader")
     assert "| all | 6 | 100.0 | 100.0 | 100.0 |" in said
-
-
-def test_others_are_measured_on_the_same_questions_within_the_same_tokens(data, tmp_path, monkeypatch, capsys):
-    monkeypatch.setattr(sys, "argv", ["others", "--data", str(data), "--programs", str(tmp_path), "--tokens", "256"])
-    others.main()
-    said = capsys.readouterr().out
-    assert "6 questions with an answer, 0 never said" in said
-    for name in ("recalld", "rank-bm25", "FTS5"):
-        assert re.search(rf"^\| {name} [\d.]+ \| 100\.0 \(100 to 100\), 100\.0, 100\.0 \| \d+ \|", said, re.MULTILINE)
-
-
-def test_block_of_another_has_the_best_messages_that_fit():
-    found = [{"text": text, "role": "user", "createdAt": "2026-11-02T08:14"} for text in ("short", "long " * 90, "also short")]
-    assert others.within(found, 40) == "[2026-11-02] user: short\n[2026-11-02] user: also short\n"
-
-
-def test_convert_makes_folders_of_the_public_sets(tmp_path):
-    talk = {
-        "sample_id": "conv-1",
-        "conversation": {
-            "speaker_a": "Ann",
-            "speaker_b": "Bo",
-            "session_1_date_time": "1:56 pm on 8 May, 2023",
-            "session_1": [{"speaker": "Bo", "dia_id": "D1:1", "text": "I ran on Sunday."}],
-        },
-        "qa": [
-            {"question": "When did Bo run?", "answer": "7 May 2023", "evidence": ["D1:1"], "category": 2},
-            {"question": "When did Ann run?", "adversarial_answer": "7 May", "evidence": ["D1:1"], "category": 5},
-        ],
-    }
-    item = {
-        "question_id": "q1",
-        "question_type": "knowledge-update",
-        "question": "Where do I live?",
-        "answer": "Leeds",
-        "question_date": "2023/06/01 (Thu) 10:00",
-        "haystack_dates": ["2023/05/20 (Sat) 02:21"],
-        "haystack_sessions": [[{"role": "user", "content": "I moved to Leeds.", "has_answer": True}]],
-    }
-    (tmp_path / "chats/100K/1/probing_questions").mkdir(parents=True)
-    turn = {"id": 4, "role": "user", "content": "My dog is Rex. ->-> 1,2", "time_anchor": "March-15-2024"}
-    (tmp_path / "chats/100K/1/chat.json").write_text(json.dumps([{"turns": [[turn]]}]))
-    probes = {
-        "abstention": [{"question": "My cat?"}],
-        "information_extraction": [{"question": "My dog?", "answer": "Rex", "source_chat_ids": [4]}],
-    }
-    (tmp_path / "chats/100K/1/probing_questions/probing_questions.json").write_text(json.dumps(probes))
-    for form, source in (("locomo", [talk]), ("longmemeval", [item]), ("beam", None)):
-        path = tmp_path / f"{form}.json" if source else tmp_path
-        if source:
-            path.write_text(json.dumps(source))
-        assert sets.convert(form, path, tmp_path / form) == (1 if form == "longmemeval" else 2)
-        questions = reader.questions_of(tmp_path / form, [])
-        ids = {one["id"] for place in (tmp_path / form).glob("workspaces/*/*.json") for one in json.loads(place.read_text())}
-        assert all(one in ids for question in questions for either in question["evidence"] for one in either)
-        kinds = {"locomo": ["when", "never said"], "longmemeval": ["changed"], "beam": ["never said", "fact"]}
-        assert [reader.kind_of(question) for question in questions] == kinds[form]
 
 
 @pytest.mark.proof

@@ -498,20 +498,6 @@ def test_status_tells_where_nothing_can_be_written_as_doctor_does(broken: Broken
     assert sentence in examined(broken)[1]
 
 
-def test_doctor_speaks_chinese_where_the_setting_is(broken: Broken):
-    two_long_term_files(broken)
-    out = examined(broken, RECALLD_LANGUAGE="zh")[1]
-    assert out.splitlines()[-1] == "共检查 19 项：0 项有错，1 项可疑。"
-    assert "合并" in out
-    a_time_zone_that_is_none(broken)
-    assert "有错  配置" in examined(broken, RECALLD_LANGUAGE="zh")[1]
-
-
 def test_doctor_never_prints_the_key(broken: Broken):
     a_key_in_the_configuration(broken)
     assert KEY not in examined(broken, "--verbose")[1]
-
-
-def test_doctor_without_a_workspace_exits_64_with_one_sentence(tmp_path: Path):
-    done = Command(tmp_path / "没有")("doctor")
-    assert (done.code, done.out, done.err.count("\n")) == (64, "", 1)

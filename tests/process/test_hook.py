@@ -98,10 +98,7 @@ def test_hook_beside_a_mute_supervisor_keeps_the_words(command):
 @pytest.mark.parametrize(
     "event",
     [
-        *("", "no json", "[]", "null", '{"a": 1', "{}", '"text"', "[" * 100_000),
-        *('{"hook_event_name": "PreToolUse"}', '{"hook_event_name": "UserPromptSubmit", "session_id": "s"}'),
-        '{"hook_event_name": "UserPromptSubmit", "session_id": 7, "prompt": "x"}',
-        '{"hook_event_name": "UserPromptSubmit", "session_id": "s", "prompt": {"text": "x"}}',
+        *("", "no json", "[]", "[" * 100_000, '{"hook_event_name": "PreToolUse"}'),
         "a" * 10_000_000,
     ],
     ids=lambda event: event[:20],
