@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import json
-from typing import TYPE_CHECKING
-
 import pytest
 from hypothesis import HealthCheck, Phase, settings
 from hypothesis import strategies as st
@@ -15,13 +12,9 @@ import recalld.supervisor.archive.journal
 import recalld.supervisor.archive.memory_folder
 import recalld.supervisor.index.chunking
 import recalld.supervisor.storage.by_content
-from tests.machine.__main__ import main
 from tests.machine.machine import AnyOrder
 from tests.machine.strangers import Strangers
 from tests.simulation.programs import BySession, Synchroniser
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 pytestmark = pytest.mark.proof
 
@@ -41,14 +34,6 @@ def test_pipeline_loses_nothing_and_settles_after_any_order_of_acts() -> None:
 
 def test_strangers_neither_take_a_picture_nor_learn_a_word() -> None:
     run_state_machine_as_test(Strangers, settings=settings(SHARE, max_examples=5))
-
-
-def test_machine_command_continues_an_interrupted_run(tmp_path: Path) -> None:
-    log = tmp_path / "日志.jsonl"
-    arguments = ["--steps", "2", "--jobs", "1", "--log", str(log)]
-    assert main([*arguments, "--examples", "100"]) == 0
-    assert main([*arguments, "--examples", "102"]) == 0
-    assert [json.loads(line)["runs"] for line in log.read_text(encoding="utf-8").splitlines()] == [100, 2]
 
 
 MUTANTS = {

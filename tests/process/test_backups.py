@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import json
 import os
 import re
-import shutil
 import signal
 import tempfile
 from pathlib import Path
@@ -16,8 +14,7 @@ from recalld.supervisor.interfaces.cli.call import Call
 from recalld.supervisor.interfaces.cli.main import run_command
 from recalld.supervisor.storage.disk import RealDisk
 from tests.process.command import Command, ended, until
-from tests.process.test_storm import ROOT, stormed
-from tests.test_examples import Shell
+from tests.process.test_storm import stormed
 
 pytestmark = pytest.mark.proof
 
@@ -125,34 +122,3 @@ def _catches(process: int, number: int) -> bool:
     """Whether the process has a handler of its own for the signal."""
     status = Path(f"/proc/{process}/status").read_text()
     return bool(int(status.partition("SigCgt:")[2].split()[0], 16) >> (number - 1) & 1)
-
-
-def test_restored_backup_answers_as_the_workspace_did(recalld, tmp_path):
-    made = json.loads(recalld("backup", "create", str(tmp_path / "一.tar"), "--json").out)
-    assert [*made] == ["backup", "createdAt", "madeBy", "files", "bytes", "leftOut", "lockedMs"]
-    assert recalld("backup", "restore", made["backup"], "--into", str(tmp_path / "新的")).code == 0
-    there = Command(tmp_path / "新的")
-    assert there("search", "花生", "--json").out == recalld("search", "花生", "--json").out
-    found = json.loads(there("backup", "verify", made["backup"], "--json").out)
-    assert (found["fsck"]["seen"], found["fsck"]["lost"]) == (1, [])
-
-
-@pytest.mark.parametrize("ending", ["", ".zh-CN"], ids=["en", "zh"])
-@pytest.mark.parametrize("tool", ["restic", "git"])
-def test_how_to_commands_of_other_tools_keep_the_memory(recalld, tmp_path, tool, ending):
-    """The `sh` blocks of the page, which test_examples.py does not run: these tools need not be installed."""
-    if not shutil.which(tool):
-        pytest.skip(f"{tool} is not installed")
-    page = (ROOT / f"docs/how-to/back-up-your-memory{ending}.md").read_text(encoding="utf-8")
-    (block,) = (text for text in re.findall(r"^```sh\n(.*?)^```$", page, re.DOTALL | re.MULTILINE) if f"\n{tool} init" in text)
-    assert recalld("run", "--until-settled").code == 0
-    shell = Shell(tmp_path, ending)
-    recalld.root.rename(tmp_path / "memory")
-    for name in ("AUTHOR", "COMMITTER"):
-        shell.environ |= {f"GIT_{name}_NAME": "我", f"GIT_{name}_EMAIL": "me@localhost"}
-    said = shell.run("bash", "-euo", "pipefail", "-c", block)
-    if tool == "git":
-        tracked = shell.run("git", "-c", "core.quotepath=off", "-C", "memory", "ls-files")
-        assert re.fullmatch(r"\.gitignore\nmemory/\S+\.md\nrecalld\.toml\n", tracked), said
-    else:
-        assert "我对花生过敏" in shell.run("recalld", "-w", "memory-from-restic", "search", "花生"), said

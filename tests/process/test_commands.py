@@ -316,18 +316,3 @@ def test_run_tells_the_journal_the_priority_of_each_event(recalld, tmp_path):
     assert {line[:3] for line in lines[:-1]} == {"<6>"}
     assert lines[-1].startswith("<3>recalld: RECALLD_RECALL_K1")
     assert "花生" not in "".join(lines)
-
-
-def test_fsck_report_keeps_what_it_found_for_status(talked):
-    done = talked("fsck", "--report")
-    assert (done.code, done.err, done.out) == (0, "", "every message is accounted for (3), and nothing is wrong.\n")
-    assert json.loads(talked("status", "--json").out)["lastFsck"]["lost"] == 0
-    next(talked.root.glob("memory/2026-01-29-*.md")).rename(talked.root / "gone")
-    (talked.root / "history.json").write_text("[]", encoding="utf-8")
-    done = talked("fsck", "--report", RECALLD_CARE_ON_TROUBLE='echo "$RECALLD_TROUBLE" > told')
-    assert (done.code, done.out, is_one_sentence(done.err)) == (65, "", True)
-    assert (talked.root.parent / "told").read_text(encoding="utf-8") == done.err.removeprefix("recalld: ")
-    assert talked("status").code == 65
-    (talked.root / "gone").rename(talked.root / "memory" / "2026-01-29-backup.md")
-    assert talked("fsck", "--report").code == 0
-    assert "all is well" in talked("status").out

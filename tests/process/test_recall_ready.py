@@ -124,10 +124,6 @@ def test_socket_server_answers_what_hooks_call_and_no_others(running):
         assert running.ask(*words) is None
 
 
-def test_supervisor_makes_its_own_archived_messages_searchable(running):
-    until(lambda: running.finds("rsync nas7", "nas7"))
-
-
 @pytest.mark.feature("003.25")
 def test_prepared_turn_follows_the_inbox_and_leaves_it_unchanged(running):
     until(lambda: running.finds("rsync nas7", "nas7"))
