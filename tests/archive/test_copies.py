@@ -71,22 +71,6 @@ def test_copy_is_neither_found_nor_summarised_nor_touched(world, spelling):
     assert world.fsck().is_sound
 
 
-@pytest.mark.parametrize("spelling", ["X (1).md", "X-DESKTOP-7K3.md"])
-def test_copy_of_an_original_is_no_late_file(world, spelling):
-    remembered(world, "2026-01-10")
-    world.settle()
-    (path,) = world.dated_files()
-    copy = copied(world, path, spelling)
-    world.put(f"memory/{copy.rpartition('/')[2]}", world.read(copy) or b"")
-    before = world.tree()
-    world.settle()
-    world.reopen().settle()
-    assert world.tree() == before
-    assert len(world.model.requests) == 1
-    assert path in found(world)
-    assert len(found(world)) == 2  # the original and its summary
-
-
 @pytest.mark.parametrize("spelling", ["X (1).md", "Copy of X.md", "backup/X.md"])
 def test_copy_is_searched_once_the_file_itself_is_gone(world, spelling):
     path = remembered(world)

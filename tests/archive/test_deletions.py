@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from recalld.supervisor.host import round as rounds
 from recalld.supervisor.storage.errors import BadRequest
 from tests.world import FaultyDisk, World, message, talk
 
@@ -109,23 +108,6 @@ def test_words_of_a_lost_day_are_not_trimmed(world):
     world.settle()
     assert len(world.history()) >= 180
     assert world.repair().saved == 180
-
-
-def test_words_of_a_day_that_is_deleted_during_the_round_are_not_trimmed(world, monkeypatch):
-    world.write(talk("2026-01-29T09:00", 30))
-    world.settle()
-
-    def meanwhile(ws, now):
-        done = submit(ws, now)
-        for path in world.paths.memory.glob("2026-01-29-*.md"):
-            path.unlink()
-        return done
-
-    submit = rounds.submit
-    monkeypatch.setattr(rounds, "submit", meanwhile)
-    world.add(*talk("2026-01-31T09:00", 300))
-    assert world.round("none").trimmed == 0
-    assert world.repair().saved == 30
 
 
 def test_accepted_day_is_removed_and_comes_back_by_no_repair(filed):

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from recalld.supervisor.protocol.message import digest_of_text, fingerprint_of
-from tests.world import FaultyDisk, World, at, message, talk, without
+from tests.world import FaultyDisk, World, message, talk, without
 
 # ── names ────────────────────────────────────────────────────────────────────
 
@@ -53,31 +53,6 @@ def test_intake_keeps_each_new_message_of_a_writer_that_strips_fields(world):
     assert len(set(world.archived_texts())) == 41
 
 
-@pytest.mark.parametrize("runs", ["due", "all"])
-@pytest.mark.parametrize("first", ["append", "program"])
-def test_intake_knows_messages_whose_times_are_spelled_anew(world, first, runs):
-    """A typed program drops the fields that it does not know, the id too, and writes times as its library does."""
-    said = at("2026-01-31T09:00:00.123456")
-    spellings = (
-        said.isoformat(),
-        "2026-01-31T01:00:00.123+00:00",
-        int(said.timestamp() * 1000),
-        said.timestamp(),
-        "2026-01-31T09:00:00.123+08:00",
-        "2026-01-31 09:00:00.123999",
-    )
-    if first == "append":
-        world.append({"role": "user", "text": "我对花生过敏", "createdAt": spellings[0]})
-    for spelled in spellings:
-        world.write([{"role": "user", "text": "我对花生过敏", "createdAt": spelled}])
-        world.round(runs)
-        world.clock.forward(minutes=1)
-    (kept,) = world.history()
-    world.settle()
-    assert (len(world.archived()), world.fsck().seen) == (1, 1)
-    assert world.archived()[0][0] == kept["id"]
-
-
 def test_intake_knows_a_spelling_that_an_older_journal_has(world):
     """Before, a line named the fingerprint of the spelling alone."""
     raw = {"role": "user", "text": "我对花生过敏", "createdAt": "2026-01-31T09:00:00.123+08:00"}
@@ -92,19 +67,6 @@ def test_intake_knows_a_spelling_that_an_older_journal_has(world):
     world.write([raw])
     world.settle()
     assert (world.history()[0]["id"], len(world.archived())) == (kept["id"], 1)
-
-
-def test_intake_keeps_messages_with_one_id_and_different_texts(world):
-    world.write(
-        [
-            message("1", "2026-01-31T09:00", "周四"),
-            message("1", "2026-01-31T09:01", "周五"),
-            message("1", "2026-01-31T09:02", "周四"),
-        ]
-    )
-    world.settle()
-    assert world.archived() == [("1", "周四"), (f"1~{digest_of_text('周五')[:8]}", "周五")]
-    assert world.flags() == [True, True, True]
 
 
 def test_intake_keeps_only_the_final_text_of_a_streamed_answer(world):
@@ -141,20 +103,6 @@ def test_intake_treats_an_id_that_looks_like_a_revision_as_ordinary(world):
 # ── lost and put back ────────────────────────────────────────────────────────
 
 
-def test_intake_reinserts_lost_messages_once_in_their_place(world):
-    raws = talk("2026-01-31T09:00", 4)
-    world.write(raws)
-    world.intake()
-    world.write([raws[0], raws[3]])
-    world.intake()
-    assert [raw["id"] for raw in world.history()] == [raw["id"] for raw in raws]
-    assert world.events.of("put_back")[0]["messages"] == 2
-    world.write([raws[0], raws[3]])
-    world.intake()
-    assert [raw["id"] for raw in world.history()] == [raws[0]["id"], raws[3]["id"]]
-    assert len(world.events.of("put_back")) == 1
-
-
 def test_intake_reinserts_messages_without_times_in_their_order(world):
     """Else what a program writes back, whose clock was set back meanwhile, is said again."""
     said = [{"role": "user", "text": text} for text in ("一", "二", "三", "四", "五")]
@@ -167,19 +115,6 @@ def test_intake_reinserts_messages_without_times_in_their_order(world):
     world.write(said)
     world.settle()
     assert world.archived_texts() == sorted(raw["text"] for raw in said)
-
-
-def test_unwritten_returns_messages_lost_again_from_the_journal(world):
-    raws = talk("2026-01-31T09:00", 4)
-    world.write(raws)
-    world.intake()
-    for _ in range(3):
-        world.write(raws[:1])
-        world.intake()
-    assert len(world.unwritten()) == 4
-    world.settle()
-    assert sorted(world.archived_texts()) == sorted(raw["text"] for raw in raws)
-    assert len(world.history()) == 1
 
 
 def test_intake_loses_nothing_in_a_crash_between_journal_and_history(world):

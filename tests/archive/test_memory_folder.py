@@ -48,19 +48,6 @@ def test_memory_store_finds_a_dated_file_after_the_move_to_originals(world):
     assert len(world.ws.memory.dated()) == 1
 
 
-def test_memory_store_ignores_a_stray_file_in_originals(world):
-    """A desktop puts its files into every folder that it shows: `.DS_Store`, `desktop.ini`."""
-    name = filed(world)
-    world.settle()
-    stray = world.paths.originals / ".DS_Store"
-    stray.write_bytes("桌面".encode())
-    world.reopen()
-    assert world.round("all").errors == {}
-    assert [file.name for file in world.ws.memory.dated()] == [name]
-    assert name in world.ws.memory.names()
-    assert stray.read_bytes() == "桌面".encode()
-
-
 def test_memory_store_lists_a_file_only_while_it_is_a_regular_file(world):
     name = filed(world)
     other = filed(world, "2026-01-11", "月饼订两盒")

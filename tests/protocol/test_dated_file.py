@@ -138,26 +138,6 @@ def test_parse_dated_refuses_a_file_of_a_newer_format():
         parse_dated(write(say("好")).replace("recalld: 1", "recalld: 4").encode(), HERE)
 
 
-@pytest.mark.parametrize(
-    ("number", "text"),
-    [
-        (3, "```\n一段\n```"),
-        (3, '```json\n"像我们的"\n```'),
-        (3, "```\n一\n```\n中间\n```\n二\n```"),
-        (3, "````\n```\n里面\n```\n````"),
-        (3, "```\n**09:02 用户**\n<b>\n```"),
-        (1, "```bash\nls\n```"),
-        (1, "```bash\nls\n```\n\n再说"),
-        (1, "~~~\n波浪\n~~~"),
-    ],
-)
-def test_a_code_block_stands_in_one_fence(number, text):
-    written = write(say(text), say("别的", "02J"))
-    assert written.startswith(f"---\nrecalld: {number}\n")
-    assert f"**\n\n{text}\n\n<!-- " in written
-    assert read(written).blocks == (say(text), say("别的", "02J"))
-
-
 def test_a_code_block_that_was_written_in_two_fences_is_read_as_before():
     old = write(say("    缩进的代码")).replace("    缩进的代码", "```\nls\n```").replace("```", "````", 1)
     (block,) = read(f"{old[:-4]}````\n").blocks

@@ -7,7 +7,6 @@ import re
 import pytest
 
 from recalld import Memory, prompts
-from recalld.supervisor.protocol.prompts import PLACEHOLDERS, shipped_template
 from recalld.supervisor.storage.errors import BadRequest
 
 #: The placeholders of each prompt, as programs of CountBot fill them.
@@ -34,16 +33,6 @@ def test_prompts_of_countbot_are_these_five():
     assert prompts.MEMORY_ENTRY_TEMPLATE == "{date}|{source}|{content}"
     with pytest.raises(AttributeError):
         _ = prompts.ANOTHER_PROMPT
-
-
-def test_workspace_prompt_is_the_wording_of_the_workspace(world):
-    memory = Memory(world.ws, clock=world.clock)
-    own = "".join(f"{{{name}}}" for name in PLACEHOLDERS["heartbeat-greeting"])
-    world.put("prompts/heartbeat-greeting.zh.md", own)
-    assert prompts.workspace_prompt(memory, "heartbeat-greeting").fill(
-        ai_name="小忆", memory_context="{ai_name}"
-    ) == own.replace("{ai_name}", "小忆").replace("{memory_context}", "{ai_name}")
-    assert prompts.workspace_prompt(memory, "heartbeat-greeting", "en") == shipped_template("heartbeat-greeting", "en")
 
 
 @pytest.mark.parametrize("asked", [("../recalld",), ("heartbeat-greeting", "../zh")])

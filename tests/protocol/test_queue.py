@@ -52,21 +52,6 @@ def names(folder: Path) -> list[str]:
     return sorted(path.name for path in folder.iterdir())
 
 
-def test_queue_moves_a_task_through_queue_running_and_results(task_queue):
-    one = task()
-    assert task_queue.submit(one)
-    assert (task_queue.active_groups(), task_queue.queued_count()) == ({one.group: "queue"}, 1)
-    assert task_queue.claim() == one
-    assert (task_queue.active_groups(), task_queue.queued_count()) == ({one.group: "running"}, 0)
-    task_queue.finish(result(one))
-    assert task_queue.active_groups() == {one.group: "results"}
-    (path,) = task_queue.finished()
-    assert task_queue.read_result(path) == result(one)
-    task_queue.discard(path)
-    assert task_queue.active_groups() == {}
-    assert [names(folder) for folder in (task_queue.queue, task_queue.running, task_queue.results)] == [[], [], []]
-
-
 def test_cancel_queued_can_keep_tasks_that_a_user_requested(task_queue):
     task_queue.submit(task("day-2026-01-15"))
     task_queue.submit(replace(task("day-2026-01-16"), redo=True))

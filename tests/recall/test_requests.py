@@ -149,19 +149,6 @@ def test_memory_block_is_empty_for_small_talk(english, request_):
     assert english.inject(request_, found).memory == ""
 
 
-@pytest.mark.parametrize(
-    "request_",
-    [
-        "Explain the difference between a mutex and a semaphore",
-        "How do I calm a nervous puppy before a long flight?",  # no everyday word is a name, however it is spelled
-    ],
-)
-def test_memory_block_is_short_for_what_has_little_to_do_with_memory(english, request_):
-    found = english.search(request_)
-    assert found.evidence < 1
-    assert english.inject(request_, found).memory_tokens <= 512
-
-
 def test_recall_finds_a_name_beside_many_words_that_stand_once(tmp_path):
     once = ["lunch", "garden", "Tuesday", "printer", "letter", "window", "coffee"]
     once += ["winter", "kitchen", "ticket", "holiday", "station", "dinner", "market"]

@@ -12,7 +12,7 @@ import pytest
 from recalld.supervisor.protocol.summary_file import Source
 from recalld.supervisor.protocol.task import Result, Task, parse_task, render_result
 from recalld.supervisor.storage.clock import to_wire
-from tests.world import GOOD_SUMMARY, World, at, message, message_on, unreachable
+from tests.world import GOOD_SUMMARY, World, at, message_on, unreachable
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -174,40 +174,6 @@ def test_collect_counts_a_failure_once_when_its_result_reappears(world):
 # ── what may not stand ───────────────────────────────────────────────────────
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "",
-        "花" * 8_001,
-        "---\nrecalld: 1\nkind: day\n---\n篡改",
-        "<!-- recalld: made from -->\n- x.md · 1 · 0000000000000000",
-    ],
-)
-def test_collect_rejects_an_invalid_text_and_keeps_the_messages(world, text):
-    world.write([message_on("2026-01-10")])
-    world.round("all")
-    deliver(world, done(the_task(world), text))
-    world.round("all")
-    assert world.standing() == []
-    assert world.ws.failures()["day-2026-01-10"].attempts == 1
-    assert world.archived() == [("2026-01-10-nginx", "关于 nginx 的话")]
-    assert world.flags() == [False]
-
-
-def test_collect_refuses_a_text_that_says_less_than_an_extract(world):
-    said = [
-        message(f"m{i}", f"2026-01-10T{9 + i // 6:02}:{i % 6 * 10:02}", f"第 {i} 号箱子里是{what}，放在阁楼东侧的架子上")
-        for i, what in enumerate(("瓷器", "棉被", "相册", "滑雪板", "字典", "灯笼", "茶壶", "帐篷", "毛线", "邮票", "风筝") * 2)
-    ]
-    world.write(said)
-    world.round("all")
-    deliver(world, done(the_task(world), "Okay, noted."))
-    world.round("all")
-    assert world.standing() == []
-    failure = world.ws.failures()["day-2026-01-10"]
-    assert (failure.attempts, failure.reason) == (1, "vague")
-
-
 def test_collect_discards_an_invalid_result_when_quarantine_is_full(world):
     world.write([message_on("2026-01-10")])
     world.round("all")
@@ -335,6 +301,3 @@ def test_collect_quarantines_a_result_with_invalid_sources(world, odd):
     world.settle()
     assert len(world.events.of("file_quarantined")) == 1
     assert world.summaries() == ["2026-01-10"]
-
-
-# ── a month that code joined ─────────────────────────────────────────────────

@@ -40,27 +40,6 @@ def without_model(world: World) -> None:
 # ── while the model is waited for ────────────────────────────────────────────
 
 
-@pytest.mark.parametrize("day", ["2026-01-10", "2025-11-10"])
-def test_extract_stands_until_the_model_answers_and_covers_nothing(world, day):
-    label = day if day.startswith("2026") else "2025-11"
-    world.model.script = unreachable
-    world.write([message_on(day)])
-    world.settle()
-    assert {"extract: true", "waits: true", "provider: extractive"} <= head(world, label)
-    assert "关于 nginx 的话" in world.summary(label)
-    assert world.flags() == [False]
-    assert list(world.dated_files()) == [f"memory/{day}-nginx.md"]
-    assert (world.status()["extractsWaiting"], world.status()["covered"]) == (1, 0)
-    world.model.script = lambda *_: GOOD_SUMMARY
-    world.clock.forward(minutes=10)
-    world.settle()
-    assert "model: qwen-test" in head(world, label)
-    assert "waits: true" not in world.summary(label)
-    assert world.flags() == [True]
-    assert (world.status()["extractsWaiting"], world.status()["covered"]) == (0, 1)
-    assert not list(world.paths.previous.glob("*"))  # the words of that extract are in the dated file
-
-
 def test_extract_that_waits_is_made_again_for_a_late_file(world):
     world.model.script = unreachable
     world.write([message_on("2026-01-10")])

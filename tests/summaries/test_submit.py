@@ -2,12 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime, timedelta
-from zoneinfo import ZoneInfo
-
-import pytest
-
-from tests.world import ASK, IN_SHANGHAI, WITHOUT_MODEL, World, message, unreachable
+from tests.world import World, message, unreachable
 
 NAMES = ("nginx", "pnpm", "docker", "postgres")
 
@@ -27,28 +22,6 @@ def places(world: World) -> list[str]:
 # ── the seed: 31 January and 1 February ──────────────────────────────────────
 
 
-@pytest.mark.parametrize("zone_name", ["Asia/Shanghai", "America/New_York", "Australia/Lord_Howe"])
-def test_submit_summarizes_december_by_month_only_from_1_february(world, zone_name):
-    """December is summarised by day until the last local second of January, and by month from the next second on."""
-    world.reopen(world.toml.replace(IN_SHANGHAI, f'timezone = "{zone_name}"'))
-    zone = ZoneInfo(zone_name)
-    days = ("2025-11-30", "2025-12-01", "2025-12-31", "2026-01-15", "2026-01-26", "2026-01-30")
-    for day in days:
-        noon = datetime.fromisoformat(f"{day}T12:00").replace(tzinfo=zone)
-        world.add(message(day, noon.isoformat(), f"{day} 说的话"))
-    midnight = datetime(2026, 2, 1, tzinfo=zone).astimezone(UTC)
-
-    world.clock.now = midnight - timedelta(seconds=1)
-    world.settle()
-    assert world.summaries() == ["2025-11", "2025-12-01", "2025-12-31", "2026-01-15"]
-
-    world.clock.now = midnight
-    world.settle()
-    assert world.summaries() == ["2025-11", "2025-12", "2025-12-01", "2025-12-31", "2026-01-15", "2026-01-26"]
-    assert all(day in world.summary("2025-12") for day in ("2025-12-01", "2025-12-31"))
-    assert world.flags() == [True] * 6
-
-
 def test_submit_builds_a_closed_month_from_its_days_and_keeps_them(world):
     """The day that finishes last must not replace the others."""
     world.write([*on("2025-12-03", "nginx"), *on("2025-12-20", "pnpm"), *on("2025-12-31", "docker")])
@@ -65,23 +38,6 @@ def test_submit_builds_a_closed_month_from_its_days_and_keeps_them(world):
 
 
 # ── late ─────────────────────────────────────────────────────────────────────
-
-
-def test_submit_adds_a_late_message_to_the_summary_of_a_closed_day(world):
-    """Previous summary and new file; the earlier text is kept under previous/."""
-    world.write(on("2026-01-10", "nginx"))
-    world.settle()
-    first = world.summary("2026-01-10")
-    world.add(*on("2026-01-10", "pnpm"))
-    world.settle()
-    task, blocks = world.model.requests[-1]
-    assert "关于 nginx" in task.previous
-    assert [block.text for block in blocks] == ["关于 pnpm 的第 0 句"]
-    listed = world.summary("2026-01-10").partition("made from")[2]
-    assert "2026-01-10-nginx.md" in listed
-    assert "2026-01-10-pnpm.md" in listed
-    assert [path.read_text() for path in world.paths.previous.iterdir()] == [first]
-    assert world.flags() == [True, True]
 
 
 def test_submit_adds_a_late_message_to_the_summary_of_a_closed_month(world):
@@ -106,23 +62,6 @@ def test_submit_extends_a_monthly_file_that_another_program_wrote(world):
     assert "2025-12-03-nginx.md" in world.summary("2025-12")
 
 
-def test_collect_names_only_the_files_that_the_task_read(world):
-    """A summary must not name files that it has not read."""
-    world.write(on("2026-01-10", "nginx"))
-    world.round("all")
-    world.add(*on("2026-01-10", "pnpm"))
-    world.round("all")
-    world.work()
-    world.round("all")
-    assert "pnpm" not in world.summary("2026-01-10")
-    assert [path for path in places(world) if "originals" in path] == ["memory/originals/2026-01/2026-01-10-nginx.md"]
-    world.settle()
-    assert "2026-01-10-pnpm.md" in world.summary("2026-01-10")
-
-
-# ── the spool ────────────────────────────────────────────────────────────────
-
-
 # ── originals ────────────────────────────────────────────────────────────────
 
 
@@ -145,59 +84,7 @@ def test_submit_removes_the_duplicate_that_a_crashed_move_left(world):
     assert places(world) == [name]
 
 
-# ── a model appears ──────────────────────────────────────────────────────────
-
-
-def test_submit_rebuilds_extracts_newest_first_when_a_model_appears(world):
-    """An extract is never previous text."""
-    world.reopen(WITHOUT_MODEL)
-    world.model.extract = True
-    world.write([*on("2026-01-10"), *on("2025-12-20"), *on("2025-11-20")])
-    world.settle()
-    assert all("extract: true" in world.summary(label) for label in world.summaries())
-    world.reopen(WITHOUT_MODEL + ASK + '[llm]\nmodel = "qwen-test"\n')
-    world.model.extract = False
-    world.model.requests.clear()
-    world.settle()
-    assert [task.group for task, _ in world.model.requests] == ["day-2026-01-10", "day-2025-12-20", "month-2025-11"]
-    assert {task.previous for task, _ in world.model.requests} == {""}
-    assert not any("extract: true" in world.summary(label) for label in world.summaries())
-
-
-def test_collect_appends_the_model_text_once_to_an_edited_extract(world):
-    """An edited extract must not be made again and again."""
-    world.reopen(WITHOUT_MODEL)
-    world.model.extract = True
-    world.write(on("2026-01-10"))
-    world.settle()
-    path = world.root / "memory" / "summary" / "2026-01-10.md"
-    path.write_text(edited := path.read_text().replace("## 2026-01-10", "## 我改过的"))
-    world.reopen(WITHOUT_MODEL + ASK + '[llm]\nmodel = "qwen-test"\n')
-    world.model.extract = False
-    world.settle()
-    world.settle()
-    assert path.read_text().startswith(edited)
-    assert path.read_text().count("recalld: below this line") == 1
-    assert len(world.model.requests) == 2
-
-
 # ── at rest ──────────────────────────────────────────────────────────────────
-
-
-def test_round_changes_no_file_outside_recalld_when_all_is_settled(world):
-    world.write(
-        [
-            raw
-            for n, day in enumerate(("2025-10-05", "2025-11-05", "2025-12-05", "2026-01-05", "2026-01-30"))
-            for raw in on(day, NAMES[n % 4], 3)
-        ]
-    )
-    world.settle()
-    before = world.tree()
-    world.settle()
-    world.reopen()
-    world.settle()
-    assert world.tree() == before
 
 
 def test_submit_clears_a_failure_whose_group_has_no_files_left(world):
