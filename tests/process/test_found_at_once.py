@@ -83,7 +83,7 @@ def test_memory_with_the_question_alone_is_not_called_empty(recalld):
     )
 
 
-def test_empty_answer_says_that_what_matches_is_known_in_the_language_of_who_asks(recalld):
+def test_empty_answer_says_in_both_languages_that_what_matches_is_known(recalld):
     added = recalld("append", "--jsonl", stdin=f'{{"role": "user", "text": "{FACT}"}}\n{{"role": "user", "text": "rain"}}\n')
     known = [word for identity in added.out.split() for word in ("--known", identity)]
     sentences = {
