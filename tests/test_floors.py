@@ -32,7 +32,7 @@ WORKER: Final = (
 #: The modules of the page that answer requests.
 _PAGES: Final = ("days", "health", "memory", "search", "views")
 #: The modules of the HTTP service that name Starlette's types.
-_HTTP: Final = "api_routes app gate mcp_endpoint problem reading site".split()
+_HTTP: Final = "api_routes app gate reading site".split()
 #: The modules of the proxy that send, and pass on what comes.
 #: Each outside package has its home.
 HOMES: Final = {
@@ -93,7 +93,7 @@ PURE: Final = tuple(
         "replies": "waiting",
         "interfaces.connect": "clients",
         "interfaces.hooks": "dialects",
-        "interfaces.proxy": "answers changed talk",
+        "interfaces.proxy": "changed talk",
     }.items()
     for name in names.split()
 )

@@ -22,7 +22,7 @@ from ..operations import days, history, long_term, recall, upkeep
 from ..operations import forget as forgetting
 from ..operations import prune as pruning
 from ..operations import undo as undoing
-from ..operations.operation import A, Caller, NoArguments, Q, perform
+from ..operations.operation import LEFT, A, Caller, NoArguments, Q, perform
 from ..protocol.making import check_folder
 from ..storage.clock import utc_now
 from ..storage.control import UNLIMITED
@@ -76,6 +76,12 @@ class Memory:
         self._clock = clock
         self._keep_fresh = keep_fresh
         self._control = control
+
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> Any:
+            """Raise AttributeError; for a method of an earlier version it says what does its work now."""
+            raise AttributeError(LEFT.get(name) or f"'Memory' object has no attribute {name!r}")
 
     # ── a turn ───────────────────────────────────────────────────────────────
 
@@ -157,7 +163,7 @@ class Memory:
         """Return the paths of the files of memory: the long-term file, then the others, newest first."""
         return self._perform(recall.files, NoArguments())
 
-    # ── days, turns, sessions, health ────────────────────────────────────────
+    # ── days, sessions, health ────────────────────────────────────────
 
     def days(self, year: int | None = None) -> DaysAnswer:
         """Return how many messages memory has of each day (of the *year*), and which days and months have a summary."""

@@ -17,17 +17,7 @@ import io
 import os
 import sys
 
-from .locate import (
-    HOOK,
-    MAX_REQUEST,
-    PROTOCOL,
-    command_of,
-    exchange,
-    folder_id,
-    socket_path,
-    version,
-    workspace_of,
-)
+from .locate import HOOK, MAX_REQUEST, PROTOCOL, command_of, exchange, folder_id, socket_path, version, workspace_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

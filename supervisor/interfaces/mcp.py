@@ -13,7 +13,7 @@ import signal
 from typing import TYPE_CHECKING, Any, Final
 
 import anyio
-from mcp.server import MCPServer
+from mcp.server.lowlevel import Server
 from mcp.server.stdio import stdio_server
 from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 from mcp.shared.message import SessionMessage
@@ -23,6 +23,7 @@ from mcp_types import (
     CallToolResult,
     ErrorData,
     JSONRPCError,
+    ListToolsResult,
     TextContent,
     Tool,
     ToolAnnotations,
@@ -33,13 +34,15 @@ from pydantic import ValidationError
 from ..storage.noting import acting
 from ..text.lazy_re import lazy_re
 from .locate import MAX_REQUEST, PROTOCOL, TOOL, exchange, folder_id, socket_path, version
-from .tools.answers import ANSWERS, output_schema
+from .tools.answers import output_schema
 from .tools.registry import Reply
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from anyio.streams.memory import MemoryObjectSendStream
+    from mcp.server.context import ServerRequestContext
+    from mcp_types import CallToolRequestParams
 
     from .tools.definitions import Definition
     from .tools.memory_tools import MemoryTools
@@ -50,9 +53,9 @@ _NO_MESSAGE: Final = "this line is no JSON-RPC message; send one object a line."
 _HALF: Final = lazy_re("[\ud800-\udfff]")
 
 
-class MemoryServer(MCPServer[None]):
+class MemoryServer(Server[Any]):
     """
-    An MCP server for the tools of *registry*; it answers one request at a time.
+    An MCP server for the tools of *registry*, which offers nothing else; for a client at its own pipe one call at a time.
 
     A running *supervisor* is asked first, so that this process loads no index; without one the tools answer here.
     """
@@ -63,21 +66,22 @@ class MemoryServer(MCPServer[None]):
             title="recalld",
             version=version().rpartition(" ")[2],
             instructions=registry.guidance(),
-            log_level="ERROR",
+            on_list_tools=self._list_tools,
+            on_call_tool=self._call_tool,
         )
         self._registry = registry
         self._tools = tools
         self._supervisor = supervisor
-        self._limiter = anyio.CapacityLimiter(1)
+        self._limiter: anyio.CapacityLimiter | None = anyio.CapacityLimiter(1)
 
-    async def list_tools(self) -> list[Tool]:
+    async def _list_tools(self, _context: Any, _parameters: Any) -> ListToolsResult:
         """Return the tools with the schemas of their definitions."""
-        return [self._tool(definition) for definition in self._registry.definitions]
+        return ListToolsResult(tools=[self._tool(definition) for definition in self._registry.definitions])
 
-    async def call_tool(self, name: str, arguments: dict[str, Any], context: Any = None) -> CallToolResult:
+    async def _call_tool(self, context: ServerRequestContext[Any], call: CallToolRequestParams) -> CallToolResult:
         """Return the answer of a tool, as text and as JSON; an error is one sentence."""
         client = _client_of(context)
-        reply = await anyio.to_thread.run_sync(self._call, name, arguments, client, limiter=self._limiter)
+        reply = await anyio.to_thread.run_sync(self._call, call.name, call.arguments or {}, client, limiter=self._limiter)
         text = TextContent(type="text", text=reply.text)
         return CallToolResult(content=[text], structured_content=reply.data, is_error=reply.is_error)
 
@@ -87,7 +91,7 @@ class MemoryServer(MCPServer[None]):
             name=definition.name,
             description=definition.description(language),
             input_schema=definition.schema(language, self._registry.dialect),
-            output_schema=output_schema(ANSWERS[definition.name]),
+            output_schema=output_schema(definition.answer),
             annotations=ToolAnnotations(
                 read_only_hint=not definition.writes,
                 destructive_hint=definition.deletes,
@@ -106,28 +110,26 @@ class MemoryServer(MCPServer[None]):
             return self._registry.call(name, arguments)
 
     def http_manager(self) -> StreamableHTTPSessionManager:
-        """Return what serves it over HTTP, each request for itself; Host and Origin have been checked before."""
-        return StreamableHTTPSessionManager(self._lowlevel_server, stateless=True)
+        """Return what serves one request over HTTP, among the threads of all others; Host and Origin have been checked."""
+        self._limiter = None
+        return StreamableHTTPSessionManager(self, stateless=True)
 
     # ── the wire ─────────────────────────────────────────────────────────────
 
     async def run_stdio_async(self) -> None:
         """Serve the client at standard input until it goes; a line that is no JSON-RPC message is answered with an error."""
-        server = self._lowlevel_server
         async with stdio_server() as (messages, answers):
             sender, receiver = anyio.create_memory_object_stream[SessionMessage | Exception](0)
             async with anyio.create_task_group() as tasks:
                 tasks.start_soon(_relay, messages, sender, answers)
-                await server.run(receiver, answers, server.create_initialization_options())
+                await self.run(receiver, answers, self.create_initialization_options())
 
 
-def _client_of(context: Any) -> str:
+def _client_of(context: ServerRequestContext[Any]) -> str:
     """Return the name that the client gave itself, with its version; over HTTP, where none is kept, that of its program."""
-    if context is None:
-        return ""
-    params = context.session.client_params
-    name = params and f"{params.client_info.name} {params.client_info.version}"
-    return name or (context.headers or {}).get("user-agent", "").partition(" ")[0]
+    if params := context.session.client_params:
+        return f"{params.client_info.name} {params.client_info.version}"
+    return str(context.request.headers.get("user-agent", "")).partition(" ")[0] if context.request else ""
 
 
 async def _relay(messages: Any, sender: MemoryObjectSendStream[SessionMessage | Exception], answers: Any) -> None:

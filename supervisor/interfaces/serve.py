@@ -51,8 +51,6 @@ Q = TypeVar("Q")
 A = TypeVar("A")
 #: Seconds that a command without an operation may take.
 _WITHIN_S: Final = 2.0
-#: Short operations that change files, which run one after another; all others run side by side.
-_CHANGES: Final = frozenset({"append", "write", "delete", "invalidate", "replace_long_term", "edit_summary", "undo", "prune"})
 #: The tools of a model that change files.
 _CHANGING_TOOLS: Final = frozenset({"memory_write", "memory_delete"})
 
@@ -199,7 +197,7 @@ class Answers:
         """Return the answer of an operation for an interface of this process; SupervisorError if there is none."""
         from ..operations.operation import perform
 
-        with self._changing if operation.name in _CHANGES else contextlib.nullcontext():
+        with self._changing if operation.changes else contextlib.nullcontext():
             return perform(operation, self._served(), request, caller)
 
     def within_s(self, request: Request) -> float:
@@ -245,7 +243,7 @@ def _changes(name: str, request: Request) -> bool:
     """Return whether the request changes files."""
     if name == TOOL and isinstance(request, OperationRequest) and isinstance(request.request, dict):
         return request.request.get("name") in _CHANGING_TOOLS
-    return name in _CHANGES
+    return name in NAMES and find(name).changes
 
 
 def _call_tool(request: OperationRequest, served: Workspace) -> dict[str, Any]:

@@ -151,7 +151,7 @@ class EditSummaryRequest(Request):
         period_in("period", self.period)
 
 
-@operation("days", DaysRequest, reads=True, owner=True)
+@operation("days", DaysRequest, owner=True)
 def days(memory: Visible, request: DaysRequest) -> DaysAnswer:
     """Return how many messages memory has of each day, and which days and months have a summary."""
     ws, now = memory.ws, memory.caller.clock()
@@ -176,7 +176,7 @@ def days(memory: Visible, request: DaysRequest) -> DaysAnswer:
     )
 
 
-@operation("day", DayRequest, reads=True, owner=True)
+@operation("day", DayRequest, owner=True)
 def day(memory: Visible, request: DayRequest) -> DayAnswer:
     """Return the messages of a day, oldest first, from its files and of those that no file holds yet."""
     ws, now = memory.ws, memory.caller.clock()
@@ -204,7 +204,7 @@ def day(memory: Visible, request: DayRequest) -> DayAnswer:
     )
 
 
-@operation("summary", SummaryRequest, reads=True, owner=True)
+@operation("summary", SummaryRequest, owner=True)
 def summary(memory: Visible, request: SummaryRequest) -> SummaryAnswer | None:
     """Return the summary of a day or a month, with the words that each line comes from; None if there is none."""
     from ..protocol.summary_file import plain_text
@@ -238,7 +238,7 @@ def summary(memory: Visible, request: SummaryRequest) -> SummaryAnswer | None:
     )
 
 
-@operation("edit_summary", EditSummaryRequest, owner=True)
+@operation("edit_summary", EditSummaryRequest, changes=True, owner=True)
 def edit_summary(memory: Visible, request: EditSummaryRequest) -> SummaryAnswer | None:
     """
     Replace the text of a summary, and return it as it is then; the old version is kept in .recalld/previous/.

@@ -49,7 +49,7 @@ class HistoryRequest(Request):
     session: str = ""
 
 
-@operation("append", AppendRequest, owner=True)
+@operation("append", AppendRequest, changes=True, owner=True)
 def append(memory: Visible, request: AppendRequest) -> list[str]:
     """
     Add the messages, durably, and return their ids.
@@ -59,7 +59,7 @@ def append(memory: Visible, request: AppendRequest) -> list[str]:
     return _append(memory.ws, request, memory.caller.clock)
 
 
-@operation("recent", HistoryRequest, reads=True, owner=True)
+@operation("recent", HistoryRequest, owner=True)
 def recent(memory: Visible, request: HistoryRequest) -> list[dict[str, Any]]:
     """Return the last `conversation.max_history` messages as {role, content}, without those of tools."""
     return memory.ws.session_lines.history(request.session, memory.caller.clock())
@@ -151,7 +151,7 @@ class _Found:
     waiting: int = 0
 
 
-@operation("sessions", SessionsRequest, reads=True, owner=True)
+@operation("sessions", SessionsRequest, owner=True)
 def sessions(memory: Visible, request: SessionsRequest) -> SessionsAnswer:
     """Return the sessions that messages name, the one talked in last first."""
     ws, now = memory.ws, memory.caller.clock()

@@ -26,6 +26,9 @@ _MOST_RESULTS: Final = 10_000
 _MOST_REASON: Final = 500
 _LINE: Final = lazy_re(r"\d+(?:@\w*)?")
 _SUMMARIES: Final = "memory/summary/"
+_NO_TARGET: Final = Text(
+    "it names no line, message or line of a summary; give 42@1f3a9c0d, the id of a message, or memory/summary/2026-01-15.md#L7"
+)
 
 
 @record(kw_only=True)
@@ -101,26 +104,26 @@ class OverflowRequest(Request):
     llm: Any = field(default=None, metadata={"json": False})
 
 
-@operation("write", WriteRequest)
+@operation("write", WriteRequest, changes=True)
 def write(memory: Visible, request: WriteRequest) -> Written:
     """Add a line to the long-term file, durably, and return it; if a line has the same words already, return that line."""
     now, replaces = memory.caller.clock(), request.replaces.strip()
     return memory.ws.long_term.append(request.source, request.content, now, memory.seen, replaces, request.item)
 
 
-@operation("read", ReadRequest, reads=True)
+@operation("read", ReadRequest)
 def read(memory: Visible, request: ReadRequest) -> LongTermLines:
     """Return lines of the long-term file with their numbers."""
     return memory.long_term().select(request.start, request.end, request.recent)
 
 
-@operation("delete", DeleteRequest)
+@operation("delete", DeleteRequest, changes=True)
 def delete(memory: Visible, request: DeleteRequest) -> Deleted:
     """Delete lines of the long-term file; StaleLine, and nothing is deleted, if one is no longer the line that was seen."""
     return memory.ws.long_term.delete(request.lines, memory.seen)
 
 
-@operation("invalidate", InvalidateRequest, owner=True)
+@operation("invalidate", InvalidateRequest, changes=True, owner=True)
 def invalidate(memory: Visible, request: InvalidateRequest) -> Ended:
     """
     End a line of the long-term file, a message, or a line of a summary: it is shown only where the past is asked for.
@@ -138,21 +141,11 @@ def invalidate(memory: Visible, request: InvalidateRequest) -> Ended:
     if _LINE.fullmatch(target):
         return ws.long_term.end(target, now, request.reason)
     if not target or (is_summary and not cited) or (not is_summary and ".md" in bare):
-        raise BadRequest(
-            "target",
-            Text(
-                "it names no line, message or line of a summary; give 42@1f3a9c0d, the id of a message, or memory/summary/2026-01-15.md#L7"
-            ),
-        )
+        raise BadRequest("target", _NO_TARGET)
     place = target if is_summary or target.startswith(BY_ID) else f"{BY_ID}{target}"
     lines = ws.line_reader.read(place, now)
     if is_summary and (lines.start != lines.end or not lines.text.strip()):
-        raise BadRequest(
-            "target",
-            Text(
-                "it names no line, message or line of a summary; give 42@1f3a9c0d, the id of a message, or memory/summary/2026-01-15.md#L7"
-            ),
-        )
+        raise BadRequest("target", _NO_TARGET)
     until = ws.today(now)
     kind, name = ("line", name_of(lines.text)) if is_summary else ("message", unquote(place.removeprefix(BY_ID)))
     before = read_ended(ws.files, ws.paths)
@@ -162,7 +155,7 @@ def invalidate(memory: Visible, request: InvalidateRequest) -> Ended:
     return Ended(place, lines.text, until)
 
 
-@operation("stats", NoArguments, reads=True)
+@operation("stats", NoArguments)
 def stats(memory: Visible, _request: NoArguments) -> dict[str, Any]:
     """Return how many long-term lines there are (`total`), how many entries by source (`sources`), and `date_range`."""
     return memory.long_term().stats()
@@ -244,14 +237,14 @@ class LinesFound:
     total: int
 
 
-@operation("long_term_text", NoArguments, reads=True, owner=True)
+@operation("long_term_text", NoArguments, owner=True)
 def long_term_text(memory: Visible, _request: NoArguments) -> LongTermWhole:
     """Return the whole text of the long-term file, with what distinguishes it from a later one."""
     lines = memory.ws.long_term.read()
     return LongTermWhole(lines.path, lines.text, etag_of(lines))
 
 
-@operation("replace_long_term", ReplaceRequest, owner=True)
+@operation("replace_long_term", ReplaceRequest, changes=True, owner=True)
 def replace_long_term(memory: Visible, request: ReplaceRequest) -> Replaced:
     """Replace the whole text of the long-term file; the old one is kept. StaleText if it is no longer the one of the etag."""
     file = memory.ws.long_term
@@ -265,7 +258,7 @@ def replace_long_term(memory: Visible, request: ReplaceRequest) -> Replaced:
     return Replaced(after.path, etag_of(after), after.total)
 
 
-@operation("search_lines", LinesRequest, reads=True)
+@operation("search_lines", LinesRequest)
 def search_lines(memory: Visible, request: LinesRequest) -> LinesFound:
     """Return the newest lines with the keywords, in the order of the file, each as "[n] text"; never all lines."""
     lines = memory.long_term()

@@ -58,7 +58,7 @@ class OpeningRequest(Request):
     tokens: int = 0
 
 
-@operation("opening", OpeningRequest, reads=True, owner=True)
+@operation("opening", OpeningRequest, owner=True)
 def opening(memory: Visible, request: OpeningRequest) -> Opening:
     """Return what a session begins with: pinned lines, the newest long-term lines, and where talk stopped in the project."""
     from ..context.choice import BlockLimits

@@ -146,15 +146,15 @@ class Operation(Generic[Q, A]):
     """
     An act with its *name*, the function that *run*s it, and the type of its *request*; codec.py derives the type of the answer.
 
-    One that *reads* runs side by side with others. One of the *owner* is refused in a group. *within_s* is how many seconds a
-    client of the supervisor should wait for the answer; with *may_ask_model* the answer may take `turns.wait` longer.
+    One of the *owner* is refused in a group. A short one that *changes* files waits in a supervisor for the others that do.
+    *within_s* is how many seconds a client should wait for the answer; with *may_ask_model* `turns.wait` longer.
     """
 
     name: str
     request: type[Q]
     run: Callable[[Visible, Q], A] = field(repr=False)
-    reads: bool = False
     owner: bool = False
+    changes: bool = False
     within_s: float = 2.0
     may_ask_model: bool = False
 
@@ -276,10 +276,20 @@ MODULES: Final[Mapping[str, tuple[str, ...]]] = {
 _HOMES: Final = {name: module for module, names in MODULES.items() for name in names}
 #: The names of all operations.
 NAMES: Final = tuple(_HOMES)
+_WHY: Final = Text(
+    "it has left: `recalld why` shows what was put before the assistant in a turn, with --replay also what would be now"
+)
+#: Operations of earlier versions, and what does their work now.
+LEFT: Final = {
+    **dict.fromkeys(("turns", "turn", "preview"), _WHY),
+    "events": Text("it has left: the events are in log.jsonl, an object a line, and `/events` tells of them as they come"),
+}
 
 
 def find(name: str) -> Operation[Any, Any]:
-    """Return the operation of that name; BadRequest if there is none."""
+    """Return the operation of that name; BadRequest if there is none, or no longer."""
+    if name in LEFT:
+        raise BadRequest(name, LEFT[name])
     if name not in _HOMES:
         raise BadRequest("op", Text("there is no operation {name!r}; give one of {names}", name=name, names=[*NAMES]))
     operation: Operation[Any, Any] = getattr(import_module(f"recalld.supervisor.operations.{_HOMES[name]}"), name)

@@ -30,7 +30,7 @@ class Pruned:
     dry_run: bool
 
 
-@operation("prune", PruneRequest, owner=True, within_s=600.0)
+@operation("prune", PruneRequest, changes=True, owner=True, within_s=600.0)
 def prune(memory: Visible, request: PruneRequest) -> Pruned:
     """Move to trash/ what a standing summary of a model covers, and never anything else; `undo` brings it back."""
     from ..archive.prune import old_files, prunable

@@ -109,7 +109,7 @@ def context(memory: Visible, request: ContextRequest) -> Injection:
     return _saved(memory, made)
 
 
-@operation("search", SearchRequest, reads=True)
+@operation("search", SearchRequest)
 def search(memory: Visible, request: SearchRequest) -> SearchResult:
     """Return the hits, best first, and how they were found; without hits, why there are none."""
     from ..recall.neighbours import only_neighbours
@@ -132,13 +132,13 @@ def _is_wanted(passage: Passage, request: SearchRequest) -> bool:
     return is_of_days and is_of_session and is_said and request.kind in ("", passage.tier)
 
 
-@operation("get", GetRequest, reads=True)
+@operation("get", GetRequest)
 def get(memory: Visible, request: GetRequest) -> Lines:
     """Return exact lines of a memory file, or those of a citation."""
     return memory.lines(request.path, request.start, request.lines)
 
 
-@operation("files", NoArguments, reads=True, owner=True)
+@operation("files", NoArguments, owner=True)
 def files(memory: Visible, _request: NoArguments) -> list[str]:
     """Return the paths of the files of memory: the long-term file, then the others, newest first."""
     ws = memory.ws
@@ -149,13 +149,13 @@ def files(memory: Visible, _request: NoArguments) -> list[str]:
     return [*([path] if ws.files.disk.stat(ws.paths.root / path) else []), *(name for name, _ in reversed(others))]
 
 
-@operation("why", WhyRequest, reads=True, owner=True)
+@operation("why", WhyRequest, owner=True)
 def why(memory: Visible, request: WhyRequest) -> Receipt:
     """Return the receipt of a turn: what was put before the assistant, and why."""
     return memory.ws.receipts.read(request.turn, memory.caller.clock())
 
 
-@operation("replay", WhyRequest, reads=True, owner=True)
+@operation("replay", WhyRequest, owner=True)
 def replay(memory: Visible, request: WhyRequest) -> Replay:
     """Return the receipt of a turn, the memory block for its question now, and the difference."""
     from ..context import build
@@ -218,7 +218,6 @@ def _saved(memory: Visible, turn: Injection) -> Injection:
     from ..context.build import save_receipt
 
     ws = memory.ws
-
     save_receipt(turn, receipts=ws.receipts, paths=ws.paths, events=ws.events)
     return turn if memory.audience.sees_all else _for_group(memory, turn)
 

@@ -48,7 +48,7 @@ class Undone:
     back: tuple[str, ...] = ()
 
 
-@operation("undo", UndoRequest, owner=True, within_s=60.0)
+@operation("undo", UndoRequest, changes=True, owner=True, within_s=60.0)
 def undo(memory: Visible, request: UndoRequest) -> Undone:
     """Take an act back; BadRequest, and nothing changes, if it is none, or if something was built on it."""
     from ..archive.diary import sentence_of

@@ -101,7 +101,7 @@ class RebuildRequest(Request):
     wait_s: float = 10.0
 
 
-@operation("status", StatusRequest, reads=True, owner=True)
+@operation("status", StatusRequest, owner=True)
 def status(memory: Visible, request: StatusRequest) -> StatusAnswer:
     """Return the state of the workspace, and what is wrong with it."""
     from ..checks.check import Look
@@ -116,7 +116,7 @@ def status(memory: Visible, request: StatusRequest) -> StatusAnswer:
     return StatusAnswer(facts=facts, sentences=tuple(sentences), is_well=is_well)
 
 
-@operation("plan", NoArguments, reads=True, owner=True)
+@operation("plan", NoArguments, owner=True)
 def plan(memory: Visible, _request: NoArguments) -> dict[str, Any]:
     """Return what the next run would do."""
     from ..checks.status import plan as plan_of
@@ -124,7 +124,7 @@ def plan(memory: Visible, _request: NoArguments) -> dict[str, Any]:
     return plan_of(memory.ws, memory.caller.clock())
 
 
-@operation("fsck", NoArguments, reads=True, owner=True, within_s=600.0)
+@operation("fsck", NoArguments, owner=True, within_s=600.0)
 def fsck(memory: Visible, _request: NoArguments) -> Ledger:
     """Account for every message and file."""
     from ..checks.check import Look
@@ -220,7 +220,7 @@ def redo(memory: Visible, request: RedoRequest) -> str:
     return submit_again(request.period, memory.caller.clock(), **stores, config=ws.config, prepare=ws.prepare)
 
 
-@operation("index_status", NoArguments, reads=True, owner=True)
+@operation("index_status", NoArguments, owner=True)
 def index_status(memory: Visible, _request: NoArguments) -> Inventory:
     """Return what the index holds, and how many files differ from it."""
     return memory.ws.index.inventory()
@@ -249,7 +249,7 @@ class CheckAnswer:
     mend: str | None
 
 
-@operation("examine", ExamineRequest, reads=True, owner=True, within_s=60.0)
+@operation("examine", ExamineRequest, owner=True, within_s=60.0)
 def examine(memory: Visible, request: ExamineRequest) -> list[CheckAnswer]:
     """Return what each check finds, in the order of `doctor`; a check without a fault is "good", a slow one may be left out."""
     from ..checks.check import Look

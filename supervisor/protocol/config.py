@@ -189,13 +189,14 @@ def _written(value: int | timedelta) -> str:
 
 
 def render_default(zone: str, language: Language = "en") -> str:
-    """Return the recalld.toml that `init` writes, with comments in *language*: the time zone, and some keys."""
+    """Return the recalld.toml that `init` writes: zone, some keys, comments in *language*, which is a key unless English."""
     known = keys(Config())
     head = (
         Text("The configuration of this workspace. Every key, its default and its meaning: docs/reference/configuration.md."),
         Text("A key can also be set by a variable, which wins: RECALLD_RECALL_MAX_HITS=0."),
     )
     lines = [f"# {render(text, language)}" for text in head]
+    lines += ["", f"language = {literal(language)}"] if language != "en" else []  # a service has no locale
     lines += ["", "[archive]", f"# {render(known['archive', 'timezone'].meaning, language)}", f"timezone = {literal(zone)}"]
     last = "archive"
     for (section, name), example in WORTH_KNOWING.items():

@@ -30,8 +30,7 @@ class Connection:
     One settings file of a *client*: its *path*, and the *command* of a hook in it.
 
     *project* is the folder for which it was connected, "" for all. *made*: there was no such file; *keys* are those of the
-    objects and arrays that were not there. Up to 0.33 also the *pieces* that were put in, with their places, and the *digest*
-    of the file with them in it: by these a client that has left is disconnected.
+    objects and arrays that were not there.
     """
 
     client: str
@@ -40,8 +39,6 @@ class Connection:
     command: str = ""
     made: bool = False
     keys: tuple[tuple[str, ...], ...] = ()
-    pieces: tuple[tuple[int, str], ...] = ()
-    digest: str = ""
 
 
 def parse_connections(data: bytes) -> tuple[Connection, ...]:
@@ -61,7 +58,6 @@ def render_connections(connections: Sequence[Connection]) -> bytes:
 
 
 def _connection(raw: dict[str, Any]) -> Connection:
-    texts = {name: str(raw.get(name, "")) for name in ("client", "path", "project", "command", "digest")}
-    pieces = tuple((int(place), str(piece)) for place, piece in raw.get("pieces", ()))
+    texts = {name: str(raw.get(name, "")) for name in ("client", "path", "project", "command")}
     keys = tuple(tuple(str(key) for key in value) for value in raw.get("keys", ()))
-    return Connection(**texts, made=raw.get("made") is True, keys=keys, pieces=pieces)
+    return Connection(**texts, made=raw.get("made") is True, keys=keys)

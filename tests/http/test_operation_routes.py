@@ -94,6 +94,11 @@ def test_folder_in_place_of_a_file_is_422(service: Service):
     service.problem(422, "POST", "/api/restore", {"source": ""})
 
 
+@pytest.mark.parametrize(("name", "now"), [("turns", "why"), ("turn", "why"), ("preview", "why"), ("events", "log.jsonl")])
+def test_operation_that_has_left_says_what_does_its_work_now(service: Service, name, now):
+    assert now in service.problem(404, "POST", f"/api/{name}")["detail"]
+
+
 def test_number_may_be_written_with_a_point(service: Service):
     assert service.ask("POST", "/api/search", b'{"query": "x", "limit": 10.0}').status_code == 200
     assert service.problem(400, "POST", "/api/search", b'{"query": "x", "limit": 1.5}')["field"] == "limit"

@@ -7,7 +7,7 @@ import json
 import os
 import re
 import tomllib
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
@@ -19,13 +19,17 @@ from recalld.supervisor.protocol import connections
 from recalld.supervisor.protocol.paths import WorkspacePaths
 from recalld.supervisor.storage.disk import RealDisk
 from recalld.supervisor.storage.errors import BadFile, BadRequest, NoPermission
-from recalld.supervisor.storage.files import Files, digest_of
+from recalld.supervisor.storage.files import Files
 from tests.process.command import Command
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 #: Settings in JSON as people and clients leave them.
 JSON = {
     "object and line break": "{}\n",
     "one line": '{"model": "x"}',
+    "one line without blanks": '{"model":"x","tools":["a","b"]}\n',
     "two blanks": '{\n  "model": "x"\n}\n',
     "tabs": '{\n\t"model": "x"\n}\n',
     "CRLF": '{\r\n  "model": "x"\r\n}\r\n',
@@ -93,7 +97,7 @@ def without_state(found: dict[str, bytes]) -> dict[str, bytes]:
 
 
 #: Those that are not written in the form that the clients themselves write.
-OTHER_FORMS = ("one line", "numbers", "another's hook", "another's server", "deep", "empty file", "spread")
+OTHER_FORMS = ("empty file", "spread")
 
 
 @pytest.mark.parametrize("name", JSON)
@@ -516,6 +520,12 @@ def test_connect_mcp_prints_the_entry_and_nothing_else(command, home, language, 
     assert (shown.code, sentence in shown.err) == (0, True)
 
 
+@pytest.mark.parametrize("client", LEFT)
+def test_disconnect_of_a_client_that_left_says_where_to_take_it_out(command, client):
+    shown = command("connect", client, "--remove", "--yes", RECALLD_LANGUAGE="en")
+    assert (shown.code, shown.out, LEFT[client].file in shown.err) == (64, "", True)
+
+
 @pytest.mark.parametrize("language", ["en", "zh"])
 @pytest.mark.parametrize("client", LEFT)
 def test_connect_of_a_client_that_left_says_what_to_add(command, home, client, language):
@@ -529,50 +539,3 @@ def test_connect_of_a_client_that_left_says_what_to_add(command, home, client, l
         f"{home}/memory",
         "mcp",
     ]
-
-
-def connected_by_0_26(home: Path) -> tuple[Machine, dict[str, bytes]]:
-    """The machine on which version 0.26 has connected all its clients, and what their settings were before."""
-    of, before = machine(home), {}
-    known = [*of.known()]
-    files = json.loads((Path(__file__).parent / "connected_by_0_26.json").read_text("utf-8").replace("HOME", str(home)))
-    for client, paths in files.items():
-        for name, about in paths.items():
-            segments = about["segments"]
-            text = "".join(segments)
-            pieces = [(sum(map(len, segments[:n])), segments[n]) for n in range(1, len(segments), 2)]
-            digest = digest_of(written(home / name, text))
-            known.append(
-                connections.Connection(
-                    client=client,
-                    path=str(home / name),
-                    command=about["command"],
-                    made=about["made"],
-                    pieces=tuple(pieces),
-                    digest=digest,
-                )
-            )
-            if not about["made"]:
-                before[name] = "".join(segments[::2]).encode()
-    of.files.make_folder(of.paths.state)
-    of.paths.connections.write_bytes(connections.render_connections(known))
-    return of, before
-
-
-def test_disconnect_takes_out_what_0_26_put_into_a_client_that_left(home):
-    of, before = connected_by_0_26(home)
-    assert of.left() == list(LEFT)
-    for client in LEFT:
-        disconnect(of, client)
-    assert without_state(settings(home)) == before
-    assert of.known() == ()
-
-
-def test_disconnect_of_a_client_that_left_names_the_lines_it_cant_take_out(home):
-    of, _ = connected_by_0_26(home)
-    path = home / ".cursor" / "hooks.json"
-    rendered = written(path, json.dumps(json.loads(path.read_text()), indent=8) + "\n")
-    lines = [n for n, line in enumerate(rendered.decode().splitlines(), 1) if "recalld" in line]
-    with pytest.raises(BadFile, match=f"by hand, lines {', '.join(map(str, lines))}"):
-        of.removals("cursor")
-    assert path.read_bytes() == rendered

@@ -34,6 +34,27 @@ def test_init_makes_the_workspace_at_the_path_that_is_given(tmp_path: Path, caps
     assert (tmp_path / "记忆" / "recalld.toml").exists()
 
 
+def test_init_in_a_chinese_locale_keeps_its_language_for_a_service(tmp_path: Path, capsys):
+    for n, (environ, key) in enumerate((({"LANG": "zh_CN.UTF-8"}, True), ({"LANG": "de_DE.UTF-8"}, False))):
+        root = ["-w", str(tmp_path / str(n))]
+        assert run_command(Call([*root, "init"], environ)) == 0
+        assert ('\nlanguage = "zh"\n' in (tmp_path / str(n) / "recalld.toml").read_text("utf-8")) is key
+        capsys.readouterr()
+        run_command(Call([*root, "init"], {}))
+        assert ("已经是" in capsys.readouterr().out) is key
+
+
+def test_read_of_a_line_that_is_not_there_says_so(tmp_path: Path, capsys):
+    root = ["-w", str(tmp_path)]
+    run_command(Call([*root, "init"], {}))
+    assert run_command(Call([*root, "read", "99"], {})) == 0
+    run_command(Call([*root, "write", "花生"], {}))
+    capsys.readouterr()
+    assert run_command(Call([*root, "read", "99"], {})) == BadRequest.exit_code
+    assert capsys.readouterr().err == f"recalld: read: there is no line 99; `recalld -w {tmp_path} read` shows the last ones.\n"
+    assert run_command(Call([*root, "read", "--start", "1", "--end", "99"], {})) == 0, "a span ends with the file"
+
+
 def test_init_refuses_two_folders(tmp_path: Path, capsys, monkeypatch):
     monkeypatch.chdir(tmp_path)
     assert run_command(Call(["-w", "a", "init", "b"])) == BadRequest.exit_code

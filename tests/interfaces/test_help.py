@@ -44,7 +44,8 @@ def wrong_arguments() -> list[list[str]]:
             name = option.names[-1]
             values = [[f"{name}=3"]] if option.is_flag else [[name]]
             values += [[name, "abc"]] if option.kind in (int, float) else []
-            values += [] if option.declared.least is None else [[name, str(option.declared.least - 1)]]
+            values += [] if option.least is None else [[name, str(option.least - 1)]]
+            values += [[name, "sideways"]] if option.choices else []
             found += [[*words, *needed, *value] for value in values]
     return found
 
@@ -61,34 +62,6 @@ def test_commands_say_in_chinese_what_is_wrong_with_their_words(argv, capsys, mo
     monkeypatch.setenv("RECALLD_LANGUAGE", "en")
     run_command(Call(argv))
     assert re.fullmatch(r"recalld: [A-Z][^\n]*[^.?][.] See `recalld( [a-z]+)* --help`\.\n", capsys.readouterr().err)
-
-
-@pytest.mark.parametrize(
-    ("words", "typed"),
-    [
-        ("forget bike", "forget --match bike"),
-        ("search the red bike", "search 'the red bike'"),
-        ("write likes tea", "write 'likes tea'"),
-        ("append hello there", "append --role user --text 'hello there'"),
-        ("inject what about the ferry", "inject --query 'what about the ferry'"),
-        ("restore 备份.tar", "backup restore '备份.tar' --into DIR"),
-        ("restore h.json", "restore --from h.json"),
-    ],
-)
-def test_command_that_wants_words_otherwise_says_how(words, typed, capsys, monkeypatch):
-    for language, sentence in (("en", "Give the words as in `{}`. See "), ("zh", "请这样写：`{}`。用法见 ")):
-        monkeypatch.setenv("RECALLD_LANGUAGE", language)
-        assert run_command(Call(words.split())) == BadRequest.exit_code
-        assert sentence.format(f"recalld {typed}") in capsys.readouterr().err
-        for named in (["-w", "旧的 记忆", *words.split()], [*words.split(), "--workspace=旧的 记忆"]):
-            assert run_command(Call(named)) == BadRequest.exit_code
-            assert sentence.format(f"recalld -w '旧的 记忆' {typed}") in capsys.readouterr().err
-
-
-def test_words_beside_an_option_are_never_taken_for_what_to_forget(capsys, monkeypatch):
-    monkeypatch.setenv("RECALLD_LANGUAGE", "en")
-    run_command(Call(["forget", "--day", "2026-01-28", "bike"]))
-    assert "--match" not in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("words", [[], *(words for words, _ in leaves())], ids=" ".join)

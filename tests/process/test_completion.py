@@ -61,4 +61,6 @@ def test_completion_refuses_other_shells(tmp_path):
     words = [sys.executable, "-m", "recalld", "completion", "tcsh"]
     done = subprocess.run(words, cwd=tmp_path, env={"HOME": str(tmp_path)}, capture_output=True, text=True, check=False)
     assert (done.returncode, done.stdout) == (64, "")
-    assert done.stderr == "recalld: shell: 'tcsh' is not bash, zsh or fish.\n"
+    assert (
+        done.stderr == "recalld: Invalid value for shell: 'tcsh' is not bash, zsh or fish. See `recalld completion --help`.\n"
+    )

@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from recalld.supervisor.interfaces.proxy.answers import read_answer
 from recalld.supervisor.interfaces.proxy.changed import with_memory
-from recalld.supervisor.interfaces.proxy.talk import named_session, read_talk
+from recalld.supervisor.interfaces.proxy.talk import named_session, read_answer, read_talk
 from tests.proxy.model_server import chat, chat_stream, message, message_stream, response, response_stream
 
 if TYPE_CHECKING:

@@ -23,7 +23,7 @@ from recalld.supervisor.host.background import make_vectors
 from recalld.supervisor.host.lock import supervisor_lock
 from recalld.supervisor.host.round import archive_now
 from recalld.supervisor.importing.sources import take_in
-from recalld.supervisor.interfaces.http.access import Access
+from recalld.supervisor.interfaces.http.site import Access
 from recalld.supervisor.interfaces.language import keep_language
 from recalld.supervisor.interfaces.socket_server import Answering, serve_socket
 from recalld.supervisor.operations.forget import ForgetRequest, forget

@@ -12,7 +12,7 @@ from ...storage.errors import BadFile, BadRequest
 from ...storage.texts import Text
 from ...text.printable import printable_line
 from .output import Word, as_text, in_local_times, wire, word
-from .parser import Exit, Option, command
+from .parser import Option, command
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -97,7 +97,7 @@ def fsck(
         bool, Option("--accept-times", meaning="messages whose time can't be read belong to the day they came")
     ] = False,
     report: Annotated[bool, Option("--report", meaning="report what is wrong to status, log, care.on_trouble")] = False,
-) -> None:
+) -> int:
     """Account for every message; 65 when one is lost or a file is damaged."""
     from time import sleep
 
@@ -131,8 +131,7 @@ def fsck(
         call.answer(answer)
     elif not wrong:
         call.tell(Text("every message is accounted for ({count}), and nothing is wrong.", count=ledger.seen))
-    if wrong or not ledger.is_well:
-        raise Exit(BadFile.exit_code)
+    return BadFile.exit_code if wrong or not ledger.is_well else 0
 
 
 @command("doctor")
@@ -140,7 +139,7 @@ def doctor(
     call: Call,
     verbose: Annotated[bool, Option("--verbose", meaning="what is good, too")] = False,
     broker: Annotated[bool, Option("--broker", meaning="check the pool of workers alone")] = False,
-) -> None:
+) -> int:
     """Check the workspace and the machine, and change nothing; 65 when something is bad."""
     from ...checks.check import Look
     from ...checks.table import examine, opened_anyway
@@ -151,9 +150,7 @@ def doctor(
     if broker:
         from .pool import show_pool
 
-        if not show_pool(call):
-            raise Exit(BadFile.exit_code)
-        return
+        return 0 if show_pool(call) else BadFile.exit_code
     at = call.moment() or utc_now()
     ws, refused = opened_anyway(root, os.environ, at)
     if not refused:
@@ -168,8 +165,7 @@ def doctor(
     )
     rows_of_json = [{**asdict(finding), "mend": finding.mend} for finding in findings]
     call.answer({**count, "checks": rows_of_json}, [*rows, _total(count)])
-    if count["bad"]:
-        raise Exit(BadFile.exit_code)
+    return BadFile.exit_code if count["bad"] else 0
 
 
 def _total(count: dict[str, int]) -> str:
@@ -183,7 +179,7 @@ def restore(
     call: Call,
     source: Annotated[Path | None, Option("--from", meaning="a copy of history.json, which may be damaged")] = None,
     give_up: Annotated[Path | None, Option("--give-up", meaning="a file whose unreadable messages you give up")] = None,
-) -> None:
+) -> int:
     """
     Restore a damaged or lost history.json; with --from, also add the messages that only a copy of it has.
 
@@ -200,8 +196,7 @@ def restore(
     ws, _ = call.opened()
     for one in done.unread:
         call.say(why_unread(one, ws.unread.path_of(one)), BadFile.exit_code)
-    if done.unread:
-        raise Exit(BadFile.exit_code)
+    return BadFile.exit_code if done.unread else 0
 
 
 @command("index status")
@@ -222,7 +217,7 @@ def index_status(call: Call) -> None:
 
 
 @command("index rebuild")
-def index_rebuild(call: Call) -> None:
+def index_rebuild(call: Call) -> int:
     """Rebuild the index from the files, and compute the missing vectors; 69 if their server does not answer."""
     from ...host.background import make_vectors
     from ...operations import upkeep
@@ -234,8 +229,7 @@ def index_rebuild(call: Call) -> None:
     held = _held(ws.index.inventory())
     odd = {name: changes[name] for name in ("shared", "unread") if changes[name]}
     call.answer({**changes, **held}, {**held, **odd})
-    if fault:
-        raise Exit(call.say(Text("no vectors were made: {why}.", why=fault), 69))
+    return call.say(Text("no vectors were made: {why}.", why=fault), 69) if fault else 0
 
 
 def _held(inventory: Inventory) -> dict[str, int]:
@@ -243,7 +237,7 @@ def _held(inventory: Inventory) -> dict[str, int]:
 
 
 @command("model test")
-def model_test(call: Call) -> None:
+def model_test(call: Call) -> int:
     """Ask the model once, show its answer, and end its pause if it answers; 69 if it does not."""
     from ...host.workers import ask_worker
     from ...protocol.task import AskedTask
@@ -255,7 +249,7 @@ def model_test(call: Call) -> None:
     task = AskedTask(id="model-test", kind="model-test", prompt=_QUESTION)
     reply = ask_worker(ws.paths.root, task, ws.config.llm.timeout.total_seconds() + _BESIDE_S, os.environ, call.language)
     if reply.result is None:
-        raise Exit(call.say(reply.sentence, reply.exit_code))
+        return call.say(reply.sentence, reply.exit_code)
     result = reply.result
     outcome = {"answer": result.text} if result.status == "done" else {"error": result.error}
     fields = {"model": result.model, "seconds": f"{result.duration_ms / 1000:.1f}", **outcome}
@@ -267,5 +261,4 @@ def model_test(call: Call) -> None:
         )
         over = Text("its pause is over; a running supervisor asks it for summaries again.")
         call.answer(fields, [sentence, over] if was_paused else sentence)
-    if "error" in fields:
-        raise Exit(call.say(Text("no answer came: {why}.", why=result.error), 69))
+    return call.say(Text("no answer came: {why}.", why=result.error), 69) if "error" in fields else 0

@@ -13,9 +13,9 @@ from ...storage.clock import fixed_clock, utc_now
 from ...storage.errors import BadConfig, BadFile, BadRequest, StorageError
 from ...storage.instant import why_not_said_at
 from ...storage.texts import Text
-from .call import refuse_other_chats, refuse_plain_folder, unprinted
+from .call import refuse_plain_folder, unprinted
 from .output import as_json
-from .parser import Option, command
+from .parser import CHATS, Option, command
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -34,7 +34,7 @@ def append(
     at: Annotated[str | None, Option("--at", meaning="the time of the message, ISO 8601")] = None,
     session: Annotated[str | None, Option("--session", meaning="the key of its conversation")] = None,
     channel: Annotated[str | None, Option("--channel", meaning="through which it came, such as telegram")] = None,
-    chat: Annotated[str | None, Option("--chat", meaning="direct, group or channel")] = None,
+    chat: Annotated[str | None, Option("--chat", choices=CHATS, meaning="direct, group or channel")] = None,
     jsonl: Annotated[
         bool, Option("--jsonl", meaning="many on standard input, a JSON object a line: role, text, createdAt, …")
     ] = False,
@@ -60,8 +60,6 @@ def append(
         raise BadRequest("append", Text("it needs --role and --text, or --jsonl"))
     if not is_role(role):
         raise BadRequest("--role", Text("{role!r} is no role; give user, assistant, system or tool", role=role))
-    if chat is not None:
-        refuse_other_chats(chat)
     if at is not None and (why := why_not_said_at(at, ws.zone, began + ws.config.archive.future_limit)):
         raise BadRequest("--at", why)
     words = call.read_words() if text == "-" else text

@@ -14,7 +14,7 @@ from ...storage.errors import BadFile, BadRequest, NoWorkspace, SupervisorError
 from ...storage.texts import Text
 from ..locate import version
 from .output import in_local_times, wire
-from .parser import Argument, Exit, Option, command
+from .parser import Argument, Option, command
 
 if TYPE_CHECKING:
     from types import FrameType
@@ -27,10 +27,7 @@ File = Annotated[Path, Argument(metavar="FILE", meaning="a backup, such as memor
 
 
 @command("backup create")
-def backup_create(
-    call: Call,
-    file: File,
-) -> None:
+def backup_create(call: Call, file: File) -> None:
     """Write a consistent state of the workspace into a new file, while everything runs."""
     from ...checks.backup import create
     from ...host.last_night import remember_backup
@@ -74,10 +71,7 @@ def backup_nightly(
 
 
 @command("backup verify", common=("now", "json"))
-def backup_verify(
-    call: Call,
-    file: File,
-) -> None:
+def backup_verify(call: Call, file: File) -> int:
     """Unpack the file into a temporary folder and run fsck there; 65 when it is not as it was made, or fsck finds damage."""
     from ...checks.backup import verify
 
@@ -86,8 +80,7 @@ def backup_verify(
     contents, ledger = verify(_absolute(file), os.environ, fixed_clock(at) if at else utc_now)
     fields = {**_described(_absolute(file), contents), "fsck": wire(asdict(ledger))}
     call.answer(fields, in_local_times(fields, find_zone(machine_zone())))
-    if not ledger.is_sound:
-        raise Exit(BadFile.exit_code)
+    return 0 if ledger.is_sound else BadFile.exit_code
 
 
 @command("backup restore", common=("json",))

@@ -235,14 +235,12 @@ class Call:
 
     def caller(self, at: datetime, session: str = "", chat: str = "") -> Caller:
         """
-        Return the caller; BadRequest if `--chat` is none of the three kinds. A supervisor keeps the index up to date.
+        Return the caller, for whom a supervisor keeps the index up to date.
 
         It has no language: only output needs one, and finding it out costs reading files.
         """
         from ...operations.operation import Caller
 
-        if chat:
-            refuse_other_chats(chat)
         who: dict[str, Any] = {"session": session, "chat": chat, "clock": lambda: at}
         self.asker = Caller(**who, interface="command", keep_fresh=not self.is_served)
         return self.asker
@@ -263,7 +261,7 @@ class Call:
 
     def tell_undo(self) -> None:
         """Say on standard error how what was done is taken back, to a person at a terminal."""
-        if self.acts and self.is_watched:
+        if self.acts and self.is_watched and not self.json:
             self.say(Text("`recalld undo {id}` takes this back", id=self.acts[0]), 0)
 
     @contextlib.contextmanager
@@ -326,12 +324,6 @@ def refuse_plain_folder(root: Path) -> None:
     """Raise BadRequest if no `init`, supervisor, CountBot or OpenClaw has made the folder."""
     if not any((root / name).exists() for name in _MADE_WITH):
         raise BadRequest("--workspace", Text("{root} is no workspace; `recalld init -w {root}` makes it one", root=root))
-
-
-def refuse_other_chats(chat: str) -> None:
-    """Raise BadRequest if *chat*, what `--chat` gives, is none of the three kinds."""
-    if chat not in ("direct", "group", "channel"):
-        raise BadRequest("--chat", Text("{value!r} is not direct, group or channel", value=chat))
 
 
 def exit_code_of(call: Call, command: Callable[[], int]) -> int:

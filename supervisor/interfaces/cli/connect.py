@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 from ...storage.errors import BadFile, BadRequest, NoPermission, SupervisorError
 from ...storage.texts import Text, msgid, render
 from .output import as_json
-from .parser import Argument, Exit, Option, command
+from .parser import Argument, Option, command
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -25,7 +25,6 @@ _PARTS: Final = {
     "hooks": msgid("hooks"),
     "server": msgid("MCP server"),
     "paragraph": msgid("a paragraph on memory"),
-    "entries": msgid("entries of recalld"),
 }
 _CHANGES: Final = {
     "add": msgid("{path}  add: {what}"),
@@ -65,15 +64,15 @@ def connect(
     yes: Annotated[bool, Option("--yes", meaning="write it")] = False,
     dry_run: Annotated[bool, Option("--dry-run", meaning="show every line, and write nothing")] = False,
     project: Annotated[Path | None, Option("--project", metavar="DIR", meaning="only for what is done in this folder")] = None,
-) -> None:
+) -> int:
     """Connect the clients of this machine with the workspace: hooks, MCP server, a paragraph for the model."""
     machine, writes = _machine(call, project), yes and not dry_run
     if clients == ["mcp"] and not remove:
         call.show(as_json({"mcpServers": {"recalld": machine.place.server}}))
         call.say(Text("add this to the settings of any client that speaks MCP; most have an object `mcpServers`."), 0)
-        return
-    is_made, known = machine.paths.config.exists(), [*machine.found(), *(machine.left() if remove else ())]
-    changes, refused = _changes(clients, known, machine.removals if remove else machine.changes)
+        return 0
+    is_made = machine.paths.config.exists()
+    changes, refused = _changes(clients, machine.found(), machine.removals if remove else machine.changes)
     done = [change for change in changes if change.kind not in ("there", "absent")]
     if writes:
         _write(call, machine, changes, removes=remove, changes_something=bool(done))
@@ -89,8 +88,7 @@ def connect(
         notes = [] if remove else _notes(call, changes, machine)
         end = Text(_end(changes, done, refused, removes=remove, writes=writes), named=named)
         call.show("\n".join([*head, *rows, *([""] if head or rows else []), *notes, call.render(end)]))
-    if refused:
-        raise Exit(refused[0][1].exit_code)
+    return refused[0][1].exit_code if refused else 0
 
 
 def _write(call: Call, machine: Machine, changes: Sequence[Change], *, removes: bool, changes_something: bool) -> None:
@@ -170,12 +168,12 @@ def _rows(
 ) -> list[str]:
     from shlex import quote
 
-    from ..connect.clients import title_of
+    from ..connect.clients import CLIENTS
     from ..connect.settings import changed_lines
 
     rows: list[str] = []
     for client in dict.fromkeys([*(change.client for change in changes), *(name for name, _ in refused)]):
-        title, of_it = title_of(client), [change for change in changes if change.client == client]
+        title, of_it = CLIENTS[client].title, [change for change in changes if change.client == client]
         rows += ["", title]
         for one in (change for change in of_it if change.kind != "absent"):
             what = call.render([Text(_PARTS[n]) for n in one.wanted.what])

@@ -155,5 +155,4 @@ def prune(
             )
         )
     call.answer(wire(asdict(done)), lines)
-    if not call.json:
-        call.tell_undo()
+    call.tell_undo()

@@ -1,5 +1,5 @@
 """
-The help of commands, in the language of the reader.
+The help of commands, in the language of the reader, and what completes their words in a shell (docs/reference/cli.md).
 
 The English help of a command is its docstring; that of an option is at its definition.
 """
@@ -7,18 +7,20 @@ The English help of a command is its docstring; that of an option is at its defi
 from __future__ import annotations
 
 import os
+import shlex
 from contextlib import suppress
-from typing import TYPE_CHECKING, Final, TypeAlias
+from typing import TYPE_CHECKING, Annotated, Final, TypeAlias
 
 from ...storage.texts import Text, render, template
 from ...text.lazy_re import lazy_re
 from .output import columns, word
-from .parser import HELP, Command, Group, Parameter
+from .parser import COMPLETE, HELP, Argument, Command, Group, Option, command
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence
 
     from ...text.language import Language
+    from .call import Call
 
 Headings: TypeAlias = "Mapping[Text, Collection[str]]"
 #: A word that must stay whole, with the blanks before it; or one character, after which a Chinese line may be broken.
@@ -80,24 +82,24 @@ class _Page:
             lines += [f"  {line}".rstrip() for line in [*begin, *(" " * first + line for line in text)]]
         return lines
 
-    def _meaning(self, param: Parameter) -> str:
+    def _meaning(self, param: Option) -> str:
         """Return what a parameter means, with its range and its default where the help does not say them."""
-        notes = [f"x>={param.declared.least}"] if param.declared.least is not None else []
+        notes = [f"x>={param.least}"] if param.least is not None else []
         notes += [self._say(Text("required"))] if param.is_required and not param.is_argument else []
         if param.default and not param.is_flag and not param.is_required and not isinstance(param.default, list):
             notes.append(self._say(Text("default: {value}", value=param.default)))
         means = self._help(param.help)
         return f"{means}  [{'；'.join(notes) if self._language == 'zh' else '; '.join(notes)}]" if notes else means
 
-    def _names(self, param: Parameter) -> str:
+    def _names(self, param: Option) -> str:
         """Return an option as it is typed: `-w, --workspace <path>`, `--linger / --no-linger`."""
-        value = "" if param.is_flag else param.declared.metavar or f"<{self._say(word(param.kind.__name__.lower()))}>"
+        value = "" if param.is_flag else param.metavar or f"<{self._say(word(param.kind.__name__.lower()))}>"
         return " / ".join(filter(None, [", ".join(param.names), ", ".join(param.opposites)])) + (f" {value}" if value else "")
 
-    def _typed(self, param: Parameter) -> str:
+    def _typed(self, param: Option) -> str:
         """Return an argument as it is typed: `FILE`, `[line]`, `[clients]...`."""
         named = self._say(word(param.name))
-        name = param.declared.metavar or (named if param.is_required else f"[{named}]")
+        name = param.metavar or (named if param.is_required else f"[{named}]")
         return f"{name}..." if param.takes_many else name
 
     def _help(self, english: str) -> str:
@@ -128,3 +130,67 @@ def broken(text: str, width: int) -> list[str]:
             lines.append("")
         lines[-1] += piece if lines[-1] else piece.lstrip()
     return lines
+
+
+# ── completion ──────────────────────────────────────────────────────────────────
+
+_BASH: Final = """\
+_recalld_completion() {
+    local IFS=$'\\n'
+    COMPREPLY=( $(COMP_WORDS="${COMP_WORDS[*]}" COMP_CWORD=$COMP_CWORD _RECALLD_COMPLETE=bash recalld) )
+}
+complete -o default -F _recalld_completion recalld"""
+_SCRIPTS: Final = {
+    "bash": _BASH,
+    "zsh": f"autoload -U +X bashcompinit && bashcompinit\n{_BASH}",
+    "fish": 'complete --command recalld --arguments "(COMP_WORDS=(commandline -cp) _RECALLD_COMPLETE=fish recalld)"',
+}
+
+
+@command("completion", common=())
+def completion(call: Call, shell: Annotated[str, Argument("bash, zsh or fish", choices=(*_SCRIPTS,))]) -> None:
+    """Print a script for the shell, which completes commands and options by their help."""
+    call.show(_SCRIPTS[shell])
+
+
+def complete(call: Call, command: Command | Group) -> int:
+    """Print what completes the words of a script, a word a line, for fish with its help, and return the exit code."""
+    if "COMP_WORDS" not in call.environ:  # a script of 0.29 or older for zsh or fish, which somebody has kept
+        return 0
+    line, number = call.environ["COMP_WORDS"], call.environ.get("COMP_CWORD")
+    words = _words(line) + ([""] if number is None and line.endswith(" ") else [])
+    at = len(words) - 1 if number is None else int(number)
+    begun = words[at] if at < len(words) else ""
+    for name, meaning in _completions(command, words[1:at], begun):
+        if name.startswith(begun):
+            call.show(f"{name}\t{' '.join(meaning.split())}" if call.environ[COMPLETE] == "fish" else name)
+    return 0
+
+
+def _words(line: str) -> list[str]:
+    """Return the words of a line; one with a quotation mark that is open yet is taken as it is."""
+    try:
+        return shlex.split(line)
+    except ValueError:
+        return line.split()
+
+
+def _completions(command: Command | Group, words: Sequence[str], begun: str) -> list[tuple[str, str]]:
+    """Return what may stand behind the words, with its help; nothing where a file may."""
+    takes_value = False
+    for typed in words:
+        by_name = {name: param for param in command.params for name in param.names}
+        if takes_value:
+            takes_value = False
+        elif typed in by_name:
+            takes_value = not by_name[typed].is_flag
+        elif isinstance(command, Group) and typed in command.commands:
+            command = command.commands[typed]
+    if takes_value:
+        return []
+    if begun.startswith("-"):
+        options = [(name, param.help) for param in command.params for name in (*param.names, *param.opposites)]
+        return [*((name, meaning) for name, meaning in options if name.startswith("--")), (HELP, "")]
+    if not isinstance(command, Group):
+        return []
+    return [(name, inner.help.partition("\n\n")[0]) for name, inner in command.commands.items() if not inner.hidden]

@@ -17,7 +17,7 @@ from ...storage.errors import BadFile, BadRequest
 from ...storage.texts import Text, msgid
 from ...text.printable import printable_line, shortened
 from .output import as_json, in_local_times, progress, wire
-from .parser import Argument, Exit, Option, command
+from .parser import Argument, Option, command
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -33,8 +33,6 @@ if TYPE_CHECKING:
 
 #: The exit code of a command that a signal ended.
 _STOPPED = 130
-#: The orders that `--dates` takes.
-_ORDERS = ("dmy", "mdy", "ymd")
 #: People of a group, and files that were left out, that are named one by one.
 _MOST_NAMED = 12
 
@@ -56,44 +54,39 @@ def import_logs(
     call: Call,
     what: Annotated[str, Argument(metavar="[CLIENT|PATH]", meaning="a client, or a file, folder or ZIP archive")] = "",
     dry_run: Annotated[bool, Option("--dry-run", meaning="show what would be added, and add nothing")] = False,
-    dates: Annotated[str, Option("--dates", meaning="WhatsApp's order of day and month: dmy, mdy or ymd")] = "",
+    dates: Annotated[
+        str, Option("--dates", choices=("dmy", "mdy", "ymd"), meaning="WhatsApp's order of day and month: dmy, mdy or ymd")
+    ] = "",
     me: Annotated[str, Option("--me", meaning="your name in WhatsApp, Telegram or WeChat: its words are yours")] = "",
     listed: Annotated[bool, Option("--list", meaning="show the sources of recalld.toml, and how far each is read")] = False,
     forget: Annotated[str, Option("--forget", metavar="SOURCE", meaning="forget here what was forgotten there")] = "",
     yes: Annotated[bool, Option("--yes", meaning="do it")] = False,
-) -> None:
+) -> int:
     """Add conversations from other programs; what memory has already is not added twice."""
     from ...importing.kinds import CLIENTS
     from ...importing.run import bring_in
 
     if not (what or listed or forget):
         _show_clients(call)
-        return
-    if dates and dates not in _ORDERS:
-        raise BadRequest("--dates", Text("{value} is not allowed, give {allowed}", value=dates, allowed=", ".join(_ORDERS)))
+        return 0
     ws, at = call.opened()
     clients = {kind.name for kind in CLIENTS}
     is_source = any(what == source.name and (source.path or what not in clients) for source in ws.config.sources.take)
     if listed or forget or is_source:
         _sources(call, ws, at, forget or what, forgets=bool(forget), yes=yes, listed=listed)
-        return
-    paths = _paths(what)
-    is_whole, is_stopped = True, False
+        return 0
+    is_whole = True
     who = partial(_who, call, me, asks=not (dry_run or call.json))
-    for path in paths:
+    for path in _paths(what):
         with _control() as control:
             done = bring_in(ws, Path(os.path.abspath(path)), at, control, dates=dates, who=who, dry_run=dry_run)
         call.answer(wire(asdict(done)), _told(done, ws.zone, dry_run=dry_run))
         if left := getattr(done, "unread", None):
             _tell_unread(call, sum(left.values()), getattr(done, "unread_file", None))
-        is_stopped |= bool(getattr(done, "left", 0))
-        if is_stopped:
-            break
+        if getattr(done, "left", 0):
+            return _STOPPED
         is_whole &= not (left or done.left_out or getattr(done, "different", ()) or getattr(done, "too_large", ()))
-    if is_stopped:
-        raise Exit(_STOPPED)
-    if not is_whole:
-        raise Exit(BadFile.exit_code)
+    return 0 if is_whole else BadFile.exit_code
 
 
 def _sources(call: Call, ws: Workspace, at: datetime, name: str, *, forgets: bool, yes: bool, listed: bool) -> None:

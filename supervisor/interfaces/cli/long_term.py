@@ -45,16 +45,12 @@ def write(
         ws, at = call.opened()
         note = not_shown(call.caller(at, session, chat).audience(ws))
         fields = {"path": made.path, "total": made.total, "new": made.is_new, "note": note}
-        call.show(as_json(fields) if call.json else "\n".join(map(call.render, (Text("written to memory."), note))))
-    elif call.json:
-        fields = {"path": made.path, "line": made.line, "total": made.total, "digest": made.digest, "new": made.is_new}
-        fields |= {name: ref for name in ("replaced", "others") if (ref := getattr(made, name))}
-        call.show(as_json(fields | ({"act": call.acts[0]} if call.acts else {})))
-    else:
-        call.tell(made.told())
-        for sentence in made.told_replaced():
-            call.tell(sentence)
-        call.tell_undo()
+        call.answer(fields, [Text("written to memory."), note])
+        return
+    fields = {"path": made.path, "line": made.line, "total": made.total, "digest": made.digest, "new": made.is_new}
+    fields |= {name: ref for name in ("replaced", "others") if (ref := getattr(made, name))}
+    call.answer(fields | ({"act": call.acts[0]} if call.acts else {}), [made.told(), *made.told_replaced()])
+    call.tell_undo()
 
 
 @command("read")
@@ -83,6 +79,8 @@ def read(
     first = line if line is not None else start
     request = long_term.ReadRequest(start=first, end=end, recent=10 if recent is None else recent)
     page = call.perform(long_term.read, request, session, chat)
+    if line is not None and page.total and not any(shown.number == line for shown in page.lines):
+        raise BadRequest("read", Text("there is no line {line}; `recalld read` shows the last ones", line=line))
     if call.json:
         lines = [{"line": line.number, "text": line.text, "digest": line.digest} for line in page.lines]
         call.show(as_json({"path": page.path, "total": page.total, "lines": lines}))
@@ -122,17 +120,10 @@ def invalidate(
 
     request = long_term.InvalidateRequest(target=target, reason=reason)
     done = call.perform(long_term.invalidate, request)
-    if call.json:
-        call.show(as_json({"place": done.place, "text": done.text, "until": str(done.until)}))
-    else:
-        call.tell(
-            Text(
-                "{place} is no longer true from {until} on; it is shown only where the past is asked for.",
-                place=done.place,
-                until=str(done.until),
-            )
-        )
-        call.tell_undo()
+    fields = {"place": done.place, "text": done.text, "until": str(done.until)}
+    told = Text("{place} is no longer true from {until} on; it is shown only where the past is asked for.", **fields)
+    call.answer(fields, told)
+    call.tell_undo()
 
 
 @command("summarize")

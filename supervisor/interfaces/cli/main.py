@@ -7,17 +7,15 @@ command is loaded when the command is run.
 
 from __future__ import annotations
 
-import shlex
 from functools import partial
 from importlib import import_module
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Final
 
 from ...storage.errors import BadRequest
 from ...storage.texts import Text
-from ..locate import named_workspace, version, without_workspace
-from .call import exit_code_of, typed
-from .parser import COMMANDS, COMMON, COMPLETE, Command, Exit, Group, HelpWanted, Option, Parameter, UsageFault, read_options
+from ..locate import version, without_workspace
+from .call import exit_code_of
+from .parser import COMMANDS, COMMON, COMPLETE, Command, Group, HelpWanted, Option, UsageFault, parameter, read_options
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -73,7 +71,7 @@ HEADINGS: Final[Mapping[Text, Mapping[str, str | tuple[str, str]]]] = {
 #: Commands that the list does not show: what clients and shells run.
 HIDDEN: Final[Mapping[str, str | tuple[str, str]]] = {
     "hook": "connect",
-    "completion": "completion",
+    "completion": "help",
 }
 
 #: Commands of earlier versions, by their first words, and what does their work now.
@@ -111,20 +109,6 @@ LEFT: Final = {
     "stats": Text("`recalld read --stats` counts the lines of the long-term memory."),
     "archive": Text("`recalld run --once` writes every message to its dated file now."),
 }
-
-#: How each command that is given words wants them.
-_WANTED: Final = {
-    "recalld forget": "forget --match {}",
-    "recalld append": "append --role user --text {}",
-    "recalld search": "search {}",
-    "recalld write": "write {}",
-    "recalld inject": "inject --query {}",
-    "recalld context": "context --query {}",
-    "recalld summarize": "summarize --session {}",
-    "recalld restore": "restore --from {}",
-}
-#: Who has only a backup of a whole workspace takes it to `restore`, too.
-_WANTED_OF_TAR: Final = "backup restore {} --into DIR"
 
 
 def _commands() -> dict[str, Command | Group]:
@@ -165,7 +149,7 @@ def _declared(module: str, words: str) -> Declared:
 _BEFORE: Final = (
     COMMON["workspace"],
     COMMON["now"],
-    Parameter("is_version", Annotated[bool, Option("--version", meaning="print the version")], False),
+    parameter("is_version", Annotated[bool, Option("--version", meaning="print the version")], False),
 )
 
 
@@ -181,7 +165,7 @@ class _CommandLine(Group):
         values, rest = read_options(self.params, words, path, until_command=True)
         if values.pop("is_version", False):
             print(version())
-            raise Exit
+            return 0
         call.take(**values)
         return super().run(call, rest, path)
 
@@ -202,33 +186,16 @@ def _run(call: Call) -> int:
     """Run the command and return its exit code; its own errors are raised."""
     try:
         if COMPLETE in call.environ:
-            from .completion import complete
+            from .help import complete
 
             return complete(call, COMMAND_LINE)
         return COMMAND_LINE.run(call, call.argv, "recalld")
-    except Exit as ended:
-        return ended.code
     except HelpWanted as wanted:
         from .help import page
 
         call.show(page(COMMAND_LINE, wanted.command.split()[1:], call.language, HEADINGS))
         return 0
     except UsageFault as fault:
-        sentence = (_with_option(call.argv, fault.command) if fault.wants_option else None) or fault.fault
-        return call.say(Text("{fault}. See `{command} --help`.", fault=sentence, command=fault.command), BadRequest.exit_code)
-
-
-def _with_option(argv: list[str], command: str) -> Text | None:
-    """Return how to give words that were not understood, where the command takes words and no option was given; else None."""
-    place, words = named_workspace(argv), without_workspace(argv)
-    form = None if any(word.startswith("-") for word in words) or not words[1:] else _WANTED.get(command)
-    if form is None:
-        return None
-    from ...text.printable import shortened
-
-    if command == "recalld restore" and words[-1].endswith(".tar"):
-        form = _WANTED_OF_TAR
-    given = form.format(shlex.quote(shortened(" ".join(words[1:]))))
-    return Text(
-        "Give the words as in `{command}`", command=f"recalld -w {typed(Path(place))} {given}" if place else f"recalld {given}"
-    )
+        return call.say(
+            Text("{fault}. See `{command} --help`.", fault=fault.fault, command=fault.command), BadRequest.exit_code
+        )

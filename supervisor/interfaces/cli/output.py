@@ -47,8 +47,6 @@ _LABELS: Final = {
     "coveredFiles": "files with a summary",
     "previous": "earlier texts kept",
 }
-#: The same for fields of events; log.jsonl and JSON have the fields.
-_FIELDS: Final = {"written_elsewhere": "already_filed"}
 _WIRE_TIME: Final = lazy_re(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z")
 
 #: Why a receipt has a passage, or has it not, by the reason's word.
@@ -114,21 +112,9 @@ def as_line(event: Mapping[str, object]) -> str:
     """
     when, what, *fields = event.items()
     parts = (
-        f"{field_name(key)}={', '.join(map(str, value)) if isinstance(value, list) else value}"
-        for key, value in fields
-        if value != []
+        f"{key}={', '.join(map(str, value)) if isinstance(value, list) else value}" for key, value in fields if value != []
     )
     return printable_line(" ".join([str(when[1]), str(what[1]), *parts]))
-
-
-def field_name(key: str) -> str:
-    """
-    Return the name of a field of an event that people are shown.
-
-    >>> field_name("messages"), field_name("written_elsewhere")
-    ('messages', 'already_filed')
-    """
-    return _FIELDS.get(key, key)
 
 
 def as_journal_line(event: Mapping[str, object]) -> str:
@@ -149,7 +135,7 @@ def as_sentence(event: Mapping[str, object], render: Render) -> str:
     '  dated files that a summary covers went to originals/ (moved, files 2)'
     """
     when, what, *fields = event.items()
-    parts = (f"{render(word(field_name(key).replace('_', ' ')))} {render(value)}" for key, value in fields if value != [])
+    parts = (f"{render(word(key.replace('_', ' ')))} {render(value)}" for key, value in fields if value != [])
     sentence = Text("{meaning} ({fields})", meaning=Text(EVENTS[str(what[1])]), fields=[str(what[1]), *parts])
     return printable_line(f"{from_wire(str(when[1])).astimezone():%H:%M:%S}  {render(sentence)}")
 

@@ -7,12 +7,13 @@ is typed and what it means; its docstring is the help. Little of the standard li
 
 from __future__ import annotations
 
+from copy import copy
 from functools import cached_property
 from pathlib import Path
 from types import UnionType
 from typing import TYPE_CHECKING, Annotated, Any, Final, NoReturn, TypeVar, get_args, get_origin
 
-from ...storage.texts import Text
+from ...storage.texts import Text, msgid
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
     from .call import Call
 
     #: A command as its module declares it: its function, and which options of most commands it takes, too.
-    Declared: TypeAlias = tuple[Callable[..., int | None], Sequence["Parameter"]]
+    Declared: TypeAlias = tuple[Callable[..., int | None], Sequence["Option"]]
 
 HELP: Final = "--help"
 #: The variable that the scripts of `recalld completion` set when they ask.
@@ -32,56 +33,24 @@ F = TypeVar("F", bound="Callable[..., int | None]")
 
 
 class Option:
-    """How an option is typed: its names, of which `--yes/--no` are two that say the opposite, and what it means."""
+    """
+    An option of a command: its names, of which `--yes/--no` are two that say the opposite, and its *meaning*.
 
-    def __init__(self, *names: str, meaning: str, metavar: str = "", least: int | None = None) -> None:
+    A number has a *least* value; a text is one of the *choices*, if there are any, or the default. What the function of the
+    command calls it, and its type and default there, are those of the parameter that it annotates.
+    """
+
+    name: str
+    kind: type
+    default: Any
+    takes_many: bool
+
+    def __init__(
+        self, *names: str, meaning: str, metavar: str = "", least: int | None = None, choices: tuple[str, ...] = ()
+    ) -> None:
         self.names = [name for pair in names for name in pair.split("/")[:1]]
         self.opposites = [name for pair in names for name in pair.split("/")[1:]]
-        self.meaning, self.metavar, self.least = meaning, metavar, least
-
-
-class Argument(Option):
-    """What a word of the command that is no option means."""
-
-    def __init__(self, meaning: str, metavar: str = "") -> None:
-        super().__init__(meaning=meaning, metavar=metavar)
-
-
-class Exit(Exception):
-    """Ends the command with an exit code."""
-
-    def __init__(self, code: int = 0) -> None:
-        super().__init__(code)
-        self.code = code
-
-
-class HelpWanted(Exception):
-    """Asks for the help of a command in place of running it."""
-
-    def __init__(self, command: str) -> None:
-        super().__init__(command)
-        self.command = command
-
-
-class UsageFault(Exception):
-    """What is wrong with the words of a command; *wants_option* where words are given without the option that they need."""
-
-    def __init__(self, fault: Text, command: str, *, wants_option: bool = False) -> None:
-        super().__init__(fault)
-        self.fault, self.command, self.wants_option = fault, command, wants_option
-
-
-class Parameter:
-    """An option or an argument of a command: what its function calls it, its type, its default and how it is declared."""
-
-    def __init__(self, name: str, annotation: Any, default: Any) -> None:
-        kind, self.declared = get_args(annotation)[:2]
-        kind = get_args(kind)[0] if isinstance(kind, UnionType) else kind
-        self.takes_many = get_origin(kind) is list
-        self.kind: type = get_args(kind)[0] if self.takes_many else kind
-        self.name, self.default, self.help = name, default, self.declared.meaning
-        self.names: list[str] = self.declared.names
-        self.opposites: list[str] = self.declared.opposites
+        self.help, self.metavar, self.least, self.choices = meaning, metavar, least, choices
 
     @property
     def is_argument(self) -> bool:
@@ -100,26 +69,59 @@ class Parameter:
 
     @property
     def label(self) -> str:
-        """Its name in sentences."""
-        return self.names[-1] if self.names else self.declared.metavar.strip("[]") or self.name
+        """Its name in sentences: an option as it is typed, an argument in the language of the reader."""
+        return self.names[-1] if self.names else self.metavar.strip("[]") or Text(msgid(self.name, "label"))
 
     def read(self, value: str, command: str) -> Any:
         """Return the *value* as its type is; UsageFault if it is none."""
-        if self.kind not in (int, float):
-            return self.kind(value)
+        least, choices, why = self.least, self.choices, None
         try:
-            number = self.kind(value)
+            given = self.kind(value)
         except ValueError:
-            why = (
-                Text("{value} is not an integer", value=repr(value))
-                if self.kind is int
-                else Text("{value} is not a number", value=repr(value))
-            )
-            raise UsageFault(Text("Invalid value for {name}: {why}", name=self.label, why=why), command) from None
-        if self.declared.least is not None and number < self.declared.least:
-            why = Text("{value} is less than {least}", value=number, least=self.declared.least)
+            why = Text("{value!r} is not an integer", value=value)
+            if self.kind is float:
+                why = Text("{value!r} is not a number", value=value)
+        else:
+            if least is not None and given < least:
+                why = Text("{value} is less than {least}", value=given, least=least)
+            if choices and given not in (self.default, *choices):
+                why = Text("{value!r} is not {names} or {last}", value=value, names=list(choices[:-1]), last=choices[-1])
+        if why:
             raise UsageFault(Text("Invalid value for {name}: {why}", name=self.label, why=why), command)
-        return number
+        return given
+
+
+class Argument(Option):
+    """A word of the command that is no option."""
+
+    def __init__(self, meaning: str, metavar: str = "", choices: tuple[str, ...] = ()) -> None:
+        super().__init__(meaning=meaning, metavar=metavar, choices=choices)
+
+
+def parameter(name: str, annotation: Any, default: Any) -> Option:
+    """Return the option or argument by which a parameter of a function is annotated, `Annotated[TYPE, Option(…)]`."""
+    kind, declared = get_args(annotation)[:2]
+    made: Option = copy(declared)  # several commands may share it
+    kind = get_args(kind)[0] if isinstance(kind, UnionType) else kind
+    made.name, made.default, made.takes_many = name, default, get_origin(kind) is list
+    made.kind = get_args(kind)[0] if made.takes_many else kind
+    return made
+
+
+class HelpWanted(Exception):
+    """Asks for the help of a command in place of running it."""
+
+    def __init__(self, command: str) -> None:
+        super().__init__(command)
+        self.command = command
+
+
+class UsageFault(Exception):
+    """What is wrong with the words of a command."""
+
+    def __init__(self, fault: Text, command: str) -> None:
+        super().__init__(fault)
+        self.fault, self.command = fault, command
 
 
 class Command:
@@ -140,7 +142,7 @@ class Command:
         return cleandoc(self._declared[0].__doc__ or "")
 
     @cached_property
-    def params(self) -> list[Parameter]:
+    def params(self) -> list[Option]:
         """What may be given, in the order of the help: what the function takes, then the options of most commands."""
         function, common = self._declared
         code, scope = function.__code__, function.__globals__
@@ -149,7 +151,7 @@ class Command:
         given = (*[_REQUIRED] * (len(names) - len(defaults)), *defaults)
         annotations = function.__annotations__
         parameters = [
-            Parameter(name, eval(annotations[name], scope), default)  # noqa: S307 - an annotation of this package
+            parameter(name, eval(annotations[name], scope), default)  # noqa: S307 - an annotation of this package
             for name, default in zip(names, given, strict=True)
         ]
         return [*parameters, *common]
@@ -171,19 +173,21 @@ class Command:
                     [param.read(word, path) for word in taken] if param.takes_many else param.read(taken[0], path)
                 )
         if rest:
-            raise UsageFault(Text("Unexpected words: {name}", name=" ".join(rest)), path, wants_option=True)
+            raise UsageFault(
+                Text("Unexpected words: {name}; a text with blanks is put in quotation marks", name=" ".join(rest)), path
+            )
         for param in self.params:
             if param.name not in values and param.is_required:
                 if param.is_argument:
                     raise UsageFault(Text("Missing argument {name}", name=param.label), path)
-                raise UsageFault(Text("Missing option {name}", name=param.label), path, wants_option=True)
+                raise UsageFault(Text("Missing option {name}", name=param.label), path)
         return {param.name: param.default for param in self.params} | values
 
 
 class Group:
     """A name with commands below it."""
 
-    params: Sequence[Parameter] = ()
+    params: Sequence[Option] = ()
 
     def __init__(self, meaning: str, load: Callable[[], Mapping[str, Command | Group]], *, hidden: bool = False) -> None:
         self.help, self.hidden, self._load = meaning, hidden, load
@@ -212,7 +216,7 @@ class Group:
 
 
 def read_options(
-    params: Sequence[Parameter], words: Sequence[str], path: str, *, until_command: bool = False
+    params: Sequence[Option], words: Sequence[str], path: str, *, until_command: bool = False
 ) -> tuple[dict[str, Any], list[str]]:
     """
     Return the values of the options among the words, and the words that are none.
@@ -243,7 +247,7 @@ def read_options(
     return values, rest
 
 
-def _names(param: Parameter) -> Iterator[tuple[str, bool]]:
+def _names(param: Option) -> Iterator[tuple[str, bool]]:
     yield from ((name, True) for name in param.names)
     yield from ((name, False) for name in param.opposites)
 
@@ -273,14 +277,17 @@ def _near(name: str, known: Mapping[str, object] | Sequence[str]) -> list[str]:
 Folder = Annotated[Path | None, Option("-w", "--workspace", meaning="the workspace (RECALLD_WORKSPACE)")]
 Now = Annotated[str | None, Option("--now", meaning="the clock, ISO 8601 (RECALLD_NOW)")]
 Session = Annotated[str, Option("--session", meaning="the key of the conversation in which it was asked")]
-Kind = Annotated[str, Option("--chat", meaning="its kind: direct, group or channel; else that in the session's key")]
+CHATS: Final = ("direct", "group", "channel")
+Kind = Annotated[
+    str, Option("--chat", choices=CHATS, meaning="its kind: direct, group or channel; else that in the session's key")
+]
 Json = Annotated[bool, Option("--json", meaning="machine-readable output")]
 
 #: The options of most commands, which `Call.take` is given.
 COMMON: Final = {
-    "workspace": Parameter("workspace", Folder, None),
-    "now": Parameter("now", Now, None),
-    "json": Parameter("json", Json, False),
+    "workspace": parameter("workspace", Folder, None),
+    "now": parameter("now", Now, None),
+    "json": parameter("json", Json, False),
 }
 #: The commands of the modules that are loaded, by the words of each.
 COMMANDS: Final[dict[str, Declared]] = {}

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 
 from ...storage.errors import BadConfig, NoService
 from ...storage.texts import Text
-from .output import as_json, word
-from .parser import Exit, Option, command
+from .output import word
+from .parser import Option, command
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -37,7 +37,7 @@ def pool_key(call: Call) -> None:
 
 
 @command("pool status", common=("workspace", "json"))
-def pool_status(call: Call, broker: Address = "") -> None:
+def pool_status(call: Call, broker: Address = "") -> int:
     """Show who is there, and what waits."""
     from ...host.workers import check_installed
 
@@ -48,8 +48,9 @@ def pool_status(call: Call, broker: Address = "") -> None:
     try:
         state = asdict(_of_pool(call, broker, standing_of))
     except PoolAway as away:
-        raise Exit(call.say(Text("{why}.", why=away.args[0]), NoService.exit_code)) from None
-    call.answer(state, state)
+        return call.say(Text("{why}.", why=away.args[0]), NoService.exit_code)
+    call.answer(state)
+    return 0
 
 
 def show_pool(call: Call) -> bool:
@@ -90,7 +91,7 @@ def show_pool(call: Call) -> bool:
     render = call.renderer()
     rows = [{"state": state, "why": str(why)} for state, why in problems]
     shown = (f"{render(word(state))}  {render(why)}" for state, why in problems)
-    call.show(as_json({"checks": rows}) if call.json else "\n".join(shown))
+    call.answer({"checks": rows}, [*shown])
     return all(state == "good" for state, _ in problems)
 
 

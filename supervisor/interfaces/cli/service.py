@@ -12,15 +12,15 @@ from typing import TYPE_CHECKING, Annotated
 from ...storage.clock import clock_from, fixed_clock, to_wire, utc_now
 from ...storage.errors import BadRequest, Busy, SupervisorError
 from ...storage.texts import Text
-from .call import Call, refuse_other_chats
 from .output import as_json, in_local_times
-from .parser import Argument, Exit, Option, command
+from .parser import CHATS, Argument, Option, command
 
 if TYPE_CHECKING:
     from datetime import datetime
 
     from ...host.round import Round
     from ...workspace import Workspace
+    from .call import Call
 
 
 @command("init")
@@ -56,31 +56,29 @@ def run(
     once: Annotated[bool, Option("--once", meaning="write every message to its dated file now, and end")] = False,
     until_settled: Annotated[bool, Option("--until-settled", meaning="do all that is due, and end")] = False,
     no_worker: Annotated[bool, Option("--no-worker", meaning="never start a worker")] = False,
-) -> None:
+) -> int:
     """Run the supervisor in the foreground."""
     if once:
         if until_settled:
             raise BadRequest("run", Text("it takes --once or --until-settled, not both"))
-        _archive(call)
-        return
+        return _archive(call)
     from ...host.alarm import Alarm
     from ...protocol.making import check_made
     from ..serve import serve
 
-    at = call.moment()
-    root = call.root()
+    at, root = call.moment(), call.root()
     if not until_settled:
         with Alarm.of(os.environ).last_words(call.render):
             if os.environ.get("NOTIFY_SOCKET"):  # a service manager started this process
                 check_made(root)
             _make(call, root)
             serve(root, utc_now if at is None else clock_from(at), call.render, json=call.json, has_worker=not no_worker)
-        return
-    _settle(call, root, at, has_worker=not no_worker)
+        return 0
+    return _settle(call, root, at, has_worker=not no_worker)
 
 
-def _settle(call: Call, root: Path, at: datetime | None, *, has_worker: bool) -> None:
-    """Do all that is due, and print what was done."""
+def _settle(call: Call, root: Path, at: datetime | None, *, has_worker: bool) -> int:
+    """Do all that is due, print what was done, and return the exit code."""
     from ...host.background import LOCK_WAIT
     from ...host.round import until_settled
     from ...host.workers import workers_of
@@ -104,7 +102,7 @@ def _settle(call: Call, root: Path, at: datetime | None, *, has_worker: bool) ->
         total = until_settled(ws, clock(), workers, control)
         if not stop.is_set():  # without a prepared backend the first question would have to build the index
             ws.attempt("index", lambda: ws.searcher.refresh_whole(LOCK_WAIT.total_seconds(), control), None)
-    _print_total(call, ws, total, has_worker=has_worker)
+    return _print_total(call, ws, total, has_worker=has_worker)
 
 
 def _make(call: Call, root: Path) -> None:
@@ -128,8 +126,8 @@ def _make(call: Call, root: Path) -> None:
             )
 
 
-def _print_total(call: Call, ws: Workspace, total: Round, *, has_worker: bool) -> None:
-    """Print the counts of `--until-settled`; raise a remaining error, or Exit(69) if summaries are left."""
+def _print_total(call: Call, ws: Workspace, total: Round, *, has_worker: bool) -> int:
+    """Print the counts of `--until-settled` and return the exit code, 69 if summaries are left; raise a remaining error."""
     from ...summaries.llm_state import configured_state
 
     waiting = ws.failures()
@@ -150,7 +148,7 @@ def _print_total(call: Call, ws: Workspace, total: Round, *, has_worker: bool) -
         sentence = Text(
             "no summary was written: {reason}; the model is not asked again before {time}.", reason=provider.reason, time=until
         )
-        raise Exit(call.say(sentence, 69))
+        return call.say(sentence, 69)
     if total.unfinished and has_worker:
         newer = ws.task_queue.newer()
         sentence = (
@@ -164,7 +162,8 @@ def _print_total(call: Call, ws: Workspace, total: Round, *, has_worker: bool) -
                 count=total.unfinished,
             )
         )
-        raise Exit(call.say(sentence, 69))
+        return call.say(sentence, 69)
+    return 0
 
 
 @command("worker")
@@ -175,41 +174,33 @@ def worker(
     pool_file: Annotated[Path, Option("--pool-file", meaning="what names the models of the pool")] = Path("pool.toml"),
 ) -> None:
     """Run a worker alone; any number may run. With --broker it is one of a pool's, and has no workspace."""
-    from ...host.workers import crew_command, worker_command
+    from ...host.workers import check_installed, crew_command, worker_command
 
+    options = [*(["--json"] if call.json else []), "--language"]
     if broker:
-        from ...host.workers import check_installed
-
         check_installed()
-        options = [*(["--json"] if call.json else []), "--language", call.language]
+        options += [call.language]
         environ = {**os.environ, "RECALLD_POOL_URL": broker}  # an address may have a password: others could read arguments
         os.execve(sys.executable, [*crew_command(pool_file), *options], environ)  # noqa: S606 - itself
     ws, _ = call.opened()
-    options = [
-        *(["--json"] if call.json else []),
-        *([] if idle is None else ["--idle", str(idle)]),
-        "--language",
-        call.language,
-    ]
+    options += [call.language, *([] if idle is None else ["--idle", str(idle)])]
     os.execv(sys.executable, [*worker_command(ws.paths.root), *options])  # noqa: S606 - itself
 
 
-def _archive(call: Call) -> None:
-    """Write every message to its dated file now."""
+def _archive(call: Call) -> int:
+    """Write every message to its dated file now, and return the exit code."""
     from ...operations import upkeep
 
     done = call.perform(upkeep.archive)
-    answer = {"archived": len(done.files), "files": sorted(set(done.files.values()))}
-    call.answer(answer)
-    if done.left:
-        sentence = Text("messages are not filed yet ({count}); `recalld status` says why.", count=done.left)
-        raise Exit(call.say(sentence, Busy.exit_code))
+    call.answer({"archived": len(done.files), "files": sorted(set(done.files.values()))})
+    if not done.left:
+        return 0
+    return call.say(Text("messages are not filed yet ({count}); `recalld status` says why.", count=done.left), Busy.exit_code)
 
 
 @command("summary redo")
 def summary_redo(
-    call: Call,
-    period: Annotated[str, Argument(meaning="a day like 2026-01-28, or a month like 2026-01")],
+    call: Call, period: Annotated[str, Argument(meaning="a day like 2026-01-28, or a month like 2026-01")]
 ) -> None:
     """Have a summary written again; the old one is kept until the new one is there."""
     from ...operations import upkeep
@@ -222,7 +213,9 @@ def summary_redo(
 def mcp(
     call: Call,
     session: Annotated[str, Option("--session", meaning="the key of the conversation that the client serves")] = "",
-    chat: Annotated[str, Option("--chat", meaning="who reads it: direct, group or channel; else as the key says")] = "",
+    chat: Annotated[
+        str, Option("--chat", choices=CHATS, meaning="who reads it: direct, group or channel; else as the key says")
+    ] = "",
     channel: Annotated[str, Option("--channel", meaning="the source of what is written")] = "web-chat",
     read_only: Annotated[bool, Option("--read-only", meaning="offer no tool that writes")] = False,
     allow_delete: Annotated[bool, Option("--allow-delete", meaning="offer a tool that deletes lines, too")] = False,
@@ -235,8 +228,6 @@ def mcp(
 
     at = call.moment()
     ws, _ = call.opened()
-    if chat:
-        refuse_other_chats(chat)
     language = call.language
     registry = register_all_tools(
         Memory(ws, clock=utc_now if at is None else fixed_clock(at)),
@@ -255,8 +246,7 @@ def mcp(
 
 @command("open")
 def open_page(
-    call: Call,
-    no_browser: Annotated[bool, Option("--no-browser", meaning="print the address alone")] = False,
+    call: Call, no_browser: Annotated[bool, Option("--no-browser", meaning="print the address alone")] = False
 ) -> None:
     """Print the address of the page, with the token of the workspace in it, and open it in the browser."""
     from ...storage.errors import NoService

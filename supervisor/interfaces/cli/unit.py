@@ -19,7 +19,7 @@ from ...storage.disk import RealDisk
 from ...storage.errors import AlreadyRuns, BadConfig, BadFile, BadRequest, ForeignUnit, NoPermission, NoService, NoUnit
 from ...storage.files import Files
 from ...storage.texts import Text
-from .parser import Exit, Option, command
+from .parser import Option, command
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -129,7 +129,7 @@ def service_uninstall(
 
 
 @command("service status", common=("json",))
-def service_status(call: Call, system: System = "", name: Name = "") -> None:
+def service_status(call: Call, system: System = "", name: Name = "") -> int:
     """Show whether the service runs and, if it does not, why; 65 then."""
     systemd, files = Systemd(system, name=name), Files(RealDisk())
     if not system:
@@ -141,8 +141,7 @@ def service_status(call: Call, system: System = "", name: Name = "") -> None:
     faults = [*service_faults(systemd.folder, what)]
     for sentence in (*wrong, *(fault.why for fault in faults)):
         call.say(sentence, BadFile.exit_code)
-    if wrong or any(fault.state == "bad" for fault in faults):
-        raise Exit(BadFile.exit_code)
+    return BadFile.exit_code if wrong or any(fault.state == "bad" for fault in faults) else 0
 
 
 def _wrong(facts: Mapping[str, Any], options: str) -> Iterator[str]:

@@ -108,11 +108,6 @@ class Place:
         return {"type": "local", "command": [*self.argv, "mcp"]} if client == "opencode" else self.server
 
 
-def title_of(client: str) -> str:
-    """Return the name of the client for people."""
-    return (CLIENTS[client] if client in CLIENTS else LEFT[client]).title
-
-
 def wanted(client: str, place: Place, paragraph: str) -> tuple[Wanted, ...]:
     """Return what the settings files of the client should have."""
     return (_codex if client == "codex" else _claude_code)(place, paragraph)

@@ -64,16 +64,10 @@ def disconnected(text: str, wanted: Wanted, made: Collection[Keys], root: str | 
             return _PARAGRAPH.sub("", text)
 
 
-def without_pieces(text: str, pieces: Iterable[tuple[int, str]]) -> str:
-    """Return the text without the *pieces* of an earlier version, which are at their places: nobody has changed it since."""
-    for place, piece in sorted(pieces, key=lambda pair: -pair[0]):
-        text = text[:place] + text[place + len(piece) :]
-    return text
-
-
 def comparable(text: str, wanted: Wanted) -> str:
-    """Return the text as it would be written again: what differs from it is a change, and not a line break."""
-    return _as_json(_settings(text), text) if wanted.form == "json" and text.strip() else text
+    """Return the text as it would be written again, a value a line: what differs from it is a change, and not a line break."""
+    form = text if "\n" in text.strip() else ""
+    return _as_json(_settings(text), form) if wanted.form == "json" and text.strip() else text
 
 
 def is_blank(text: str, wanted: Wanted) -> bool:
@@ -150,7 +144,10 @@ def _rendered(settings: dict[str, Any], text: str) -> str:
 
 def _as_json(settings: dict[str, Any], text: str) -> str:
     indentation = _INDENTATION.search(text)
-    rendered = json.dumps(settings, ensure_ascii=False, indent=indentation[1] if indentation else 2)
+    is_one_line = text.strip(" \t\r\n{}") and "\n" not in text.strip()
+    separators = (",", ":") if is_one_line and '": ' not in text else None
+    indent = None if is_one_line else indentation[1] if indentation else 2
+    rendered = json.dumps(settings, ensure_ascii=False, indent=indent, separators=separators)
     rendered = rendered.encode("utf-8", "backslashreplace").decode()  # half an emoji stays the escape that it was
     end = "" if text.strip() and not text.endswith("\n") else "\n"
     return f"{rendered}{end}".replace("\n", "\r\n" if "\r\n" in text else "\n")

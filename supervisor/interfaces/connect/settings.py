@@ -25,16 +25,7 @@ from ...storage.os_errors import from_os_error
 from ...storage.texts import Text, msgid
 from ...text.record import record
 from .clients import CLIENTS, LEFT, NAME, Place, Wanted, wanted
-from .plan import (
-    Refused,
-    comparable,
-    connected,
-    disconnected,
-    is_blank,
-    made_keys,
-    without_pieces,
-    workspaces,
-)
+from .plan import Refused, comparable, connected, disconnected, is_blank, made_keys, workspaces
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
@@ -110,27 +101,6 @@ class Machine:
             name for name, client in CLIENTS.items() if (self.home / client.folder).is_dir() or which(client.command, path=path)
         ]
 
-    def left(self) -> list[str]:
-        """Return the clients that an earlier version has connected, and that recalld no longer connects."""
-        return [name for name in LEFT if self._left(name)]
-
-    def _left(self, client: str) -> list[Connection]:
-        project = str(self.project or "")
-        return [connection for connection in self.known() if connection.client == client and connection.project == project]
-
-    def _removals_of_left(self, client: str) -> list[Change]:
-        """Return what disconnects a client that left; BadRequest where it is not known what was put in."""
-        if known := self._left(client):
-            return [self._removal_of_left(connection) for connection in known]
-        raise BadRequest(
-            "CLIENT",
-            Text(
-                "recalld does not know what it put into the settings of {client}; take out by hand what starts recalld, in {path} and in the files beside it",
-                client=LEFT[client].title,
-                path=LEFT[client].file,
-            ),
-        )
-
     def changes(self, client: str) -> list[Change]:
         """Return what would connect the client; BadSettings or NoPermission for a file that can't be changed."""
         if left := LEFT.get(client):
@@ -169,8 +139,15 @@ class Machine:
 
     def removals(self, client: str) -> list[Change]:
         """Return what would disconnect the client; BadSettings or NoPermission for a file that can't be changed."""
-        if client in LEFT:
-            return self._removals_of_left(client)
+        if left_client := LEFT.get(client):
+            raise BadRequest(
+                "CLIENT",
+                Text(
+                    "recalld no longer writes the settings of {client}; take out by hand what starts recalld, in {path} and in the files beside it",
+                    client=left_client.title,
+                    path=left_client.file,
+                ),
+            )
         root = str(self.paths.root)
         read, others = self._all_read(client)
         changes = []
@@ -186,24 +163,6 @@ class Machine:
                 Change(client, wanted_file, file, before, left or "", made, kind, elsewhere=others[wanted_file.path])
             )
         return changes
-
-    def _removal_of_left(self, known: Connection) -> Change:
-        """Return what takes recalld out of a file of a client that left; BadSettings where it is not as it was put in."""
-        wanted_file = Wanted(Path(known.path), "json" if known.path.endswith(".json") else "paragraph", ("entries",))
-        file, before, text = self._read(wanted_file)
-        left = without_pieces(text or "", known.pieces) if before and before.digest == known.digest else text or ""
-        if (root := str(self.paths.root)) in left:
-            numbers = [str(n) for n, line in enumerate(left.splitlines(), 1) if "recalld" in line or root in line]
-            raise BadSettings(
-                wanted_file.path,
-                Text("it was changed since recalld wrote into it"),
-                Text("take recalld's entries out by hand, lines {lines}", lines=", ".join(numbers)),
-            )
-        is_empty = known.made and is_blank(left, wanted_file)
-        kind: Literal["absent", "delete", "remove"] = (
-            "absent" if left == text or not before else "delete" if is_empty else "remove"
-        )
-        return Change(known.client, wanted_file, file, before, left, known.made, kind)
 
     def _all_read(self, client: str) -> tuple[list[_Read], dict[Path, tuple[str, ...]]]:
         """Return the settings files of the client as they are, and for each the other workspaces that it is connected with."""
@@ -238,13 +197,11 @@ class Machine:
         )
 
     def _write(self, change: Change, data: bytes) -> None:
-        if change.kind in ("add", "update"):
+        if change.kind == "delete":
+            self.files.remove(change.file)
+        elif change.kind in ("add", "update", "remove"):
             self.files.make_folder(change.file.parent)
             self.files.replace(change.file, data, change.before)
-        elif change.kind == "remove":
-            self.files.replace(change.file, data, change.before)
-        elif change.kind == "delete":
-            self.files.remove(change.file)
 
     def _connection(self, change: Change) -> Connection:
         return Connection(

@@ -14,16 +14,7 @@ import os
 import signal
 import sys
 
-from ..locate import (
-    HOOK,
-    MAX_REQUEST,
-    PROTOCOL,
-    command_of,
-    exchange,
-    folder_id,
-    socket_path,
-    workspace_of,
-)
+from ..locate import HOOK, MAX_REQUEST, PROTOCOL, command_of, exchange, folder_id, socket_path, workspace_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -76,7 +67,7 @@ def _tell_of_no_hook(root: str, client: str) -> None:
     language = spoken_language(setting_at(Path(root), os.environ), os.environ)
     sentence = render(
         Text(
-            "recalld has no hook for {client}, it has those of {names}; `recalld connect {client} --remove --yes` takes out what an earlier version put in.",
+            "recalld has no hook for {client}, it has those of {names}; take the hooks that start recalld out of its settings.",
             client=client,
             names=list(_CLIENTS),
         ),

@@ -14,18 +14,18 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
+from starlette.exceptions import HTTPException
 from starlette.responses import JSONResponse
 from starlette.routing import Route
 
 from ...longterm.lines import parse_entry
 from ...operations import long_term
 from ...operations.codec import from_json, to_json
-from ...operations.operation import NAMES, NoArguments, find
+from ...operations.operation import LEFT, NAMES, NoArguments, find
 from ...storage.errors import StaleText, refuse_no_text
 from ...storage.texts import Text, msgid, render
 from ...text.record import record
-from .problem import problem
-from .reading import body_of, json_object, query, whole_number
+from .reading import body_of, json_object, problem, query, whole_number
 
 if TYPE_CHECKING:
     from starlette.requests import Request
@@ -146,11 +146,13 @@ async def _saved(site: Site, request: Request, content: str) -> Response:
 
 
 def operation_routes(site: Site) -> list[BaseRoute]:
-    """Return a route for each operation."""
-    return [Route(f"/api/{name}", partial(_answer, site, name), methods=["POST"]) for name in NAMES]
+    """Return a route for each operation, and for those that have left, which say what does their work now."""
+    return [Route(f"/api/{name}", partial(_answer, site, name), methods=["POST"]) for name in (*NAMES, *LEFT)]
 
 
 async def _answer(site: Site, name: str, request: Request) -> Response:
+    if name in LEFT:
+        raise HTTPException(404, LEFT[name])
     who = query(request, "session", "chat")
     given = json_object(request, await request.body())
     operation = await site.run(find, name)

@@ -1,4 +1,10 @@
-"""The application that a supervisor serves over HTTP: its own routes, MCP, and the page where the wheel has one."""
+"""
+The application that a supervisor serves over HTTP: its own routes, MCP, and the page where the wheel has one.
+
+`/mcp` is the server of `recalld mcp` over streamable HTTP, for any number of clients. Its address says who reads what a client
+shows, as the options of `recalld mcp` do: `session`, `chat`, `channel`, `read_only`, `allow_delete`. The SDK is loaded for the
+first request.
+"""
 
 from __future__ import annotations
 
@@ -11,25 +17,24 @@ from typing import TYPE_CHECKING, Any, Final
 
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
+from starlette.requests import Request
 from starlette.responses import JSONResponse, PlainTextResponse, RedirectResponse, Response, StreamingResponse
 from starlette.routing import Route
 
-from ...storage.errors import SupervisorError
+from ...longterm.lines import DEFAULT_SOURCE
+from ...storage.errors import BadRequest, SupervisorError
 from ...storage.texts import Text
 from ..proxy.endpoint import Proxy, protocol_error
 from .api_routes import memory_routes, operation_routes
 from .gate import NO_TOKEN, Gate
-from .mcp_endpoint import McpEndpoint
-from .problem import Refused, problem
-from .reading import form_fields, json_object, query
+from .reading import form_fields, json_object, problem, query
 from .site import FORM_HEADER, PROXY
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
+    from collections.abc import AsyncIterator, Mapping
 
-    from starlette.requests import Request
     from starlette.routing import BaseRoute
-    from starlette.types import ASGIApp
+    from starlette.types import ASGIApp, Receive, Scope, Send
 
     from .site import Site
 
@@ -62,7 +67,7 @@ def make_app(site: Site, *, is_remote: bool) -> ASGIApp:
         *operation_routes(site),
         *(page.routes(site) if page else ()),
     ]
-    handlers: Any = dict.fromkeys((HTTPException, Refused, SupervisorError, Exception), answer_error)
+    handlers: Any = dict.fromkeys((HTTPException, SupervisorError, Exception), answer_error)
     app = Starlette(routes=routes, lifespan=lifespan, exception_handlers=handlers)
     app.router.redirect_slashes = False
     return Gate(app, site, answer_error, is_remote=is_remote)
@@ -77,10 +82,9 @@ _SENTENCES: Final = {
 
 def _response(site: Site, page: Any, request: Request, error: Exception) -> Response:
     """Return the answer to an error: for a browser the page's, else a problem in JSON; a bug becomes an event."""
-    if isinstance(error, HTTPException):  # the router's
-        error = Refused(
-            error.status_code, _SENTENCES.get(error.status_code, Text("this is no valid HTTP request.")), error.headers
-        )
+    if isinstance(error, HTTPException) and not isinstance(error.detail, Text):  # the router's
+        why = _SENTENCES.get(error.status_code, Text("this is no valid HTTP request."))
+        error = HTTPException(error.status_code, why, error.headers)
     status, sentence, headers, more = site.told(error, site.language(request))
     if request.url.path.startswith(PROXY):
         return protocol_error(request.url.path, status, sentence, headers)
@@ -102,7 +106,7 @@ def _own_routes(site: Site) -> list[BaseRoute]:
         body = await request.body()
         given = form_fields(body) if is_form else json_object(request, body)
         if not await site.run(site.access.is_token, str(given.get("token", "")).strip()):
-            raise Refused(401, Text(NO_TOKEN), {"WWW-Authenticate": "Bearer"})
+            raise HTTPException(401, Text(NO_TOKEN), {"WWW-Authenticate": "Bearer"})
         response: Response = RedirectResponse("/", 303) if is_form else Response(status_code=204)
         is_kept = given.get("keeps") is True
         cookie = await site.run(partial(site.access.new_cookie, site.clock(), is_kept=is_kept))
@@ -135,3 +139,48 @@ async def _describe(site: Site, request: Request) -> Response:
 
     query(request)
     return JSONResponse(await site.run(description))
+
+
+# ── MCP ─────────────────────────────────────────────────────────────────────────
+
+_FLAGS: Final = {"": False, "false": False, "true": True}
+
+
+class McpEndpoint:
+    """The ASGI application at `/mcp`; each request has a server of its own, so that nothing is kept of a client."""
+
+    def __init__(self, site: Site) -> None:
+        self._site = site
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer a request of a client; BadRequest for a parameter of the address that is unknown or wrong."""
+        manager = await self._site.run(_manager, self._site, Request(scope))
+        async with manager.run():
+            await manager.handle_request(scope, receive, send)
+
+
+def _manager(site: Site, request: Request) -> Any:
+    """Return the SDK's manager of a server for the client, which is what the address of the request says."""
+    given = query(request, "session", "chat", "channel", "read_only", "allow_delete")
+    session, chat = given.get("session", ""), given.get("chat", "")
+    site.caller(request, session, chat)  # which refuses what is no kind of chat
+    read_only, allow_delete = _flag(given, "read_only"), _flag(given, "allow_delete")
+
+    from ..api import Memory
+    from ..mcp import MemoryServer
+    from ..tools.registry import register_all_tools
+
+    memory, channel = Memory(site.workspace, clock=site.clock, keep_fresh=False), given.get("channel") or DEFAULT_SOURCE
+    who: Any = {"session": session, "chat": chat, "channel": channel, "language": site.language(request)}
+    registry = register_all_tools(memory, **who, read_only=read_only, allow_delete=allow_delete)
+    tools: Any = registry.tools  # there are some, since there is a memory
+    return MemoryServer(registry, tools).http_manager()
+
+
+def _flag(given: Mapping[str, str], name: str) -> bool:
+    value = given.get(name, "")
+    if value not in _FLAGS:
+        raise BadRequest(
+            name, Text("{value} is not allowed, give {allowed}", value=repr(value[:40]), allowed=Text("true or false"))
+        )
+    return _FLAGS[value]

@@ -3,8 +3,10 @@ What every request passes before a handler runs: Host and Origin, token or cooki
 
 A page of another site can make a browser send requests here, and a name that is bound to this address (DNS rebinding) makes
 them look like its own. So the Host has to be an address of this service, and an Origin the same as the Host. No answer carries
-a CORS header, and a body has to be JSON where no form is expected. A browser sends the cookie to every port of this machine, so
-that it opens what can send no header alone: the pages and their stream of changes.
+a CORS header, and a body has to be JSON where no form is expected.
+
+A browser sends the cookie to every port of this machine, so that it opens what can send no header alone: the pages and their
+stream of changes.
 """
 
 from __future__ import annotations
@@ -14,10 +16,10 @@ import socket
 from typing import TYPE_CHECKING, Final
 
 from starlette.datastructures import Headers, MutableHeaders
+from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect, Request
 
 from ...storage.texts import Text, msgid
-from .problem import Refused
 from .site import PROXY
 
 if TYPE_CHECKING:
@@ -96,13 +98,13 @@ class Gate:
                 await (await self._answer_error(request, error))(scope, receive, send_guarded)
 
     def _check(self, request: Request) -> None:
-        """Raise Refused for a request that no handler may see."""
+        """Raise HTTPException for a request that no handler may see."""
         self._check_place(request)
         path = request.url.path
         if path not in OPEN_PATHS and not path.startswith(STATIC) and not self._is_known(request):
-            raise Refused(401, Text(NO_TOKEN), {"WWW-Authenticate": "Bearer"})
+            raise HTTPException(401, Text(NO_TOKEN), {"WWW-Authenticate": "Bearer"})
         if _has_body(request.headers) and _kind(request.headers) != _JSON and path.startswith(("/api/", "/mcp")):
-            raise Refused(415, Text("the body must have the type application/json."))
+            raise HTTPException(415, Text("the body must have the type application/json."))
         if int(request.headers.get("content-length") or 0) > (most := _most_body(request.url.path)):
             raise _too_large(most)
 
@@ -121,11 +123,11 @@ class Gate:
         hosts, origins = headers.getlist("host"), headers.getlist("origin")
         is_odd = request.scope["http_version"] not in ("1.0", "1.1") or len(hosts) != 1
         if is_odd or ("transfer-encoding" in headers and "content-length" in headers):
-            raise Refused(400, Text("this is no valid HTTP request."))
+            raise HTTPException(400, Text("this is no valid HTTP request."))
         if sum(len(name) + len(value) for name, value in headers.raw) > MOST_HEAD:
-            raise Refused(431, Text("the headers are too large; the most are {bytes} bytes.", bytes=MOST_HEAD))
+            raise HTTPException(431, Text("the headers are too large; the most are {bytes} bytes.", bytes=MOST_HEAD))
         if not self.is_own(hosts[0]):
-            raise Refused(
+            raise HTTPException(
                 421 if request.url.path.startswith("/mcp") else 403,
                 Text("the Host of this request is no address of this service; use the one that `recalld open` prints."),
             )
@@ -133,7 +135,9 @@ class Gate:
         is_opened = headers.get("sec-fetch-mode") == "navigate" and request.method in ("GET", "HEAD")
         is_foreign = headers.get("sec-fetch-site") in ("cross-site", "same-site") and not is_opened
         if any(origin.lower() not in origins_here for origin in origins) or is_foreign:
-            raise Refused(403, Text("this request comes from a page of another site, which may not ask for anything here."))
+            raise HTTPException(
+                403, Text("this request comes from a page of another site, which may not ask for anything here.")
+            )
 
     def is_own(self, host: str) -> bool:
         """
@@ -153,13 +157,13 @@ def _most_body(path: str) -> int:
     return MOST_LONG_TERM if path in LONG_TERM_PATHS else MOST_MODEL if path.startswith(PROXY) else MOST_BODY
 
 
-def _too_large(most: int) -> Refused:
+def _too_large(most: int) -> HTTPException:
     """Return the refusal of a body that is too large; the rest of it is not read."""
-    return Refused(413, Text("the body is too large; the most are {bytes} bytes.", bytes=most), {"Connection": "close"})
+    return HTTPException(413, Text("the body is too large; the most are {bytes} bytes.", bytes=most), {"Connection": "close"})
 
 
 def _limited(most: int, receive: Receive) -> Receive:
-    """Return *receive*, which raises Refused (413) once more than *most* bytes have come."""
+    """Return *receive*, which raises HTTPException (413) once more than *most* bytes have come."""
     left = most
 
     async def receive_limited() -> Message:

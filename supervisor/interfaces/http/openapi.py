@@ -24,7 +24,7 @@ from ...protocol.turn import Receipt
 from ...recall.lines import Lines
 from ..locate import version
 from .api_routes import Content, Saved, Summed
-from .problem import Problem
+from .reading import Problem
 
 #: What every request may be refused with.
 REFUSED: Final = {

@@ -1,20 +1,32 @@
-"""What a request has: parameters, a body of JSON, a form; what is wrong with it is one sentence that names the field."""
+"""
+What a request has, parameters, a body of JSON or a form, and the answer where there is none.
+
+What is wrong with a request is one sentence that names the field, as `application/problem+json` (RFC 9457).
+"""
 
 from __future__ import annotations
 
 import json
+from http import HTTPStatus
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import parse_qsl
 
-from ...operations.codec import refuse_unknown
-from ...storage.errors import BadRequest
-from ...storage.texts import Text
+from starlette.exceptions import HTTPException
+from starlette.responses import Response
+
+from ...operations.codec import refuse_unknown, to_json
+from ...storage.errors import BadRequest, InternalError
+from ...storage.os_errors import as_supervisor_error
+from ...storage.texts import Text, render
 from ...text.lazy_re import lazy_re
-from .problem import Refused
+from ...text.record import record
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from starlette.requests import Request
 
+    from ...text.language import Language
 
 #: The most fields of a form.
 _MOST_FIELDS: Final = 100
@@ -72,14 +84,14 @@ def form_fields(body: bytes) -> dict[str, str]:
 
 def json_object(request: Request, body: bytes) -> dict[str, Any]:
     """
-    Return the object in the body, {} for none; Refused (415) for another kind of body.
+    Return the object in the body, {} for none; HTTPException (415) for another kind of body.
 
     BadRequest if it is no JSON object, has a key twice, a number that JSON does not have, or a text that can't be stored.
     """
     if not body:
         return {}
     if request.headers.get("content-type", "").partition(";")[0].strip().lower() != "application/json":
-        raise Refused(415, Text("the body must have the type application/json."))
+        raise HTTPException(415, Text("the body must have the type application/json."))
     try:
         parsed = json.loads(body.decode("utf-8"), object_pairs_hook=_once, parse_constant=_no_number)
     except (ValueError, RecursionError):
@@ -119,3 +131,52 @@ def _is_unwritable(value: Any) -> bool:
     if isinstance(value, dict):
         return any(_is_unwritable(part) for pair in value.items() for part in pair)
     return isinstance(value, list) and any(map(_is_unwritable, value))
+
+
+# ── what is answered where there is no answer ───────────────────────────────────
+
+#: The type of the body of every error.
+PROBLEM: Final = "application/problem+json"
+#: Seconds after which a client may try again what was refused for now.
+RETRY_AFTER: Final = 5
+
+
+@record(kw_only=True)
+class Problem:
+    """
+    A refusal: *detail* is one sentence that says what was wrong and what to do, *field* the parameter or field that is wrong.
+
+    With 412: *content* is the text that is there now, *yours* the text that was sent.
+    """
+
+    type: str = "about:blank"
+    title: str
+    status: int
+    detail: str
+    code: str | None = None
+    field: str | None = None
+    content: str | None = None
+    yours: str | None = None
+
+
+def problem(status: int, sentence: str, headers: Mapping[str, str] | None = None, **more: Any) -> Response:
+    """Return the answer with that status, and the other fields of its `Problem`; one that is None is left out."""
+    body = to_json(Problem(title=HTTPStatus(status).phrase, status=status, detail=sentence, **more))
+    return Response(json.dumps(body, ensure_ascii=False), status, dict(headers or {}), PROBLEM)
+
+
+def of_error(error: Exception, language: Language, root: str) -> tuple[int, str, dict[str, str], dict[str, Any]]:
+    """
+    Return the status, the sentence, the headers and further fields for what a request raised.
+
+    The sentence names files by their path from the workspace at *root*, never by that on the machine.
+    """
+    if isinstance(error, HTTPException):
+        return error.status_code, render(error.detail, language), dict(error.headers or {}), {}
+    error = as_supervisor_error(error, "a request", root)
+    if isinstance(error, InternalError):
+        return 500, render(Text("this failed; the event `error` in log.jsonl says where."), language), {}, {}
+    sentence = error.in_language(language).replace(f"{root}/", "").replace(root, ".")
+    headers = {"Retry-After": str(RETRY_AFTER)} if error.http_status == HTTPStatus.SERVICE_UNAVAILABLE else {}
+    more: dict[str, Any] = {"code": error.code, "field": getattr(error, "field", None)}
+    return error.http_status, sentence, headers, more

@@ -20,10 +20,9 @@ import uvicorn
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from ...storage.errors import InternalError, SupervisorError
-from .access import Access
 from .app import make_app
 from .gate import MOST_HEAD
-from .site import Site
+from .site import Access, Site
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -123,7 +123,7 @@ class View:
         return await self.site.perform(self.request, operation, request)
 
     async def form(self) -> dict[str, str]:
-        """Return the fields of the form that was sent; Refused (403) without its token."""
+        """Return the fields of the form that was sent; HTTPException (403) without its token."""
         return await self.site.form(self.request)
 
     async def show(self, name: str, page: str = "", status: int = 200, **values: Any) -> Response:

@@ -25,11 +25,9 @@ from ...protocol.llm import NO_KEY, find_key, is_local, without_credentials
 from ...storage.os_errors import as_supervisor_error
 from ...storage.texts import Text
 from ..http.gate import MOST_MODEL
-from ..http.problem import Refused
 from ..http.site import PROXY
-from .answers import read_answer
 from .changed import Room, room, with_memory
-from .talk import Talk, read_talk
+from .talk import Talk, read_answer, read_talk
 from .turn import SESSION, Turn, is_auxiliary, keep_answer, keep_question, memory_for, session_given, turn_of
 
 if TYPE_CHECKING:
@@ -101,7 +99,7 @@ class Proxy:
         """Pass a request on, and its answer back, until either side goes away."""
         request = Request(scope, receive)
         if not self._site.workspace.config.serve.upstream:
-            raise Refused(
+            raise HTTPException(
                 404, Text("there is no model server behind this proxy: set `upstream` below `[serve]` in recalld.toml.")
             )
         if ".." in request.url.path.split("/"):
@@ -205,7 +203,7 @@ class Proxy:
         """
         Return the response, whose body has not been read; it is closed by who reads it.
 
-        Refused (502) if the server can't be reached, (504) if it does not answer within `llm.timeout`.
+        HTTPException (502) if the server can't be reached, (504) if it does not answer within `llm.timeout`.
         """
         import httpx2
 
@@ -318,7 +316,7 @@ def _passed(headers: Headers, stay: frozenset[str]) -> Headers:
     return [(name, value) for name, value in headers if name.decode("latin-1") not in left_out]
 
 
-def _refusal(error: Exception, where: str, seconds: int) -> Refused:
+def _refusal(error: Exception, where: str, seconds: int) -> HTTPException:
     """Return what the client is told when the server did not answer."""
     import httpx2
 
@@ -328,16 +326,16 @@ def _refusal(error: Exception, where: str, seconds: int) -> Refused:
             where=where,
             seconds=seconds,
         )
-        return Refused(504, why)
+        return HTTPException(504, why)
     if isinstance(error, (httpx2.RemoteProtocolError, httpx2.ReadError, httpx2.WriteError)):
         why = Text(
             "the model server at {where} has closed the connection without an answer; it may not take this request, or it was started again: ask again, and look into its log.",
             where=where,
         )
-        return Refused(502, why)
+        return HTTPException(502, why)
     why = Text(
         "the model server at {where} can't be reached ({kind}); start it, or set `upstream` below `[serve]` in recalld.toml.",
         where=where,
         kind=type(error).__name__,
     )
-    return Refused(502, why)
+    return HTTPException(502, why)

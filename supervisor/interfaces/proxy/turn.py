@@ -31,8 +31,7 @@ if TYPE_CHECKING:
 
     from ...workspace import Workspace
     from ..http.site import Site
-    from .answers import Answer
-    from .talk import Talk
+    from .talk import Answer, Talk
 
 #: The header that names the session.
 SESSION: Final = "x-recalld-session"

@@ -20,7 +20,7 @@ from ...text.snippet import is_grapheme_boundary
 from ...text.token_count import estimate_tokens
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
     from dataclasses import Field
 
 #: The mark of a cut, as in the memory block (003).
@@ -145,15 +145,6 @@ class ForgetAnswer:
 
 
 Answer: TypeAlias = SearchAnswer | GetAnswer | ReadAnswer | WriteAnswer | DeleteAnswer | ForgetAnswer
-#: What each tool answers.
-ANSWERS: Final[Mapping[str, type]] = {
-    "memory_search": SearchAnswer,
-    "memory_get": GetAnswer,
-    "memory_read": ReadAnswer,
-    "memory_write": WriteAnswer,
-    "memory_delete": DeleteAnswer,
-    "memory_forget": ForgetAnswer,
-}
 
 
 def as_wire(answer: Answer | MemorySearchResult | LongTermLine) -> dict[str, Any]:

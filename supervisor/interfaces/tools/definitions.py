@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
 from ...storage.errors import BadRequest
 from ...storage.texts import Text, msgid, render, template
 from ...text.record import record
+from .answers import DeleteAnswer, ForgetAnswer, GetAnswer, ReadAnswer, SearchAnswer, WriteAnswer
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -98,10 +99,11 @@ class Parameter:
 
 @record
 class Definition:
-    """A tool: its name, its description for a model, its parameters, and what its call changes."""
+    """A tool: its name, its description for a model, what it answers, its parameters, and what its call changes."""
 
     name: str
     about: str
+    answer: type
     parameters: tuple[Parameter, ...]
     writes: bool = False
     deletes: bool = False
@@ -189,6 +191,7 @@ WRITE: Final = Definition(
         "what the user asks to be remembered. Never small talk, passwords, API keys or what has no lasting value. The source is "
         "set automatically."
     ),
+    WriteAnswer,
     (
         Parameter("content", "string", msgid("The entry; separate several items by ；"), is_required=True),
         Parameter(
@@ -216,6 +219,7 @@ SEARCH: Final = Definition(
         "prior work, decisions, dates, people, preferences or todos; then read the lines that you need with memory_get. If nothing "
         "is found, say that you checked."
     ),
+    SearchAnswer,
     (
         Parameter(
             "query",
@@ -253,6 +257,7 @@ SEARCH: Final = Definition(
 READ: Final = Definition(
     "memory_read",
     msgid("Read the long-term memory file by line numbers; without any the most recent entries."),
+    ReadAnswer,
     (
         Parameter("start_line", "integer", msgid("The first line, from 1")),
         Parameter("end_line", "integer", msgid("The last line, inclusive; if not given, the first line alone")),
@@ -264,6 +269,7 @@ READ: Final = Definition(
 GET: Final = Definition(
     "memory_get",
     msgid("Read exact lines of a memory file; path and lines are those of a result of memory_search."),
+    GetAnswer,
     (
         Parameter(
             "path",
@@ -281,6 +287,7 @@ DELETE: Final = Definition(
         "Delete lines of the long-term memory file, each given as number@digest with the digest of a search, a reading or a "
         "writing; a line that has changed is not deleted."
     ),
+    DeleteAnswer,
     (Parameter("lines", "array", msgid('The lines, such as ["42@1f3a9c0d"]'), is_required=True),),
     writes=True,
     deletes=True,
@@ -291,6 +298,7 @@ FORGET: Final = Definition(
         "Take one message, or one line of the long-term memory, out of every place, for good; only where the user asks to forget "
         "it. It is given as id@digest or number@digest, with the digest of a search, a reading or a writing."
     ),
+    ForgetAnswer,
     (Parameter("ref", "string", msgid("What to forget, such as 42@1f3a9c0d"), is_required=True),),
     writes=True,
     deletes=True,
