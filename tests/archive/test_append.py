@@ -52,19 +52,6 @@ def test_append_keeps_the_fields_that_the_writer_gave(world):
     assert world.history() == [{**raw, "archived": False}]
 
 
-def test_append_adds_messages_at_the_end_in_order(world):
-    world.write(talk("2026-01-31T09:00", 2))
-    identities = add(world, say("一"), say("二"), say("三"))
-    assert [raw["text"] for raw in world.history()][2:] == ["一", "二", "三"]
-    assert len(set(identities)) == 3
-
-
-def test_append_adds_the_same_message_only_once(world):
-    raw = message("1", "2026-01-30T09:00")
-    assert add(world, raw) == add(world, raw) == ["1"]
-    assert len(world.history()) == 1
-
-
 @pytest.mark.parametrize("raw", [say(createdAt="2026-01-30T09:00:00+08:00"), say(id="1"), say(id=0)])
 @pytest.mark.parametrize("settled", [False, True])
 def test_append_adds_a_line_that_stands_twice_or_is_sent_again_once(world, raw, settled):

@@ -19,18 +19,6 @@ def without_first(history: History) -> History:
     return history[1:]
 
 
-def test_history_reads_a_missing_file_as_empty(world):
-    assert world.ws.history.read() == ()
-    assert not world.paths.history.exists()
-
-
-def test_history_reads_what_another_program_wrote(world):
-    world.write(talk("2026-01-31T09:00", 2))
-    first = world.ws.history.read()[0]
-    assert isinstance(first, Message)
-    assert first.text.startswith("明天把 nginx")
-
-
 def test_history_returns_the_same_object_while_nothing_changes(world):
     world.write(talk("2026-01-31T09:00", 2))
     assert world.ws.history.read() is world.ws.history.read()

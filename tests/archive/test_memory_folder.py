@@ -87,14 +87,6 @@ def test_memory_store_skips_folders_pipes_and_symlinks(world, make):
     assert (world.ws.memory.dated(), world.ws.memory.summaries()) == ((), {})
 
 
-def test_memory_store_refuses_to_overwrite_a_dated_file(world):
-    name = filed(world)
-    before = world.paths.dated(name).read_bytes()
-    with pytest.raises(FileExistsError):
-        world.ws.memory.write_dated(name, b"x")
-    assert world.paths.dated(name).read_bytes() == before
-
-
 def test_memory_store_move_never_replaces_an_existing_original(world):
     name = filed(world)
     other = world.paths.original(name)

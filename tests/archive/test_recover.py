@@ -6,7 +6,6 @@ import os
 
 import pytest
 
-from recalld.supervisor.protocol.message import Archived, Message
 from recalld.supervisor.storage.disk import RealDisk
 from recalld.supervisor.storage.files import Files
 from recalld.worker.desk import Pieces
@@ -19,27 +18,6 @@ def reflag(world: World, *flags: object) -> None:
 
 
 # ── settling ─────────────────────────────────────────────────────────────────
-
-
-def test_reconcile_resets_pending_when_no_file_holds_the_message(world):
-    """A crash between the pending mark and the file."""
-    world.write([message_on("2026-01-31", archived="pending")])
-    world.intake()
-    world.reconcile()
-    assert world.flags() == [False]
-
-
-@pytest.mark.parametrize("flag", [False, "pending"])
-def test_reconcile_sets_true_when_a_file_holds_the_message(world, flag):
-    """A crash between the file and the flag; nothing is written twice."""
-    world.write([message_on("2026-01-30")])
-    world.settle()
-    before = world.archived()
-    reflag(world, flag)
-    world.reopen()
-    world.settle()
-    assert world.flags() == [True]
-    assert world.archived() == before
 
 
 @pytest.mark.parametrize("flag", [False, "pending"])
@@ -83,16 +61,6 @@ def test_trim_keeps_two_hundred_messages_and_loses_no_text(world):
     assert [raw["id"] for raw in world.history()] == [raw["id"] for raw in raws[-200:]]
     assert world.archived() == sorted((raw["id"], raw["text"]) for raw in raws)
     assert [(told["messages"], told["left"]) for told in world.events.of("trimmed")] == [(50, 200)]
-
-
-def test_trim_enforces_the_hard_cap_while_the_model_is_unreachable(world):
-    """The words are in dated files, and the group's retry in failed/."""
-    world.model.script = unreachable
-    raws = [raw for day in range(1, 21) for raw in talk(f"2025-12-{day:02d}T09:00", 20)]
-    world.write(raws)
-    world.settle()
-    assert len(world.history()) == 300
-    assert world.archived() == sorted((raw["id"], raw["text"]) for raw in raws)
 
 
 def test_submit_summarizes_trimmed_messages_from_their_dated_files(world):
@@ -163,14 +131,6 @@ def test_reclaim_leaves_the_tasks_of_a_living_worker(world):
         assert world.any_worker()
         assert world.reclaim() == 0
     assert world.ws.task_queue.active_groups() == {"day-2026-01-10": "running"}
-
-
-def test_history_keeps_the_file_mode_that_a_person_set(world):
-    world.write([message_on("2026-01-30")])
-    os.chmod(world.paths.history, 0o640)
-    world.settle()
-    assert world.paths.history.stat().st_mode & 0o777 == 0o640
-    assert [one.archived for one in world.ws.history.read() if isinstance(one, Message)] == [Archived.YES]
 
 
 def test_reconcile_moves_no_flag_while_the_journal_is_not_writable(world):

@@ -190,9 +190,6 @@ def test_restore_history_leaves_the_file_when_the_quarantine_is_full(world):
         assert data in kept or world.paths.history.read_bytes() == data
 
 
-# ── the supervisor waits until it is quiet ───────────────────────────────────
-
-
 # ── ids that a program takes away ────────────────────────────────────────────
 
 
@@ -281,14 +278,3 @@ def test_round_archives_any_readable_history_without_loss_and_settles(world, dat
     before = world.tree()
     world.settle()
     assert world.tree() == before
-
-
-def test_round_archives_a_20_mb_history_and_trims_it_to_10_mb(world):
-    raws = talk("2026-01-30T01:00", 45)
-    for raw in raws:
-        raw["text"] += "很长的一段话。" * 22_000
-    world.write(json.dumps(raws, ensure_ascii=False).encode())
-    assert world.paths.history.stat().st_size > 20_000_000
-    world.settle()
-    assert world.paths.history.stat().st_size <= 10_000_100
-    assert len(world.archived()) == 45

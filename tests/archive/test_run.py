@@ -11,28 +11,6 @@ from tests.world import message, talk
 # ── due ──────────────────────────────────────────────────────────────────────
 
 
-def test_archive_runs_when_more_than_100_messages_wait(world):
-    world.write(talk("2026-01-31T08:00", 100))
-    assert world.round().archived == 0
-    world.add(message("last", "2026-01-31T09:59", "第一百零一句", "assistant"))
-    assert world.round().archived == 101
-
-
-def test_archive_runs_six_hours_after_the_last_run(world):
-    world.write(talk("2026-01-31T09:00", 2))
-    world.round("all")
-    world.add(*talk("2026-01-31T09:30", 2))
-    world.clock.forward(hours=6, milliseconds=-1)
-    assert world.round().archived == 0
-    world.clock.forward(milliseconds=1)
-    assert world.round().archived == 2
-
-
-def test_archive_runs_first_when_the_oldest_message_is_six_hours_old(world):
-    world.write(talk("2026-01-31T04:00", 2))
-    assert world.round().archived == 2
-
-
 def test_archive_reads_the_last_run_from_the_files_after_a_restart(world):
     world.write(talk("2026-01-31T09:00", 2))
     world.round("all")

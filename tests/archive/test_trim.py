@@ -43,13 +43,6 @@ def test_trim_above_the_soft_limit_removes_only_archived_messages(archived):
     assert ids(left) == [*(f"m{n}" for n in range(150)), *(f"m{n}" for n in range(250, 300))]
 
 
-@pytest.mark.parametrize("archived", [False, "pending"])
-def test_trim_above_the_hard_limit_removes_written_unarchived_messages(archived):
-    """A dead model never makes history grow: the words are in dated files."""
-    left = trim(tuple(talk(350, archived)), everything, Caps())
-    assert ids(left) == [f"m{n}" for n in range(50, 350)]
-
-
 @pytest.mark.feature("003.5")
 @pytest.mark.parametrize("archived", [False, "pending", True])
 def test_trim_never_removes_an_unwritten_message(archived):

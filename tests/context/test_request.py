@@ -104,9 +104,6 @@ def test_audience_drops_hits_already_in_the_turn():
     assert [why for _, why in left] == ["in the history", "the question"]
 
 
-# ── sessions are apart ───────────────────────────────────────────────────────
-
-
 # ── projects ─────────────────────────────────────────────────────────────────
 
 SHOP, BLOG = "/home/mia/shop", "/home/mia/blog"

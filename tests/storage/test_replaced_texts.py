@@ -32,13 +32,6 @@ def names(texts: ReplacedTexts) -> set[str]:
     return {path.name for path in texts._folder.iterdir()}
 
 
-def test_drop_leaves_what_is_younger_than_the_age(texts):
-    for days in (0, 10, 100, 300):
-        aged(texts, f"{days}.md", days)
-    assert texts.drop(NOW, timedelta(days=90), 10**9) == 2
-    assert names(texts) == {"0.md", "10.md"}
-
-
 def test_drop_takes_the_oldest_beyond_the_bytes_however_young(texts):
     for days in (0, 1, 31, 40):
         aged(texts, f"{days}.md", days, bytes(400))
@@ -46,13 +39,6 @@ def test_drop_takes_the_oldest_beyond_the_bytes_however_young(texts):
     assert names(texts) == {"0.md", "1.md", "31.md"}
     assert texts.drop(NOW, YEAR, 500) == 2
     assert names(texts) == {"0.md"}
-
-
-def test_drop_never_takes_the_newest_however_large(texts):
-    aged(texts, "大.md", 0, bytes(4_000))
-    aged(texts, "小.md", 1, bytes(4))
-    assert texts.drop(NOW, YEAR, 1_000) == 1
-    assert names(texts) == {"大.md"}
 
 
 def test_drop_counts_a_deleted_folder_as_all_that_is_in_it(texts):

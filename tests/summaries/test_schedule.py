@@ -73,9 +73,6 @@ def test_due_summaries_lists_all_files_of_the_group_with_digests():
     assert [source.digest for source in work.sources] == [LATE.digest, DEC.digest]
 
 
-# ── a late file ──────────────────────────────────────────────────────────────
-
-
 # ── at rest ──────────────────────────────────────────────────────────────────
 
 
