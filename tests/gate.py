@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 #: The reasons of the rules that compare.
-_COMPARE = {"vague", "new", "copy", "transcript", "form", "example"}
+_COMPARE = {"vague", "new", "copy", "transcript", "form"}
 
 
 @contextmanager

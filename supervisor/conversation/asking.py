@@ -17,7 +17,6 @@ from ..protocol.prompts import LENGTH_ASKED, text_of
 from ..protocol.task import NO_ANSWER
 from ..storage.errors import NoSummary
 from ..storage.texts import Text
-from ..summaries.llm_state import prompt_examples, prompt_marks
 from ..summaries.material import Material
 from ..summaries.quality import judge
 from ..text.language import language_of
@@ -187,8 +186,6 @@ class SummaryWriter:
             said=((None, " · ".join({entry.head: None for entry in entries})), *texts),
             extract=shown,
             language=languages.pop() if len(languages) == 1 else None,
-            prompts=prompt_marks(),
-            examples=prompt_examples(),
             is_bounded=True,
         )
 

@@ -114,15 +114,6 @@ def text_of(prompt: Prompt) -> str:
     return "\n\n".join(turn.content for turn in turns_of(prompt))
 
 
-def parts_of_prompt(text: str) -> tuple[str, tuple[str, ...]]:
-    """Return the instructions of a template, and its worked examples."""
-    _, *rest = _TURN.split(text)
-    if not rest:
-        return text, ()
-    turns = list(_pairs(rest))
-    return "\n".join(content for role, content in turns if role == "system"), tuple(content for _, content in turns[1:-1])
-
-
 @cache
 def shipped_template(name: str, language: Language) -> PromptTemplate:
     """Return the template that recalld ships."""

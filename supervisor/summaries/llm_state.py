@@ -9,16 +9,14 @@ from __future__ import annotations
 
 from dataclasses import asdict, replace
 from datetime import timedelta
-from functools import cache
 from typing import TYPE_CHECKING, Any, Final
 
 from ..protocol.llm import MATERIAL_SHARE
-from ..protocol.prompts import LENGTH_ASKED, parts_of_prompt, version_of_summaries
+from ..protocol.prompts import version_of_summaries
 from ..protocol.task import NO_ANSWER
 from ..storage.clock import from_wire, local, local_day, to_wire, truncate_to_ms
 from ..storage.errors import NoSummary
 from ..storage.texts import Text, restored, stored
-from ..text.lazy_re import lazy_re
 from ..text.record import record
 from .retry import (
     Answers,
@@ -54,9 +52,6 @@ BYTES_PER_TOKEN: Final = 3
 MAX_QUEUED: Final = 8
 #: The wait between tries after more failures than `archive.max_attempts`.
 _BACKLOG_INTERVAL: Final = timedelta(days=1)
-#: Characters of a prompt's line that no summary has by chance.
-_MARK_MIN_CHARS: Final = 16
-_SENTENCE_END: Final = lazy_re(r"\n|(?<=。)|(?<=\.)[ ]")
 
 
 @record
@@ -246,28 +241,6 @@ def bytes_by_group(jobs: Iterable[SummaryJob], files: Iterable[MemoryFile]) -> d
     """Return the total size of the dated files of each group."""
     sizes = {file.source: file.size for file in files}
     return {job.period.group: sum(sizes.get(source, 0) for source in job.sources) for job in jobs}
-
-
-@cache
-def prompt_marks() -> tuple[str, ...]:
-    """Return the sentences of the shipped prompts: a text that repeats one has echoed its prompt."""
-    lines = [line for text in _shipped_prompts() for line in _SENTENCE_END.split(parts_of_prompt(text)[0])]
-    marks = (line.strip(" -*#") for line in lines)
-    limits = (sentence.partition("{")[0].strip(" (（") for sentence in LENGTH_ASKED.values())
-    return (*limits, *(line for line in marks if len(line) >= _MARK_MIN_CHARS and "{" not in line))
-
-
-@cache
-def prompt_examples() -> tuple[str, ...]:
-    """Return the worked examples of the shipped prompts: no summary has their words."""
-    return tuple(example for text in _shipped_prompts() for example in parts_of_prompt(text)[1])
-
-
-def _shipped_prompts() -> list[str]:
-    from importlib import resources  # lazy: only the judgement of a summary needs it
-
-    files = [file for file in resources.files("recalld.prompts").iterdir() if file.name.endswith(".md")]
-    return [file.read_text("utf-8") for file in sorted(files, key=lambda file: file.name)]
 
 
 def _context_bytes(llm: Llm) -> int:

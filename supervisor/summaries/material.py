@@ -56,8 +56,6 @@ class Material:
     said: tuple[tuple[date | None, str], ...] = ()
     extract: str = ""
     language: Language | None = None
-    prompts: tuple[str, ...] = ()  # sentences of the prompts
-    examples: tuple[str, ...] = ()  # the worked examples of the prompts
     days: tuple[str, ...] = ()  # the summaries of its days, where it is a month; they are in what was said, too
     is_bounded: bool = False  # its answer has a limit far below it, as that of a session: it says less, and may copy
     may_copy: bool = False  # its answer was joined by code from texts that are part of it

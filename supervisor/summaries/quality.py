@@ -5,7 +5,7 @@ One gate for days, months, the lines of sessions and running summaries. The text
 costs no memory: the extract of the same material is the summary, and what an answer is measured by. A rule that is not sure
 accepts, since a good text that is rejected each time costs calls for nothing. What refusals and data look like is in
 `phrases.py`, and what it says against its material in `material.py`. Its form is judged here: whether it is cut off, repeats
-itself, is a transcript, or fills in a list of its prompt. A list needs no full stop, and a text may end in code, a URL or a
+itself, is a transcript, or fills in a form. A list needs no full stop, and a text may end in code, a URL or a
 number. Whether the model reached its output limit is the worker's to report. Pure, and linear in the length of the text.
 """
 
@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from difflib import SequenceMatcher
 from itertools import groupby
 from typing import TYPE_CHECKING, Final
 
@@ -21,8 +20,7 @@ from ..protocol.summary_file import MARKER, SOURCES
 from ..text.lazy_re import lazy_re
 from ..text.llm_output import HEADING, outside_code, own_words
 from ..text.small_talk import is_small_talk
-from ..text.tokenizer import HAN, KANA, tokens
-from ..text.word_frequency import telling_words
+from ..text.tokenizer import HAN, KANA
 from . import phrases
 from .material import Material, is_copy, says_less, says_much_new
 
@@ -133,14 +131,6 @@ _FORGED: Final = lazy_re(
 )
 #: The tag before a quoted memory; a link is no tag.
 _SOURCE_TAG: Final = lazy_re(r"[ \t>*_+#.\d-]*(\[(?:memory\.md|memory/[^\]\n]*)\])(?!\()", re.IGNORECASE)
-#: Characters of a prompt's sentence that no other text has by chance; of its example, and the telling words of that.
-_MARK_MIN_CHARS: Final = 8
-_EXAMPLE_CHARS: Final = 10
-_EXAMPLE_WORDS: Final = 3
-#: The names of the examples, of which one is enough: small models give them to people of the conversation.
-EXAMPLE_NAMES: Final = ("丁蕙", "Odile", "Bruges")
-_AT_EDGES: Final = 2  # words that a run of the example may cut at its ends
-
 _HAN: Final = lazy_re(f"[{HAN}]")
 _KANA: Final = lazy_re(f"[{KANA}]")
 #: Words, not names and identifiers, of any script that has them.
@@ -233,35 +223,6 @@ def _forges_source_tag(text: str, material: Material) -> bool:
     return any(tag not in material.text for tag in tags)
 
 
-def _echoes_prompt(text: str, material: Material) -> bool:
-    """Return whether the text has a placeholder, or a sentence of its prompt that is not in the material."""
-    folded, known = _folded(text), _folded(material.text)
-    marks = (mark for mark in map(_folded, material.prompts) if len(mark) >= _MARK_MIN_CHARS)
-    return phrases.is_prompt(text) or any(mark in folded and mark not in known for mark in marks)
-
-
-def _leaks_example(text: str, material: Material) -> bool:
-    """Return whether the text has words of a prompt's example about what the material does not say, or one of its names."""
-    if any(name in text and name not in material.text for name in EXAMPLE_NAMES):
-        return True
-    words = {
-        word for word in telling_words(text) - telling_words(material.text) if not word.isdigit()
-    }  # 35 may be a difference
-    for example in material.examples:
-        if len(telling_words(example) & words) >= _EXAMPLE_WORDS:
-            return True
-        for line in filter(None, example.splitlines()):
-            run = SequenceMatcher(None, line, text, autojunk=False).find_longest_match()
-            copied = set(tokens(line[run.a : run.a + run.size]))
-            if run.size >= _EXAMPLE_CHARS and len(copied - material.tokens) > _AT_EDGES:
-                return True
-    return False
-
-
-def _folded(text: str) -> str:
-    return "".join(text.casefold().split())
-
-
 def _is_foreign(text: str, material: Material) -> bool:
     """
     Return whether the text is clearly in the other language; where the material is mixed, either may be right.
@@ -305,11 +266,8 @@ RULES: Final[tuple[tuple[Callable[[str, Material], bool], Reason], ...]] = (
     (_alone(phrases.is_data), "data"),  # JSON, whole or half, or only code
     (_alone(phrases.is_refusal), "refused"),
     (_alone(is_small_talk), "empty"),
-    (_echoes_prompt, "prompt"),
-    (_leaks_example, "example"),
     (_alone(is_transcript), "transcript"),
     (_alone(phrases.continues_the_talk), "transcript"),
-    (_alone(phrases.gives_orders), "order"),
     (_forges_source_tag, "forged"),
     (_alone(repeats_itself), "repeats"),
     (_is_foreign, "language"),  # before its length, since English has more characters than Chinese

@@ -22,7 +22,6 @@ from ..protocol.paths import day_of_name
 from ..storage.clock import local_day
 from ..text.language import language_of, language_of_sentences
 from ..text.lazy_re import lazy_re
-from .llm_state import prompt_examples, prompt_marks
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -110,8 +109,6 @@ def material_of(
         said=((None, " · ".join({block.speaker: None for block in blocks if block.speaker})), *_sample(texts)),
         extract=extract_of(blocks, period, config),
         language=whole if len(languages) == 1 else None,
-        prompts=prompt_marks(),
-        examples=prompt_examples(),
         days=of_days,
         may_copy=may_copy,
     )

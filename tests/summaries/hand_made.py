@@ -13,7 +13,6 @@ from bench.facts import Day, Said, Story, stories
 from recalld.supervisor.extracts.extract import extract
 from recalld.supervisor.protocol.dated_file import Block
 from recalld.supervisor.protocol.prompts import shipped_template
-from recalld.supervisor.summaries.llm_state import prompt_examples, prompt_marks
 from recalld.supervisor.summaries.material import Material
 from recalld.supervisor.text.language import language_of
 
@@ -65,8 +64,6 @@ def material_of(answer: Answer) -> Material:
         said=((None, answer.story.name[3:].title()), *((one.at.date(), one.text) for one in answer.said)),  # who spoke
         extract=extract(blocks, period=answer.period, zone=answer.story.zone, kind=kind, longest=8_000),
         language=answer.story.language if len(languages) == 1 else None,
-        prompts=prompt_marks(),
-        examples=prompt_examples(),
     )
 
 

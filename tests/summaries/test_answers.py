@@ -8,9 +8,7 @@ from dataclasses import replace
 import pytest
 
 from bench.facts import month_facts, score
-from recalld.supervisor.summaries.llm_state import prompt_examples
-from recalld.supervisor.summaries.material import Material
-from recalld.supervisor.summaries.quality import EXAMPLE_NAMES, judge
+from recalld.supervisor.summaries.quality import judge
 from recalld.supervisor.text.llm_output import cleaned, says_nothing
 from tests.summaries.hand_made import Answer, answers, material_of
 
@@ -47,15 +45,6 @@ def reason_of(answer: Answer) -> str:
     if says_nothing(text):
         return "nothing"
     return judge(text, material_of(answer)) or ""
-
-
-def test_the_gate_knows_the_names_of_the_prompts_examples():
-    examples = "\n".join(prompt_examples())
-    text = "有人试工过了，工资改成 4,400，从 6 月 19 日算。"
-    material = Material(said=((None, text),), extract=text, prompts=(), examples=prompt_examples())
-    for name in EXAMPLE_NAMES:
-        assert name in examples
-        assert judge(f"{name} 试工过了，工资改成 4,400，从 6 月 19 日算。", material) == "example"
 
 
 @pytest.fixture(scope="module")
