@@ -29,24 +29,24 @@ class Room(NamedTuple):
 #: A file is in the room with the longest of its paths. Whoever makes a room smaller lowers its limit in the same commit
 #: (`python -m tests.test_house` prints today's sizes); one that wants more lines takes them from another, in the same commit.
 ROOMS: Final = (
-    Room("supervisor/text", most=2_830, goal=2_300),
-    Room("supervisor/storage", most=2_500, goal=1_900),
-    Room("supervisor/protocol", most=5_200, goal=4_100),
-    Room("supervisor/archive", most=5_040, goal=3_900),
+    Room("supervisor/text", most=2_823, goal=2_300),
+    Room("supervisor/storage", most=2_494, goal=1_900),
+    Room("supervisor/protocol", most=5_186, goal=4_100),
+    Room("supervisor/archive", most=5_032, goal=3_900),
     Room("supervisor/extracts", most=1_030, goal=950),
-    Room("supervisor/summaries", most=2_240, goal=1_850),
+    Room("supervisor/summaries", most=2_121, goal=1_850),
     Room("supervisor/query supervisor/index supervisor/recall supervisor/context", most=10_200, goal=8_000),
-    Room("supervisor/longterm", most=1_110, goal=950),
-    Room("supervisor/conversation supervisor/replies", most=2_960, goal=2_300),
-    Room("supervisor/pool worker/pooled.py worker/crew.py", most=1_820, goal=1_400),
+    Room("supervisor/longterm", most=1_109, goal=950),
+    Room("supervisor/conversation supervisor/replies", most=2_956, goal=2_300),
+    Room("supervisor/pool worker/pooled.py worker/crew.py", most=1_817, goal=1_400),
     Room(
         "supervisor/forgetting supervisor/operations/forget.py supervisor/operations/undo.py supervisor/operations/prune.py",
-        most=1_350,
+        most=1_345,
         goal=950,
     ),
-    Room("supervisor/host", most=3_120, goal=2_200),
-    Room("supervisor/checks", most=3_490, goal=2_100),
-    Room("supervisor/importing", most=2_830, goal=1_400),
+    Room("supervisor/host", most=3_114, goal=2_200),
+    Room("supervisor/checks", most=3_483, goal=2_100),
+    Room("supervisor/importing", most=2_825, goal=1_400),
     Room("supervisor/operations", most=2_006, goal=1_800),
     Room("supervisor/interfaces/cli", most=3_830, goal=2_600),
     Room("supervisor/interfaces/http supervisor/interfaces/page", most=2_553, goal=2_000),
@@ -55,14 +55,14 @@ ROOMS: Final = (
     Room("supervisor/interfaces", most=1_430, goal=1_500),
     Room(
         "worker prompts recalld supervisor/__init__.py supervisor/events.py supervisor/faults.py supervisor/workspace.py",
-        most=2_860,
+        most=2_853,
         goal=2_000,
     ),
 )
 #: All rooms together, lines and modules, and the lines of the tests.
-ALL: Final = Room("all", most=62_814, goal=48_000)
+ALL: Final = Room("all", most=62_686, goal=48_000)
 MODULES: Final = Room("modules", most=331, goal=270)
-OF_TESTS: Final = Room("tests", most=68_278, goal=48_000)
+OF_TESTS: Final = Room("tests", most=68_212, goal=48_000)
 
 
 def _lines(path: Path) -> int:
