@@ -332,9 +332,9 @@ def lasting_states(path: Path, clearing: Mapping[str, str]) -> dict[str, dict[st
     return states
 
 
-def newest_time(path: Path, name: str = "") -> str:
-    """Return the time of the last event of that *name*, or of any, as the log at *path* has it; else ""."""
-    return next((at for event, at, _ in _newest_first(path, _STATES_BYTES) if name in ("", event)), "")
+def newest_time(path: Path) -> str:
+    """Return the time of the last event, as the log at *path* has it; else ""."""
+    return next((at for _, at, _ in newest_events(path)), "")
 
 
 def newest_events(path: Path) -> Iterator[tuple[str, str, dict[str, Any]]]:

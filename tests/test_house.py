@@ -44,8 +44,8 @@ ROOMS: Final = (
         most=1_345,
         goal=950,
     ),
-    Room("supervisor/host", most=3_114, goal=2_200),
-    Room("supervisor/checks", most=3_483, goal=2_100),
+    Room("supervisor/host", most=3_064, goal=2_200),
+    Room("supervisor/checks", most=3_452, goal=2_100),
     Room("supervisor/importing", most=2_825, goal=1_400),
     Room("supervisor/operations", most=2_006, goal=1_800),
     Room("supervisor/interfaces/cli", most=3_830, goal=2_600),
@@ -60,9 +60,9 @@ ROOMS: Final = (
     ),
 )
 #: All rooms together, lines and modules, and the lines of the tests.
-ALL: Final = Room("all", most=62_686, goal=48_000)
+ALL: Final = Room("all", most=62_605, goal=48_000)
 MODULES: Final = Room("modules", most=331, goal=270)
-OF_TESTS: Final = Room("tests", most=68_212, goal=48_000)
+OF_TESTS: Final = Room("tests", most=68_200, goal=48_000)
 
 
 def _lines(path: Path) -> int:

@@ -21,8 +21,8 @@ from ..events import EventLog
 from ..protocol.backup_file import LIST, BackupFile, Contents, Entry, entry_of, render_end, render_file
 from ..protocol.config import load
 from ..protocol.paths import LOST_AND_FOUND, QUEUE_FOLDERS, WorkspacePaths, day_of_name
-from ..storage.clock import to_wire
-from ..storage.disk import RealDisk
+from ..storage.clock import Clock, to_wire
+from ..storage.disk import RealDisk, Stat
 from ..storage.errors import BadRequest, Busy, Conflict
 from ..storage.files import FILE_MODE, Files, FileVersion
 from ..storage.foreign_name import MOST_FOLDERS, is_below
@@ -30,15 +30,12 @@ from ..storage.os_errors import TEMPORARY, from_os_error
 from ..storage.texts import Text
 from ..text.record import record
 from ..workspace import Workspace
-from .fsck import fsck
+from .fsck import Ledger, fsck
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
     from datetime import datetime
 
-    from ..storage.clock import Clock
-    from ..storage.disk import Stat
-    from .fsck import Ledger
 
 #: How many times a backup is begun again after a file was written in place, or a dated file has vanished, meanwhile.
 _TRIES: Final = 5

@@ -13,8 +13,10 @@ from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
 from ..archive.identity import assign_ids
 from ..archive.intake import unwritten
+from ..protocol.message import History, Message
 from ..storage.clock import local
 from ..storage.errors import BadFile
+from ..storage.lenient_json import not_utf8
 from ..storage.texts import Text
 from ..text.lazy_re import lazy_re
 from ..text.record import record
@@ -25,7 +27,6 @@ if TYPE_CHECKING:
 
     from ..archive.coverage import MemoryFile
     from ..archive.deletions import Absences
-    from ..protocol.message import History, Message
     from ..workspace import Workspace
     from .fsck import Ledger
 
@@ -134,13 +135,27 @@ class Look:
         return self.ws.deletions.absences(self.files)
 
     @cached_property
+    def dropped(self) -> tuple[list[Message], dict[str, str]]:
+        """The messages of the drop-box, which no supervisor has taken in yet, and why other files in it can't be read."""
+        messages, why = list[Message](), {}
+        for path in self.ws.drop_box.finished():
+            version = self.ws.drop_box.read(path)
+            try:
+                messages += self.ws.drop_box.parse(path, version) if version else []
+            except ValueError as error:
+                why[path.name] = (not_utf8(version.data, path) if version else None) or error.args[0]
+        return messages, why
+
+    @cached_property
     def waiting(self) -> list[Message]:
-        """The messages that are in no dated file yet."""
-        return unwritten(self.history, self.ws.journal)
+        """The messages of history.json and of the drop-box that are in no dated file yet."""
+        waiting, file_of = unwritten(self.history, self.ws.journal), self.ws.journal.file_of
+        known = {entry.id for entry in self.history if isinstance(entry, Message)}
+        return waiting + [message for message in self.dropped[0] if message.id not in known and file_of(message.key) is None]
 
     @property
     def unseen(self) -> list[Message]:
-        """The messages of history.json that the journal does not know: no supervisor has looked at them."""
+        """The messages that the journal does not know: no supervisor has looked at them."""
         return [message for message in self.waiting if message.key not in self.ws.journal.unwritten]
 
     def local_time(self, time: datetime) -> str:

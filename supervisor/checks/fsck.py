@@ -10,7 +10,7 @@ from collections import Counter, defaultdict
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from ..archive.coverage import covered
+from ..archive.coverage import MemoryFile, covered
 from ..archive.memory_folder import MemoryFolder
 from ..forgetting.wanted import blocks_at
 from ..protocol.attachments import attachments_of, digest_in_name
@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
-    from ..archive.coverage import MemoryFile
     from ..archive.deletions import Absences
     from ..workspace import Workspace
 

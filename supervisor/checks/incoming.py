@@ -11,13 +11,12 @@ from ..protocol.message import InvalidEntry
 from ..storage.lenient_json import not_utf8
 from ..storage.texts import Text
 from ..text.printable import printable
-from .check import Look, bad, odd
+from .check import Faults, Look, bad, odd
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from ..archive.quarantine import Unread
-    from .check import Faults
 
 #: How long a message may wait when no supervisor runs: some use recalld by a daily `run --until-settled`.
 LONGEST_WAIT: Final = timedelta(days=1)
@@ -92,14 +91,8 @@ def why_unread(piece: Unread, kept: Path) -> Text:
 
 def dropped(look: Look) -> Faults:
     """Yield the first file of the drop-box whose messages can't be read."""
-    box, why = look.ws.drop_box, {}
-    for path in box.finished():
-        version = box.read(path)
-        try:
-            _ = box.parse(path, version) if version else []
-        except ValueError as error:
-            why[path.name] = (not_utf8(version.data, path) if version else None) or error.args[0]
-    for path, stat in box.misnamed():
+    why = {**look.dropped[1]}
+    for path, stat in look.ws.drop_box.misnamed():
         if look.now - datetime.fromtimestamp(stat.mtime_ns / 1e9, UTC) > _WRITTEN_IN:
             why[path.name] = Text("its name does not end in .json")
     for name in sorted(why)[:1]:
@@ -118,7 +111,7 @@ def waiting(look: Look) -> Faults:
         return
     if look.unseen:
         yield bad(
-            "no supervisor has looked at messages of history.json ({count}), the oldest of {time}; start one with `recalld run`.",
+            "no supervisor has looked at new messages ({count}), the oldest of {time}; start one with `recalld run`.",
             count=len(look.unseen),
             time=look.local_time(oldest),
         )

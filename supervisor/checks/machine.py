@@ -16,18 +16,17 @@ from typing import TYPE_CHECKING, Final
 from ..events import lasting_states, newest_time
 from ..protocol.config import load
 from ..protocol.paths import LOST_AND_FOUND, check_filesystem, check_inside
-from ..storage.clock import LARGE, SMALL, find_zone, from_wire, machine_zone
+from ..storage.clock import SMALL, find_zone, from_wire, machine_zone
 from ..storage.errors import BadConfig
 from ..storage.foreign_name import is_below
 from ..storage.os_errors import from_os_error
 from ..storage.texts import Text, msgid
 from ..text.lazy_re import lazy_re
-from .check import Look, bad, odd
+from .check import Faults, Look, bad, odd
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from .check import Faults
 
 #: Free bytes: below the first number writes will soon fail, below the second it is time to make room.
 _FULL_BYTES, SCARCE_BYTES = 16 << 20, 256 << 20
@@ -202,7 +201,7 @@ def disk_space(root: Path) -> Faults:
 
 
 def clock(look: Look) -> Faults:
-    """Yield a fault if the clock is behind or was set, or if memory and machine have different time zones."""
+    """Yield a fault if the clock was set back, or if memory and machine have different time zones."""
     ws, now = look.ws, look.now
     with contextlib.suppress(ValueError):
         ahead = from_wire(newest_time(ws.paths.log)) - now
@@ -212,9 +211,6 @@ def clock(look: Look) -> Faults:
                 hours=round(ahead / timedelta(hours=1)),
             )
             return
-    with contextlib.suppress(ValueError):
-        if abs(now - from_wire(newest_time(ws.paths.log, "clock_jump"))) < LARGE:
-            yield odd("the clock was set by more than an hour since yesterday; `timedatectl` shows the clock.")
     machine = machine_zone(look.environ)
     here, elsewhere = (now.astimezone(zone).utcoffset() for zone in (ws.zone, find_zone(machine)))
     # a zone that was chosen is intended; a workspace for which nobody chose one has UTC
@@ -267,13 +263,11 @@ def file_events(look: Look) -> Faults:
         )
 
 
-#: Files of earlier versions that nothing writes any more, from the workspace: questions of the search's self-test (until 0.26),
-#: versions of history.json that were replaced while a program had them open and whose messages were taken in (until 0.28),
-#: what a fleet kept in the folder of its workspaces (until 0.32), what recalld knew of the long-term file, a form of its lines.
+#: Files of earlier versions that nothing writes any more, from the workspace; what `archive.places.LEFT` names, a supervisor
+#: deletes itself. Versions of history.json that were replaced while a program had them open and whose messages were taken in
+#: (until 0.28), what a fleet kept in the folder of its workspaces (until 0.32), a form of the long-term file's lines.
 LEFT_OVER: Final = (
-    ".recalld/canaries.jsonl",
     ".recalld/replaced/history.json.*.*.*",
-    ".recalld/long-term.json",
     "prompts/memory-entry.*.md",
     "../.fleet",
     "../fleet.toml",

@@ -11,8 +11,8 @@ from ..archive.deletions import is_other
 from ..archive.history import history_copies
 from ..host.last_night import read_last_fsck
 from ..protocol.attachments import attachments_of
-from ..protocol.dated_file import undated_in
-from ..protocol.message import Message, why_undated
+from ..protocol.dated_file import Block, undated_in
+from ..protocol.message import Entry, Message, why_undated
 from ..protocol.paths import QUEUE_FOLDERS, is_unfinished
 from ..query.parse import Query
 from ..recall.ended import read_ended
@@ -25,7 +25,7 @@ from ..text.decoding import encoding_of
 from ..text.printable import printable
 from ..text.tokenizer import tokens
 from ..text.word_frequency import rarity_asked
-from .check import Look, bad, odd
+from .check import Faults, Look, bad, odd
 from .incoming import LONGEST_WAIT
 from .machine import walk, writable
 
@@ -33,10 +33,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from ..protocol.dated_file import Block
-    from ..protocol.message import Entry
     from ..workspace import Workspace
-    from .check import Faults
 
 #: The time within which a running supervisor has a change in the index.
 _INDEXED_IN: Final = timedelta(minutes=1)

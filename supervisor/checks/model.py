@@ -17,7 +17,7 @@ from ..storage.disk import read_outside
 from ..storage.errors import BadConfig
 from ..storage.texts import Text
 from ..summaries.llm_state import configured_state, provider_state
-from .check import Look, bad, odd
+from .check import Faults, Look, bad, odd
 from .machine import walk
 from .memory import why_failed
 
@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from ..workspace import Workspace
-    from .check import Faults
 
 #: The most bytes of a file that is searched for the key.
 _MOST_BYTES: Final = 8 << 20

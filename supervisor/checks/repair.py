@@ -17,7 +17,7 @@ from ..archive.intake import update_journal
 from ..forgetting.wanted import blocks_at
 from ..host.round import restore_history
 from ..protocol.attachments import attachments_of, separated
-from ..protocol.dated_file import parse_dated
+from ..protocol.dated_file import Block, parse_dated
 from ..protocol.message import Key, Message, read_message
 from ..storage.clock import to_wire
 from ..storage.errors import BadRequest
@@ -29,7 +29,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from datetime import datetime
 
-    from ..protocol.dated_file import Block
     from ..workspace import Workspace
 
 

@@ -13,24 +13,19 @@ from contextlib import suppress
 from datetime import timedelta
 from pathlib import Path
 from shlex import quote, split
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from ..events import lasting_states, newest_events
 from ..host.last_night import read_last_backup, read_last_fsck
-from ..protocol.connections import CLIENTS, HOOK_LATE, HOOK_UNKNOWN, parse_connections
+from ..protocol.connections import CLIENTS, HOOK_LATE, HOOK_UNKNOWN, Connection, parse_connections
 from ..protocol.sources import read_state
 from ..storage.clock import from_wire, to_wire, wire_time
 from ..storage.errors import BadConfig
 from ..storage.os_errors import why_refused
 from ..storage.texts import Text, msgid
-from .check import Look, bad, odd
+from .check import Faults, Look, bad, odd
 from .machine import disk_space
-from .units import SERVICE, installed, parse_unit, read_unit
-
-if TYPE_CHECKING:
-    from ..protocol.connections import Connection
-    from .check import Faults
-    from .units import Installation
+from .units import SERVICE, Installation, installed, parse_unit, read_unit
 
 #: For how long a hook that was out of time is told.
 _DAY: Final = timedelta(days=1)

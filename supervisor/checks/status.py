@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from ..archive.coverage import MemoryFile, covered, covered_days
-from ..archive.identity import assign_ids
-from ..archive.intake import unwritten
-from ..archive.plan import plan_days, without_open_questions
+from ..archive.coverage import ExistingSummary, MemoryFile, covered, covered_days
+from ..archive.plan import DayFile, plan_days, without_open_questions
 from ..archive.run import is_overflowing, next_run, taken_names, why_due
 from ..host.last_night import read_last_backup, read_last_fsck
 from ..protocol.dated_file import render_dated
@@ -23,19 +21,16 @@ from ..summaries.llm_state import (
     summary_writer,
 )
 from ..summaries.retry import is_due
-from ..summaries.schedule import due_summaries, files_by_period, not_pruned
+from ..summaries.schedule import SummaryJob, due_summaries, files_by_period, not_pruned
+from .check import Look
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping, Sequence
     from datetime import datetime
 
-    from ..archive.coverage import ExistingSummary
     from ..archive.flags import Failure
-    from ..archive.plan import DayFile
     from ..protocol.period import Period
-    from ..summaries.schedule import SummaryJob
     from ..workspace import Workspace
-    from .check import Look
 
 
 def status(look: Look) -> dict[str, Any]:
@@ -99,11 +94,10 @@ def _last_night(ws: Workspace) -> dict[str, Any]:
 
 def plan(ws: Workspace, now: datetime, *, everything: bool = False) -> dict[str, Any]:
     """Return what a run at *now* would do: why it is due, its dated files, and the summaries in their order, with waits."""
-    ws.journal.refresh()
-    files, summaries = ws.memory.dated(), ws.memory.summaries()
-    archive = ws.config.archive
-    history = assign_ids(ws.history.read(), ws.journal.known, now, archive.future_limit)
-    waiting = unwritten(history, ws.journal)
+    look = Look(ws, now, ws.environ)
+    if look.no_history:
+        raise look.no_history
+    files, summaries, archive, waiting = look.files, ws.memory.summaries(), ws.config.archive, look.waiting
     chosen = waiting if everything else without_open_questions(waiting, now, archive.exchange_wait)
     days = plan_days(chosen, ws.zone, taken_names(ws.memory, ws.journal), ws.journal.has_written, ws.slugs)
     failures = ws.failures()
@@ -120,7 +114,7 @@ def plan(ws: Workspace, now: datetime, *, everything: bool = False) -> dict[str,
         "due": why_due(history=ws.history, journal=ws.journal, memory=ws.memory, settings=archive, caps=ws.caps, now=now)
         if days
         else None,
-        "nextRun": _next_run(ws, history, waiting, files, now),
+        "nextRun": _next_run(ws, look.history, waiting, files, now),
         "unwritten": len(waiting),
         "dated": [{"file": day.name, "messages": len(day.blocks)} for day in days],
         "providerPausedUntil": _paused_until(ws, now),

@@ -27,6 +27,7 @@ from .units import (
     TEMPLATES,
     TIMER,
     Installation,
+    Unit,
     parse_unit,
     unit_folder,
 )
@@ -35,7 +36,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
     from ..storage.files import Files, FileVersion
-    from .units import Unit
 
 #: The folder that exists where systemd runs.
 BOOTED: Final = Path("/run/systemd/system")
@@ -43,17 +43,7 @@ BOOTED: Final = Path("/run/systemd/system")
 _LINGERING: Final = Path("/var/lib/systemd/linger")
 #: The properties of a unit that are read.
 _PROPERTIES: Final = "ActiveState,SubState,Result,ExecMainStatus,NRestarts,StatusText,ActiveEnterTimestamp,InvocationID"
-#: Why a service is down, by its property Result.
-_RESULTS: Final = {
-    "watchdog": REASONS["watchdog"],
-    "timeout": REASONS["timeout"],
-    "start-limit-hit": REASONS["start_limit"],
-    "oom-kill": REASONS["oom"],
-    "signal": REASONS["signal"],
-    "core-dump": REASONS["signal"],
-}
-#: Why it is down, by systemd's exit code; and the code for a program that can't start.
-_CODES: Final = {"243": REASONS["key_file"], "226": REASONS["namespace"]}
+#: systemd's exit code for a program that can't start.
 _NO_PROGRAM: Final = "203"
 #: The state of a unit that has failed and will be started again soon.
 _WAITING: Final = "auto-restart"
@@ -285,13 +275,11 @@ def why_down(systemd: Systemd, unit: str, python: str) -> str:
     """Return why the service with this *python* does not run: its last error, if the journal has one."""
     state = systemd.show(unit)
     result, code = state.get("Result", ""), state.get("ExecMainStatus", "")
-    if result == "exit-code":
-        if code in _CODES:
-            return _CODES[code]
-        if code == _NO_PROGRAM or not systemd.has_recalld(python):
-            return python_gone(python)
+    has_ended = result == "exit-code"
+    if reason := REASONS.get(code if has_ended else result):
+        return reason
+    if has_ended and (code == _NO_PROGRAM or not systemd.has_recalld(python)):
+        return python_gone(python)
     if sentence := systemd.last_error(unit, state.get("InvocationID", "")):
         return sentence
-    if result in _RESULTS:
-        return _RESULTS[result]
-    return Text("it ended with exit code {code}", code=code) if result == "exit-code" else Text("it was stopped")
+    return Text("it ended with exit code {code}", code=code) if has_ended else Text("it was stopped")

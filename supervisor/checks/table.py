@@ -24,14 +24,13 @@ from ..storage.files import Files
 from ..storage.os_errors import as_supervisor_error
 from ..storage.texts import Text, msgid
 from ..workspace import Workspace
-from .check import Check, Fault, Finding, Look, bad, odd
+from .check import Check, Fault, Faults, Finding, Look, bad, odd
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from datetime import datetime
     from pathlib import Path
 
-    from .check import Faults
     from .fsck import Ledger
 
 #: In the order in which `doctor` lists them: first the machine's checks, since the rest depends on the machine.
@@ -115,7 +114,7 @@ def verdict(look: Look) -> tuple[list[str], bool]:
         well = Text("all is well; the supervisor runs.")
     elif look.unseen:
         well = Text(
-            "nothing is wrong, but no supervisor has looked at messages of history.json ({count}); `recalld run` starts one.",
+            "nothing is wrong, but no supervisor has looked at new messages ({count}); `recalld run` starts one.",
             count=len(look.unseen),
         )
     else:

@@ -37,26 +37,25 @@ TOLD: Final = "told"
 WELL_S: Final = 600.0
 _TEMPLATE: Final = Path(__file__).resolve().parent / SCRIPT
 _WORD: Final = lazy_re(r"@(\w+)@")
-#: Why a service is down: the texts of the script that have no fields, by their placeholders in the template.
+_SIGNAL: Final = Text("a signal killed it")
+#: Why a service is down, by systemd's word for its result, or by its exit code.
 REASONS: Final = {
-    "unknown": Text("it failed"),
-    "dependency": Text("something that it needs could not be started, such as the mount of its disk"),
-    "namespace": Text("systemd could not make its folders visible to it (226/NAMESPACE); a disk may not be mounted"),
-    "key_file": Text("its key file is not there, or can't be read"),
+    "226": Text("systemd could not make its folders visible to it (226/NAMESPACE); a disk may not be mounted"),
+    "243": Text("its key file is not there, or can't be read"),
     "watchdog": Text("it hung, and the watchdog killed it"),
     "timeout": Text("it did not start or stop in time"),
-    "oom": Text("it needed more memory than the machine, or `--memory-max`, gives it"),
-    "start_limit": Text("it failed again and again"),
-    "signal": Text("a signal killed it"),
+    "oom-kill": Text("it needed more memory than the machine, or `--memory-max`, gives it"),
+    "start-limit-hit": Text("it failed again and again"),
+    "signal": _SIGNAL,
+    "core-dump": _SIGNAL,
 }
 
 
 class Alarm:
     """The alarm in *folder*, which is made if it is missing; None: no alarm, as for a `recalld run` in a terminal."""
 
-    def __init__(self, folder: Path | None, files: Files | None = None) -> None:
-        self._folder = folder
-        self._files = files or Files(RealDisk())
+    def __init__(self, folder: Path | None) -> None:
+        self._folder, self._files = folder, Files(RealDisk())
 
     @classmethod
     def of(cls, environ: Mapping[str, str]) -> Alarm:
@@ -108,7 +107,8 @@ def script(ws: Workspace) -> bytes:
     """Return the script for the service of the workspace."""
     language: Language = "zh" if ws.config.language == "zh" else "en"
     texts = {
-        **REASONS,
+        "unknown": Text("it failed"),
+        "dependency": Text("something that it needs could not be started, such as the mount of its disk"),
         "python": python_gone(sys.executable),
         "exit_code": Text("it ended with exit code {code}", code="%s"),
         "down": Text(
@@ -117,8 +117,10 @@ def script(ws: Workspace) -> bytes:
     }
     words = {name: text.in_language(language) for name, text in texts.items()}
     words |= {"command": ws.config.care.on_trouble, "workspace": str(ws.paths.root), "interpreter": sys.executable}
+    words = {name: quote(word) for name, word in words.items()}
+    words["reasons"] = "\n".join(f"    {why}) why={quote(text.in_language(language))} ;;" for why, text in REASONS.items())
     template = _TEMPLATE.read_text(encoding="utf-8")
-    return _WORD.sub(lambda match: quote(words[match[1]]), template).encode("utf-8", "surrogateescape")
+    return _WORD.sub(lambda match: words[match[1]], template).encode("utf-8", "surrogateescape")
 
 
 def python_gone(python: str) -> Text:

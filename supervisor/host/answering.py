@@ -15,12 +15,12 @@ from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any, Final
 
-from ..context.build import context
-from ..context.prepared import InboxFile
+from ..context.build import Injection, context
+from ..context.prepared import Inbox, InboxFile
 from ..context.request import resolve_waiting
 from ..context.secrets import turn_language
 from ..protocol.message import Message
-from ..protocol.task import AskedTask
+from ..protocol.task import AskedTask, Result
 from ..protocol.turn import mark_of, prepared_turn_id
 from ..recall.audience import Audience
 from ..replies.failures import FailedInputs
@@ -35,7 +35,7 @@ from ..replies.waiting import (
     is_standing,
     read_inputs,
 )
-from ..storage.clock import from_wire, local_day, to_wire
+from ..storage.clock import Clock, from_wire, local_day, to_wire
 from ..storage.control import UNLIMITED, Control
 from ..storage.errors import BadFile
 from ..storage.texts import Text
@@ -46,11 +46,7 @@ from .jobs import NEVER_S
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from ..context.build import Injection
-    from ..context.prepared import Inbox
     from ..protocol.inbox import Chat
-    from ..protocol.task import Result
-    from ..storage.clock import Clock
     from ..storage.disk import Stat
     from ..text.language import Language
     from ..workspace import Workspace
@@ -79,7 +75,7 @@ class FileTurns:
         ws: Workspace,
         clock: Clock,
         append: Callable[[Sequence[dict[str, Any]]], object],
-        looks: FurtherLooks | None = None,
+        looks: FurtherLooks,
         worker: AskedWorker | None = None,
     ) -> None:
         self._ws, self._clock, self._append, self._looks, self._worker = ws, clock, append, looks, worker
@@ -92,7 +88,7 @@ class FileTurns:
         self._probed_at: datetime | None = None
         self._rests_until_s = 0.0
 
-    def step(self, _until_woken: Control = UNLIMITED, until_end: Control = UNLIMITED) -> float:
+    def step(self, until_end: Control = UNLIMITED) -> float:
         """Do what is next, and return the seconds until there may be more to do."""
         seen = self._look()
         if seen != self._seen or self._waits:
@@ -286,10 +282,8 @@ class FileTurns:
     def _said(self, conversation: Conversation, result: Result) -> str:
         """Return the words of the answer, after what its request needs before the answer stands in history.json."""
         language = self._language(conversation)
-        if result.request and self._looks:
-            look = self._looks.begin(conversation, result, language)
-            return result.text or look.in_language(language)
-        return result.text or Text("Let me look that up.").in_language(language)
+        look = self._looks.begin(conversation, result, language) if result.request else Text("Let me look that up.")
+        return result.text or look.in_language(language)
 
     def _write(self, conversation: Conversation, text: str, at: datetime, messages: Sequence[Message]) -> None:
         """Write questions and answer in one, then take the inputs out of the inbox."""
@@ -321,7 +315,7 @@ class FileTurns:
                 continue
             kind, digest, *_ = identity.split("-")
             if kind == "lookup":
-                if place == "results" and self._looks:
+                if place == "results":
                     self._looks.go_on(identity, digest, messages, self._is_known)
                 continue
             question = None if digest in wanted else self._standing(digest, messages)

@@ -16,21 +16,18 @@ from typing import TYPE_CHECKING, Final
 
 from ..context.prepared import PreparedContexts
 from ..faults import FaultScope
-from ..storage.clock import NEVER, steady_s, within
+from ..storage.clock import NEVER, Clock, Deadline, steady_s, within
 from ..storage.control import UNLIMITED, Control
 from ..storage.errors import Busy
 from .conversations import kept_summary
-from .jobs import NEVER_S, Job
+from .jobs import NEVER_S, Job, Step
 from .lock import check_there
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from ..storage.clock import Clock, Deadline
-    from ..storage.disk import Stat
     from ..workspace import Workspace
     from .answering import FileTurns
-    from .jobs import Step
 
 #: Seconds in which changed files are gathered for one update: a run writes a file a day.
 _GATHER_S: Final = 0.05
@@ -80,10 +77,6 @@ class Background:
         self._contexts = Job(name, step, ws.events.report, now_s=now_s)
         self.jobs = [self._contexts, self._indexing, self._vectors]
         self.jobs += [Job("sources", sources, ws.events.report, now_s=now_s)] if sources else []
-        #: The commit on disk, and the one that this process opened last, also where it has closed the index since.
-        self._commits: tuple[Stat | None, Stat | None] = (ws.index.current_commit, ws.index.current_commit)
-        self._list = ws.index.list_of_files
-        self._seen: tuple[Stat | None, Stat | None, bool] = (None, None, False)
 
     def start(self) -> None:
         """Run each job at once."""
@@ -116,17 +109,10 @@ class Background:
         self._indexing.wake()
 
     def check_index(self) -> None:
-        """Update the index if a search has found it damaged, or somebody has deleted or replaced it on disk; costs one stat."""
+        """Update the index if a search has found it damaged, or somebody has deleted or replaced it on disk."""
         with contextlib.suppress(OSError):  # an update reports that the index can't be read
-            index, before = self._ws.index, self._commits
-            commit = index.current_commit or before[1]
-            seen = (self._ws.files.disk.stat(self._list), commit, index.is_lost)
-            if seen == self._seen:
-                return
-            self._seen = seen
-            # both, since a rebuilt index may have been deleted again while it was being built
-            self._commits = (index.commit_on_disk(), commit)
-            if index.is_lost or (self._commits != before and self._commits[0] != self._commits[1]):
+            index = self._ws.index
+            if index.is_lost or index.commit_on_disk() != (index.current_commit or self._updater.commit):
                 self._indexing.wake()
 
     def _index_changed(self) -> None:
@@ -159,8 +145,10 @@ class IndexUpdater:
         self._retry_s = _RETRY_S[0]
         #: Whether a first update has ended, with an index or with a reason why there is none.
         self.has_tried = False
+        #: The commit of the last update, also where the index was closed since.
+        self.commit = ws.index.current_commit
 
-    def step(self, _until_woken: Control = UNLIMITED, until_end: Control = UNLIMITED) -> float:
+    def step(self, until_end: Control = UNLIMITED) -> float:
         """Update the index; return the seconds until the next step."""
         try:
             why = self._fault_of(self._update, until_end)
@@ -179,6 +167,7 @@ class IndexUpdater:
         check_there(self._ws)
         control = replace(until_end, progress=lambda _what, _done, _total: self._grown())
         changes = self._ws.searcher.refresh_whole(LOCK_WAIT.total_seconds(), control)
+        self.commit = self._ws.index.current_commit
         if changes.read:
             self._changed()
         if changes.shared:
@@ -200,7 +189,7 @@ class VectorMaker:
         self._ws, self._clock, self._has_index, self._now = ws, clock, has_index, now
         self._retry_s, self._rests_until_s = _RETRY_S[0], 0.0
 
-    def step(self, _until_woken: Control, until_end: Control) -> float:
+    def step(self, until_end: Control) -> float:
         """Make vectors for a moment; return the seconds until the next step."""
         meaning, began_s = self._ws.meaning, self._now()
         if meaning is None:
@@ -233,7 +222,7 @@ def _context_step(ws: Workspace, clock: Clock) -> Step:
         receipts=ws.receipts,
     )
 
-    def step(_until_woken: Control, _until_end: Control) -> float:
+    def step(_until_end: Control) -> float:
         prepared.update()
         return ws.config.care.poll.total_seconds() if prepared.is_pending else NEVER_S
 

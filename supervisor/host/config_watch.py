@@ -5,14 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from ..protocol.config import FILE, Config
-from ..protocol.settings import dotted, keys
+from ..protocol.settings import Place, dotted, keys
 from ..storage.errors import BadConfig
 from ..storage.texts import Text
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from ..protocol.settings import Place
     from ..storage.disk import Stat
     from ..workspace import Workspace
 

@@ -13,14 +13,13 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from ..context.request import with_summary
+from ..context.request import Asked, with_summary
 from ..protocol.inbox import chat_of
-from ..storage.clock import NEVER, within
+from ..storage.clock import NEVER, Clock, Deadline, within
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
-    from ..context.request import Asked
     from ..conversation.memory_manager import MemoryManager
     from ..conversation.own_model import ChatStream
     from ..conversation.running import Limits
@@ -28,7 +27,6 @@ if TYPE_CHECKING:
     from ..conversation.sessions import RunningSummary
     from ..index.hit import SearchResult
     from ..protocol.prompts import PromptTemplate
-    from ..storage.clock import Clock, Deadline
     from ..storage.control import Control
     from ..summaries.model import Model, QueuedModel
     from ..text.language import Language

@@ -18,12 +18,11 @@ from typing import TYPE_CHECKING, Final, Literal, TypeVar
 from ..faults import FaultScope
 from ..protocol.paths import check_inside
 from ..protocol.period import quiet_until
-from ..storage.clock import LARGE, SMALL, steady_s
+from ..storage.clock import LARGE, SMALL, Clock, steady_s
 from ..storage.control import UNLIMITED, Control
-from ..storage.errors import BadFile
-from ..text.record import record
+from ..storage.errors import BadFile, SupervisorError
 from .due import AGAIN, next_due
-from .lock import check_there
+from .lock import SupervisorLock, check_there
 from .notify import ServiceManager, status_line
 from .round import Round, collect, report_errors, restore_history, run_round
 from .watcher import ChangeDetector
@@ -31,13 +30,10 @@ from .watcher import ChangeDetector
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from ..storage.clock import Clock
     from ..storage.disk import Stat
-    from ..storage.errors import SupervisorError
     from ..workspace import Workspace
     from .background import Background
     from .config_watch import ConfigWatch
-    from .lock import SupervisorLock
     from .workers import Workers
 
 T = TypeVar("T")
@@ -51,19 +47,6 @@ _EARLY_S: Final = 0.5
 #: The wait after a run that could not write, which doubles each time.
 _WRITE_WAIT: Final = timedelta(seconds=10)
 _NOW: Final = datetime.min.replace(tzinfo=UTC)
-
-
-@record
-class Reading:
-    """The wall clock and the monotonic clock at one moment."""
-
-    wall: datetime
-    steady_s: float
-
-
-def jump(before: Reading, after: Reading) -> timedelta:
-    """Return how far the wall clock was set between two readings; negative: it was set back."""
-    return (after.wall - before.wall) - timedelta(seconds=after.steady_s - before.steady_s)
 
 
 def pause_after(moved: timedelta) -> timedelta:
@@ -103,8 +86,8 @@ class Supervisor:
         self._no_archive_until = float("-inf")
         #: The error of the last archive run, as long as no other run may begin.
         self._refused: SupervisorError | None = None
-        #: The clocks at the last round; the next round compares them with its own to see that the clock was set.
-        self._reading: Reading | None = None
+        #: When the monotonic clock began, by the wall clock of the last round; it moves as far as the wall clock is set.
+        self._began: datetime | None = None
         self._no_ageing_until = float("-inf")
         self._damaged: tuple[Stat | None, float] | None = None
         self._control = UNLIMITED
@@ -155,7 +138,7 @@ class Supervisor:
                 self.background.check_index()
             changed = self._attempt("poll of memory", self._tree_changed, False) or changed
         now = self._clock()
-        jumped = self._reading and pause_after(jump(self._reading, Reading(now, now_s)))
+        jumped = pause_after(now - timedelta(seconds=now_s) - self._began) if self._began else timedelta()
         if self._scope.errors:
             self._due_at = min(self._due_at, now + AGAIN)
         self._wants_round = bool(self._wants_round or changed or jumped or now >= self._due_at)
@@ -308,12 +291,13 @@ class Supervisor:
 
     def _has_jumped(self, now: datetime) -> bool:
         """Return whether the clock was set a short while ago; each jump is reported once."""
-        before, self._reading = self._reading, Reading(now, self._steady_s())
-        moved = jump(before, self._reading) if before else timedelta()
+        now_s = self._steady_s()
+        began = now - timedelta(seconds=now_s)
+        moved, self._began = began - (self._began or began), began
         if wait := pause_after(moved):
-            self._no_ageing_until = self._reading.steady_s + wait.total_seconds()
+            self._no_ageing_until = now_s + wait.total_seconds()
             self.ws.events.emit("clock_jump", seconds=round(moved.total_seconds()), waits_s=round(wait.total_seconds()))
-        return self._reading.steady_s < self._no_ageing_until
+        return now_s < self._no_ageing_until
 
     def _restore_when_quiet(self, now: datetime) -> None:
         """Restore a damaged history.json once it has not changed for a while: a person may be editing it."""

@@ -10,25 +10,20 @@ from __future__ import annotations
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any, Protocol
 
-from ..protocol.inbox import chat_of
-from ..protocol.task import AskedTask
+from ..protocol.inbox import Chat, chat_of
+from ..protocol.task import AskedTask, Result
 from ..protocol.turn import looks_further
 from ..replies.talk import MOST_CALLS, after_looking, asked_to_remember
-from ..replies.waiting import answer_id, second_message
-from ..storage.clock import to_wire
+from ..replies.waiting import Conversation, answer_id, second_message
+from ..storage.clock import Clock, to_wire
 from ..storage.texts import Text
 from ..summaries.llm_state import note_result
-from ..text.language import language_of
+from ..text.language import Language, language_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from ..protocol.inbox import Chat
     from ..protocol.message import Message
-    from ..protocol.task import Result
-    from ..replies.waiting import Conversation
-    from ..storage.clock import Clock
-    from ..text.language import Language
     from ..workspace import Workspace
 
 

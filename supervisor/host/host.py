@@ -13,7 +13,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Final, TypeAlias
 
 from ..host import watcher
-from ..storage.clock import steady_s
+from ..storage.clock import Clock, steady_s
 from ..storage.errors import Busy, SupervisorError
 from ..storage.os_errors import as_supervisor_error
 from ..storage.process import give_back_memory
@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from pathlib import Path
     from typing import Self
 
-    from ..storage.clock import Clock
     from ..storage.control import Control
     from ..workspace import Workspace
     from .daemon import Supervisor
@@ -167,7 +166,7 @@ class Host:
 
     # ── working ──────────────────────────────────────────────────────────────
 
-    def _step(self, _until_woken: Control, until_end: Control) -> float:
+    def _step(self, until_end: Control) -> float:
         try:
             reopened = self.supervisor.work(until_end)
             if reopened:

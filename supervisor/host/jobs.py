@@ -11,16 +11,14 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 
 from ..storage.clock import steady_s, within
 from ..storage.control import Control
-from ..storage.errors import InternalError
+from ..storage.errors import InternalError, SupervisorError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable
 
-    from ..storage.errors import SupervisorError
 
-#: A step. Its first control says stop when the job is woken or has to end, its second only when the job has to end. It returns
-#: the seconds until it is due again.
-Step: TypeAlias = "Callable[[Control, Control], float]"
+#: A step, which its control tells to stop when the job has to end. It returns the seconds until it is due again.
+Step: TypeAlias = "Callable[[Control], float]"
 NEVER_S: Final = float("inf")
 #: Seconds until a step that failed with an unexpected exception is tried again.
 RETRY_AFTER_BUG_S: Final = 60.0
@@ -46,7 +44,7 @@ class Job:
         self.at_s = NEVER_S
         self.is_running = False
         self._step, self._report, self._gather_s, self._now_s = step, report, gather_s, now_s
-        self._is_woken = self._is_over = False
+        self._is_over = False
         self._changed = threading.Condition()
         self._thread = threading.Thread(target=self._serve, name=name, daemon=True)
 
@@ -58,7 +56,6 @@ class Job:
     def wake(self, after_s: float = 0.0) -> None:
         """Run the step in *after_s* seconds, or when the running one ends; the earlier of two times counts."""
         with self._changed:
-            self._is_woken = True
             self.at_s = min(self.at_s, self._now_s() + max(after_s, self._gather_s))
             self._changed.notify()
 
@@ -73,7 +70,7 @@ class Job:
         with self._changed:
             if self._is_over or self.at_s > self._now_s():
                 return False
-            self.is_running, self._is_woken, self.at_s = True, False, NEVER_S
+            self.is_running, self.at_s = True, NEVER_S
         wait_s = self._run()
         with self._changed:
             self.is_running = False
@@ -83,7 +80,7 @@ class Job:
     def _run(self) -> float:
         """Run the step and return the seconds until it is due again."""
         try:
-            wait_s = self._step(Control(lambda: self._is_woken or self._is_over), Control(lambda: self._is_over))
+            wait_s = self._step(Control(lambda: self._is_over))
         except Exception as error:  # noqa: BLE001 - a bug in one step must end nothing else; it is reported
             self._report(self.name, [InternalError.of(self.name, error)])
             return RETRY_AFTER_BUG_S
@@ -113,5 +110,5 @@ def end_all(jobs: Collection[Job], within_s: float) -> None:
         job.join(deadline.left_s)
 
 
-def _nothing(*_: Control) -> float:
+def _nothing(_until_end: Control) -> float:
     return NEVER_S

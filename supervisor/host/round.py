@@ -18,11 +18,8 @@ from ..archive import run as archive_run
 from ..archive.restore import keep_damaged
 from ..faults import FaultScope
 from ..storage.clock import within
-from ..storage.control import UNLIMITED
-from ..storage.errors import (
-    AlreadyRuns,
-    BadFile,
-)
+from ..storage.control import UNLIMITED, Control
+from ..storage.errors import AlreadyRuns, BadFile, SupervisorError
 from ..storage.noting import noting
 from ..summaries import meanwhile
 from ..summaries.collect import collect_results
@@ -35,8 +32,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from ..archive.plan import Due
-    from ..storage.control import Control
-    from ..storage.errors import SupervisorError
     from ..workspace import Workspace
     from .workers import Workers
 

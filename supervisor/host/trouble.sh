@@ -9,24 +9,17 @@ unit=$1
 code=${MONITOR_EXIT_STATUS-}
 last_error=$(cat "$folder/said" 2>/dev/null)
 
-why=
-case ${MONITOR_SERVICE_RESULT-unknown} in
+result=${MONITOR_SERVICE_RESULT-unknown}
+[ "$result" != exit-code ] || result=$code
+case $result in
+@reasons@
     unknown) why=${last_error:-@unknown@} ;; # before systemd 251
     success) why=@dependency@ ;;       # it was not even started
-    exit-code)
-        case $code in
-            203) why=@python@ ;;
-            226) why=@namespace@ ;;
-            243) why=@key_file@ ;;
-            *) @interpreter@ -P -c 'import recalld' >/dev/null 2>&1 && why=$last_error || why=@python@ ;;
-        esac
-        [ -n "$why" ] || why=$(printf @exit_code@ "$code")
+    203) why=@python@ ;;
+    *)
+        @interpreter@ -P -c 'import recalld' >/dev/null 2>&1 && why=$last_error || why=@python@
+        [ -n "$why" ] || why=$(printf @exit_code@ "$result")
         ;;
-    watchdog) why=@watchdog@ ;;
-    timeout) why=@timeout@ ;;
-    oom-kill) why=@oom@ ;;
-    start-limit-hit) why=@start_limit@ ;;
-    *) why=@signal@ ;;
 esac
 
 sentence=$(printf @down@ "$unit" "$why" "$2")

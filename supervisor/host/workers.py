@@ -24,8 +24,8 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from ..protocol.task import parse_result, render_task
-from ..storage.clock import to_wire, within
+from ..protocol.task import AskedTask, Result, parse_result, render_task
+from ..storage.clock import Clock, to_wire, within
 from ..storage.control import ErrorCollector
 from ..storage.errors import BadConfig, NoProcess, NoSummary
 from ..storage.os_errors import why_refused
@@ -37,8 +37,6 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from ..pool.courier import Courier
-    from ..protocol.task import AskedTask, Result
-    from ..storage.clock import Clock
     from ..text.language import Language
     from ..workspace import Workspace
 
@@ -50,6 +48,8 @@ _CLAIM_S: Final = 2.0
 _ASKED_IDLE_S: Final = 1
 #: How many workers in a row may end without having claimed the task: each was killed, or has another model configured.
 _MAX_DEATHS: Final = 3
+#: Seconds until a worker that was told to end is killed.
+_KILLED_AFTER_S: Final = 3.0
 #: The beginning of each sentence that a worker prints.
 _PREFIX: Final = "recalld worker: "
 #: What `recalld[pool]` brings, without which there is no pool.
@@ -126,18 +126,21 @@ class Workers:
                     self._ws.events.emit("task_put_back", tasks=1)
         each.raise_first()
 
-    def stop(self, wait_s: float = 3.0) -> None:
-        """End this supervisor's worker, which requeues its task; it is killed after *wait_s* seconds."""
-        if self._child is None:
-            return
-        self._child.terminate()
-        try:
-            self._child.wait(wait_s)
-        except subprocess.TimeoutExpired:
-            self._child.kill()
-            self._child.wait()
-        self._child = None
-        reclaim(self._ws)
+    def stop(self) -> None:
+        """End this supervisor's worker, which requeues its task."""
+        if self._child:
+            _end(self._child)
+            self._child = None
+            reclaim(self._ws)
+
+
+def _end(child: subprocess.Popen[bytes]) -> None:
+    child.terminate()
+    try:
+        child.wait(_KILLED_AFTER_S)
+    except subprocess.TimeoutExpired:
+        child.kill()
+        child.wait()
 
 
 # ── for a task that somebody waits for ───────────────────────────────────────
@@ -171,15 +174,10 @@ class AskedWorker:
 
     def stop(self) -> None:
         """End the worker that was started here."""
-        if self._child is None:
-            return
-        self._child.terminate()
-        try:
-            self._child.communicate(timeout=3)
-        except subprocess.TimeoutExpired:
-            self._child.kill()
-            self._child.communicate()
-        self._child = None
+        if self._child:
+            with self._child:  # its pipe is closed, too
+                _end(self._child)
+            self._child = None
 
     def _started(self) -> subprocess.Popen[bytes]:
         command = [*worker_command(self._ws.paths.root), "--asked", "--idle", str(self._idle_s)]
@@ -279,7 +277,7 @@ class CourierWorkers(Workers):
         elif self._ws.task_queue.queued_count():
             self._begin()
 
-    def stop(self, wait_s: float = 0.0) -> None:  # noqa: ARG002 - a step of the courier ends by itself
+    def stop(self) -> None:
         """Give every task back; what a worker has begun comes home to the next courier."""
         self._ended.set()
         if self._thread:

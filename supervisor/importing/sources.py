@@ -381,7 +381,7 @@ def step_of(ws: Workspace, clock: Clock) -> Step:
     def rest_s() -> float:
         return min((_used_s() - used_s) / _SHARE, _LONGEST_REST_S) - (time.monotonic() - began_s)
 
-    def step(_until_woken: Control, until_end: Control) -> float:
+    def step(until_end: Control) -> float:
         nonlocal began_s, used_s
         if (left_s := rest_s()) > 0:
             return left_s

@@ -9,9 +9,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from recalld.supervisor.archive.places import LEFT
 from recalld.supervisor.checks.memory import found_again
-from recalld.supervisor.host.lock import supervisor_lock
 from recalld.supervisor.protocol.marks import Struck
 from recalld.supervisor.recall.ended import write_ended
 from tests.world import WITHOUT_MODEL, World, message
@@ -98,10 +96,3 @@ def test_found_again_finds_a_message_of_each_file_of_a_life(world: World, life: 
     for _ in files:
         assert told(world) == []
         world.forward(days=1)
-
-
-def test_supervisor_deletes_the_canaries_of_an_earlier_version(filed: World) -> None:
-    filed.put(LEFT[0], json.dumps({"words": ["花生", "过敏"]}, ensure_ascii=False))
-    with supervisor_lock(filed.ws):
-        pass
-    assert not (filed.root / LEFT[0]).exists()

@@ -32,6 +32,16 @@ def test_status_reports_the_oldest_unwritten_and_unsummarized(world):
     assert state["lastRun"] == "2026-01-31T02:00:00.000Z"
 
 
+def test_status_and_plan_count_what_is_in_the_drop_box_until_it_is_filed(world):
+    world.drop("1.json", {"role": "user", "content": "我对花生过敏。", "createdAt": "2026-01-31T01:58:00.000Z"})
+    state, plan = asked(world)
+    assert (state["unwritten"], state["oldestUnwritten"], plan["unwritten"]) == (1, "2026-01-31T01:58:00.000Z", 1)
+    world.intake()
+    assert world.status()["unwritten"] == 1
+    world.round("all")
+    assert world.status()["unwritten"] == 0
+
+
 def test_status_counts_flags_files_and_summaries(world):
     world.write([*talk("2026-01-10T09:00", 2), *talk("2025-11-10T09:00", 2), *talk("2026-01-30T09:00", 2), 7])
     world.settle()

@@ -164,6 +164,11 @@ def a_message_that_nobody_writes(it: Broken) -> None:
     it.world.forward(days=2)
 
 
+def a_dropped_message_that_nobody_takes_in(it: Broken) -> None:
+    it.world.drop("1.json", {"role": "user", "content": "我对花生过敏。", "createdAt": "2026-01-31T01:58:00.000Z"})
+    it.world.forward(days=2)
+
+
 def an_index_that_is_not_brought_up_to_date(it: Broken) -> None:
     it.world.put("log.jsonl", b'{"ts": "2026-01-31T01:00:00.000Z", "event": "index_stale", "why": "a: b; try again."}\n')
     it.run_supervisor()
@@ -259,6 +264,7 @@ FAULTS: dict[Callable[[Broken], None], Any] = {
     a_disk_that_is_full: machine.disk,
     a_clock_that_was_set_back: machine.clock,
     a_message_that_nobody_writes: incoming.waiting,
+    a_dropped_message_that_nobody_takes_in: incoming.waiting,
     an_index_that_is_not_brought_up_to_date: machine.lasting,
     a_port_that_another_program_uses: services.port,
     a_backup_that_failed: services.last_night,

@@ -5,13 +5,8 @@ from __future__ import annotations
 from datetime import timedelta
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
-from recalld.supervisor.host.daemon import LONG_WAIT, WAIT, Reading, jump, pause_after
-from tests.world import at
-
-NOON = Reading(at("2026-01-31T12:00"), 1_000.0)
+from recalld.supervisor.host.daemon import LONG_WAIT, WAIT, pause_after
 
 
 @pytest.mark.parametrize(
@@ -30,9 +25,3 @@ NOON = Reading(at("2026-01-31T12:00"), 1_000.0)
 )
 def test_pause_after_grows_with_the_size_of_the_clock_change(moved, wait):
     assert pause_after(moved) == wait
-
-
-@given(st.timedeltas(timedelta(), timedelta(days=400)), st.timedeltas(timedelta(days=-9_000), timedelta(days=9_000)))
-def test_jump_returns_the_wall_clock_change_minus_the_elapsed_time(passed, moved):
-    after = Reading(NOON.wall + passed + moved, NOON.steady_s + passed.total_seconds())
-    assert abs(jump(NOON, after) - moved) < timedelta(milliseconds=1)

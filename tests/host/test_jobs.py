@@ -29,7 +29,7 @@ class Steps:
         self.waits = list(waits)
         self.job = Job("索引", self.step, events.report, now_s=lambda: self.now_s, **more)
 
-    def step(self, _until_woken: Control, _until_end: Control) -> float:
+    def step(self, _until_end: Control) -> float:
         self.ran.append(self.now_s)
         return self.waits.pop(0) if self.waits else NEVER_S
 
@@ -57,27 +57,27 @@ def test_job_that_is_woken_before_it_is_due_runs_once(events):
     assert (one.at(10), one.at(60)) == (True, False)
 
 
-def test_job_is_told_to_stop_when_it_is_woken_and_when_it_is_ended(events):
-    said: list[tuple[bool, bool]] = []
+def test_job_is_told_to_stop_when_it_is_ended(events):
+    stops: list[bool] = []
 
-    def step(until_woken: Control, until_end: Control) -> float:
-        said.append((until_woken.should_stop(), until_end.should_stop()))
+    def step(until_end: Control) -> float:
+        stops.append(until_end.should_stop())
         job.wake()
-        said.append((until_woken.should_stop(), until_end.should_stop()))
+        stops.append(until_end.should_stop())
         job.end()
-        said.append((until_woken.should_stop(), until_end.should_stop()))
+        stops.append(until_end.should_stop())
         return NEVER_S
 
     job = Job("索引", step, events.report)
     job.wake()
     assert job.run_due()
-    assert said == [(False, False), (True, False), (True, True)]
+    assert stops == [False, False, True]
 
 
 def test_job_reports_a_bug_once_and_is_tried_again(events):
     faults = [KeyError("花生"), KeyError("花生"), None]
 
-    def step(*_: Control) -> float:
+    def step(_until_end: Control) -> float:
         if fault := faults.pop(0):
             raise fault
         return NEVER_S
@@ -91,7 +91,7 @@ def test_job_reports_a_bug_once_and_is_tried_again(events):
 
 def test_job_starts_once_and_again_after_the_system_refused_a_thread(events, monkeypatch):
     ran = threading.Semaphore(0)
-    job = Job("索引", lambda *_: ran.release() or NEVER_S, events.report)
+    job = Job("索引", lambda _until_end: ran.release() or NEVER_S, events.report)
 
     def refuse(*_: object) -> None:
         raise RuntimeError("can't start new thread")
@@ -110,7 +110,7 @@ def test_job_starts_once_and_again_after_the_system_refused_a_thread(events, mon
 def test_job_in_a_thread_runs_until_it_is_ended(events):
     ran, goes_on = threading.Semaphore(0), threading.Event()
 
-    def step(_until_woken: Control, until_end: Control) -> float:
+    def step(until_end: Control) -> float:
         ran.release()
         goes_on.wait(PATIENCE_S)
         return 0.0 if not until_end.should_stop() else NEVER_S

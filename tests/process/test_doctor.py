@@ -226,10 +226,6 @@ def a_disk_that_is_read_only(it: Broken) -> None:
     subprocess.run(["mount", "-o", "remount,ro", it.root], check=True)
 
 
-def a_clock_that_was_set_today(it: Broken) -> None:
-    it.write("log.jsonl", '{"ts": "2026-01-31T01:00:00.000Z", "event": "clock_jump", "seconds": 7200, "waits_s": 60}\n')
-
-
 def days_of_no_chosen_zone(it: Broken) -> None:
     it.write("recalld.toml", "")
 
@@ -244,7 +240,6 @@ def a_quarantine_that_is_full(it: Broken) -> None:
 
 
 def files_of_a_self_test_and_a_fleet(it: Broken) -> None:
-    it.write(".recalld/canaries.jsonl", "{}\n")
     it.write("../.fleet/rest-0.json", "{}")
     it.write("../fleet.toml", "")
 
@@ -374,7 +369,6 @@ BROKEN: dict[Callable[[Broken], None], set[tuple[str, str]]] = {
     a_disk_with_little_room: {("disk", "odd")},
     a_disk_without_inodes: {("disk", "bad")},
     a_disk_that_is_read_only: {("status", "bad")},
-    a_clock_that_was_set_today: {("clock", "odd")},
     days_of_no_chosen_zone: {("clock", "odd")},
     a_history_that_is_cut_off: {("status", "bad")},
     a_quarantine_that_is_full: {("files", "odd")},
