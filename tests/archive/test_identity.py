@@ -65,30 +65,6 @@ def test_assign_ids_avoids_an_id_that_was_given():
     assert ids(assign_ids(history, Known(), NOON)) == [f"{base}-2", base]
 
 
-@pytest.mark.parametrize(
-    "time",
-    [
-        "昨天",
-        "",
-        None,
-        0,
-        -1,
-        True,
-        [],
-        {},
-        "1999-12-31T00:00:00Z",
-        "9999-12-31T23:59:59Z",
-        1e99,
-        "2026-02-30",
-        "2026-02-02T04:00:00Z",
-    ],
-)
-def test_assign_ids_replaces_an_impossible_time_and_keeps_the_original(time):
-    (found,) = assign_ids((parsed_message("m0", when=None, createdAt=time),), Known(), NOON)
-    assert found.created_at == NOON
-    assert found.raw["createdAtFound"] == time
-
-
 # ── a writer that strips ids ─────────────────────────────────────────────────
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
 import subprocess
 import sys
 from typing import TYPE_CHECKING
@@ -54,29 +53,6 @@ class Machine:
 def machine(world, tmp_path_factory):
     place = tmp_path_factory.mktemp("machine")
     return lambda **more: Machine(world, place, **more)
-
-
-@pytest.mark.parametrize(
-    ("result", "code", "why"),
-    [
-        ("exit-code", "226", "systemd could not make its folders visible to it (226/NAMESPACE); a disk may not be mounted"),
-        ("exit-code", "243", "its key file is not there, or can't be read"),
-        ("exit-code", "203", str(python_gone(sys.executable))),
-        ("exit-code", "7", "it ended with exit code 7"),
-        ("success", "0", "something that it needs could not be started, such as the mount of its disk"),
-        ("watchdog", "6", "it hung, and the watchdog killed it"),
-        ("oom-kill", "9", "it needed more memory than the machine, or `--memory-max`, gives it"),
-        ("signal", "9", "a signal killed it"),
-        (None, "", "it failed"),
-    ],
-)
-def test_alarm_says_why_the_service_is_down(machine, result, code, why):
-    it = machine()
-    shutil.rmtree(it.world.root)
-    done = it.fails(result, code, options=" --system alice")
-    sentence = f"recalld.service does not run: {why}; `recalld service logs --system alice` shows its output."
-    assert it.told == [f"{sentence}|{it.world.root}"]
-    assert done.stderr == f"<3>recalld: {sentence}\n"
 
 
 def test_alarm_speaks_chinese_where_the_workspace_does(machine):

@@ -98,14 +98,6 @@ def test_separated_names_the_file_in_place_of_its_bytes(part):
     assert joined(small, lambda _: None) == small
 
 
-def test_separated_finds_the_images_of_ollama_and_keeps_equal_bytes_once():
-    raw = {"role": "user", "content": "看", "images": [b64(PNG), b64(JPEG), b64(PNG)]}
-    small, files = separated(raw)
-    assert small["images"] == [path(PNG, "png"), path(JPEG, "jpg"), path(PNG, "png")]
-    assert set(files) == {path(PNG, "png"), path(JPEG, "jpg")}
-    assert joined(small, files.get) == raw
-
-
 DATA = st.sampled_from([PNG, JPEG, WAV, PDF, TEXTFILE]).flatmap(
     lambda data: st.sampled_from([b64(data), url("image/png", data), url("", data), base64.urlsafe_b64encode(data).decode()])
 )

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from recalld.supervisor.protocol.marks import is_shared, only_pinned, with_marks_of, without_marks
+from recalld.supervisor.protocol.marks import is_shared, only_pinned, with_marks_of
 
 LINES = st.lists(st.text(st.sampled_from("#共享置顶sharedpinSHARED ſ\t周六|爬山"), max_size=20), max_size=6)
 
@@ -26,14 +26,6 @@ LINES = st.lists(st.text(st.sampled_from("#共享置顶sharedpinSHARED ſ\t周�
 )
 def test_is_shared_reads_the_words_of_a_line_and_not_its_source(line, marked):
     assert is_shared(line) is marked
-
-
-@given(st.text(st.sampled_from("#共享shared x")))
-def test_without_mark_leaves_none_and_changes_nothing_else(text):
-    left = without_marks(text)
-    assert not is_shared(left)
-    assert left == text or is_shared(text)
-    assert without_marks(left) == left
 
 
 @given(LINES, LINES)

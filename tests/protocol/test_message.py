@@ -35,14 +35,6 @@ RAW = {"id": "01J", "role": "user", "text": "我对花生过敏", "createdAt": "
 
 
 @pytest.mark.parametrize(
-    ("role", "meaning"), [("agent", "assistant"), ("teller", "assistant"), ("tool", "tool"), ("小王", "小王")]
-)
-def test_read_message_maps_role_aliases_and_keeps_the_raw_role(role, meaning):
-    found = parsed({**RAW, "role": role})
-    assert (found.role, found.raw["role"]) == (meaning, role)
-
-
-@pytest.mark.parametrize(
     "thought",
     [
         {"type": "thinking", "thinking": "先想想", "signature": "…"},

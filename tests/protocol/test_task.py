@@ -63,15 +63,6 @@ def wire(data: bytes) -> dict[str, Any]:
     return found
 
 
-def test_render_task_writes_camel_case_json():
-    raw = wire(render_task(TASK))
-    assert list(raw)[:4] == ["version", "id", "kind", "group"]
-    assert raw["version"] == 1
-    assert {"previousDigest", "createdAt"} <= set(raw)
-    assert raw["sources"] == [{"name": ONE.name, "digest": ONE.digest, "count": 12}]
-    assert not any("_" in key for key in raw)
-
-
 def test_render_result_writes_camel_case_json():
     raw = wire(render_result(RESULT))
     assert {"previousDigest", "startedAt", "completedAt", "durationMs"} <= set(raw)

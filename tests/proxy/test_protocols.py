@@ -80,30 +80,6 @@ def test_messages_are_kept_with_the_session_that_the_client_names(proxied: Proxi
 # ── responses ────────────────────────────────────────────────────────────────
 
 
-@pytest.mark.parametrize(
-    ("given", "after"),
-    [
-        ("早", f"{SHOWN}\n\n早"),
-        (
-            [{"role": "user", "content": [{"type": "input_text", "text": "早"}]}],
-            [{"role": "user", "content": [{"type": "input_text", "text": f"{SHOWN}\n\n早"}]}],
-        ),
-        (
-            [
-                {"type": "message", "role": "user", "content": "早"},
-                {"type": "function_call_output", "call_id": "1", "output": "9"},
-            ],
-            [
-                {"type": "message", "role": "user", "content": f"{SHOWN}\n\n早"},
-                {"type": "function_call_output", "call_id": "1", "output": "9"},
-            ],
-        ),
-    ],
-)
-def test_responses_have_memory_before_the_question(given, after):
-    assert made("responses", {"input": given, "model": "m"}) == {"input": after, "model": "m"}
-
-
 def test_responses_have_memory_in_the_instructions():
     assert made("responses", {"input": "早"}, "system") == {"instructions": SHOWN, "input": "早"}
     assert made("responses", {"instructions": None, "input": "早"}, "system") == {"instructions": SHOWN, "input": "早"}
