@@ -64,10 +64,11 @@ def test_trim_keeps_two_hundred_messages_and_loses_no_text(world):
 
 
 def test_submit_summarizes_trimmed_messages_from_their_dated_files(world):
+    world.reopen(f"{world.toml}[history]\nsoft_cap = 20\nhard_cap = 30\n")
     world.model.script = unreachable
-    world.write([raw for day in range(1, 21) for raw in talk(f"2025-12-{day:02d}T09:00", 20)])
+    world.write([raw for day in range(1, 21) for raw in talk(f"2025-12-{day:02d}T09:00", 2)])
     world.settle()
-    assert len(world.history()) == 300
+    assert len(world.history()) == 30
     world.model.script = lambda _, blocks: "\n".join(dict.fromkeys(f"- {block.text.partition('（')[0]}" for block in blocks))
     world.model.requests.clear()
     world.clock.forward(days=2)

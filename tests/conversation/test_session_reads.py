@@ -1,4 +1,4 @@
-"""Which files are read for a session: as many after 3,000 messages as after 600, and no message is missed for it."""
+"""Which files are read for a session: as many after thirty days of talk as after six, and no message is missed for it."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ from itertools import groupby
 from typing import TYPE_CHECKING
 
 import pytest
-from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from recalld import Memory
@@ -26,11 +25,11 @@ pytestmark = pytest.mark.filterwarnings("ignore:没有总结:UserWarning", "igno
 SESSION, OTHER = "家里", "公司"
 #: Days end before the present of a test, 31 January 2026.
 LAST_DAY = at("2026-01-30T09:00")
-A_DAY = 100
+A_DAY = 60
 
 
 def file_days(world: World, count: int) -> None:
-    """Put *count* messages of two sessions in turn into dated files, a hundred a day, and the last 50 into history.json too."""
+    """Put *count* messages of two sessions in turn into dated files, `A_DAY` a day, and the last 50 into history.json too."""
     first = LAST_DAY - timedelta(days=count // A_DAY - 1)
     raws = [
         message(
@@ -87,19 +86,17 @@ def reads(world: World, act: Callable[[Memory], object]) -> list[str]:
 
 @pytest.fixture(scope="module")
 def long_talks(tmp_path_factory: pytest.TempPathFactory) -> list[World]:
-    """Workspaces with 600 and 3,000 messages, indexed: else the second time would go on with what the first could not finish."""
+    """Workspaces with six and with thirty days of talk, indexed: else the second time would go on with what the first left."""
     worlds = []
-    for size in (600, 3_000):
-        worlds.append(world := World(tmp_path_factory.mktemp(f"talk-{size}-"), at("2026-01-31T10:00")))
-        file_days(world, size)
+    for days in (6, 30):
+        worlds.append(world := World(tmp_path_factory.mktemp(f"talk-{days}-"), at("2026-01-31T10:00")))
+        file_days(world, days * A_DAY)
         world.refresh()
     return worlds
 
 
 @pytest.mark.parametrize("name", ACTS)
-def test_session_reads_as_many_files_after_3000_messages_as_after_600(
-    tmp_path: Path, long_talks: list[World], name: str
-) -> None:
+def test_session_reads_as_many_files_after_thirty_days_as_after_six(tmp_path: Path, long_talks: list[World], name: str) -> None:
     counts = []
     for n, talk in enumerate(long_talks):
         world = talk.copied(tmp_path / str(n))
@@ -123,26 +120,6 @@ def test_session_reads_the_files_that_hold_it_and_no_others(world: World) -> Non
 
 MOMENTS = st.integers(0, 5).flatmap(lambda day: st.tuples(st.just(day), st.integers(0, 3)))
 PLACES = st.sampled_from(["filed", "history", "both"])
-
-
-@settings(max_examples=40, deadline=None)
-@given(
-    said=st.lists(st.tuples(MOMENTS, PLACES, st.sampled_from([SESSION, OTHER, ""])), max_size=30),
-    newest=st.integers(1, 12),
-    session=st.sampled_from([SESSION, OTHER, ""]),
-)
-def test_newest_messages_of_a_session_are_the_end_of_all_of_them(tmp_path_factory, said, newest: int, session: str) -> None:
-    world = World(tmp_path_factory.mktemp("w"), at("2026-01-31T10:00"))
-    raws = [
-        (where, message(f"m{n}", f"2026-01-1{day}T0{hour}:00", f"第 {n} 件事", **({"session": key} if key else {})))
-        for n, ((day, hour), where, key) in enumerate(said)
-    ]
-    world.write([raw for where, raw in raws if where != "history"])
-    world.round("all")
-    world.write([raw for where, raw in raws if where != "filed"])
-    ends = [ids(world, session, newest)[-newest:], ids(world, session, None)[-newest:]]
-    assert ends[0] == ends[1]
-    assert set(ids(world, session, None)) == {raw["id"] for _, raw in raws if raw.get("session", "") == session}
 
 
 def ids(world: World, session: str, newest: int | None) -> Sequence[str]:

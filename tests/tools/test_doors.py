@@ -1,4 +1,4 @@
-"""One table of calls, good and bad, through Python, commands, function calls and MCP: the same answer, the same sentence."""
+"""One table of calls, good and bad, through Python, function calls and MCP: the same answer, the same sentence."""
 
 from __future__ import annotations
 
@@ -13,9 +13,7 @@ from mcp import Client
 from mcp.client.stdio import StdioServerParameters, stdio_client
 
 from recalld import Memory
-from recalld.supervisor.interfaces.cli.call import Call
-from recalld.supervisor.interfaces.cli.main import run_command
-from recalld.supervisor.interfaces.tools.answers import as_text, as_wire, share
+from recalld.supervisor.interfaces.tools.answers import as_text, as_wire
 from recalld.supervisor.interfaces.tools.definitions import DEFINITIONS
 from recalld.supervisor.interfaces.tools.registry import register_all_tools
 from recalld.supervisor.storage.clock import fixed_clock, to_wire
@@ -35,17 +33,15 @@ PATIENT = {"RECALLD_LANGUAGE": "en", "RECALLD_RECALL_TIMEOUT_MS": "60000"}
 
 
 class Row(NamedTuple):
-    """A call: the tool, its arguments, what its answer has in it, and the words of the command (None: there is none)."""
+    """A call: the tool, its arguments, and what its answer has in it."""
 
     tool: str
     arguments: dict[str, Any]
     has: str
-    argv: tuple[str, ...] | None = None
 
 
 def search(query: str, has: str, **more: Any) -> Row:
-    argv = ("search", query, "--limit", str(more.get("maxResults", 5))) if {*more} <= {"maxResults"} else None
-    return Row("memory_search", {"query": query, **more}, has, argv)
+    return Row("memory_search", {"query": query, **more}, has)
 
 
 def keywords(words: str, has: str, **more: Any) -> Row:
@@ -53,26 +49,19 @@ def keywords(words: str, has: str, **more: Any) -> Row:
 
 
 def get(path: str, has: str, **more: Any) -> Row:
-    options = [word for key, value in more.items() for word in (f"--{key}", str(value))]
-    return Row("memory_get", {"path": path, **more}, has, ("get", path, *options))
-
-
-def empty(path: str, has: str, **more: Any) -> Row:
-    """What is an error of the command, and no text for a model (001)."""
     return Row("memory_get", {"path": path, **more}, has)
 
 
 def read(has: str, **more: Any) -> Row:
-    options = [word for key, value in more.items() for word in (f"--{key.partition('_')[0]}", str(value))]
-    return Row("memory_read", more, has, ("read", *options))
+    return Row("memory_read", more, has)
 
 
 def write(content: str, has: str) -> Row:
-    return Row("memory_write", {"content": content}, has, ("write", content))
+    return Row("memory_write", {"content": content}, has)
 
 
 def delete(has: str, *lines: str) -> Row:
-    return Row("memory_delete", {"lines": [*lines]}, has, ("delete", *lines) if lines else None)
+    return Row("memory_delete", {"lines": [*lines]}, has)
 
 
 TABLE = [
@@ -105,9 +94,9 @@ TABLE = [
     get("memory.md#L3-L1", "path: "),
     get("memory.md#L2", "from: #L2 says already", lines=3),
     get("memory/%2E%2e/x.md", "path: "),
-    empty("memory.md", '"text": ""', **{"from": 99}),
-    empty("memory/none.md", '"text": ""'),
-    empty("history.json#none", '"text": ""'),
+    get("memory.md", '"text": ""', **{"from": 99}),
+    get("memory/none.md", '"text": ""'),
+    get("history.json#none", '"text": ""'),
     read("[8] "),
     read("[8] ", recent_count=2),
     read("[4] ", start_line=2, end_line=4),
@@ -201,27 +190,13 @@ def over_mcp(root: Path, now: str) -> list[Said]:
     return anyio.run(calls)
 
 
-def command_line(root: Path, capsys: Any) -> list[Said | None]:
-    """The commands, for the calls that are one; a sentence without its beginning."""
-    found: list[Said | None] = []
-    for row in TABLE:
-        if row.argv is None:
-            found.append(None)
-            continue
-        source = ("--source", "web-chat") if row.argv[0] == "write" else ()  # a shell says "cli"
-        run_command(Call(["-w", str(root), *row.argv, *source, "--json"]))
-        out, err = capsys.readouterr()
-        found.append(Said(err.removeprefix("recalld: ").removeprefix("--").rstrip("\n"), json.loads(out) if out else None))
-    return found
-
-
 @pytest.fixture(scope="module")
 def doors(tmp_path_factory):
-    """What each door says to each call, each in a memory of its own; that of the commands, and the moment."""
+    """What each door says to each call, each in a memory of its own."""
     world = remembered(World(tmp_path_factory.mktemp("doors") / "world", at("2026-01-31T10:00")))
     (world.root / "memory/link.md").symlink_to(world.root / "recalld.toml")
     (world.root / "memory/folder.md").mkdir()
-    roots = {name: world.root.parent / name for name in ("python", "calls", "mcp", "commands")}
+    roots = {name: world.root.parent / name for name in ("python", "calls", "mcp")}
     for root in roots.values():
         shutil.copytree(world.root, root, symlinks=True)
     clock = fixed_clock(world.clock())
@@ -229,8 +204,6 @@ def doors(tmp_path_factory):
         "python": python(roots["python"], clock),
         "calls": function_calls(roots["calls"], clock),
         "mcp": over_mcp(roots["mcp"], to_wire(clock())),
-        "commands": roots["commands"],
-        "now": to_wire(clock()),
     }
 
 
@@ -248,39 +221,3 @@ def test_tools_answer_alike_through_python_function_calls_and_mcp(doors, door):
     said = doors[door]
     rows = zip(NAMES[: len(said)], doors["calls"][: len(said)], said, strict=True)
     assert [(name, one, other) for name, one, other in rows if one != other] == []
-
-
-def test_commands_answer_as_the_tools_do(doors, capsys, monkeypatch):
-    for name, value in {**PATIENT, "RECALLD_NOW": doors["now"]}.items():
-        monkeypatch.setenv(name, value)
-    said = command_line(doors["commands"], capsys)
-    rows = zip(NAMES[: len(TABLE)], TABLE, doors["calls"][: len(TABLE)], said, strict=True)
-    pairs = [(name, of_tool(row.tool, tool), of_command(row.tool, one)) for name, row, tool, one in rows if one]
-    assert len(pairs) > 25
-    assert [pair for pair in pairs if pair[1] != pair[2]] == []
-
-
-def of_tool(tool: str, said: Said) -> object:
-    """What the command of the same name says, too."""
-    data = said.data
-    if data is None:
-        return said.text
-    if tool == "memory_search":
-        shown = ("path", "startLine", "endLine", "snippet", "score")
-        return data.get("note", ""), [{key: one[key] for key in shown} for one in data["results"]]
-    if tool == "memory_get":
-        return {"path": data["path"], "text": data["text"], "total": data["total"], "start": data.get("startLine")}
-    lines = {"lines": [{key: one[key] for key in one if key != "ref"} for one in data["lines"]]} if "lines" in data else {}
-    return {key: value for key, value in data.items() if key != "ref"} | lines
-
-
-def of_command(tool: str, said: Said) -> object:
-    """The same of the command, which also tells the reasons of a score, which message it is, and what `undo` takes."""
-    if said.data is None:
-        return said.text
-    if tool == "memory_search":
-        shown = [{key: value for key, value in one.items() if key not in {"because", "id", "ref"}} for one in said.data]
-        return said.text, [{**one, "score": None if one["score"] is None else share(one["score"])} for one in shown]
-    if tool == "memory_get":
-        return {key: said.data[key] for key in ("path", "text", "total", "start")}
-    return {key: value for key, value in said.data.items() if key != "act"}  # `undo` is a command alone
