@@ -6,7 +6,6 @@ import gzip
 import json
 import os
 import re
-import shutil
 import signal
 import subprocess
 import sys
@@ -113,9 +112,9 @@ class Life(NamedTuple):
         draft.write_text(json.dumps([*entries], ensure_ascii=False), encoding="utf-8")
         draft.rename(self.root / "history.json")
 
-    def left(self, root: Path | None = None) -> list[str]:
-        """The files below *root* and the caches with a byte of a secret, or with one in their names."""
-        folders = (root or self.root, self.outside / "cache")
+    def left(self) -> list[str]:
+        """The files of the workspace and the caches with a byte of a secret, or with one in their names."""
+        folders = (self.root, self.outside / "cache")
         return [path.as_posix() for folder in folders for path in sorted(folder.rglob("*")) if _has_words(path, folder)]
 
 
@@ -199,7 +198,7 @@ def used(life: Life) -> None:
 
 @pytest.fixture(scope="module")
 def life(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Life]:
-    """The workspace, in which the secrets stand everywhere, and a backup of it."""
+    """The workspace, in which the secrets stand everywhere."""
     outside = tmp_path_factory.mktemp("canaries")
     with Server() as model:
         model.script = summarised
@@ -219,8 +218,6 @@ def life(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Life]:
         by_tools(made)
         by_clients(made)
         used(made)
-        made.run("backup", "create", str(outside / "before.tar"))
-        shutil.copytree(made.root, outside / "before")
         yield made
 
 
@@ -271,23 +268,6 @@ def test_forget_leaves_no_byte_of_what_came_in_by_every_interface(forgotten: Lif
 # ── the ways back ────────────────────────────────────────────────────────────
 
 
-def old_history(life: Life) -> None:
-    """A program writes what it had in memory, and appends it again."""
-    before = json.loads((life.outside / "before" / "history.json").read_bytes())
-    life.write_history([*before, *life.history()])
-    life.run("append", "--jsonl", stdin="".join(json.dumps(one) + "\n" for one in before))
-
-
-def old_files(life: Life) -> None:
-    """An editor, or who synchronises folders, puts the old memory back."""
-    for name in ("memory", "memory.md", "inbox.d", "history.json.bak"):
-        old = life.outside / "before" / name
-        if old.is_dir():
-            shutil.copytree(old, life.root / name, dirs_exist_ok=True)
-        else:
-            shutil.copy(old, life.root / name)
-
-
 def import_again(life: Life) -> None:
     by_files(life)
 
@@ -306,26 +286,8 @@ def restart(life: Life) -> None:
         life.run("run", "--once")
 
 
-@pytest.mark.parametrize("way", [restart, redo, repair, import_again, old_history, old_files], ids=lambda way: way.__name__)
+@pytest.mark.parametrize("way", [restart, redo, repair, import_again], ids=lambda way: way.__name__)
 def test_forgotten_words_do_not_come_back_by(forgotten: Life, way: Callable[[Life], None]) -> None:
     way(forgotten)
     forgotten.settle()
     assert forgotten.left() == []
-
-
-def test_forgotten_words_do_not_come_back_by_an_older_backup(forgotten: Life) -> None:
-    into = forgotten.outside / "restored"
-    forgotten.run("backup", "restore", str(forgotten.outside / "before.tar"), "--into", str(into))
-    assert forgotten.left(into) == []
-    environ = {key: value for key, value in forgotten.command.environ.items() if key.startswith("RECALLD_")}
-    there = Life(Command(into, **environ), *forgotten[1:])
-    there.settle()
-    assert there.left() == []
-
-
-def test_backup_restore_without_the_workspace_says_that_words_are_back(forgotten: Life) -> None:
-    command = Command(forgotten.outside / "none")
-    for language, said in (("en", "forget it again"), ("zh", "再忘一次")):
-        words = ("backup", "restore", str(forgotten.outside / "before.tar"), "--into", str(forgotten.outside / language))
-        told = command(*words, RECALLD_LANGUAGE=language)
-        assert (told.code, said in told.err) == (0, True)
