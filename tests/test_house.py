@@ -48,8 +48,8 @@ ROOMS: Final = (
     Room("supervisor/checks", most=3_452, goal=2_100),
     Room("supervisor/importing", most=2_825, goal=1_400),
     Room("supervisor/operations", most=2_006, goal=1_800),
-    Room("supervisor/interfaces/cli", most=3_830, goal=2_600),
-    Room("supervisor/interfaces/http supervisor/interfaces/page", most=2_553, goal=2_000),
+    Room("supervisor/interfaces/cli", most=3_823, goal=2_600),
+    Room("supervisor/interfaces/http supervisor/interfaces/page", most=2_544, goal=2_000),
     Room("supervisor/interfaces/tools supervisor/interfaces/mcp.py supervisor/interfaces/llamaindex", most=2_384, goal=1_900),
     Room("supervisor/interfaces/connect supervisor/interfaces/hooks supervisor/interfaces/proxy", most=2_095, goal=1_900),
     Room("supervisor/interfaces", most=1_430, goal=1_500),
@@ -60,9 +60,9 @@ ROOMS: Final = (
     ),
 )
 #: All rooms together, lines and modules, and the lines of the tests.
-ALL: Final = Room("all", most=62_605, goal=48_000)
+ALL: Final = Room("all", most=62_589, goal=48_000)
 MODULES: Final = Room("modules", most=331, goal=270)
-OF_TESTS: Final = Room("tests", most=67_993, goal=48_000)
+OF_TESTS: Final = Room("tests", most=67_963, goal=48_000)
 
 
 def _lines(path: Path) -> int:

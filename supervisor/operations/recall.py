@@ -122,7 +122,7 @@ def search(memory: Visible, request: SearchRequest) -> SearchResult:
 
 
 def _is_wanted(passage: Passage, request: SearchRequest) -> bool:
-    """Return whether the passage is of the days, the session, the speaker and the kind that are asked for."""
+    """True if the passage is of the days, the session, the speaker and the kind that are asked for."""
     if (request.since or request.until) and passage.day is None:
         return False
     is_of_days = passage.day is None or (request.since or passage.day) <= passage.day <= (request.until or passage.day)

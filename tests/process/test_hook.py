@@ -137,9 +137,9 @@ def test_hook_makes_no_workspace(tmp_path):
         (
             "gemini-cli",
             "en",
-            "recalld has no hook for gemini-cli, it has those of claude-code, codex; `recalld connect gemini-cli --remove",
+            "recalld has no hook for gemini-cli, it has those of claude-code, codex; take the hooks that start recalld out",
         ),
-        ("cursor", "zh", "recalld 没有 cursor 的钩子，有的是 claude-code、codex；`recalld connect cursor --remove --yes`"),
+        ("cursor", "zh", "recalld 没有 cursor 的钩子，有的是 claude-code、codex；请从它的设置里去掉"),
         ("vim", "en", "recalld has no hook for vim"),
     ],
 )

@@ -194,8 +194,8 @@ def restore(
     unread = [asdict(piece) for piece in done.unread]
     call.answer(answer | {"unread": unread}, answer)
     ws, _ = call.opened()
-    for one in done.unread:
-        call.say(why_unread(one, ws.unread.path_of(one)), BadFile.exit_code)
+    for piece in done.unread:
+        call.say(why_unread(piece, ws.unread.path_of(piece)), BadFile.exit_code)
     return BadFile.exit_code if done.unread else 0
 
 

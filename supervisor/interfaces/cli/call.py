@@ -102,7 +102,7 @@ class Call:
 
     @property
     def is_served(self) -> bool:
-        """Whether a supervisor runs the command for a client."""
+        """True if a supervisor runs the command for a client."""
         return False
 
     # ── what it prints ───────────────────────────────────────────────────────
@@ -256,7 +256,7 @@ class Call:
 
     @property
     def is_watched(self) -> bool:
-        """Whether a person at a terminal reads standard error; a client without one leaves its TERM out."""
+        """True if a person at a terminal reads standard error; a client without one leaves its TERM out."""
         return "TERM" in self.environ and (self.is_served or bool(sys.stderr and sys.stderr.isatty()))
 
     def tell_undo(self) -> None:
@@ -286,7 +286,7 @@ class ServedCall(Call):
 
     @property
     def is_served(self) -> bool:
-        """Whether a supervisor runs the command for a client."""
+        """True if a supervisor runs the command for a client."""
         return True
 
     def show(self, text: str) -> None:

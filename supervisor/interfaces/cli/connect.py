@@ -175,12 +175,12 @@ def _rows(
     for client in dict.fromkeys([*(change.client for change in changes), *(name for name, _ in refused)]):
         title, of_it = CLIENTS[client].title, [change for change in changes if change.client == client]
         rows += ["", title]
-        for one in (change for change in of_it if change.kind != "absent"):
-            what = call.render([Text(_PARTS[n]) for n in one.wanted.what])
-            kind = _DONE.get(one.kind, one.kind) if written else one.kind
-            rows.append("  " + call.render(Text(_CHANGES[kind], path=_shown(one), what=what)))
-            if every_line and one.kind != "there":
-                rows += [f"    {line}" for line in changed_lines(one)]
+        for change in (change for change in of_it if change.kind != "absent"):
+            what = call.render([Text(_PARTS[part]) for part in change.wanted.what])
+            kind = _DONE.get(change.kind, change.kind) if written else change.kind
+            rows.append("  " + call.render(Text(_CHANGES[kind], path=_shown(change), what=what)))
+            if every_line and change.kind != "there":
+                rows += [f"    {line}" for line in changed_lines(change)]
         if of_it and of_it[0].kind in ("remove", "delete", "absent"):
             others = dict.fromkeys(root for change in of_it for root in change.elsewhere)
             elsewhere = (

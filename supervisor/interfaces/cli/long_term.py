@@ -80,7 +80,7 @@ def read(
     request = long_term.ReadRequest(start=first, end=end, recent=10 if recent is None else recent)
     page = call.perform(long_term.read, request, session, chat)
     if line is not None and page.total and not any(shown.number == line for shown in page.lines):
-        raise BadRequest("read", Text("there is no line {line}; `recalld read` shows the last ones", line=line))
+        raise BadRequest("read", Text("there is no line {line}; without a number the last ones are shown", line=line))
     if call.json:
         lines = [{"line": line.number, "text": line.text, "digest": line.digest} for line in page.lines]
         call.show(as_json({"path": page.path, "total": page.total, "lines": lines}))

@@ -168,10 +168,10 @@ class Machine:
         """Return the settings files of the client as they are, and for each the other workspaces that it is connected with."""
         read = [(wanted_file, *self._read(wanted_file)) for wanted_file in wanted(client, self.place, self.paragraph)]
         others: dict[Path, tuple[str, ...]] = {}
-        for one, _, _, text in read:
-            with _told_of(one.path):
-                names = workspaces(text or "", one)
-            others[one.path] = tuple(root for root in names if root not in ("", str(self.paths.root)))
+        for wanted_file, _, _, text in read:
+            with _told_of(wanted_file.path):
+                names = workspaces(text or "", wanted_file)
+            others[wanted_file.path] = tuple(root for root in names if root not in ("", str(self.paths.root)))
         return read, others
 
     def apply(self, changes: Sequence[Change]) -> None:

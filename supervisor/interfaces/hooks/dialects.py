@@ -112,7 +112,7 @@ def written(event: Event, block: str) -> str:
 
 
 def fits(client: str, block: str) -> bool:
-    """Return whether the client takes a block of this size whole."""
+    """True if the client takes a block of this size whole."""
     return len(block) <= _MOST_CHARS and len(block.encode("utf-8", "replace")) <= DIALECTS[client].most_bytes
 
 

@@ -111,7 +111,7 @@ async def _search(site: Site, request: Request) -> Response:
     query(request)
     given = body_of(request, await request.body(), "keywords", "max_results", "match_mode")
     lines_request = long_term.LinesRequest(**{"keywords": None, **given})
-    caller = replace(await site.run(site.caller, request), language=_ITS_LANGUAGE)
+    caller = replace(site.caller(request), language=_ITS_LANGUAGE)
     result = await site.perform(request, long_term.search_lines, lines_request, caller)
     return JSONResponse(to_json(result))
 
@@ -136,7 +136,7 @@ async def _saved(site: Site, request: Request, content: str) -> Response:
     try:
         done = await site.perform(request, long_term.replace_long_term, long_term.ReplaceRequest(content=content, etag=etag))
     except StaleText as stale:
-        sentence = stale.in_language(await site.run(site.language, request))
+        sentence = stale.in_language(site.language(request))
         more = {"code": stale.code, "content": stale.text, "yours": content}
         return problem(stale.http_status, sentence, {"ETag": f'"{stale.etag}"'}, **more)
     return JSONResponse(to_json(Saved(True, "Memory updated")), headers={"ETag": f'"{done.etag}"'})
@@ -157,6 +157,5 @@ async def _answer(site: Site, name: str, request: Request) -> Response:
     given = json_object(request, await request.body())
     operation = await site.run(find, name)
     typed = await site.run(from_json, operation, given)
-    caller = await site.run(partial(site.caller, request, **who))
-    answer = await site.perform(request, operation, typed, caller)
+    answer = await site.perform(request, operation, typed, site.caller(request, **who))
     return JSONResponse(await site.run(to_json, answer))

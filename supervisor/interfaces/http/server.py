@@ -52,7 +52,7 @@ class Place(NamedTuple):
 
     @property
     def is_remote(self) -> bool:
-        """Whether the address can be reached by other machines."""
+        """True if the address can be reached by other machines."""
         try:
             return not ipaddress.ip_address(self.host).is_loopback
         except ValueError:

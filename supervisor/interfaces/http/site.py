@@ -189,7 +189,7 @@ class Access:
         return self._token
 
     def is_token(self, given: str) -> bool:
-        """Return whether this is the token."""
+        """True if this is the token."""
         return is_equal(given, self.token())
 
     def new_cookie(self, now: datetime, *, is_kept: bool) -> str:

@@ -294,7 +294,7 @@ def _role(message: ChatMessage) -> str:
 
 
 def _is_repeated(raw: dict[str, Any], before: Sequence[dict[str, Any]]) -> bool:
-    """Return whether the message repeats a system prompt, with which a framework may begin each turn."""
+    """True if the message repeats a system prompt, with which a framework may begin each turn."""
     return raw["role"] == "system" and any(
         message["role"] == "system" and message["content"] == raw["content"] for message in before
     )

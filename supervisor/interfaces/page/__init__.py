@@ -46,7 +46,7 @@ def routes(site: Site) -> list[BaseRoute]:
     """Return the routes of the page."""
 
     async def answer(show: Callable[[View], Awaitable[Response]], request: Request) -> Response:
-        return await show(await View.of(site, request))
+        return await show(View(site, request))
 
     made: list[BaseRoute] = [Route(path, partial(answer, show), methods=[*methods]) for path, show, methods in _TABLE]
     return [*made, Route("/preferences", partial(_prefer, site), methods=["POST"]), Route("/static/{name}", _static)]
@@ -54,7 +54,7 @@ def routes(site: Site) -> list[BaseRoute]:
 
 def problem(site: Site, request: Request, status: int, sentence: str) -> Response:
     """Return the page of an error; that of 401 says how to get in, and shows nothing of memory. It is called in a thread."""
-    view = View(site, request, site.language(request))
+    view = View(site, request)
     name = "gate.html" if status == 401 else "problem.html"
     # a token that was sent by hand, without scripts, was wrong
     return view.shown(name, status=status, sentence=sentence, status_code=status, was_wrong=request.url.path == "/session")

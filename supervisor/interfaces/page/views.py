@@ -100,14 +100,9 @@ def texts(language: Language, msgid: str, /, **fields: object) -> Markup:
 class View:
     """One request of the page: who reads it, and in which language."""
 
-    def __init__(self, site: Site, request: Request, language: Language) -> None:
-        self.site, self.request, self.language = site, request, language
-        self.t = partial(texts, language)
-
-    @classmethod
-    async def of(cls, site: Site, request: Request) -> View:
-        """Return the view of a request; its language may be that of the memory, which is read for it."""
-        return cls(site, request, await site.run(site.language, request))
+    def __init__(self, site: Site, request: Request) -> None:
+        self.site, self.request, self.language = site, request, site.language(request)
+        self.t = partial(texts, self.language)
 
     def query(self, name: str) -> str:
         """Return a value of the address, "" where it has none."""
@@ -132,12 +127,8 @@ class View:
 
     def shown(self, name: str, page: str = "", status: int = 200, **values: Any) -> Response:
         """Return what `show` does; it may wait for files, so it is called in a thread."""
-        return HTMLResponse(self.rendered(name, page, **values), status)
-
-    def rendered(self, name: str, page: str = "", **values: Any) -> str:
-        """Return the HTML of a template, of a page or of a part of one."""
         zone, language = self.site.workspace.zone, self.language
-        return (
+        html = (
             _environment()
             .get_template(name)
             .render(
@@ -157,6 +148,7 @@ class View:
                 **values,
             )
         )
+        return HTMLResponse(html, status)
 
 
 def _here(request: Request) -> str:

@@ -165,7 +165,7 @@ def _json_fields(answer: Answer | MemorySearchResult | LongTermLine | type) -> l
 
 
 def _is_shown(key: str, value: object) -> bool:
-    """Return whether the field is in the JSON: "" and False are left out, unless they are an answer themselves."""
+    """True if the field is in the JSON: "" and False are left out, unless they are an answer themselves."""
     if value is None:
         return key == "score"
     return key in _ALWAYS or (value is not False and value != "")
@@ -216,7 +216,7 @@ class Room:
     cjk: float = 1.0
 
     def holds(self, text: str) -> bool:
-        """Return whether the text fits."""
+        """True if the text fits."""
         return (self.chars is None or len(text) <= self.chars) and self.cost(text) <= self.tokens
 
     def cost(self, text: str) -> int:

@@ -77,7 +77,7 @@ class Tool:
         return self.call(arguments).text
 
     def is_of(self, registry: ToolRegistry) -> bool:
-        """Return whether this registry made the tool; a tool that was only registered here has another registry."""
+        """True if this registry made the tool; a tool that was only registered here has another registry."""
         return self._registry is registry
 
     def call(self, arguments: str | Mapping[str, Any] | None = None) -> Reply:
