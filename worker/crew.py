@@ -16,7 +16,6 @@ from uuid import uuid4
 
 from recalld.supervisor.pool import scripts
 from recalld.supervisor.pool.cargo import PoolAway, Unsealable, refusal
-from recalld.supervisor.pool.dramatiq_pool import Engine
 from recalld.supervisor.protocol.config import Config
 from recalld.supervisor.protocol.config_keys import Llm, Tokens
 from recalld.supervisor.storage.errors import BadConfig, Busy, NoService
@@ -40,19 +39,21 @@ if TYPE_CHECKING:
     from .providers import Model, Summariser
 
 _RENEW_S: Final = 1.0
-#: Seconds that a task waits which another worker had: that one may be about to show that it lives.
-_WAIT_S: Final = 3.0
+#: Seconds between two looks for the next task.
+_LOOK_S: Final = 0.1
 #: A task is not begun more often without an answer.
 _MOST_TRIES: Final = 2
 _RETRY_S: Final = 0.5
+#: For how long what goes back may take to be delivered.
+_END_S: Final = 5.0
 _THERE_S: Final = 5.0
 
 
 class RedisHold:
     """A task in Redis as this process has it (`pooled.Hold`), by a lock that it renews; every call may raise PoolAway."""
 
-    def __init__(self, crew: Crew, uid: str, who: str, sealed: bytes, tries: int) -> None:
-        self.uid, self.who, self.sealed, self.tries = uid, who, sealed, tries
+    def __init__(self, crew: Crew, who: str, uid: str, host: str, sealed: bytes, tries: int) -> None:
+        self.uid, self.who, self.host, self.sealed, self.tries = uid, who, host, sealed, tries
         self.lost = False
         self._crew, self._broker = crew, crew.broker
 
@@ -103,6 +104,7 @@ class Crew:
         self._me = str(uuid4())
         #: The tasks of this process, and what is held while their locks are renewed, or given up with an answer.
         self.renewing = threading.Lock()
+        self._looking = threading.Lock()  # one thread looks for the next task of all
         self._numbers = itertools.count()
         self.holds: set[RedisHold] = set()
         self._models: dict[tuple[Any, ...], Model] = {}
@@ -112,20 +114,19 @@ class Crew:
         """Work until a signal; NoService with one sentence where Redis can't carry a pool."""
         self._check()
         on_signals(self.stop.set)
-        engine = Engine(self.broker, self.work, self._keys.threads, self._keys.heartbeat.total_seconds())
-        renewal = threading.Thread(target=self._renew, args=(engine,), daemon=True)
-        engine.start()
-        renewal.start()
+        renewal = threading.Thread(target=self._renew, daemon=True)
+        threads = [threading.Thread(target=self._serve, daemon=True) for _ in range(self._keys.threads)]
+        for thread in (renewal, *threads):
+            thread.start()
         self.stop.wait()
-        grace_s = self._keys.grace.total_seconds()
-        last = threading.Timer(grace_s, self.ends.set)  # then what is still running goes back
-        last.start()
-        engine.stop(grace_s + 5)
-        self.ends.set()
-        last.cancel()
-        renewal.join(_RENEW_S * 2)
+        until_s = time.monotonic() + self._keys.grace.total_seconds()
+        for thread in threads:
+            thread.join(max(0.0, until_s - time.monotonic()))
+        self.ends.set()  # what is still running goes back
+        for thread in (*threads, renewal):
+            thread.join(max(0.0, until_s + _END_S - time.monotonic()))
         with suppress(PoolAway):
-            self.broker.run(scripts.THERE, "slots", self._me, 0)
+            self.broker.run(scripts.THERE, "threads", self._me, 0)
 
     def _check(self) -> None:
         try:
@@ -137,38 +138,35 @@ class Crew:
 
     # ── one task ─────────────────────────────────────────────────────────────
 
-    def work(self, uid: str, host: str) -> None:
-        """Do the task, unless it is done, nobody wants it any more, or two workers have ended over it."""
-        hold = self._begin(uid)
-        if hold is None:
-            return
-        self.holds.add(hold)
-        try:
-            self._do(hold, host)
-        except Exception as error:  # noqa: BLE001 - a task that this version can't do goes to another; what it says may be its words
-            self._report({"uid": uid, "error": type(error).__name__})
-        finally:
-            self.holds.discard(hold)
+    def _serve(self) -> None:
+        """Do one task after another, until this process has to end."""
+        while hold := self._next():
+            self.holds.add(hold)
+            try:
+                self._do(hold)
+            except Exception as error:  # noqa: BLE001 - a task that this version can't do goes to another; what it says may be its words
+                self._report({"uid": hold.uid, "error": type(error).__name__})
+            finally:
+                self.holds.discard(hold)
 
-    def _begin(self, uid: str) -> RedisHold | None:
-        """Take the lock of the task, once no other holds it; None where there is nothing left to do."""
-        who, since = f"{self._me}.{next(self._numbers)}", time.monotonic()
-        while not self.ends.is_set():
-            with suppress(PoolAway):
-                answer = self.broker.run(scripts.BEGIN, uid, who, int(time.monotonic() - since >= _WAIT_S))
-                if answer == b"drop":
-                    return None
-                if answer != b"wait":
-                    return RedisHold(self, uid, who, answer[0], int(answer[1]))
-            self.ends.wait(_RETRY_S)
+    def _next(self) -> RedisHold | None:
+        """Wait for the next task and take its lock; None once this process takes no more."""
+        who = f"{self._me}.{next(self._numbers)}"
+        with self._looking:
+            while not self.stop.is_set():
+                with suppress(PoolAway):
+                    if task := self.broker.run(scripts.BEGIN, who):
+                        uid, host, sealed, tries = task
+                        return RedisHold(self, who, uid.decode(), host.decode(), sealed, int(tries))
+                self.stop.wait(_LOOK_S)
         return None
 
-    def _do(self, hold: RedisHold, host: str) -> None:
+    def _do(self, hold: RedisHold) -> None:
         try:
             contents = opened(hold, self._seal)
         except Unsealable as fault:
             self._report({"uid": hold.uid, "error": refusal(fault.why)})
-            refuse(hold, host, fault.why)
+            refuse(hold, hold.host, fault.why)
             return
         if hold.tries > _MOST_TRIES:
             ended_twice(hold, contents, self._seal, self._clock)
@@ -176,7 +174,7 @@ class Crew:
         profile = self._profiles.get(contents.profile)
         if contents.profile and profile is None:
             self._report({"uid": hold.uid, "error": refusal("profile")})
-            refuse(hold, host, "profile")
+            refuse(hold, hold.host, "profile")
             return
         claim: Any = PoolClaim(hold, contents, self._seal)
         writer: Model | Summariser = self._model(profile, contents) if profile else extractive.Extractive()
@@ -205,22 +203,20 @@ class Crew:
 
     # ── signs of life ────────────────────────────────────────────────────────
 
-    def _renew(self, engine: Engine) -> None:
-        """Renew the lock of each task, and show which were fetched, and how many threads are there."""
+    def _renew(self) -> None:
+        """Renew the lock of each task, and show how many threads are there."""
         there_s = float("-inf")
         while not self.ends.wait(_RENEW_S):
             with suppress(PoolAway):
-                there_s = self._renew_once(engine, there_s)
+                there_s = self._renew_once(there_s)
 
-    def _renew_once(self, engine: Engine, there_s: float) -> float:
+    def _renew_once(self, there_s: float) -> float:
         with self.renewing:
             if holds := [hold for hold in self.holds if not hold.lost]:
                 pairs = itertools.chain.from_iterable((hold.uid, hold.who) for hold in holds)
                 for hold, is_lost in zip(holds, self.broker.run(scripts.RENEW, *pairs), strict=True):
                     hold.lost = bool(is_lost)
-            if fetched := engine.fetched():
-                self.broker.run(scripts.HAVE, *fetched)
             if time.monotonic() >= there_s + _THERE_S and not self.stop.is_set():
-                self.broker.run(scripts.THERE, "slots", self._me, self._keys.threads)
+                self.broker.run(scripts.THERE, "threads", self._me, self._keys.threads)
                 return time.monotonic()
         return there_s

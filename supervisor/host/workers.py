@@ -53,7 +53,7 @@ _KILLED_AFTER_S: Final = 3.0
 #: The beginning of each sentence that a worker prints.
 _PREFIX: Final = "recalld worker: "
 #: What `recalld[pool]` brings, without which there is no pool.
-_NEEDED: Final = ("cryptography", "dramatiq", "redis")
+_NEEDED: Final = ("cryptography", "redis")
 #: Not resolved: in a checkout `recalld/supervisor` is a link, and the path must stay inside the package `recalld`.
 _WORKER: Final = Path(__file__).absolute().parents[2] / "worker" / "__main__.py"
 
@@ -287,9 +287,9 @@ class CourierWorkers(Workers):
     def _begin(self) -> None:
         """Have a courier in a thread of its own."""
         from ..pool.courier import Courier
-        from ..pool.dramatiq_pool import DramatiqPool
+        from ..pool.redis_pool import RedisPool
 
-        pool, ended = DramatiqPool(self._broker, self._name), threading.Event()
+        pool, ended = RedisPool(self._broker, self._name), threading.Event()
         courier = Courier(pool, self._station)
 
         def run() -> None:

@@ -165,17 +165,7 @@ def unpacked(data: bytes) -> Contents:
 def rendered(outcome: Outcome) -> bytes:
     """Return the bytes of an answer."""
     result = render_result(outcome.result).decode() if outcome.result else None
-    return _deflated(
-        {
-            "result": result,
-            "reserve": asdict(outcome.reserve),
-            "used": outcome.used,
-            "why": outcome.why,
-            # a host of 0.32 and before reads these
-            "wait_s": 0,
-            "profile": "",
-        }
-    )
+    return _deflated({"result": result, "reserve": asdict(outcome.reserve), "used": outcome.used, "why": outcome.why})
 
 
 def read(data: bytes) -> Outcome:

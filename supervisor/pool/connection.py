@@ -25,28 +25,10 @@ if TYPE_CHECKING:
 _TIMEOUT_S: Final = 5.0
 #: LMOVE came with this version.
 _LEAST: Final = (6, 2)
-#: What follows the prefix in the names of a pool's keys; those of the second line are of 0.32 and before.
+#: What follows the prefix in the names of a pool's keys; the second line is of 0.34 and before.
 _KINDS: Final = frozenset(
-    (
-        *(
-            "sub",
-            "blob",
-            "run",
-            "have",
-            "gone",
-            "tries",
-            "done",
-            "results",
-            "taking",
-            "slots",
-            "hosts",
-            "refused",
-            "tasks",
-            "asked",
-        ),
-        *("ans", "rate", "pause", "probe", "doubt", "budget"),
-        *("__heartbeats__", "__acks__"),
-    )
+    "asked next task run begun gone tries ans done results taking threads hosts"
+    " tasks sub blob have slots refused rate pause probe doubt budget __heartbeats__ __acks__".split()
 )
 _MOST_KEYS: Final = 1_000
 #: Redis may hold so much of its memory before nothing more is offered.

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from .cargo import Answer, Uid
-    from .dramatiq_pool import DramatiqPool
+    from .redis_pool import RedisPool
     from .station import Parcel, Station
 
 T = TypeVar("T")
@@ -44,7 +44,7 @@ _CLOSED_S: Final = 5.0
 class Courier:
     """Carries the tasks of *station* to the *pool*. *window*: the most tasks that are out at once, 0: the pool's room alone."""
 
-    def __init__(self, pool: DramatiqPool, station: Station, *, now_s: Callable[[], float] = steady_s, window: int = 0) -> None:
+    def __init__(self, pool: RedisPool, station: Station, *, now_s: Callable[[], float] = steady_s, window: int = 0) -> None:
         self._pool, self._station, self._now_s, self._window = pool, station, now_s, window
         self._look_at = self._beat_at = self._ask_at = float("-inf")
         self._away_until = self._closed_until = float("-inf")

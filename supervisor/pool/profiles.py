@@ -22,9 +22,9 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
-#: Keys of 0.32 and before, which a file may still have. Without a limit of a day more may be paid: it is set elsewhere first.
+#: Keys of 0.34 and before, which a file may still have. Without a limit of a day more may be paid: it is set elsewhere first.
 _OF_A_DAY: Final = frozenset(("calls_per_day", "money_per_day"))
-_LEFT: Final = _OF_A_DAY | {"rate_wait", "requests_per_minute", "tokens_per_minute", "price_in", "price_out"}
+_LEFT: Final = _OF_A_DAY | {"heartbeat", "rate_wait", "requests_per_minute", "tokens_per_minute", "price_in", "price_out"}
 
 
 @record

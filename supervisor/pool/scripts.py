@@ -1,17 +1,16 @@
 """
-What the pool does in Redis at one stroke: Lua, by name. KEYS has the prefix alone, as Dramatiq's own script has it.
+What the pool does in Redis at one stroke: Lua, by name. KEYS has the prefix alone.
 
-    <p>:tasks, <p>:asked, <p>:*.msgs, <p>:__acks__…, <p>:__heartbeats__   Dramatiq's
-    <p>:sub:<uid>                 offered and not answered                  a day
-    <p>:blob:<uid>                the sealed cargo                          a day
+    <p>:asked, <p>:next           uids that wait for a worker, the oldest first
+    <p>:task:<uid>                the sealed cargo, and the host that gets the answer    a day
     <p>:run:<uid>                 who works on it                           10 s, renewed by that process alone
-    <p>:have:<uid>                a worker has fetched it, and not begun    10 s, renewed by that process alone
+    <p>:begun:<who>               the uid that a worker was given           10 s
     <p>:gone:<uid>                nobody wants it any more                  10 min
     <p>:tries                     deliveries of a uid without an answer     until the answer
     <p>:ans:<digest>              a sealed piece of an unfinished summary   an hour
     <p>:done:<uid>                the sealed answer                         until it is durable, a day
     <p>:results:<host>, <p>:taking:<host>   uids with an answer for a host; those that it writes down
-    <p>:slots, <p>:hosts          who is there                              15 s
+    <p>:threads, <p>:hosts        who is there                              15 s
 """
 
 from __future__ import annotations
@@ -27,44 +26,46 @@ GONE_S: Final = 600
 #: What an answer begins with that no seal has: a worker could not read the cargo.
 REFUSED: Final = b"\x00"
 
+#: The lists of what waits: what a person waits for is done first.
+QUEUES: Final = ("asked", "next")
+
 _KEY: Final = 'local function key(kind, name) return KEYS[1] .. ":" .. kind .. ":" .. name end\n'
 
-#: uid, host, queue, message id, message, cargo → new, known or done. As Dramatiq has them: a hash of messages, a list of ids.
+#: uid, host, queue, cargo → new, known or done; the answer goes to who asked last.
 OFFER: Final = (
     _KEY
     + f"""
-local uid, host, queue, id, message, cargo = unpack(ARGV)
+local uid, host, queue, cargo = unpack(ARGV)
+local task = key("task", uid)
 redis.call("del", key("gone", uid))
 if redis.call("exists", key("done", uid)) == 1 then
     redis.call("lrem", key("results", host), 0, uid)
     redis.call("rpush", key("results", host), uid)
     return "done"
 end
-if redis.call("set", key("sub", uid), host, "XX", "KEEPTTL") then return "known" end -- the answer goes to who asked last
+if redis.call("exists", task) == 1 then redis.call("hset", task, "host", host) end
 if redis.call("exists", key("run", uid)) == 1 then return "known" end
-redis.call("set", key("blob", uid), cargo, "EX", {DAY_S})
-redis.call("set", key("sub", uid), host, "EX", {DAY_S})
-local name = KEYS[1] .. ":" .. queue
-redis.call("hset", name .. ".msgs", id, message)
-redis.call("rpush", name, id)
+if redis.call("exists", task) == 1 and redis.call("lpos", KEYS[1] .. ":" .. queue, uid) then return "known" end
+redis.call("hset", task, "host", host, "cargo", cargo)
+redis.call("expire", task, {DAY_S})
+redis.call("rpush", KEYS[1] .. ":" .. queue, uid)
 return "new"
 """
 )
 
-#: uids → a sign each: done, runs, waits, or "" for one that is missing. Where the queues are empty, a task waits only in a
-#: worker that says so: after Redis was away it may count as fetched by a worker that never got it, and Dramatiq leaves it so.
+#: uids → a sign each: done, runs, waits, or "" for one that is missing.
 SIGNS: Final = (
     _KEY
     + """
-local found, queued = {}, redis.call("llen", KEYS[1] .. ":tasks") + redis.call("llen", KEYS[1] .. ":asked") > 0
+local signs = {}
 for n, uid in ipairs(ARGV) do
-    if redis.call("exists", key("done", uid)) == 1 then found[n] = "done"
-    elseif redis.call("exists", key("run", uid)) == 1 then found[n] = "runs"
-    elseif redis.call("exists", key("sub", uid)) == 0 then found[n] = ""
-    elseif queued or redis.call("exists", key("have", uid)) == 1 then found[n] = "waits"
-    else found[n] = "" end
+    local function waits(queue) return redis.call("lpos", KEYS[1] .. ":" .. queue, uid) end
+    if redis.call("exists", key("done", uid)) == 1 then signs[n] = "done"
+    elseif redis.call("exists", key("run", uid)) == 1 then signs[n] = "runs"
+    elseif redis.call("exists", key("task", uid)) == 1 and (waits("next") or waits("asked")) then signs[n] = "waits"
+    else signs[n] = "" end
 end
-return found
+return signs
 """
 )
 
@@ -73,7 +74,7 @@ WITHDRAW: Final = (
     _KEY
     + f"""
 for _, uid in ipairs(ARGV) do
-    redis.call("del", key("blob", uid), key("sub", uid))
+    redis.call("del", key("task", uid))
     if redis.call("exists", key("run", uid)) == 1 then redis.call("set", key("gone", uid), "1", "EX", {GONE_S}) end
 end
 """
@@ -113,21 +114,37 @@ end
 """
 )
 
-#: uid, who → the cargo and how often it was begun; "wait" while another has it, "drop" where it is answered or not wanted.
-#: Who takes it a second time waits once: its worker may be about to show that it lives, after Redis was away.
+#: who → uid, host, cargo and how often it was begun, of the next task; nothing where none waits. Who asks again, since no reply
+#: came, gets the same task.
 BEGIN: Final = (
     _KEY
     + f"""
-local uid, who, waited = unpack(ARGV)
-local blob = redis.call("get", key("blob", uid))
-if not blob or redis.call("exists", key("done", uid)) == 1 then return "drop" end
-local holder = redis.call("get", key("run", uid))
-if holder and holder ~= who then return "wait" end
-local tries = tonumber(redis.call("hget", KEYS[1] .. ":tries", uid)) or 0
-if tries > 0 and waited == "0" then return "wait" end
-redis.call("hset", KEYS[1] .. ":tries", uid, tries + 1)
-redis.call("set", key("run", uid), who, "EX", {RUN_S})
-return {{blob, tries + 1}}
+local who = ARGV[1]
+local function begin(uid)
+    local host, cargo = unpack(redis.call("hmget", key("task", uid), "host", "cargo"))
+    local holder = redis.call("get", key("run", uid))
+    if not cargo or (holder and holder ~= who) or redis.call("exists", key("done", uid)) == 1 then return false end
+    local tries = tonumber(redis.call("hget", KEYS[1] .. ":tries", uid)) or 0
+    if not holder then
+        tries = tries + 1
+        redis.call("hset", KEYS[1] .. ":tries", uid, tries)
+    end
+    redis.call("set", key("run", uid), who, "EX", {RUN_S})
+    redis.call("set", key("begun", who), uid, "EX", {RUN_S})
+    return {{uid, host, cargo, tries}}
+end
+local before = redis.call("get", key("begun", who))
+local given = before and begin(before)
+if given then return given end
+for _, queue in ipairs({{"asked", "next"}}) do
+    local uid = redis.call("lpop", KEYS[1] .. ":" .. queue)
+    while uid do
+        given = begin(uid)
+        if given then return given end
+        uid = redis.call("lpop", KEYS[1] .. ":" .. queue)
+    end
+end
+return false
 """
 )
 
@@ -147,14 +164,6 @@ return found
 """
 )
 
-#: uids that this process has fetched, and not begun.
-HAVE: Final = (
-    _KEY
-    + f"""
-for _, uid in ipairs(ARGV) do redis.call("set", key("have", uid), "1", "EX", {RUN_S}) end
-"""
-)
-
 #: uid, who, host, answer: delivered once.
 DELIVER: Final = (
     _KEY
@@ -162,8 +171,8 @@ DELIVER: Final = (
 local uid, who, host, answer = unpack(ARGV)
 local holder = redis.call("get", key("run", uid))
 if holder and holder ~= who then return 0 end
-host = redis.call("get", key("sub", uid)) or host
-redis.call("del", key("blob", uid), key("sub", uid), key("run", uid))
+host = redis.call("hget", key("task", uid), "host") or host
+redis.call("del", key("task", uid), key("run", uid))
 redis.call("hdel", KEYS[1] .. ":tries", uid)
 if redis.call("exists", key("gone", uid)) == 1 then return 0 end
 if redis.call("set", key("done", uid), answer, "NX", "EX", {DAY_S}) then redis.call("rpush", key("results", host), uid) end
@@ -171,7 +180,7 @@ return 1
 """
 )
 
-#: kind (slots or hosts), who, how many (0: it leaves) → the sum of all that are there; what else the hash has, stays.
+#: kind (threads or hosts), who, how many (0: it leaves) → the sum of all that are there; what else the hash has, stays.
 THERE: Final = f"""
 local name, now = KEYS[1] .. ":" .. ARGV[1], tonumber(redis.call("time")[1])
 if ARGV[2] ~= "" then

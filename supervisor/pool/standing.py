@@ -12,7 +12,7 @@ from ..storage.clock import steady_s, to_wire, utc_now
 from ..storage.texts import Text
 from ..text.record import record
 from .cargo import Cargo, Contents, Reserve, packed, read, refusal
-from .dramatiq_pool import QUEUES, DramatiqPool
+from .redis_pool import RedisPool
 
 if TYPE_CHECKING:
     from .cargo import Seal
@@ -40,9 +40,9 @@ def standing_of(broker: Broker) -> Standing:
     return Standing(
         server=broker.name,
         version=str(broker.call("info", "server").get("redis_version", "")),
-        slots=broker.run(scripts.THERE, "slots", "", 0),
+        slots=broker.run(scripts.THERE, "threads", "", 0),
         hosts=broker.run(scripts.THERE, "hosts", "", 0),
-        waiting=sum(broker.call("llen", broker.key(queue)) for queue in QUEUES),
+        waiting=sum(broker.call("llen", broker.key(queue)) for queue in scripts.QUEUES),
         working=sum(1 for _ in broker.call("scan_iter", match=broker.key("run", "*"))),
     )
 
@@ -50,7 +50,7 @@ def standing_of(broker: Broker) -> Standing:
 def echo(broker: Broker, seal: Seal) -> int | Text:
     """Return the milliseconds in which a sealed task comes back from a worker, or why it does not."""
     host = f"doctor-{token_hex(6)}"
-    pool, uid, began_s = DramatiqPool(broker, host), f"{host}.echo", steady_s()
+    pool, uid, began_s = RedisPool(broker, host), f"{host}.echo", steady_s()
     task = AskedTask(id="echo", kind="session-extract", messages=(_said(),))
     reserve = Reserve(calls=0, at=to_wire(utc_now()))
     contents = Contents(task=task, host=host, profile="", reserve=reserve)

@@ -382,7 +382,6 @@ class Crew:
     prefix: str = _prefix()
     key_env: str = _key_env()
     threads: int = number(16, "Tasks done at once by this process.", least=1, most=256)
-    heartbeat: timedelta = duration("20s", "A worker without a sign for this long is dead: others do its tasks.", least="5s")
     grace: timedelta = duration("25s", "For how long a worker that is stopped lets its calls end.")
 
 

@@ -18,7 +18,7 @@ from cryptography.x509.oid import NameOID
 from recalld.supervisor.pool import scripts
 from recalld.supervisor.pool.cargo import Cargo, PoolAway
 from recalld.supervisor.pool.connection import Broker
-from recalld.supervisor.pool.dramatiq_pool import DramatiqPool
+from recalld.supervisor.pool.redis_pool import RedisPool
 from recalld.supervisor.storage.texts import render
 from tests.pool.redis_server import PROGRAM, RedisServer
 
@@ -67,9 +67,9 @@ def address(server: RedisServer, user: str = "pool:a-long-password", query: str 
 def test_pool_works_over_tls_with_the_user_of_the_page(tls: RedisServer) -> None:
     broker = Broker(address(tls), "recalld")
     assert list(broker.unfit()) == []
-    pool = DramatiqPool(broker, "甲")
+    pool = RedisPool(broker, "甲")
     assert pool.offer(Cargo("w.day-1", b"sealed")) == "new"
-    assert broker.run(scripts.BEGIN, "w.day-1", "one", 0) == [b"sealed", 1]
+    assert broker.run(scripts.BEGIN, "one") == [b"w.day-1", "甲".encode(), b"sealed", 1]
     assert broker.run(scripts.DELIVER, "w.day-1", "one", "甲", b"\x01done") == 1
     assert [one.sealed for one in pool.take()] == [b"\x01done"]
 
