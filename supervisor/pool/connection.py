@@ -1,8 +1,8 @@
 """
 The connection to Redis or Valkey: its errors as sentences, and whether it can carry a pool.
 
-It may lose everything at any moment, but it may not drop keys by itself: the policy must be noeviction. Another's data behind
-the prefix is never touched. Whoever may read it sees uids and counters, and sealed bytes.
+It may lose everything at any moment, but it may not drop keys by itself: the policy must be noeviction. Whoever may
+read it sees uids and counters, and sealed bytes.
 """
 
 from __future__ import annotations
@@ -25,12 +25,6 @@ if TYPE_CHECKING:
 _TIMEOUT_S: Final = 5.0
 #: LMOVE came with this version.
 _LEAST: Final = (6, 2)
-#: What follows the prefix in the names of a pool's keys; the second line is of 0.34 and before.
-_KINDS: Final = frozenset(
-    "asked next task run begun gone tries ans done results taking threads hosts"
-    " tasks sub blob have slots refused rate pause probe doubt budget __heartbeats__ __acks__".split()
-)
-_MOST_KEYS: Final = 1_000
 #: Redis may hold so much of its memory before nothing more is offered.
 FULL: Final = 0.7
 
@@ -109,17 +103,3 @@ class Broker:
             yield Text("its maxmemory-policy is {policy}, which drops tasks; set it to noeviction", policy=policy)
         if urlsplit(self.url).scheme == "redis" and not is_local(self.url):
             yield Text("{server} is another machine and the address has no TLS; use rediss://", server=self.name)
-        if foreign := self._foreign():
-            yield Text(
-                "{key} behind the prefix {prefix} is not of a pool; give another pool.prefix", prefix=self.prefix, key=foreign
-            )
-
-    def _foreign(self) -> str:
-        """Return the name of a key behind the prefix that is not of a pool, "" where none was seen."""
-        for n, name in enumerate(self.call("scan_iter", match=f"{self.prefix}:*", count=200)):
-            kind = name.decode("utf-8", "replace").removeprefix(f"{self.prefix}:").partition(":")[0].partition(".")[0]
-            if kind not in _KINDS:
-                return str(name.decode("utf-8", "replace"))[:80]
-            if n >= _MOST_KEYS:
-                break
-        return ""

@@ -42,10 +42,10 @@ _CLOSED_S: Final = 5.0
 
 
 class Courier:
-    """Carries the tasks of *station* to the *pool*. *window*: the most tasks that are out at once, 0: the pool's room alone."""
+    """Carries the tasks of *station* to the *pool*."""
 
-    def __init__(self, pool: RedisPool, station: Station, *, now_s: Callable[[], float] = steady_s, window: int = 0) -> None:
-        self._pool, self._station, self._now_s, self._window = pool, station, now_s, window
+    def __init__(self, pool: RedisPool, station: Station, *, now_s: Callable[[], float] = steady_s) -> None:
+        self._pool, self._station, self._now_s = pool, station, now_s
         self._look_at = self._beat_at = self._ask_at = float("-inf")
         self._away_until = self._closed_until = float("-inf")
         #: How many steps in a row could not reach the pool.
@@ -154,8 +154,7 @@ class Courier:
         if now_s < max(self._station.rests_until_s, self._look_at, self._closed_until):
             return False
         self._look_at = now_s + _LOOK_S
-        room = self._pool.room()
-        room = min(room, self._window or room) - len(self._station.out)
+        room = self._pool.room() - len(self._station.out)
         went = int(self._offer_next(now_s, asked_only=True))
         while went < room and self._offer_next(now_s):
             went += 1

@@ -20,9 +20,9 @@ def station_of(world: World, name: str = "甲") -> Station:
 class Stepped(Courier):
     """A courier whose clock goes on by two seconds a step, so that each looks and asks."""
 
-    def __init__(self, pool: Any, station: Station, window: int = 0) -> None:
+    def __init__(self, pool: Any, station: Station) -> None:
         self.at_s = 0.0
-        super().__init__(pool, station, now_s=self._next_s, window=window)
+        super().__init__(pool, station, now_s=self._next_s)
 
     def _next_s(self) -> float:
         self.at_s += 2.0
