@@ -22,6 +22,7 @@ from ..storage.clock import NEVER, utc_now
 from ..storage.errors import NoSummary
 from ..summaries.llm_state import waits_of
 from ..summaries.model import CallLimits, Model
+from ..summaries.retry import Backoff
 from ..text.language import Language, language_of
 from ..text.quoting import Fold, quote
 from ..text.token_count import estimate_tokens
@@ -29,7 +30,6 @@ from .asking import SummaryWriter
 from .own_model import in_loop_of_its_own, model_of
 from .running import (
     Conversation,
-    Failure,
     Limits,
     commit_points,
     is_full,
@@ -85,7 +85,7 @@ class MemoryManager:
         self._deadline = deadline
         self._templates = {(n, language): template(n, language) for n in _TEMPLATES for language in get_args(Language)}
         self._events, self._clock = events, clock
-        self._failure = Failure()
+        self._failure = Backoff()
         self._read: dict[int, Said] = {}
         self._lock = threading.RLock()
         self._running: Future[None] | None = None
@@ -255,13 +255,12 @@ class MemoryManager:
                 self._summed_up[id(raw)] = raw
                 self._read.pop(id(raw), None)
             self.conversation_summary = summary
-            self._failure = Failure()
+            self._failure = Backoff()
 
     def _note(self, failure: NoSummary) -> None:
         with self._lock:
-            again = self._failure.again(self._clock(), waits_of(self._config), "conversation")
-            self._failure = replace(again, questions=self._conversation().questions)
-        self._emit("conversation_failed", reason=failure.reason, attempts=again.attempts)
+            self._failure = self._failure.again(self._clock(), waits_of(self._config), "conversation")
+        self._emit("conversation_failed", reason=failure.reason, attempts=self._failure.attempts)
 
     def _writer(self, model: Model, text: str) -> SummaryWriter:
         """Return the writer for a summary of *text*, whose tokens have as many characters as those of its summary."""

@@ -4,8 +4,7 @@ The running summary's rule: what of a conversation is summed up now, what stays,
 A conversation is summed up when it takes more than a share of the context, has more messages than a limit, or when it is asked
 for. The last turns stay word for word, the open turn is never summed up. What is left afterwards takes at most three fifths of
 the window without the system prompt, so that the next turn does not start a call again. Where the summary can't be made no
-message is lost: they stay, and as many whole turns are sent as the window has room for. The next try comes after a while and
-some turns later: where turns are slow, time alone would have a model that fails asked in each of them.
+message is lost: they stay, and as many whole turns are sent as the window has room for. The next try comes after a while.
 """
 
 from __future__ import annotations
@@ -31,9 +30,6 @@ _SUMMARY_DIVISOR: Final = 5
 _KEPT_PARTS: Final = 2
 #: The turns that stay may be half of the messages that start a call.
 _KEPT_MESSAGES: Final = 2
-#: How many turns after a failure the next try is; fewer while the oldest turns are not sent any more.
-_TURNS_APART: Final = 5
-_TURNS_APART_BEYOND: Final = 2
 _HEADING: Final = {"zh": "对话历史总结：", "en": "Summary of the conversation so far:"}
 _JOINT: Final = "\n\n"
 
@@ -78,19 +74,6 @@ class Limits:
 
 
 @record
-class Failure(Backoff):
-    """The last failures of the summary in a row; *questions* there were at the last one."""
-
-    questions: int = 0
-
-    def holds_back(self, now: datetime, questions: int, turns: int) -> bool:
-        """Return whether the wait is not over, or fewer than so many *turns* were begun since; *questions* there are now."""
-        if not self.attempts:
-            return False
-        return not self.is_over(now) or abs(questions - self.questions) < turns
-
-
-@record
 class Conversation:
     """
     What is known of a conversation: the system prompt, the summary, and every message that the summary does not have.
@@ -101,12 +84,7 @@ class Conversation:
     system: str = ""
     summary: str = ""
     said: tuple[Said, ...] = ()
-    failure: Failure = field(default_factory=Failure)
-
-    @property
-    def questions(self) -> int:
-        """How many questions of the user's the summary does not have."""
-        return sum(message.is_question for message in self.said)
+    failure: Backoff = field(default_factory=Backoff)
 
 
 def tokens_of(conversation: Conversation, limits: Limits) -> int:
@@ -118,13 +96,9 @@ def tokens_of(conversation: Conversation, limits: Limits) -> int:
 
 def is_full(conversation: Conversation, limits: Limits) -> bool:
     """Return whether the conversation takes more than its window, has more messages than the limit, or more than is shown."""
-    return len(conversation.said) > limits.max_messages or not _fits(conversation, limits)
-
-
-def _fits(conversation: Conversation, limits: Limits) -> bool:
-    """Return whether all of the conversation would be sent, and is shown."""
-    summary = _system_tokens("", conversation.summary, limits)
-    return tokens_of(conversation, limits) <= limits.window and not _exceeds_shown(conversation.said, limits, 1, summary)
+    if len(conversation.said) > limits.max_messages or tokens_of(conversation, limits) > limits.window:
+        return True
+    return _exceeds_shown(conversation.said, limits, 1, _system_tokens("", conversation.summary, limits))
 
 
 def to_sum_up(conversation: Conversation, limits: Limits, now: datetime, *, by_hand: bool = False) -> int:
@@ -134,7 +108,7 @@ def to_sum_up(conversation: Conversation, limits: Limits, now: datetime, *, by_h
     They are whole turns. The last `keep_turns` stay, or as many of them as take two fifths of the window and half of the
     messages that start a call. *by_hand*: also where the conversation is not full, or the wait after a failure is not over.
     """
-    if not by_hand and (_waits(conversation, limits, now) or not is_full(conversation, limits)):
+    if not by_hand and not (conversation.failure.is_over(now) and is_full(conversation, limits)):
         return 0
     starts = turn_starts(conversation.said)
     closed = starts[:-1] if starts and is_open(conversation.said[starts[-1] :]) else starts
@@ -166,14 +140,6 @@ def why_nothing(conversation: Conversation, limits: Limits, *, has_model: bool) 
             turns=limits.keep_turns,
         )
     return render(why, language_of("\n".join(message.text for message in conversation.said)))
-
-
-def _waits(conversation: Conversation, limits: Limits, now: datetime) -> bool:
-    """Return whether the last try has failed, and it is too early for the next."""
-    if not conversation.failure.attempts:
-        return False
-    turns = _TURNS_APART if _fits(conversation, limits) else _TURNS_APART_BEYOND
-    return conversation.failure.holds_back(now, conversation.questions, turns)
 
 
 def _exceeds_shown(messages: Sequence[Said], limits: Limits, divisor: int, summary_tokens: int = 0) -> bool:

@@ -19,7 +19,6 @@ from ..protocol.message import UNSAID
 from ..storage.clock import from_wire, to_wire, truncate_to_ms
 from ..summaries.retry import Backoff
 from ..text.record import record
-from .running import Failure
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -101,7 +100,7 @@ class RunningSummary:
     text: str = ""
     marker: Marker | None = None
     is_private: bool = False
-    failure: Failure = field(default_factory=Failure)
+    failure: Backoff = field(default_factory=Backoff)
 
 
 @record
@@ -266,15 +265,12 @@ def _running_to_wire(running: RunningSummary) -> dict[str, Any]:
         "marker": running.marker and _marker_to_wire(running.marker),
         "private": running.is_private,
         **_failure_to_wire(running.failure),
-        "questions": running.failure.questions,
     }
 
 
 def _running_from_wire(raw: Any) -> RunningSummary:
     marker = _marker_from_wire(raw["marker"]) if raw["marker"] else None
-    failed = _failure_from_wire(raw)
-    failure = Failure(failed.attempts, failed.failed_at, failed.next_at, int(raw.get("questions", 0)))
-    return RunningSummary(str(raw["summary"]) if marker else "", marker, bool(raw["private"]), failure)
+    return RunningSummary(str(raw["summary"]) if marker else "", marker, bool(raw["private"]), _failure_from_wire(raw))
 
 
 def _failure_to_wire(failure: Backoff) -> dict[str, Any]:

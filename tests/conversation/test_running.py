@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 
 from recalld.supervisor.conversation.running import (
     Conversation,
-    Failure,
     Limits,
     commit_points,
     is_full,
@@ -21,6 +20,7 @@ from recalld.supervisor.conversation.running import (
     tokens_of,
 )
 from recalld.supervisor.conversation.turns import is_open, read_said, turn_starts, whole_pairs
+from recalld.supervisor.summaries.retry import Backoff
 from recalld.supervisor.text.token_count import MESSAGE_TOKENS, estimate_tokens
 from tests.conversation.talk import answer, call, question, result
 
@@ -38,7 +38,7 @@ def turns(count, words="花"):
 
 
 def summed_up(talk, count, summary):
-    return replace(talk, summary=summary, said=talk.said[count:], failure=Failure())
+    return replace(talk, summary=summary, said=talk.said[count:], failure=Backoff())
 
 
 def due(talk, limits=LIMITS, *, by_hand=False):
@@ -70,32 +70,29 @@ def test_to_sum_up_begins_above_fifty_messages_or_by_hand():
     assert due(conversation(*turns(4)), wide, by_hand=True) == 2
 
 
-@pytest.mark.parametrize(("limits", "apart"), [(LIMITS, 2), (Limits(context_tokens=100_000), 5)])
-def test_to_sum_up_waits_after_a_failure_but_not_for_a_person(limits, apart):
-    """For ten minutes and five turns; for two where the oldest turns are not sent."""
-    failure = Failure(1, NOW, NOW + timedelta(minutes=10), questions=40)
-    early, talk = (replace(conversation(*turns(40 + n, "花" * 20)), failure=failure) for n in (apart - 1, apart))
+def test_to_sum_up_waits_after_a_failure_but_not_for_a_person():
     later = NOW + timedelta(minutes=10)
+    talk = replace(conversation(*turns(40, "花" * 20)), failure=Backoff(1, NOW, later))
 
-    assert (due(talk, limits), to_sum_up(early, limits, later)) == (0, 0)
-    assert due(talk, limits, by_hand=True) > 0
-    assert to_sum_up(talk, limits, later) > 0
+    assert due(talk) == 0
+    assert due(talk, by_hand=True) > 0
+    assert to_sum_up(talk, LIMITS, later) > 0
 
 
 @pytest.mark.parametrize("words", ["花", "花" * 50], ids=["by messages", "by tokens"])
 @pytest.mark.parametrize("answers", [(True,), (False,), (True, False), (False, False, True)])
 def test_to_sum_up_never_begins_in_neighbouring_turns(words, answers):
-    """Whatever the model does, though a turn takes a day, so that no wait of a failure is longer."""
+    """Whatever the model does, where a turn takes less than the wait of a failure."""
     limits, talk, asked = Limits(context_tokens=2_000), conversation(), []
     for n in range(200):
-        now = NOW + timedelta(days=n)
+        now = NOW + timedelta(minutes=n)
         talk = replace(talk, said=(*talk.said, read_said(question(f"问题{n}{words}？"))))
         if count := to_sum_up(talk, limits, now):
             asked.append(n)
             if answers[len(asked) % len(answers)]:
                 talk = summed_up(talk, count, "总" * limits.summary_tokens)
             else:
-                talk = replace(talk, failure=Failure(1, now, now + timedelta(minutes=10), talk.questions))
+                talk = replace(talk, failure=Backoff(1, now, now + timedelta(minutes=10)))
         talk = replace(talk, said=(*talk.said, read_said(answer(f"回答{n}{words}。"))))
     assert len(asked) > 5
     assert min(after - before for before, after in pairwise(asked)) > 1
@@ -210,7 +207,7 @@ def test_rule_loses_nothing_splits_no_pair_and_keeps_the_window(messages, chance
         count = due(talk, limits, by_hand=by_hand)
         assert count in commit_points(talk.said) | {0}
         if count and chance.random() < 0.3:
-            talk = replace(talk, failure=Failure(1, NOW, NOW + timedelta(minutes=10), talk.questions))
+            talk = replace(talk, failure=Backoff(1, NOW, NOW + timedelta(minutes=10)))
             assert due(talk, limits) == 0
         elif count:
             told += talk.said[:count]
