@@ -49,9 +49,9 @@ if TYPE_CHECKING:
 #: How long a file has not changed before it is read, and before one is that may have been cut off.
 _QUIET: Final = timedelta(minutes=10)
 _SETTLED: Final = timedelta(days=1)
-#: Seconds between two looks, and the share of a core that reading may have.
+#: Seconds between two looks, and the share of a core that reading may have: with what a supervisor does besides, a tenth.
 _LOOK_EVERY_S: Final = 300.0
-_SHARE: Final = 0.1
+_SHARE: Final = 0.09
 _LONGEST_REST_S: Final = 3600.0
 #: Files and bytes that are read at once, unless one alone has more.
 _BATCH_FILES: Final = 200
