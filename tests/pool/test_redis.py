@@ -137,9 +137,8 @@ def test_foreign_field_of_a_hash_stops_nobody(broker: Broker, field: str | bytes
 
 
 def test_worker_that_is_killed_loses_nothing_and_pays_at_most_its_calls() -> None:
-    """The other faults: script/test-pool."""
     from bench.pool import run
 
-    found = run("worker-killed", tasks=50, processes=2, threads=4)
+    found = run("worker-killed", tasks=50, processes=2, threads=4)  # the other faults: script/test-pool
     assert found["lost"] == 0, found
     assert found["paid twice"] <= 4, found  # type: ignore[operator]
