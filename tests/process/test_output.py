@@ -152,12 +152,6 @@ def test_forget_forgets_though_nobody_reads_what_it_prints(recalld):
     assert "山茶花" not in recalld.root.joinpath("history.json").read_text(encoding="utf-8")
 
 
-def test_a_full_disk_is_told_in_chinese_without_english_words(recalld):
-    with output_of("a full disk") as stdout:
-        done = ended(recalld.start("-w", str(recalld.root), "status", "--plan", stdout=stdout, RECALLD_LANGUAGE="zh"))
-    assert (done.code, done.err) == (74, "recalld: 标准输出读写失败：磁盘已满；请检查磁盘和剩余空间。\n")
-
-
 @contextlib.contextmanager
 def printing_to_a_full_pipe(*, blocks: bool) -> Iterator[tuple[Any, int, list[str]]]:
     """A function that prints to a pipe that is full, the pipe's end to read, and what has come out of it in the end."""
