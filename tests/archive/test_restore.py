@@ -278,3 +278,15 @@ def test_round_archives_any_readable_history_without_loss_and_settles(world, dat
     before = world.tree()
     world.settle()
     assert world.tree() == before
+
+
+def test_round_archives_a_history_of_twice_its_bytes_and_trims_it(world):
+    world.reopen(f'{world.toml}[history]\nhard_bytes = "1MB"\n')
+    raws = talk("2026-01-30T01:00", 45)
+    for raw in raws:
+        raw["text"] += "很长的一段话。" * 2_200
+    world.write(json.dumps(raws, ensure_ascii=False).encode())
+    assert world.paths.history.stat().st_size > 2_000_000
+    world.settle()
+    assert world.paths.history.stat().st_size <= 1_000_100
+    assert len(world.archived()) == 45
