@@ -77,7 +77,7 @@ FIXED: Final = (
     ),
     Undone(
         "a file of the drop-box with another ending is not named",
-        "    for path, stat in box.misnamed():\n",
+        "    for path, stat in look.ws.drop_box.misnamed():\n",
         "    for path, stat in ():\n",
         "tests/checks/test_encodings.py::test_dropped_names_a_file_of_the_drop_box_that_has_another_ending",
     ),
