@@ -1,10 +1,10 @@
 """
 The memory block: which hits of a search it shows, and how they are written and measured (003, 上下文注入预算).
 
-By default a hit is a source *file* with those of its lines that answer, at most fifteen files, the best first. The best line of
-a file comes first, behind the question that it answers; the others follow in the order of time, below one tag that names the
-day. Code and lists are an entry of their own, with their lines. `hit = "line"` with `max_hits = 5` is 003 to the letter: five
-lines `[path] text` below `## Memory`.
+By default a hit is a source *file* with those of its lines that answer, at most fifteen files, the best first. Its lines are in
+the order of time, below one tag that names the day: a line out of its order would be read as an answer to the one before it. So
+the best line of all, which comes first, has a tag of its own, with the question that it answers. Code and lists are an entry of
+their own, with their lines. `hit = "line"` with `max_hits = 5` is 003 to the letter: five lines `[path] text` below a heading.
 
 `pack` adds the hits one by one, the best for their length first, and stops at hits that are worth little compared to the best.
 A line is added if the whole block, with header and tags, then still fits the budget of tokens; a smaller line may follow a
@@ -95,6 +95,7 @@ def pack(hits: Sequence[Hit], terms: Sequence[str], limits: BlockLimits, pinned:
     block = MemoryBlock(limits, terms)
     unpinned = [] if limits.max_chars else block.pin(pinned, hits)
     kept, block.said, rejected = distinct(hits, block.shown)
+    block.best = max(kept, key=lambda hit: hit.rank, default=None)
     order = in_order(kept, limits)
     left_out = [(hit, why) for hit in order if (why := block.add(hit))]
     if len(left_out) == len(order) > 0 and block.add_cut(order[0]):  # the budget is smaller than any line
@@ -132,6 +133,7 @@ class MemoryBlock:
     def __init__(self, limits: BlockLimits, terms: Sequence[str] = ()) -> None:
         self.shown: list[Hit] = []
         self.said: Mapping[tuple[str, int, int], int] = {}  # how often each hit was said, by its place
+        self.best: Hit | None = None  # it has a tag of its own, before the other lines of its file
         self._limits, self._terms = limits, terms
         is_line = limits.hit == "line"  # 003, to the letter
         has_room = limits.tokens >= _LEAST_DATED and (not limits.max_chars or limits.max_chars >= _LEAST_DATED_CHARS)
@@ -294,7 +296,7 @@ class MemoryBlock:
     def _entries(self, lines: Sequence[_Line]) -> Iterator[tuple[list[_Line], str, float]]:
         """Yield the entries of one file: the lines, the tag and the day before them, and the tokens of tag and day."""
         before = None
-        for runs in _entries_of(lines):
+        for runs in _entries_of(lines, self.best):
             day = runs[0][0].hit.unit.day if self._limits.hit == "file" else None
             yield [line for run in runs for line in run], *self._source(runs, None if day == before else day)
             before = day
@@ -331,14 +333,11 @@ def _worth_of_file(lines: Sequence[_Line]) -> tuple[bool, float]:
     return not any(map(_is_pinned, lines)), -max(line.hit.rank for line in lines)
 
 
-def _entries_of(lines: Sequence[_Line]) -> list[list[list[_Line]]]:
-    """Return the entries of one file, one for each day, in runs of neighbours: pinned, the best line, the others."""
+def _entries_of(lines: Sequence[_Line], best: Hit | None) -> list[list[list[_Line]]]:
+    """Return the entries of one file, one for each day, in runs of neighbours: pinned, the *best* line of all, the others."""
     entries: list[list[list[_Line]]] = []
     before: _Line | None = None
-    best = max((line.hit.rank for line in lines), default=0.0)
-    first = next((line for line in lines if line.hit.rank == best > 0 and not _is_pinned(line)), None)
-    ahead = [line for line in lines if first and (line is first or is_answer(first.hit.unit, line.hit.unit))]
-    for line in sorted(lines, key=lambda line: (not _is_pinned(line), line not in ahead, _place(line.hit.unit))):
+    for line in sorted(lines, key=lambda line: (not _is_pinned(line), not _is_ahead(line, best), _place(line.hit.unit))):
         if not before or not _share_an_entry(before, line):
             entries.append([[line]])
         elif are_neighbours(before.hit.unit, line.hit.unit):
@@ -349,10 +348,18 @@ def _entries_of(lines: Sequence[_Line]) -> list[list[list[_Line]]]:
     return entries
 
 
+def _is_ahead(line: _Line, best: Hit | None) -> bool:
+    """True if the line is the *best* one of all, or the question that it answers."""
+    unit = line.hit.unit
+    if best is None or unit.file != best.unit.file or _is_pinned(line):
+        return False
+    return lines_of(unit) == lines_of(best.unit) or is_answer(best.unit, unit)
+
+
 def _share_an_entry(line: _Line, other: _Line) -> bool:
-    """Return whether one tag names both lines: each unfiled message has its own tag, with its id."""
+    """Return whether one tag names both lines, of which *other* is the later; each unfiled message has its own, with its id."""
     is_alone = line.is_fenced or other.is_fenced or line.hit.unit.tier == "unfiled"
-    return not is_alone and line.hit.unit.day == other.hit.unit.day
+    return not is_alone and line.hit.unit.day == other.hit.unit.day and _place(line.hit.unit) <= _place(other.hit.unit)
 
 
 def _stretches(units: Sequence[Passage]) -> tuple[tuple[int, int], ...]:

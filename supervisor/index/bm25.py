@@ -12,68 +12,13 @@ from dataclasses import replace
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final
 
-from ..text.record import record
-
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
-    from datetime import date
 
-    from .hit import Passage
+    from .documents import Document
 
-#: One field each: the words of a passage and of its neighbours up to this many messages away.
-CONTEXT_WIDTHS: Final = (0, 1, 3)
 #: Words whose frequencies, and whose idf, are cached.
 KNOWN: Final = 10_000
-#: Roles that a question may ask for.
-_ROLES: Final = ("user", "assistant")
-
-
-@record
-class Candidate:
-    """
-    A passage to be scored, without its path and tier, which may change; *group* is its day or file, *key* its file's content.
-
-    *words* are its words, then those that each wider field adds, with blanks between them; *text* are its words as they are
-    compared with those of a question (`respelled`). *unit* names its vector (`Document.unit`).
-    """
-
-    group: str
-    key: str
-    passage: Passage
-    words: tuple[str, ...]
-    text: str
-    unit: int = 0
-
-    @property
-    def source(self) -> tuple[str, int, int, str]:
-        """What identifies the passage, its key first."""
-        return self.key, self.passage.start, self.passage.end, self.passage.text
-
-    @property
-    def day(self) -> date | None:
-        """The day of the passage."""
-        return self.passage.day
-
-    @property
-    def moment(self) -> tuple[float, ...]:
-        """What passages are ordered by in time: the day, the time of a message, the line."""
-        at = self.passage.at
-        return self.day.toordinal() if self.day else 0, at.timestamp() if at else 0.0, self.passage.start
-
-    @property
-    def role(self) -> str:
-        """Who speaks: "user", "assistant" or ""; nobody asks for the words of others."""
-        return self.passage.role if self.passage.role in _ROLES else ""
-
-    @property
-    def asks(self) -> bool:
-        """True if the passage ends in a question."""
-        return self.passage.asks
-
-    @property
-    def lengths(self) -> tuple[int, ...]:
-        """The number of words of each field."""
-        return tuple(itertools.accumulate(len(words.split()) for words in self.words))
 
 
 class Corpus:
@@ -107,10 +52,10 @@ def _idf_of(count: int, size: int) -> float:
     return math.log(1 + (max(size, count) - count + 0.5) / (count + 0.5))
 
 
-def respelled(candidates: Sequence[Candidate], words: Mapping[str, str]) -> Sequence[Candidate]:
+def respelled(candidates: Sequence[Document], words: Mapping[str, str]) -> Sequence[Document]:
     """Return the candidates with each of the *words* in their text replaced by its other spelling (丈母娘 by 岳母)."""
 
-    def read(offered: Candidate) -> Candidate:
+    def read(offered: Document) -> Document:
         if not any(word in offered.text for word in words):
             return offered
         present = offered.text.split()
@@ -133,7 +78,7 @@ class WordScores:
 
     def __init__(
         self,
-        candidates: Sequence[Candidate],
+        candidates: Sequence[Document],
         corpora: Sequence[Corpus],
         k1: float,
         b: float,

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Final
 from ..storage.clock import NEVER, within
 from ..storage.control import UNENDING
 from ..text.record import record
-from .bm25 import CONTEXT_WIDTHS
+from .documents import CONTEXT_WIDTHS
 from .manifest import Group, keys_of, render_manifest
 
 if TYPE_CHECKING:

@@ -20,21 +20,24 @@ from ..text.decoding import decoded
 from ..text.record import record
 from ..text.small_talk import is_small_talk
 from ..text.tokenizer import tokens
-from .bm25 import CONTEXT_WIDTHS, Candidate
 from .chunking import Chunk, chunk_dated, chunk_note, chunk_summary, neighbours
 from .hit import Passage
 from .scan import PATIENCE_S
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
     from datetime import tzinfo
 
     from ..protocol.paths import WorkspacePaths
     from ..storage.files import Files
     from .manifest import Kind, Record
 
+#: One field each: the words of a passage and of its neighbours up to this many messages away.
+CONTEXT_WIDTHS: Final = (0, 1, 3)
 #: Characters of one passage that are searched: a message of megabytes must not delay the others.
 MOST_CHARS: Final = 50_000
+#: Roles that a question may ask for.
+_ROLES: Final = ("user", "assistant")
 #: What is stored of a passage.
 _STORED: Final = tuple(one.name for one in fields(Passage) if one.name not in {"path", "tier"})
 #: Characters of a passage, and of the message before it, of which its vector is made.
@@ -45,50 +48,79 @@ _BEFORE_CHARS: Final = 300
 @record
 class Document:
     """
-    A passage in the index: its group, the key of its file's content, and the words that each field adds.
+    A passage in the index, without its path and tier, which may change; *group* is its day or file, *key* its file's content.
 
-    *unit* names what its vector is made of (`Meant.unit`).
+    *words* are its words, then those that each wider field adds, with blanks between them; *text* are its words as they are
+    compared with those of a question (`bm25.respelled`). *unit* names what its vector is made of (`Meant.unit`).
     """
 
     group: str
     key: str
     passage: Passage
-    words: tuple[list[str], ...]
-    unit: int
+    words: tuple[str, ...]
+    text: str
+    unit: int = 0
 
     @property
-    def day(self) -> int:
-        """The day as an ordinal, 0 for none."""
-        return self.passage.day.toordinal() if self.passage.day else 0
+    def source(self) -> tuple[str, int, int, str]:
+        """What identifies the passage, its key first."""
+        return self.key, self.passage.start, self.passage.end, self.passage.text
 
     @property
-    def fields(self) -> tuple[list[str], ...]:
+    def day(self) -> date | None:
+        """The day of the passage."""
+        return self.passage.day
+
+    @property
+    def moment(self) -> tuple[float, ...]:
+        """What passages are ordered by in time: the day, the time of a message, the line."""
+        at = self.passage.at
+        return self.day.toordinal() if self.day else 0, at.timestamp() if at else 0.0, self.passage.start
+
+    @property
+    def role(self) -> str:
+        """Who speaks: "user", "assistant" or ""; nobody asks for the words of others."""
+        return self.passage.role if self.passage.role in _ROLES else ""
+
+    @property
+    def asks(self) -> bool:
+        """True if the passage ends in a question."""
+        return self.passage.asks
+
+    @property
+    def fields(self) -> tuple[str, ...]:
         """The words of each field: of the passage, with its nearest neighbours, with all."""
-        return tuple(list(itertools.chain.from_iterable(self.words[: n + 1])) for n in range(len(CONTEXT_WIDTHS)))
+        return tuple(itertools.accumulate(self.words, lambda narrower, more: f"{narrower} {more}"))
 
     @property
     def lengths(self) -> tuple[int, ...]:
         """The number of words of each field."""
-        return tuple(itertools.accumulate(map(len, self.words)))
+        return tuple(itertools.accumulate(len(words.split()) for words in self.words))
 
     @property
     def stored(self) -> bytes:
-        """The document as JSON, which `candidate` reads."""
+        """The document as JSON, which `read_document` reads."""
         values = {
             "group": self.group,
             "key": self.key,
             "unit": self.unit,
-            "words": [" ".join(words) for words in self.words],
+            "words": self.words,
             "passage": _fields_of(self.passage),
         }
         return json.dumps(values, ensure_ascii=False).encode("utf-8", "surrogatepass")
 
 
-def candidate(stored: bytes) -> Candidate:
-    """Return the candidate for scoring of a stored document."""
+def read_document(stored: bytes) -> Document:
+    """Return the document that was stored."""
     values = json.loads(stored.decode("utf-8", "surrogatepass"))
     words = tuple(values["words"])
-    return Candidate(values["group"], values["key"], _passage_of(values["passage"]), words, words[0], values["unit"])
+    return Document(values["group"], values["key"], _passage_of(values["passage"]), words, words[0], values["unit"])
+
+
+def document_of(group: str, key: str, passage: Passage, words: Iterable[Iterable[str]], unit: int) -> Document:
+    """Return the document of a passage; *words* are its words, then those that each wider field adds."""
+    joined = tuple(map(" ".join, words))
+    return Document(group, key, passage, joined, joined[0], unit)
 
 
 def _fields_of(passage: Passage) -> dict[str, Any]:
@@ -205,7 +237,7 @@ def talk_documents(
         words = with_neighbours(n, len(talk), words_of)
         words[1].extend(tokens(talk[n].context))
         if _has_words(talk[n]):
-            yield Document(group, keys[talk[n].passage.path], talk[n].passage, words, meant(talk, n).unit)
+            yield document_of(group, keys[talk[n].passage.path], talk[n].passage, words, meant(talk, n).unit)
 
 
 def words_in(passage: Passage) -> list[str]:

@@ -20,8 +20,7 @@ from ..storage.errors import BadFile, SupervisorError
 from ..storage.lenient_json import parse_json
 from ..storage.texts import Text
 from ..text.lazy_re import lazy_re
-from .bm25 import CONTEXT_WIDTHS
-from .documents import Document, candidate
+from .documents import CONTEXT_WIDTHS, read_document
 from .ranking import AFTER, SHORT
 
 if TYPE_CHECKING:
@@ -30,7 +29,7 @@ if TYPE_CHECKING:
 
     from ..query.calendar import Days
     from ..storage.disk import Disk, Stat
-    from .bm25 import Candidate
+    from .documents import Document
 
 #: The version of fields and stored bytes, part of the version of the index.
 VERSION: Final = 10
@@ -77,7 +76,7 @@ class Engine:
 
     def _open_searcher(self) -> None:
         #: The searcher, with the candidates that it has decoded, by their address.
-        self._opened: tuple[Any, dict[tuple[int, int], Candidate]] = self._index.searcher(), {}
+        self._opened: tuple[Any, dict[tuple[int, int], Document]] = self._index.searcher(), {}
 
     @property
     def _searcher(self) -> Any:
@@ -128,7 +127,7 @@ class Engine:
         days: Sequence[Days],
         keys: Collection[str] | None,
         most: int,
-    ) -> list[Candidate]:
+    ) -> list[Document]:
         """
         Return at most *most* candidates with the best score for *words*, and as many of each span of *days*, in no order.
 
@@ -141,14 +140,14 @@ class Engine:
             places = self._find(opened[0], self._query(words, related) if words else None, days, keys, most)
             return self._candidates(opened, places)
 
-    def same(self, units: Collection[int], keys: Collection[str] | None, most: int) -> list[Candidate]:
+    def same(self, units: Collection[int], keys: Collection[str] | None, most: int) -> list[Document]:
         """Return at most *most* passages by their vectors (`Document.unit`), of contents *keys* (None: all), in no order."""
         with self._faults():
             opened = self._opened
             named = self._library.Query.term_set_query(self._schema, "unit", [f"{unit:x}" for unit in units])
             return self._candidates(opened, self._collect(opened[0], [(self._must, named)], keys, most))
 
-    def seen_by(self, readers: Collection[str]) -> list[Candidate]:
+    def seen_by(self, readers: Collection[str]) -> list[Document]:
         """Return all passages that one of the *readers* may see, in whole or in part (`Passage.readers`), in no order."""
         with self._faults():
             opened = self._opened
@@ -157,8 +156,8 @@ class Engine:
             return self._candidates(opened, self._collect(opened[0], [(self._must, marked)], None, count) if count else ())
 
     def _candidates(
-        self, opened: tuple[Any, dict[tuple[int, int], Candidate]], places: Iterable[tuple[int, int]]
-    ) -> list[Candidate]:
+        self, opened: tuple[Any, dict[tuple[int, int], Document]], places: Iterable[tuple[int, int]]
+    ) -> list[Document]:
         """Return the candidates at these addresses."""
         searcher, kept = opened
         if searcher.num_docs > _KEPT:
@@ -169,7 +168,7 @@ class Engine:
             if known is None:
                 stored = searcher.doc(self._library.DocAddress(*place))["stored"][0]
                 try:
-                    kept[place] = known = candidate(stored)
+                    kept[place] = known = read_document(stored)
                 except (ValueError, TypeError, LookupError) as error:
                     raise BadFile(
                         self._folder, Text("a stored document is invalid ({kind})", kind=type(error).__name__)
@@ -255,13 +254,13 @@ class Writing:
         """Add the document."""
         made = self._library.Document()
         for name, words in zip(_WORDS, document.fields, strict=True):
-            made.add_text(name, " ".join(words))
+            made.add_text(name, words)
         made.add_text("group", document.group)
         made.add_text("key", document.key)
         made.add_text("unit", f"{document.unit:x}")
         for reader in document.passage.readers:
             made.add_text("reader", reader)
-        made.add_integer("day", document.day)
+        made.add_integer("day", document.day.toordinal() if document.day else 0)
         made.add_bytes("stored", document.stored)
         self._writer.add_document(made)
 

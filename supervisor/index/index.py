@@ -26,7 +26,6 @@ from .commit import Changes, Inventory, commit, difference, inventory_of
 from .documents import documents
 from .engine import VERSION as SCHEMA
 from .engine import Engine, refuse_damaged, segment_files
-from .hit import Answer
 from .manifest import Manifest, parse_manifest
 from .overlay import NOTHING, overlay_of
 from .scan import has_new_long_term, rescan, scan
@@ -46,7 +45,7 @@ if TYPE_CHECKING:
     from ..storage.control import Control
     from ..storage.disk import Stat
     from ..storage.files import Files
-    from .hit import Asked, Tier
+    from .hit import Answer, Asked, Tier
     from .manifest import Record
     from .overlay import Overlay
     from .scan import Scan
@@ -337,11 +336,7 @@ class Index:
 
         def read(whole: View) -> Answer:
             view = part(whole) if part else whole.with_unfiled(unfiled)
-            ranked, verdict = view.answer(query, tiers, limit, least, meaning)
-            hits = tuple(view.hit(query, scored, path) for scored, path in ranked)
-            if not hits:
-                return view.without_hits(query, verdict)
-            return Answer(hits, is_strong=verdict.is_strong, evidence=verdict.evidence)
+            return view.answer(query, tiers, limit, least, meaning)
 
         answer, changed = self.read_current(read, lambda answer: (hit.unit.path for hit in answer.hits), names, deadline)
         return replace(answer, hits=tuple(hit for hit in answer.hits if hit.unit.path not in changed))

@@ -20,8 +20,7 @@ from datetime import date
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
-from ..query.calendar import WITHIN, is_day
-from ..query.dates import days_about
+from ..query.calendar import is_day
 from ..query.intent import TENSE_WORDS, asks_before, asks_past
 from ..text.lazy_re import lazy_re
 from ..text.tokenizer import tokens
@@ -34,7 +33,7 @@ if TYPE_CHECKING:
 
     from ..query.parse import Query
     from .bm25 import Corpus
-    from .hit import Hit, PartName
+    from .hit import PartName
     from .ranking import Gate, Scored
 
 #: The reason of the passage that goes before an older one about the same thing, or, where the past is asked for, a newer one.
@@ -80,8 +79,8 @@ def newest_first(
     not known. Those about the same thing are alike, too. *names* has the names in each of the best answers, by which later
     statements are about the same.
     """
-    if not hits or query.only_days or query.is_of_days:
-        return list(hits)
+    if not hits:
+        return []
     best, is_of_before = hits[0], asks_before(query.text)
     if asks_past(query.text) and not is_of_before:
         return list(hits)
@@ -157,7 +156,7 @@ def users_first(query: Query, hits: Sequence[Scored]) -> list[Scored]:
 
     The assistant mostly says back what it was told. An answer stays that is asked for, or by somebody whom the question names.
     """
-    if not hits or query.only_days or query.is_of_days:
+    if not hits or query.keeps_to_days or query.is_of_days:
         return list(hits)
     best = hits[0]
     is_named = begins_with_a_word(query, best.candidate) and _SPEAKER.match(best.passage.text)
@@ -169,31 +168,6 @@ def users_first(query: Query, hits: Sequence[Scored]) -> list[Scored]:
         if is_near and sum(_worth(query, other.own(query.words)).values()) >= worth:
             return _ahead(other, hits, "who")
     return list(hits)
-
-
-def in_order_of_days(query: Query, hits: Sequence[Hit]) -> list[Hit]:
-    """
-    Return the hits; if the question is what is to be done, in the order of the days that they are about, all equally good.
-
-    What a later message about the same day says with all of its words is left out.
-    """
-    if not query.is_of_days or not hits:
-        return list(hits)
-
-    def due(hit: Hit) -> str:
-        about = (token.removeprefix(WITHIN) for token in days_about(hit.unit.text, hit.unit.day or date.min))
-        return min((day for day in about if len(day) > len("2026-12") and day.startswith((*query.words,))), default="~")
-
-    due_hits = []
-    for hit in hits:
-        words = {*tokens(hit.unit.text)} - {*tokens(str(hit.unit.day))}  # that is the heading of a summary
-        due_hits.append((due(hit), (hit.unit.day or date.min, bool(hit.unit.role)), words, hit))
-    best = max(hit.rank for hit in hits)
-    return [
-        hit.reaching(best, "days")
-        for day, at, words, hit in sorted(due_hits, key=lambda row: (row[0], not row[3].unit.role, row[1]))
-        if not any(day == other and at < later and words <= more for other, later, more, _ in due_hits)
-    ]
 
 
 def _ahead(first: Scored, hits: Sequence[Scored], part: PartName) -> list[Scored]:
@@ -248,7 +222,7 @@ def with_linked(
     query: Query, best: Sequence[Scored], corpus: Corpus, ranked: Callable[[Query, Collection[str]], list[Scored]]
 ) -> list[Scored]:
     """Return the answers, best first, and what they link to; *ranked* ranks the best again, with those that have some words."""
-    linked = {} if query.only_days or query.is_of_days else _links(query, best, corpus)
+    linked = {} if query.keeps_to_days or query.is_of_days else _links(query, best, corpus)
     if not linked:
         return list(best)
     by_place = {hit.candidate.source: hit for hit in best}

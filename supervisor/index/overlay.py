@@ -15,8 +15,7 @@ from typing import TYPE_CHECKING, Final
 
 from ..storage.errors import SupervisorError
 from ..text.record import record
-from .bm25 import CONTEXT_WIDTHS
-from .documents import candidate
+from .documents import CONTEXT_WIDTHS
 from .manifest import keys_of
 from .ranking import AFTER, SHORT
 
@@ -26,7 +25,6 @@ if TYPE_CHECKING:
 
     from ..query.calendar import Days
     from ..storage.clock import Deadline
-    from .bm25 import Candidate
     from .documents import Document
     from .manifest import Manifest, Record
 
@@ -39,7 +37,7 @@ class OverlayGroup:
     """One group: the keys of its contents, its passages (none: it is deleted), and the passages with each word, by field."""
 
     keys: tuple[str, ...] = ()
-    candidates: tuple[Candidate, ...] = ()
+    candidates: tuple[Document, ...] = ()
     places: tuple[Mapping[str, Sequence[int]], ...] = ({},) * len(CONTEXT_WIDTHS)
 
 
@@ -48,9 +46,9 @@ def overlay_group(keys: tuple[str, ...], documents: Iterable[Document]) -> Overl
     places: tuple[dict[str, list[int]], ...] = tuple(defaultdict(list) for _ in CONTEXT_WIDTHS)
     candidates = []
     for number, document in enumerate(documents):
-        candidates.append(candidate(document.stored))
+        candidates.append(document)
         for reach, words in enumerate(document.fields):
-            for word in dict.fromkeys(words):
+            for word in dict.fromkeys(words.split()):
                 places[reach][word].append(number)
     return OverlayGroup(keys, tuple(candidates), tuple(dict(place) for place in places))
 
@@ -78,7 +76,7 @@ class Overlay:
         """Return how many passages have the word in field *reach*."""
         return sum(len(held.places[reach].get(word, ())) for held in self.groups.values())
 
-    def candidates(self, words: Mapping[str, float], days: Sequence[Days], most: int) -> list[Candidate]:
+    def candidates(self, words: Mapping[str, float], days: Sequence[Days], most: int) -> list[Document]:
         """Return the candidates, as the engine does: those with the best *words* by weight, and those of each of the *days*."""
         weights: dict[tuple[str, int], float] = defaultdict(float)
         for group, held in self.groups.items():
@@ -94,14 +92,14 @@ class Overlay:
             places |= dict.fromkeys(best[:most])
         return [self.groups[group].candidates[number] for group, number in places]
 
-    def same(self, units: Collection[int]) -> list[Candidate]:
+    def same(self, units: Collection[int]) -> list[Document]:
         """Return the passages with these vectors (`Document.unit`)."""
         return [candidate for unit in units for candidate in self.by_unit.get(unit, ())]
 
     @cached_property
-    def by_unit(self) -> Mapping[int, Sequence[Candidate]]:
+    def by_unit(self) -> Mapping[int, Sequence[Document]]:
         """The passages, by the name of their vectors."""
-        units: dict[int, list[Candidate]] = defaultdict(list)
+        units: dict[int, list[Document]] = defaultdict(list)
         for held in self.groups.values():
             for passage in held.candidates:
                 units[passage.unit].append(passage)

@@ -27,7 +27,8 @@ if TYPE_CHECKING:
 
     from ..query.calendar import Days
     from ..query.parse import Query
-    from .bm25 import Candidate, Corpus
+    from .bm25 import Corpus
+    from .documents import Document
     from .hit import Nearness, Passage
 
 #: Feedback from the best answers: how many answers, how many of their words, and the worth of these (of the best score).
@@ -85,7 +86,7 @@ class Verdict:
 class Scored:
     """A candidate, its score with the reasons other than words, and its words that are related to the question's."""
 
-    candidate: Candidate
+    candidate: Document
     parts: ScoreParts
     because: list[str] = field(default_factory=list)
     related: Sequence[str] = ()  # beside words of the question, those that mean nearly the same as others of it
@@ -115,14 +116,14 @@ class Scored:
         return self.candidate.passage
 
 
-def own_words(words: Iterable[str], candidate: Candidate) -> list[str]:
+def own_words(words: Iterable[str], candidate: Document) -> list[str]:
     """Return those of *words* that are in the passage itself."""
     present = set(candidate.text.split())
     return [word for word in words if word in present]
 
 
 def rank(
-    query: Query, candidates: Sequence[Candidate], corpora: Sequence[Corpus], k1: float, b: float, near: Nearness | None = None
+    query: Query, candidates: Sequence[Document], corpora: Sequence[Corpus], k1: float, b: float, near: Nearness | None = None
 ) -> list[Scored]:
     """Return the candidates with a score (all, if only days are asked for), best first; equal ones keep their order."""
     if not candidates:
@@ -147,7 +148,7 @@ def rank(
     return sorted((hit for hit in scored if hit.score > 0), key=lambda hit: -hit.score)
 
 
-def _of_day(query: Query, candidate: Candidate) -> Scored:
+def _of_day(query: Query, candidate: Document) -> Scored:
     """Return a passage of a day that is asked for, or one that names such a day, with its score."""
     if _is_of(query, candidate):
         return Scored(candidate, ScoreParts(days=1.0), [f"day {candidate.day}"])
@@ -155,7 +156,7 @@ def _of_day(query: Query, candidate: Candidate) -> Scored:
     return Scored(candidate, ScoreParts(days=_ABOUT_A_DAY), [f"day {next(named, query.days[0]).label}"])
 
 
-def _is_of(query: Query, candidate: Candidate) -> bool:
+def _is_of(query: Query, candidate: Document) -> bool:
     return candidate.day is not None and any(candidate.day in days for days in query.days)
 
 
@@ -193,7 +194,7 @@ def near_words(query: Query, hit: Scored) -> list[str]:
     return hit.own(near)
 
 
-def _scored(query: Query, candidate: Candidate, words: float, meaning: float, best: float) -> Scored:
+def _scored(query: Query, candidate: Document, words: float, meaning: float, best: float) -> Scored:
     """Return the candidate with the parts of its score, *words* and *meaning* among them; *best* is the best score by words."""
     because = [MEANING] if meaning else []
     days = 0.0
@@ -206,7 +207,7 @@ def _scored(query: Query, candidate: Candidate, words: float, meaning: float, be
     return Scored(candidate, ScoreParts(words, meaning, days, who), because, is_worded=words > 0)
 
 
-def _who(query: Query, candidate: Candidate, others: float, best: float, because: list[str]) -> float:
+def _who(query: Query, candidate: Document, others: float, best: float, because: list[str]) -> float:
     """Return what counts for who speaks, beside the sum of the *others*; a share that the passage loses is below zero."""
     bonus, kept = 0.0, 1.0
     if begins_with_a_word(query, candidate):
@@ -228,12 +229,12 @@ def _who(query: Query, candidate: Candidate, others: float, best: float, because
     return (others + bonus) * kept - others
 
 
-def begins_with_a_word(query: Query, candidate: Candidate) -> bool:
+def begins_with_a_word(query: Query, candidate: Document) -> bool:
     """Return whether a word of the question is among the first of the passage, which say who speaks or what it is about."""
     return not query.words.keys().isdisjoint(candidate.text.split(" ", _FIRST)[:_FIRST])
 
 
-def _touches(query: Query, candidate: Candidate) -> bool:
+def _touches(query: Query, candidate: Document) -> bool:
     present = set(candidate.text.split())
     return any(word in present or not present.isdisjoint(query.related.get(word, ())) for word in query.words)
 
@@ -249,7 +250,7 @@ def _nearness(days: Days, day: date) -> float:
     return worth * next((part for most, part in AFTER if 0 < away <= most), 0.0)
 
 
-def _scores(query: Query, candidates: Sequence[Candidate], counted: WordScores, corpus: Corpus, plain: Any) -> list[float]:
+def _scores(query: Query, candidates: Sequence[Document], counted: WordScores, corpus: Corpus, plain: Any) -> list[float]:
     """Return the scores by words, of the whole question and of the best sentence; *plain* are those of its own words."""
     best = plain.max() or 1.0
 
@@ -266,7 +267,7 @@ def _scores(query: Query, candidates: Sequence[Candidate], counted: WordScores, 
     return [(1 - _EACH_WORTH) * score + _EACH_WORTH * max(parts) for score, *parts in zip(whole, *each, strict=True)]
 
 
-def _feedback_words(query: Query, candidates: Sequence[Candidate], scores: Any, corpus: Corpus) -> list[str]:
+def _feedback_words(query: Query, candidates: Sequence[Document], scores: Any, corpus: Corpus) -> list[str]:
     """Return the rarest words of the best answers that are not in the question, but in other passages too."""
     weight: dict[str, float] = {}
     for n in (-scores).argsort(kind="stable")[:_FEEDBACK_ANSWERS].tolist():

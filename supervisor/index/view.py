@@ -19,7 +19,8 @@ from ..query.related_words import other_spellings, with_related_words
 from ..query.unknown_words import known_words
 from ..storage.errors import BadFile
 from ..storage.texts import Text
-from .bm25 import CONTEXT_WIDTHS, KNOWN, Corpus, respelled
+from .bm25 import KNOWN, Corpus, respelled
+from .documents import CONTEXT_WIDTHS
 from .hit import LINK, MEANING, Answer, Hit, Miss, ScoreParts
 from .manifest import Manifest
 from .newest import (
@@ -50,7 +51,7 @@ if TYPE_CHECKING:
     from ..query.calendar import Days
     from ..query.parse import Query
     from ..storage.disk import Disk, Stat
-    from .bm25 import Candidate
+    from .documents import Document
     from .engine import Engine
     from .hit import Asked, Nearness, Passage, Tier
 
@@ -155,47 +156,52 @@ class View:
 
     def answer(
         self, query: Query, tiers: Sequence[Collection[Tier] | None], limit: int, least: float, meaning: Asked | None = None
-    ) -> tuple[list[tuple[Scored, str]], Verdict]:
+    ) -> Answer:
         """
-        Return the ranked passages of each group of *tiers* in turn, with their paths, and the verdict on the best.
+        Return the passages of each group of *tiers* in turn, best first, or why there are none.
 
         *meaning* returns how near passages come to the question by meaning.
         """
-        hits: list[tuple[Scored, str]] = []
+        hits: dict[tuple[str, int, int, str], Scored] = {}
         best_verdict = Verdict()
         query = known_words(query, self.corpora[0].frequency, self.corpora[0].relative_idf)
         query = with_related_words(query, self.corpora[0].frequency)
         near = meaning([*self.overlay.by_unit] if self.is_part else None) if meaning and not query.only_days else None
         reach = frozenset().union(*map(self._keys, tiers))
         for some in tiers:
-            more, of_tiers = self.ranked(query, some, limit, least, near, reach)
-            places = {hit.candidate.source for hit, _ in hits}
-            hits += [pair for pair in more if pair[0].candidate.source not in places]
+            more, of_tiers = self._ranked(query, some, limit, least, near, reach)
+            for hit in more:
+                hits.setdefault(hit.candidate.source, hit)
             best_verdict = max(best_verdict, of_tiers, key=lambda outcome: (outcome.is_strong, outcome.share))
-        return hits, best_verdict
+        if not hits:
+            return self._without_hits(query, best_verdict)
+        made = tuple(self._hit(query, hit) for hit in hits.values())
+        return Answer(made, is_strong=best_verdict.is_strong, evidence=best_verdict.evidence)
 
-    def ranked(
+    def _ranked(
         self,
         query: Query,
         tiers: Collection[Tier] | None,
         limit: int,
         least: float,
-        near: Nearness | None = None,
-        reach: Collection[str] = (),
-    ) -> tuple[list[tuple[Scored, str]], Verdict]:
+        near: Nearness | None,
+        reach: Collection[str],
+    ) -> tuple[list[Scored], Verdict]:
         """
-        Return at most *limit* passages of *tiers* (None: all), each with its path, best first.
+        Return at most *limit* passages of *tiers* (None: all), best first.
 
         The *query* is in words of memory. Equal scores are in the order of their tiers, then the newest first. Passages below
         the score *least* are dropped.
         """
-        paths, keys = self.paths, self._keys(tiers)
+        keys = self._keys(tiers)
         if not keys:
             return [], Verdict()
-        some = None if len(keys) == len(paths) else keys
-        offered = self._offered(query, some)
-        if near:
-            offered += self.same({*near.nearest} - {candidate.unit for candidate in offered}, some)
+        some = None if len(keys) == len(self.paths) else keys
+        offered = self._of_days(query, some) if query.keeps_to_days else []
+        if not offered and not query.only_days:
+            query = replace(query, is_held=False)  # the day is not known: another one may answer
+            offered = self._offered(query, some)
+            offered += self.same({*near.nearest} - {candidate.unit for candidate in offered}, some) if near else []
         first = self._order
         spellings = other_spellings(query)
         known = [candidate for candidate in respelled(offered, spellings) if candidate.key in keys]
@@ -221,10 +227,12 @@ class View:
             kept = [hit for hit in kept if hit.own(query.words) or hit.own(related)]
         for scored in kept:
             scored.related = near_words(query, scored) if scored.own(query.words) else scored.own(related)
-        return [(hit, paths[hit.candidate.key]) for hit in kept], outcome
+        return kept, outcome
 
     def _with_newest(self, query: Query, best: Sequence[Scored], near: Nearness | None, reach: Collection[str]) -> list[Scored]:
         """Return the answers as `newest_first` orders them, with later statements of the contents *reach* that they bring."""
+        if query.keeps_to_days or query.is_of_days:
+            return list(best)
         statements = {hit.candidate.unit: hit for hit in best[:LATER_OF] if is_statement(hit)}
         alike = {unit: near.like(unit) for unit in statements} if near else None
         names = {unit: names_in(query, hit, self.corpora[0]) for unit, hit in statements.items()}
@@ -237,20 +245,18 @@ class View:
         brought = [Scored(other, ScoreParts(), [MEANING] if other.unit in units else []) for other in more.values()]
         return newest_first(query, [*best, *brought], alike, names)
 
-    def same(self, units: Collection[int], keys: Collection[str] | None) -> list[Candidate]:
+    def same(self, units: Collection[int], keys: Collection[str] | None) -> list[Document]:
         """Return the passages with these vectors (`Document.unit`), of the contents *keys* (None: all), in no order."""
         offered = self.engine.same(units, keys, CANDIDATES) if self.engine and units else []
         offered = [candidate for candidate in offered if candidate.group not in self.overlay.groups]
         return offered + self.overlay.same(units)
 
-    def passage_of(self, candidate: Candidate) -> Passage:
+    def passage_of(self, candidate: Document) -> Passage:
         """Return the passage of a candidate of this view."""
-        return self._at(candidate.passage, self.paths[candidate.key])
+        path = self.paths[candidate.key]
+        return replace(candidate.passage, path=path, tier=self._tier(path))
 
-    def _at(self, passage: Passage, path: str) -> Passage:
-        return replace(passage, path=path, tier=self._tier(path))
-
-    def hit(self, query: Query, scored: Scored, path: str) -> Hit:
+    def _hit(self, query: Query, scored: Scored) -> Hit:
         """Return the passage as a hit, with the reasons for its score: its words, or those around it, and others."""
         words = scored.own(query.words)
         reasons = ("words", words), ("related", scored.related)
@@ -258,39 +264,37 @@ class View:
         why = [f"{name}: {', '.join(readable(words, *texts))}" for name, words in reasons if words]
         if not why and LINK not in scored.because and (scored.is_worded or not scored.because):
             why = ["window"]
-        return Hit(self._at(scored.passage, path), round(scored.score, 4), (*why, *scored.because), scored.parts)
+        return Hit(self.passage_of(scored.candidate), round(scored.score, 4), (*why, *scored.because), scored.parts)
 
-    def without_hits(self, query: Query, outcome: Verdict) -> Answer:
+    def _without_hits(self, query: Query, outcome: Verdict) -> Answer:
         """Return the answer without hits: the words that are everywhere, or why the gate stopped the nearest passage."""
         frequency, size = self.corpora[0].frequency, self.corpora[0].size
         if outcome.is_strong:
             return Answer(passed=tuple(word for word in outcome.words if 2 * frequency(word) > size))
         near = outcome.nearest if outcome.share < 1.0 else None  # one that has enough, but of something else, is not near
-        nearest = self.hit(query, near, self.paths[near.candidate.key]) if near else None
+        nearest = self._hit(query, near) if near else None
         return Answer(
             miss=Miss(nearest, round(outcome.share, 2) if near else 0.0, outcome.words, outcome.lacks, outcome.nowhere)
         )
 
-    def _offered(self, query: Query, keys: Collection[str] | None) -> list[Candidate]:
-        """
-        Return the candidates.
-
-        If the question asks only about days, they are the passages of those days, then others that name one of them.
-        """
+    def _offered(self, query: Query, keys: Collection[str] | None) -> list[Document]:
+        """Return the candidates of a question that has words of its own."""
         counts, idf = weighed(query), self.corpora[0].idf
         telling = sorted(query.words, key=lambda word: -counts[word] * idf(word) * query.rarity.get(word, 1.0))
         known_words = [word for word in telling if self.corpora[-1].frequency(word) or word in query.related]
         words = {word: counts[word] for word in known_words[:_MOST_WORDS]}
         related = [(other, worth) for word in words for other, worth in query.related.get(word, {}).items()]
-        if query.only_days:
-            of_days = self._found({}, {}, query.days, keys)
-            dated = [candidate for candidate in of_days if candidate.day and any(candidate.day in days for days in query.days)]
-            tokens = [token for days in query.days if days.length <= FEW for token in day_tokens(days)]
-            return [*dated, *(candidate for candidate in self._having(tokens, keys) if candidate not in dated)]
         # sorted by worth, so that a word related to two words of the question keeps the greater worth
         return self._found(words, dict(sorted(related, key=lambda pair: pair[1])), query.days, keys)
 
-    def _having(self, words: Collection[str], keys: Collection[str] | None) -> list[Candidate]:
+    def _of_days(self, query: Query, keys: Collection[str] | None) -> list[Document]:
+        """Return the passages of the days that are named, then others that name one of them."""
+        of_days = self._found({}, {}, query.days, keys)
+        dated = [candidate for candidate in of_days if candidate.day and any(candidate.day in days for days in query.days)]
+        tokens = [token for days in query.days if days.length <= FEW for token in day_tokens(days)]
+        return [*dated, *(candidate for candidate in self._having(tokens, keys) if candidate not in dated)]
+
+    def _having(self, words: Collection[str], keys: Collection[str] | None) -> list[Document]:
         """Return the candidates that have one of the *words* themselves."""
         offered = self._found(dict.fromkeys(words, 1.0), {}, (), keys) if words else []
         return [candidate for candidate in offered if own_words(words, candidate)]
@@ -302,7 +306,7 @@ class View:
         days: Sequence[Days],
         keys: Collection[str] | None,
         most: int = CANDIDATES,
-    ) -> list[Candidate]:
+    ) -> list[Document]:
         """
         Return the candidates of the overlay, and of the engine except for groups that the overlay has.
 

@@ -18,7 +18,7 @@ from pathlib import PurePath
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from ..index.chunking import Chunk, neighbours
-from ..index.documents import Document, meant, with_neighbours, words_in
+from ..index.documents import document_of, meant, with_neighbours, words_in
 from ..index.hit import BY_ID, ScoreParts
 from ..index.literal import hits_of, newest_and_fullest
 from ..index.overlay import NOTHING, Overlay, overlay_group
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
     from datetime import datetime
 
-    from ..index.bm25 import Candidate
+    from ..index.documents import Document
     from ..index.hit import Answer, Asked, Hit, Passage, SearchResult
     from ..index.index import Index
     from ..index.overlay import OverlayGroup
@@ -90,7 +90,7 @@ class Part:
     def __init__(self, audience: Audience) -> None:
         self._audience = audience
         self._made: tuple[View, VisibleView] | None = None
-        self._groups: Mapping[tuple[str, tuple[Candidate, ...]], OverlayGroup] = {}
+        self._groups: Mapping[tuple[str, tuple[Document, ...]], OverlayGroup] = {}
 
     def of(self, whole: View) -> VisibleView:
         """Return the visible part of *whole*. BadFile if the index is damaged."""
@@ -103,11 +103,10 @@ class Part:
         offered = whole.engine.seen_by(self._audience.readers) if whole.engine else []
         offered = [candidate for candidate in offered if candidate.group not in whole.overlay.groups]
         offered += [candidate for group in whole.overlay.groups.values() for candidate in group.candidates]
-        members: defaultdict[str, list[Candidate]] = defaultdict(list)
+        members: defaultdict[str, list[Document]] = defaultdict(list)
         for candidate in offered:
             if candidate.key in whole.paths:
-                is_filed = candidate.passage.tier != "unfiled"
-                members[candidate.group if is_filed else f"unfiled {candidate.group}"].append(candidate)
+                members[candidate.group].append(candidate)
         before, groups, groups_now = self._groups, {}, {}
         for name in sorted(members):
             key = name, tuple(sorted(members[name], key=lambda candidate: candidate.source))
@@ -117,7 +116,7 @@ class Part:
         self._groups = groups
         return Overlay(groups_now)
 
-    def _group(self, name: str, candidates: Iterable[Candidate], whole: View) -> OverlayGroup:
+    def _group(self, name: str, candidates: Iterable[Document], whole: View) -> OverlayGroup:
         seen: list[_Seen] = []
         for candidate in candidates:
             passage, key = whole.passage_of(candidate), candidate.key
@@ -146,7 +145,7 @@ def _documents(group: str, seen: Iterable[_Seen]) -> Iterator[Document]:
         words = {n: seen_as[id(chunk)].words for n, chunk in enumerate(talk)}
         for n, chunk in enumerate(talk):
             key = seen_as[id(chunk)].key
-            yield Document(group, key, chunk.passage, with_neighbours(n, len(talk), words), meant(talk, n).unit)
+            yield document_of(group, key, chunk.passage, with_neighbours(n, len(talk), words), meant(talk, n).unit)
 
 
 class Parts:

@@ -66,6 +66,8 @@ _PATIENCE_S: Final = 60.0
 #: The text whose vector says whether the model behind a name is still the same, the name of that vector, and the least cosine.
 _PROBE: Final = "memory"
 _PROBE_UNIT: Final = 0
+#: The vectors of a memory of which one passage has one: the other is that of the probe.
+_LEAST_VECTORS: Final = 2
 _SAME: Final = 0.98
 #: Seconds for which a server that failed is not asked: one that hangs costs one turn its time, not each.
 _REST_S: Final = 30.0
@@ -181,7 +183,7 @@ class Meaning:
         made = self.embedder()
         is_busy = self._thread is not None and self._thread.is_alive()
         segments = made[1].segments() if made and self._rested.is_over and not is_busy else ()
-        if made is None or not segments:
+        if made is None or sum(len(segment.units) for segment in segments) < _LEAST_VECTORS:
             return None
         try:
             vector = self._vector(made[0], question, deadline)

@@ -18,9 +18,8 @@ from urllib.parse import quote, unquote
 
 from ..archive.identity import assign_ids
 from ..archive.journal import SeenJournal
-from ..index.bm25 import CONTEXT_WIDTHS
 from ..index.chunking import chunk_message, neighbours
-from ..index.documents import MOST_CHARS, beginning, talk_documents
+from ..index.documents import CONTEXT_WIDTHS, MOST_CHARS, beginning, talk_documents
 from ..index.hit import BY_ID
 from ..index.overlay import NOTHING, Overlay, overlay_group
 from ..protocol.dated_file import block_of

@@ -102,11 +102,13 @@ def test_memory_block_is_empty_without_hits():
     assert pack([], [], ZH).text == ""
 
 
-def test_memory_block_orders_files_by_best_hit_and_shows_it_first():
+def test_memory_block_orders_files_by_best_hit_and_lines_by_time():
+    """The best line of all is first, with a tag of its own: no line seems to be said before one that was said earlier."""
     hits = [hit(5, "乙二", "b.md", 20), hit(9, "甲二", "a.md", 30), hit(3, "甲一", "a.md", 10), hit(8, "乙一", "b.md", 40)]
     assert body(pack(hits, [], ZH).text) == [
-        f"[a.md#L10,L30] {DAY} 用户: 甲二 | 用户: 甲一",
-        f"[b.md#L20,L40] {DAY} 用户: 乙一 | 用户: 乙二",
+        f"[a.md#L30] {DAY} 用户: 甲二",
+        "[a.md#L10] 用户: 甲一",
+        f"[b.md#L20,L40] {DAY} 用户: 乙二 | 用户: 乙一",
     ]
 
 
@@ -118,7 +120,8 @@ def test_memory_block_has_one_tag_a_file_with_its_stretches_of_lines():
         hit(2, "别的", start=8),
     ]
     assert body(pack(hits, [], ZH).text) == [
-        f"[memory/2026-01-28-allergy.md#L4-L6,L8] {DAY} 助手: 记住了 | 用户: 花生过敏 | 用户: 还有虾 | 用户: 别的",
+        f"[memory/2026-01-28-allergy.md#L5] {DAY} 助手: 记住了",
+        "[memory/2026-01-28-allergy.md#L4,L6,L8] 用户: 花生过敏 | 用户: 还有虾 | 用户: 别的",
     ]
 
 

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from recalld.supervisor.index.bm25 import Candidate, Corpus
+from recalld.supervisor.index.bm25 import Corpus
+from recalld.supervisor.index.documents import Document
 from recalld.supervisor.index.hit import Passage
 from recalld.supervisor.index.ranking import rank, verdict
 from recalld.supervisor.query.parse import parse_query
@@ -23,10 +24,10 @@ if TYPE_CHECKING:
 TODAY = date(2026, 1, 31)
 
 
-def candidate(text: str, n: int, session: str = "", role: str = "user") -> Candidate:
+def candidate(text: str, n: int, session: str = "", role: str = "user") -> Document:
     words = " ".join(tokens(text))
     passage = Passage(path="", start=1, end=1, text=text, tier="dated", day=TODAY, session=session, role=role)
-    return Candidate(str(n), "", passage, (words, "", ""), words)
+    return Document(str(n), "", passage, (words, "", ""), words)
 
 
 @dataclass

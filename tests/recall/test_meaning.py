@@ -10,6 +10,7 @@ import pytest
 from recalld.supervisor.host.background import VectorMaker, make_vectors
 from recalld.supervisor.operations.forget import ForgetRequest, forget
 from recalld.supervisor.operations.operation import Caller, perform
+from recalld.supervisor.operations.recall import SearchRequest, search
 from recalld.supervisor.protocol.inbox import Chat
 from recalld.supervisor.recall import embedders
 from recalld.supervisor.recall.audience import Audience
@@ -57,6 +58,20 @@ def test_meaning_finds_what_has_no_word_in_common(ready, question, text):
     assert text in texts(found)[:2]
     assert any("meaning" in hit.because for hit in found.hits if hit.unit.text == text)
     assert text in ready.inject(question, found).memory
+
+
+def test_search_finds_a_misspelt_word_beside_what_means_the_same(ready):
+    found = perform(search, ready.ws, SearchRequest(query="does the shedd leek"), Caller(clock=ready.clock))
+    assert LEAK in texts(found)
+    assert any("words: " in reason for hit in found.hits if hit.unit.text == LEAK for reason in hit.because)
+
+
+def test_a_search_is_by_words_alone_while_no_passage_has_a_vector(tmp_path):
+    world = supervise(filled(World(tmp_path, at("2026-01-31T10:00"))))
+    model, store = world.ws.meaning.embedder()
+    model.load()
+    world.ws.meaning._prove(model, store)
+    assert world.search(QUESTION).how == "bm25"
 
 
 def test_meaning_finds_memories_in_another_language(ready):
