@@ -241,7 +241,7 @@ class EventLog:
 
     def _is_logged(self, event: Mapping[str, object], cleared: str) -> bool:
         """Return whether the newest such event in the log is this one, not cleared, and no process has started since."""
-        for name, _, logged in _newest_first(self._path, _TAIL_BYTES):
+        for name, _, logged in newest_events(self._path, _TAIL_BYTES):
             if name == event["event"]:
                 return {"event": name, **logged} == event
             if name == cleared or (name in _FRESH and event["event"] not in _KNOWN_FOR_GOOD):
@@ -323,7 +323,7 @@ def lasting_states(path: Path, clearing: Mapping[str, str]) -> dict[str, dict[st
     *clearing* maps an event to the one that ends it; what was logged before the last of _FRESH does not count.
     """
     states, over = dict[str, dict[str, Any]](), set[str]()
-    for name, _, fields in _newest_first(path, _STATES_BYTES):
+    for name, _, fields in newest_events(path):
         if name in _FRESH:
             break
         over.add(name)
@@ -337,13 +337,8 @@ def newest_time(path: Path) -> str:
     return next((at for _, at, _ in newest_events(path)), "")
 
 
-def newest_events(path: Path) -> Iterator[tuple[str, str, dict[str, Any]]]:
-    """Yield the last events of the log at *path*, newest first, each with its time and fields."""
-    return _newest_first(path, _STATES_BYTES)
-
-
-def _newest_first(path: Path, most_bytes: int) -> Iterator[tuple[str, str, dict[str, Any]]]:
-    """Yield the events at the end of the log, each with its time and fields; skip lines that are cut off or not ours."""
+def newest_events(path: Path, most_bytes: int = _STATES_BYTES) -> Iterator[tuple[str, str, dict[str, Any]]]:
+    """Yield the last events of the log at *path*, newest first, each with its time and fields; other lines are skipped."""
     try:
         with open(open_regular(path, os.O_RDONLY), "rb") as file:
             file.seek(max(0, os.fstat(file.fileno()).st_size - most_bytes))

@@ -18,7 +18,7 @@ from recalld.supervisor.storage.errors import BadConfig
 from recalld.supervisor.storage.texts import Text
 
 from .calls import Calls
-from .providers import ListingModel, NoCall, ProviderError, Usage
+from .providers import Model, NoCall, ProviderError, Usage
 from .summarize import delivered
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from recalld.supervisor.storage.clock import Clock
 
     from .calls import CallBook
-    from .providers import Model, Summariser
+    from .providers import Summariser
 
 
 #: The most tokens of the answer to a test: a model that thinks first needs some hundred.
@@ -56,7 +56,7 @@ def answer(
     if task.kind == "session-extract":
         zone, most = config.archive.zone, config.summarize.char_limit
         return delivered(task, provider, clock, lambda: extract_of_talk(task.messages, zone, most))
-    if not isinstance(provider, ListingModel):
+    if not isinstance(provider, Model):
         raise BadConfig("llm.model", Text("no model is configured, so summaries are extracts; give llm.base_url and llm.model"))
     if task.kind == "model-list":
         return delivered(task, provider, clock, lambda: json.dumps(asdict(provider.listed())))
@@ -100,11 +100,9 @@ def turns_in(task: AskedTask) -> tuple[Turn, ...]:
 
 
 def _ask_reply(calls: Calls, task: AskedTask) -> str:
-    """Return the answer, cut off where it is too long. A call that may not be made is a failure, as above."""
+    """Return the answer, cut off where it is too long."""
     try:
-        text = calls.complete(turns_in(task))
-    except NoCall as refused:
-        raise ProviderError("spent", str(refused), usage=Usage()) from None
+        text = _ask(calls, turns_in(task), None)
     except ProviderError as error:
         if error.reason != "truncated" or not error.text:
             raise

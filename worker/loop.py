@@ -24,7 +24,7 @@ from recalld.supervisor.storage.errors import BadConfig, Busy
 from recalld.supervisor.storage.process import on_signals
 
 from .answering import answer
-from .providers import Cancelled, MeasuredModel, Model, NoCall
+from .providers import Cancelled, Model, NoCall
 from .providers.server_pages import Capacity
 from .summarize import summarise
 
@@ -146,7 +146,7 @@ class Worker:
     def _server(self) -> Capacity:
         """Return what the server says that it can do, asked once."""
         if self._capacity is None:
-            self._capacity = self.provider.capacity() if isinstance(self.provider, MeasuredModel) else Capacity()
+            self._capacity = self.provider.capacity() if isinstance(self.provider, Model) else Capacity()
         return self._capacity
 
     def _work(self, idle_s: float, report: Callable[[dict[str, str]], None]) -> None:

@@ -57,7 +57,7 @@ class MemoryFile:
     ids: array[int] | None = None  # a CRC of the id of each message; None where they are not known (`memory_folder.ids_in`)
     as_made: bool = False  # recalld wrote it, and nobody has changed it since (`is_as_made`)
     broken: bool = False  # it holds zeros, or has lost its end (`is_broken`)
-    sessions: frozenset[str] = frozenset()  # that its messages may name; "" where one may name none (`sessions_in`)
+    sessions: frozenset[str] = frozenset()  # that its messages name; "" where one names none (`chats_in`)
     groups: frozenset[tuple[str, ChatKind]] = frozenset()  # the sessions whose chat is a group's by one of its messages
     attachments: frozenset[str] = frozenset()  # what may be names of its pictures and files (`possible_names`)
     undated: int = 0  # messages of it whose time is that of their arrival (`undated_in`)

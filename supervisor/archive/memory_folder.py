@@ -19,9 +19,9 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 from zlib import crc32
 
 from ..protocol.attachments import possible_names
-from ..protocol.dated_file import Block, DatedFile, is_broken, parse_dated, sessions_in, undated_in, without_torn_end
+from ..protocol.dated_file import Block, DatedFile, is_broken, parse_dated, undated_in, without_torn_end
 from ..protocol.frontmatter import head_in, number_in
-from ..protocol.inbox import groups_in
+from ..protocol.inbox import chats_in
 from ..protocol.paths import day_of_name, period_of_name
 from ..protocol.summary_file import Summary, parse_summary, render_summary, with_text
 from ..storage.by_content import ReplacedTexts, kept_name
@@ -339,6 +339,7 @@ def _file_of(name: str, *, original: bool) -> Callable[[FileVersion, Path], Memo
         except ValueError:
             ours, created = False, None
         count = number_in(head, "count") or 0 if ours else 0
+        chats = chats_in(version.data) if ours else frozenset()
         return MemoryFile(
             name=name,
             digest=version.digest[:DIGEST],
@@ -353,8 +354,8 @@ def _file_of(name: str, *, original: bool) -> Callable[[FileVersion, Path], Memo
             as_made=is_as_made(version.data, path),
             broken=is_broken(version.data, path),
             undated=len(undated_in(version.data, path)) if ours else 0,
-            sessions=sessions_in(version.data) if ours else frozenset(),
-            groups=groups_in(version.data) if ours else frozenset(),
+            sessions=frozenset(chat.session for chat in chats),
+            groups=frozenset((chat.session, chat.kind) for chat in chats if chat.session and not chat.is_direct),
             attachments=possible_names(version.data) if ours else frozenset(),
         )
 

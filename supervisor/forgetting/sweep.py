@@ -23,7 +23,7 @@ from .cleaning import Aim, go_through
 from .wanted import Spot, blocks_at, copies, files_below, standing, standing_lines, undoable_lines
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Collection, Mapping, Sequence
     from datetime import datetime
     from pathlib import Path
 
@@ -46,7 +46,7 @@ _WAYS: Final = {
     "person": msgid("deleted: {files}"),
     "remade": msgid("deleted, and made again from the words that stay: {files}"),
 }
-_SUMMARIES: Final = msgid("deleted, with what you wrote into them, and made again from the words that stay: {files}")
+_EDITED: Final = msgid("deleted, and made again from the words that stay: {files}; what you wrote into {edited} goes, too")
 #: The most files of a place that are named.
 _MOST_NAMED: Final = 4
 #: How often a sweep is done over at most, while programs write the words again.
@@ -58,13 +58,21 @@ def preview(ws: Workspace, wanted: Wanted, now: datetime) -> tuple[Spot, ...]:
     aim = Aim(ws, now, wanted.messages, tuple(line.text for line in wanted.lines), wanted.files, applies=False)
     go_through(aim, None)
     ways = {place.what: place.way for place in (*PLACES, OTHERS) if place.what != "table"}
-    return tuple(_spot(place, ways[place], aim.touched[place]) for place in ways if place in aim.touched)
+    edited = {
+        ws.paths.relative(ws.paths.summary(period)) for period, summary in ws.memory.summaries().items() if summary.edited
+    }
+    return tuple(_spot(place, ways[place], aim.touched[place], edited) for place in ways if place in aim.touched)
 
 
-def _spot(place: str, way: Way, files: Sequence[str]) -> Spot:
-    sentence = _SUMMARIES if place == "summaries" else _WAYS.get(way, _WAYS["remade"])
+def _spot(place: str, way: Way, files: Sequence[str], edited: Collection[str]) -> Spot:
+    words = [name for name in files if name in edited]
+    sentence = _EDITED if words else _WAYS.get(way, _WAYS["remade"])
+    return Spot(place, Text(sentence, files=_listed(files), edited=_listed(words)), tuple(files))
+
+
+def _listed(files: Sequence[str]) -> list[str]:
     more = [Text("{count} more", count=len(files) - _MOST_NAMED)] if len(files) > _MOST_NAMED else []
-    return Spot(place, Text(sentence, files=[*files[:_MOST_NAMED], *more]), tuple(files))
+    return [*files[:_MOST_NAMED], *more]
 
 
 def begin(ws: Workspace, wanted: Wanted, now: datetime, entropy: bytes, by: str = "") -> Act:

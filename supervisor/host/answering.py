@@ -267,7 +267,7 @@ class FileTurns:
         else:
             _note_reply(ws, result, now)
             self._fail(conversation, result)
-        ws.task_queue.drop_reply(identity)
+        ws.task_queue.withdraw(identity)
         return ""
 
     def _read(self, identity: str) -> Result | None:
@@ -275,7 +275,7 @@ class FileTurns:
         try:
             return self._ws.task_queue.reply(identity)
         except ValueError:
-            self._ws.task_queue.drop_reply(identity)
+            self._ws.task_queue.withdraw(identity)
             self._waits = True
             return None
 
@@ -320,7 +320,7 @@ class FileTurns:
                 continue
             question = None if digest in wanted else self._standing(digest, messages)
             if question is None:
-                queue.drop_reply(identity)
+                queue.withdraw(identity)
             elif place == "results":
                 self._take_in(question, identity, messages)
 

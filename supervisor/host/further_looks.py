@@ -70,7 +70,7 @@ class FurtherLooks:
         try:
             result = queue.reply(identity)
         except ValueError:
-            queue.drop_reply(identity)
+            queue.withdraw(identity)
             return
         if first is not None and not is_known(answer_id(digest, 2)):
             note_result(result, now, self._ws.model_use)
@@ -82,7 +82,7 @@ class FurtherLooks:
             elif result.status == "done" and result.text:
                 self._append([second_message(first.raw, digest, result.text, now)])
                 self._ws.events.emit("looked_further", calls=step)
-        queue.drop_reply(identity)
+        queue.withdraw(identity)
 
     def _submit(self, digest: str, result: Result, step: int, chat: Chat, language: Language) -> None:
         ws = self._ws

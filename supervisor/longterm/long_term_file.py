@@ -90,23 +90,18 @@ class Written:
     replaced: str = ""
     others: str = ""
 
-    def told(self, new: str = msgid("written to memory, line {line} ({total} in all)")) -> Text:
-        """Return where the words are, as a sentence: *new* if they are."""
+    def sentence(self, new: str = msgid("written to memory, line {line} ({total} in all)")) -> Text:
+        """Return where the words are: the sentence *new* if they are new."""
         return Text(
             new if self.is_new else msgid("in memory already, line {line} ({total} in all)"), line=self.line, total=self.total
         )
 
-    def told_replaced(self) -> list[Text]:
-        """Return what became of the line that it replaces, in sentences."""
-        replaced = (
-            [Text("line {line} is struck: it is shown only where the past is asked for.", line=self.replaced)]
-            if self.replaced
-            else []
-        )
-        return [
-            *replaced,
-            *([Text("what else it said still holds, and goes on as line {line}.", line=self.others)] if self.others else []),
-        ]
+    def sentences_on_replaced(self) -> Iterator[Text]:
+        """Yield what became of the line that it replaces."""
+        if self.replaced:
+            yield Text("line {line} is struck: it is shown only where the past is asked for.", line=self.replaced)
+        if self.others:
+            yield Text("what else it said still holds, and goes on as line {line}.", line=self.others)
 
 
 @record

@@ -31,7 +31,6 @@ from .long_term_file import LongTermFile
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping, Sequence
-    from datetime import datetime
 
     from ..storage.clock import Clock
 
@@ -96,13 +95,6 @@ class HasLongTermFile(Protocol):
         """Its long-term file."""
 
 
-class Keeps(Protocol):
-    """The diary of a workspace."""
-
-    def keep(self, noted: Sequence[Mapping[str, Any]], now: datetime, by: str = "") -> object:
-        """Write the acts down."""
-
-
 class MemoryStore:
     """
     The long-term lines of *place*: a `Memory`, a `Workspace`, or a folder, that of a workspace or its `memory`, as in 000.
@@ -115,7 +107,7 @@ class MemoryStore:
         #: The long-term file that all methods read and change.
         self.long_term: LongTermFile = _long_term_of(place)
         self.clock: Clock = clock or getattr(place, "clock", None) or utc_now
-        self._diary: Keeps | None = getattr(getattr(place, "workspace", place), "diary", None)
+        self._diary: Any = getattr(getattr(place, "workspace", place), "diary", None)
 
     @property
     def root(self) -> Path:

@@ -58,19 +58,19 @@ class Config:
     care: table.Care = table.Care()
     pool: table.Pool = table.Pool()
     sources: table.Sources = table.Sources()
-    left: tuple[Place, ...] = field(default=(), compare=False)  # the keys of LEFT that were given
+    retired: tuple[Place, ...] = field(default=(), compare=False)  # the keys of RETIRED that were given
 
     def notices(self) -> Iterator[Text]:
         """Yield a sentence for each key of a version before."""
-        for place in self.left:
-            if isinstance(now := LEFT[place], str):
+        for place in self.retired:
+            if isinstance(now := RETIRED[place], str):
                 yield Text("{key} is not read any more, what holds is always {value}; delete it.", key=dotted(place), value=now)
             else:
                 yield Text("{key} is called {name} now; rename it.", key=dotted(place), name=dotted(now))
 
 
 #: Keys of versions before, which are passed over: the value that always holds now, or the key that has taken their place.
-LEFT: Final[Mapping[Place, Place | str]] = {
+RETIRED: Final[Mapping[Place, Place | str]] = {
     ("archive", "max_queued"): "8",
     ("archive", "backlog_interval"): "1d",
     ("archive", "overflow_interval"): "10m",
@@ -115,10 +115,10 @@ def load(toml: bytes | None, environ: Mapping[str, str]) -> Config:
     BadConfig, with one sentence, for the first key or value that is unknown or wrong.
     """
     read: Mapping[str, Any] = tables(toml)
-    given = gather(keys(Config()), read, environ, LEFT)
+    given = gather(keys(Config()), read, environ, RETIRED)
     _keep_order(given)
-    left = tuple(place for place in LEFT if place[1] in read.get(place[0], ()) or variable(place) in environ)
-    config = replace(applied(Config(), given), left=left)
+    retired = tuple(place for place in RETIRED if place[1] in read.get(place[0], ()) or variable(place) in environ)
+    config = replace(applied(Config(), given), retired=retired)
     if _is_ours(config.serve):
         raise BadConfig(
             "serve.upstream",
@@ -126,7 +126,7 @@ def load(toml: bytes | None, environ: Mapping[str, str]) -> Config:
         )
     # The variable with a model's key may begin with the prefix too; its value is never read here.
     others = OTHER_VARIABLES | {config.llm.api_key_env, config.embeddings.api_key_env, config.pool.key_env}
-    others |= {*map(variable, left), *(name for name in environ if name.startswith(OF_A_FLEET))}
+    others |= {*map(variable, retired), *(name for name in environ if name.startswith(OF_A_FLEET))}
     refuse_unknown_variables(config, environ, others)
     if ("archive", "timezone") in given:
         find_zone(config.archive.timezone)

@@ -12,7 +12,6 @@ import hashlib
 import json
 import re
 from collections.abc import Mapping, Sequence  # noqa: TC003 - dataclass fields
-from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final
 
 from ..storage.clock import find_zone, from_wire, local, to_wire
@@ -46,12 +45,8 @@ _DIGEST: Final = 16
 _MARK: Final = lazy_re(r"^<!-- (\{.*\}) -->\n+\*\*(?:\d\d:\d\d) ([^\n]*)\*\*\n+", re.MULTILINE)
 #: What may be left of messages whose words were deleted: their comments, and the lines with time and speaker.
 _WORDLESS: Final = lazy_re(r"<!--.*?-->|^\*\*\d\d:\d\d [^\n]*\*\*$", re.MULTILINE | re.DOTALL)
-#: A session in the head of a message, and the objects that a head has where no field of the message is one.
-_SESSION: Final = lazy_re(rb'"session"\s*:\s*"((?:[^"\\]|\\.)*)"')
-_OBJECTS: Final = 2
 #: A createdAt that was no time, in the head of a message; null is that of a message without one.
 _UNREAD_TIME: Final = lazy_re(rb'"createdAtFound": ?(?!null)')
-_COMMENT: Final = lazy_re(rb"^<!-- \{[^\n]*", re.MULTILINE)
 #: The head of a message at the end of a file, with nothing below it: not even an empty message is written so.
 _TORN: Final = lazy_re(rb"\n<!-- \{[^\n]*\} -->\s*(?:\*\*\d\d:\d\d [^\n]*\*\*\s*)?\Z")
 _SHOWN_ROLE: Final = lazy_re(r"[a-z][a-z_-]{0,31}")
@@ -182,22 +177,6 @@ def _format_of(blocks: Sequence[Block], language: str) -> int:
     if language == "zh" or any(is_code(block.text) for block in blocks):
         return DATED_FORMAT
     return SPEAKERS_FORMAT if any(block.speaker or block.lines for block in blocks) else FORMAT
-
-
-def sessions_in(data: bytes) -> frozenset[str]:
-    """
-    Return the sessions that the messages of a dated file may name, "" where one may name none; nothing is parsed for it.
-
-    Every session that one of them names is among them; a field of another object in a message may look like one, too.
-    """
-    sessions: set[str] = set()
-    for head in _COMMENT.findall(data):
-        named = _SESSION.findall(head)
-        with suppress(ValueError):  # then it is the head of no message, either
-            sessions.update(json.loads(b'"%b"' % name) for name in named)
-        if not named or head.count(b"{") > _OBJECTS:
-            sessions.add("")
-    return frozenset(sessions)
 
 
 def undated_in(data: bytes, path: Path) -> list[tuple[Block, str]]:

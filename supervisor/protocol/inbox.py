@@ -42,8 +42,8 @@ _GROUP: Final = r"""
     | ^(?-i:[CG]0[A-Z0-9]{7,})$
     | (?<![^\W_])line(?![^\W_]).*[\W_] [cr][0-9a-f]{8,}  # people have U…
     """
-#: The head of a message in a dated file that names its session.
-_HEAD: Final = lazy_re(rb'^<!-- (\{[^\n]*"session"[^\n]*\}) -->', re.MULTILINE)
+#: The head of a message in a dated file.
+_HEAD: Final = lazy_re(rb"^<!-- (\{[^\n]*\}) -->", re.MULTILINE)
 
 
 @record
@@ -86,14 +86,16 @@ def _chat_by_key(key: str) -> Chat:
     return Chat("group" if re.search(_GROUP, words, re.IGNORECASE | re.VERBOSE) else "direct", key)
 
 
-def groups_in(data: bytes) -> frozenset[tuple[str, ChatKind]]:
-    """Return the sessions of which a message of a dated file says that others read the chat, with its kind."""
-    groups = set()
+def chats_in(data: bytes) -> frozenset[Chat]:
+    """Return the chats that the heads of a dated file's messages name, DIRECT for those that name none."""
+    chats = set()
     for head in _HEAD.findall(data):
+        if b'"session"' not in head and b'"chat"' not in head:  # nearly all heads of many a file: they are not parsed
+            chats.add(DIRECT)
+            continue
         with suppress(ValueError, LookupError, TypeError, AttributeError):  # then it is the head of no message
-            chat = chat_of(json.loads(head)["fields"])
-            groups.add((chat.session, chat.kind))
-    return frozenset(group for group in groups if group[0] and group[1] != "direct")
+            chats.add(chat_of(json.loads(head).get("fields", {})))
+    return frozenset(chats)
 
 
 def parse_inbox(data: bytes, zone: tzinfo) -> tuple[Message, ...]:

@@ -57,7 +57,7 @@ class Lease:
         if isinstance(self.task, AskedTask) and not self._task_queue.is_awaited(self.task):
             with self._lock:
                 self._lost = True
-                self._task_queue.withdraw(self.task)
+                self._task_queue.withdraw(self.task.id)
 
     def requeue(self) -> None:
         """Put the task back into the queue, unless the lease is lost."""

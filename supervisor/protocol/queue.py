@@ -168,10 +168,6 @@ class TaskQueue:
         """Return the result of an answer; ValueError with a reason when the file is no result."""
         return self.read_result(self.results / f"{identity}.json")
 
-    def drop_reply(self, identity: str) -> None:
-        """Delete the task of an answer and its result. A worker that has it stops within a heartbeat."""
-        self.discard(self.results / f"{identity}.json")
-
     # ── the process that waits for a task ────────────────────────────────────
 
     def answer(self, task: AskedTask) -> Result | None:
@@ -187,9 +183,9 @@ class TaskQueue:
         """Return whether a worker does the task."""
         return self._files.disk.stat(self.running / f"{task.id}.json") is not None
 
-    def withdraw(self, task: AskedTask) -> None:
-        """Delete the task and its result: nobody waits any more. A worker that has it stops within a heartbeat."""
-        self.discard(self.results / f"{task.id}.json")
+    def withdraw(self, identity: str) -> None:
+        """Delete the task with this id and its result: nobody waits any more. A worker that has it stops within a heartbeat."""
+        self.discard(self.results / f"{identity}.json")
 
     def is_awaited(self, task: AskedTask) -> bool:
         """Return whether a process waits for the task, and so holds the lock of its session."""
@@ -257,15 +253,7 @@ class TaskQueue:
 
     def newer(self) -> list[str]:
         """Return the names of the queued tasks that a newer recalld has made: they wait for one of its workers."""
-        return [name for name in _names(self._files, self.queue) if self._is_newer(name)]
-
-    def _is_newer(self, name: str) -> bool:
-        version = self._files.read_stable(self.queue / name)
-        try:
-            parse_task(version.data if version else b"")
-        except ValueError as error:
-            return isinstance(error, NewerVersion)
-        return False
+        return [name for name in _names(self._files, self.queue) if not self._is_for("", name)]
 
     def heartbeat(self, task: Task | AskedTask) -> None:
         """Update the time of the running task; does nothing when it was requeued in the meantime."""

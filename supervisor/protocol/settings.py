@@ -40,6 +40,7 @@ _BETWEEN: Final = {int: msgid("a whole number from {least} to {most}"), float: m
 #: What a variable may say of true and false.
 _FLAGS: Final = {"true": True, "yes": True, "on": True, "1": True, "false": False, "no": False, "off": False, "0": False}
 _SHOWN_CHARS: Final = 60  # of a name in an error
+_NEAR: Final = 0.85  # how like a known name an unknown one is that may mean it; 1 is the same
 
 T = TypeVar("T")
 C = TypeVar("C", bound="DataclassInstance")
@@ -216,17 +217,17 @@ def gather(
     known: Mapping[Place, Key],
     tables: Mapping[str, object],
     environ: Mapping[str, str],
-    left: Mapping[Place, Place | str],
+    retired: Mapping[Place, Place | str],
 ) -> dict[Place, object]:
     """
     Return the values that *tables* and variables set; variables win. BadConfig at the first fault.
 
-    *left* are keys of versions before: one is passed over, or sets the key that has taken its place, unless that is given
+    *retired* are keys of versions before: one is passed over, or sets the key that has taken its place, unless that is given
     too.
     """
-    goes = {**left, **{place: place for place in known}}
+    goes = {**retired, **{place: place for place in known}}
     given = {}
-    for place, value in sorted(_flattened(known, tables), key=lambda item: item[0] not in left):
+    for place, value in sorted(_flattened(known, tables), key=lambda item: item[0] not in retired):
         if isinstance(at := goes.get(place, place), tuple):
             given[at] = _read(known, at, value)
     for place, at in goes.items():
@@ -311,17 +312,9 @@ def _checked(key: Key, name: str, value: object) -> object:
 
 
 def _near(name: str, known: Iterable[str]) -> list[str]:
-    return [other for other in known if _differs_by_a_letter(name, other)]
+    from difflib import get_close_matches  # here: few configurations have a fault
 
-
-def _differs_by_a_letter(name: str, other: str) -> bool:
-    """True if one letter is wrong, missing or too many, or two are swapped."""
-    at = next(
-        (n for n, (letter, another) in enumerate(zip(name, other, strict=False)) if letter != another),
-        min(len(name), len(other)),
-    )
-    rest, others = name[at:], other[at:]
-    return others[1:] in (rest, rest[1:]) or rest[1:] == others or (others[:2], others[2:]) == (rest[1::-1], rest[2:])
+    return get_close_matches(name, list(known), n=1, cutoff=_NEAR)
 
 
 def _meant(names: list[str]) -> str:

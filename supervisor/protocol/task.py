@@ -37,7 +37,7 @@ _LINE: Final = 200  # characters
 #: The longest wait taken from a server's Retry-After: a day, as for a group that fails repeatedly.
 LONGEST_RETRY_S: Final = 86_400
 
-Kind: TypeAlias = Literal["daily-summary", "monthly-summary"]
+SummaryKind: TypeAlias = Literal["daily-summary", "monthly-summary"]
 Status: TypeAlias = Literal["done", "failed"]
 #: What somebody waits for: a model's answer or an extract for a session, one word of the model, the list of its server.
 AskedKind: TypeAlias = Literal["session-summary", "session-extract", "model-test", "model-list", "reply", "lookup"]
@@ -64,7 +64,7 @@ class Task:
     """A summary to write. *material* names the files to read, dated files or `summary/…` ones, oldest first."""
 
     id: str
-    kind: Kind
+    kind: SummaryKind
     group: str  # "day-2026-01-15", "month-2025-12"
     period: str  # "2026-01-15", "2025-12"
     zone: str  # IANA name: the local times in the material are read in it
@@ -328,7 +328,7 @@ _BY_TYPE: Final[Mapping[str, Callable[[dict[str, Any], str, bool], Any]]] = {
     "str": _text,
     "int": _number,
     "bool": lambda raw, key, _: raw.get(key) is True,
-    "Kind": lambda raw, key, _: _one_of(raw, key, get_args(Kind)),
+    "SummaryKind": lambda raw, key, _: _one_of(raw, key, get_args(SummaryKind)),
     "AskedKind": lambda raw, key, _: _one_of(raw, key, ASKED_KINDS),
     "Status": lambda raw, key, _: _one_of(raw, key, get_args(Status)),
     "tuple[Source, ...]": _sources,

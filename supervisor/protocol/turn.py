@@ -171,11 +171,12 @@ def _candidate(raw: Mapping[str, Any]) -> Candidate:
 
 
 def _known(kind: type, raw: Mapping[str, Any]) -> dict[str, Any]:
-    known = {field.name: raw[field.name] for field in fields(kind) if field.name in raw}
-    for one in fields(kind):
-        if one.name in known and not _CHECKS.get(str(one.type), lambda _: True)(known[one.name]):
-            raise TypeError(one.name)
-    return known
+    """Return the fields of a record of this *kind*; TypeError for a value of another type."""
+    types = {part.name: str(part.type) for part in fields(kind) if part.name in raw}
+    for name, type_name in types.items():
+        if type_name in _CHECKS and not _CHECKS[type_name](raw[name]):
+            raise TypeError(name)
+    return {name: raw[name] for name in types}
 
 
 def _each(kind: type | tuple[type, ...], value: object) -> bool:

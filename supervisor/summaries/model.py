@@ -97,7 +97,7 @@ class QueuedModel(Model):
             result = await self._awaited(task, limits)
             note_result(result, self._clock(), self._use)
         finally:
-            task_queue.withdraw(task)
+            task_queue.withdraw(task.id)
         self._answered_by = "" if result.extract else result.model
         if result.status == "failed":
             if result.reason not in NO_ANSWER:
@@ -109,7 +109,7 @@ class QueuedModel(Model):
         """Submit the task; an answer that an earlier caller did not live to read is used, a failure is not."""
         left = self._answer(task)
         if left and left.status == "failed":
-            self._use.task_queue.withdraw(task)
+            self._use.task_queue.withdraw(task.id)
         self._use.task_queue.submit(task)
 
     async def _awaited(self, task: AskedTask, limits: CallLimits) -> Result:

@@ -26,6 +26,7 @@ from recalld.supervisor.workspace import Workspace
 from recalld.worker.desk import FolderDesk
 from recalld.worker.loop import Worker
 from recalld.worker.providers import Completion, Usage
+from recalld.worker.providers.server_pages import Capacity
 from tests.crash.explorer import Explorer, Report
 from tests.crash.file_workloads import Case, Honest
 from tests.crash.test_files_crash import NoFileSync, NoFolderSync
@@ -148,6 +149,9 @@ class Answering(Case):
 
     def listed(self) -> Listed:
         raise NotImplementedError
+
+    def capacity(self) -> Capacity:
+        return Capacity()
 
     def look(self, *_: object) -> str:
         return "查到：部署在周五"

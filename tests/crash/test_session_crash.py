@@ -29,6 +29,7 @@ from recalld.supervisor.workspace import Workspace
 from recalld.worker.desk import FolderDesk
 from recalld.worker.loop import Worker
 from recalld.worker.providers import Completion, Usage
+from recalld.worker.providers.server_pages import Capacity
 from tests.conversation.talk import Scripted, fenced
 from tests.crash.file_workloads import Case, Honest
 from tests.crash.test_files_crash import NoFileSync, NoFolderSync, explored, refuse_each_call
@@ -145,6 +146,9 @@ class Asking(Summarizing):
 
     def listed(self) -> Listed:
         raise NotImplementedError
+
+    def capacity(self) -> Capacity:
+        return Capacity()
 
     def recover(self, disk: ModelDisk) -> None:
         super().recover(disk)

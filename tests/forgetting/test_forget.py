@@ -133,6 +133,18 @@ def test_forget_shows_first_and_changes_nothing(world: World) -> None:
     assert not told.done
 
 
+def test_forget_shows_which_summaries_somebody_has_edited(world: World) -> None:
+    shown = {spot.place: spot for spot in forget(world, "message", "m-secret-0001", yes=False).places}
+    [path, *others] = shown["summaries"].files
+    assert "you wrote" not in shown["summaries"].sentence
+    summary = world.root / path
+    summary.write_bytes(summary.read_bytes() + "我自己写的一句。\n".encode())
+    world.refresh()
+    shown = {spot.place: spot for spot in forget(world, "message", "m-secret-0001", yes=False).places}
+    assert shown["summaries"].sentence.endswith(f"what you wrote into {path} goes, too")
+    assert shown["summaries"].files == (path, *others)
+
+
 def test_forgotten_words_are_not_taken_in_again(world: World) -> None:
     before = world.history()
     forget(world, "match", "山茶花")

@@ -17,8 +17,8 @@ from recalld.supervisor.protocol.dated_file import (
     block_of,
     parse_dated,
     render_dated,
-    sessions_in,
 )
+from recalld.supervisor.protocol.inbox import chats_in
 from recalld.supervisor.protocol.message import Message, fingerprint_of, with_id, with_timestamp
 from recalld.supervisor.storage.errors import NewerFormat
 from tests.protocol.test_attachments import PNG, path
@@ -217,6 +217,6 @@ SESSIONS = ("家里", "", 'a"b\\c>', "agent:main:telegram:group:-1001", "\ud800"
 
 
 @given(named=st.lists(st.sampled_from(SESSIONS), min_size=1, max_size=6))
-def test_sessions_in_has_every_session_that_a_message_names(named: list[Any]):
+def test_chats_in_has_the_session_of_each_message(named: list[Any]):
     blocks = [say("好", f"m{n}", session=one, meta={"session": "别的"}) for n, one in enumerate(named)]
-    assert {block.session for block in blocks} <= sessions_in(write(*blocks).encode())
+    assert {block.session for block in blocks} == {chat.session for chat in chats_in(write(*blocks).encode())}

@@ -213,7 +213,7 @@ def test_withdraw_leaves_no_task_that_a_worker_claims_meanwhile(task_queue, tmp_
                 task_queue.claim()
 
     task_queue.submit(asked())
-    TaskQueue(Files(ClaimingDisk()), WorkspacePaths(tmp_path)).withdraw(asked())
+    TaskQueue(Files(ClaimingDisk()), WorkspacePaths(tmp_path)).withdraw(asked().id)
     assert not task_queue.is_active(asked())
 
 

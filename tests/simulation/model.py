@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from recalld.supervisor.protocol.prompts import text_of, turns_of
 from recalld.supervisor.text.word_frequency import telling_words
 from recalld.worker.providers import Completion, ProviderError, Usage
+from recalld.worker.providers.server_pages import Capacity, Listed
 from tests.summaries.quality_cases import BAD
 
 if TYPE_CHECKING:
@@ -91,6 +92,12 @@ class ScriptedModel:
             self._slow()
         self.doubled = mood == "doubled"
         return Completion(self._text(mood, turns_of(prompt)[-1].content), usage)
+
+    def listed(self) -> Listed:
+        raise NotImplementedError
+
+    def capacity(self) -> Capacity:
+        return Capacity()
 
     def _text(self, mood: str, prompt: str) -> str:
         if mood == "bad text":

@@ -24,6 +24,7 @@ from recalld.supervisor.summaries.retry import Answers
 from recalld.worker.desk import FolderDesk
 from recalld.worker.loop import Worker
 from recalld.worker.providers import Completion, ProviderError, Usage
+from recalld.worker.providers.server_pages import Capacity
 from tests.world import message
 
 if TYPE_CHECKING:
@@ -101,6 +102,9 @@ class Scribe:
 
     def listed(self) -> Listed:
         raise NotImplementedError
+
+    def capacity(self) -> Capacity:
+        return Capacity()
 
 
 def test_status_counts_the_answers_for_the_line_of_a_session(world):

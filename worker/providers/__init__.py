@@ -62,22 +62,12 @@ class Model(Provider, Protocol):
         """
         ...
 
-
-@runtime_checkable
-class ListingModel(Model, Protocol):
-    """A model whose server says which models it has."""
-
     def listed(self) -> Listed:
         """Return what the server says of this model, without a completion; ProviderError when it says nothing."""
         ...
 
-
-@runtime_checkable
-class MeasuredModel(Model, Protocol):
-    """A model whose server may say what it can do at once."""
-
     def capacity(self) -> Capacity:
-        """Return what a server on this machine says of itself."""
+        """Return what a server on this machine says of itself: what it can do at once."""
         ...
 
 

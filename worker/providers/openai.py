@@ -91,11 +91,11 @@ class OpenAi:
         return asyncio.run(self._complete(prompt, max_tokens, calling, cancelled))
 
     def listed(self) -> Listed:
-        """Return what the server's list says of the model (`ListingModel.listed`)."""
+        """Return what the server's list says of the model (`Model.listed`)."""
         return asyncio.run(self._listed())
 
     def capacity(self) -> Capacity:
-        """Return what a llama.cpp server on this machine says of itself (`MeasuredModel.capacity`)."""
+        """Return what a llama.cpp server on this machine says of itself (`Model.capacity`)."""
         return replace(capacity_in(asyncio.run(self._page("/props"))), is_here=is_local(self.base_url))
 
     async def _page(self, name: str) -> Any:

@@ -49,7 +49,7 @@ def write(
         return
     fields = {"path": made.path, "line": made.line, "total": made.total, "digest": made.digest, "new": made.is_new}
     fields |= {name: ref for name in ("replaced", "others") if (ref := getattr(made, name))}
-    call.answer(fields | ({"act": call.acts[0]} if call.acts else {}), [made.told(), *made.told_replaced()])
+    call.answer(fields | ({"act": call.acts[0]} if call.acts else {}), [made.sentence(), *made.sentences_on_replaced()])
     call.tell_undo()
 
 
@@ -146,4 +146,4 @@ def summarize(
     elif made is None:
         call.say(Text("nothing in this session is new and worth a line; `--again` takes all of it."), 0)
     else:
-        call.tell(made.told(msgid("saved to memory, line {line} ({total} in all)")))
+        call.tell(made.sentence(msgid("saved to memory, line {line} ({total} in all)")))

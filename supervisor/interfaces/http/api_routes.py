@@ -125,7 +125,7 @@ async def _sum_up(site: Site, request: Request) -> Response:
     if written is None:
         return JSONResponse(to_json(Summed(True, "", render(Text("nothing in this session is worth a line."), _ITS_LANGUAGE))))
     entry = parse_entry(written.text)
-    message = render(written.told(msgid("saved to memory, line {line} ({total} in all)")), _ITS_LANGUAGE)
+    message = render(written.sentence(msgid("saved to memory, line {line} ({total} in all)")), _ITS_LANGUAGE)
     return JSONResponse(to_json(Summed(True, entry.content if entry else written.text, message)))
 
 

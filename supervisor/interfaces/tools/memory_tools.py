@@ -182,8 +182,8 @@ class MemoryTools:
             raise Conflict(made.path)
         total = len(lines)
         note = self._render(Text(MARK_TAKEN)) if unmarked != content else ""
-        saved = self._render(replace(made, line=line.number, total=total).told())
-        plain = "\n\n".join(filter(None, (saved, *map(self._render, made.told_replaced()), note))) + self._refs([line])
+        saved = self._render(replace(made, line=line.number, total=total).sentence())
+        plain = "\n\n".join(filter(None, (saved, *map(self._render, made.sentences_on_replaced()), note))) + self._refs([line])
         return WriteAnswer(
             path=path,
             line=line.number,
