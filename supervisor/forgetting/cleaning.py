@@ -189,7 +189,7 @@ def _drop_lines(aim: Aim, path: Path, head: int = 0) -> None:
     left = [
         line
         for number, line in enumerate(lines)
-        if number < head or not (aim.trace.is_in_bytes(line) or _changed_line(line, aim.lines))
+        if number < head or not (aim.trace.is_in(decoded(line)) or _changed_line(line, aim.lines))
     ]
     if len(left) < len(lines):
         aim.replace(path, b"\n".join(left))
@@ -212,7 +212,7 @@ def _clean_inbox(aim: Aim) -> None:
         version = files.read_stable(paths.inbox)
         inputs: Any = parse_json(version.data) if version else None
         if isinstance(inputs, list):
-            left = [entry for entry in inputs if not aim.trace.is_in_bytes(render_json(entry))]
+            left = [entry for entry in inputs if not aim.trace.is_in(decoded(render_json(entry)))]
             aim.replace(paths.inbox, render_json(left) + b"\n")
 
 

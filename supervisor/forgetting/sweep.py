@@ -67,12 +67,8 @@ def preview(ws: Workspace, wanted: Wanted, now: datetime) -> tuple[Spot, ...]:
 def _spot(place: str, way: Way, files: Sequence[str], edited: Collection[str]) -> Spot:
     words = [name for name in files if name in edited]
     sentence = _EDITED if words else _WAYS.get(way, _WAYS["remade"])
-    return Spot(place, Text(sentence, files=_listed(files), edited=_listed(words)), tuple(files))
-
-
-def _listed(files: Sequence[str]) -> list[str]:
     more = [Text("{count} more", count=len(files) - _MOST_NAMED)] if len(files) > _MOST_NAMED else []
-    return [*files[:_MOST_NAMED], *more]
+    return Spot(place, Text(sentence, files=[*files[:_MOST_NAMED], *more], edited=words), tuple(files))
 
 
 def begin(ws: Workspace, wanted: Wanted, now: datetime, entropy: bytes, by: str = "") -> Act:

@@ -293,10 +293,6 @@ class Trace:
         plain = _plain(text) if self._parts else ""
         return any(part in plain for part in self._parts)
 
-    def is_in_bytes(self, data: bytes) -> bool:
-        """Return whether they stand in a file, which may be JSON with its escapes, and in UTF-16."""
-        return self.is_in(decoded(data))
-
 
 def decoded(data: bytes) -> str:
     """Return what a file says, in UTF-8 or UTF-16; JSON's escapes are the characters that they stand for."""

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from recalld.supervisor.protocol.config import LEFT, Config, literal, load
+from recalld.supervisor.protocol.config import RETIRED, Config, literal, load
 from recalld.supervisor.protocol.settings import dotted, keys, variable
 from recalld.supervisor.storage.errors import BadConfig
 
@@ -281,7 +281,7 @@ def test_load_passes_over_keys_of_versions_before_and_names_them() -> None:
         "recall.honest_miss is called context.say_nothing now; rename it.",
         "worker.idle is not read any more, what holds is always 60s; delete it.",
     ]
-    assert not LEFT.keys() & KEYS.keys()
+    assert not RETIRED.keys() & KEYS.keys()
 
 
 @pytest.mark.parametrize("toml", ["[context]\nsay_nothing = false\n", "[recall]\nhonest_miss = true\n"])
