@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Final
 
 from recalld.supervisor.events import EVENTS, priority
-from recalld.supervisor.protocol.config import RETIRED, ORDER, Config, literal
+from recalld.supervisor.protocol.config import ORDER, RETIRED, Config, literal
 from recalld.supervisor.protocol.settings import dotted, keys
 
 _CONFIGURATION: Final = """\
@@ -74,7 +74,8 @@ def configuration() -> str:
         lines.append(f"| `{name}` | `{literal(key.default)}` | {takes} | {key.meaning} |")
     order = [f"* `{dotted(smaller)}` ≤ `{dotted(larger)}`" for smaller, larger in ORDER]
     before = [
-        f"* `{dotted(place)}`: {f'always {now}' if isinstance(now, str) else f'`{dotted(now)}`'}" for place, now in RETIRED.items()
+        f"* `{dotted(place)}`: {f'always {now}' if isinstance(now, str) else f'`{dotted(now)}`'}"
+        for place, now in RETIRED.items()
     ]
     return "\n".join([*lines, _BETWEEN, *order, _OF_BEFORE, *before]) + "\n"
 

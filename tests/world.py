@@ -66,6 +66,7 @@ from recalld.supervisor.workspace import Workspace
 from recalld.worker.desk import FolderDesk
 from recalld.worker.loop import Worker
 from recalld.worker.providers import NoCall
+from recalld.worker.providers.server_pages import Capacity
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -81,6 +82,7 @@ if TYPE_CHECKING:
     from recalld.supervisor.protocol.turn import Receipt
     from recalld.supervisor.recall.lines import Lines
     from recalld.supervisor.storage.disk import Disk
+    from recalld.worker.providers.server_pages import Listed
 
 ZONE = ZoneInfo("Asia/Shanghai")
 IN_SHANGHAI = 'timezone = "Asia/Shanghai"'
@@ -218,6 +220,16 @@ class FaultyDisk(RealDisk):
 #: Characters of the messages from which on a summary of the fake model is shorter than they are.
 _COPIED = 120
 _LINE = 60
+
+
+class SilentServer:
+    """What a model behind the worker has beside its answers: its server says nothing of itself."""
+
+    def listed(self) -> Listed:
+        raise NotImplementedError
+
+    def capacity(self) -> Capacity:
+        return Capacity()
 
 
 class FakeModel:

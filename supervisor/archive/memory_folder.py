@@ -338,13 +338,12 @@ def _file_of(name: str, *, original: bool) -> Callable[[FileVersion, Path], Memo
             created = from_wire(head.get("created", "")) if ours else None
         except ValueError:
             ours, created = False, None
-        count = number_in(head, "count") or 0 if ours else 0
         chats = chats_in(version.data) if ours else frozenset()
         return MemoryFile(
             name=name,
             digest=version.digest[:DIGEST],
             day=day,
-            count=count,
+            count=number_in(head, "count") or 0 if ours else 0,
             size=version.stat.size,
             ours=ours,
             original=original,

@@ -26,18 +26,16 @@ from recalld.supervisor.workspace import Workspace
 from recalld.worker.desk import FolderDesk
 from recalld.worker.loop import Worker
 from recalld.worker.providers import Completion, Usage
-from recalld.worker.providers.server_pages import Capacity
 from tests.crash.explorer import Explorer, Report
 from tests.crash.file_workloads import Case, Honest
 from tests.crash.test_files_crash import NoFileSync, NoFolderSync
-from tests.world import WITH_MODEL, Clock, EventList, at, message
+from tests.world import WITH_MODEL, Clock, EventList, SilentServer, at, message
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from recalld.supervisor.protocol.prompts import Prompt
     from recalld.supervisor.storage.files import Files
-    from recalld.worker.providers.server_pages import Listed
     from tests.crash.model_disk import ModelDisk
 
 pytestmark = pytest.mark.proof
@@ -55,7 +53,7 @@ INPUTS = [
 MARK = re.compile(r"k[0-9a-f]{10}")
 
 
-class Answering(Case):
+class Answering(SilentServer, Case):
     """Two inputs of one conversation and one of a group; the model words its answer anew at each call."""
 
     start: ClassVar = {
@@ -146,12 +144,6 @@ class Answering(Case):
         mark = MARK.findall(question)[-1]
         asks = f"\n\n```recalld {mark}\nsearch_memory 部署\n```" if self.looks and who == "甲" else ""
         return Completion(f"答{who}，第{self.calls}次{asks}", Usage(1, 7, 7))
-
-    def listed(self) -> Listed:
-        raise NotImplementedError
-
-    def capacity(self) -> Capacity:
-        return Capacity()
 
     def look(self, *_: object) -> str:
         return "查到：部署在周五"

@@ -29,11 +29,10 @@ from recalld.supervisor.workspace import Workspace
 from recalld.worker.desk import FolderDesk
 from recalld.worker.loop import Worker
 from recalld.worker.providers import Completion, Usage
-from recalld.worker.providers.server_pages import Capacity
 from tests.conversation.talk import Scripted, fenced
 from tests.crash.file_workloads import Case, Honest
 from tests.crash.test_files_crash import NoFileSync, NoFolderSync, explored, refuse_each_call
-from tests.world import WITH_MODEL, Clock, EventList, at, message
+from tests.world import WITH_MODEL, Clock, EventList, SilentServer, at, message
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -42,7 +41,6 @@ if TYPE_CHECKING:
     from recalld.supervisor.conversation.session_lines import SessionLines
     from recalld.supervisor.conversation.sessions import Intent, Progress
     from recalld.supervisor.storage.files import Files
-    from recalld.worker.providers.server_pages import Listed
     from tests.crash.model_disk import ModelDisk
 
 pytestmark = pytest.mark.proof
@@ -114,7 +112,7 @@ class Summarizing(Overflowing):
         return [f"第{n}条 is told {text.count(f'第{n}条')} times" for n in range(12) if text.count(f"第{n}条") != 1]
 
 
-class Asking(Summarizing):
+class Asking(SilentServer, Summarizing):
     """The line of a session is a task of the queue; who waits and the worker die together."""
 
     start: ClassVar = {**Overflowing.start, ".recalld/sessions/空": b""}
@@ -143,12 +141,6 @@ class Asking(Summarizing):
         calling()
         self.calls += 1
         return Completion(f"{prompt}，第{self.calls}次说", Usage(1, 7, 7))
-
-    def listed(self) -> Listed:
-        raise NotImplementedError
-
-    def capacity(self) -> Capacity:
-        return Capacity()
 
     def recover(self, disk: ModelDisk) -> None:
         super().recover(disk)

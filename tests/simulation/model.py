@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 from recalld.supervisor.protocol.prompts import text_of, turns_of
 from recalld.supervisor.text.word_frequency import telling_words
 from recalld.worker.providers import Completion, ProviderError, Usage
-from recalld.worker.providers.server_pages import Capacity, Listed
 from tests.summaries.quality_cases import BAD
+from tests.world import SilentServer
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -59,7 +59,7 @@ class WorkerKilled(BaseException):
     """The worker's process dies here; the supervisor's lives."""
 
 
-class ScriptedModel:
+class ScriptedModel(SilentServer):
     """A provider of the worker; *slow* is called while it takes longer than any lease, *called* at each call."""
 
     name, model, extract = "scripted", "sim-1", False
@@ -92,12 +92,6 @@ class ScriptedModel:
             self._slow()
         self.doubled = mood == "doubled"
         return Completion(self._text(mood, turns_of(prompt)[-1].content), usage)
-
-    def listed(self) -> Listed:
-        raise NotImplementedError
-
-    def capacity(self) -> Capacity:
-        return Capacity()
 
     def _text(self, mood: str, prompt: str) -> str:
         if mood == "bad text":

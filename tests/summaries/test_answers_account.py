@@ -6,7 +6,7 @@ import asyncio
 from datetime import timedelta
 from functools import partial
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
@@ -24,11 +24,7 @@ from recalld.supervisor.summaries.retry import Answers
 from recalld.worker.desk import FolderDesk
 from recalld.worker.loop import Worker
 from recalld.worker.providers import Completion, ProviderError, Usage
-from recalld.worker.providers.server_pages import Capacity
-from tests.world import message
-
-if TYPE_CHECKING:
-    from recalld.worker.providers.server_pages import Listed
+from tests.world import SilentServer, message
 
 CONFIG = load(b'[llm]\nmodel = "qwen3:8b"\nbase_url = "http://127.0.0.1:9/v1"\n', {})
 SESSION = "家里"
@@ -87,7 +83,7 @@ def test_status_counts_a_wrong_nothing_and_what_the_worker_refuses(world, answer
     assert status(Look(world.ws, world.clock(), {}))["models"]["qwen-test"]["reasons"] == {reason: 1}
 
 
-class Scribe:
+class Scribe(SilentServer):
     """A model behind the worker that gives these answers in turn."""
 
     name, model, extract = "scribe", "qwen3:8b", False
@@ -99,12 +95,6 @@ class Scribe:
         if text := next(self.answers):
             return Completion(text, Usage(1, 7, 7))
         raise ProviderError("truncated", "…", usage=Usage())
-
-    def listed(self) -> Listed:
-        raise NotImplementedError
-
-    def capacity(self) -> Capacity:
-        return Capacity()
 
 
 def test_status_counts_the_answers_for_the_line_of_a_session(world):
