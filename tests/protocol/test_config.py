@@ -270,7 +270,7 @@ def test_load_passes_over_keys_of_versions_before_and_names_them() -> None:
     toml = b'language = "en"\n[archive]\nmax_queued = "anything"\n[recall]\nhonest_miss = true'
     config = load(toml, {"RECALLD_WORKER_IDLE": "5s"})
     assert config.context.say_nothing is True
-    assert set(map(dotted, config.left)) == {"archive.max_queued", "recall.honest_miss", "worker.idle"}
+    assert set(map(dotted, config.retired)) == {"archive.max_queued", "recall.honest_miss", "worker.idle"}
     assert [str(notice) for notice in config.notices()] == [
         "archive.max_queued is not read any more, what holds is always 8; delete it.",
         "recall.honest_miss is called context.say_nothing now; rename it.",
