@@ -31,12 +31,12 @@ class Room(NamedTuple):
 ROOMS: Final = (
     Room("supervisor/text", most=2_823, goal=2_300),
     Room("supervisor/storage", most=2_494, goal=1_900),
-    Room("supervisor/protocol", most=5_185, goal=4_100),
+    Room("supervisor/protocol", most=5_148, goal=4_100),
     Room("supervisor/archive", most=5_032, goal=3_900),
     Room("supervisor/extracts", most=1_030, goal=950),
     Room("supervisor/summaries", most=2_121, goal=1_850),
     Room("supervisor/query supervisor/index supervisor/recall supervisor/context", most=10_200, goal=8_000),
-    Room("supervisor/longterm", most=1_109, goal=950),
+    Room("supervisor/longterm", most=1_096, goal=950),
     Room("supervisor/conversation supervisor/replies", most=2_917, goal=2_300),
     Room("supervisor/pool worker/pooled.py worker/crew.py", most=1_717, goal=1_400),
     Room(
@@ -55,14 +55,14 @@ ROOMS: Final = (
     Room("supervisor/interfaces", most=1_430, goal=1_500),
     Room(
         "worker prompts recalld supervisor/__init__.py supervisor/events.py supervisor/faults.py supervisor/workspace.py",
-        most=2_853,
+        most=2_836,
         goal=2_000,
     ),
 )
 #: All rooms together, lines and modules, and the lines of the tests.
-ALL: Final = Room("all", most=62_449, goal=48_000)
+ALL: Final = Room("all", most=62_382, goal=48_000)
 MODULES: Final = Room("modules", most=331, goal=270)
-OF_TESTS: Final = Room("tests", most=67_936, goal=48_000)
+OF_TESTS: Final = Room("tests", most=67_918, goal=48_000)
 
 
 def _lines(path: Path) -> int:
