@@ -51,7 +51,7 @@ ROOMS: Final = (
     Room("supervisor/interfaces/cli", most=3_823, goal=2_600),
     Room("supervisor/interfaces/http supervisor/interfaces/page", most=2_544, goal=2_000),
     Room("supervisor/interfaces/tools supervisor/interfaces/mcp.py supervisor/interfaces/llamaindex", most=2_384, goal=1_900),
-    Room("supervisor/interfaces/connect supervisor/interfaces/hooks supervisor/interfaces/proxy", most=2_095, goal=1_900),
+    Room("supervisor/interfaces/connect supervisor/interfaces/hooks supervisor/interfaces/proxy", most=2_047, goal=1_900),
     Room("supervisor/interfaces", most=1_430, goal=1_500),
     Room(
         "worker prompts recalld supervisor/__init__.py supervisor/events.py supervisor/faults.py supervisor/workspace.py",
@@ -60,9 +60,9 @@ ROOMS: Final = (
     ),
 )
 #: All rooms together, lines and modules, and the lines of the tests.
-ALL: Final = Room("all", most=62_382, goal=48_000)
+ALL: Final = Room("all", most=62_307, goal=48_000)
 MODULES: Final = Room("modules", most=331, goal=270)
-OF_TESTS: Final = Room("tests", most=67_918, goal=48_000)
+OF_TESTS: Final = Room("tests", most=67_884, goal=48_000)
 
 
 def _lines(path: Path) -> int:

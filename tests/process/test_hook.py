@@ -131,22 +131,9 @@ def test_hook_makes_no_workspace(tmp_path):
     assert not command.root.exists()
 
 
-@pytest.mark.parametrize(
-    ("client", "language", "sentence"),
-    [
-        (
-            "gemini-cli",
-            "en",
-            "recalld has no hook for gemini-cli, it has those of claude-code, codex; take the hooks that start recalld out",
-        ),
-        ("cursor", "zh", "recalld 没有 cursor 的钩子，有的是 claude-code、codex；请从它的设置里去掉"),
-        ("vim", "en", "recalld has no hook for vim"),
-    ],
-)
-def test_hook_of_a_client_that_has_none_says_so_and_ends_with_0(command, client, language, sentence):
-    command.environ["RECALLD_LANGUAGE"] = language
-    done = hook(command, {**QUESTION, "prompt": "x"}, client=client)
-    assert (done.code, done.out, len(done.err.splitlines()), sentence in done.err) == (0, "", 1, True)
+def test_hook_of_a_client_that_has_none_is_an_event_and_nothing_else(command):
+    done = hook(command, {**QUESTION, "prompt": "x"}, client="gemini-cli")
+    assert (done.code, done.out, done.err) == (0, "", "")
     assert events(command) == ["the client is unknown"]
 
 

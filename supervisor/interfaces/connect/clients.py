@@ -64,22 +64,14 @@ CLIENTS: Final[Mapping[str, Client]] = {
 }
 
 
-@record
-class Left:
-    """A client that earlier versions connected: its *title*, and where its MCP servers are: a file, and keys in it."""
-
-    title: str
-    file: str
-    keys: str
-
-
-LEFT: Final[Mapping[str, Left]] = {
-    "gemini-cli": Left("Gemini CLI", "~/.gemini/settings.json", "mcpServers"),
-    "antigravity": Left("Antigravity", "~/.gemini/antigravity/mcp_config.json", "mcpServers"),
-    "cursor": Left("Cursor", "~/.cursor/mcp.json", "mcpServers"),
-    "opencode": Left("OpenCode", "~/.config/opencode/opencode.json", "mcp"),
-    "openclaw": Left("OpenClaw", "~/.openclaw/openclaw.json", "mcp.servers"),
-    "nanobot": Left("nanobot", "~/.nanobot/config.json", "tools.mcpServers"),
+#: Clients that earlier versions connected, and the files of their MCP servers.
+LEFT: Final[Mapping[str, str]] = {
+    "gemini-cli": "~/.gemini/settings.json",
+    "antigravity": "~/.gemini/antigravity/mcp_config.json",
+    "cursor": "~/.cursor/mcp.json",
+    "opencode": "~/.config/opencode/opencode.json",
+    "openclaw": "~/.openclaw/openclaw.json",
+    "nanobot": "~/.nanobot/config.json",
 }
 
 
@@ -102,10 +94,6 @@ class Place:
     def server(self) -> dict[str, object]:
         """The entry of an MCP server that most clients have."""
         return {"command": self.argv[0], "args": [*self.argv[1:], "mcp"]}
-
-    def server_of(self, client: str) -> dict[str, object]:
-        """Return the entry of the MCP server for a client that left."""
-        return {"type": "local", "command": [*self.argv, "mcp"]} if client == "opencode" else self.server
 
 
 def wanted(client: str, place: Place, paragraph: str) -> tuple[Wanted, ...]:

@@ -8,7 +8,6 @@ No file of a client is written before all of its files could be changed.
 from __future__ import annotations
 
 import contextlib
-import json
 import os
 import stat as modes
 import sys
@@ -24,7 +23,7 @@ from ...storage.foreign_name import is_below
 from ...storage.os_errors import from_os_error
 from ...storage.texts import Text, msgid
 from ...text.record import record
-from .clients import CLIENTS, LEFT, NAME, Place, Wanted, wanted
+from .clients import CLIENTS, LEFT, Place, Wanted, wanted
 from .plan import Refused, comparable, connected, disconnected, is_blank, made_keys, workspaces
 
 if TYPE_CHECKING:
@@ -103,16 +102,6 @@ class Machine:
 
     def changes(self, client: str) -> list[Change]:
         """Return what would connect the client; BadSettings or NoPermission for a file that can't be changed."""
-        if left := LEFT.get(client):
-            entry = json.dumps({NAME: self.place.server_of(client)}, ensure_ascii=False)[1:-1]
-            fields = {"client": left.title, "path": left.file, "keys": left.keys, "entry": entry}
-            raise BadRequest(
-                "CLIENT",
-                Text(
-                    "recalld no longer writes the settings of {client}; for its tools add below `{keys}` in {path}: {entry}",
-                    **fields,
-                ),
-            )
         read, others = self._all_read(client)
         roots = dict.fromkeys(root for change in others.values() for root in change)
         changes = []
@@ -139,15 +128,6 @@ class Machine:
 
     def removals(self, client: str) -> list[Change]:
         """Return what would disconnect the client; BadSettings or NoPermission for a file that can't be changed."""
-        if left_client := LEFT.get(client):
-            raise BadRequest(
-                "CLIENT",
-                Text(
-                    "recalld no longer writes the settings of {client}; take out by hand what starts recalld, in {path} and in the files beside it",
-                    client=left_client.title,
-                    path=left_client.file,
-                ),
-            )
         root = str(self.paths.root)
         read, others = self._all_read(client)
         changes = []
@@ -272,7 +252,16 @@ def client_names(given: Sequence[str], known: Collection[str]) -> list[str]:
     """Return the clients that are meant: those that are *given*, else those that are *known*; BadRequest for another."""
     names = [_ALIASES.get(name.lower(), name.lower()) for name in given]
     for name in names:
-        if name not in CLIENTS and name not in LEFT:
+        if name in LEFT:
+            raise BadRequest(
+                "CLIENT",
+                Text(
+                    "recalld no longer writes the settings of {client}, {path} and those beside it; take out by hand what starts recalld there, `recalld connect mcp` prints the entry of its server",
+                    client=name,
+                    path=LEFT[name],
+                ),
+            )
+        if name not in CLIENTS:
             raise BadRequest("CLIENT", Text("there is no client {name}; there are {names}", name=name, names=[*CLIENTS, MCP]))
     return list(dict.fromkeys(names or known))
 

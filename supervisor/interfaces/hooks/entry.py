@@ -30,8 +30,6 @@ _PATIENCE_S: Final = 1.3
 _LAST_S: Final = 0.6
 #: Where Claude Code says in which folder it was started.
 _PROJECT_VARIABLE: Final = "CLAUDE_PROJECT_DIR"
-#: The clients that have a hook, as `dialects.py` has them, which is not loaded to know it.
-_CLIENTS: Final = ("claude-code", "codex")
 #: What makes a folder a workspace: a hook makes none.
 _MADE_WITH: Final = ("recalld.toml", "history.json")
 
@@ -46,8 +44,6 @@ def main(argv: list[str]) -> NoReturn:
     signal.signal(signal.SIGALRM, lambda *_: _give_up(root, client, "", request))
     signal.setitimer(signal.ITIMER_REAL, _PATIENCE_S)
     try:
-        if client not in _CLIENTS:
-            _tell_of_no_hook(root, client)
         if is_made:
             _print(_answer(root, client, request))
     except BaseException as error:  # noqa: BLE001 - whatever it is, it is not the client's problem
@@ -56,30 +52,9 @@ def main(argv: list[str]) -> NoReturn:
     os._exit(0)
 
 
-def _tell_of_no_hook(root: str, client: str) -> None:
-    """Say on standard error that the client has no hook, such as one that an earlier version has connected."""
-    from pathlib import Path
-
-    from ...storage.texts import Text, render
-    from ...text.printable import printable_line
-    from ..language import setting_at, spoken_language
-
-    language = spoken_language(setting_at(Path(root), os.environ), os.environ)
-    sentence = render(
-        Text(
-            "recalld has no hook for {client}, it has those of {names}; take the hooks that start recalld out of its settings.",
-            client=client,
-            names=list(_CLIENTS),
-        ),
-        language,
-    )
-    if sys.stderr:
-        sys.stderr.write(f"recalld: {printable_line(sentence)}\n")
-
-
 def client_of(argv: list[str]) -> str:
     """Return the client that the arguments name: the first word after `hook` that is no option."""
-    return command_of(argv[argv.index(HOOK) + 1 :]) if HOOK in argv else ""
+    return command_of(argv[argv.index(HOOK) + 1 :])
 
 
 def project_of(event: object, environ: Any) -> str:
