@@ -35,7 +35,7 @@ ROOMS: Final = (
     Room("supervisor/archive", most=5_032, goal=3_900),
     Room("supervisor/extracts", most=1_030, goal=950),
     Room("supervisor/summaries", most=2_121, goal=1_850),
-    Room("supervisor/query supervisor/index supervisor/recall supervisor/context", most=10_200, goal=8_000),
+    Room("supervisor/query supervisor/index supervisor/recall supervisor/context", most=10_173, goal=8_000),
     Room("supervisor/longterm", most=1_096, goal=950),
     Room("supervisor/conversation supervisor/replies", most=2_917, goal=2_300),
     Room("supervisor/pool worker/pooled.py worker/crew.py", most=1_717, goal=1_400),

@@ -111,8 +111,9 @@ class Background:
     def check_index(self) -> None:
         """Update the index if a search has found it damaged, or somebody has deleted or replaced it on disk."""
         with contextlib.suppress(OSError):  # an update reports that the index can't be read
-            index = self._ws.index
-            if index.is_lost or index.commit_on_disk() != (index.current_commit or self._updater.commit):
+            index, updater = self._ws.index, self._updater
+            is_other = index.is_lost or index.commit_on_disk() != (index.current_commit or updater.commit)
+            if is_other and not updater.has_failed:  # one that has failed tries again by itself, after a growing wait
                 self._indexing.wake()
 
     def _index_changed(self) -> None:
@@ -145,18 +146,23 @@ class IndexUpdater:
         self._retry_s = _RETRY_S[0]
         #: Whether a first update has ended, with an index or with a reason why there is none.
         self.has_tried = False
+        #: Whether the last update failed.
+        self.has_failed = False
         #: The commit of the last update, also where the index was closed since.
         self.commit = ws.index.current_commit
 
     def step(self, until_end: Control = UNLIMITED) -> float:
         """Update the index; return the seconds until the next step."""
+        scope = FaultScope(self._ws.paths.state, raises=())
         try:
-            why = self._fault_of(self._update, until_end)
+            scope.attempt("index", lambda: self._update(until_end), None)
         finally:
             self.has_tried = True
         if until_end.should_stop():
             return 0.0
-        self._ws.events.transition("index_stale", bool(why), cleared="index_fresh", why=why)
+        why = next(map(str, scope.errors.values()), "")
+        self.has_failed = bool(why)
+        self._ws.events.transition("index_stale", self.has_failed, cleared="index_fresh", why=why)
         if why:
             wait_s, self._retry_s = self._retry_s, min(2 * self._retry_s, _RETRY_S[1])
             return wait_s
@@ -172,12 +178,6 @@ class IndexUpdater:
             self._changed()
         if changes.shared:
             raise Busy(self._ws.paths.state / "index.lock", LOCK_WAIT)
-
-    def _fault_of(self, step: Callable[[Control], None], control: Control) -> str:
-        """Run the step and return its error sentence, "" if it succeeded."""
-        scope = FaultScope(self._ws.paths.state, raises=())
-        scope.attempt("index", lambda: step(control), None)
-        return next(map(str, scope.errors.values()), "")
 
 
 class VectorMaker:
