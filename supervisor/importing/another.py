@@ -30,7 +30,7 @@ from ..storage.errors import AlreadyRuns, NewerFormat
 from ..storage.foreign_name import place_below
 from ..storage.noting import noting
 from ..text.decoding import decoded
-from .notes import write_note
+from .notes import MOST_BYTES, write_note
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -48,8 +48,6 @@ LIST: Final = ".recalld/forgotten.jsonl"
 #: What is more than so many messages, lines and notes within a day waits until a person has it forgotten.
 MOST_A_DAY: Final = 50
 _DAY: Final = timedelta(days=1)
-#: Bytes of a note that is taken.
-_MOST_BYTES: Final = 20_000_000
 
 
 def is_taken(name: str) -> bool:
@@ -153,7 +151,7 @@ def take_texts(
 
 def _text_at(source: Source, path: str) -> bytes | None:
     """Return the bytes of a long-term file or a note; None for any other file, and for one that holds messages."""
-    if path in (LIST, "history.json") or (data := source.beside(path)) is None or len(data) > _MOST_BYTES:
+    if path in (LIST, "history.json") or (data := source.beside(path)) is None or len(data) > MOST_BYTES:
         return None
     try:
         head, _ = read_head(data.decode("utf-8-sig"), Path(path))

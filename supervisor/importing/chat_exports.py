@@ -7,7 +7,7 @@ ChatGPT keeps a conversation as a tree, `mapping`, in which an edited question o
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from ..text.lazy_re import lazy_re
 from .talk import Conversation, Said, text_of, tool_calls, tool_line, when, words
@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
     from .source import Source
     from .talk import Reading, Talk
+
+Messages = TypeVar("Messages", dict[str, Any], list[Any])
 
 #: Content of ChatGPT's that people read; the others are thoughts, settings, and what tools were given and gave.
 _SHOWN: Final = ("text", "multimodal_text")
@@ -38,32 +40,38 @@ def _conversation_files(source: Source) -> list[str]:
     return named or source.json_with(frozenset({"mapping"}), frozenset({"chat_messages"}))
 
 
-def chatgpt(log: Reading) -> Talk:
-    """Yield the conversations of ChatGPT's export: of each the branch that was last shown."""
+def _conversations(log: Reading, field: str, kind: type[Messages]) -> Iterator[tuple[str, dict[str, Any], Messages]]:
+    """Yield the place of each conversation of an export, itself and its messages; a value that is none is noted."""
     for name in _conversation_files(log.source):
         for n, raw in enumerate(log.source.objects(name)):
-            mapping = raw.get("mapping") if isinstance(raw, dict) else None
-            if not isinstance(mapping, dict):
+            messages = raw.get(field) if isinstance(raw, dict) else None
+            if isinstance(messages, kind):
+                yield f"{name}#{n}", raw, messages
+            else:
                 log.note("conversation", f"{name}#{n}")
+
+
+def chatgpt(log: Reading) -> Talk:
+    """Yield the conversations of ChatGPT's export: of each the branch that was last shown."""
+    for place, raw, mapping in _conversations(log, "mapping", dict):
+        conversation = Conversation(
+            id=text_of(raw, "conversation_id", "id") or place, channel="chatgpt", title=text_of(raw, "title")
+        )
+        branch = _shown_branch(mapping, raw.get("current_node"))
+        if branch and _parent(mapping, branch[0]) in mapping:
+            log.note("loop", place)  # what was said before it is not known
+        for key in branch:
+            message = mapping[key].get("message") if isinstance(mapping[key], dict) else None
+            if message is None:  # the root has none
                 continue
-            conversation = Conversation(
-                id=text_of(raw, "conversation_id", "id") or f"{name}#{n}", channel="chatgpt", title=text_of(raw, "title")
-            )
-            branch = _shown_branch(mapping, raw.get("current_node"))
-            if branch and _parent(mapping, branch[0]) in mapping:
-                log.note("loop", f"{name}#{n}")  # what was said before it is not known
-            for key in branch:
-                message = mapping[key].get("message") if isinstance(mapping[key], dict) else None
-                if message is None:  # the root has none
-                    continue
-                entry = _chatgpt_message(message, key, log.zone) if isinstance(message, dict) else None
-                if entry:
-                    yield conversation, entry
-                elif isinstance(message, dict):
-                    content = message.get("content")
-                    log.leave_out(text_of(content, "content_type") if isinstance(content, dict) else "message")
-                else:
-                    log.note("message", f"{name}#{n} {key}")
+            entry = _chatgpt_message(message, key, log.zone) if isinstance(message, dict) else None
+            if entry:
+                yield conversation, entry
+            elif isinstance(message, dict):
+                content = message.get("content")
+                log.leave_out(text_of(content, "content_type") if isinstance(content, dict) else "message")
+            else:
+                log.note("message", f"{place} {key}")
 
 
 def _shown_branch(mapping: Mapping[str, Any], current: object) -> list[str]:
@@ -109,19 +117,14 @@ def _part(part: object) -> str:
 
 def claude(log: Reading) -> Talk:
     """Yield the conversations of Claude's export: of each the branch that was last shown."""
-    for name in _conversation_files(log.source):
-        for n, raw in enumerate(log.source.objects(name)):
-            messages = raw.get("chat_messages") if isinstance(raw, dict) else None
-            if not isinstance(messages, list):
-                log.note("conversation", f"{name}#{n}")
-                continue
-            conversation = Conversation(id=text_of(raw, "uuid") or f"{name}#{n}", channel="claude", title=text_of(raw, "name"))
-            readable = [message for message in messages if isinstance(message, dict)]
-            for m in range(len(messages) - len(readable)):
-                log.note("message", f"{name}#{n} {m}")
-            for message in _last_branch(readable, raw.get("current_leaf_message_uuid")):
-                for entry in _claude_message(log, message):
-                    yield conversation, entry
+    for place, raw, messages in _conversations(log, "chat_messages", list):
+        conversation = Conversation(id=text_of(raw, "uuid") or place, channel="claude", title=text_of(raw, "name"))
+        readable = [message for message in messages if isinstance(message, dict)]
+        for m in range(len(messages) - len(readable)):
+            log.note("message", f"{place} {m}")
+        for message in _last_branch(readable, raw.get("current_leaf_message_uuid")):
+            for entry in _claude_message(log, message):
+                yield conversation, entry
 
 
 def _last_branch(messages: list[dict[str, Any]], leaf: object) -> list[dict[str, Any]]:

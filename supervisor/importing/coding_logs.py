@@ -11,6 +11,8 @@ import contextlib
 import json
 import re
 from collections import Counter
+from itertools import groupby
+from operator import itemgetter
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Any, Final
 
@@ -99,28 +101,26 @@ def claude_code(log: Reading) -> Talk:
     What was taken back is left out: of several questions to one message the last one holds.
     """
     for name in log.source.named("*.jsonl"):
-        holds = _last_questions(log, name)
-        taken_back: set[str] = set()
-        answer: list[dict[str, Any]] = []
-        for _, raw in _records(log, name):
-            key, parent = text_of(raw, "uuid"), text_of(raw, "parentUuid")
-            if key and (parent in taken_back or (parent in holds and holds[parent] != key and _is_question(raw))):
-                taken_back.add(key)
-                continue
-            message = _queued(raw) if raw.get("type") == "attachment" else raw.get("message")
-            if not isinstance(message, dict) or not _is_talk(raw, message):
-                log.leave_out(str(raw.get("type")))
-                continue
-            record = {**raw, "type": "user" if raw["type"] == "attachment" else raw["type"], "message": message}
-            if answer and (record["type"] != "assistant" or message.get("id") != answer[-1]["message"].get("id")):
-                yield from _claude_code_message(answer, name, log.zone)
-                answer = []
-            if record["type"] == "assistant":
-                answer.append(record)
-            else:
-                yield from _claude_code_message([record], name, log.zone)
-        if answer:
-            yield from _claude_code_message(answer, name, log.zone)
+        for _, parts in groupby(_kept(log, name), key=itemgetter(0)):
+            yield from _claude_code_message([record for _, record in parts], name, log.zone)
+
+
+def _kept(log: Reading, name: str) -> Iterator[tuple[object, dict[str, Any]]]:
+    """Yield the records that are talk and were not taken back, behind what the parts of one answer have alike."""
+    holds = _last_questions(log, name)
+    taken_back: set[str] = set()
+    for number, raw in _records(log, name):
+        key, parent = text_of(raw, "uuid"), text_of(raw, "parentUuid")
+        if key and (parent in taken_back or (parent in holds and holds[parent] != key and _is_question(raw))):
+            taken_back.add(key)
+            continue
+        message = _queued(raw) if raw.get("type") == "attachment" else raw.get("message")
+        if not isinstance(message, dict) or not _is_talk(raw, message):
+            log.leave_out(str(raw.get("type")))
+        elif raw["type"] == "assistant":
+            yield message.get("id"), {**raw, "message": message}
+        else:
+            yield number, {**raw, "type": "user", "message": message}
 
 
 def _last_questions(log: Reading, name: str) -> dict[str, str]:

@@ -71,11 +71,7 @@ def _arrays(source: Source) -> list[str]:
     names = source.json_with(frozenset({"role", "content"}), frozenset({"role", "text"}), frozenset({"messages"}))
     talks = [name for name in names if {"messages"} <= source.keys(name)]
     firsts = {name: next(source.items(name, "messages.item"), None) for name in talks}
-    return [name for name in names if name not in firsts or _is_message(firsts[name])]
-
-
-def _is_message(value: object) -> bool:
-    return isinstance(value, dict) and "role" in value
+    return [name for name in names if name not in firsts or (isinstance(firsts[name], dict) and "role" in firsts[name])]
 
 
 def json_lines(log: Reading) -> Talk:

@@ -48,25 +48,14 @@ _NAME: Final = lazy_re(r"(?P<name>[^:：\n]{1,100}?)[ \u00a0]?[:：][ \u200e](?P
 #: How a sentence of WhatsApp's own begins.
 _OWN: Final = "\u200e"
 _MARKS: Final = str.maketrans("", "", "\u200e\u200f\ufeff")
-#: What WhatsApp writes in place of a picture that the export does not have: an Android phone in brackets, in its own language.
-_OMITTED: Final = lazy_re(
-    r"[<‹][^<>‹›\n]{1,40}[>›]|(?:(?:image|video|audio|sticker|document|GIF|Contact card) omitted|图片已省略|未包含媒体"
-    r"|(?:Bild|Video|Audio|Sticker|Dokument) weggelassen|省略多媒体(?:文件)?|忽略多媒体文件)",
-    re.IGNORECASE,
-)
+#: In place of a picture that the export does not have: an Android phone writes it in brackets, in its own language.
+_OMITTED: Final = lazy_re(r"[<‹][^<>‹›\n]{1,40}[>›]")
 #: A picture or file that the export has, by its name.
-_ATTACHED: Final = lazy_re(
-    r"[<‹][^<>‹›:：\n]{1,30}[:：]\s*(?P<file>[^<>‹›\n]{1,200})[>›]"
-    r"|(?P<name>\S{1,200}) \((?:file attached|Datei angehängt|文件附件)\)"
-)
-#: How a message begins in the text files of each channel, and all of it.
-_BEGINS: Final = {"whatsapp": _WHATSAPP, "wechat": lazy_re(_HEAD)}
-_WHOLE: Final = {"whatsapp": _WHATSAPP, "wechat": lazy_re(rf"{_HEAD}\n(?P<text>.*)", re.DOTALL)}
+_ATTACHED: Final = lazy_re(r"[<‹][^<>‹›:：\n]{1,30}[:：]\s*([^<>‹›\n]{1,200})[>›]")
+_WECHAT: Final = lazy_re(_HEAD)
+_WECHAT_WHOLE: Final = lazy_re(rf"{_HEAD}\n(?P<text>.*)", re.DOTALL)
 #: How many equal messages make two exports one chat.
 _SAME_CHAT: Final = 3
-_CHAT_NAME: Final = lazy_re(
-    r"(?:WhatsApp (?:Chat with|Chat -|Chat)|与)\s*(?P<name>.+?)(?:的\s*WhatsApp\s*(?:聊天|对话))?", re.IGNORECASE
-)
 #: The orders of year, month and day, as places in the date.
 _ORDERS: Final = {"ymd": (0, 1, 2), "dmy": (2, 1, 0), "mdy": (2, 0, 1)}
 _TWO_DIGITS: Final = 100
@@ -147,9 +136,8 @@ def whatsapp_files(source: Source) -> list[str]:
 
 def wechat_files(source: Source) -> list[str]:
     """Return the text files that begin with a line of time and name, and have another soon after it."""
-    begins = _BEGINS["wechat"]
     heads = ((name, [line for line in head if line]) for name, head in _heads(source))
-    return [name for name, head in heads if head and begins.fullmatch(head[0]) and any(map(begins.fullmatch, head[1:]))]
+    return [name for name, head in heads if head and _WECHAT.fullmatch(head[0]) and any(map(_WECHAT.fullmatch, head[1:]))]
 
 
 def _heads(source: Source) -> Iterator[tuple[str, list[str]]]:
@@ -248,9 +236,9 @@ def _whatsapp_text(line: str, *, is_notice: bool) -> str:
     A sentence of WhatsApp's own, such as that a message was deleted, stands in brackets; "" for a *notice*.
     """
     text = line.translate(_MARKS).strip()
-    if attached := _ATTACHED.fullmatch(text):
-        return f"[{attached['file'] or attached['name']}]"
-    if _OMITTED.fullmatch(text):
+    if attached := _ATTACHED.fullmatch(text) or _own_words("attached").fullmatch(text):
+        return f"[{attached[attached.lastindex or 0]}]"
+    if _OMITTED.fullmatch(text) or _own_words("omitted").fullmatch(text):
         return "[image]"
     if line.startswith(_OWN):
         return "" if is_notice else f"[{text}]"
@@ -262,29 +250,42 @@ def _title(source: Source, name: str) -> str:
     if stem.lower() in ("_chat", "chat"):  # an iPhone names the archive alone
         stem = PurePosixPath(name).parent.name.removesuffix(".zip") or source.path.stem
         stem = source.path.parent.name if stem.lower() in ("_chat", "chat") else stem
-    match = _CHAT_NAME.fullmatch(stem)
-    return match["name"] if match else stem
+    match = _own_words("chat").fullmatch(stem)
+    return match[match.lastindex or 0] if match else stem
+
+
+@cache
+def _own_words(kind: str) -> re.Pattern[str]:
+    """Return the pattern of what WhatsApp itself writes of one kind; a name in it is the last group."""
+    forms = (re.escape(words).replace(r"\ ", r"\s*") for name, words in _rows("whatsapp.tsv") if name == kind)
+    names = (form.replace(r"\{name\}", "(.+?)").replace(r"\{file\}", r"(\S{1,200})") for form in forms)
+    return re.compile("|".join(names), re.IGNORECASE)
+
+
+def _rows(table: str) -> Iterator[list[str]]:
+    """Yield the fields of each row of a table beside this module, whose first line says where it is from."""
+    lines = Path(__file__).with_name(table).read_text(encoding="utf-8").splitlines()
+    yield from (line.split("\t") for line in lines[1:])
 
 
 def _entries(source: Source, name: str, channel: str) -> Iterator[tuple[re.Match[str], str, str]]:
     """Yield each message, with the lines that follow: its beginning, its person, "" for the messenger itself, and its words."""
-    begins, whole = _BEGINS[channel], _WHOLE[channel]
+    begins, whole = (_WHATSAPP.match, _WHATSAPP) if channel == "whatsapp" else (_WECHAT.fullmatch, _WECHAT_WHOLE)
     held: list[str] = []
 
     def entry() -> Iterator[tuple[re.Match[str], str, str]]:
         match = whole.fullmatch("\n".join(held))
         if match and channel == "whatsapp":
-            match_name = _NAME.fullmatch(match["said"])
-            if match_name and _is_open(match_name["name"]):  # of WhatsApp's own: a group was given a name with a colon
-                match_name = None
-            yield match, match_name["name"] if match_name else "", match_name["text"] if match_name else ""
+            named = _NAME.fullmatch(match["said"])
+            is_said = named and not _is_open(named["name"])  # else of WhatsApp's own: a group was given a name with a colon
+            yield (match, named["name"], named["text"]) if named and is_said else (match, "", "")
         elif match:
             yield match, (match["first"] or match["last"]).strip(), match["text"]
 
     with source.text(name) as file:
         for line in file:
             text = line.rstrip("\r\n")
-            if begins.match(text) if channel == "whatsapp" else begins.fullmatch(text):
+            if begins(text):
                 yield from entry()
                 held = [text]
             elif held:
@@ -336,9 +337,7 @@ def _hours_of(period: str) -> Iterable[int]:
 
 @cache
 def _periods() -> Mapping[str, tuple[int, ...]]:
-    table = Path(__file__).with_name("day_periods.tsv").read_text(encoding="utf-8")
-    rows = (line.split("\t") for line in table.splitlines())
-    return {word: tuple(map(int, hours)) for word, *hours in rows}
+    return {word: tuple(map(int, hours)) for word, *hours in _rows("day_periods.tsv")}
 
 
 def _time(match: re.Match[str], order: str, zone: tzinfo) -> datetime | None:

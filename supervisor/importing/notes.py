@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from .source import Source
 
 #: Bytes of a note that is searched (docs/reference/protocol.md, 10.7).
-_MOST_BYTES: Final = 20_000_000
+MOST_BYTES: Final = 20_000_000
 
 
 @record(kw_only=True)
@@ -64,7 +64,7 @@ def copy_notes(ws: Workspace, source: Source, known: dict[str, str], *, dry_run:
             raise source.no_utf8(name) from None
         if place is None or is_foreign(name) or any(above in taken or above.is_file() for above in place.parents):
             left_out.append(name)
-        elif len(data) > _MOST_BYTES:
+        elif len(data) > MOST_BYTES:
             too_large.append(name)
         else:
             data_of[name] = data
