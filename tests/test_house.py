@@ -46,7 +46,7 @@ ROOMS: Final = (
     ),
     Room("supervisor/host", most=3_064, goal=2_200),
     Room("supervisor/checks", most=3_452, goal=2_100),
-    Room("supervisor/importing", most=2_825, goal=1_400),
+    Room("supervisor/importing", most=2_821, goal=1_400),
     Room("supervisor/operations", most=2_006, goal=1_800),
     Room("supervisor/interfaces/cli", most=3_823, goal=2_600),
     Room("supervisor/interfaces/http supervisor/interfaces/page", most=2_544, goal=2_000),
@@ -60,7 +60,7 @@ ROOMS: Final = (
     ),
 )
 #: All rooms together, lines and modules, and the lines of the tests.
-ALL: Final = Room("all", most=62_307, goal=48_000)
+ALL: Final = Room("all", most=62_303, goal=48_000)
 MODULES: Final = Room("modules", most=331, goal=270)
 OF_TESTS: Final = Room("tests", most=67_884, goal=48_000)
 
