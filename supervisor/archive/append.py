@@ -39,6 +39,7 @@ from ..storage.os_errors import from_os_error
 from ..storage.texts import Text
 from ..text.lazy_re import lazy_re
 from ..text.printable import printable
+from .identity import inserted
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
@@ -62,6 +63,7 @@ _LONGEST_KEPT: Final = 200
 _TIMES_ELSEWHERE: Final = ("at", "time", "timestamp", "date", "created_at", "create_time", "ts")
 _OTHERS: Final = ("id", "role", "name", "session", "chat", "channel", "project", "text", "content", "refusal")
 _FRESH: Final = timedelta(hours=1)
+_BEFORE_ALL: Final = datetime.min.replace(tzinfo=UTC)
 _ALPHABET: Final = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
 
 
@@ -191,7 +193,6 @@ def append(
     if not raws:
         return []
     messages = _messages(raws, now, entropy, settings)
-    journal.refuse_newer()
     if mark:
         known = journal.filed([message.key for message in messages])
         kept = [message.key in known or journal.tombstones.has(message) for message in messages]
@@ -378,14 +379,8 @@ def _with(history: History, new: Sequence[Message], *, by_time: bool) -> History
     added = [*{message.key: message for message in new if message.key not in keys}.values()]
     if not by_time:
         return (*history, *added)
-    merged: list[Entry] = []
-    added.reverse()
-    for entry in history:
-        while added and isinstance(entry, Message) and _is_later(entry, added[-1]):
-            merged.append(added.pop())
-        merged.append(entry)
-    return (*merged, *reversed(added))
+    return inserted(history, added, _moment)
 
 
-def _is_later(message: Message, other: Message) -> bool:
-    return bool(message.created_at and other.created_at and message.created_at > other.created_at)
+def _moment(entry: Entry) -> datetime:
+    return (entry.created_at if isinstance(entry, Message) else None) or _BEFORE_ALL

@@ -89,11 +89,7 @@ class Deletions:
         self._whole: object | None = None
 
     def absences(self, files: Sequence[MemoryFile] | None = None) -> Absences:
-        """
-        Return what the files no longer hold; the journal is parsed only where a file is gone, edited or damaged.
-
-        *files* are the dated files, where the caller has just read them.
-        """
+        """Return what the files no longer hold; *files* are the dated files, where the caller has just read them."""
         files = self._memory.dated() if files is None else files
         known = self._journal.file_names()
         damaged = [file for file in files if _lacks_head_or_end(file) and file.name in known]
@@ -103,7 +99,6 @@ class Deletions:
         missing = {name for name in missing if self._files.disk.stat(self._memory.path_of(name)) is None}
         if not changed and not missing:
             return _NOTHING
-        self._journal.refresh()
         recorded = self._recorded((*missing, *(file.name for file in changed)))
         is_wanted = any(key not in self._journal.removed for name in missing for key in recorded[name])
         elsewhere = self._read_elsewhere() if is_wanted else {}

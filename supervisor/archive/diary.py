@@ -27,7 +27,6 @@ from ..text.record import record
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from datetime import datetime
-    from pathlib import Path
 
     from ..protocol.config import Config
     from ..protocol.paths import WorkspacePaths
@@ -41,15 +40,12 @@ _MOST_ACTS: Final = 4_000_000
 #: The head of CHANGES.md: title, blank, what it is, blank.
 _HEAD_LINES: Final = 4
 _HEAD_BYTES: Final = 200
-#: Bytes of the end of either file in which its last line is looked for first.
-_TAIL_BYTES: Final = 4_096
 #: Hex digits of an id behind its letter.
 _DIGITS: Final = 8
 #: Held by whoever writes to the diary.
 _LOCK: Final = "diary.lock"
-#: The id in a line of CHANGES.md, and in one of acts.jsonl.
+#: The id in a line of CHANGES.md.
 _ID: Final = lazy_re(rb"^- [-\d]+ [:\d]+ \xc2\xb7 ([a-z]-[0-9a-f]{8}) ")
-_ID_OF_ACT: Final = lazy_re(rb'"id": ?"([a-z]-[0-9a-f]{8})"')
 LANGUAGES: Final[tuple[Language, ...]] = ("en", "zh")
 #: The sentence of an act, by its kind, with the lines where they are known.
 _ACTS: Final = {
@@ -162,58 +158,36 @@ class Diary:
     # ── steps ────────────────────────────────────────────────────────────────
 
     def _tell(self, acts: Sequence[Act], lines: Sequence[Mapping[str, Any]]) -> None:
-        """Append the *lines* of the acts to acts.jsonl, then a sentence of each to CHANGES.md, behind what was not told yet."""
+        """Append the *lines* of the acts to acts.jsonl, then tell of all in CHANGES.md that it does not tell of yet."""
         self._is_whole = False
         with self._files.lock(self._paths.state / _LOCK):
-            stat = self._files.disk.stat(self._paths.diary)
-            is_begun = bool(stat and stat.size)
-            language = self._told_in() if is_begun else self._language(acts)
-            untold, torn = self._untold(stat, language) if stat and is_begun and language else (b"", 0)
             if lines:
                 self._files.make_folder(self._paths.state)
                 self._files.append(self._paths.acts, b"".join(render_json(line) + b"\n" for line in lines))
-                self._cut(self._paths.acts, _MOST_ACTS)
-            if language is None:
-                return  # somebody else's file of that name is left alone
-            data = untold + b"".join(self._line(act, language) for act in acts)
-            if is_begun:
-                self._extend(data, torn)
-            else:
-                self._files.replace(self._paths.diary, _head(language) + data, self._files.read_stable(self._paths.diary))
-        self._is_whole = True
-
-    def _told_in(self) -> Language | None:
-        """Return the language of the diary; None where it is somebody else's file."""
-        head = self._files.disk.read(self._paths.diary)[:_HEAD_BYTES].decode("utf-8-sig", "replace")
-        return next(
-            (language for language in LANGUAGES if head.startswith(render(Text("# What was done to memory"), language))), None
-        )
-
-    def _extend(self, lines: bytes, torn: int) -> None:
-        """Append the lines, in the place of the *torn* bytes at the end."""
-        if torn:
+                self._cut_acts()
             version = self._files.read_stable(self._paths.diary)
             data = version.data if version else b""
-            self._files.replace(self._paths.diary, data[: len(data) - torn] + lines, version)
-        elif lines:
-            self._files.append(self._paths.diary, lines)
-        self._cut(self._paths.diary, _MOST_LINES, _HEAD_LINES)
+            language = _language_of(data) if data else self._language(acts)
+            if language is None:
+                return  # somebody else's file of that name is left alone
+            told = self._with_untold(data or _head(language), len(acts), language)
+            if told != data:
+                self._files.ensure_durable(self._paths.acts)  # else the power may take the act that a line tells of
+                self._files.replace(self._paths.diary, _cut(told), version)
+        self._is_whole = True
 
-    def _untold(self, stat: Stat, language: Language) -> tuple[bytes, int]:
-        """Return the lines that a crash kept from CHANGES.md, and how many bytes of the first of them stand at its end."""
-        *whole, torn = self._files.disk.read(self._paths.diary, max(0, stat.size - _TAIL_BYTES)).split(b"\n")
-        ids = [match[1] for line in whole if (match := _ID.match(line))]
-        kept = self._files.disk.stat(self._paths.acts)
-        newest = self._files.disk.read(self._paths.acts, max(0, kept.size - _TAIL_BYTES)) if kept else b""
-        if not ids or (not torn and ids[-1:] == _ID_OF_ACT.findall(newest.rstrip(b"\n").rpartition(b"\n")[2])):
-            return b"", 0
-        acts = list(self.acts().values())
-        place = next((n for n, act in enumerate(acts) if act.id.encode() == ids[-1]), len(acts))
-        lines = b"".join(self._line(act, language) for act in acts[place + 1 :])
-        if lines:  # else the power may take the act that a torn line is told from
-            self._files.ensure_durable(self._paths.acts)
-        is_ours = lines and torn.startswith(b"- "[: len(torn)])  # else a person's, who writes without a line break
-        return lines, len(torn) if is_ours or not torn.strip(b"\0") else 0  # the power may leave zeros
+    def _with_untold(self, data: bytes, new: int, language: Language) -> bytes:
+        """Return the diary with the lines of the *new* acts, the newest ones, and of those that a crash kept from it."""
+        *whole, torn = data.split(b"\n")
+        told = [match[1].decode() for line in whole if (match := _ID.match(line))]
+        kept = self.acts()
+        place = [*kept].index(told[-1]) + 1 if told and told[-1] in kept else len(kept) - new
+        lines = b"".join(self._line(act, language) for act in [*kept.values()][place:])
+        if torn and lines.startswith(
+            torn.rstrip(b"\0")
+        ):  # the power may leave zeros; else a person writes without a line break
+            data = data[: -len(torn)]
+        return data + (b"\n" if lines and not data.endswith(b"\n") else b"") + lines
 
     def _line(self, act: Act, language: Language) -> bytes:
         when = f"{local(from_wire(act.at), self._config.archive.zone):%Y-%m-%d %H:%M}"
@@ -227,13 +201,31 @@ class Diary:
         written = (str(after) for act in reversed(acts) for _, _, after in act.fields.get("hunks", ()))
         return language_of_most([*islice(texts, NEWEST)] or written)
 
-    def _cut(self, path: Path, most_bytes: int, head: int = 0) -> None:
-        """Cut a file that has grown too large to its newest half, below its *head*."""
-        stat = self._files.disk.stat(path)
-        version = self._files.read_stable(path) if stat and stat.size > most_bytes else None
+    def _cut_acts(self) -> None:
+        stat = self._files.disk.stat(self._paths.acts)
+        version = self._files.read_stable(self._paths.acts) if stat and stat.size > _MOST_ACTS else None
         if version:
-            lines = version.data.split(b"\n")
-            self._files.replace(path, b"\n".join([*lines[:head], *lines[max(head, len(lines) // 2) :]]), version)
+            self._files.replace(self._paths.acts, _newest_half(version.data), version)
+
+
+def _cut(diary: bytes) -> bytes:
+    """Return CHANGES.md, of one that has grown too large the newest half, below its head."""
+    if len(diary) <= _MOST_LINES:
+        return diary
+    *head, lines = diary.split(b"\n", _HEAD_LINES)
+    return b"\n".join([*head, _newest_half(lines)])
+
+
+def _newest_half(lines: bytes) -> bytes:
+    return lines[lines.find(b"\n", len(lines) // 2) + 1 :]
+
+
+def _language_of(diary: bytes) -> Language | None:
+    """Return the language of a diary; None for somebody else's file."""
+    head = diary[:_HEAD_BYTES].decode("utf-8-sig", "replace")
+    return next(
+        (language for language in LANGUAGES if head.startswith(render(Text("# What was done to memory"), language))), None
+    )
 
 
 def _head(language: Language) -> bytes:

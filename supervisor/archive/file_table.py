@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import json
 from array import array
-from base64 import b64decode, b64encode
 from contextlib import suppress
-from datetime import date
-from typing import TYPE_CHECKING, Any, Final, TypeAlias
+from dataclasses import fields
+from datetime import date, datetime
+from typing import TYPE_CHECKING, Any, Final
 
 from ..protocol.period import Period
 from ..protocol.summary_file import Source
@@ -23,15 +23,13 @@ from ..text.record import record
 from .coverage import ExistingSummary, MemoryFile
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
     from pathlib import Path
 
     from ..protocol.paths import WorkspacePaths
     from ..storage.files import Files
 
-_FORMAT: Final = 6
-
-Value: TypeAlias = MemoryFile | ExistingSummary
+_FORMAT: Final = 7
 
 
 @record
@@ -73,56 +71,53 @@ def _entries(folder: ReadFolder) -> dict[str, tuple[Any, ...]]:
 
 
 def _folder(path: str, entries: Mapping[str, Any]) -> ReadFolder:
-    read = _summary_of if path == "memory/summary" else _dated_of
-    original = path != "memory"
-    stats = {name: Stat(*map(int, stat)) for name, (stat, _) in entries.items()}
-    return ReadFolder(stats, {name: read(name, value, original=original) for name, (_, value) in entries.items()})
+    kind, read = (ExistingSummary, _OF_SUMMARY) if path == "memory/summary" else (MemoryFile, _OF_DATED)
+    names = _stored(kind)
+    stats, values = {}, {}
+    for file, (stat, stored) in entries.items():
+        stats[file] = Stat(*map(int, stat))
+        pairs = zip(names, stored, strict=True)
+        values[file] = kind(
+            **{name: read[name](value) if name in read and value is not None else value for name, value in pairs}
+        )
+    return ReadFolder(stats, values)
 
 
-def _to_json(value: Value) -> tuple[Any, ...]:
-    if isinstance(value, ExistingSummary):
-        sources = sorted((source.name, source.digest, source.count) for source in value.sources)
-        stands = value.extract, value.waits, value.enough, value.refused, value.edited
-        return value.period.label, value.digest, stands, sources, value.text
-    created = value.created and to_wire(value.created)
-    ids = None if value.ids is None else b64encode(value.ids.tobytes()).decode("ascii")
-    about = value.day.isoformat(), value.digest, value.count, value.size, value.ours, created, value.period, ids, value.broken
-    return *about, sorted(value.sessions), sorted(value.attachments), value.as_made, value.undated, sorted(value.groups)
+def _stored(kind: type[Any]) -> list[str]:
+    """Return the names of the fields that stand in the table, in their order."""
+    return [field.name for field in fields(kind) if field.init]
 
 
-def _dated_of(name: str, value: Any, *, original: bool) -> MemoryFile:
-    day, digest, count, size, ours, created, period, ids, broken, sessions, attachments, as_made, undated, groups = value
-    return MemoryFile(
-        name=name,
-        digest=digest,
-        day=date.fromisoformat(day),
-        count=count,
-        size=size,
-        ours=ours,
-        original=original,
-        created=from_wire(created) if created else None,
-        period=period,
-        ids=None if ids is None else array("I", b64decode(ids)),
-        broken=broken,
-        as_made=as_made,
-        undated=undated,
-        sessions=frozenset(sessions),
-        groups=frozenset((session, kind) for session, kind in groups),
-        attachments=frozenset(attachments),
-    )
+#: How a value for which JSON has no form is read again, by the name of its field.
+_OF_DATED: Final[Mapping[str, Callable[[Any], Any]]] = {
+    "day": date.fromisoformat,
+    "created": from_wire,
+    "ids": lambda numbers: array("I", numbers),
+    "sessions": frozenset,
+    "groups": lambda pairs: frozenset(map(tuple, pairs)),
+    "attachments": frozenset,
+}
+_OF_SUMMARY: Final[Mapping[str, Callable[[Any], Any]]] = {
+    "period": Period,
+    "sources": lambda sources: frozenset(Source(*source) for source in sources),
+}
 
 
-def _summary_of(_name: str, value: Any, *, original: bool) -> ExistingSummary:  # noqa: ARG001 - as for a dated file
-    label, digest, stands, sources, text = value
-    extract, waits, enough, refused, edited = stands
-    return ExistingSummary(
-        period=Period(label),
-        sources=frozenset(Source(*source) for source in sources),
-        text=text,
-        extract=extract,
-        waits=waits,
-        enough=enough,
-        refused=refused,
-        edited=edited,
-        digest=digest,
-    )
+def _to_json(value: object) -> Any:
+    match value:
+        case MemoryFile() | ExistingSummary():
+            return [_to_json(getattr(value, name)) for name in _stored(type(value))]
+        case frozenset():
+            return sorted(map(_to_json, value))
+        case Source():
+            return value.name, value.digest, value.count
+        case Period():
+            return value.label
+        case datetime():
+            return to_wire(value)
+        case date():
+            return value.isoformat()
+        case array():
+            return value.tolist()
+        case _:
+            return value

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Final
 from ..protocol.message import History, Message, parse_history, read_message, render_history
 from ..storage.errors import BadFile, Conflict, SupervisorError
 from ..storage.files import digest_of
-from ..storage.lenient_json import parse_json, recover, render_json
+from ..storage.lenient_json import parse_json, recover
 from ..storage.texts import Text
 
 if TYPE_CHECKING:
@@ -95,7 +95,7 @@ class HistoryStore:
                 if after is before or after == before:
                     break
                 try:
-                    self._write(before, after, version)
+                    self._write(after, version)
                     break
                 except Conflict:
                     if is_last:
@@ -153,20 +153,13 @@ class HistoryStore:
             version = self._files.read_stable(self._paths.history, patience_s)
         return version
 
-    def _write(self, before: History, after: History, version: FileVersion | None) -> None:
+    def _write(self, after: History, version: FileVersion | None) -> None:
         try:
             data = render_history(after)
         except RecursionError:
             raise BadFile(self._paths.history, Text("its nesting is too deep")) from None
         self._files.replace(self._paths.history, data, version, keep=self._paths.history_backup)
-        # the next read looks at the bytes, which another program may have put back meanwhile; where they are these, what they
-        # say is known: of the entries that were read only the others are read again
-        known = {id(entry) for entry in before}
-        read = (
-            message if id(message) in known else read_message(parse_json(render_json(message.raw)), self._zone)
-            for message in after
-        )
-        self._known = (None, digest_of(data), tuple(read))
+        self._known = (None, digest_of(data), parse_history(data, self._zone))  # the next read looks at the bytes
         if threading.get_ident() != self._follower:
             self._is_alone = False
 

@@ -146,10 +146,10 @@ def reinsert_lost(history: History, lost: Sequence[Message], order: Collection[s
     missing = [message for message in lost if message.id not in ids and message.created_at]
     timed = [message for message in missing if "createdAtFound" not in message.raw]
     timeless = [message for message in missing if "createdAtFound" in message.raw]
-    return _inserted(_inserted(history, timed, moment), timeless, first_sight)
+    return inserted(inserted(history, timed, moment), timeless, first_sight)
 
 
-def _inserted(history: History, missing: Sequence[Message], measure: Callable[[Entry], Any]) -> History:
+def inserted(history: History, missing: Sequence[Message], measure: Callable[[Entry], Any]) -> History:
     """Return the history with the missing messages, each before the first entry of which the measure is more."""
     missing = sorted(missing, key=measure)
     most = list(accumulate(map(measure, history), max))  # never falls, so that a bisection finds the first that is more

@@ -9,16 +9,14 @@ history.json and the dated files. For the same reason the journal may be deleted
 
 from __future__ import annotations
 
-import re
 import threading
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from itertools import chain
 from typing import TYPE_CHECKING, Any, Final
 
 from ..protocol.message import History, Key, Message
 from ..storage.errors import NewerFormat
-from ..storage.lenient_json import parse_json, render_json
-from ..text.lazy_re import lazy_re
+from ..storage.lenient_json import render_json
 from .attachments import Attachments
 from .identity import renumbered
 from .journal_state import JournalState, accepted_line, line_of
@@ -39,10 +37,6 @@ _HEAD: Final[Mapping[str, Any]] = {"recalld": FORMAT}
 _SEEN: Final = b'\n{"seen":'
 #: Bytes that are read and written at once: the journal of a million messages has 120 MB.
 _PIECE: Final = 4 << 20
-#: The dated file that a line names.
-_FILE: Final = lazy_re(rb'^\{"written": ?\[.*\], ?"file": ?"([^"\\]+)"', re.MULTILINE)
-#: Up to so many ids are found more quickly in the bytes of the journal than by parsing it.
-_FEW: Final = 10
 
 
 class SeenJournal(JournalState):
@@ -65,8 +59,6 @@ class SeenJournal(JournalState):
         self.tombstones = Tombstones(files, paths)
         self._inode, self._offset = 0, 0
         self._reading = threading.RLock()
-        #: The names of files in a journal that is not parsed, and the journal that they are of.
-        self._named: tuple[Stat | None, set[str]] = None, set()
         #: The thread that holds the journal: it alone reads on. None for any.
         self._holder: int | None = None
         #: An append failed: what it wrote can be read, but no later fsync of this file makes it durable.
@@ -83,7 +75,8 @@ class SeenJournal(JournalState):
         with self._reading:
             if self._holder in (None, threading.get_ident()) or not self._inode:
                 self._read_on()
-        self._refuse(self.format)
+        if self.format > FORMAT:
+            raise NewerFormat(self._paths.seen, self.format)
 
     @property
     def version(self) -> tuple[int, int]:
@@ -139,54 +132,15 @@ class SeenJournal(JournalState):
         """Return whether another process may have replaced the journal between two pieces."""
         return stat.size > _PIECE and self._files.disk.stat(self._paths.seen) != stat
 
-    def refuse_newer(self) -> None:
-        """Raise NewerFormat when a newer recalld wrote the journal; its lines are not parsed for it."""
-        if self._offset:
-            self.refresh()
-            return
-        if self._files.disk.stat(self._paths.seen) is None:
-            return
-        first = self._files.disk.read(self._paths.seen, most=_PIECE).partition(b"\n")[0]
-        with suppress(ValueError, TypeError, AttributeError):  # a line that a crash or a person broke says nothing
-            self._refuse(parse_json(first).get("recalld", 0))
-
     def filed(self, keys: Sequence[Key]) -> set[Key]:
-        """
-        Return those of the messages that a dated file holds, or once held.
-
-        A few ids are looked for in the bytes of a journal that is not parsed yet: most are new, and then it need not be.
-        """
-        stat = self._files.disk.stat(self._paths.seen)
-        if stat is None:
-            return set()
-        ids = [render_json(identity) for identity, _ in keys]
-        is_parsed = bool(self._offset) or len(keys) > _FEW
-        if (
-            is_parsed
-            or any(identity in piece for piece in self._pieces(stat, 0) for identity in ids)
-            or self._is_replaced(stat)
-        ):
-            self.refresh()
+        """Return those of the messages that a dated file holds, or once held."""
+        self.refresh()
         return {key for key in keys if self.file_of(key) is not None}
 
     def file_names(self) -> set[str]:
-        """
-        Return the names of the files that hold, or once held, messages, and were not pruned.
-
-        A journal that is not parsed yet need not be.
-        """
-        if not self._offset and self._files.disk.stat(self._paths.trash):
-            self.refresh()
-        if self._offset:
-            self.refresh()
-            return (self.names | self.notes) - self.pruned
-        stat = self._files.disk.stat(self._paths.seen)
-        if stat != self._named[0]:
-            names = {name.decode("utf-8", "replace") for piece in self._pieces(stat, 0) for name in _FILE.findall(piece)}
-            if stat and self._is_replaced(stat):
-                return self.file_names()
-            self._named = stat, names
-        return {*self._named[1]}
+        """Return the names of the files that hold, or once held, messages, and were not pruned."""
+        self.refresh()
+        return (self.names | self.notes) - self.pruned
 
     def original(self, message: Message) -> Message:
         """Return an un-written message of the journal as its writer made it, with the bytes of its pictures and files."""
@@ -323,10 +277,6 @@ class SeenJournal(JournalState):
     def _seen(self, messages: Iterable[Message]) -> list[Mapping[str, Any]]:
         """Return the lines of un-written messages; the bytes of their pictures and files are durable before."""
         return [{"seen": self._attachments.keep(message.raw)} for message in messages]
-
-    def _refuse(self, made_by: int) -> None:
-        if made_by > FORMAT:
-            raise NewerFormat(self._paths.seen, made_by)
 
     def _record(self, lines: Sequence[Mapping[str, Any]]) -> None:
         if not lines:

@@ -12,7 +12,7 @@ import re
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from hashlib import blake2b, sha256
-from typing import TYPE_CHECKING, Any, Final, Protocol
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from ..protocol.dated_file import block_at, body_digest, is_as_written, is_broken, marks_in, parse_dated
 from ..protocol.frontmatter import number_in, read_head
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from ..protocol.dated_file import Block
-    from ..protocol.message import Key
+    from ..protocol.message import Key, Message
     from ..protocol.paths import WorkspacePaths
     from ..storage.disk import Stat
     from ..storage.files import Files
@@ -43,26 +43,8 @@ _COUNT: Final = lazy_re(r"^count: .*$", re.MULTILINE)
 _DIGEST: Final = lazy_re(r"^digest: .*$", re.MULTILINE)
 #: Day and source of a long-term line that came from another workspace.
 _HOME: Final = lazy_re(r"^(\d{4}-\d{2}-\d{2}\|[^|@\n]*)@[^|\n]*\|")
-
-
-class Said(Protocol):
-    """A message, or the block of one in a dated file."""
-
-    @property
-    def key(self) -> Key:
-        """Its id, and the digest of its words."""
-
-    @property
-    def role(self) -> str:
-        """Who said it."""
-
-    @property
-    def text(self) -> str:
-        """Its words."""
-
-    @property
-    def created_at(self) -> datetime | None:
-        """When it was said."""
+#: A message, or the block of one in a dated file.
+Said: TypeAlias = "Message | Block"
 
 
 @record
