@@ -7,13 +7,10 @@ lock. A file that can't be read is never overwritten: BadFile, until a person or
 
 from __future__ import annotations
 
-import threading
-from contextlib import suppress
 from typing import TYPE_CHECKING, Final
 
 from ..protocol.message import History, Message, parse_history, read_message, render_history
-from ..storage.errors import BadFile, Conflict, SupervisorError
-from ..storage.files import digest_of
+from ..storage.errors import BadFile, Conflict
 from ..storage.lenient_json import parse_json, recover
 from ..storage.texts import Text
 
@@ -45,8 +42,6 @@ class HistoryStore:
         #: The version that was parsed last, replaced as a whole: threads share it.
         self._known: tuple[Stat | None, str, History] = (None, "", ())
         self._damaged: Stat | None = None  # the damaged version: no read waits for it again
-        #: The thread that follows the file, and whether nobody else was seen to have changed it since.
-        self._follower, self._is_alone = 0, False
 
     def read(self, patience_s: float = _PATIENCE_S) -> History:
         """
@@ -60,24 +55,6 @@ class HistoryStore:
         if stat is None or stat != known:
             return self._parse(self._read_patiently(stat, patience_s))
         return history
-
-    def follow(self) -> None:
-        """Note from now on whether anybody but this thread changes the file (`own_version`)."""
-        self._follower, self._is_alone = threading.get_ident(), False
-        with suppress(SupervisorError):  # damaged, or being written: the round tells of it
-            self.read(0.0)
-            self._is_alone = True
-
-    def own_version(self) -> Stat | None:
-        """
-        Return the stat of the file if nobody but this thread has changed it since `follow`, else None.
-
-        A round that ends so has read all that is in the file, or written it itself: no other need follow.
-        """
-        with suppress(SupervisorError):
-            self.read(0.0)
-            return self._known[0] if self._is_alone else None
-        return None
 
     def change(self, step: Callable[[History], History], then: Callable[[History], None] | None = None) -> History:
         """
@@ -159,9 +136,6 @@ class HistoryStore:
         except RecursionError:
             raise BadFile(self._paths.history, Text("its nesting is too deep")) from None
         self._files.replace(self._paths.history, data, version, keep=self._paths.history_backup)
-        self._known = (None, digest_of(data), parse_history(data, self._zone))  # the next read looks at the bytes
-        if threading.get_ident() != self._follower:
-            self._is_alone = False
 
     def _parse(self, version: FileVersion | None) -> History:
         if version is None:
@@ -171,7 +145,6 @@ class HistoryStore:
             return ()
         _, digest, history = self._known
         if version.digest != digest:
-            self._is_alone = False
             try:
                 history = parse_history(version.data, self._zone)
             except ValueError as error:

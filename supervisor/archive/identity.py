@@ -9,7 +9,7 @@ time, role and words, else as the n-th of equal ones. What these can't tell is t
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections import defaultdict, deque
+from collections import defaultdict
 from dataclasses import field
 from datetime import UTC, datetime, timedelta
 from functools import partial
@@ -118,11 +118,24 @@ def add_messages(history: History, messages: Iterable[Message], is_known: Callab
     new = [message for key, message in given.items() if key not in held and not is_known(key)]
     if not new:
         return history
-    nameless = _ByFingerprint(new)
-    entries = [
-        _with_id_of(entry, nameless) if isinstance(entry, Message) and entry.key not in given else entry for entry in history
-    ]
-    return (*entries, *nameless.left)
+    by_fingerprint: defaultdict[str, list[Key]] = defaultdict(list)
+    for message in new:
+        for fingerprint in message.fingerprints:
+            by_fingerprint[fingerprint].append(message.key)
+    taken: set[Key] = set()
+    free = _Once(lambda stripped: (key for fingerprint in stripped.fingerprints for key in by_fingerprint[fingerprint]), taken)
+
+    def with_own_id(message: Message) -> Message:
+        may_be_new = message.key not in given and (not message.id or is_derived(message.id))
+        # equal words without a time are two messages
+        key = free.take(message) if may_be_new and message.given_at is not None else None
+        if key is None:
+            return message
+        taken.add(key)
+        return with_id(message, key[0])
+
+    entries = [with_own_id(entry) if isinstance(entry, Message) else entry for entry in history]
+    return (*entries, *(message for message in new if message.key not in taken))
 
 
 def reinsert_lost(history: History, lost: Sequence[Message], order: Collection[str]) -> History:
@@ -160,43 +173,6 @@ def inserted(history: History, missing: Sequence[Message], measure: Callable[[En
         entries += [*history[done:place], message]
         done = place
     return (*entries, *history[done:])
-
-
-class _ByFingerprint:
-    """Messages by their fingerprints, from which each is taken once."""
-
-    def __init__(self, messages: Iterable[Message]) -> None:
-        self._messages = dict(enumerate(messages))
-        self._places: defaultdict[str, deque[int]] = defaultdict(deque)
-        for place, message in self._messages.items():
-            for fingerprint in message.fingerprints:
-                self._places[fingerprint].append(place)
-
-    @property
-    def left(self) -> Iterable[Message]:
-        """The messages that were not taken, in their order."""
-        return self._messages.values()
-
-    def take(self, message: Message) -> Message | None:
-        """Return the first that has a fingerprint in common with *message*, None for none."""
-        match = min(filter(None, map(self._first, message.fingerprints)), default=None)
-        return self._messages.pop(match[0]) if match else None
-
-    def _first(self, fingerprint: str) -> tuple[int] | None:
-        places = self._places.get(fingerprint, deque())
-        while places and places[0] not in self._messages:
-            places.popleft()
-        return (places[0],) if places else None
-
-
-def _with_id_of(message: Message, new: _ByFingerprint) -> Message:
-    """Return the message with the id of the new one that it is, which is then taken from *new*."""
-    if message.id and not is_derived(message.id):
-        return message
-    if message.given_at is None:
-        return message  # equal words without a time are two messages
-    same = new.take(message)
-    return with_id(message, same.id) if same else message
 
 
 def _is_possible(message: Message, known: Known, latest: datetime) -> bool:

@@ -28,15 +28,12 @@ if TYPE_CHECKING:
 
     from ..protocol.dated_file import Block
     from ..protocol.paths import WorkspacePaths
-    from ..storage.disk import Stat
     from ..storage.files import Files
 
 FORMAT: Final = 1
 _HEAD: Final[Mapping[str, Any]] = {"recalld": FORMAT}
 #: How a line with the text of a message begins, after the line before it.
 _SEEN: Final = b'\n{"seen":'
-#: Bytes that are read and written at once: the journal of a million messages has 120 MB.
-_PIECE: Final = 4 << 20
 
 
 class SeenJournal(JournalState):
@@ -102,35 +99,17 @@ class SeenJournal(JournalState):
         stat = self._files.disk.stat(self._paths.seen)
         is_same = stat is not None and stat.inode == self._inode and stat.size >= self._offset
         state, offset = (self, self._offset) if is_same else (JournalState(self._zone), 0)
-        is_passed_over = self._only_unwritten and not offset
-        for whole in self._pieces(stat, offset):
-            read = _from_first_seen(whole) if is_passed_over else whole
-            is_passed_over = is_passed_over and not read
-            for line in read.split(b"\n"):
-                if line:
-                    state.applyline_of(line)
-            offset += len(whole)
+        data = self._files.disk.read(self._paths.seen, offset) if stat and stat.size > offset else b""
+        whole = data[: data.rfind(b"\n") + 1]  # a line that a crash left unfinished says nothing
+        for line in (_from_first_seen(whole) if self._only_unwritten and not offset else whole).split(b"\n"):
+            if line:
+                state.applyline_of(line)
         if not is_same:
             vars(self).update(vars(state))  # at once: another thread may be asking
-        self._inode, self._offset = stat.inode if stat else 0, offset
-        if stat and self._is_replaced(stat):
-            self._read_on()  # from the start
-
-    def _pieces(self, stat: Stat | None, offset: int) -> Iterator[bytes]:
-        """Yield the whole lines from *offset* on; a line that a crash left unfinished says nothing."""
-        size, most = stat.size if stat else 0, _PIECE
-        while offset < size:
-            data = self._files.disk.read(self._paths.seen, offset, most)
-            whole = data[: data.rfind(b"\n") + 1]
-            if whole:
-                yield whole
-            elif len(data) < most:
-                return
-            offset, most = offset + len(whole), most if whole else 2 * most  # one line may be longer than a piece
-
-    def _is_replaced(self, stat: Stat) -> bool:
-        """Return whether another process may have replaced the journal between two pieces."""
-        return stat.size > _PIECE and self._files.disk.stat(self._paths.seen) != stat
+        self._inode, self._offset = stat.inode if stat else 0, offset + len(whole)
+        now = self._files.disk.stat(self._paths.seen) if whole else None
+        if stat and now and now.inode != stat.inode:  # another process has replaced it: these lines may be of either
+            self._read_on()
 
     def filed(self, keys: Sequence[Key]) -> set[Key]:
         """Return those of the messages that a dated file holds, or once held."""
@@ -243,36 +222,26 @@ class SeenJournal(JournalState):
         """Make the journal durable: a killed process may not have synced what it added."""
         self._files.ensure_durable(self._paths.seen)
 
-    def compact(self) -> None:
-        """Replace the journal by the fewest lines that say the same, under the lock of history.json."""
+    def compact(self, change: Callable[[], None] = lambda: None) -> None:
+        """Replace the journal by the fewest lines that say the same after the *change*, under the lock of history.json."""
         with self._files.lock(self._paths.history_lock):  # other processes append under it
-            self._rewrite()
             stat = self._files.disk.stat(self._paths.seen)
-            # what is in memory says the same as the new file: 100,000 messages are not held twice
-            self._inode, self._offset, self._lines = (stat.inode, stat.size, 0) if stat else (0, 0, 0)
+            self.refresh()
+            change()
+            lines = ({"seen": self._attachments.keep(line["seen"])} if "seen" in line else line for line in self.lines())
+            self._files.replace(self._paths.seen, _rendered(chain([_HEAD], lines)), stat)
+            self.is_doubtful, self._inode = False, 0
             self.refresh()
 
     def forget(self, is_unwanted: Callable[[Key], bool], renamed: Mapping[str, str]) -> None:
         """
-        Replace the journal by one that says nothing of these messages, under the lock of history.json.
+        Replace the journal by one that says nothing of these messages.
 
         *renamed* has the dated files that were made anew, each with its new name, "" where nothing is left of it.
         """
-        with self._files.lock(self._paths.history_lock):
-            self._rewrite(lambda: self.drop(is_unwanted, renamed))
-            self._inode = 0
-            self.refresh()
+        self.compact(lambda: self.drop(is_unwanted, renamed))
 
     # ── steps ────────────────────────────────────────────────────────────────
-
-    def _rewrite(self, change: Callable[[], None] = lambda: None) -> None:
-        """Read on, apply the *change*, and write what is in memory then as the journal."""
-        stat = self._files.disk.stat(self._paths.seen)
-        self.refresh()
-        change()
-        lines = ({"seen": self._attachments.keep(line["seen"])} if "seen" in line else line for line in self.lines())
-        self._files.replace(self._paths.seen, _in_pieces(chain([_HEAD], lines)), stat)
-        self.is_doubtful = False
 
     def _seen(self, messages: Iterable[Message]) -> list[Mapping[str, Any]]:
         """Return the lines of un-written messages; the bytes of their pictures and files are durable before."""
@@ -295,17 +264,6 @@ class SeenJournal(JournalState):
 
 def _rendered(lines: Iterable[Mapping[str, Any]]) -> bytes:
     return b"".join(render_json(entry) + b"\n" for entry in lines)
-
-
-def _in_pieces(lines: Iterable[Mapping[str, Any]]) -> Iterator[bytes]:
-    """Yield the rendered lines, many at once."""
-    piece = bytearray()
-    for line in lines:
-        piece += render_json(line) + b"\n"
-        if len(piece) >= _PIECE:
-            yield bytes(piece)
-            piece.clear()
-    yield bytes(piece)
 
 
 def _from_first_seen(data: bytes) -> bytes:

@@ -41,7 +41,7 @@ class JournalState:
         #: The format that the first line names.
         self.format = 0
         self._ids = _Ids()
-        self._by_fingerprint: dict[str, list[str] | tuple[str, ...]] = {}  # ids in the order in which they were added
+        self._by_fingerprint: dict[str, list[str]] = {}  # ids in the order in which they were added
         #: The dated file of every written message.
         self.written: dict[Key, str] = {}
         self._words: dict[str, str] = {}  # by id, the digest of the words that were written last
@@ -170,13 +170,8 @@ class JournalState:
         new = tuple(fingerprint for fingerprint in map(str, fingerprints) if fingerprint not in known)
         if new:
             self._ids[identity] = (*known, *new)
-        alone = (identity,)  # of most fingerprints, and one object for all of an id
         for fingerprint in new:
-            known_ids = self._by_fingerprint.setdefault(fingerprint, alone)
-            if isinstance(known_ids, list):
-                known_ids.append(identity)
-            elif known_ids is not alone:
-                self._by_fingerprint[fingerprint] = [*known_ids, identity]
+            self._by_fingerprint.setdefault(fingerprint, []).append(identity)
 
     def drop(self, is_unwanted: Callable[[Key], bool], renamed: Mapping[str, str]) -> None:
         """Forget these messages, and give dated files other names, "" for those of which nothing is left."""

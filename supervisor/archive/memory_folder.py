@@ -230,7 +230,7 @@ class MemoryFolder:
         before = parse_summary(seen.data, period.label, self._paths.summary(period)) if seen else None
         is_kept = seen is not None and before is not None and bool(before.kept or not before.waits)
         if seen and is_kept:
-            ReplacedTexts(self._files, self._paths.previous).keep(kept_name(f"{period.label}.md", seen.data), seen.data)
+            self._keep_previous(period, seen)
         self._files.replace(self._paths.summary(period), render_summary(summary), seen)
 
     def edit_summary(self, period: Period, text: str, seen: FileVersion) -> None:
@@ -238,8 +238,7 @@ class MemoryFolder:
         path = self._paths.summary(period)
         data = with_text(seen.data, text, path)
         if data != seen.data:
-            name = kept_name(f"{period.label}.md", seen.data)
-            ReplacedTexts(self._files, self._paths.previous).keep(name, seen.data)
+            name = self._keep_previous(period, seen)
             self._files.replace(path, data, seen)
             note("edited", period=period.label, digest=digest_of(data)[:DIGEST], previous=name)
 
@@ -248,8 +247,14 @@ class MemoryFolder:
         path = self._paths.summary(period)
         version = self._files.read_stable(path)
         if version:
-            ReplacedTexts(self._files, self._paths.previous).keep(kept_name(f"{period.label}.md", version.data), version.data)
+            self._keep_previous(period, version)
             self._files.remove(path)
+
+    def _keep_previous(self, period: Period, version: FileVersion) -> str:
+        """Keep a version of the summary in previous/, and return its name there."""
+        name = kept_name(f"{period.label}.md", version.data)
+        ReplacedTexts(self._files, self._paths.previous).keep(name, version.data)
+        return name
 
     def move_to_originals(self, name: str) -> bool:
         """Move a dated file into its month's folder in originals/, never over another file; return whether it did."""

@@ -107,9 +107,15 @@ def add_missing(
     if not recovered.elements:
         raise BadRequest("--from", not_utf8(version.data) or Text("{path} holds no array of messages", path=source))
     journal.refresh()
+    entries = _entries(version.data, journal, settings, now)
+
+    def recorded(present: History) -> History:
+        after = _with_missing(present, entries, journal, settings, now)
+        journal.record_changed(present, after)
+        return after
+
     before = len(history.read())
-    _add_entries(version.data, history, journal, settings, now)
-    added = len(history.read()) - before
+    added = len(history.change(recorded)) - before
     return added, unread_of(str(source), version.data, journal.known.ids)
 
 
@@ -119,20 +125,6 @@ def _known_messages(backup: History, journal: SeenJournal, settings: Archive, no
     messages = assign_ids(backup, journal.known, now, settings.future_limit)  # the backup may be older than the ids
     held = {*_first_keys(messages, journal).values()}
     return messages + tuple(journal.original(message) for key, message in journal.unwritten.items() if key not in held)
-
-
-def _add_entries(data: bytes, history: HistoryStore, journal: SeenJournal, settings: Archive, now: datetime) -> int:
-    """Add what history.json lacks of the entries of *data*, once the journal has it; returns how many are new to it."""
-    entries = _entries(data, journal, settings, now)
-    new: set[Key] = set()
-
-    def recorded(present: History) -> History:
-        after = _with_missing(present, entries, journal, settings, now)
-        new.update(message.key for message in journal.record_changed(present, after))
-        return after
-
-    history.change(recorded)
-    return len(new)
 
 
 def _with_missing(present: History, entries: History, journal: SeenJournal, settings: Archive, now: datetime) -> History:

@@ -66,11 +66,6 @@ _DESCRIBES: Final = lazy_re(
 _MAY_DESCRIBE: Final = lazy_re(r"[a-z]{3,}ous|[a-z]{5,}[^e]ed")
 
 
-def slug_of(messages: Sequence[tuple[str, str]], length: int = SLUG_CHARS) -> str:
-    """Return the slug of one day; see `slugs_of`."""
-    return slugs_of([messages], length)[0]
-
-
 def slugs_of(
     days: Sequence[Sequence[tuple[str, str]]],
     length: int = SLUG_CHARS,

@@ -180,11 +180,8 @@ class Supervisor:
         if self._wants_round:
             self._wants_round = False
             self._attempt("poll", self._changes.near_changed, False)  # this round sees it: no look takes it for a change
-            self._attempt("poll", self.ws.history.follow, None)
             with self.ws.journal.held(), self.ws.memory.held():  # for the due time, too, which asks for the same
                 done = self.tick(self._clock())
-            if version := self._attempt("poll", self.ws.history.own_version, None):
-                self._changes.note_history(version)  # nor what the round has written itself
             self._attempt("poll", self._changes.note_emptied, None)
             self._report_to_manager(done)
             self._wants_round = not done.errors and (

@@ -99,10 +99,6 @@ class ChangeDetector:
             return True
         return self._is_emptied and bool(self._disk.names(self._near[1]))
 
-    def note_history(self, stat: Stat) -> None:
-        """Take this version of history.json for known: `near_changed` finds another one only."""
-        self._note(self._near[0], stat)
-
     def note_emptied(self) -> None:
         """Take the drop-box for known if it is empty: a round has taken what was in it."""
         stat = self._disk.stat(self._near[1])

@@ -167,7 +167,7 @@ class Files:
     def replace(
         self,
         path: Path,
-        data: bytes | Iterable[bytes],
+        data: bytes,
         seen: FileVersion | Stat | None,
         keep: Path | None = None,
         mode: int = FILE_MODE,
@@ -175,14 +175,14 @@ class Files:
         """
         Replace the version *seen* (None: no file) by *data*, durably; mode and owner of the old file are kept.
 
-        A file that was not there gets the *mode*. One too large to be held whole is given in pieces, its old version by stat.
+        A file that was not there gets the *mode*. The old version of one that was read in pieces is given by its stat.
 
         The old version is kept under the name *keep*, if given. Conflict when the file is no longer the version *seen*; then
         nothing is written. An OSError leaves the old file as it was.
         """
         old = seen.stat if isinstance(seen, FileVersion) else seen
         self.changes += 1
-        temporary, stat = self._prepare(path, (data,) if isinstance(data, bytes) else data, old, mode)
+        temporary, stat = self._prepare(path, (data,), old, mode)
         kept = None
         try:
             if old and keep:

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from recalld.supervisor.archive.slug import free_name, short_id, slug_of, slugs_of
-from recalld.supervisor.protocol.paths import dated_name, day_of_name
+from recalld.supervisor.archive.slug import free_name, short_id, slugs_of
+from recalld.supervisor.protocol.paths import SLUG_CHARS, dated_name, day_of_name
 
 SLUG = re.compile(r"[a-z0-9-]{1,32}")
 DAY = date(2026, 1, 28)
@@ -23,6 +23,10 @@ TEXTS = st.lists(
 
 def by_user(texts: list[str]) -> list[tuple[str, str]]:
     return [("user", text) for text in texts]
+
+
+def slug_of(messages: list[tuple[str, str]], length: int = SLUG_CHARS) -> str:
+    return slugs_of([messages], length)[0]
 
 
 def name_of(slug: str) -> str:

@@ -240,7 +240,7 @@ def torn_receipt(self: Any, receipt: Any) -> None:
 def compact_in_place(self: Any) -> None:
     """Empty the journal, and write it anew line by line."""
     kept = dict(self.unwritten)
-    files = [(file, [key for key, of in self._written.items() if of == file]) for file in sorted(self.names)]
+    files = [(file, [key for key, of in self.written.items() if of == file]) for file in sorted(self.names)]
     self._files.remove(self._paths.seen)
     self.refresh()
     for file, keys in files:

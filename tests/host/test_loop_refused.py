@@ -52,8 +52,6 @@ SITES = (
     "_moments > read",
     "_moments > dated",
     "work > near_changed",
-    "work > follow",
-    "work > own_version",
     "work > note_emptied",
     "work > active_groups",
     "_restore_when_quiet > stat",
