@@ -198,7 +198,7 @@ def test_journal_gives_the_same_answers_after_compaction(tmp_path_factory, story
     assert answers(open_journal(paths)) == before
 
 
-def test_journal_of_un_written_messages_alone_passes_over_what_is_before_them(paths):
+def test_journal_of_un_written_messages_passes_over_what_is_before_them(paths):
     journal = open_journal(paths)
     many = [parsed(message(str(n), f"2026-01-30T09:{n:02d}", f"第 {n} 句")) for n in range(30)]
     journal.record_written(NAME, [block_of(one) for one in many[:20]])

@@ -58,7 +58,7 @@ MUTANTS = (
     Mutant("no fsync of folders", talking.Archive, "LOST: 一", ((ModelDisk, "sync_folder", faults.nothing),)),
     Mutant("written in place", talking.Archive, "history.json can't be read", ((Files, "replace", faults.in_place),)),
     Mutant("renamed before the fsync", talking.Archive, "history.json can't be read", ((Files, "replace", faults.sync_late),)),
-    Mutant("a line behind half a line", people.DatedEdited, "CHANGES.md has", ((Files, "append", faults.append_torn),)),
+    Mutant("a line behind half a line", others.Swiped, "LOST: 门", ((Files, "append", faults.append_torn),)),
     Mutant("no last look before the rename", others.Between, "LOST: 插", ((Files, "_is_unchanged", lambda *_: True),)),
     Mutant("no sweep", talking.Archive, "was left behind", ((Files, "sweep", lambda *_, **__: 0),)),
     Mutant("a sweep of anything temporary", people.Notes, "lost a person's words", ((Files, "sweep", faults.greedy_sweep),)),
