@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from ..storage.files import Files
+    from .journal import SeenJournal
 
 #: Whether the quarantine has a copy: a new one, an earlier one, or none because it holds as many as it may.
 Kept: TypeAlias = Literal["new", "known", "full"]
@@ -56,11 +57,12 @@ class Quarantine:
             return "full"
         return "new" if keep_by_content(self._files, path, data) else "known"
 
-    def unread(self, known: Collection[str]) -> list[Unread]:
-        """Return what can't be read of damaged histories, but for cut messages whose ids are *known*; by name."""
+    def unread(self, journal: SeenJournal) -> list[Unread]:
+        """Return what can't be read of damaged histories, but for cut messages whose ids the journal knows; by name."""
+        journal.refresh()
         names = filter(_HISTORY.fullmatch, self._files.disk.names(self._folder))
         versions = ((name, self._files.read_stable(self._folder / name)) for name in sorted(names))
-        return [piece for name, version in versions if version and (piece := unread_of(name, version.data, known))]
+        return [piece for name, version in versions if version and (piece := unread_of(name, version.data, journal.known.ids))]
 
     def give_up(self, name: str) -> None:
         """Give the copy of a damaged history a name by which it is still kept, and counts no more."""
