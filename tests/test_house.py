@@ -31,8 +31,8 @@ class Room(NamedTuple):
 ROOMS: Final = (
     Room("supervisor/text", most=2_823, goal=2_300),
     Room("supervisor/storage", most=2_494, goal=1_900),
-    Room("supervisor/protocol", most=5_148, goal=4_100),
-    Room("supervisor/archive", most=5_032, goal=3_900),
+    Room("supervisor/protocol", most=5_147, goal=4_100),
+    Room("supervisor/archive", most=4_747, goal=3_900),
     Room("supervisor/extracts", most=1_030, goal=950),
     Room("supervisor/summaries", most=2_121, goal=1_850),
     Room("supervisor/query supervisor/index supervisor/recall supervisor/context", most=10_173, goal=8_000),
@@ -44,7 +44,7 @@ ROOMS: Final = (
         most=1_345,
         goal=950,
     ),
-    Room("supervisor/host", most=3_064, goal=2_200),
+    Room("supervisor/host", most=3_056, goal=2_200),
     Room("supervisor/checks", most=3_452, goal=2_100),
     Room("supervisor/importing", most=2_821, goal=1_400),
     Room("supervisor/operations", most=2_006, goal=1_800),
@@ -55,14 +55,14 @@ ROOMS: Final = (
     Room("supervisor/interfaces", most=1_430, goal=1_500),
     Room(
         "worker prompts recalld supervisor/__init__.py supervisor/events.py supervisor/faults.py supervisor/workspace.py",
-        most=2_836,
+        most=2_830,
         goal=2_000,
     ),
 )
 #: All rooms together, lines and modules, and the lines of the tests.
-ALL: Final = Room("all", most=62_303, goal=48_000)
+ALL: Final = Room("all", most=62_003, goal=48_000)
 MODULES: Final = Room("modules", most=331, goal=270)
-OF_TESTS: Final = Room("tests", most=67_884, goal=48_000)
+OF_TESTS: Final = Room("tests", most=67_854, goal=48_000)
 
 
 def _lines(path: Path) -> int:
