@@ -21,7 +21,7 @@ from ..storage.lenient_json import parse_json
 from ..storage.texts import Text
 from ..text.lazy_re import lazy_re
 from .documents import CONTEXT_WIDTHS, read_document
-from .ranking import AFTER, SHORT
+from .ranking import SHORT
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
@@ -182,7 +182,7 @@ class Engine:
         """Return the addresses of the candidates, each once."""
         places = dict.fromkeys(self._collect(searcher, [(self._must, clause)], keys, most)) if clause else {}
         for span in days:
-            low, high = span.first.toordinal() - 1, span.last.toordinal() + AFTER[-1][0]
+            low, high = span.first.toordinal(), span.last.toordinal()
             within = self._library.Query.range_query(self._schema, "day", self._library.FieldType.Integer, low, high)
             clauses = [(self._must, self._library.Query.const_score_query(within, 0.0))]
             if clause:

@@ -21,7 +21,8 @@ PartName: TypeAlias = Literal["words", "meaning", "days", "who"]
 _ASKS: Final = ("?", "？")
 #: The reason of a long answer of the assistant, which has lost a part of its score.
 LONG: Final = "long"
-#: The reason of a passage that has the rare word of a better answer (`links`).
+#: The reasons of a statement that a better answer brings: it was made later, or has a name of it (index/newest).
+LATER: Final = "later"
 LINK: Final = "link"
 #: How a search has found (`SearchResult.how`): by words alone, or by meaning too.
 WORDS: Final = "bm25"

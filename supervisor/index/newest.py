@@ -6,16 +6,16 @@ thing, unless one of them names what the other lacks. The newest of them goes fi
 was before a change (原来, "originally"); a question for what was keeps the order. The others stay right behind: two birthdays
 look alike, too.
 
-What became of a fact is mostly said in other words ("okafor retired so my teeth are with new smile"). So each of the three best
-answers brings later statements of the user's with it, which are near to it by meaning or have a name of it. Pure. The numbers
-were measured (docs/explanation/recall.md).
+What became of a fact is mostly said in other words ("okafor retired so my teeth are with new smile"), and "what can my wife not
+eat" is answered by "Priya is coeliac", since "my wife is Priya". So each of the three best answers brings statements of the
+user's: later ones that are near to it by meaning, and any that have a name of it. Pure. The numbers were measured
+(docs/explanation/recall.md).
 """
 
 from __future__ import annotations
 
 import itertools
 import re
-from dataclasses import replace
 from datetime import date
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
@@ -25,16 +25,16 @@ from ..query.intent import TENSE_WORDS, asks_before, asks_past
 from ..text.lazy_re import lazy_re
 from ..text.tokenizer import tokens
 from ..text.word_frequency import rarity_asked
-from .hit import LINK
-from .ranking import LOOKED_AT, begins_with_a_word, gate_of
+from .hit import LATER, LINK
+from .ranking import LOOKED_AT, begins_with_a_word
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+    from collections.abc import Collection, Iterable, Mapping, Sequence
 
     from ..query.parse import Query
     from .bm25 import Corpus
     from .hit import PartName
-    from .ranking import Gate, Scored
+    from .ranking import Scored
 
 #: The reason of the passage that goes before an older one about the same thing, or, where the past is asked for, a newer one.
 _NEWEST: Final = "newest"
@@ -44,10 +44,13 @@ _NEAR: Final = 0.5
 _USERS: Final = 0.6
 #: The share of the worth of the question's words in the best passage that another one about the same thing has as well.
 _SHARED: Final = 0.65
-#: How many of the best answers bring later statements with them (`LATER_OF`): as many of each, by meaning and by a name.
-LATER_OF: Final = 3
+#: How many of the best answers bring other statements with them, and how many each brings by meaning and by a name.
+BRING: Final = 3
 _MOST_ALIKE: Final = 5
 _MOST_NAMED: Final = 3
+#: How many passages have a name at most, and how rare it is in the language.
+_NAMED: Final = 3
+_NAME: Final = 0.6
 #: From this part of the nearness from which two are alike a later statement comes along; so many may be close behind.
 LEAST_ALIKE: Final = 0.7
 _CLOSE: Final = 2
@@ -76,7 +79,7 @@ def newest_first(
     Return the answers, best first; of those about the same thing as the best one the newest, or the oldest, is before it.
 
     *alike* has for the best answers (names of vectors) what is near to them by meaning, 1.0 where two are alike; None: it is
-    not known. Those about the same thing are alike, too. *names* has the names in each of the best answers, by which later
+    not known. Those about the same thing are alike, too. *names* has the names in each of the best answers, by which other
     statements are about the same.
     """
     if not hits:
@@ -85,7 +88,7 @@ def newest_first(
     if asks_past(query.text) and not is_of_before:
         return list(hits)
     first = _of_one_thing(query, hits, alike, is_of_before=is_of_before)
-    kept = list(hits) if is_of_before else _with_later(hits, first, alike or {}, names)
+    kept = list(hits) if is_of_before else _with_company(hits, first, alike or {}, names)
     if first is best:
         return kept
     first.because.append(_OLDEST if is_of_before else _NEWEST)
@@ -111,25 +114,24 @@ def is_statement(hit: Scored) -> bool:
     return bool(hit.candidate.day) and hit.candidate.role != "assistant" and not hit.candidate.asks
 
 
-def _with_later(
+def _with_company(
     hits: Sequence[Scored], first: Scored, alike: Mapping[int, Mapping[int, float]], names: Mapping[int, frozenset[str]]
 ) -> list[Scored]:
-    """Return the answers, in which the best statements have brought later ones with them."""
+    """Return the answers, in which the best statements have brought later ones, and those with a name of theirs."""
     least: dict[Scored, float] = {}
-    for n, best in enumerate(hits[:LATER_OF]):
+    for n, best in enumerate(hits[:BRING]):
         near, named = alike.get(best.candidate.unit, {}), names.get(best.candidate.unit, frozenset())
-        later = [hit for hit in hits if hit not in (best, first) and is_statement(hit) and when(hit) > when(best)]
-        later = later if is_statement(best) else []
-        later.sort(key=lambda hit: -near.get(hit.candidate.unit, 0.0))
+        others = [hit for hit in hits if hit not in (best, first) and is_statement(hit)] if is_statement(best) else []
+        of_name = [hit for hit in others if not named.isdisjoint(hit.words)][:_MOST_NAMED]
+        later = sorted((hit for hit in others if when(hit) > when(best)), key=lambda hit: -near.get(hit.candidate.unit, 0.0))
         close = [hit for hit in later[:_CLOSE] if near.get(hit.candidate.unit, 0.0) >= 1.0]
-        of_name = [hit for hit in later if not named.isdisjoint(hit.words)][:_MOST_NAMED]
-        close += [hit for hit in of_name if hit.candidate.unit in near]
-        others = [hit for hit in later[:_MOST_ALIKE] if near.get(hit.candidate.unit, 0.0) >= LEAST_ALIKE]
-        for scored in [*close, *of_name, *others]:
+        close += [hit for hit in of_name if hit in later and hit.candidate.unit in near]
+        more = [hit for hit in later[:_MOST_ALIKE] if near.get(hit.candidate.unit, 0.0) >= LEAST_ALIKE]
+        for scored in [*close, *of_name, *more]:
             least.setdefault(scored, best.score * (_BEHIND_BEST if n == 0 and scored in close else _IN_ROOM))
+            scored.because += [reason] if (reason := LATER if scored in later else LINK) not in scored.because else []
     for scored, score in least.items():
         scored.parts = scored.parts.reaching(max(scored.score, score), "days")
-        scored.because.append("later")
     return sorted(hits, key=lambda hit: (-hit.score, hit in least and -when(hit)[0].toordinal()))
 
 
@@ -197,72 +199,7 @@ def _tells_apart(query: Query, word: str, shared: Collection[str]) -> bool:
     return any(before == word and after in shared for before, after in itertools.pairwise(stems))
 
 
-# ── what the best answers link to ────────────────────────────────────────────
-#
-# "What can my wife not eat" is answered by "Priya is coeliac", since "my wife is Priya". A word that is rare in memory, and
-# that stands in what the user said with enough of the words asked for, is often the name of what is asked about. It is searched
-# for as well, for a small part of a word of the question; a passage that has it stays behind the answer that gave it. The
-# numbers were measured (docs/explanation/recall-tried.md, "Two links").
-
-#: How many of the best answers give a word, how many passages have it at most, and its weight: a word of the question has 1.0.
-_ANSWERS: Final = 3
-_PASSAGES: Final = 6
-_WEIGHT: Final = 0.15
-#: How many passages have a name at most that two statements share, and how rare it is in the language.
-_NAMED: Final = 3
-_NAME: Final = 0.6
-#: How many passages with these words are looked at, and how many of the best are ranked again with them.
-LINKED: Final = 30
-RANKED_AGAIN: Final = 60
-#: The highest score of a linked passage, relative to the answer that gave the word.
-_LINK_BEHIND: Final = 0.999
-
-
-def with_linked(
-    query: Query, best: Sequence[Scored], corpus: Corpus, ranked: Callable[[Query, Collection[str]], list[Scored]]
-) -> list[Scored]:
-    """Return the answers, best first, and what they link to; *ranked* ranks the best again, with those that have some words."""
-    linked = {} if query.keeps_to_days or query.is_of_days else _links(query, best, corpus)
-    if not linked:
-        return list(best)
-    by_place = {hit.candidate.source: hit for hit in best}
-    givers = {answer.candidate.source for answer in linked.values()}
-    for scored in ranked(replace(query, words={**query.words, **dict.fromkeys(linked, _WEIGHT)}), linked.keys()):
-        source = scored.candidate.source
-        if source not in givers and (words := scored.own(linked)):
-            most = max(linked[word].score * _LINK_BEHIND for word in words)
-            before = by_place[source].score if source in by_place else 0.0
-            scored.parts = scored.parts.reaching(min(scored.score, max(most, before)), "words")
-            scored.because.append(LINK)
-        by_place[source] = scored
-    return sorted(by_place.values(), key=lambda hit: -hit.score)
-
-
-def _links(query: Query, best: Sequence[Scored], corpus: Corpus) -> dict[str, Scored]:
-    """Return the words that link the best answers to others: the rarest of each, with the answer."""
-    linked: dict[str, Scored] = {}
-    gate = gate_of(query, lambda word: bool(corpus.frequency(word)))
-    answers = [hit for hit in best if _is_partial(gate, hit)]
-    answers.sort(key=lambda hit: (-hit.score, hit.candidate.source))  # of those with one score always the same
-    for answer in answers[:_ANSWERS]:
-        words = [word for word in answer.words if _is_rare(query, word, corpus)]
-        if words:
-            linked.setdefault(min(words, key=lambda word: (corpus.frequency(word), word)), answer)
-    return linked
-
-
-def _is_partial(gate: Gate, hit: Scored) -> bool:
-    """True if the user's passage has enough of what is asked for, but lacks a word of it."""
-    words = hit.own(gate.worth)
-    return hit.candidate.role != "assistant" and len(words) < len(gate.worth) and gate.share(words) >= 1.0
-
-
-def _is_rare(query: Query, word: str, corpus: Corpus) -> bool:
-    """True if the question lacks the word, and a few passages have it."""
-    return word not in query.words and not is_day(word) and 1 < corpus.frequency(word) <= _PASSAGES
-
-
 def names_in(query: Query, hit: Scored, corpus: Corpus) -> frozenset[str]:
     """Return the words of the passage that few others have, and that are rare in the language: names, mostly."""
-    words = (word for word in hit.words if not any(map(str.isdigit, word)) and _is_rare(query, word, corpus))
-    return frozenset(word for word in words if corpus.frequency(word) <= _NAMED and rarity_asked(word) >= _NAME)
+    words = (word for word in hit.words if word not in query.words and not is_day(word) and not any(map(str.isdigit, word)))
+    return frozenset(word for word in words if 1 < corpus.frequency(word) <= _NAMED and rarity_asked(word) >= _NAME)

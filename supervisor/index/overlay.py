@@ -17,7 +17,7 @@ from ..storage.errors import SupervisorError
 from ..text.record import record
 from .documents import CONTEXT_WIDTHS
 from .manifest import keys_of
-from .ranking import AFTER, SHORT
+from .ranking import SHORT
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
@@ -85,7 +85,7 @@ class Overlay:
                     weights[group, number] += weight
         places = dict.fromkeys(sorted(weights, key=lambda place: -weights[place])[:most])
         for span in days:
-            near = {place: day for place, day in self._days if -1 <= span.away(day) <= AFTER[-1][0]}
+            near = {place: day for place, day in self._days if day in span}
             if words and span.length > SHORT:
                 near = {place: day for place, day in near.items() if place in weights}
             best = sorted(near, key=lambda place: (-weights.get(place, 0.0), -near[place].toordinal()))

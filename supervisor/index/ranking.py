@@ -2,8 +2,8 @@
 Score the candidates of a question: by words, by meaning, by days, and by who speaks.
 
 A message is scored by its own words and by those of the one and the three messages before and after it. A question of several
-sentences is scored as a whole and sentence by sentence. A score is the sum of four parts (`hit.ScoreParts`): words, with those
-that the best answers share and the best message of the day; meaning; the days that the question names; who speaks, with the
+sentences is scored as a whole and sentence by sentence. A score is the sum of four parts (`hit.ScoreParts`): words, with the
+best message of the day; meaning; the days that the question names; who speaks, with the
 role that it asks for and the first words of a message. Each weight was measured (docs/explanation/recall.md).
 """
 
@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final
 
-from ..query.calendar import day_tokens, is_day
+from ..query.calendar import day_tokens
 from ..query.intent import is_standing_wish
 from ..query.parse import REQUEST_WEIGHT, weighed
 from ..query.related_words import WORTH as RELATED_WORTH
@@ -31,10 +31,6 @@ if TYPE_CHECKING:
     from .documents import Document
     from .hit import Nearness, Passage
 
-#: Feedback from the best answers: how many answers, how many of their words, and the worth of these (of the best score).
-_FEEDBACK_ANSWERS: Final = 3
-_FEEDBACK_WORDS: Final = 5
-_FEEDBACK_WORTH: Final = 0.3
 #: The share of the sentence that the message answers best in the score for several sentences.
 _EACH_WORTH: Final = 0.5
 #: The first words of a message often say who speaks or what it is about: their number, and the bonus if the question has one.
@@ -65,8 +61,6 @@ LOOKED_AT: Final = 20
 SHORT: Final = 10
 _LONG: Final = 45
 _STRETCHES: Final = ((SHORT, 1.0), (_LONG, 0.5), (10**6, 0.25))
-#: A message shortly after a named day is often about it: days after, share of the bonus.
-AFTER: Final = ((2, 0.5), (6, 0.3))
 
 
 @record
@@ -135,7 +129,7 @@ def rank(
     query = replace(query, words=weighed(query))
     plain = counted.scores(query.words)
     best = float(plain.max()) or 1.0
-    scores = _scores(query, candidates, counted, corpora[0], plain)
+    scores = _scores(query, counted, plain)
     of_day: dict[str, float] = {}
     for candidate, score in zip(candidates, scores, strict=True):
         if score > of_day.get(candidate.group, -1.0):
@@ -240,42 +234,18 @@ def _touches(query: Query, candidate: Document) -> bool:
 
 
 def _nearness(days: Days, day: date) -> float:
-    """Return how near *day* is to the named span: 1.0 for the day itself, 0.0 for a distant one."""
-    worth = next(worth for most, worth in _STRETCHES if days.length <= most)
-    away = days.away(day)
-    if away == 0:
-        return worth
-    if away == -1:
-        return worth * AFTER[-1][1]
-    return worth * next((part for most, part in AFTER if 0 < away <= most), 0.0)
+    """Return what a passage of *day* gains by the named span: less by a long one, nothing outside of it."""
+    return next(worth for most, worth in _STRETCHES if days.length <= most) if day in days else 0.0
 
 
-def _scores(query: Query, candidates: Sequence[Document], counted: WordScores, corpus: Corpus, plain: Any) -> list[float]:
+def _scores(query: Query, counted: WordScores, plain: Any) -> list[float]:
     """Return the scores by words, of the whole question and of the best sentence; *plain* are those of its own words."""
-    best = plain.max() or 1.0
-
-    def answered(scores: Any) -> Any:
-        feedback = _feedback_words(query, candidates, scores, corpus)
-        shared = counted.scores(dict.fromkeys(feedback, 1.0))
-        worth = _FEEDBACK_WORTH * scores.max() / (shared.max() or 1.0)
-        return best / (scores.max() or 1.0) * (scores + worth * shared)
-
-    whole: list[float] = answered(plain).tolist()
+    whole: list[float] = plain.tolist()
     if len(query.asked) <= 1:
         return whole
-    each = [answered(counted.scores({word: query.words[word] for word in sentence})).tolist() for sentence in query.asked]
-    return [(1 - _EACH_WORTH) * score + _EACH_WORTH * max(parts) for score, *parts in zip(whole, *each, strict=True)]
-
-
-def _feedback_words(query: Query, candidates: Sequence[Document], scores: Any, corpus: Corpus) -> list[str]:
-    """Return the rarest words of the best answers that are not in the question, but in other passages too."""
-    weight: dict[str, float] = {}
-    for n in (-scores).argsort(kind="stable")[:_FEEDBACK_ANSWERS].tolist():
-        score = float(scores[n])
-        for word in dict.fromkeys(candidates[n].text.split()) if score > 0 else ():
-            if word not in query.words and corpus.frequency(word) > 1 and not is_day(word):
-                weight[word] = weight.get(word, 0.0) + corpus.idf(word) * score
-    return sorted(weight, key=lambda word: -weight[word])[:_FEEDBACK_WORDS]
+    each = [counted.scores({word: query.words[word] for word in sentence}) for sentence in query.asked]
+    of_best = [(scores * (plain.max() / (scores.max() or 1.0))).tolist() for scores in each]
+    return [(1 - _EACH_WORTH) * score + _EACH_WORTH * max(parts) for score, *parts in zip(whole, *of_best, strict=True)]
 
 
 # ── how much memory has to say ───────────────────────────────────────────────

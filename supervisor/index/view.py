@@ -21,18 +21,15 @@ from ..storage.errors import BadFile
 from ..storage.texts import Text
 from .bm25 import KNOWN, Corpus, respelled
 from .documents import CONTEXT_WIDTHS
-from .hit import LINK, MEANING, Answer, Hit, Miss, ScoreParts
+from .hit import MEANING, Answer, Hit, Miss, ScoreParts
 from .manifest import Manifest
 from .newest import (
-    LATER_OF,
+    BRING,
     LEAST_ALIKE,
-    LINKED,
-    RANKED_AGAIN,
     is_statement,
     names_in,
     newest_first,
     users_first,
-    with_linked,
 )
 from .overlay import Overlay
 from .ranking import (
@@ -203,20 +200,11 @@ class View:
             offered = self._offered(query, some)
             offered += self.same({*near.nearest} - {candidate.unit for candidate in offered}, some) if near else []
         first = self._order
-        spellings = other_spellings(query)
-        known = [candidate for candidate in respelled(offered, spellings) if candidate.key in keys]
+        known = [candidate for candidate in respelled(offered, other_spellings(query)) if candidate.key in keys]
         known.sort(key=lambda candidate: (first[candidate.key], *(-part for part in candidate.moment)))
 
-        def with_those(more: Query, words: Collection[str]) -> list[Scored]:
-            linked = respelled(self._found(dict.fromkeys(words, 1.0), {}, (), some, LINKED), spellings)
-            by_source = {
-                candidate.source: candidate for candidate in linked if candidate.key in keys and own_words(words, candidate)
-            }
-            by_source |= {hit.candidate.source: hit.candidate for hit in best[:RANKED_AGAIN]}
-            return rank(more, [*by_source.values()], self.corpora, self.k1, self.b, near)
-
         best = rank(query, known, self.corpora, self.k1, self.b, near)
-        best = users_first(query, with_linked(query, best, self.corpora[0], with_those))
+        best = users_first(query, best)
         best = self._with_newest(query, best, near, reach)
         if near and not near.stands_out and not any(hit.is_worded for hit in best):
             return [], Verdict()
@@ -233,7 +221,7 @@ class View:
         """Return the answers as `newest_first` orders them, with later statements of the contents *reach* that they bring."""
         if query.keeps_to_days or query.is_of_days:
             return list(best)
-        statements = {hit.candidate.unit: hit for hit in best[:LATER_OF] if is_statement(hit)}
+        statements = {hit.candidate.unit: hit for hit in best[:BRING] if is_statement(hit)}
         alike = {unit: near.like(unit) for unit in statements} if near else None
         names = {unit: names_in(query, hit, self.corpora[0]) for unit, hit in statements.items()}
         units = {unit for some in (alike or {}).values() for unit, part in some.items() if part >= LEAST_ALIKE}
@@ -262,7 +250,7 @@ class View:
         reasons = ("words", words), ("related", scored.related)
         texts = query.text, scored.passage.text
         why = [f"{name}: {', '.join(readable(words, *texts))}" for name, words in reasons if words]
-        if not why and LINK not in scored.because and (scored.is_worded or not scored.because):
+        if not why and (scored.is_worded or not scored.because):
             why = ["window"]
         return Hit(self.passage_of(scored.candidate), round(scored.score, 4), (*why, *scored.because), scored.parts)
 
@@ -289,8 +277,7 @@ class View:
 
     def _of_days(self, query: Query, keys: Collection[str] | None) -> list[Document]:
         """Return the passages of the days that are named, then others that name one of them."""
-        of_days = self._found({}, {}, query.days, keys)
-        dated = [candidate for candidate in of_days if candidate.day and any(candidate.day in days for days in query.days)]
+        dated = self._found({}, {}, query.days, keys)
         tokens = [token for days in query.days if days.length <= FEW for token in day_tokens(days)]
         return [*dated, *(candidate for candidate in self._having(tokens, keys) if candidate not in dated)]
 
@@ -305,17 +292,16 @@ class View:
         related: Mapping[str, float],
         days: Sequence[Days],
         keys: Collection[str] | None,
-        most: int = CANDIDATES,
     ) -> list[Document]:
         """
         Return the candidates of the overlay, and of the engine except for groups that the overlay has.
 
         *words* have their weights beside their idf, the words *related* to them their worth relative to them.
         """
-        offered = self.engine.candidates(words, related, days, keys, most) if self.engine else []
+        offered = self.engine.candidates(words, related, days, keys, CANDIDATES) if self.engine else []
         offered = [candidate for candidate in offered if candidate.group not in self.overlay.groups]
         words = {word: weight * self.corpora[0].idf(word) for word, weight in {**words, **related}.items()}
-        return offered + self.overlay.candidates(words, days, most)
+        return offered + self.overlay.candidates(words, days, CANDIDATES)
 
     def _corpus(self, reach: int) -> Corpus:
         overlay, engine = self.overlay, self.engine

@@ -122,7 +122,7 @@ def weekday_number(text: str) -> int:
     return min(HAN_WEEKDAYS.index(text), 6) if text in HAN_WEEKDAYS else _WEEKDAYS.index(text[:3].lower())
 
 
-# ── parts of a year ──────────────────────────────────────────────────────────
+# ── months and years ──────────────────────────────────────────────────────────
 
 
 def _by_word(*rows: tuple[str, _T]) -> dict[str, _T]:
@@ -141,29 +141,6 @@ PARTS: Final = _by_word(
     ("第四|fourth week", (22, 28)),
     ("底|末|最后|end|last week", (25, 31)),
 )
-#: Parts of a year by first and last month; a season is one of the northern hemisphere, and 14 the February after it.
-YEAR_PARTS: Final = _by_word(
-    ("春|spring", (3, 5)),
-    ("夏|summer", (6, 8)),
-    ("秋|autumn|fall", (9, 11)),
-    ("冬|winter", (12, 14)),
-    ("初", (1, 2)),
-    ("上半", (1, 6)),
-    ("下半", (7, 12)),
-    ("底|末", (11, 12)),
-)
-#: Holidays of the solar calendar by first and last day. Those of the lunar one (春节, 中秋) are only found as words.
-HOLIDAYS: Final = _by_word(
-    ("跨年|new year's eve", ((12, 31), (12, 31))),
-    ("元旦|new year's day|new year's", ((1, 1), (1, 3))),
-    ("情人节|valentine's day", ((2, 14), (2, 14))),
-    ("劳动节|五一", ((5, 1), (5, 5))),
-    ("儿童节", ((6, 1), (6, 1))),
-    ("国庆|十一假期", ((10, 1), (10, 7))),
-    ("万圣节|halloween", ((10, 31), (10, 31))),
-    ("平安夜|christmas eve", ((12, 24), (12, 24))),
-    ("圣诞|christmas|xmas", ((12, 24), (12, 26))),
-)
 
 
 def single_day(year: int, month: int, day: int) -> Days:
@@ -177,20 +154,9 @@ def month_of(year: int, month: int, part: str = "") -> Days:
     return Days(date(year, month, first), date(year, month, min(last, monthrange(year, month)[1])))
 
 
-def months_of(year: int, first: int, last: int) -> Days:
-    """Return the months *first* to *last* of a year; 13 is the January after it."""
-    return Days(month_of(year, first).first, month_of(year + (last - 1) // 12, (last - 1) % 12 + 1).last)
-
-
 def year_of(year: int) -> Days:
     """Return a whole year."""
-    return months_of(year, 1, 12)
-
-
-def holiday_of(year: int, feast: str) -> Days:
-    """Return the days of the holiday in that year."""
-    first, last = HOLIDAYS[feast]
-    return Days(date(year, *first), date(year, *last))
+    return Days(date(year, 1, 1), date(year, 12, 31))
 
 
 #: In so many years before and after there is a 29 February.

@@ -22,7 +22,6 @@ from .calendar import (
     FEW,
     HAN_WEEK,
     HAN_WEEKDAYS,
-    HOLIDAYS,
     LONGEST,
     MONTH,
     MONTHLY,
@@ -30,7 +29,6 @@ from .calendar import (
     WEEKDAY,
     WEEKLY,
     WITHIN,
-    YEAR_PARTS,
     Days,
     day_tokens,
     month_tokens,
@@ -61,7 +59,6 @@ _WEEK: Final = f"个?{HAN_WEEK}"
 #: What may not come before a week: 两周, 双周.
 _NO_WEEK: Final = "(?<![一二两双单三四五六七八九十几半每隔逢0-9])"
 _HAN_DAY: Final = f"(?P<weekday>[{HAN_WEEKDAYS}])"
-_FEAST_ZH: Final = "|".join(feast for feast in HOLIDAYS if not feast.isascii())
 _UNIT_ZH: Final = f"(?P<unit>天|日|月|年|{HAN_WEEK})"
 _MONTH: Final = rf"(?P<month>{MONTH})\.?"
 _DAY: Final = r"(?P<day>[0-3]?[0-9])(?:st|nd|rd|th)?\b(?![:.]?[0-9])"
@@ -69,8 +66,6 @@ _YEAR: Final = r"(?:,?\s*(?:of\s+)?(?P<year>(?:19|20)[0-9]{2}|(?:last|this|next)
 _THAT_YEAR: Final = r"(?P<year>(?:19|20)[0-9]{2})\b"
 _NEAR: Final = "(?P<near>last|this|next|past|previous)"
 _WEEKDAY: Final = f"(?P<weekday>{WEEKDAY})"
-_SEASON: Final = f"(?P<part>{'|'.join(filter(str.isascii, YEAR_PARTS))})"
-_FEAST: Final = "|".join(filter(str.isascii, HOLIDAYS))
 _PART: Final = (
     r"(?P<part>early|mid|late|beginning|start|middle|end|(?:first|second|third|fourth|last) week)(?:[\s-]+(?:of|in))?[\s-]+"
 )
@@ -134,23 +129,6 @@ _TABLE: Final[tuple[tuple[str, str, _Meaning], ...]] = (
         meanings.near_month,
     ),
     ("(?<![个年一二三四五六七八九十0-9])月(?P<part>[底末])", "", meanings.near_month),
-    (
-        f"(?:{_YEAR_ZH})?(?P<part>[春夏秋冬])(?:天|季)",
-        rf"\b(?:(?P<near>last|this|next|in|during)\s+)?(?:the\s+)?{_SEASON}\s+(?:of\s+)?{_THAT_YEAR}",
-        meanings.part_of_year,
-    ),
-    ("", rf"\b{_NEAR}\s+{_SEASON}\b", meanings.part_of_year),
-    (
-        f"(?:{_YEAR_ZH})?(?P<feast>{_FEAST_ZH})(?:节|假期|期间|那天)?",
-        rf"\b(?:{_NEAR}\s+)?(?P<feast>{_FEAST})(?:\s+day)?\b{_YEAR}".replace("'", "['’]"),
-        meanings.feast,
-    ),
-    (
-        f"(?:{_YEAR_ZH}(?:年(?=[初底末]))?|(?<![0-9一二三四五六七八九十百几半多每同全明今去前])年(?=[初底末]))(?P<part>[初底末])",
-        "",
-        meanings.part_of_year,
-    ),
-    (f"(?:{_YEAR_ZH})?(?P<part>[上下]半)年", "", meanings.part_of_year),
     (_YEAR_ZH, rf"\b(?:in|during|since|of|back in|year)\s+{_THAT_YEAR}", meanings.year),
     (
         f"(?:最近|过去|近)这?(?P<n>{_N}|几)个?{_UNIT_ZH}(?![前号])",
@@ -195,10 +173,10 @@ _TABLE: Final[tuple[tuple[str, str, _Meaning], ...]] = (
     (meanings.ALONE_ZH, meanings.ALONE_EN, meanings.number_alone),
 )
 #: Each phrase needs one of these; a text without them is spared all of them.
-_HINT_ZH: Final = lazy_re("[日号天月年周期拜季晚夜早儿历旦节庆诞]|五一")
+_HINT_ZH: Final = lazy_re("[日号天月年周期拜晚夜早儿历]")
 _HINT_EN: Final = lazy_re(
-    r"[0-9]|\b(?:next|last|this|past|previous|ago|yesterday|to(?:day|ni)|tom|tm|day|week|month|year|fortnight|spring|summer|autumn|fall"
-    r"|winter|jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec|mon|tue|wed|thu|fri|sat|sun|valentine|halloween|christmas|xmas)",
+    r"[0-9]|\b(?:next|last|this|past|previous|ago|yesterday|to(?:day|ni)|tom|tm|day|week|month|year|fortnight"
+    r"|jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec|mon|tue|wed|thu|fri|sat|sun)",
     re.IGNORECASE,
 )
 _HINT_FIGURES: Final = lazy_re(r"[0-9][-/.][0-9]")

@@ -17,16 +17,13 @@ from ..text.tokenizer import HAN
 from .calendar import (
     HAN_DIGITS,
     LONGEST,
-    YEAR_PARTS,
     Days,
     days_from,
     each_month,
     each_year,
-    holiday_of,
     month_from,
     month_number,
     month_of,
-    months_of,
     number,
     numbered_from,
     single_day,
@@ -124,18 +121,6 @@ def month(match: re.Match[str], utterance: Said) -> Days | None:
 def month_ahead(match: re.Match[str], utterance: Said) -> Days | None:
     """Plans "for March", "anything on in December"; back such a word is none of a date: "the airline for February"."""
     return month(match, utterance) if utterance.is_ahead else None
-
-
-def part_of_year(match: re.Match[str], utterance: Said) -> Days | None:
-    """去年夏天, 去年底, 上半年, "last summer"."""
-    months = YEAR_PARTS[_word(match, "part")]
-    return _in_year(match, utterance, lambda year: months_of(year, *months))
-
-
-def feast(match: re.Match[str], utterance: Said) -> Days | None:
-    """国庆, "Christmas 2025"."""
-    feast = _word(match, "feast")
-    return _in_year(match, utterance, lambda year: holiday_of(year, feast))
 
 
 def year(match: re.Match[str], utterance: Said) -> Days | None:

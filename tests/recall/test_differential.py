@@ -76,7 +76,6 @@ def talk(tmp_path, monkeypatch):
     monkeypatch.setattr(documents, "days_about", lambda text, day: [])
     monkeypatch.setattr(view, "newest_first", lambda _query, found, *_more: found)
     monkeypatch.setattr(view, "users_first", lambda _query, found: found)
-    monkeypatch.setattr(view, "with_linked", lambda _query, best, _corpus, _ranked: best)
     monkeypatch.setattr(ranking, "_LONG_LEAST", 1.0)
     rng = random.Random(20260131)
     world = World(tmp_path, at("2026-01-31T10:00"))
