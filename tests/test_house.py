@@ -35,7 +35,7 @@ ROOMS: Final = (
     Room("supervisor/archive", most=4_747, goal=3_900),
     Room("supervisor/extracts", most=1_030, goal=950),
     Room("supervisor/summaries", most=2_121, goal=1_850),
-    Room("supervisor/query supervisor/index supervisor/recall supervisor/context", most=10_173, goal=8_000),
+    Room("supervisor/query supervisor/index supervisor/recall supervisor/context", most=9_996, goal=8_000),
     Room("supervisor/longterm", most=1_096, goal=950),
     Room("supervisor/conversation supervisor/replies", most=2_917, goal=2_300),
     Room("supervisor/pool worker/pooled.py worker/crew.py", most=1_717, goal=1_400),
@@ -60,9 +60,9 @@ ROOMS: Final = (
     ),
 )
 #: All rooms together, lines and modules, and the lines of the tests.
-ALL: Final = Room("all", most=62_003, goal=48_000)
+ALL: Final = Room("all", most=61_826, goal=48_000)
 MODULES: Final = Room("modules", most=331, goal=270)
-OF_TESTS: Final = Room("tests", most=67_854, goal=48_000)
+OF_TESTS: Final = Room("tests", most=67_849, goal=48_000)
 
 
 def _lines(path: Path) -> int:

@@ -50,28 +50,6 @@ def test_recall_finds_the_message_that_answers_a_question(filled, question, answ
     assert answer in block
 
 
-@pytest.mark.parametrize(
-    ("question", "who", "what"),
-    [
-        ("what can my wife not eat?", "my wife Priya works at the hospital", "Priya is coeliac, so no bread"),
-        ("我老婆不能吃什么？", "我老婆叫晓岚，在医院上班", "晓岚对花生过敏"),
-    ],
-)
-@pytest.mark.parametrize("when", ["2026-01-30T1{}:00", "2026-01-30T10:0{}"])
-def test_recall_finds_what_is_said_of_a_name_that_an_answer_gives(world, question, who, what, when):
-    others = ["The printer needs toner again.", "阳台的灯又坏了。", "Parked on level two.", "周报已经发给客户。"]
-    texts = [who, *others, what]
-    world.write([message(f"{n}", when.format(n), text) for n, text in enumerate(texts)])
-    world.settle()
-    world.refresh()
-    found = world.search(question)
-    assert found.hits[0].unit.text == who
-    assert [hit.because for hit in found.hits if hit.unit.text == what] == [("later",)]
-    block = world.inject(question, found).memory
-    assert who in block
-    assert what in block
-
-
 @pytest.mark.feature("001.7")
 def test_refresh_adds_a_saved_file_and_drops_a_deleted_one(filled):
     note = filled.root / "memory/2026-01-29-idea.md"
