@@ -70,7 +70,7 @@ def _arrays(source: Source) -> list[str]:
     """Return the JSON files that are an array of messages, or a conversation as {"messages": […]}."""
     names = source.json_with(frozenset({"role", "content"}), frozenset({"role", "text"}), frozenset({"messages"}))
     talks = [name for name in names if {"messages"} <= source.keys(name)]
-    firsts = {name: next(source.items(name, "messages.item"), None) for name in talks}
+    firsts: dict[str, Any] = {name: next(source.items(name, "messages.item"), None) for name in talks}
     return [name for name in names if name not in firsts or (isinstance(firsts[name], dict) and "role" in firsts[name])]
 
 
