@@ -29,11 +29,11 @@ class Room(NamedTuple):
 #: A file is in the room with the longest of its paths. Whoever makes a room smaller lowers its limit in the same commit
 #: (`python -m tests.test_house` prints today's sizes); one that wants more lines takes them from another, in the same commit.
 ROOMS: Final = (
-    Room("supervisor/text", most=2_823, goal=2_300),
+    Room("supervisor/text", most=2_729, goal=2_300),
     Room("supervisor/storage", most=2_494, goal=1_900),
     Room("supervisor/protocol", most=5_147, goal=4_100),
     Room("supervisor/archive", most=4_747, goal=3_900),
-    Room("supervisor/extracts", most=1_030, goal=950),
+    Room("supervisor/extracts", most=1_014, goal=950),
     Room("supervisor/summaries", most=2_121, goal=1_850),
     Room("supervisor/query supervisor/index supervisor/recall supervisor/context", most=9_996, goal=8_000),
     Room("supervisor/longterm", most=1_096, goal=950),
@@ -60,9 +60,9 @@ ROOMS: Final = (
     ),
 )
 #: All rooms together, lines and modules, and the lines of the tests.
-ALL: Final = Room("all", most=61_826, goal=48_000)
+ALL: Final = Room("all", most=61_716, goal=48_000)
 MODULES: Final = Room("modules", most=331, goal=270)
-OF_TESTS: Final = Room("tests", most=67_849, goal=48_000)
+OF_TESTS: Final = Room("tests", most=67_839, goal=48_000)
 
 
 def _lines(path: Path) -> int:

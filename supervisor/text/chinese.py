@@ -1,10 +1,10 @@
 """
 Chinese words: runs of Han characters are converted to simplified form and cut into words as jieba cuts them.
 
-Three ways return the same words as jieba (tests/text/test_chinese.py). A question is cut here: its words are looked up in the
-file of jieba's dictionary, which is mapped into memory, in a millisecond; so is what names a file, with jieba's guesses, since
-the dictionary would take 80 MB. For more text rjieba is loaded, which takes a tenth of a second, or jieba, which takes most of
-one. OpenCC converts traditional characters, and words of Taiwan, to those of the mainland, so that 軟體 and 软件 are one word.
+Two ways return the same words as jieba (tests/text/test_chinese.py). A question is cut here: its words are looked up in the
+file of jieba's dictionary, which is mapped into memory, in a millisecond; so is what names a file, with jieba's guesses,
+since the dictionary would take 80 MB. For more text rjieba is loaded, where it is installed, which takes a tenth of a second.
+OpenCC converts traditional characters, and words of Taiwan, to those of the mainland, so that 軟體 and 软件 are one word.
 pypinyin spells words in Latin letters; it takes 0.4 s and 57 MB. All are loaded at first use; a supervisor uses pypinyin in a
 process that ends (`storage/process.py`). What people type in place of one another sounds alike: data/same_sound.txt has the
 characters of each sound, made by script/same-sound with pypinyin (THIRD_PARTY.md). Source: docs/explanation/recall.md.
@@ -12,7 +12,6 @@ characters of each sound, made by script/same-sound with pypinyin (THIRD_PARTY.m
 
 from __future__ import annotations
 
-import contextlib
 import math
 import mmap
 import os
@@ -24,18 +23,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from .lazy_re import lazy_re
-from .user_folder import user_folder
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
 #: OpenCC's table from characters and words of Taiwan to those of the mainland; it includes characters of Hong Kong.
 _TABLE: Final = "tw2sp"
-#: How many characters the mapped dictionary cuts in the time that loading rjieba takes, and in that of jieba.
+#: How many characters the mapped dictionary cuts in the time that loading rjieba takes.
 _BEFORE_RJIEBA: Final = 8_000
 #: How many it cuts in a fifth of the time that a search has: for more rjieba is loaded before that begins.
 _WHILE_TIMED: Final = 2_000
-_BEFORE_JIEBA: Final = 15_000
 #: The characters that jieba looks up (every other one is a word), and the sum of all frequencies in its dictionary.
 _IN_DICTIONARY: Final = lazy_re("[\u4e00-\u9fd5]+|.")
 _TOTAL: Final = 60_101_967
@@ -58,11 +55,6 @@ def to_simplified(text: str) -> str:
     return str(_converter().convert(text))
 
 
-def has_rjieba() -> bool:
-    """Return whether rjieba is installed; it is not loaded."""
-    return find_spec("rjieba") is not None
-
-
 def cut_for_search(run: str) -> list[str]:
     """Return the words of a run and the shorter words in them, as in index and query; unknown words in single characters."""
     return _cutter().cut(run) if len(run) > 1 else [run]
@@ -80,20 +72,17 @@ def rest() -> None:
 
 def cut_whole(run: str) -> list[str]:
     """Return the words of a run in order; jieba guesses those that the dictionary does not have."""
-    mapped = _mapped()
-    return mapped.cut_guessing(run) if mapped else [str(word) for word in _jieba().lcut(run)]
+    return _mapped().cut_guessing(run)
 
 
 def han_frequency(word: str) -> float:
     """Return how often a Chinese word occurs in a million words of general text; 0.0 for an unknown word."""
-    mapped = _mapped()
-    return 1e6 * ((mapped.frequency(word) if mapped else _jieba().FREQ.get(word)) or 0) / _TOTAL
+    return 1e6 * (_mapped().frequency(word) or 0) / _TOTAL
 
 
 def kind(word: str) -> str:
     """Return which kind of word the dictionary says that a Chinese word is: "ns" a place, "nr" a person; "" if it lacks it."""
-    mapped = _mapped()
-    return mapped.tag(word) if mapped else ""
+    return _mapped().tag(word)
 
 
 def is_noun(word: str) -> bool:
@@ -122,22 +111,21 @@ def _converter() -> Any:
 
 
 class _Cutter:
-    """Cuts the first runs with the mapped dictionary, and loads a library for longer text."""
+    """Cuts the first runs with the mapped dictionary, and loads rjieba for longer text."""
 
     def __init__(self) -> None:
-        self._left = _BEFORE_RJIEBA if has_rjieba() else _BEFORE_JIEBA
+        self._left = _BEFORE_RJIEBA
 
     def expect(self, characters: int) -> None:
-        """Load the library if so many *characters*, which are cut while a search is timed, need it."""
-        if characters > (min(self._left, _WHILE_TIMED) if has_rjieba() else self._left):
+        """Load rjieba if so many *characters*, which are cut while a search is timed, need it."""
+        if characters > min(self._left, _WHILE_TIMED):
             self._left = 0
             _searching()
 
     def cut(self, run: str) -> list[str]:
         """Return the words of the run, and the shorter words in them."""
         self._left -= min(self._left, len(run))
-        mapped = _mapped() if self._left else None
-        return mapped.cut_for_search(run) if mapped else list(_searching()(run))
+        return _mapped().cut_for_search(run) if self._left else _searching()(run)
 
 
 @cache
@@ -233,13 +221,11 @@ class MappedDictionary:
 
 
 @cache
-def _mapped() -> MappedDictionary | None:
-    """Return the mapped dictionary; None if jieba is not installed as files in a folder."""
-    spec = find_spec("jieba")
-    for folder in (spec and spec.submodule_search_locations) or ():
-        with contextlib.suppress(OSError, ValueError):
-            return MappedDictionary(os.path.join(folder, "dict.txt"))
-    return None
+def _mapped() -> MappedDictionary:
+    spec = find_spec("jieba")  # jieba itself is not loaded
+    if spec is None or spec.origin is None:
+        raise ImportError(name="jieba")
+    return MappedDictionary(os.path.join(os.path.dirname(spec.origin), "dict.txt"))
 
 
 @cache
@@ -247,42 +233,19 @@ def _searching() -> Callable[[str], list[str]]:
     try:
         import rjieba
     except ImportError:
-        return jieba_cut_for_search
-    return lambda run: rjieba.cut_for_search(run, False)  # False: no guessed words
-
-
-def jieba_cut_for_search(run: str) -> list[str]:
-    """Return what `cut_for_search` returns, computed by jieba even if rjieba is installed."""
-    return [str(word) for word in _jieba().lcut_for_search(run, HMM=False)]
+        return _mapped().cut_for_search
+    return lambda run: list(rjieba.cut_for_search(run, False))  # False: no guessed words
 
 
 @cache
 def _guesser() -> Any:
     """Return what guesses words in jieba, without its dictionary."""
-    return _imported_jieba().finalseg
-
-
-def _imported_jieba() -> Any:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # its patterns and its import of pkg_resources cause warnings on newer Pythons
         import jieba
 
     jieba.setLogLevel(60)  # above CRITICAL: it would report its loading on the terminal
-    return jieba
-
-
-@cache
-def _jieba() -> Any:
-    """Return a separate tokeniser of jieba with its dictionary loaded and cached in the user's cache folder; prints nothing."""
-    jieba = _imported_jieba()
-    dictionary = jieba.Tokenizer()
-    # subtle: always set, since jieba would otherwise trust a cache file in a shared /tmp; where the folder can't be created,
-    # jieba finds no cache file, writes none, and parses its dictionary every time
-    dictionary.tmp_dir = os.path.join(user_folder("XDG_CACHE_HOME", os.environ), "recalld")
-    with contextlib.suppress(OSError):
-        os.makedirs(dictionary.tmp_dir, mode=0o700, exist_ok=True)
-    dictionary.initialize()
-    return dictionary
+    return jieba.finalseg
 
 
 def sounding_like(char: str) -> str:

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Final
 
 from .lazy_re import lazy_re
 from .record import record
-from .secret_labels import Found, beginnings, has_label, labelled
+from .secret_labels import Found, has_label, labelled
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -171,30 +171,22 @@ def keys(text: str) -> Iterator[Found]:
     >>> [text[key.start : key.end] for text in ("use AKIAIOSFODNN7EXAMPLE",) for key in keys(text)]
     ['AKIAIOSFODNN7EXAMPLE']
     """
-    for label, words, pattern in _forms():
-        end = 0
-        for start in beginnings(text, words):
-            match = pattern.match(text, start) if start >= end else None
-            if match is None:
-                continue
-            end = match.end()
-            bot = _BOT.search(text, max(0, start - 12), start)
-            if words == (":AA",):
-                if bot:
+    for label, pattern in _forms():
+        for match in pattern.finditer(text):
+            start, end = match.span()
+            if match[0].startswith(":AA"):
+                if bot := _BOT.search(text, max(0, start - 12), start):
                     yield Found(bot.start(), end, label)
             elif not match[0][0].isalnum() or not _is_in_word(text, start):
                 yield Found(start, end, label)
 
 
 @cache
-def _forms() -> tuple[tuple[str, tuple[str, ...], re.Pattern[str]], ...]:
-    """Return the rows of the table: words for it, its beginnings, its pattern."""
+def _forms() -> tuple[tuple[str, re.Pattern[str]], ...]:
+    """Return the rows of the table: words for it, its pattern."""
     lines = _TABLE.read_text(encoding="utf-8").splitlines()
     rows = (line.split("\t") for line in lines if not line.startswith("#"))
-    return tuple(
-        (label, tuple(words.split()), lazy_re(f"(?:{'|'.join(map(re.escape, words.split()))}){rest}"))
-        for label, words, rest in rows
-    )
+    return tuple((label, lazy_re(f"(?:{'|'.join(map(re.escape, words.split()))}){rest}")) for label, words, rest in rows)
 
 
 def _is_in_word(text: str, at: int) -> bool:

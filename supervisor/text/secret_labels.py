@@ -3,7 +3,7 @@ Secrets behind a word for one: a label, a separator and a value, such as "the wi
 
 How a value has to look depends on both: behind ":" or "=" nearly anything that ends there is one, behind "is" what is no plain
 word, behind a blank what has digits. So "the password is wrong" has none, and "the password is otter" is not known for one.
-Each search looks at a limited number of characters behind its label, so that the work grows with the text and no faster. Pure.
+What is read behind a label is of limited length, so that the work grows with the text and no faster. Pure.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from .lazy_re import lazy_re
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterator
 
 
 class Found(NamedTuple):
@@ -62,9 +62,6 @@ SECRET_STEMS: Final = tuple(
     code combination pin puk otp cvv cvc cv2 码 碼 暗証番号 seed phrase words mnemonic 助记词
     """.split()  # noqa: SIM905 - a list to be read, not a literal of quotes
 )
-#: Each label contains one of these; and the most characters of a label.
-STEMS: Final = (*SECRET_STEMS, "card", "visa", "amex", "ssn", "social", "卡", "身份")
-_LABEL_CHARS: Final = 40
 #: What separates a label from its value; what it is for may come first: "(wifi)", "of the bike lock".
 _SEPARATOR: Final = lazy_re(
     r"""
@@ -136,17 +133,6 @@ def has_label(text: str) -> bool:
     return any(label.lastgroup not in {"bare", "number"} for label in _labels(_lower(text)))
 
 
-def beginnings(text: str, words: Iterable[str]) -> list[int]:
-    """Return where one of the *words* begins, in order; much faster than a pattern that is tried at each character."""
-    starts = []
-    for word in words:
-        at = text.find(word)
-        while at >= 0:
-            starts.append(at)
-            at = text.find(word, at + len(word))
-    return sorted(set(starts))
-
-
 def _lower(text: str) -> str:
     """Return the text in small letters, of the same length: the small form of İ is longer."""
     lower = text.lower()
@@ -155,15 +141,11 @@ def _lower(text: str) -> str:
 
 def _labels(lower: str) -> Iterator[re.Match[str]]:
     """Yield the labels, in order, that are no part of another word: compass, spin, tokenizer."""
-    at = 0
-    for stem in beginnings(lower, STEMS):
-        at = max(at, stem - _LABEL_CHARS)
-        while (label := _LABEL.search(lower, at, stem + _LABEL_CHARS)) and label.start() <= stem:
-            at = label.end()
-            before = lower[label.start() - 1 : label.start()]
-            is_part = label[0][0].isascii() and before.isascii() and before.isalpha()
-            if not is_part or len(label[0]) > len("password") - 1:
-                yield label
+    for label in _LABEL.finditer(lower):
+        before = lower[label.start() - 1 : label.start()]
+        is_part = label[0][0].isascii() and before.isascii() and before.isalpha()
+        if not is_part or len(label[0]) > len("password") - 1:
+            yield label
 
 
 def _behind(text: str, label: re.Match[str]) -> Found | None:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
+from functools import cache
 
+import jieba
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -14,7 +16,6 @@ from recalld.supervisor.text.chinese import (
     cut_for_search,
     cut_whole,
     han_frequency,
-    jieba_cut_for_search,
     to_simplified,
 )
 from recalld.supervisor.text.tokenizer import HAN, spelled, tokens
@@ -27,18 +28,28 @@ WRITTEN = (
 )  # fmt: skip
 
 
+@cache
+def by_jieba() -> jieba.Tokenizer:
+    jieba.setLogLevel(60)
+    tokenizer = jieba.Tokenizer()
+    tokenizer.initialize()
+    return tokenizer
+
+
+def jieba_cut_for_search(run: str) -> list[str]:
+    return by_jieba().lcut_for_search(run, HMM=False)
+
+
 @pytest.fixture(scope="module")
 def mapped() -> MappedDictionary:
-    found = chinese._mapped()
-    assert found
-    return found
+    return chinese._mapped()
 
 
 def test_mapped_dictionary_has_the_frequency_of_every_han_word_of_jieba(mapped):
-    known = {word: often for word, often in chinese._jieba().FREQ.items() if re.fullmatch("[\u4e00-\u9fd5]+", word)}
+    known = {word: often for word, often in by_jieba().FREQ.items() if re.fullmatch("[\u4e00-\u9fd5]+", word)}
     assert len(known) > 400_000
     assert [word for word, often in known.items() if mapped.frequency(word) != often] == []
-    assert chinese._jieba().total == chinese._TOTAL
+    assert by_jieba().total == chinese._TOTAL
 
 
 @pytest.mark.parametrize("run", WRITTEN)
@@ -49,7 +60,7 @@ def test_jieba_rjieba_and_the_mapped_dictionary_cut_written_text_alike(run, mapp
 
 @pytest.mark.parametrize("run", [*WRITTEN, "服务器", "备份脚本上传失败", "我妈生日几号", "小宇过敏"])
 def test_cut_whole_returns_the_words_of_jieba(run):
-    assert cut_whole(run) == chinese._jieba().lcut(run)
+    assert cut_whole(run) == by_jieba().lcut(run)
 
 
 @given(st.text(alphabet=st.characters(min_codepoint=0x4E00, max_codepoint=0x9FFF), min_size=1, max_size=12))
