@@ -85,6 +85,13 @@ LEFT: Final = {
     "redact": Text(
         'there is no `redact` any more: `recalld forget --match TEXT` takes back a secret that is stored, and `[privacy] redact = "store"` in recalld.toml stores a mark in the place of the next one.'
     ),
+    "status --metrics": Text(
+        "there are no figures for Prometheus any more: `recalld status --json` has them, and ends with 65 when something is wrong."
+    ),
+    "pool pause": Text("a model of the pool is not paused any more: while its workers are stopped, tasks wait in their files."),
+    "pool flush": Text(
+        "nothing is flushed any more: what a pool holds in Redis may be deleted with Redis's own commands at any time, and is offered again."
+    ),
     "gateway": Text(
         "there is no gateway any more: each workspace answers over HTTP at the `[serve] port` of its own recalld.toml, and a web server in front of them can pass /w/NAME/ on to that port."
     ),
@@ -168,7 +175,7 @@ COMMAND_LINE: Final = _CommandLine()
 
 def run_command(call: Call) -> int:
     """Run the command that the arguments of *call* name, and return its exit code; 64 for one that has left."""
-    words = [word for word in without_workspace(call.argv) if not word.startswith("-")]
+    words = [word for word in without_workspace(call.argv) if not word.startswith("-") or word == "--metrics"]
     for count in (1, 2):
         if left := LEFT.get(" ".join(words[:count])):
             return call.say(left, BadRequest.exit_code)
