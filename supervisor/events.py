@@ -12,24 +12,20 @@ import itertools
 import json
 import os
 import threading
-from datetime import timedelta
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from datetime import datetime, timedelta
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
-from .storage.clock import from_wire, to_wire
+from .storage.clock import Clock, from_wire, to_wire
 from .storage.disk import open_regular
-from .storage.errors import InternalError, NoPermission, StorageError
+from .storage.errors import InternalError, NoPermission, StorageError, SupervisorError
 from .storage.os_errors import from_os_error
 from .storage.texts import msgid
 from .text.lazy_re import lazy_re
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping
-    from datetime import datetime
-    from pathlib import Path
-
     from .protocol.config_keys import Log
-    from .storage.clock import Clock
-    from .storage.errors import SupervisorError
 
 #: All events, and what each means.
 EVENTS: Final[Mapping[str, str]] = {

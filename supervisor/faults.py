@@ -7,15 +7,14 @@ Steps that may fail alone: what fails is reported while it lasts, and is over wh
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from pathlib import Path
 from typing import TYPE_CHECKING, Final, TypeVar
 
 from .storage.errors import BadConfig, LockLost, NewerFormat, SupervisorError
 from .storage.os_errors import as_supervisor_error
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
-
     from .events import Events
     from .protocol.paths import WorkspacePaths
 

@@ -10,20 +10,20 @@ A store is made, and its module imported, when it is first used: a command loads
 from __future__ import annotations
 
 import threading
+from collections.abc import Callable, Mapping, Sequence
+from datetime import date, datetime
 from functools import cached_property, partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from .faults import attempt
-from .protocol.config import load
+from .protocol.config import Config, load
 from .protocol.paths import SLUG_CHARS, WorkspacePaths, check_filesystem
-from .storage.disk import RealDisk
+from .storage.clock import Clock
+from .storage.disk import Disk, RealDisk
 from .storage.files import Files
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-    from datetime import date, datetime
-    from pathlib import Path
-
     from .archive.append import DropBox
     from .archive.attachments import Attachments
     from .archive.deletions import Deletions, ShownHistory
@@ -41,7 +41,6 @@ if TYPE_CHECKING:
     from .events import Events
     from .index.index import Index
     from .longterm.long_term_file import LongTermFile
-    from .protocol.config import Config
     from .protocol.llm import CallLog, Endpoint
     from .protocol.queue import TaskQueue
     from .recall.audience import Audience
@@ -51,8 +50,6 @@ if TYPE_CHECKING:
     from .recall.search import Search, Searcher
     from .recall.unfiled import Unfiled
     from .storage.by_content import ReplacedTexts
-    from .storage.clock import Clock
-    from .storage.disk import Disk
     from .summaries.llm_state import ModelUse
     from .text.marks import Marks
 

@@ -7,30 +7,24 @@ Its prompt or its messages are in the task, so no file of memory is read. Source
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Final
 
 from recalld.supervisor.extracts.extract import extract_of_talk
-from recalld.supervisor.protocol.prompts import Turn
-from recalld.supervisor.protocol.task import REPLY_KINDS
+from recalld.supervisor.protocol.prompts import Prompt, Turn
+from recalld.supervisor.protocol.task import REPLY_KINDS, AskedTask, Result
 from recalld.supervisor.protocol.turn import split_request
+from recalld.supervisor.storage.clock import Clock
 from recalld.supervisor.storage.errors import BadConfig
 from recalld.supervisor.storage.texts import Text
 
-from .calls import Calls
-from .providers import Model, NoCall, ProviderError, Usage
+from .calls import CallBook, Calls
+from .providers import Model, NoCall, ProviderError, Summariser, Usage
 from .summarize import delivered
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from recalld.supervisor.protocol.config import Config
-    from recalld.supervisor.protocol.prompts import Prompt
-    from recalld.supervisor.protocol.task import AskedTask, Result
-    from recalld.supervisor.storage.clock import Clock
-
-    from .calls import CallBook
-    from .providers import Summariser
 
 
 #: The most tokens of the answer to a test: a model that thinks first needs some hundred.

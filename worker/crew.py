@@ -10,33 +10,28 @@ from __future__ import annotations
 import itertools
 import threading
 import time
+from collections.abc import Callable, Collection, Mapping
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final
 from uuid import uuid4
 
 from recalld.supervisor.pool import scripts
-from recalld.supervisor.pool.cargo import PoolAway, Unsealable, refusal
+from recalld.supervisor.pool.cargo import Answer, Contents, PoolAway, Seal, Unsealable, refusal
 from recalld.supervisor.protocol.config import Config
-from recalld.supervisor.protocol.config_keys import Llm, Tokens
+from recalld.supervisor.protocol.config_keys import Crew as Keys
+from recalld.supervisor.protocol.config_keys import Llm, Provider, Tokens
+from recalld.supervisor.storage.clock import Clock
 from recalld.supervisor.storage.errors import BadConfig, Busy, NoService
 from recalld.supervisor.storage.process import on_signals
 from recalld.supervisor.storage.texts import Text
 
 from .loop import do
 from .pooled import PoolClaim, ended_twice, opened, refuse
-from .providers import NoCall, extractive
+from .providers import Model, NoCall, Summariser, extractive
 from .providers.server_pages import Capacity
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Mapping
-
-    from recalld.supervisor.pool.cargo import Answer, Contents, Seal
     from recalld.supervisor.pool.connection import Broker
-    from recalld.supervisor.protocol.config_keys import Crew as Keys
-    from recalld.supervisor.protocol.config_keys import Provider
-    from recalld.supervisor.storage.clock import Clock
-
-    from .providers import Model, Summariser
 
 _RENEW_S: Final = 1.0
 #: Seconds between two looks for the next task.

@@ -12,26 +12,23 @@ from __future__ import annotations
 import hashlib
 from contextlib import suppress
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING, Final, Protocol, TypeVar
 
+from recalld.supervisor.protocol.dated_file import Block
 from recalld.supervisor.protocol.lease import Lease
 from recalld.supervisor.protocol.llm import CallLog, endpoint_of
+from recalld.supervisor.protocol.paths import WorkspacePaths
 from recalld.supervisor.protocol.period import period_of_group
-from recalld.supervisor.protocol.prompts import load_template
+from recalld.supervisor.protocol.prompts import PromptTemplate, load_template
 from recalld.supervisor.protocol.queue import TaskQueue
-from recalld.supervisor.protocol.task import AskedTask, Task
+from recalld.supervisor.protocol.task import AskedTask, Result, Task
 from recalld.supervisor.protocol.task_material import read_material
+from recalld.supervisor.text.language import Language
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from recalld.supervisor.protocol.config import Config
-    from recalld.supervisor.protocol.dated_file import Block
-    from recalld.supervisor.protocol.paths import WorkspacePaths
-    from recalld.supervisor.protocol.prompts import PromptTemplate
-    from recalld.supervisor.protocol.task import Result
     from recalld.supervisor.storage.files import Files
-    from recalld.supervisor.text.language import Language
 
     from .calls import CallBook
 

@@ -14,28 +14,24 @@ from __future__ import annotations
 
 import threading
 import time
+from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final, cast
 
 from recalld.supervisor.protocol.config_keys import Worker as WorkerKeys
 from recalld.supervisor.protocol.lease import Lease, worker_lock
-from recalld.supervisor.protocol.task import AskedTask, Task
+from recalld.supervisor.protocol.task import AskedTask, Result, Task
+from recalld.supervisor.storage.clock import Clock
 from recalld.supervisor.storage.errors import BadConfig, Busy
 from recalld.supervisor.storage.process import on_signals
 
 from .answering import answer
-from .providers import Cancelled, Model, NoCall
+from .providers import Cancelled, Model, NoCall, Summariser
 from .providers.server_pages import Capacity
 from .summarize import summarise
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection
-
-    from recalld.supervisor.protocol.task import Result
-    from recalld.supervisor.storage.clock import Clock
-
     from .desk import Claim, FolderClaim, FolderDesk
-    from .providers import Summariser
 
 _POLL_S: Final = 0.2
 _GRACE_S: Final = 2.0  # for a task that is nearly done when the worker is to end

@@ -8,29 +8,23 @@ needs more goes back without a failure, and its host offers it again with more.
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Collection
 from contextlib import suppress
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Protocol
+from datetime import datetime
+from typing import Protocol
 
-from recalld.supervisor.pool.cargo import Answer, Outcome, PoolAway, Unsealable, rendered, unpacked
-from recalld.supervisor.protocol.prompts import read_template, shipped_template
-from recalld.supervisor.protocol.task import NewerVersion, Result, Task, result_of
+from recalld.supervisor.pool.cargo import Answer, Contents, Outcome, PoolAway, Seal, Unsealable, Why, rendered, unpacked
+from recalld.supervisor.protocol.config import Config
+from recalld.supervisor.protocol.dated_file import Block
+from recalld.supervisor.protocol.llm import Account
+from recalld.supervisor.protocol.prompts import PromptTemplate, read_template, shipped_template
+from recalld.supervisor.protocol.task import AskedTask, NewerVersion, Result, Task, result_of
+from recalld.supervisor.storage.clock import Clock
 from recalld.supervisor.storage.texts import Text
+from recalld.supervisor.text.language import Language
 
 from .providers import NoCall
-
-if TYPE_CHECKING:
-    from collections.abc import Collection
-    from datetime import datetime
-
-    from recalld.supervisor.pool.cargo import Contents, Seal, Why
-    from recalld.supervisor.protocol.config import Config
-    from recalld.supervisor.protocol.dated_file import Block
-    from recalld.supervisor.protocol.llm import Account
-    from recalld.supervisor.protocol.prompts import PromptTemplate
-    from recalld.supervisor.protocol.task import AskedTask
-    from recalld.supervisor.storage.clock import Clock
-    from recalld.supervisor.text.language import Language
 
 
 class Hold(Protocol):

@@ -7,26 +7,22 @@ docs/reference/protocol.md, 6.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
-from recalld.supervisor.protocol.task import AskedTask, Result, Task, result_of
+from recalld.supervisor.protocol.task import AskedTask, Reason, Result, Task, result_of
 from recalld.supervisor.protocol.task_material import MaterialLost
+from recalld.supervisor.storage.clock import Clock
 from recalld.supervisor.text.record import record
 
 from .calls import Calls
-from .providers import Model, ProviderError
+from .providers import Model, ProviderError, Summariser
 from .writing import Writing
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from recalld.supervisor.protocol.task import Reason
-    from recalld.supervisor.storage.clock import Clock
-
     from .desk import Claim
-    from .providers import Summariser
 
 
 NOTHING: Final = "无需记录"

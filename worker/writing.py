@@ -9,8 +9,9 @@ summary are kept (`desk.py`). Source: protocol.md, 6.
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import datetime, time, timedelta
+from datetime import datetime, time, timedelta, tzinfo
 from itertools import groupby
 from typing import TYPE_CHECKING, Final
 from zoneinfo import ZoneInfo
@@ -18,24 +19,19 @@ from zoneinfo import ZoneInfo
 from recalld.supervisor.extracts.extract import extract
 from recalld.supervisor.protocol.dated_file import Block
 from recalld.supervisor.protocol.llm import MATERIAL_SHARE
-from recalld.supervisor.protocol.prompts import PromptTemplate, text_of, version_of, without_secrets
+from recalld.supervisor.protocol.prompts import Prompt, PromptTemplate, text_of, version_of, without_secrets
 from recalld.supervisor.storage.clock import local
 from recalld.supervisor.text.language import Language, language_of_sentences
 from recalld.supervisor.text.llm_output import continued, says_nothing
 from recalld.supervisor.text.quoting import MIN_PIECE, Entry, Fold, quote
 from recalld.supervisor.text.small_talk import is_small_talk
 
-from .calls import SERVER_TOKENS
+from .calls import SERVER_TOKENS, Calls
 from .providers import ProviderError, Usage
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-    from datetime import tzinfo
-
-    from recalld.supervisor.protocol.prompts import Prompt
     from recalld.supervisor.protocol.task import Task
 
-    from .calls import Calls
     from .desk import Claim
 
 #: What divides two exchanges, and the characters of one that is not asked for by itself.

@@ -12,8 +12,10 @@ import itertools
 import os
 import re
 import stat as modes
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime, timedelta, tzinfo
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from ..protocol.attachments import attachments_of, separated
@@ -28,11 +30,12 @@ from ..protocol.message import (
     with_timestamp,
     with_words,
 )
-from ..protocol.paths import is_unfinished
+from ..protocol.paths import WorkspacePaths, is_unfinished
 from ..storage.by_content import has_content
 from ..storage.clock import to_wire
+from ..storage.disk import Stat
 from ..storage.errors import BadFile, BadRequest, Busy, Conflict
-from ..storage.files import digest_of
+from ..storage.files import Files, FileVersion, digest_of
 from ..storage.instant import read_instant, why_not_said_at
 from ..storage.lenient_json import parse_json, render_json
 from ..storage.os_errors import from_os_error
@@ -42,15 +45,8 @@ from ..text.printable import printable
 from .identity import inserted
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-    from datetime import tzinfo
-    from pathlib import Path
-
     from ..events import Events
     from ..protocol.config_keys import Archive
-    from ..protocol.paths import WorkspacePaths
-    from ..storage.disk import Stat
-    from ..storage.files import Files, FileVersion
     from ..text.marks import Mark
     from .history import HistoryStore
     from .journal import SeenJournal

@@ -11,31 +11,26 @@ is a file that has lost its head or its end. Source: docs/reference/protocol.md,
 from __future__ import annotations
 
 import stat as modes
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import field, replace
+from datetime import tzinfo
 from itertools import takewhile
+from pathlib import Path
 from typing import TYPE_CHECKING
 from zlib import crc32
 
-from ..protocol.dated_file import REVISION, parse_dated, without_torn_end
-from ..protocol.message import Message
-from ..protocol.paths import day_of_name, is_foreign
+from ..protocol.dated_file import REVISION, Block, DatedFile, parse_dated, without_torn_end
+from ..protocol.message import Entry, History, Key, Message
+from ..protocol.paths import WorkspacePaths, day_of_name, is_foreign
+from ..storage.disk import Stat
 from ..storage.errors import SupervisorError
 from ..text.record import record
-from .history import history_copies
+from .history import HistoryStore, history_copies
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
-    from datetime import tzinfo
-    from pathlib import Path
-
-    from ..protocol.dated_file import Block, DatedFile
-    from ..protocol.message import Entry, History, Key
-    from ..protocol.paths import WorkspacePaths
-    from ..storage.disk import Stat
     from ..storage.files import Files
     from .coverage import MemoryFile
-    from .history import HistoryStore
     from .journal import SeenJournal
     from .memory_folder import MemoryFolder
 

@@ -9,7 +9,9 @@ has the lines that were changed, so that they can be put back. Nothing else need
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import field, replace
+from datetime import datetime
 from hashlib import sha256
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Final
@@ -17,6 +19,7 @@ from typing import TYPE_CHECKING, Any, Final
 from ..protocol.marks import before_words, read_struck
 from ..protocol.message import Message
 from ..storage.clock import from_wire, local, to_wire
+from ..storage.disk import Stat
 from ..storage.lenient_json import parse_json, render_json
 from ..storage.noting import tell_kept
 from ..storage.texts import Text, msgid, render
@@ -25,12 +28,8 @@ from ..text.lazy_re import lazy_re
 from ..text.record import record
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-    from datetime import datetime
-
     from ..protocol.config import Config
     from ..protocol.paths import WorkspacePaths
-    from ..storage.disk import Stat
     from ..storage.files import Files
     from .history import HistoryStore
 

@@ -9,11 +9,14 @@ from __future__ import annotations
 
 import json
 from array import array
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import fields
 from datetime import date, datetime
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
+from ..protocol.paths import WorkspacePaths
 from ..protocol.period import Period
 from ..protocol.summary_file import Source
 from ..storage.clock import from_wire, to_wire
@@ -23,10 +26,6 @@ from ..text.record import record
 from .coverage import ExistingSummary, MemoryFile
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-    from pathlib import Path
-
-    from ..protocol.paths import WorkspacePaths
     from ..storage.files import Files
 
 _FORMAT: Final = 7

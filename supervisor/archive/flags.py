@@ -8,16 +8,14 @@ message stays, whatever the cap, and so do the newest messages. An invalid entry
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final, Literal
+from collections.abc import Callable, Collection, Mapping
+from datetime import date, datetime
+from typing import Final, Literal
 
 from ..protocol.message import Archived, History, Key, Message, with_archived, with_failure
 from ..protocol.paths import day_of_name
 from ..protocol.period import day, month, summary_period
 from ..text.record import record
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Mapping
-    from datetime import date, datetime
 
 SOFT_CAP: Final = 200  # messages; docs/reference/protocol.md, 3.15
 HARD_CAP: Final = 300  # messages

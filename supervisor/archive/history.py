@@ -7,21 +7,20 @@ lock. A file that can't be read is never overwritten: BadFile, until a person or
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager
+from datetime import tzinfo
+from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from ..protocol.message import History, Message, parse_history, read_message, render_history
+from ..storage.disk import Stat
 from ..storage.errors import BadFile, Conflict
 from ..storage.lenient_json import parse_json, recover
 from ..storage.texts import Text
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-    from contextlib import AbstractContextManager
-    from datetime import tzinfo
-    from pathlib import Path
-
     from ..protocol.paths import WorkspacePaths
-    from ..storage.disk import Stat
     from ..storage.files import Files, FileVersion
 
 #: How often to write when another program changes the file meanwhile.

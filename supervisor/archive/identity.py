@@ -10,20 +10,16 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections import defaultdict
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import field
 from datetime import UTC, datetime, timedelta
 from functools import partial
 from itertools import accumulate, count
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
-from ..protocol.message import History, Message, with_id, with_timestamp
+from ..protocol.message import Entry, History, Key, Message, with_id, with_timestamp
 from ..storage.clock import from_wire, to_wire
 from ..text.record import record
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-
-    from ..protocol.message import Entry, Key
 
 #: How many equal messages in a row tell where the old history ends in one that a program wrote anew; more where every message
 #: that was ever seen is compared.

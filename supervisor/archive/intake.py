@@ -8,7 +8,10 @@ Which id a message gets is decided by `identity`; nothing is written to dated fi
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Callable, Sequence
+from datetime import datetime, tzinfo
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Final, TypeAlias
 
 from ..protocol.message import (
@@ -20,25 +23,19 @@ from ..protocol.message import (
     with_timestamp,
 )
 from ..storage.clock import local_day
-from ..storage.control import ErrorCollector
+from ..storage.control import Control, ErrorCollector
 from ..storage.lenient_json import render_json
 from ..text.lazy_re import lazy_re
-from .append import tell_odd_times, with_marks
+from .append import DropBox, tell_odd_times, with_marks
 from .deletions import same_words
+from .history import HistoryStore
 from .identity import add_messages, assign_ids, continues, reinsert_lost, renumbered
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-    from datetime import datetime, tzinfo
-    from pathlib import Path
-
     from ..events import Events
     from ..protocol.config_keys import Archive
-    from ..storage.control import Control
     from ..text.marks import Mark
-    from .append import DropBox
     from .coverage import MemoryFile
-    from .history import HistoryStore
     from .journal import SeenJournal
     from .memory_folder import MemoryFolder
     from .quarantine import Quarantine

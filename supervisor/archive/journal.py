@@ -10,25 +10,22 @@ history.json and the dated files. For the same reason the journal may be deleted
 from __future__ import annotations
 
 import threading
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from datetime import tzinfo
 from itertools import chain
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
+from ..protocol.dated_file import Block
 from ..protocol.message import History, Key, Message
+from ..protocol.paths import WorkspacePaths
 from ..storage.errors import NewerFormat
+from ..storage.files import Files
 from ..storage.lenient_json import render_json
 from .attachments import Attachments
 from .identity import renumbered
 from .journal_state import JournalState, accepted_line, line_of
 from .tombstones import Tombstones
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-    from datetime import tzinfo
-
-    from ..protocol.dated_file import Block
-    from ..protocol.paths import WorkspacePaths
-    from ..storage.files import Files
 
 FORMAT: Final = 1
 _HEAD: Final[Mapping[str, Any]] = {"recalld": FORMAT}

@@ -6,19 +6,17 @@ It has no file: `SeenJournal` reads and writes it.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
+from datetime import tzinfo
 from itertools import chain
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from ..protocol.message import Key, Message, read_message
 from ..protocol.paths import day_of_name
 from ..storage.clock import from_wire, to_wire
 from ..storage.lenient_json import parse_json
 from .identity import Known
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-    from datetime import tzinfo
 
 #: Obsolete lines after which the journal is compacted, and written messages that are worth another.
 _GARBAGE: Final = 2_000

@@ -13,37 +13,31 @@ import re
 import stat as modes
 import threading
 from array import array
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import partial
-from typing import TYPE_CHECKING, Any, Final, TypeVar
+from pathlib import Path
+from typing import Any, Final, TypeVar
 from zlib import crc32
 
 from ..protocol.attachments import possible_names
 from ..protocol.dated_file import Block, DatedFile, is_broken, parse_dated, undated_in, without_torn_end
 from ..protocol.frontmatter import head_in, number_in
 from ..protocol.inbox import chats_in
-from ..protocol.paths import day_of_name, period_of_name
+from ..protocol.paths import WorkspacePaths, day_of_name, period_of_name
+from ..protocol.period import Period
 from ..protocol.summary_file import Summary, parse_summary, render_summary, with_text
 from ..storage.by_content import ReplacedTexts, kept_name
 from ..storage.clock import from_wire
+from ..storage.disk import Stat
 from ..storage.errors import Busy
-from ..storage.files import FileVersion, digest_of
+from ..storage.files import Files, FileVersion, digest_of
 from ..storage.move_across import move_across
 from ..storage.noting import note
 from ..text.decoding import text_of
 from ..text.lazy_re import lazy_re
 from .coverage import ExistingSummary, Made, MemoryFile, copies, is_as_made
-from .file_table import ReadFolder
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping
-    from pathlib import Path
-
-    from ..protocol.paths import WorkspacePaths
-    from ..protocol.period import Period
-    from ..storage.disk import Stat
-    from ..storage.files import Files
-    from .file_table import FileTable
+from .file_table import FileTable, ReadFolder
 
 #: Hex digits of a file's digest in a summary.
 DIGEST: Final = 16

@@ -7,19 +7,16 @@ Nothing is written here.
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Callable, Collection, Mapping, Sequence
 from datetime import UTC, date, datetime, timedelta, tzinfo
 from functools import partial
-from typing import TYPE_CHECKING, Final, Literal, TypeAlias
+from typing import Final, Literal, TypeAlias
 
 from ..protocol.dated_file import Block, block_of
+from ..protocol.message import Key, Message
 from ..protocol.paths import dated_name
 from ..storage.clock import local_day
 from ..text.record import record
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Mapping, Sequence
-
-    from ..protocol.message import Key, Message
 
 UNARCHIVED_LIMIT: Final = 100  # messages; docs/reference/protocol.md, 3.1
 INTERVAL: Final = timedelta(hours=6)

@@ -8,21 +8,19 @@ others. The journal knows what was pruned, so that it is no loss. Source: docs/r
 from __future__ import annotations
 
 import sys
-from datetime import timedelta
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import date, datetime, timedelta
 from typing import TYPE_CHECKING
 
 from ..storage.by_content import ReplacedTexts
+from ..storage.files import Files
 from ..storage.foreign_name import parts_of
 from ..storage.move_across import move_across
 from ..storage.noting import note
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
-    from datetime import date, datetime
-
     from ..protocol.paths import WorkspacePaths
     from ..protocol.period import Period
-    from ..storage.files import Files
     from .coverage import ExistingSummary, MemoryFile
     from .journal import SeenJournal
 

@@ -7,20 +7,18 @@ history is counted in its copy until a person has dealt with it (5.4).
 
 from __future__ import annotations
 
+from collections.abc import Collection
+from pathlib import Path
 from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
 from ..storage.by_content import keep_by_content
-from ..storage.files import digest_of
+from ..storage.files import Files, digest_of
 from ..storage.lenient_json import recover
 from ..text.decoding import encoding_of
 from ..text.lazy_re import lazy_re
 from ..text.record import record
 
 if TYPE_CHECKING:
-    from collections.abc import Collection
-    from pathlib import Path
-
-    from ..storage.files import Files
     from .journal import SeenJournal
 
 #: Whether the quarantine has a copy: a new one, an earlier one, or none because it holds as many as it may.

@@ -7,27 +7,24 @@ to restore it, by the service.
 
 from __future__ import annotations
 
+from datetime import datetime
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ..protocol.backup_file import is_tar
-from ..protocol.message import Message, read_message
+from ..protocol.message import History, Key, Message, read_message
 from ..storage.errors import BadFile, BadRequest
+from ..storage.files import Files
 from ..storage.lenient_json import not_utf8, recover
 from ..storage.texts import Text
 from .identity import add_messages, assign_ids, renumbered
-from .quarantine import unread_of
+from .quarantine import Quarantine, Unread, unread_of
 
 if TYPE_CHECKING:
-    from datetime import datetime
-    from pathlib import Path
-
     from ..events import Events
     from ..protocol.config_keys import Archive
-    from ..protocol.message import History, Key
-    from ..storage.files import Files
     from .history import HistoryStore
     from .journal import SeenJournal
-    from .quarantine import Quarantine, Unread
 
 
 def keep_damaged(history: HistoryStore, quarantine: Quarantine) -> bool:

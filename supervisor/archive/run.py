@@ -7,33 +7,28 @@ flag and which message leaves is decided by `plan` and `flags`; here the stores 
 
 from __future__ import annotations
 
+from collections.abc import Callable, Collection, Iterable, Sequence
+from datetime import date, datetime
 from functools import partial
 from typing import TYPE_CHECKING
 
 from ..protocol.dated_file import render_dated
-from ..protocol.message import Key, Message
+from ..protocol.message import History, Key, Message
 from ..protocol.period import OVERFLOW_INTERVAL
-from .coverage import covered, names_ever
-from .flags import Evidence, Failure, mark_pending, overflow, reconcile, trim
+from ..storage.control import Control
+from .coverage import MemoryFile, covered, names_ever
+from .flags import Caps, Evidence, Failure, mark_pending, overflow, reconcile, trim
+from .history import HistoryStore
 from .intake import unwritten, update_journal
-from .plan import due, first_to_take, interval_end, plan_days, without_open_questions
+from .plan import Due, Slugs, due, first_to_take, interval_end, plan_days, without_open_questions
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Sequence
-    from datetime import date, datetime
-
     from ..events import Events
     from ..protocol.config_keys import Archive
-    from ..protocol.message import History
     from ..protocol.queue import TaskQueue
-    from ..storage.control import Control
     from .attachments import Attachments
-    from .coverage import MemoryFile
-    from .flags import Caps
-    from .history import HistoryStore
     from .journal import SeenJournal
     from .memory_folder import MemoryFolder
-    from .plan import Due, Slugs
 
 
 def archive(

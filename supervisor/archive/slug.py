@@ -5,8 +5,9 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from itertools import groupby
-from typing import TYPE_CHECKING, Final, Literal, TypeAlias
+from typing import Final, Literal, TypeAlias
 
 from ..protocol.paths import SLUG_CHARS
 from ..text.chinese import cut_whole, han_frequency, is_noun, kind, pinyin, to_simplified
@@ -15,9 +16,6 @@ from ..text.redact import names_secret, redacted
 from ..text.secret_labels import SECRET_STEMS
 from ..text.tokenizer import HAN, stem
 from ..text.word_frequency import is_known, rarity_asked
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 
 #: How many files of other days say what words are worth.
 BESIDE: Final = 30

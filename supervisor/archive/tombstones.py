@@ -9,32 +9,25 @@ finished when nothing is left; so whoever finds one that is not finished goes on
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from datetime import datetime
 from hashlib import blake2b, sha256
-from typing import TYPE_CHECKING, Any, Final, TypeAlias
+from pathlib import Path
+from typing import Any, Final, TypeAlias
 
-from ..protocol.dated_file import block_at, body_digest, is_as_written, is_broken, marks_in, parse_dated
+from ..protocol.dated_file import Block, block_at, body_digest, is_as_written, is_broken, marks_in, parse_dated
 from ..protocol.frontmatter import number_in, read_head
-from ..protocol.message import fingerprint_of
-from ..protocol.paths import LONG_TERM
+from ..protocol.message import Key, Message, fingerprint_of
+from ..protocol.paths import LONG_TERM, WorkspacePaths
 from ..storage.clock import to_wire
+from ..storage.disk import Stat
 from ..storage.errors import NewerFormat, SupervisorError
-from ..storage.files import digest_of
+from ..storage.files import Files, digest_of
 from ..storage.lenient_json import parse_json, render_json
 from ..text.lazy_re import lazy_re
 from ..text.record import record
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
-    from datetime import datetime
-    from pathlib import Path
-
-    from ..protocol.dated_file import Block
-    from ..protocol.message import Key, Message
-    from ..protocol.paths import WorkspacePaths
-    from ..storage.disk import Stat
-    from ..storage.files import Files
 
 FORMAT: Final = 1
 _KEY_BYTES: Final = 32

@@ -13,8 +13,10 @@ import os
 import stat as modes
 import tempfile
 import time
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from ..archive.places import place_of
 from ..events import EventLog
@@ -31,11 +33,6 @@ from ..storage.texts import Text
 from ..text.record import record
 from ..workspace import Workspace
 from .fsck import Ledger, fsck
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping
-    from datetime import datetime
-
 
 #: How many times a backup is begun again after a file was written in place, or a dated file has vanished, meanwhile.
 _TRIES: Final = 5

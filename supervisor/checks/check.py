@@ -8,9 +8,12 @@ packages, its variables, and what it can't reach over the network.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator, Mapping
+from datetime import datetime
 from functools import cached_property
 from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
+from ..archive.deletions import Absences
 from ..archive.identity import assign_ids
 from ..archive.intake import unwritten
 from ..protocol.message import History, Message
@@ -22,11 +25,7 @@ from ..text.lazy_re import lazy_re
 from ..text.record import record
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
-    from datetime import datetime
-
     from ..archive.coverage import MemoryFile
-    from ..archive.deletions import Absences
     from ..workspace import Workspace
     from .fsck import Ledger
 

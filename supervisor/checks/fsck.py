@@ -7,10 +7,13 @@ It reads everything and changes nothing; what mends is in repair.py.
 from __future__ import annotations
 
 from collections import Counter, defaultdict
+from collections.abc import Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ..archive.coverage import MemoryFile, covered
+from ..archive.deletions import Absences
 from ..archive.memory_folder import MemoryFolder
 from ..forgetting.wanted import blocks_at
 from ..protocol.attachments import attachments_of, digest_in_name
@@ -23,10 +26,6 @@ from ..storage.texts import Text
 from ..text.printable import printable
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from pathlib import Path
-
-    from ..archive.deletions import Absences
     from ..workspace import Workspace
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 from shlex import quote
 from typing import TYPE_CHECKING, Final
 
@@ -14,8 +15,6 @@ from ..text.printable import printable
 from .check import Faults, Look, bad, odd
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from ..archive.quarantine import Unread
 
 #: How long a message may wait when no supervisor runs: some use recalld by a daily `run --until-settled`.

@@ -7,11 +7,12 @@ import errno
 import fnmatch
 import os
 import stat as modes
+from collections.abc import Iterator
 from datetime import timedelta
 from pathlib import Path
 from pwd import getpwuid
 from shlex import quote
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from ..events import lasting_states, newest_time
 from ..protocol.config import load
@@ -23,10 +24,6 @@ from ..storage.os_errors import from_os_error
 from ..storage.texts import Text, msgid
 from ..text.lazy_re import lazy_re
 from .check import Faults, Look, bad, odd
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
 
 #: Free bytes: below the first number writes will soon fail, below the second it is time to make room.
 _FULL_BYTES, SCARCE_BYTES = 16 << 20, 256 << 20

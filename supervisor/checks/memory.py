@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import stat as modes
+from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from heapq import nlargest
+from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from ..archive.deletions import is_other
@@ -30,9 +32,6 @@ from .incoming import LONGEST_WAIT
 from .machine import walk, writable
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
-
     from ..workspace import Workspace
 
 #: The time within which a running supervisor has a change in the index.

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import stat as modes
+from collections.abc import Iterator
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final
 
@@ -22,8 +23,6 @@ from .machine import walk
 from .memory import why_failed
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from ..workspace import Workspace
 
 #: The most bytes of a file that is searched for the key.

@@ -15,33 +15,30 @@ import re
 import signal
 import stat as modes
 import subprocess
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import replace
-from typing import TYPE_CHECKING, Final
+from datetime import datetime
+from pathlib import Path
+from typing import Final
 
 from ..archive.places import place_of
 from ..host.last_night import LastBackup, LastFsck, keep_last, read_last_backup, read_last_fsck
+from ..protocol.backup_file import Contents
 from ..protocol.period import quiet_until
+from ..storage.clock import Clock
 from ..storage.errors import BadRequest, StorageError, SupervisorError
 from ..storage.os_errors import from_os_error, why_refused
 from ..storage.texts import Text
 from ..text.lazy_re import lazy_re
 from ..text.record import record
+from ..workspace import Workspace
 from .backup import check, check_folder, create
 from .check import Look
+from .fsck import Ledger
 from .machine import SCARCE_BYTES, walk
 from .repair import bring_pictures_back
 from .table import account, wrong
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from datetime import datetime
-    from pathlib import Path
-
-    from ..protocol.backup_file import Contents
-    from ..storage.clock import Clock
-    from ..workspace import Workspace
-    from .fsck import Ledger
 
 #: Seconds after which the user's command is killed.
 _COMMAND_S: Final = 30.0

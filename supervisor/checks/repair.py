@@ -10,6 +10,8 @@ without a copy (docs/explanation/durability.md).
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterator
+from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from ..archive.history import history_copies
@@ -26,9 +28,6 @@ from ..text.record import record
 from .fsck import is_accepted, is_whole
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from datetime import datetime
-
     from ..workspace import Workspace
 
 

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from ..archive.coverage import ExistingSummary, MemoryFile, covered, covered_days
+from ..archive.flags import Failure
 from ..archive.plan import DayFile, plan_days, without_open_questions
 from ..archive.run import is_overflowing, next_run, taken_names, why_due
 from ..host.last_night import read_last_backup, read_last_fsck
 from ..protocol.dated_file import render_dated
 from ..protocol.message import Archived, History, InvalidEntry, Message
+from ..protocol.period import Period
 from ..storage.clock import to_wire
 from ..summaries.llm_state import (
     BYTES_PER_TOKEN,
@@ -25,11 +29,6 @@ from ..summaries.schedule import SummaryJob, due_summaries, files_by_period, not
 from .check import Look
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Mapping, Sequence
-    from datetime import datetime
-
-    from ..archive.flags import Failure
-    from ..protocol.period import Period
     from ..workspace import Workspace
 
 

@@ -9,13 +9,15 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from subprocess import CompletedProcess
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from ..host.alarm import REASONS, python_gone
 from ..storage.disk import MOST_OUTSIDE
 from ..storage.errors import ForeignUnit, NoService, NoUnit, ServiceForbidden
+from ..storage.files import Files, FileVersion
 from ..storage.texts import Text
 from .units import (
     AGAIN,
@@ -31,11 +33,6 @@ from .units import (
     parse_unit,
     unit_folder,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
-
-    from ..storage.files import Files, FileVersion
 
 #: The folder that exists where systemd runs.
 BOOTED: Final = Path("/run/systemd/system")

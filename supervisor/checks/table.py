@@ -8,8 +8,11 @@ message, which is the slow check of the memory, and runs the memory's quick chec
 from __future__ import annotations
 
 import os
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import replace
+from datetime import datetime
+from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from ..checks import incoming, machine, memory, model, services
@@ -27,10 +30,6 @@ from ..workspace import Workspace
 from .check import Check, Fault, Faults, Finding, Look, bad, odd
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-    from datetime import datetime
-    from pathlib import Path
-
     from .fsck import Ledger
 
 #: In the order in which `doctor` lists them: first the machine's checks, since the rest depends on the machine.

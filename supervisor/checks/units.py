@@ -12,8 +12,9 @@ import json
 import os
 import re
 import sys
+from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from ..host.alarm import SCRIPT, VARIABLE
 from ..protocol.llm import CREDENTIAL
@@ -23,9 +24,6 @@ from ..storage.texts import Text
 from ..text.lazy_re import lazy_re
 from ..text.record import record
 from ..text.user_folder import user_folder
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 #: The service itself, and the units that run something for it from time to time or when it fails.
 SERVICE: Final = "recalld.service"

@@ -10,14 +10,17 @@ from __future__ import annotations
 
 import json
 import math
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, field, replace
+from datetime import datetime, tzinfo
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final, TypeAlias, TypeVar
 
 from ..faults import attempt
-from ..index.hit import Hit, SearchResult
+from ..index.hit import Hit, Miss, Passage, SearchResult
 from ..protocol.inbox import DIRECT, Chat, chat_of, parse_inbox
-from ..protocol.message import Message, read_message
+from ..protocol.message import History, Message, read_message
+from ..protocol.paths import WorkspacePaths
 from ..protocol.turn import Candidate, Receipt, turn_id
 from ..query.parse import readable
 from ..recall.audience import Audience
@@ -33,17 +36,11 @@ from .request import Asked, admit, as_sent, contained, for_project, resolve_inpu
 from .secrets import history_block, redactor, turn_language
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-    from datetime import datetime, tzinfo
-
     from ..archive.deletions import ShownHistory
     from ..conversation.groups import Groups
     from ..conversation.sessions import RunningSummary
     from ..events import Events
-    from ..index.hit import Miss, Passage
     from ..protocol.config import Config
-    from ..protocol.message import History
-    from ..protocol.paths import WorkspacePaths
     from ..storage.files import Files
     from .receipts import ReceiptStore
 

@@ -9,21 +9,17 @@ often it was said (`text/same_words`). A text of several lines has to be the sam
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from datetime import date
-from typing import TYPE_CHECKING, Final, Literal, NamedTuple
+from typing import Final, Literal, NamedTuple
 
-from ..index.hit import LONG
+from ..index.hit import LONG, Hit, Passage
 from ..recall.neighbours import company, is_neighbour
+from ..text.language import Language
 from ..text.record import record
 from ..text.same_words import same_words
 from .render import shown
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-
-    from ..index.hit import Hit, Passage
-    from ..text.language import Language
 
 #: How many of the best hits bring what they need beside them.
 _BEST: Final = 3

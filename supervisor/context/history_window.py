@@ -11,25 +11,20 @@ it.
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from datetime import UTC, date, tzinfo
-from typing import TYPE_CHECKING, Final, Literal, TypeAlias
+from datetime import UTC, date, datetime, tzinfo
+from typing import Final, Literal, TypeAlias
 
-from ..protocol.message import UNSAID
+from ..protocol.message import UNSAID, Message
 from ..protocol.parts import said_as
+from ..text.language import Language
 from ..text.lazy_re import lazy_re
 from ..text.quoting import day_in_brackets, day_words
 from ..text.record import record
 from ..text.snippet import snippet_span
 from ..text.token_count import MESSAGE_TOKENS, estimate_tokens
 from .render import framed
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
-    from datetime import datetime
-
-    from ..protocol.message import Message
-    from ..text.language import Language
 
 #: Marks the end of a message that was cut.
 CUT: Final = "…[truncated]"

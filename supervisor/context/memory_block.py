@@ -16,17 +16,19 @@ the clamp of 001: whole snippets while they fit, then one cut snippet, then none
 from __future__ import annotations
 
 from bisect import bisect_left
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Final, NamedTuple
+from datetime import date
+from typing import Final, NamedTuple
 
-from ..index.hit import Hit
+from ..index.hit import Hit, Passage
 from ..recall.audience import nameless
 from ..recall.neighbours import are_neighbours, is_answer
 from ..text.quoting import day_in_brackets
 from ..text.record import record
 from ..text.snippet import excerpt
 from ..text.token_count import token_cost, whole_tokens
-from .choice import distinct, group_of, in_order, is_visible, lines_of
+from .choice import BlockLimits, distinct, group_of, in_order, is_visible, lines_of
 from .render import (
     BETWEEN,
     TRUNCATED,
@@ -39,13 +41,6 @@ from .render import (
     spoken,
     tag,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-    from datetime import date
-
-    from ..index.hit import Passage
-    from .choice import BlockLimits
 
 #: The reason for a line that a person has pinned, so that it is always shown.
 PINNED: Final = "pinned"

@@ -10,6 +10,7 @@ event reports it.
 from __future__ import annotations
 
 import time
+from collections.abc import Callable, Collection
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import cached_property
@@ -17,27 +18,24 @@ from typing import TYPE_CHECKING, Final
 
 from ..faults import attempt
 from ..protocol.inbox import parse_inbox, without_inputs
+from ..protocol.message import History, Message
+from ..protocol.paths import WorkspacePaths
 from ..protocol.turn import prepared_turn_id
 from ..recall.audience import Audience
+from ..storage.clock import Clock
+from ..storage.disk import Stat
 from ..storage.errors import BadFile, Conflict
 from ..text.record import record
-from .build import context
+from .build import Recall, context
 from .request import resolve_input
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection
-
     from ..archive.deletions import ShownHistory
     from ..conversation.groups import Groups
     from ..conversation.sessions import RunningSummary
     from ..events import Events
     from ..protocol.config import Config
-    from ..protocol.message import History, Message
-    from ..protocol.paths import WorkspacePaths
-    from ..storage.clock import Clock
-    from ..storage.disk import Stat
     from ..storage.files import Files, FileVersion
-    from .build import Recall
     from .receipts import ReceiptStore
 
 

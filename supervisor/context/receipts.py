@@ -6,20 +6,17 @@ Only files whose name is a turn's are ever deleted.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
+from datetime import datetime
 from typing import TYPE_CHECKING, Any, Final
 
-from ..protocol.turn import newest_turn_id, parse_receipt, render_receipt, turn_ids
+from ..protocol.turn import Receipt, newest_turn_id, parse_receipt, render_receipt, turn_ids
 from ..storage.errors import BadFile, NewerFormat, NotFound
 from ..storage.texts import msgid
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from datetime import datetime
-
     from ..protocol.paths import WorkspacePaths
-    from ..protocol.turn import Receipt
     from ..storage.files import Files
     from ..text.marks import Mark
 

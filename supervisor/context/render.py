@@ -13,7 +13,9 @@ looks like it gets a backslash.
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Final
+from collections.abc import Sequence
+from datetime import date
+from typing import Final
 
 from ..index.hit import BY_ID, line_marks
 from ..text.language import ROLES, Language
@@ -22,10 +24,6 @@ from ..text.quoting import day_words
 from ..text.redact import HIDDEN
 from ..text.snippet import snippet_span
 from ..text.token_count import estimate_tokens
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from datetime import date
 
 HEADER: Final = "## Memory"
 #: The lines after the header: `recall.note`; and the day of the question, on which a quoted "tomorrow" was not said and what is

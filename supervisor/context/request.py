@@ -8,22 +8,20 @@ must not see (`recall/audience`), and hits that the turn already contains.
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from datetime import datetime
 from typing import TYPE_CHECKING, Final, Literal
 
+from ..index.hit import Hit, Passage
 from ..protocol.inbox import DIRECT, Chat, chat_of
-from ..protocol.message import UNSAID, Message
+from ..protocol.message import UNSAID, History, Message
 from ..recall.neighbours import is_asked_again
 from ..text.record import record
 from ..text.same_words import same_words, sentences_in
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-    from datetime import datetime
-
     from ..conversation.sessions import RunningSummary
-    from ..index.hit import Hit, Passage
-    from ..protocol.message import History
     from ..recall.audience import Audience
 
 #: What the score of a message of another project counts for, so that it is shown only where it answers much better.

@@ -10,25 +10,23 @@ since it is without secrets where a turn shows none.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import replace
+from datetime import datetime
 from typing import TYPE_CHECKING, Final
 
+from ..index.hit import Hit
 from ..protocol.parts import readable
 from ..query.parse import MOST_CHARS
-from ..text.language import language_of
+from ..text.language import Language, language_of
 from ..text.redact import MAIL_WORDS, Secret, find_secrets, hidden
 from ..text.snippet import snippet_span
 from ..text.tokenizer import tokens
 from .history_window import Window, WindowLimits, window
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-    from datetime import datetime
-
-    from ..index.hit import Hit
     from ..protocol.config import Config
     from ..protocol.config_keys import Privacy
-    from ..text.language import Language
     from .request import Asked
 
 #: Characters of each hit in which secrets are compared, and of a secret's sentence before it.

@@ -8,18 +8,19 @@ is asked once more in another way, as for a day: for each exchange by itself, in
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Final
 
 from ..extracts.extract import extract
 from ..protocol.dated_file import Block
-from ..protocol.prompts import LENGTH_ASKED, text_of
+from ..protocol.prompts import LENGTH_ASKED, PromptTemplate, text_of
 from ..protocol.task import NO_ANSWER
 from ..storage.errors import NoSummary
 from ..storage.texts import Text
 from ..summaries.material import Material
 from ..summaries.quality import judge
-from ..text.language import language_of
+from ..text.language import Language, language_of
 from ..text.lazy_re import lazy_re
 from ..text.llm_output import cleaned, continued, says_nothing
 from ..text.quoting import MIN_PIECE, Entry, Fold, dialogue_of, quote
@@ -27,11 +28,7 @@ from ..text.record import record
 from ..text.token_count import estimate_tokens
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-
-    from ..protocol.prompts import PromptTemplate
     from ..summaries.model import CallLimits, Model
-    from ..text.language import Language
 
 #: The last line of the prompt, which models like to repeat.
 _LABEL: Final = lazy_re(r"(?:\*\*)?(?:新的?摘要|new summary)(?:\*\*)?[ \t]*[:：](?:\*\*)?\s*", re.IGNORECASE)

@@ -9,6 +9,7 @@ Source: docs/reference/protocol.md, 11.7.
 from __future__ import annotations
 
 import json
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar
 
@@ -18,8 +19,6 @@ from ..text.lazy_re import lazy_re
 from .sessions import session_digest
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
-
     from ..archive.quarantine import Quarantine
     from ..events import Events
     from ..protocol.paths import WorkspacePaths

@@ -6,20 +6,18 @@ The stores are opened when a session is first asked about. Source: docs/referenc
 
 from __future__ import annotations
 
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
+from datetime import datetime
 from functools import cache, partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from ..protocol.inbox import chat_of
+from ..protocol.inbox import Chat, ChatKind, chat_of
 from ..protocol.message import Message
 from ..storage.errors import BadFile
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Mapping, Sequence
-    from datetime import datetime
-
     from ..archive.memory_folder import MemoryFolder
-    from ..protocol.inbox import Chat, ChatKind
     from ..recall.unfiled import Unfiled
     from .session_files import SessionFiles
 

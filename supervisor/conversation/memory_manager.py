@@ -10,15 +10,15 @@ from __future__ import annotations
 import asyncio
 import threading
 import warnings
-from collections.abc import Mapping
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from concurrent.futures import Future
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final, Self, get_args
 
 from ..protocol.config import Config
-from ..protocol.prompts import shipped_template, without_secrets
-from ..storage.clock import NEVER, utc_now
+from ..protocol.prompts import PromptTemplate, shipped_template, without_secrets
+from ..storage.clock import NEVER, Clock, Deadline, utc_now
 from ..storage.errors import NoSummary
 from ..summaries.llm_state import waits_of
 from ..summaries.model import CallLimits, Model
@@ -27,7 +27,7 @@ from ..text.language import Language, language_of
 from ..text.quoting import Fold, quote
 from ..text.token_count import estimate_tokens
 from .asking import SummaryWriter
-from .own_model import in_loop_of_its_own, model_of
+from .own_model import ChatStream, in_loop_of_its_own, model_of
 from .running import (
     Conversation,
     Limits,
@@ -41,12 +41,7 @@ from .running import (
 from .turns import Said, dialogue, read_said
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Callable, Sequence
-
     from ..events import Events
-    from ..protocol.prompts import PromptTemplate
-    from ..storage.clock import Clock, Deadline
-    from .own_model import ChatStream
 
 #: The template that continues the summary, and the one that makes a long one shorter.
 _TEMPLATES: Final = ("running-summary", "recursive-summary")

@@ -10,18 +10,14 @@ from __future__ import annotations
 import asyncio
 import inspect
 import threading
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
 from concurrent.futures import Future
-from typing import TYPE_CHECKING, Any, Final, Protocol, TypeVar
+from typing import Any, Final, Protocol, TypeVar
 
-from ..protocol.prompts import turns_of
+from ..protocol.prompts import Prompt, turns_of
 from ..storage.errors import NoSummary
 from ..storage.texts import Text
 from ..summaries.model import CallLimits, Model
-
-if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
-
-    from ..protocol.prompts import Prompt
 
 T = TypeVar("T")
 

@@ -9,9 +9,11 @@ message is lost: they stay, and as many whole turns are sent as the window has r
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import field
+from datetime import datetime
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, Final, Literal
+from typing import Any, Final, Literal
 
 from ..storage.texts import Text, render
 from ..summaries.retry import Backoff
@@ -20,10 +22,6 @@ from ..text.quoting import quote
 from ..text.record import record
 from ..text.token_count import MESSAGE_TOKENS, estimate_tokens
 from .turns import Said, is_open, turn_starts, whole_pairs
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-    from datetime import datetime
 
 #: What the summary may take of the window, and what the turns that stay may take of it: one and two fifths.
 _SUMMARY_DIVISOR: Final = 5

@@ -6,14 +6,17 @@ Source: docs/reference/protocol.md, 11.
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
+from datetime import date, datetime
 from functools import cached_property
 from itertools import groupby
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ..archive.identity import assign_ids
-from ..protocol.dated_file import block_of
+from ..protocol.dated_file import Block, block_of
 from ..protocol.message import Message
 from ..storage.clock import local_day, truncate_to_ms
 from ..storage.errors import BadFile
@@ -33,16 +36,11 @@ from .sessions import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-    from datetime import date, datetime
-    from pathlib import Path
-
     from ..archive.coverage import MemoryFile
     from ..archive.deletions import ShownHistory
     from ..archive.journal import SeenJournal
     from ..archive.memory_folder import MemoryFolder
     from ..protocol.config import Config
-    from ..protocol.dated_file import Block
     from ..protocol.paths import WorkspacePaths
     from ..protocol.task_material import SaidBack
     from ..recall.unfiled import Unfiled

@@ -8,10 +8,13 @@ moving the marker, so that two processes neither pay twice nor write two lines. 
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import replace
+from datetime import datetime
 from typing import TYPE_CHECKING, Any, Final
 
 from ..longterm.lines import one_line
+from ..protocol.dated_file import Block
 from ..protocol.marks import without_marks
 from ..protocol.parts import said_as
 from ..protocol.prompts import without_secrets
@@ -26,6 +29,7 @@ from .sessions import (
     OVERFLOW,
     Intent,
     Progress,
+    SessionPart,
     is_spoken,
     overflowing,
     past_threshold,
@@ -34,15 +38,10 @@ from .sessions import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-    from datetime import datetime
-
     from ..events import Events
     from ..longterm.long_term_file import LongTermFile, Written
     from ..protocol.config import Config
-    from ..protocol.dated_file import Block
     from .session_files import SessionFiles, SessionTalk
-    from .sessions import SessionPart
 
 #: Why a model was not asked at all; what comes back by itself costs a session no attempt.
 _NOT_ASKED: Final = frozenset({"paused", "spent"})

@@ -8,25 +8,23 @@ over the calls of the model, so that no message is summed up twice or not at all
 
 from __future__ import annotations
 
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
 from ..protocol.attachments import attachments_of
+from ..protocol.dated_file import Block
 from ..protocol.inbox import chat_of
 from ..protocol.parts import said_as
-from ..storage.errors import Busy
+from ..storage.errors import Busy, NoSummary
+from ..summaries.model import Model
 from .memory_manager import MemoryManager
+from .own_model import ChatStream
+from .running import Limits
 from .sessions import RunningSummary, SessionPart
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Callable, Mapping, Sequence
-
-    from ..protocol.dated_file import Block
-    from ..storage.errors import NoSummary
-    from ..summaries.model import Model
-    from .own_model import ChatStream
-    from .running import Limits
     from .session_files import SessionFiles, SessionTalk
 
 #: Roles that are no part of a conversation: the system prompt is the caller's.

@@ -9,23 +9,21 @@ from __future__ import annotations
 
 from array import array
 from base64 import b64decode, b64encode
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import field, replace
+from datetime import datetime
 from hashlib import blake2b, sha256
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
 
 from ..archive.identity import is_derived
-from ..protocol.inbox import chat_of
+from ..protocol.inbox import ChatKind, chat_of
 from ..protocol.message import UNSAID
 from ..storage.clock import from_wire, to_wire, truncate_to_ms
 from ..summaries.retry import Backoff
 from ..text.record import record
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-    from datetime import datetime
-
     from ..protocol.dated_file import Block
-    from ..protocol.inbox import ChatKind
 
 Kind: TypeAlias = Literal["summary", "overflow"]
 KINDS: Final[tuple[Kind, ...]] = ("summary", "overflow")

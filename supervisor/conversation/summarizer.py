@@ -7,33 +7,25 @@ question from the "好的" that decides it. Names, thresholds and forms are its 
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
+from datetime import date, tzinfo
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, ClassVar, Final
+from typing import Any, ClassVar, Final
 
 from ..protocol.config import Config
-from ..protocol.prompts import shipped_template, without_secrets
-from ..storage.clock import NEVER, from_wire, local_day
+from ..protocol.prompts import PromptTemplate, shipped_template, without_secrets
+from ..storage.clock import NEVER, Deadline, from_wire, local_day
 from ..summaries.model import CallLimits, Model
 from ..text.language import Language, language_of
-from ..text.quoting import Fold, quote
+from ..text.quoting import Entry, Fold, quote
 from ..text.small_talk import SKIP_PREFIXES
 from ..text.snippet import snippet_span
 from ..text.token_count import estimate_tokens
 from .asking import SummaryWriter, in_one_line
-from .own_model import model_of
-from .turns import answers_question, dialogue, read_said, whole_pairs
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-    from datetime import date, tzinfo
-
-    from ..protocol.prompts import PromptTemplate
-    from ..storage.clock import Deadline
-    from ..text.quoting import Entry
-    from .own_model import ChatStream
-    from .turns import Said
+from .own_model import ChatStream, model_of
+from .turns import Said, answers_question, dialogue, read_said, whole_pairs
 
 #: The most tokens of the conversation in one call; in Chinese the 4,000 characters of 000.
 _PIECE_TOKENS: Final = 4_000

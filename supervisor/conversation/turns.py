@@ -8,21 +8,18 @@ its last message is an answer. A call of a tool and its results are never divide
 from __future__ import annotations
 
 import json
+from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from ..protocol.message import InvalidEntry, read_message
 from ..protocol.parts import call_ids, file_lines, only_results, result_ids, speaker_of, tool_lines
+from ..text.language import Language
 from ..text.llm_output import after_thoughts
 from ..text.quoting import Entry
 from ..text.record import record
 from ..text.small_talk import is_chitchat
 from ..text.token_count import MESSAGE_TOKENS, estimate_tokens
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-
-    from ..text.language import Language
 
 #: Tokens of a picture or another file, roughly what hosted models count for one.
 _FILE_TOKENS: Final = 1_000

@@ -6,10 +6,12 @@ What nobody wants to find again are greetings, thanks, praise and wishes. Source
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
+from datetime import tzinfo
 from typing import TYPE_CHECKING, Final
 
 from ..storage.clock import local
-from ..text.language import ROLES, count_words
+from ..text.language import ROLES, Language, count_words
 from ..text.lazy_re import lazy_re
 from ..text.small_talk import is_small_talk
 from ..text.tokenizer import spelled
@@ -25,11 +27,7 @@ from .replies import (
 from .sentences import LEFT_OUT, clean, cut, end_of, sentences, units
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-    from datetime import tzinfo
-
     from ..protocol.dated_file import Block
-    from ..text.language import Language
 
 
 #: Who has no label: a person's notes, an earlier summary.

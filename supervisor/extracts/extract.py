@@ -14,13 +14,14 @@ import heapq
 import math
 import re
 from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from datetime import date, datetime, time
-from typing import TYPE_CHECKING, Any, Final, Literal
+from datetime import date, datetime, time, tzinfo
+from typing import Any, Final, Literal
 
 from ..protocol.dated_file import Block
 from ..storage.clock import from_wire, local, local_day
-from ..text.language import language_of_sentences
+from ..text.language import Language, language_of_sentences
 from ..text.lazy_re import lazy_re
 from ..text.small_talk import is_small_talk
 from ..text.tokenizer import spelled
@@ -29,12 +30,6 @@ from .candidates import NOBODY, are_courtesies, lines_of
 from .cues import has_cue, takes_back
 from .replies import Line, taken_back
 from .sentences import LONGEST, clean, columns, cut, joint
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
-    from datetime import tzinfo
-
-    from ..text.language import Language
 
 Kind = Literal["day", "month"]
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict, deque
-from datetime import timedelta
-from typing import TYPE_CHECKING, Final
+from collections.abc import Sequence
+from datetime import datetime, timedelta
+from typing import Final
 
 from ..text.figures import figures
 from ..text.lazy_re import lazy_re
@@ -13,10 +14,6 @@ from ..text.record import record
 from ..text.tokenizer import HAN, spelled
 from ..text.word_frequency import rarity
 from .cues import has_cue, has_figures, takes_back, without_cue
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from datetime import datetime
 
 _QUESTION: Final = lazy_re(r"(?:[?？][”\"'）)」]*|(?:吗|[你您]呢)[。.～~]?)$")
 #: How people ask without a mark: by the order of words, and with no second verb ("who is on call is Tom").

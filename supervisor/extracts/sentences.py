@@ -8,6 +8,7 @@ items of a list join the line that announces them. Which sentences are worth quo
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
 from ..text.lazy_re import lazy_re
@@ -16,8 +17,6 @@ from .cues import takes_back
 from .replies import is_question
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
     from ..text.language import Language
 
 _Kind: TypeAlias = Literal["prose", "item", "fault", "code"]

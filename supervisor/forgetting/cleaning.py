@@ -9,35 +9,31 @@ from __future__ import annotations
 
 import gzip
 import re
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from datetime import datetime
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..archive.places import LEFT, place_of
 from ..archive.run import taken_names
 from ..archive.slug import free_name, short_id
+from ..archive.tombstones import Act
 from ..archive.tombstones import cut as cut_dated
 from ..conversation.sessions import RunningSummary, session_digest
 from ..longterm.lines import cut, filled, parse_entry, without_lines
 from ..protocol.attachments import attachments_of, separated
 from ..protocol.dated_file import Block
-from ..protocol.message import Message
+from ..protocol.message import History, Key, Message
 from ..protocol.paths import dated_name, day_of_name
-from ..protocol.period import period_of_group
+from ..protocol.period import Period, period_of_group
 from ..storage.lenient_json import parse_json, render_json
-from .wanted import Trace, blocks_at, decoded, files_below, standing_lines
+from .wanted import Standing, Trace, blocks_at, decoded, files_below, standing_lines
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
-    from datetime import datetime
-    from pathlib import Path
-
-    from ..archive.tombstones import Act
-    from ..protocol.message import History, Key
-    from ..protocol.period import Period
     from ..workspace import Workspace
-    from .wanted import Standing
 
 
 @dataclass

@@ -8,32 +8,24 @@ leaves an unfinished act, and its words where they still stand; the next round g
 
 from __future__ import annotations
 
-from datetime import UTC
-from typing import TYPE_CHECKING, Final
+from collections.abc import Collection, Mapping, Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Final
 from zlib import crc32
 
 from ..archive.journal import SeenJournal
-from ..archive.places import OTHERS, PLACES
-from ..archive.tombstones import Tombstones
+from ..archive.places import OTHERS, PLACES, Way
+from ..archive.tombstones import Act, Tombstones
+from ..protocol.message import Key
 from ..protocol.paths import WorkspacePaths, day_of_name
+from ..storage.clock import Clock
+from ..storage.files import Files
 from ..storage.noting import note, noting
 from ..storage.texts import Text, msgid
-from ..workspace import open_workspace
+from ..workspace import Workspace, open_workspace
 from .cleaning import Aim, go_through
-from .wanted import Spot, blocks_at, copies, files_below, standing, standing_lines, undoable_lines
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping, Sequence
-    from datetime import datetime
-    from pathlib import Path
-
-    from ..archive.places import Way
-    from ..archive.tombstones import Act
-    from ..protocol.message import Key
-    from ..storage.clock import Clock
-    from ..storage.files import Files
-    from ..workspace import Workspace
-    from .wanted import Standing, Wanted
+from .wanted import Spot, Standing, Wanted, blocks_at, copies, files_below, standing, standing_lines, undoable_lines
 
 #: Those of files that are deleted whole.
 _MADE: Final = ("summaries", "turns", "previous", "quarantine", "replaced", "sessions")

@@ -11,14 +11,18 @@ from __future__ import annotations
 import hashlib
 import stat as modes
 import unicodedata
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import field
+from datetime import datetime
+from pathlib import Path
 from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
 from ..archive.deletions import is_other
 from ..archive.history import history_copies
 from ..longterm.lines import Line, cut, filled, parse_entry, parse_refs, refuse_stale
 from ..protocol.dated_file import Block, parse_dated
+from ..protocol.message import Key, Message
 from ..protocol.paths import LONG_TERM
 from ..storage.clock import local_day
 from ..storage.errors import BadRequest, SupervisorError
@@ -28,11 +32,6 @@ from ..text.record import record
 from ..text.tokenizer import CHINESE, ENGLISH
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
-    from datetime import datetime
-    from pathlib import Path
-
-    from ..protocol.message import Key, Message
     from ..workspace import Workspace
 
 #: By what the words to forget are named.

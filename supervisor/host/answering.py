@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import os
 import time
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
@@ -19,6 +20,7 @@ from ..context.build import Injection, context
 from ..context.prepared import Inbox, InboxFile
 from ..context.request import resolve_waiting
 from ..context.secrets import turn_language
+from ..protocol.inbox import Chat
 from ..protocol.message import Message
 from ..protocol.task import AskedTask, Result
 from ..protocol.turn import mark_of, prepared_turn_id
@@ -37,18 +39,15 @@ from ..replies.waiting import (
 )
 from ..storage.clock import Clock, from_wire, local_day, to_wire
 from ..storage.control import UNLIMITED, Control
+from ..storage.disk import Stat
 from ..storage.errors import BadFile
 from ..storage.texts import Text
 from ..summaries.llm_state import configured_state, note_result
+from ..text.language import Language
 from .conversations import kept_summary
 from .jobs import NEVER_S
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from ..protocol.inbox import Chat
-    from ..storage.disk import Stat
-    from ..text.language import Language
     from ..workspace import Workspace
     from .further_looks import FurtherLooks
     from .workers import AskedWorker

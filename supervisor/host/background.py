@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import time
+from collections.abc import Callable
 from dataclasses import replace
 from datetime import timedelta
 from functools import partial
@@ -24,8 +25,6 @@ from .jobs import NEVER_S, Job, Step
 from .lock import check_there
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from ..workspace import Workspace
     from .answering import FileTurns
 

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from ..protocol.config import FILE, Config
 from ..protocol.settings import Place, dotted, keys
+from ..storage.disk import Stat
 from ..storage.errors import BadConfig
 from ..storage.texts import Text
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from ..storage.disk import Stat
     from ..workspace import Workspace
 
 

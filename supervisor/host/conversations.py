@@ -9,27 +9,26 @@ The program's own model writes the line of a session, else the configured model;
 from __future__ import annotations
 
 import contextlib
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from ..context.request import Asked, with_summary
+from ..index.hit import SearchResult
 from ..protocol.inbox import chat_of
 from ..storage.clock import NEVER, Clock, Deadline, within
+from ..text.language import Language
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
-
     from ..conversation.memory_manager import MemoryManager
     from ..conversation.own_model import ChatStream
     from ..conversation.running import Limits
     from ..conversation.session_memory import SessionMemory
     from ..conversation.sessions import RunningSummary
-    from ..index.hit import SearchResult
     from ..protocol.prompts import PromptTemplate
     from ..storage.control import Control
     from ..summaries.model import Model, QueuedModel
-    from ..text.language import Language
     from ..workspace import Workspace
 
 

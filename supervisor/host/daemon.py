@@ -11,6 +11,7 @@ nothing can undo that. So for a while after a jump of the clock no step begins t
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from functools import partial
 from typing import TYPE_CHECKING, Final, Literal, TypeVar
@@ -20,6 +21,7 @@ from ..protocol.paths import check_inside
 from ..protocol.period import quiet_until
 from ..storage.clock import LARGE, SMALL, Clock, steady_s
 from ..storage.control import UNLIMITED, Control
+from ..storage.disk import Stat
 from ..storage.errors import BadFile, SupervisorError
 from .due import AGAIN, next_due
 from .lock import SupervisorLock, check_there
@@ -28,9 +30,6 @@ from .round import Round, collect, report_errors, restore_history, run_round
 from .watcher import ChangeDetector
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from ..storage.disk import Stat
     from ..workspace import Workspace
     from .background import Background
     from .config_watch import ConfigWatch

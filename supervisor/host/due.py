@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from datetime import datetime, time, timedelta
 from typing import TYPE_CHECKING, Final
 
@@ -12,8 +13,6 @@ from ..storage.clock import local
 from ..summaries.llm_state import provider_state
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from ..workspace import Workspace
 
 #: The wait after a step that failed, and while a step is still due at the end of a round.

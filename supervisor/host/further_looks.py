@@ -7,10 +7,12 @@ task, so that everything is in the files. What fails, or takes too long, ends wi
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any, Protocol
 
 from ..protocol.inbox import Chat, chat_of
+from ..protocol.message import Message
 from ..protocol.task import AskedTask, Result
 from ..protocol.turn import looks_further
 from ..replies.talk import MOST_CALLS, after_looking, asked_to_remember
@@ -21,9 +23,6 @@ from ..summaries.llm_state import note_result
 from ..text.language import Language, language_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from ..protocol.message import Message
     from ..workspace import Workspace
 
 

@@ -9,27 +9,27 @@ from __future__ import annotations
 
 import threading
 import time
+from collections.abc import Callable, Iterable
 from contextlib import suppress
+from pathlib import Path
 from typing import TYPE_CHECKING, Final, TypeAlias
 
 from ..host import watcher
 from ..storage.clock import Clock, steady_s
+from ..storage.control import Control
 from ..storage.errors import Busy, SupervisorError
 from ..storage.os_errors import as_supervisor_error
 from ..storage.process import give_back_memory
 from ..text.chinese import rest
 from .jobs import NEVER_S, Job, end_all
 from .lock import SupervisorLock
+from .watcher import Watching
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
-    from pathlib import Path
     from typing import Self
 
-    from ..storage.control import Control
     from ..workspace import Workspace
     from .daemon import Supervisor
-    from .watcher import Watching
 
 #: Opens the workspace, or lets its supervisor go on with a changed configuration.
 Opener: TypeAlias = "Callable[[Supervisor | None, Workspace | None], Supervisor]"

@@ -7,15 +7,12 @@ A job that is woken while its step runs is run again.
 from __future__ import annotations
 
 import threading
-from typing import TYPE_CHECKING, Final, TypeAlias
+from collections.abc import Callable, Collection, Iterable
+from typing import Final, TypeAlias
 
 from ..storage.clock import steady_s, within
 from ..storage.control import Control
 from ..storage.errors import InternalError, SupervisorError
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable
-
 
 #: A step, which its control tells to stop when the job has to end. It returns the seconds until it is due again.
 Step: TypeAlias = "Callable[[Control], float]"

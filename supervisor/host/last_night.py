@@ -9,7 +9,10 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, fields, replace
+from datetime import datetime
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from ..storage.clock import from_wire, to_wire
@@ -17,10 +20,6 @@ from ..storage.texts import restored, stored
 from ..text.record import record
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-    from datetime import datetime
-    from pathlib import Path
-
     from ..workspace import Workspace
 
 T = TypeVar("T", "LastFsck", "LastBackup")

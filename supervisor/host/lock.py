@@ -7,6 +7,8 @@ The cleanup needs no record of what the dead process did (docs/reference/protoco
 from __future__ import annotations
 
 import contextlib
+from collections.abc import Iterator
+from datetime import datetime
 from typing import TYPE_CHECKING, Final
 
 from ..archive.places import LEFT
@@ -14,9 +16,6 @@ from ..protocol.paths import WORKERS
 from ..storage.errors import AlreadyRuns, Busy, LockLost
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from datetime import datetime
-
     from ..workspace import Workspace
 
 #: Seconds to wait for the lock: `status` holds it for a moment, to find out whether a supervisor runs.

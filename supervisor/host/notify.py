@@ -14,6 +14,8 @@ from __future__ import annotations
 import contextlib
 import socket
 import time
+from collections.abc import Callable, Sequence
+from datetime import datetime
 from typing import TYPE_CHECKING, Final
 
 from ..archive.intake import unwritten
@@ -24,9 +26,6 @@ from .due import midnight, next_retry
 from .last_night import read_last_fsck
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-    from datetime import datetime
-
     from ..workspace import Workspace
 
 #: A start may go on for a minute after a sign of work.

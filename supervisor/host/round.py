@@ -8,13 +8,17 @@ is reported once and does not stop the others; the next round tries it again.
 from __future__ import annotations
 
 import time
+from collections.abc import Callable, Collection, Iterable
 from contextlib import suppress
 from dataclasses import dataclass, field
+from datetime import datetime
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeVar
 
 from ..archive import intake as archive_intake
 from ..archive import restore as archive_restore
 from ..archive import run as archive_run
+from ..archive.plan import Due
 from ..archive.restore import keep_damaged
 from ..faults import FaultScope
 from ..storage.clock import within
@@ -27,11 +31,6 @@ from ..summaries.submit import submit_due
 from .lock import drop_replaced_texts, supervisor_lock, sweep_shared
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable
-    from datetime import datetime
-    from pathlib import Path
-
-    from ..archive.plan import Due
     from ..workspace import Workspace
     from .workers import Workers
 

@@ -8,7 +8,9 @@ whatever the events miss. Neither reacts to files that are only read, nor to rec
 from __future__ import annotations
 
 import stat as modes
+from collections.abc import Callable
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 
 from watchdog.events import (
@@ -23,15 +25,11 @@ from watchdog.events import (
 )
 from watchdog.observers import Observer
 
-from ..protocol.paths import LONG_TERM, is_foreign, is_on_local_disk
+from ..protocol.paths import LONG_TERM, WorkspacePaths, is_foreign, is_on_local_disk
+from ..storage.disk import Disk, Stat
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
-
-    from ..protocol.paths import WorkspacePaths
     from ..protocol.queue import TaskQueue
-    from ..storage.disk import Disk, Stat
 
 #: The most files in unchanged folders whose stat one call of `tree_changed` takes.
 _FILES_EACH: Final = 100

@@ -21,6 +21,7 @@ import subprocess
 import sys
 import threading
 import time
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -30,14 +31,12 @@ from ..storage.control import ErrorCollector
 from ..storage.errors import BadConfig, NoProcess, NoSummary
 from ..storage.os_errors import why_refused
 from ..storage.texts import Text
+from ..text.language import Language
 from ..text.record import record
 from .lock import any_worker, reclaim
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from ..pool.courier import Courier
-    from ..text.language import Language
     from ..workspace import Workspace
 
 #: The most seconds until a worker that keeps ending is started again.

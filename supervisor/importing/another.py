@@ -10,19 +10,20 @@ gone there stays.
 from __future__ import annotations
 
 import os
+from collections.abc import Iterable
 from contextlib import suppress
-from datetime import timedelta
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from ..archive.tombstones import foreign_lists, keep_foreign
+from ..archive.tombstones import Tombstones, foreign_lists, keep_foreign
 from ..forgetting.sweep import begin
 from ..forgetting.wanted import Wanted, files_below, standing, standing_lines, undoable_lines
 from ..host.lock import supervisor_lock
 from ..host.round import forget
 from ..longterm.lines import Entry, cut, filled, line_with, parse_entry, with_line
 from ..protocol.frontmatter import read_head
-from ..protocol.marks import read_struck, without_marks
+from ..protocol.marks import Struck, read_struck, without_marks
 from ..protocol.message import digest_of_text
 from ..protocol.paths import LONG_TERM, is_foreign
 from ..storage.clock import to_wire
@@ -30,15 +31,10 @@ from ..storage.errors import AlreadyRuns, NewerFormat
 from ..storage.foreign_name import place_below
 from ..storage.noting import noting
 from ..text.decoding import decoded
+from ..workspace import Workspace
 from .notes import MOST_BYTES, write_note
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-    from datetime import datetime
-
-    from ..archive.tombstones import Tombstones
-    from ..protocol.marks import Struck
-    from ..workspace import Workspace
     from .source import Source
 
 #: The folder below memory/ with the notes of other workspaces.

@@ -7,17 +7,15 @@ ChatGPT keeps a conversation as a tree, `mapping`, in which an edited question o
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
+from datetime import tzinfo
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from ..text.lazy_re import lazy_re
-from .talk import Conversation, Said, text_of, tool_calls, tool_line, when, words
+from .talk import Conversation, Reading, Said, Talk, text_of, tool_calls, tool_line, when, words
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-    from datetime import tzinfo
-
     from .source import Source
-    from .talk import Reading, Talk
 
 Messages = TypeVar("Messages", dict[str, Any], list[Any])
 

@@ -11,20 +11,18 @@ import contextlib
 import json
 import re
 from collections import Counter
+from collections.abc import Iterator, Mapping
+from datetime import datetime, tzinfo
 from itertools import groupby
 from operator import itemgetter
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Any, Final
 
 from ..text.lazy_re import lazy_re
-from .talk import Conversation, Said, text_of, tool_calls, tool_line, when, words
+from .talk import Conversation, Reading, Said, Talk, text_of, tool_calls, tool_line, when, words
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-    from datetime import datetime, tzinfo
-
     from .source import Source
-    from .talk import Reading, Talk
 
 #: An element that a client writes around a user's words: its name has a hyphen or an underscore.
 _ELEMENT: Final = lazy_re(r"<(?P<name>[A-Za-z]\w*(?:[-_]\w+)+)(?:\s[^<>]*)?>")

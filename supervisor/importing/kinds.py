@@ -9,11 +9,12 @@ the files of a workspace, are read here.
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import partial
 from importlib import metadata
 from pathlib import Path, PurePosixPath
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from ..checks.repair import raw_of
 from ..importing import chat_exports, coding_logs, messengers
@@ -23,14 +24,8 @@ from ..protocol.message import OUR_FIELDS, Message, parse_history, role_of
 from ..storage.errors import SupervisorError
 from ..storage.texts import Text
 from ..text.record import record
-from .source import NotImported
-from .talk import SOMEONE, Conversation, Said, text_of, tool_calls, tool_line, when, words
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
-
-    from .source import Source
-    from .talk import Reading, Talk
+from .source import NotImported, Source
+from .talk import SOMEONE, Conversation, Reading, Said, Talk, text_of, tool_calls, tool_line, when, words
 
 #: Fields that a message may have its time in.
 _TIMES: Final = ("createdAt", "created_at", "timestamp", "time", "date")

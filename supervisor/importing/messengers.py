@@ -9,22 +9,16 @@ from __future__ import annotations
 import hashlib
 import re
 from collections import Counter
-from datetime import datetime
+from collections.abc import Iterable, Iterator, Mapping
+from datetime import datetime, tzinfo
 from functools import cache
 from pathlib import Path, PurePosixPath
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from ..storage.texts import Text
 from ..text.lazy_re import lazy_re
-from .source import NotImported
-from .talk import SOMEONE, Conversation, Said, when
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
-    from datetime import tzinfo
-
-    from .source import Source
-    from .talk import Reading, Talk
+from .source import NotImported, Source
+from .talk import SOMEONE, Conversation, Reading, Said, Talk, when
 
 #: What kind of chat each of Telegram's types is; the others are direct.
 _TELEGRAM_CHATS: Final = {

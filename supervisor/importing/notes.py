@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pathlib import PurePosixPath
+from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Final, Literal
 
 from ..protocol.message import digest_of_text
@@ -12,8 +12,6 @@ from ..storage.foreign_name import place_below
 from ..text.record import record
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from ..workspace import Workspace
     from .source import Source
 

@@ -10,34 +10,29 @@ from __future__ import annotations
 
 import os
 from collections import Counter
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import field, replace
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from ..archive.append import append
 from ..archive.tombstones import foreign_lists
 from ..host.round import archive_now
-from ..protocol.message import Message, digest_of_text, read_message, text_of
+from ..protocol.message import Key, Message, digest_of_text, read_message, text_of
 from ..protocol.period import summary_period
 from ..storage.clock import from_wire, local_day
+from ..storage.control import Control
 from ..storage.texts import Text
 from ..text.record import record
 from .kinds import KINDS, kinds_of, labels
-from .notes import copy_notes, notes_of
+from .notes import Copied, copy_notes, notes_of
 from .source import NotImported, Source
 from .staging import Staging
-from .talk import Reading
+from .talk import Conversation, Reading, Said
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterator, Mapping
-    from datetime import date
-    from pathlib import Path
-
-    from ..protocol.message import Key
-    from ..storage.control import Control
     from ..workspace import Workspace
-    from .notes import Copied
-    from .talk import Conversation, Said
 
 #: Messages and characters that are added in one write, but for a day that has more.
 _BATCH: Final = 1_000

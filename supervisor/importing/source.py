@@ -13,10 +13,11 @@ import stat
 import zipfile
 import zlib
 from codecs import BOM_UTF8
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing, contextmanager, suppress
 from io import BufferedReader, RawIOBase, TextIOWrapper
 from pathlib import Path, PurePosixPath
-from typing import IO, TYPE_CHECKING, Any, Final
+from typing import IO, Any, Final
 
 from ..protocol.backup_file import LIST, Member, is_tar, members
 from ..storage.disk import open_outside, read_outside
@@ -26,9 +27,6 @@ from ..storage.lenient_json import not_utf8, parse_json
 from ..storage.os_errors import from_os_error
 from ..storage.texts import Text, msgid
 from ..text.decoding import encoding_of
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
 
 #: A member of an archive that is larger and shrinks by more than this is no text that people wrote.
 _BOMB_BYTES: Final = 100_000_000

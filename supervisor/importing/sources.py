@@ -12,9 +12,10 @@ import json
 import os
 import stat as modes
 import time
+from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import asdict
-from datetime import timedelta
+from datetime import datetime, timedelta
 from fnmatch import fnmatchcase
 from functools import partial
 from pathlib import Path
@@ -23,28 +24,23 @@ from typing import TYPE_CHECKING, Any, Final
 from ..forgetting.wanted import Wanted
 from ..protocol.message import digest_of_text
 from ..protocol.paths import LONG_TERM
-from ..protocol.sources import State, read_state
-from ..storage.clock import local_day, to_wire, wire_time
+from ..protocol.sources import State, TakenSource, read_state
+from ..storage.clock import Clock, local_day, to_wire, wire_time
+from ..storage.control import Control
 from ..storage.errors import BadRequest
 from ..storage.os_errors import why_refused
 from ..storage.texts import Text, stored
 from ..text.printable import printable_line
+from ..workspace import Workspace
 from .another import LIST, MOST_A_DAY, forget_theirs, is_taken, take_texts
 from .kinds import KINDS, WORKSPACE, logs_of
 from .notes import copy_notes
 from .run import Imported, Share, bring_in
 from .source import NotImported, Source, entries
+from .talk import Conversation, Said
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from datetime import datetime
-
     from ..host.jobs import Step
-    from ..protocol.sources import TakenSource
-    from ..storage.clock import Clock
-    from ..storage.control import Control
-    from ..workspace import Workspace
-    from .talk import Conversation, Said
 
 #: How long a file has not changed before it is read, and before one is that may have been cut off.
 _QUIET: Final = timedelta(minutes=10)

@@ -10,7 +10,10 @@ import errno
 import os
 import sqlite3
 from collections import Counter
+from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from types import TracebackType
 from typing import TYPE_CHECKING, Any, Final, Self
 
 from ..context.spoken import spoken
@@ -19,10 +22,6 @@ from ..storage.clock import to_wire
 from ..storage.lenient_json import parse_json, render_json
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-    from types import TracebackType
-
     from .talk import Conversation, Said, Talk
 
 #: Characters of a message; what is longer is a file that was pasted, and is cut with an ellipsis.

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from datetime import datetime, tzinfo
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from ..storage.instant import read_instant
@@ -11,9 +13,6 @@ from ..text.printable import printable_line
 from ..text.record import record
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Container, Iterable, Iterator, Mapping
-    from datetime import datetime, tzinfo
-
     from .source import Source
 
 #: Characters of the line that stands for a call of a tool.

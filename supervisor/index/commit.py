@@ -8,24 +8,23 @@ made, the commit has those that are made, and the next commit goes on there.
 from __future__ import annotations
 
 import errno
-from collections.abc import Mapping  # noqa: TC003 - the type of an answer's field
+from collections.abc import (
+    Callable,
+    Iterable,
+    Mapping,
+)
 from dataclasses import field, replace
 from typing import TYPE_CHECKING, Final
 
 from ..storage.clock import NEVER, within
-from ..storage.control import UNENDING
+from ..storage.control import UNENDING, Control
+from ..storage.disk import Stat
 from ..text.record import record
-from .documents import CONTEXT_WIDTHS
-from .manifest import Group, keys_of, render_manifest
+from .documents import CONTEXT_WIDTHS, Document
+from .manifest import Group, Manifest, Record, keys_of, render_manifest
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
-
-    from ..storage.control import Control
-    from ..storage.disk import Stat
-    from .documents import Document
     from .engine import Engine, Writing
-    from .manifest import Manifest, Record
 
 #: From this many groups on an update reports its progress.
 _LONG: Final = 50

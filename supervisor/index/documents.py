@@ -9,28 +9,24 @@ from __future__ import annotations
 import hashlib
 import itertools
 import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import fields, replace
-from datetime import date
-from typing import TYPE_CHECKING, Any, Final
+from datetime import date, tzinfo
+from typing import Any, Final
 
 from ..protocol.dated_file import parse_dated
+from ..protocol.paths import WorkspacePaths
 from ..query.dates import days_about
 from ..storage.clock import from_wire, to_wire
+from ..storage.files import Files
 from ..text.decoding import decoded
 from ..text.record import record
 from ..text.small_talk import is_small_talk
 from ..text.tokenizer import tokens
 from .chunking import Chunk, chunk_dated, chunk_note, chunk_summary, neighbours
 from .hit import Passage
+from .manifest import Kind, Record
 from .scan import PATIENCE_S
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
-    from datetime import tzinfo
-
-    from ..protocol.paths import WorkspacePaths
-    from ..storage.files import Files
-    from .manifest import Kind, Record
 
 #: One field each: the words of a passage and of its neighbours up to this many messages away.
 CONTEXT_WIDTHS: Final = (0, 1, 3)

@@ -14,22 +14,18 @@ import os
 import resource
 import struct
 import zlib
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Final
 
+from ..query.calendar import Days
+from ..storage.disk import Disk, Stat
 from ..storage.errors import BadFile, SupervisorError
 from ..storage.lenient_json import parse_json
 from ..storage.texts import Text
 from ..text.lazy_re import lazy_re
-from .documents import CONTEXT_WIDTHS, read_document
+from .documents import CONTEXT_WIDTHS, Document, read_document
 from .ranking import SHORT
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-    from pathlib import Path
-
-    from ..query.calendar import Days
-    from ..storage.disk import Disk, Stat
-    from .documents import Document
 
 #: The version of fields and stored bytes, part of the version of the index.
 VERSION: Final = 10

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
-from datetime import date, datetime  # noqa: TC003 - dataclass fields
-from typing import TYPE_CHECKING, Final, Literal, Protocol, TypeAlias
+from datetime import date, datetime
+from typing import Final, Literal, Protocol, TypeAlias
 
 from ..text.record import record
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Mapping, Sequence
 
 #: memory.md; a dated file without a covering summary; a message that no dated file holds yet; a summary without a wider one;
 #: a covered file in originals/.

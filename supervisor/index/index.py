@@ -11,13 +11,22 @@ from __future__ import annotations
 import contextlib
 import threading
 import time
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
+from datetime import tzinfo
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Final, TypeVar
 
-from ..storage.clock import NEVER
-from ..storage.control import UNENDING, UNLIMITED
+from ..archive.coverage import ExistingSummary
+from ..protocol.paths import WorkspacePaths
+from ..protocol.period import Period
+from ..query.parse import Query
+from ..storage.clock import NEVER, Deadline
+from ..storage.control import UNENDING, UNLIMITED, Control
+from ..storage.disk import Stat
 from ..storage.errors import BadFile, Busy
+from ..storage.files import Files
 from ..storage.texts import Text
 from ..text.lazy_re import lazy_re
 from ..text.tokenizer import VERSION as WORDS
@@ -26,29 +35,14 @@ from .commit import Changes, Inventory, commit, difference, inventory_of
 from .documents import documents
 from .engine import VERSION as SCHEMA
 from .engine import Engine, refuse_damaged, segment_files
-from .manifest import Manifest, parse_manifest
-from .overlay import NOTHING, overlay_of
-from .scan import has_new_long_term, rescan, scan
+from .hit import Answer, Asked, Tier
+from .manifest import Manifest, Record, parse_manifest
+from .overlay import NOTHING, Overlay, overlay_of
+from .scan import Scan, has_new_long_term, rescan, scan
 from .view import View
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-    from datetime import tzinfo
-    from pathlib import Path
-
-    from ..archive.coverage import ExistingSummary
     from ..archive.memory_folder import MemoryFolder
-    from ..protocol.paths import WorkspacePaths
-    from ..protocol.period import Period
-    from ..query.parse import Query
-    from ..storage.clock import Deadline
-    from ..storage.control import Control
-    from ..storage.disk import Stat
-    from ..storage.files import Files
-    from .hit import Answer, Asked, Tier
-    from .manifest import Record
-    from .overlay import Overlay
-    from .scan import Scan
 
 T = TypeVar("T")
 

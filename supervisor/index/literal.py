@@ -10,26 +10,20 @@ from __future__ import annotations
 
 import contextlib
 import os
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
-from datetime import date
-from typing import TYPE_CHECKING, Final
+from datetime import date, tzinfo
+from typing import Final
 
-from ..storage.clock import NEVER
+from ..protocol.paths import WorkspacePaths
+from ..storage.clock import NEVER, Deadline
 from ..storage.errors import SupervisorError
+from ..storage.files import Files
 from ..text.lazy_re import lazy_re
 from ..text.tokenizer import CHINESE, ENGLISH, HAN
 from .documents import chunk_file
-from .hit import Hit
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-    from datetime import tzinfo
-
-    from ..protocol.paths import WorkspacePaths
-    from ..storage.clock import Deadline
-    from ..storage.files import Files
-    from .hit import Passage
-    from .manifest import Record
+from .hit import Hit, Passage
+from .manifest import Record
 
 #: The fewest characters of a part that is searched for.
 _LATIN, _CHINESE = 4, 2

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import json
 import zlib
+from collections.abc import Mapping
 from dataclasses import field, fields
 from datetime import UTC, datetime
 from operator import attrgetter
@@ -18,8 +19,6 @@ from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
 from ..text.record import record
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from ..storage.disk import Stat
     from .hit import Tier
 

@@ -16,25 +16,20 @@ from __future__ import annotations
 
 import itertools
 import re
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import date
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from ..query.calendar import is_day
 from ..query.intent import TENSE_WORDS, asks_before, asks_past
+from ..query.parse import Query
 from ..text.lazy_re import lazy_re
 from ..text.tokenizer import tokens
 from ..text.word_frequency import rarity_asked
-from .hit import LATER, LINK
-from .ranking import LOOKED_AT, begins_with_a_word
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Mapping, Sequence
-
-    from ..query.parse import Query
-    from .bm25 import Corpus
-    from .hit import PartName
-    from .ranking import Scored
+from .bm25 import Corpus
+from .hit import LATER, LINK, PartName
+from .ranking import LOOKED_AT, Scored, begins_with_a_word
 
 #: The reason of the passage that goes before an older one about the same thing, or, where the past is asked for, a newer one.
 _NEWEST: Final = "newest"

@@ -9,24 +9,19 @@ from __future__ import annotations
 
 import contextlib
 from collections import defaultdict
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import date
 from functools import cached_property
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
+from ..query.calendar import Days
+from ..storage.clock import Deadline
 from ..storage.errors import SupervisorError
 from ..text.record import record
-from .documents import CONTEXT_WIDTHS
-from .manifest import keys_of
+from .documents import CONTEXT_WIDTHS, Document
+from .manifest import Manifest, Record, keys_of
 from .ranking import SHORT
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-    from datetime import date
-
-    from ..query.calendar import Days
-    from ..storage.clock import Deadline
-    from .documents import Document
-    from .manifest import Manifest, Record
 
 #: The most changed groups that an overlay holds; the newest are taken.
 _MOST: Final = 50

@@ -9,27 +9,22 @@ role that it asks for and the first words of a message. Each weight was measured
 
 from __future__ import annotations
 
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from datetime import date
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final
 
-from ..query.calendar import day_tokens
+from ..query.calendar import Days, day_tokens
 from ..query.intent import is_standing_wish
-from ..query.parse import REQUEST_WEIGHT, weighed
+from ..query.parse import REQUEST_WEIGHT, Query, weighed
 from ..query.related_words import WORTH as RELATED_WORTH
 from ..text.record import record
-from .bm25 import WordScores
-from .hit import LONG, MEANING, ScoreParts
+from .bm25 import Corpus, WordScores
+from .hit import LONG, MEANING, Nearness, Passage, ScoreParts
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-    from datetime import date
-
-    from ..query.calendar import Days
-    from ..query.parse import Query
-    from .bm25 import Corpus
     from .documents import Document
-    from .hit import Nearness, Passage
 
 #: The share of the sentence that the message answers best in the score for several sentences.
 _EACH_WORTH: Final = 0.5

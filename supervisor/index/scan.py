@@ -9,30 +9,23 @@ from __future__ import annotations
 
 import contextlib
 import stat as modes
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import replace
 from datetime import date
-from typing import TYPE_CHECKING, Final, NamedTuple
+from pathlib import Path
+from typing import Final, NamedTuple
 
-from ..archive.coverage import Made, MemoryFile, copies, covered, covered_days, is_as_made
+from ..archive.coverage import ExistingSummary, Made, MemoryFile, copies, covered, covered_days, is_as_made
 from ..protocol.frontmatter import head_in
-from ..protocol.paths import LONG_TERM, day_of_name, is_foreign, period_of_name
+from ..protocol.paths import LONG_TERM, WorkspacePaths, day_of_name, is_foreign, period_of_name
+from ..protocol.period import Period
 from ..storage.clock import within
 from ..storage.control import UNENDING
+from ..storage.disk import Stat
 from ..storage.errors import SupervisorError
-from ..storage.files import digest_of
+from ..storage.files import Files, digest_of
 from ..storage.texts import Text
-from .manifest import Record
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Mapping
-    from pathlib import Path
-
-    from ..archive.coverage import ExistingSummary
-    from ..protocol.paths import WorkspacePaths
-    from ..protocol.period import Period
-    from ..storage.disk import Stat
-    from ..storage.files import Files
-    from .manifest import Kind
+from .manifest import Kind, Record
 
 #: Hex digits of a file's digest, as summaries name it.
 _DIGEST: Final = 16

@@ -9,19 +9,22 @@ can't be committed now are added as an overlay in memory.
 from __future__ import annotations
 
 import contextlib
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
+from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from ..query.calendar import FEW, day_tokens
-from ..query.parse import readable, weighed
+from ..query.calendar import FEW, Days, day_tokens
+from ..query.parse import Query, readable, weighed
 from ..query.related_words import other_spellings, with_related_words
 from ..query.unknown_words import known_words
+from ..storage.disk import Disk, Stat
 from ..storage.errors import BadFile
 from ..storage.texts import Text
 from .bm25 import KNOWN, Corpus, respelled
-from .documents import CONTEXT_WIDTHS
-from .hit import MEANING, Answer, Hit, Miss, ScoreParts
+from .documents import CONTEXT_WIDTHS, Document
+from .hit import MEANING, Answer, Asked, Hit, Miss, Nearness, Passage, ScoreParts, Tier
 from .manifest import Manifest
 from .newest import (
     BRING,
@@ -42,15 +45,7 @@ from .ranking import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Mapping, Sequence
-    from pathlib import Path
-
-    from ..query.calendar import Days
-    from ..query.parse import Query
-    from ..storage.disk import Disk, Stat
-    from .documents import Document
     from .engine import Engine
-    from .hit import Asked, Nearness, Passage, Tier
 
 #: The most candidates that are scored, and the most words that find them, the rarest.
 CANDIDATES: Final = 200

@@ -13,7 +13,7 @@ command. Any number of threads, objects and processes may use a workspace.
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Collection, Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -22,35 +22,30 @@ from ..operations import days, history, long_term, recall, upkeep
 from ..operations import forget as forgetting
 from ..operations import prune as pruning
 from ..operations import undo as undoing
-from ..operations.operation import LEFT, A, Caller, NoArguments, Q, perform
+from ..operations.days import DayAnswer, DaysAnswer, SummaryAnswer
+from ..operations.forget import Forgotten
+from ..operations.history import SessionsAnswer
+from ..operations.operation import LEFT, A, Caller, NoArguments, Operation, Q, perform
+from ..operations.prune import Pruned
+from ..operations.undo import Undone
+from ..operations.upkeep import CheckAnswer
 from ..protocol.making import check_folder
-from ..storage.clock import utc_now
-from ..storage.control import UNLIMITED
+from ..storage.clock import Clock, utc_now
+from ..storage.control import UNLIMITED, Control
 from ..storage.errors import BadRequest, listed, refuse_no_text
 from ..storage.texts import Text
 from ..workspace import Workspace, open_workspace
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable
-
     from ..context.build import Injection, Replay
     from ..conversation.memory_manager import MemoryManager
     from ..conversation.own_model import ChatStream
     from ..index.commit import Changes
     from ..index.hit import Hit, SearchResult
     from ..longterm.long_term_file import Deleted, Ended, LongTermFile, LongTermLines, Written
-    from ..operations.days import DayAnswer, DaysAnswer, SummaryAnswer
-    from ..operations.forget import Forgotten
-    from ..operations.history import SessionsAnswer
-    from ..operations.operation import Operation
-    from ..operations.prune import Pruned
-    from ..operations.undo import Undone
-    from ..operations.upkeep import CheckAnswer
     from ..protocol.turn import Receipt
     from ..recall.audience import Audience
     from ..recall.lines import Lines
-    from ..storage.clock import Clock
-    from ..storage.control import Control
 
 
 class Memory:

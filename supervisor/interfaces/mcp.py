@@ -10,6 +10,7 @@ from __future__ import annotations
 import contextlib
 import json
 import signal
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final
 
 import anyio
@@ -35,18 +36,14 @@ from ..storage.noting import acting
 from ..text.lazy_re import lazy_re
 from .locate import MAX_REQUEST, PROTOCOL, TOOL, exchange, folder_id, socket_path, version
 from .tools.answers import output_schema
-from .tools.registry import Reply
+from .tools.definitions import Definition
+from .tools.memory_tools import MemoryTools
+from .tools.registry import Reply, ToolRegistry
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from anyio.streams.memory import MemoryObjectSendStream
     from mcp.server.context import ServerRequestContext
     from mcp_types import CallToolRequestParams
-
-    from .tools.definitions import Definition
-    from .tools.memory_tools import MemoryTools
-    from .tools.registry import ToolRegistry
 
 _NO_MESSAGE: Final = "this line is no JSON-RPC message; send one object a line."
 #: Half an emoji, sent by a client that cuts a text anywhere.

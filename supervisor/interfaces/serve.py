@@ -5,8 +5,10 @@ from __future__ import annotations
 import contextlib
 import os
 import threading
+from collections.abc import Callable, Mapping
 from dataclasses import asdict
 from datetime import UTC
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from ..host.alarm import Alarm
@@ -14,37 +16,29 @@ from ..host.background import Background
 from ..host.config_watch import ConfigWatch
 from ..host.daemon import Supervisor
 from ..host.host import Host
+from ..host.jobs import Step
 from ..host.notify import ServiceManager
 from ..host.workers import workers_of
-from ..operations.operation import NAMES, find
+from ..operations.operation import NAMES, Caller, Operation, find
 from ..protocol.config import OTHER_VARIABLES
-from ..storage.clock import fixed_clock, utc_now
+from ..storage.clock import Clock, fixed_clock, utc_now
 from ..storage.errors import SupervisorError
 from ..storage.instant import read_instant
 from ..storage.noting import acting
 from ..storage.process import limit_malloc_arenas, on_signals
-from ..workspace import open_workspace
+from ..text.language import Language
+from ..workspace import Workspace, open_workspace
 from .cli.call import Once, ServedCall
 from .cli.main import run_command
-from .cli.output import event_printer
+from .cli.output import Render, event_printer
 from .entry import SERVED_COMMANDS
 from .locate import HOOK, TOOL, command_of, folder_id, named_workspace
-from .socket_server import Answering, CommandRequest, OperationRequest, serve_socket
+from .socket_server import Answering, CommandRequest, OperationRequest, Request, serve_socket
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-    from pathlib import Path
-
     from ..host.answering import FileTurns
-    from ..host.jobs import Step
-    from ..operations.operation import Caller, Operation
-    from ..storage.clock import Clock
-    from ..text.language import Language
-    from ..workspace import Workspace
-    from .cli.output import Render
     from .http.changes import Changes
     from .http.server import HttpThread
-    from .socket_server import Request
 
 #: The types of a request and of an answer.
 Q = TypeVar("Q")

@@ -18,6 +18,7 @@ import select
 import socket
 import stat
 import threading
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
@@ -27,8 +28,6 @@ from ..text.record import record
 from .locate import MAX_REQUEST, PROTOCOL, socket_path, version
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
-
     from ..storage.files import Files
 
 #: Seconds until a request must have arrived: a client has it ready before it connects, but a busy machine may halt it between.

@@ -6,6 +6,7 @@ What parts them is punctuation alone: ；, ; before a blank, and the end of a se
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from ..extracts.sentences import ITEM_END, split
@@ -16,8 +17,6 @@ from ..text.same_words import same_words
 from ..text.tokenizer import tokens
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from .lines import Line
 
 #: What parts an item from the next one, and is no part of its words.

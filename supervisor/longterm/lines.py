@@ -8,6 +8,7 @@ person's own Markdown, which is read and searched like entries and never changed
 from __future__ import annotations
 
 import re
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import date
 from functools import reduce
 from hashlib import sha256
@@ -19,8 +20,6 @@ from ..storage.texts import Text, msgid, render
 from ..text.lazy_re import lazy_re
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Mapping, Sequence
-
     from ..text.language import Language
 
 #: The most characters of one entry's content.

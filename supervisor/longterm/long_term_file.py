@@ -12,20 +12,23 @@ import contextlib
 from bisect import bisect
 from codecs import BOM_UTF8
 from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from datetime import (  # noqa: TC003 - the types of an answer's fields, and of arguments
+from datetime import (
     date,
     datetime,
     tzinfo,
 )
 from functools import cached_property
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from ..index.scan import MOST_BYTES, long_term_name
-from ..protocol.paths import LONG_TERM
+from ..protocol.paths import LONG_TERM, WorkspacePaths
 from ..storage.by_content import ReplacedTexts, kept_name
 from ..storage.clock import local_day
 from ..storage.errors import BadRequest, Conflict, NoPermission, Unchangeable
+from ..storage.files import Files, FileVersion
 from ..storage.lenient_json import not_utf8
 from ..storage.noting import note
 from ..storage.os_errors import from_os_error
@@ -56,11 +59,6 @@ from .lines import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-    from pathlib import Path
-
-    from ..protocol.paths import WorkspacePaths
-    from ..storage.files import Files, FileVersion
     from ..text.marks import Marks
 
 #: Returns the numbers of the lines of a text that an audience may see, in order.

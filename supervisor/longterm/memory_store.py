@@ -16,23 +16,19 @@ them there is no section, which is 001's only rule in code.
 from __future__ import annotations
 
 import os
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, Literal, Protocol
+from typing import Any, Final, Literal, Protocol
 
 from ..protocol.marks import without_marks
 from ..protocol.paths import LONG_TERM
-from ..storage.clock import utc_now
+from ..storage.clock import Clock, utc_now
 from ..storage.errors import BadRequest, SupervisorError, listed, refuse_no_number, refuse_no_text
 from ..storage.noting import author, noting
 from ..storage.texts import Text
 from .lines import search_text
 from .long_term_file import LongTermFile
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Mapping, Sequence
-
-    from ..storage.clock import Clock
 
 #: The folder of a workspace that holds 000's MEMORY.md.
 _FOLDER: Final = "memory"

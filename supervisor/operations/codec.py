@@ -8,6 +8,7 @@ with the SDK of MCP; it is loaded for the first request that comes as JSON, neve
 from __future__ import annotations
 
 import json
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import fields, is_dataclass
 from datetime import date, datetime
 from functools import cache
@@ -19,8 +20,6 @@ from ..storage.texts import Text, msgid
 from ..text.lazy_re import lazy_re
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Mapping
-
     from pydantic import TypeAdapter
 
     from .operation import Operation

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Iterable, Sequence
 from datetime import date, datetime
 from typing import TYPE_CHECKING, Final
 
@@ -13,8 +14,6 @@ from ..text.record import record
 from .operation import Request, Visible, operation, within
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
     from ..archive.coverage import MemoryFile
     from ..protocol.dated_file import Block
     from ..workspace import Workspace

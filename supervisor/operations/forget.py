@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import os
 import time
+from collections.abc import Collection
 from contextlib import suppress
 from dataclasses import replace
+from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, cast
 
 from ..archive.diary import amounts_of
-from ..forgetting.wanted import KINDS, Spot, refuse_vague
+from ..forgetting.wanted import KINDS, By, Spot, Wanted, refuse_vague
 from ..storage.clock import local_day, to_wire, within
 from ..storage.errors import AlreadyRuns, BadRequest
 from ..storage.noting import author
@@ -21,10 +23,6 @@ from .days import period_in
 from .operation import Request, Visible, one_of, operation
 
 if TYPE_CHECKING:
-    from collections.abc import Collection
-    from datetime import datetime
-
-    from ..forgetting.wanted import By, Wanted
     from ..workspace import Workspace
 
 #: Seconds to wait for a running supervisor, which does it in its next round.

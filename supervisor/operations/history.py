@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import os
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
-from datetime import date, datetime  # noqa: TC003 - the types of an answer's fields
+from datetime import date, datetime
 from typing import TYPE_CHECKING, Any, Final
 
+from ..storage.clock import Clock
 from ..storage.errors import BadRequest, SupervisorError
 from ..storage.lenient_json import parse_json, render_json
 from ..storage.texts import Text
@@ -17,9 +18,6 @@ from ..text.record import record
 from .operation import Request, Visible, operation, within
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from ..storage.clock import Clock
     from ..workspace import Workspace
 
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence  # noqa: TC003 - the type of a request's field
+from collections.abc import Sequence
 from dataclasses import field
-from datetime import datetime  # noqa: TC003 - the type of a request's field
+from datetime import datetime
 from typing import TYPE_CHECKING, Any, Final, Literal
 from urllib.parse import unquote
 

@@ -7,28 +7,26 @@ with its citation, so that no stored text ends the quotation or begins another.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Iterator
 from datetime import date
 from typing import TYPE_CHECKING, Any, Final
 
 from ..context.render import escaped, shown
-from ..protocol.inbox import chat_of
+from ..protocol.inbox import Chat, chat_of
 from ..protocol.message import UNSAID, Message
 from ..protocol.prompts import without_secrets
 from ..protocol.turn import LOOKUPS, read_request
 from ..recall.audience import nameless
+from ..storage.clock import Clock
 from ..storage.control import UNLIMITED
 from ..storage.errors import BadRequest, SupervisorError
 from ..storage.noting import acting
 from ..storage.texts import Text
+from ..text.language import Language
 from ..text.record import record
 from .operation import Caller, Visible, perform
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
-
-    from ..protocol.inbox import Chat
-    from ..storage.clock import Clock
-    from ..text.language import Language
     from ..workspace import Workspace
 
 _MOST_HITS: Final = 8

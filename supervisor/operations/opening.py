@@ -7,20 +7,18 @@ sources as the memory block of a turn does, and `pack` writes both.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from functools import partial
 from typing import TYPE_CHECKING, Final, Literal, TypeAlias, cast
 
 from ..protocol.inbox import chat_of
-from ..protocol.message import UNSAID, Message
+from ..protocol.message import UNSAID, History, Message
 from ..text.record import record
 from ..text.small_talk import is_small_talk
 from .operation import Request, Visible, one_of, operation
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from ..index.hit import Passage
-    from ..protocol.message import History
     from ..workspace import Workspace
 
 #: How long it waits for a history.json that can't be read, in seconds: a client waits for it.

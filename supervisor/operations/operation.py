@@ -8,11 +8,12 @@ owner alone is refused in a group before it begins.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import MISSING, field, fields, replace
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final, Generic, Literal, TypeAlias, TypeVar
 
-from ..storage.clock import utc_now
+from ..storage.clock import Clock, utc_now
 from ..storage.control import UNLIMITED, Control
 from ..storage.errors import BadRequest, OwnersAlone, refuse_no_number, refuse_no_text
 from ..storage.noting import author, noting
@@ -20,7 +21,6 @@ from ..storage.texts import Text
 from ..text.record import record
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
     from dataclasses import Field
 
     from ..index.hit import SearchResult
@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     from ..protocol.config import Config
     from ..recall.audience import Audience
     from ..recall.lines import Lines
-    from ..storage.clock import Clock
     from ..text.language import Language
     from ..workspace import Workspace
 

@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence  # noqa: TC003 - the type of a request's field
+from collections.abc import (
+    Callable,
+    Sequence,
+)
 from dataclasses import replace
-from datetime import date  # noqa: TC003 - the type of a request's field
+from datetime import (
+    date,
+    datetime,
+)
 from functools import partial
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -12,9 +18,6 @@ from ..text.record import record
 from .operation import NoArguments, Request, Visible, operation, within
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-    from datetime import datetime
-
     from ..context.build import Injection, Replay
     from ..context.request import Asked
     from ..index.hit import Passage, SearchResult

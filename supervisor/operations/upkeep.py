@@ -7,12 +7,12 @@ All are for the owner alone. `doctor` is not one of them, since it also examines
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping  # noqa: TC003 - the type of an answer's field
+from collections.abc import Mapping
 from dataclasses import field
-from pathlib import Path  # noqa: TC003 - the type of a request's field
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ..archive.quarantine import Unread  # noqa: TC001 - the type of an answer's field
+from ..archive.quarantine import Unread
 from ..storage.errors import BadFile, BadRequest
 from ..storage.texts import Text
 from ..text.record import record

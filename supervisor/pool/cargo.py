@@ -23,28 +23,23 @@ import hashlib
 import json
 import os
 import zlib
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, field
 from datetime import timedelta
-from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
+from typing import Any, Final, Literal, TypeAlias
 
 from cryptography.exceptions import InvalidTag
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
 from ..protocol.config import Config, load
 from ..protocol.dated_file import Block
-from ..protocol.llm import NO_KEY, find_key
+from ..protocol.llm import NO_KEY, Account, find_key
 from ..protocol.settings import variable
-from ..protocol.task import NewerVersion, parse_result, parse_task, render_result, render_task
+from ..protocol.task import AskedTask, NewerVersion, Result, Task, parse_result, parse_task, render_result, render_task
 from ..storage.clock import from_wire, to_wire
 from ..storage.errors import BadConfig
 from ..storage.texts import Text, msgid
 from ..text.record import record
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from ..protocol.llm import Account
-    from ..protocol.task import AskedTask, Result, Task
 
 Uid: TypeAlias = str
 #: What became of a task that was offered: it waits for a worker, a worker has it, or its answer waits for its host.

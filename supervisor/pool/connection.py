@@ -8,7 +8,8 @@ read it sees uids and counters, and sealed bytes.
 from __future__ import annotations
 
 import threading
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Iterator
+from typing import Any, Final
 from urllib.parse import urlsplit
 
 import redis
@@ -18,9 +19,6 @@ from redis.retry import Retry
 from ..protocol.llm import is_local, without_credentials
 from ..storage.texts import Text, msgid
 from .cargo import PoolAway
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 _TIMEOUT_S: Final = 5.0
 #: LMOVE came with this version.

@@ -8,6 +8,7 @@ docs/reference/protocol.md, 6.11.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING, Final, TypeVar
@@ -15,13 +16,11 @@ from typing import TYPE_CHECKING, Final, TypeVar
 from ..protocol.task import AskedTask
 from ..storage.clock import steady_s
 from ..storage.errors import BadConfig, Busy, SupervisorError
-from .cargo import Cargo, PoolAway
+from .cargo import Answer, Cargo, PoolAway, Uid
 
 if TYPE_CHECKING:
     import threading
-    from collections.abc import Callable
 
-    from .cargo import Answer, Uid
     from .redis_pool import RedisPool
     from .station import Parcel, Station
 

@@ -7,7 +7,9 @@ model is asked is a workspace's own limit (`llm.max_calls_per_day`), which is wr
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Final
 
 from ..protocol.config import tables
 from ..protocol.config_keys import Crew, Provider
@@ -17,10 +19,6 @@ from ..storage.errors import BadConfig
 from ..storage.os_errors import from_os_error
 from ..storage.texts import Text, msgid
 from ..text.record import record
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from pathlib import Path
 
 #: Keys of 0.34 and before, which a file may still have. Without a limit of a day more may be paid: it is set elsewhere first.
 _OF_A_DAY: Final = frozenset(("calls_per_day", "money_per_day"))

@@ -8,16 +8,14 @@ are decided before. What happens at one stroke is in `scripts.py`.
 from __future__ import annotations
 
 import time
+from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, Final
 
 from ..pool import scripts
-from .cargo import Answer, PoolAway
+from .cargo import Answer, Cargo, PoolAway, Sign, Uid
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping, Sequence
-
-    from .cargo import Cargo, Sign, Uid
     from .connection import Broker
 
 #: Seconds between two looks at who is there, and how full Redis is.

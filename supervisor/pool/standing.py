@@ -11,11 +11,10 @@ from ..protocol.task import AskedTask
 from ..storage.clock import steady_s, to_wire, utc_now
 from ..storage.texts import Text
 from ..text.record import record
-from .cargo import Cargo, Contents, Reserve, packed, read, refusal
+from .cargo import Cargo, Contents, Reserve, Seal, packed, read, refusal
 from .redis_pool import RedisPool
 
 if TYPE_CHECKING:
-    from .cargo import Seal
     from .connection import Broker
 
 #: Seconds that a sealed echo may take.

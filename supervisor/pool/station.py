@@ -9,34 +9,30 @@ its host for no pool. Source: docs/reference/protocol.md, 6.11.
 from __future__ import annotations
 
 import contextlib
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import timedelta
 from secrets import token_hex
 from typing import TYPE_CHECKING, Final, get_args
 
+from ..protocol.config import Config
 from ..protocol.dated_file import Block
 from ..protocol.lease import Lease, worker_lock
-from ..protocol.llm import CallLog, endpoint_of
+from ..protocol.llm import Account, CallLog, endpoint_of
+from ..protocol.paths import WorkspacePaths
 from ..protocol.prompts import load_template, shipped_template, without_secrets
 from ..protocol.queue import TaskQueue
 from ..protocol.task import REPLY_KINDS, AskedTask, Result, Task, result_of
 from ..protocol.task_material import MaterialLost, read_material
-from ..storage.clock import from_wire, to_wire, truncate_to_ms
+from ..storage.clock import Clock, from_wire, to_wire, truncate_to_ms
 from ..storage.errors import BadConfig, Busy
 from ..summaries.llm_state import calls_needed, writes_extracts
 from ..text.language import Language, language_of_sentences
-from .cargo import Cargo, Contents, Outcome, Reserve, Unsealable, packed, read, refusal
+from .cargo import Answer, Cargo, Contents, Outcome, Reserve, Seal, Uid, Unsealable, packed, read, refusal
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from ..events import Events
-    from ..protocol.config import Config
-    from ..protocol.llm import Account
-    from ..protocol.paths import WorkspacePaths
-    from ..storage.clock import Clock
     from ..storage.files import Files
-    from .cargo import Answer, Seal, Uid
 
 #: Looks in a row at which a task must be missing in the pool before it is offered again: a worker may be about to show that it
 #: has it, after the pool has forgotten everything.

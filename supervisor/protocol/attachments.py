@@ -11,13 +11,11 @@ from __future__ import annotations
 import binascii
 import hashlib
 import re
-from typing import TYPE_CHECKING, Any, Final, TypeAlias
+from collections.abc import Callable, Mapping
+from typing import Any, Final, TypeAlias
 
 from ..text.lazy_re import lazy_re
 from .message import WORD_FIELDS, is_thought
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
 
 #: Returns what a string that is no words is replaced by: from it, the name of its field, and the object that holds it.
 Change: TypeAlias = "Callable[[str, str, Mapping[str, Any]], str]"

@@ -14,7 +14,9 @@ import json
 import os
 import stat as modes
 import tarfile
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict
+from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, Final, Self, cast
 
 from ..storage.clock import from_wire
@@ -26,9 +28,6 @@ from ..storage.texts import Text, msgid
 from ..text.record import record
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-    from pathlib import Path
-
     from ..storage.files import FileVersion
 
 #: Of a backup, and of every file in it: a later format of any of them makes it another number.

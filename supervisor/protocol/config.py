@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Iterator, Mapping
 from dataclasses import field, replace
+from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Literal
 
@@ -21,9 +23,6 @@ from . import config_keys as table
 from .settings import PREFIX, Place, applied, choice, dotted, gather, keys, refuse_unknown_variables, variable
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-    from datetime import timedelta
-
     from ..text.language import Language
 
 FILE: Final = "recalld.toml"

@@ -7,7 +7,9 @@ checked is in settings.py. Source: docs/reference/protocol.md, 3, 5, 6 and 8.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final, Literal
+from datetime import timedelta
+from typing import Final, Literal
+from zoneinfo import ZoneInfo
 
 from ..storage.clock import find_zone
 from ..storage.texts import Text, msgid
@@ -16,10 +18,6 @@ from ..text.record import record
 from .period import QUIET_HOURS
 from .settings import choice, duration, durations, flag, names, number, patterns, size, text
 from .sources import TakenSource, take
-
-if TYPE_CHECKING:
-    from datetime import timedelta
-    from zoneinfo import ZoneInfo
 
 #: What texts may be: the pattern that they match as a whole, and that for people.
 _LINE: Final = (r"[^\x00-\x1f\x7f\ud800-\udfff]{0,200}", msgid("a text on one line"))

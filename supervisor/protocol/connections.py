@@ -7,14 +7,12 @@ what they start. Source: docs/reference/protocol.md, 12.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from ..storage.lenient_json import parse_json, render_json
 from ..text.record import record
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 VERSION: Final = 1
 #: The clients that `connect` sets up; earlier versions had others.

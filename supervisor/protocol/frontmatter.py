@@ -7,14 +7,12 @@ A file without such a head is a person's own. A person may add keys, lists, maps
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Final
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Final
 
 from ..storage.errors import NewerFormat
 from ..text.lazy_re import lazy_re
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from pathlib import Path
 
 FORMAT: Final = 1
 #: Of dated files with names of speakers, or lines of pictures, files and tools.

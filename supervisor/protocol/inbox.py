@@ -9,19 +9,17 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Collection, Mapping
 from contextlib import suppress
+from datetime import tzinfo
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
+from typing import Any, Final, Literal, TypeAlias
 
 from ..storage.lenient_json import parse_json, render_json
 from ..storage.texts import Text
 from ..text.lazy_re import lazy_re
 from ..text.record import record
 from .message import InvalidEntry, Message, read_message
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping
-    from datetime import tzinfo
 
 ChatKind: TypeAlias = Literal["direct", "group", "channel"]
 #: Marks in a session key of a common client, "agent:main:telegram:group:-1001", that others read the chat too. Both are

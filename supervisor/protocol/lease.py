@@ -12,14 +12,12 @@ from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from ..storage.errors import Busy
-from .paths import WORKERS
-from .task import AskedTask
+from .paths import WORKERS, WorkspacePaths
+from .task import AskedTask, Task
 
 if TYPE_CHECKING:
     from ..storage.files import Files
-    from .paths import WorkspacePaths
     from .queue import TaskQueue
-    from .task import Task
 
 
 class Lease:

@@ -10,7 +10,8 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
-from datetime import timedelta
+from collections.abc import Iterator, Mapping
+from datetime import datetime, timedelta, tzinfo
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 from urllib.parse import urlsplit
@@ -23,9 +24,6 @@ from ..storage.texts import Text
 from ..text.record import record
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-    from datetime import datetime, tzinfo
-
     from ..storage.files import Files
     from .config_keys import Llm
     from .paths import WorkspacePaths

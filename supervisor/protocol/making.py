@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
 from shlex import quote
@@ -15,8 +16,6 @@ from .config import load, render_default
 from .paths import WorkspacePaths, check_filesystem
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from ..text.language import Language
 
 

@@ -13,13 +13,11 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from collections.abc import Iterator, Sequence
 from datetime import date
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import Final, NamedTuple
 
 from ..text.lazy_re import lazy_re
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
 
 _SHARED: Final = lazy_re(r"(?<!\w)#(?:shared|共享)(?!\w)", re.IGNORECASE)
 _PIN: Final = lazy_re(r"(?<!\w)#(?:pin|置顶)(?!\w)", re.IGNORECASE)

@@ -9,19 +9,17 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Callable, Mapping
 from dataclasses import field, replace
+from datetime import datetime, tzinfo
 from enum import Enum
-from typing import TYPE_CHECKING, Any, Final, TypeAlias
+from typing import Any, Final, TypeAlias
 
 from ..storage.clock import to_wire, truncate_to_ms, wire_time
 from ..storage.instant import quoted, read_instant, why_not_said_at
 from ..storage.lenient_json import DEEPEST, is_deeper, parse_json, render_json
 from ..storage.texts import Text
 from ..text.record import record
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-    from datetime import datetime, tzinfo
 
 
 class Archived(Enum):

@@ -13,19 +13,15 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from ..text.language import language_of
 from ..text.lazy_re import lazy_re
 from ..text.llm_output import outside_code
 from .attachments import attachments_of, kind_of, separated
-from .message import ROLES, UNSAID, WORD_FIELDS, is_thought, text_of
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
-    from .message import Message
+from .message import ROLES, UNSAID, WORD_FIELDS, Message, is_thought, text_of
 
 #: Words in a fence of ours.
 _FENCED: Final = lazy_re(r"(`{3,})(json)?\n(.*)\n\1\n*", re.DOTALL)

@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 import re
 from datetime import date
-from pathlib import Path  # noqa: TC003 - a dataclass field
+from pathlib import Path
 from typing import Final
 
 from ..storage.errors import BadConfig, BadRequest

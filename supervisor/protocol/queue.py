@@ -9,7 +9,10 @@ meanwhile. Source: docs/reference/protocol.md, 6.
 
 from __future__ import annotations
 
+import re
 from contextlib import suppress
+from datetime import datetime
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from ..storage.clock import from_wire, to_wire, truncate_to_ms
@@ -17,7 +20,7 @@ from ..storage.lenient_json import parse_json, render_json
 from ..storage.texts import Text
 from ..text.lazy_re import lazy_re
 from .message import ATTEMPTS_END
-from .paths import QUEUE_FOLDERS
+from .paths import QUEUE_FOLDERS, WorkspacePaths
 from .period import Period, period_of_group
 from .task import (
     AskedTask,
@@ -31,12 +34,7 @@ from .task import (
 )
 
 if TYPE_CHECKING:
-    import re
-    from datetime import datetime
-    from pathlib import Path
-
     from ..storage.files import Files
-    from .paths import WorkspacePaths
 
 #: Seconds after which a worker without work exits.
 IDLE_S: Final = 60.0

@@ -11,6 +11,7 @@ from __future__ import annotations
 import json
 import re
 import reprlib
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import field, fields, is_dataclass, replace
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any, Final, TypeVar
@@ -20,8 +21,6 @@ from ..storage.texts import Text, msgid
 from ..text.record import record
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
-
     from _typeshed import DataclassInstance
 
 #: What the names of variables begin with.

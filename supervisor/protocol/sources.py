@@ -8,9 +8,11 @@ The state of a source is `.recalld/sources/NAME.json` and holds no word of it.
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import date, timedelta
 from itertools import chain
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from ..storage.errors import BadConfig
@@ -21,9 +23,6 @@ from ..text.record import record
 from .settings import made_key, read_duration
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
-
     from ..storage.files import Files
 
 _KEY: Final = "sources.take"

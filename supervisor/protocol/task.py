@@ -12,9 +12,10 @@ import hashlib
 import json
 import math
 import re
-from collections.abc import Callable, Mapping  # noqa: TC003 - the types of tables
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import MISSING, asdict, field, fields, replace
-from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias, get_args
+from datetime import datetime
+from typing import Any, Final, Literal, TypeAlias, get_args
 
 from ..storage.clock import from_wire, to_wire
 from ..storage.foreign_name import parts_of
@@ -23,10 +24,6 @@ from ..storage.texts import restored, stored
 from ..text.record import record
 from .message import ATTEMPTS_END
 from .summary_file import Source, can_be_named
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from datetime import datetime
 
 VERSION: Final = 1
 #: The format of a task that somebody waits for, which came later.

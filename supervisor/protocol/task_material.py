@@ -11,6 +11,7 @@ stays word for word in its dated file, and is no material for summaries and line
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from datetime import UTC, datetime, time, timedelta
 from typing import TYPE_CHECKING, Final
 from zoneinfo import ZoneInfo
@@ -21,15 +22,12 @@ from ..text.lazy_re import lazy_re
 from ..text.tokenizer import tokens
 from ..text.word_frequency import rarity_asked
 from .dated_file import Block, parse_dated
-from .paths import day_of_name, period_of_name
+from .paths import WorkspacePaths, day_of_name, period_of_name
 from .summary_file import parse_summary
 from .turn import parse_receipt, turn_id, turn_ids
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from ..storage.files import Files
-    from .paths import WorkspacePaths
     from .task import Task
 
 #: How long after a turn its answer comes, at most.

@@ -17,9 +17,9 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Mapping  # noqa: TC003 - the type of an answer's field
+from collections.abc import Mapping
 from dataclasses import asdict, field, fields
-from datetime import datetime  # noqa: TC003 - the type of an answer's field
+from datetime import datetime
 from typing import TYPE_CHECKING, Any, Final
 
 from ..storage.clock import SMALL, from_wire, to_wire

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from calendar import monthrange
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from datetime import date, timedelta
 from typing import TYPE_CHECKING, Final
@@ -16,7 +17,6 @@ from ..text.lazy_re import lazy_re
 from ..text.record import record
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
     from typing import TypeVar
 
     _T = TypeVar("_T")

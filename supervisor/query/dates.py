@@ -9,7 +9,9 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
+from datetime import date
 from functools import cache
 from typing import TYPE_CHECKING, Final
 
@@ -38,8 +40,6 @@ from .intent import asks_to_do
 from .meanings import Said
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
-    from datetime import date
     from typing import TypeAlias
 
     _Meaning: TypeAlias = Callable[[re.Match[str], Said], Days | None]

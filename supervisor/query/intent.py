@@ -8,6 +8,8 @@ Source: docs/explanation/recall.md, the gate.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
+from datetime import date
 from functools import lru_cache
 from typing import TYPE_CHECKING, Final
 
@@ -17,9 +19,6 @@ from ..text.tokenizer import tokens
 from ..text.word_frequency import rarity_asked
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-    from datetime import date
-
     from .calendar import Days
 
 #: The forms of a question, of an exclamation, and of a question to the assistant about itself.

@@ -9,7 +9,9 @@ clause is about what is over, 5月2号 the nearest. A wrong day is worse than no
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Final
+from collections.abc import Callable
+from datetime import date
+from typing import Final
 
 from ..text.lazy_re import lazy_re
 from ..text.record import record
@@ -33,10 +35,6 @@ from .calendar import (
     year_of,
 )
 from .intent import AHEAD, OVER
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from datetime import date
 
 
 @record

@@ -10,9 +10,11 @@ little. Source: docs/explanation/recall.md.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import field, replace
+from datetime import date
 from functools import lru_cache
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from ..text.lazy_re import lazy_re
 from ..text.record import record
@@ -20,14 +22,8 @@ from ..text.small_talk import is_chitchat, is_small_talk
 from ..text.tokenizer import spelled, tokens
 from ..text.word_frequency import rarity_asked
 from .calendar import FEW, Days, day_tokens, occasions
-from .dates import days_meant, due_days, plain, spans
+from .dates import Span, days_meant, due_days, plain, spans
 from .intent import OVER, TENSE_WORDS, is_about_oneself, is_chatter, role_asked_for, without_asking
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
-    from datetime import date
-
-    from .dates import Span
 
 #: Weights: a word that only asks (when, said); a word of a date.
 REQUEST_WEIGHT: Final = 0.1

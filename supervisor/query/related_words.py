@@ -14,19 +14,15 @@ counts as the word itself (`other_spellings`). Each number was measured (docs/ex
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from ..text.tokenizer import tokens
 from ..text.word_frequency import line_of
-from .parse import LIGHT_VERBS, NAMED, REQUEST_WEIGHT
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
-
-    from .parse import Query
+from .parse import LIGHT_VERBS, NAMED, REQUEST_WEIGHT, Query
 
 #: A line for each stem, in the order of their bytes.
 TABLE: Final = Path(__file__).with_suffix(".txt")

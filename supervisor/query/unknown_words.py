@@ -14,20 +14,16 @@ words by themselves (`chinese.sounding_like`).
 from __future__ import annotations
 
 import unicodedata
+from collections.abc import Callable
 from dataclasses import replace
 from itertools import pairwise
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from ..text.chinese import cut_for_search, sounding_like, to_simplified
 from ..text.lazy_re import lazy_re
 from ..text.tokenizer import CHINESE, ENGLISH, HAN, latin_words, stem, stems, tokens
 from ..text.word_frequency import rarity_asked
-from .parse import REQUEST_WEIGHT
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from .parse import Query
+from .parse import REQUEST_WEIGHT, Query
 
 #: The number of letters of a word that may have a typo, and in how many words of a question typos are looked for: each takes
 #: some 500 lookups.

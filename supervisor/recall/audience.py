@@ -7,17 +7,13 @@ marked as shared, or what `[recall] in_groups` allows. What it may not see is as
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final, Literal
+from collections.abc import Sequence
+from typing import Final, Literal
 
-from ..index.hit import SHARED, reader_of
+from ..index.hit import SHARED, Passage, reader_of
 from ..protocol.inbox import DIRECT, Chat
 from ..text.lazy_re import lazy_re
 from ..text.record import record
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from ..index.hit import Passage
 
 _NAMED: Final = lazy_re(r"(\d{4}-\d\d-\d\d)-[^/]+\.md\Z")
 

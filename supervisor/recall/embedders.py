@@ -20,6 +20,7 @@ import json
 import mmap
 import re
 import time
+from collections.abc import Callable, Sequence
 from functools import cached_property
 from importlib import metadata
 from pathlib import Path
@@ -36,8 +37,6 @@ from ..text.lazy_re import lazy_re
 from ..text.record import record
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
     from ..protocol.config import Config
     from ..protocol.config_keys import Privacy
     from .vectors import Array

@@ -8,25 +8,23 @@ Lines are struck in their file (`protocol/struck`). A message and a line of a su
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import field, replace
 from datetime import date
 from typing import TYPE_CHECKING, Final
 
 from ..index.chunking import chunk_note
+from ..index.hit import Hit, Passage
 from ..protocol.marks import Dated, Struck, before_words, in_place_of, read_struck
+from ..protocol.paths import WorkspacePaths
 from ..query.intent import asks_past
-from ..storage.files import digest_of
+from ..storage.files import Files, digest_of
 from ..storage.noting import note
 from ..text.decoding import decoded
 from ..text.record import record
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-
-    from ..index.hit import Hit, Passage
-    from ..protocol.paths import WorkspacePaths
     from ..query.parse import Query
-    from ..storage.files import Files
 
 #: The score of what was struck, relative to the best hit that stands.
 _BEHIND: Final = 0.999

@@ -12,35 +12,28 @@ from __future__ import annotations
 
 import threading
 from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from datetime import datetime
 from functools import cached_property
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from ..index.chunking import Chunk, neighbours
-from ..index.documents import document_of, meant, with_neighbours, words_in
-from ..index.hit import BY_ID, ScoreParts
+from ..index.documents import Document, document_of, meant, with_neighbours, words_in
+from ..index.hit import BY_ID, Answer, Asked, Hit, Passage, ScoreParts, SearchResult
 from ..index.literal import hits_of, newest_and_fullest
-from ..index.overlay import NOTHING, Overlay, overlay_group
+from ..index.overlay import NOTHING, Overlay, OverlayGroup, overlay_group
+from ..query.parse import Query
+from ..storage.clock import Deadline
 from ..storage.texts import Text
-from .audience import nameless
-from .search import LIMIT, LITERAL_LIMIT, TIERS, Search
-from .unfiled import path_by_id
+from .audience import Audience, nameless
+from .search import LIMIT, LITERAL_LIMIT, TIERS, Search, Searcher
+from .unfiled import Unfiled, UnfiledPassages, path_by_id
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
-    from datetime import datetime
-
-    from ..index.documents import Document
-    from ..index.hit import Answer, Asked, Hit, Passage, SearchResult
     from ..index.index import Index
-    from ..index.overlay import OverlayGroup
     from ..index.view import View
-    from ..query.parse import Query
-    from ..storage.clock import Deadline
-    from .audience import Audience
-    from .search import Searcher
-    from .unfiled import Unfiled, UnfiledPassages
 
 #: The most audiences whose part of memory is kept.
 _MOST_KEPT: Final = 8

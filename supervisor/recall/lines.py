@@ -11,32 +11,27 @@ from __future__ import annotations
 import contextlib
 import itertools
 import stat
-from pathlib import PurePosixPath
+from collections.abc import Callable, Iterator, Sequence
+from datetime import datetime, tzinfo
+from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING
 from urllib.parse import quote, unquote
 
-from ..index.hit import BY_ID
+from ..index.hit import BY_ID, Passage
 from ..protocol.attachments import attachments_of, digest_in_name, kind_of
-from ..protocol.paths import LONG_TERM, day_of_name, is_foreign
+from ..protocol.paths import LONG_TERM, WorkspacePaths, day_of_name, is_foreign
 from ..storage.errors import BadFile, BadRequest, NotFound
 from ..storage.foreign_name import parts_of
 from ..storage.texts import Text
 from ..text.decoding import decoded
 from ..text.record import record
-from .audience import ALONE
+from .audience import ALONE, Audience
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
-    from datetime import datetime, tzinfo
-    from pathlib import Path
-
     from ..archive.journal import SeenJournal
     from ..archive.memory_folder import MemoryFolder
-    from ..index.hit import Passage
     from ..protocol.dated_file import Block
-    from ..protocol.paths import WorkspacePaths
     from ..storage.files import Files
-    from .audience import Audience
     from .group_search import Parts
     from .unfiled import Unfiled
 

@@ -12,37 +12,30 @@ import contextlib
 import math
 import threading
 import time
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
+from datetime import tzinfo
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
 from ..index.chunking import Chunk, neighbours
-from ..index.documents import meant_by, meant_in
-from ..index.hit import BOTH
+from ..index.documents import Meant, meant_by, meant_in
+from ..index.hit import BOTH, Asked, Passage
 from ..index.manifest import Manifest
-from ..storage.clock import NEVER, within
-from ..storage.control import UNLIMITED
+from ..protocol.paths import WorkspacePaths
+from ..storage.clock import NEVER, Deadline, within
+from ..storage.control import UNLIMITED, Control
 from ..storage.errors import BadConfig, SupervisorError
+from ..storage.files import Files
 from ..storage.texts import Text
-from .embedders import AUTO, IDLE_S, InProcess, Refused, embedder_of
-from .vectors import VectorStore
+from .embedders import AUTO, IDLE_S, Embedder, InProcess, Refused, embedder_of
+from .vectors import Array, Segment, VectorStore
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-    from datetime import tzinfo
-
     from ..events import Events
-    from ..index.documents import Meant
-    from ..index.hit import Asked, Passage
     from ..index.index import Index
     from ..protocol.config import Config
-    from ..protocol.paths import WorkspacePaths
-    from ..storage.clock import Deadline
-    from ..storage.control import Control
-    from ..storage.files import Files
-    from .embedders import Embedder
-    from .vectors import Array, Segment
 
 #: How many vectors are compared in full, of those that their codes find, and how many passages may be found by meaning alone.
 _COMPARED: Final = 300

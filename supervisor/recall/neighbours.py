@@ -8,19 +8,15 @@ with it; this is told by who speaks, how long it is and whether it asks. Other n
 
 from __future__ import annotations
 
-from datetime import timedelta
-from typing import TYPE_CHECKING, Final
+from collections.abc import Iterable, Sequence
+from datetime import datetime, timedelta
+from typing import Final
 
 from ..extracts.replies import is_question
 from ..index.chunking import PAUSE_S
+from ..index.hit import Hit, Passage
+from ..protocol.message import Message
 from ..text.lazy_re import lazy_re
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-    from datetime import datetime
-
-    from ..index.hit import Hit, Passage
-    from ..protocol.message import Message
 
 #: The reason of a hit that has no word of the question, nor a related one.
 WINDOW: Final = "window"

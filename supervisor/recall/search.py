@@ -10,49 +10,43 @@ from __future__ import annotations
 
 import stat
 import time
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from datetime import datetime, tzinfo
 from functools import reduce
 from typing import TYPE_CHECKING, Final, TypeVar
 
 from ..index.bm25 import load_numpy
 from ..index.chunking import chunk_note
 from ..index.documents import MOST_CHARS
-from ..index.hit import BOTH, WORDS, Answer, Hit, SearchResult
+from ..index.hit import BOTH, WORDS, Answer, Asked, Hit, Miss, Passage, SearchResult, Tier
 from ..index.literal import hits_of, literal_terms, newest_and_fullest, search_files
 from ..index.ranking import gate_of
 from ..index.scan import MOST_BYTES, PATIENCE_S, long_term_name
 from ..protocol.marks import only_pinned
+from ..protocol.message import Message
+from ..protocol.paths import WorkspacePaths
 from ..query.parse import REQUEST_WEIGHT, Query, as_typed, parse_query, readable, subject_of
-from ..storage.clock import local_day, within
-from ..storage.control import UNENDING, UNLIMITED
+from ..storage.clock import Deadline, local_day, within
+from ..storage.control import UNENDING, UNLIMITED, Control
 from ..storage.errors import BadFile
+from ..storage.files import Files
 from ..storage.os_errors import as_supervisor_error
 from ..storage.texts import Text
 from ..text.decoding import decoded
 from ..text.record import record
 from ..text.tokenizer import tokens
-from .audience import ALONE
+from .audience import ALONE, Audience
 from .ended import of_today
 from .neighbours import going_on
-from .unfiled import UnfiledPassages, is_asked_by
+from .unfiled import Unfiled, UnfiledPassages, is_asked_by
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-    from datetime import datetime, tzinfo
-
     from ..events import Events
     from ..index.commit import Changes
-    from ..index.hit import Asked, Miss, Passage, Tier
     from ..index.index import Index
     from ..protocol.config_keys import Recall
-    from ..protocol.message import Message
-    from ..protocol.paths import WorkspacePaths
-    from ..storage.clock import Deadline
-    from ..storage.control import Control
-    from ..storage.files import Files
-    from .audience import Audience
     from .meaning import Meaning
-    from .unfiled import Unfiled
 
 T = TypeVar("T")
 #: The most hits that a search returns of ordinary memories, and the most of originals.

@@ -12,20 +12,25 @@ from __future__ import annotations
 import contextlib
 import threading
 from collections import defaultdict
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
+from datetime import datetime
+from pathlib import Path
 from typing import TYPE_CHECKING, Final
 from urllib.parse import quote, unquote
 
 from ..archive.identity import assign_ids
 from ..archive.journal import SeenJournal
-from ..index.chunking import chunk_message, neighbours
+from ..index.chunking import Chunk, chunk_message, neighbours
 from ..index.documents import CONTEXT_WIDTHS, MOST_CHARS, beginning, talk_documents
-from ..index.hit import BY_ID
-from ..index.overlay import NOTHING, Overlay, overlay_group
-from ..protocol.dated_file import block_of
-from ..protocol.message import Archived, Message
-from ..storage.clock import NEVER
+from ..index.hit import BY_ID, Passage
+from ..index.overlay import NOTHING, Overlay, OverlayGroup, overlay_group
+from ..protocol.dated_file import Block, block_of
+from ..protocol.message import Archived, History, Key, Message
+from ..protocol.paths import WorkspacePaths
+from ..storage.clock import NEVER, Deadline
 from ..storage.errors import SupervisorError
+from ..storage.files import Files
 from ..storage.os_errors import as_supervisor_error
 from ..text.chinese import load_to_cut
 from ..text.lazy_re import lazy_re
@@ -35,23 +40,11 @@ from ..text.tokenizer import HAN, tokens
 from .neighbours import is_asked_again
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-    from datetime import datetime
-    from pathlib import Path
-
     from ..archive.append import DropBox
     from ..archive.deletions import Deletions
     from ..archive.history import HistoryStore
     from ..archive.memory_folder import MemoryFolder
-    from ..index.chunking import Chunk
-    from ..index.hit import Passage
-    from ..index.overlay import OverlayGroup
     from ..protocol.config_keys import Archive
-    from ..protocol.dated_file import Block
-    from ..protocol.message import History, Key
-    from ..protocol.paths import WorkspacePaths
-    from ..storage.clock import Deadline
-    from ..storage.files import Files
 
 #: Messages of one group: after a new message only the last groups of its conversation are made again.
 _GROUP: Final = 16

@@ -17,7 +17,9 @@ import itertools
 import stat as modes
 import struct
 import zlib
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 import numpy as np
@@ -27,9 +29,6 @@ from ..storage.texts import Text
 from ..text.lazy_re import lazy_re
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Sequence
-    from pathlib import Path
-
     from ..storage.disk import Stat
     from ..storage.files import Files
 

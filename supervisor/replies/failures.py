@@ -6,6 +6,7 @@ An input that is set aside is kept there as it was, and is not answered while th
 
 from __future__ import annotations
 
+from datetime import datetime
 from typing import TYPE_CHECKING, Any, Final
 
 from ..storage.clock import to_wire
@@ -14,8 +15,6 @@ from ..text.lazy_re import lazy_re
 from ..text.record import record
 
 if TYPE_CHECKING:
-    from datetime import datetime
-
     from ..protocol.queue import TaskQueue
     from ..storage.files import Files
     from .waiting import Conversation

@@ -12,9 +12,11 @@ a model was talked into, becomes a line.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable, Mapping, Sequence
 from shlex import quote
 from typing import TYPE_CHECKING, Any, Final, get_args
 
+from ..protocol.paths import WorkspacePaths
 from ..protocol.prompts import load_template
 from ..protocol.turn import mark_line
 from ..recall.neighbours import only_neighbours
@@ -24,10 +26,7 @@ from ..text.lazy_re import lazy_re
 from ..text.llm_output import own_words
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
-
     from ..context.build import Injection
-    from ..protocol.paths import WorkspacePaths
     from ..storage.files import Files
 
 #: Calls of the model in one look further, at most.

@@ -9,19 +9,15 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Final
+from datetime import datetime
+from typing import Any, Final
 
 from ..protocol.inbox import Chat, chat_of
-from ..protocol.message import digest_of_text
+from ..protocol.message import Key, Message, digest_of_text
 from ..storage.clock import to_wire
 from ..text.record import record
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-    from datetime import datetime
-
-    from ..protocol.message import Key, Message
 
 #: Fields of an input that its answer takes over: where it was said.
 _PLACE: Final = ("session", "chat", "channel", "project")

@@ -18,17 +18,15 @@ import itertools
 import stat as modes
 from contextlib import suppress
 from datetime import datetime, timedelta
+from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from ..text.lazy_re import lazy_re
 from .errors import Conflict
-from .files import digest_of
+from .files import Files, digest_of
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from .disk import Stat
-    from .files import Files
 
 _ASIDE: Final = lazy_re(r".+\.aside(?:-[0-9]+)?")
 #: How often something else may come under the name while the file is written.

@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from collections.abc import Callable
+from typing import Final
 
 from ..text.record import record
-from .clock import NEVER
+from .clock import NEVER, Deadline
 from .errors import BadConfig, NewerFormat
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from .clock import Deadline
 
 #: Seconds of work that goes on until it is done.
 UNENDING: Final = float("inf")

@@ -19,16 +19,16 @@ import fcntl
 import os
 import stat as modes
 import time
+from collections.abc import Iterator
+from contextlib import AbstractContextManager
 from datetime import timedelta
+from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from .errors import Busy
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from contextlib import AbstractContextManager
     from mmap import mmap
-    from pathlib import Path
 
 FOLDER_MODE = 0o700
 #: Bytes of a file outside a workspace, at most: units, keys and names of time zones have some hundred.

@@ -19,8 +19,10 @@ import os
 import stat as modes
 import time
 from collections import deque
-from contextlib import suppress
-from datetime import timedelta
+from collections.abc import Callable, Iterable
+from contextlib import AbstractContextManager, suppress
+from datetime import datetime, timedelta
+from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from ..text.record import record
@@ -29,11 +31,6 @@ from .foreign_name import LONGEST_GIVEN, shortened
 from .os_errors import TEMPORARY
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
-    from contextlib import AbstractContextManager
-    from datetime import datetime
-    from pathlib import Path
-
     from .disk import Disk, Stat
 
 FILE_MODE: Final = 0o600

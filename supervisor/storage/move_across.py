@@ -9,13 +9,12 @@ from __future__ import annotations
 
 import errno
 import stat as modes
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from .errors import Conflict
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from .disk import Disk
     from .files import Files
 

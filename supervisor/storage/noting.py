@@ -7,14 +7,12 @@ Who acts is named where a request comes in (`acting`): by which kind of interfac
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from ..text.printable import printable_line
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
 
 _NOTING: Final[ContextVar[list[dict[str, Any]] | None]] = ContextVar("noting", default=None)
 #: The interface that acts, and its client, "" for what is not known.

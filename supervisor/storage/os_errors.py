@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import errno
-from typing import TYPE_CHECKING, Final
+from pathlib import PurePath
+from typing import Final
 
 from ..text.lazy_re import lazy_re
 from .errors import BadConfig, BadFile, InternalError, NoPermission, NoProcess, StorageError, SupervisorError
 from .texts import Text, msgid
-
-if TYPE_CHECKING:
-    from pathlib import PurePath
 
 #: The name of a temporary file, which will replace the file *name*; errors name that file.
 TEMPORARY: Final = lazy_re(r"\.(?P<name>.+)\.[0-9a-z]+-[0-9]+\.tmp")

@@ -11,10 +11,10 @@ import contextlib
 import os
 import threading
 from collections import deque
+from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
     from typing import TextIO
 
 #: Lines that wait for a reader, at most.

@@ -13,10 +13,8 @@ import json
 import signal
 import subprocess
 import sys
-from typing import TYPE_CHECKING, Any, Final
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
+from collections.abc import Callable
+from typing import Any, Final
 
 #: Seconds until a process must have answered: meanwhile the run waits.
 _ANSWER_S: Final = 30.0

@@ -9,13 +9,12 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Self
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from ..text.language import Language
 
 _CHINESE: Final = Path(__file__).parent.parent / "locale/zh_CN/LC_MESSAGES/recalld.po"

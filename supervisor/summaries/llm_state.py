@@ -7,13 +7,16 @@ The state is in `worker/failed/provider.json`, which is read and changed under t
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict, replace
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any, Final
 
-from ..protocol.llm import MATERIAL_SHARE
+from ..archive.coverage import MemoryFile
+from ..protocol.llm import MATERIAL_SHARE, CallLog, Endpoint
+from ..protocol.paths import WorkspacePaths
 from ..protocol.prompts import version_of_summaries
-from ..protocol.task import NO_ANSWER
+from ..protocol.task import NO_ANSWER, Result
 from ..storage.clock import from_wire, local, local_day, to_wire, truncate_to_ms
 from ..storage.errors import NoSummary
 from ..storage.texts import Text, restored, stored
@@ -21,30 +24,22 @@ from ..text.record import record
 from .retry import (
     Answers,
     ProviderState,
+    Waits,
     after_fault,
     after_success,
     calls_allowed,
     with_usage,
     without_fault,
 )
-from .schedule import SummaryWriter
+from .schedule import SummaryJob, SummaryWriter
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
-    from datetime import datetime
-
-    from ..archive.coverage import MemoryFile
     from ..archive.flags import Failure
     from ..events import Events
     from ..protocol.config import Config
     from ..protocol.config_keys import Llm
-    from ..protocol.llm import CallLog, Endpoint
-    from ..protocol.paths import WorkspacePaths
     from ..protocol.queue import TaskQueue
-    from ..protocol.task import Result
     from ..storage.files import Files
-    from .retry import Waits
-    from .schedule import SummaryJob
 
 #: Bytes of a dated file per token, a cautious estimate: Chinese takes three bytes a character.
 BYTES_PER_TOKEN: Final = 3

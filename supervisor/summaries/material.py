@@ -9,6 +9,7 @@ judged: see docs/decisions/0108. Pure.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from datetime import date
 from functools import cached_property
 from typing import TYPE_CHECKING, Final
 
@@ -19,8 +20,6 @@ from ..text.tokenizer import tokens
 from ..text.word_frequency import rarity, telling_words
 
 if TYPE_CHECKING:
-    from datetime import date
-
     from ..text.language import Language
 
 #: Telling words of the material from which on an answer is compared with it: for less no model is asked.

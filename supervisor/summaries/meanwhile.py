@@ -11,30 +11,26 @@ anywhere, the next round decides the same. Source: docs/reference/protocol.md, 3
 from __future__ import annotations
 
 from dataclasses import replace
+from datetime import datetime
 from typing import TYPE_CHECKING, Final
 
 from ..extracts.candidates import are_courtesies
-from ..protocol.summary_file import Summary
+from ..protocol.dated_file import Block
+from ..protocol.period import Period
+from ..protocol.summary_file import Source, Summary
 from ..storage.clock import local_day, to_wire
-from ..storage.control import ErrorCollector
+from ..storage.control import Control, ErrorCollector
 from ..storage.errors import Conflict
 from ..text.language import count_words
 from ..text.small_talk import is_small_talk
-from .llm_state import summary_writer
+from .llm_state import ModelUse, summary_writer
 from .reading import blocks_of, extract_of, quotes_all
 from .schedule import extracts_due
 
 if TYPE_CHECKING:
-    from datetime import datetime
-
     from ..archive.memory_folder import MemoryFolder
     from ..protocol.config import Config
-    from ..protocol.dated_file import Block
-    from ..protocol.period import Period
-    from ..protocol.summary_file import Source
-    from ..storage.control import Control
     from ..storage.files import FileVersion
-    from .llm_state import ModelUse
 
 #: The text of an empty summary, so that a person who opens it knows why it is empty.
 NOTHING: Final = "> 无需记录 · Nothing to record."

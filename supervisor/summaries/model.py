@@ -11,21 +11,15 @@ from __future__ import annotations
 import asyncio
 from abc import ABC, abstractmethod
 from datetime import timedelta
-from typing import TYPE_CHECKING, Final, Protocol
+from typing import Final, Protocol
 
-from ..protocol.prompts import text_of
-from ..protocol.task import NO_ANSWER, AskedTask, asked_id
-from ..storage.clock import NEVER, to_wire, within
+from ..protocol.prompts import Prompt, text_of
+from ..protocol.task import NO_ANSWER, AskedTask, Result, asked_id
+from ..storage.clock import NEVER, Clock, Deadline, to_wire, within
 from ..storage.errors import NoSummary
 from ..storage.texts import Text
 from ..text.record import record
-from .llm_state import note_answer, note_result, refusal
-
-if TYPE_CHECKING:
-    from ..protocol.prompts import Prompt
-    from ..protocol.task import Result
-    from ..storage.clock import Clock, Deadline
-    from .llm_state import ModelUse
+from .llm_state import ModelUse, note_answer, note_result, refusal
 
 #: How long a worker may take in addition to its call: to start, and to report that the model was silent for too long.
 _STARTUP: Final = timedelta(seconds=30)

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from collections.abc import Callable, Sequence
 from itertools import groupby
 from typing import TYPE_CHECKING, Final
 
@@ -25,8 +26,6 @@ from . import phrases
 from .material import Material, is_copy, says_less, says_much_new
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
     from ..protocol.task import Reason
 
 MAX_CHARS: Final = 8_000  # characters of one summary

@@ -13,23 +13,22 @@ from __future__ import annotations
 
 import math
 from collections import Counter
+from collections.abc import Iterable, Sequence
 from datetime import UTC, date, datetime, time
 from typing import TYPE_CHECKING, Final
+from zoneinfo import ZoneInfo
 
 from ..extracts.extract import extract
 from ..protocol.dated_file import Block
 from ..protocol.paths import day_of_name
+from ..protocol.period import Period
 from ..storage.clock import local_day
 from ..text.language import language_of, language_of_sentences
 from ..text.lazy_re import lazy_re
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-    from zoneinfo import ZoneInfo
-
     from ..archive.memory_folder import MemoryFolder
     from ..protocol.config import Config
-    from ..protocol.period import Period
     from ..protocol.summary_file import Source
     from .material import Material
 

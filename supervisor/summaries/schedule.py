@@ -8,18 +8,14 @@ makes the tasks. Source: docs/reference/protocol.md, 3, Groups and roll-up.
 from __future__ import annotations
 
 from collections import defaultdict
-from typing import TYPE_CHECKING, Final
+from collections.abc import Collection, Mapping, Sequence
+from datetime import date
+from typing import Final
 
-from ..archive.coverage import covered, covers
+from ..archive.coverage import ExistingSummary, MemoryFile, covered, covers
 from ..protocol.period import Period, day, month, summary_period
+from ..protocol.summary_file import Source
 from ..text.record import record
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping, Sequence
-    from datetime import date
-
-    from ..archive.coverage import ExistingSummary, MemoryFile
-    from ..protocol.summary_file import Source
 
 
 @record(kw_only=True)

@@ -7,36 +7,32 @@ What is due is decided in `schedule.py`, how many calls the model may get in `ll
 
 from __future__ import annotations
 
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from datetime import datetime
 from functools import partial
 from typing import TYPE_CHECKING
 
-from ..archive.coverage import covered
+from ..archive.coverage import ExistingSummary, covered
 from ..archive.flags import Failure, mark_pending
 from ..protocol.message import Message
-from ..protocol.period import day, month, read_period, summary_period
+from ..protocol.period import Period, day, month, read_period, summary_period
 from ..protocol.task import Task, task_id
 from ..storage.clock import local_day, to_wire
 from ..storage.control import ErrorCollector
 from ..storage.errors import BadRequest
 from ..storage.texts import Text
-from .llm_state import MAX_QUEUED, bytes_by_group, calls_left, calls_needed, summary_writer, writes_extracts
+from .llm_state import MAX_QUEUED, ModelUse, bytes_by_group, calls_left, calls_needed, summary_writer, writes_extracts
 from .meanwhile import stands_alone
 from .retry import is_due, refused_mark
 from .schedule import SummaryJob, due_summaries, not_pruned, summary_job
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-    from datetime import datetime
-
-    from ..archive.coverage import ExistingSummary
     from ..archive.history import HistoryStore
     from ..archive.journal import SeenJournal
     from ..archive.memory_folder import MemoryFolder
     from ..events import Events
     from ..protocol.config import Config
-    from ..protocol.period import Period
     from ..protocol.queue import TaskQueue
-    from .llm_state import ModelUse
 
 
 def submit_due(

@@ -16,16 +16,14 @@ import math
 import mmap
 import os
 import warnings
+from collections.abc import Callable
 from functools import cache, lru_cache
 from importlib.util import find_spec
 from itertools import groupby
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from .lazy_re import lazy_re
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 #: OpenCC's table from characters and words of Taiwan to those of the mainland; it includes characters of Hong Kong.
 _TABLE: Final = "tw2sp"

@@ -9,13 +9,11 @@ one may only count. Pure.
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Final, Literal
+from collections.abc import Iterator
+from typing import Final, Literal
 
 from .lazy_re import lazy_re
 from .record import record
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 #: Characters as wide as a Han character, and the digits, points and colons that they are; the length stays.
 _NARROW: Final = str.maketrans("０１２３４５６７８９．：％－／～", "0123456789.:%-/~")

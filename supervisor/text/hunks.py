@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from difflib import SequenceMatcher
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import Final, NamedTuple
 
 from .lazy_re import lazy_re
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 #: Of texts that differ in more lines than this in one place the whole place is one piece.
 _MOST_COMPARED: Final = 400

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from itertools import islice
-from typing import TYPE_CHECKING, Final, Literal
+from typing import Final, Literal
 
 from .lazy_re import lazy_re
 from .tokenizer import HAN, KANA
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
 
 Language = Literal["zh", "en"]
 

@@ -7,10 +7,8 @@ recalld has several hundred, and compiling them all takes longer than an answer.
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any, AnyStr, cast
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
+from collections.abc import Mapping
+from typing import Any, AnyStr, cast
 
 
 def lazy_re(pattern: AnyStr, flags: int = 0) -> re.Pattern[AnyStr]:

@@ -11,12 +11,10 @@ summarised. `own_words` and `outside_code` separate the prose of a text from its
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Final
+from collections.abc import Callable
+from typing import Final
 
 from .lazy_re import lazy_re
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 #: The most nested wrappings; a text with more is left as it is.
 _DEPTH: Final = 6

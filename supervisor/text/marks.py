@@ -8,18 +8,14 @@ message may be made of them. Pure.
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Iterable
 from itertools import groupby
-from typing import TYPE_CHECKING, Final, TypeAlias
+from typing import Final, TypeAlias
 
 from .language import language_of
 from .lazy_re import lazy_re
 from .record import record
-from .redact import find_secrets, redacted
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
-
-    from .redact import Secret
+from .redact import Secret, find_secrets, redacted
 
 #: A function that puts marks in the place of secrets.
 Mark: TypeAlias = "Callable[[str], str]"

@@ -7,12 +7,10 @@ Stored text comes from people, models and web pages. This changes neither what i
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Final
+import re
+from typing import Final
 
 from .lazy_re import lazy_re
-
-if TYPE_CHECKING:
-    import re
 
 #: Control characters except tab and line feed, separators of lines, marks of direction, surrogates, which can't be encoded, and
 #: characters without width, in which words hide from the reader (tags among them). The joiners U+200C and U+200D stay: Persian,

@@ -10,7 +10,9 @@ refuses a piece as too long, that piece and all later ones are halved. Source: d
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import replace
+from datetime import date
 from sys import maxsize
 from typing import TYPE_CHECKING, Final, Literal
 
@@ -19,9 +21,6 @@ from .record import record
 from .token_count import estimate_tokens
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from datetime import date
-
     from .language import Language
 
 _ABOVE_FENCE: Final = {

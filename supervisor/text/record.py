@@ -6,11 +6,9 @@ mypy, and nothing at run time, refuses to change a record: so one is made in a q
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, TypeVar, dataclass_transform, overload
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
+from typing import Any, TypeVar, dataclass_transform, overload
 
 T = TypeVar("T")
 

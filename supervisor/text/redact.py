@@ -10,6 +10,7 @@ is none: it may be a commit or a digest.
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -19,8 +20,6 @@ from .record import record
 from .secret_labels import Found, has_label, labelled
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-
     from .language import Language
 
 #: The version of the rules, raised when they hide more or less; vectors of the redacted texts are stored under it.

@@ -8,13 +8,11 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from collections.abc import Iterable
 from functools import lru_cache
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from .lazy_re import lazy_re
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
 
 #: Day and source of an entry of memory.md, which say when it was said and not what.
 _ENTRY: Final = lazy_re(r"\s*(?:[-*+]\s+)?\d{4}-\d\d-\d\d\|[^|\n]*\|")

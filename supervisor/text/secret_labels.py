@@ -9,12 +9,10 @@ What is read behind a label is of limited length, so that the work grows with th
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Final, NamedTuple
+from collections.abc import Iterator
+from typing import Final, NamedTuple
 
 from .lazy_re import lazy_re
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 
 class Found(NamedTuple):

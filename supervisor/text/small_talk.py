@@ -9,12 +9,10 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from typing import TYPE_CHECKING, Final
+from collections.abc import Iterable
+from typing import Final
 
 from .lazy_re import lazy_re
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
 
 #: Courtesies, as the design that this project began with lists them, unchanged.
 SKIP_PREFIXES: Final = (

@@ -12,6 +12,7 @@ import re
 import unicodedata
 from bisect import bisect_right
 from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from typing import TYPE_CHECKING, Final
 
@@ -20,8 +21,6 @@ from .lazy_re import lazy_re
 from .tokenizer import HAN
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
-
     import regex
 
 #: Unicode categories whose characters never join each other: cased letters, numbers, punctuation, blanks, controls.

@@ -12,14 +12,12 @@ from __future__ import annotations
 import re
 import threading
 import unicodedata
+from collections.abc import Iterator, Sequence
 from functools import cache, lru_cache
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from .chinese import cut_for_search, cut_whole, to_simplified
 from .lazy_re import lazy_re
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
 
 CHINESE: Final[frozenset[str]] = frozenset(
     """

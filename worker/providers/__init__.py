@@ -10,14 +10,13 @@ docs/reference/protocol.md, 6.
 from __future__ import annotations
 
 import importlib
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass
 from typing import TYPE_CHECKING, Final, Protocol, runtime_checkable
 
 from recalld.supervisor.text.record import record
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-
     from recalld.supervisor.protocol.config import Config
     from recalld.supervisor.protocol.dated_file import Block
     from recalld.supervisor.protocol.prompts import Prompt

@@ -6,16 +6,13 @@ No value of a chunk is trusted to have the type that it should have.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
-from recalld.supervisor.protocol.prompts import text_of, turns_of
+from recalld.supervisor.protocol.prompts import Prompt, text_of, turns_of
 from recalld.supervisor.text.llm_output import goes_round, without_thinking
 from recalld.supervisor.text.token_count import estimate_tokens
 
 from ..providers import Completion, ProviderError, Usage, http_errors
-
-if TYPE_CHECKING:
-    from recalld.supervisor.protocol.prompts import Prompt
 
 #: The most characters of an answer, with thinking, more than fit into any context; an answer that does not end is cut off.
 _MAX_CHARS: Final = 400_000

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 from zoneinfo import ZoneInfo
 
 from recalld.supervisor.extracts.extract import Kind, extract
+from recalld.supervisor.protocol.dated_file import Block
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
     from recalld.supervisor.protocol.config import Config
-    from recalld.supervisor.protocol.dated_file import Block
     from recalld.supervisor.protocol.task import Task
 
 

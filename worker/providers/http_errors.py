@@ -8,17 +8,13 @@ on its errors. Source: protocol.md, 3, Failure (*provider* pauses the provider, 
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from email.utils import parsedate_to_datetime
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
-from recalld.supervisor.protocol.task import LONGEST_RETRY_S
+from recalld.supervisor.protocol.task import LONGEST_RETRY_S, Reason
 from recalld.supervisor.storage.texts import Text
 from recalld.supervisor.text.record import record
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from recalld.supervisor.protocol.task import Reason
 
 
 @record

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import asyncio
 import re
+from collections.abc import AsyncIterator, Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cache
 from importlib import import_module
@@ -20,6 +21,7 @@ from typing import TYPE_CHECKING, Any, Final
 import openai
 
 from recalld.supervisor.protocol.llm import NO_KEY, find_key, is_local, model_of, without_credentials
+from recalld.supervisor.protocol.prompts import Prompt
 from recalld.supervisor.storage.texts import Text
 
 from ..providers import Cancelled, Completion, NoCall, ProviderError, Usage, http_errors
@@ -28,10 +30,8 @@ from .server_pages import Capacity, Listed, capacity_in, listed_in
 
 if TYPE_CHECKING:
     import ssl
-    from collections.abc import AsyncIterator, Callable, Mapping
 
     from recalld.supervisor.protocol.config import Config
-    from recalld.supervisor.protocol.prompts import Prompt
 
 #: The HTTP library of the installed openai: httpx2, before openai 3 httpx. It reads a body only from a stream of its own kind.
 _HTTP: Final[Any] = import_module(openai.DefaultAsyncHttpxClient.__bases__[0].__module__)

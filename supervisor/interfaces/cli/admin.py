@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable, Mapping
 from dataclasses import asdict
-from pathlib import Path  # noqa: TC003 - the parser reads the annotations
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Final
 
 from ...storage.clock import utc_now
@@ -15,8 +16,6 @@ from .output import Word, as_text, in_local_times, wire, word
 from .parser import Option, command
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
     from ...index.commit import Inventory
     from .call import Call
 

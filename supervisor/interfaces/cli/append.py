@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import select
 import sys
+from collections.abc import Callable
 from datetime import UTC, datetime
 from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any, Final
@@ -13,15 +14,12 @@ from ...storage.clock import fixed_clock, utc_now
 from ...storage.errors import BadConfig, BadFile, BadRequest, StorageError
 from ...storage.instant import why_not_said_at
 from ...storage.texts import Text
-from .call import refuse_plain_folder, unprinted
+from .call import Call, refuse_plain_folder, unprinted
 from .output import as_json
 from .parser import CHATS, Option, command
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from ...workspace import Workspace
-    from .call import Call
 
 _BATCH: Final = 8_000_000  # bytes of --jsonl input that are appended in one write
 

@@ -7,6 +7,7 @@ import signal
 from contextlib import suppress
 from dataclasses import asdict
 from pathlib import Path
+from types import FrameType
 from typing import TYPE_CHECKING, Annotated, Any
 
 from ...storage.clock import find_zone, fixed_clock, machine_zone, utc_now
@@ -17,8 +18,6 @@ from .output import in_local_times, wire
 from .parser import Argument, Option, command
 
 if TYPE_CHECKING:
-    from types import FrameType
-
     from ...protocol.backup_file import Contents
     from .call import Call
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Final
 
@@ -12,8 +13,6 @@ from .output import as_json
 from .parser import Argument, Option, command
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from ..connect.settings import Change, Machine
     from .call import Call
 

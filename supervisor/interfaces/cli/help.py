@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import shlex
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, Annotated, Final, TypeAlias
 
@@ -17,8 +18,6 @@ from .output import columns, word
 from .parser import COMPLETE, HELP, Argument, Command, Group, Option, command
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Mapping, Sequence
-
     from ...text.language import Language
     from .call import Call
 

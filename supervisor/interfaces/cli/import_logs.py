@@ -7,11 +7,14 @@ import signal
 import sys
 import threading
 import unicodedata
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict
+from datetime import datetime
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Final
+from zoneinfo import ZoneInfo
 
 from ...storage.errors import BadFile, BadRequest
 from ...storage.texts import Text, msgid
@@ -20,10 +23,6 @@ from .output import as_json, in_local_times, progress, wire
 from .parser import Argument, Option, command
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-    from datetime import datetime
-    from zoneinfo import ZoneInfo
-
     from ...forgetting.wanted import Wanted
     from ...importing.notes import Copied
     from ...importing.run import Imported

@@ -7,6 +7,7 @@ command is loaded when the command is run.
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from functools import partial
 from importlib import import_module
 from typing import TYPE_CHECKING, Annotated, Final
@@ -14,13 +15,10 @@ from typing import TYPE_CHECKING, Annotated, Final
 from ...storage.errors import BadRequest
 from ...storage.texts import Text
 from ..locate import version, without_workspace
-from .call import exit_code_of
+from .call import Call, exit_code_of
 from .parser import COMMANDS, COMMON, COMPLETE, Command, Group, HelpWanted, Option, UsageFault, parameter, read_options
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from .call import Call
     from .parser import Declared
 
 #: The headings of the list of commands, those of every day first, and below each its commands with their modules; what has

@@ -11,26 +11,24 @@ import contextlib
 import json
 import os
 import sys
+from collections.abc import Callable, Iterator, Mapping
 from datetime import datetime
 from functools import partial, reduce
 from typing import TYPE_CHECKING, Any, Final, Self, TypeAlias
 from unicodedata import east_asian_width
+from zoneinfo import ZoneInfo
 
 from ...events import EVENTS, priority
 from ...operations.codec import camel
-from ...storage.clock import from_wire, local, to_wire
+from ...storage.clock import Clock, from_wire, local, to_wire
 from ...storage.output import is_journal, line_printer
 from ...storage.texts import Text, msgid, template
 from ...text.lazy_re import lazy_re
 from ...text.printable import printable_json, printable_line
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
-    from zoneinfo import ZoneInfo
-
     from ...context.build import Replay
     from ...protocol.turn import Receipt
-    from ...storage.clock import Clock
     from ...text.language import Language
 
 #: Renders a text in the language of the reader, with the commands in it as they must be typed.

@@ -7,6 +7,7 @@ is typed and what it means; its docstring is the help. Little of the standard li
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from copy import copy
 from functools import cached_property
 from pathlib import Path
@@ -16,12 +17,10 @@ from typing import TYPE_CHECKING, Annotated, Any, Final, NoReturn, TypeVar, get_
 from ...storage.texts import Text, msgid
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
     from typing import TypeAlias
 
     from .call import Call
 
-    #: A command as its module declares it: its function, and which options of most commands it takes, too.
     Declared: TypeAlias = tuple[Callable[..., int | None], Sequence["Option"]]
 
 HELP: Final = "--help"

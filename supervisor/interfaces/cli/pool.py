@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Annotated
 
@@ -12,7 +13,6 @@ from .output import word
 from .parser import Option, command
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
     from typing import TypeVar
 
     from ...pool.connection import Broker

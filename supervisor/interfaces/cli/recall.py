@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Sequence
 from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Annotated, Any, Final
 
@@ -11,8 +12,6 @@ from .output import as_json, receipt_text, replay_text
 from .parser import Argument, Kind, Option, Session, command
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Sequence
-
     from ...index.hit import SearchResult
     from ...longterm.lines import Line
     from .call import Call

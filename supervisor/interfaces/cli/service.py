@@ -6,6 +6,7 @@ import os
 import sys
 import threading
 from contextlib import suppress
+from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -16,8 +17,6 @@ from .output import as_json, in_local_times
 from .parser import CHATS, Argument, Option, command
 
 if TYPE_CHECKING:
-    from datetime import datetime
-
     from ...host.round import Round
     from ...workspace import Workspace
     from .call import Call

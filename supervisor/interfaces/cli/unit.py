@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import pwd
 import sys
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
@@ -22,8 +23,6 @@ from ...storage.texts import Text
 from .parser import Option, command
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
     from .call import Call
 
 

@@ -11,18 +11,15 @@ from __future__ import annotations
 import json
 import re
 import tomllib
+from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from ...storage.texts import Text, msgid
 from ...text.lazy_re import lazy_re
-from .clients import NAME, workspace_of
+from .clients import NAME, Wanted, workspace_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Iterator
-
-    from .clients import Wanted
-
     Keys = tuple[str, ...]
 
 #: The marks around recalld's paragraph in a file of Markdown.

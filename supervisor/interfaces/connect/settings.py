@@ -11,6 +11,7 @@ import contextlib
 import os
 import stat as modes
 import sys
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from shutil import which
@@ -27,11 +28,8 @@ from .clients import CLIENTS, LEFT, Place, Wanted, wanted
 from .plan import Refused, comparable, connected, disconnected, is_blank, made_keys, workspaces
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-
     from ...storage.files import Files, FileVersion
 
-    #: A settings file: what it should have, the file with links followed, its bytes, and its text.
     _Read: TypeAlias = tuple[Wanted, Path, FileVersion | None, str | None]
 
 #: Settings of more bytes are not read; those of a busy client have some hundred thousand.

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+from collections.abc import AsyncIterator, Mapping
 from functools import partial
 from importlib import import_module
 from importlib.util import find_spec
@@ -28,15 +29,11 @@ from ..proxy.endpoint import Proxy, protocol_error
 from .api_routes import memory_routes, operation_routes
 from .gate import NO_TOKEN, Gate
 from .reading import form_fields, json_object, problem, query
-from .site import FORM_HEADER, PROXY
+from .site import FORM_HEADER, PROXY, Site
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Mapping
-
     from starlette.routing import BaseRoute
     from starlette.types import ASGIApp, Receive, Scope, Send
-
-    from .site import Site
 
 #: The page, which may be left out of an installation.
 _PAGE: Final = "recalld.supervisor.interfaces.page"

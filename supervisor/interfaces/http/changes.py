@@ -9,16 +9,15 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import json
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
+from pathlib import Path
 from typing import TYPE_CHECKING, Final, TypeAlias
 
 from ...events import priority
+from ...storage.disk import Stat
 from ...storage.errors import SupervisorError
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
-    from pathlib import Path
-
-    from ...storage.disk import Stat
     from ...workspace import Workspace
 
 #: Seconds between two looks at the files, and between two signs of life.

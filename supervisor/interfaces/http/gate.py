@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import ipaddress
 import socket
+from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING, Final
 
 from starlette.datastructures import Headers, MutableHeaders
@@ -20,15 +21,11 @@ from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect, Request
 
 from ...storage.texts import Text, msgid
-from .site import PROXY
+from .site import PROXY, Site
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable
-
     from starlette.responses import Response
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
-
-    from .site import Site
 
 #: The most bytes of the headers.
 MOST_HEAD: Final = 16_384

@@ -7,6 +7,7 @@ What is wrong with a request is one sentence that names the field, as `applicati
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import parse_qsl
@@ -22,8 +23,6 @@ from ...text.lazy_re import lazy_re
 from ...text.record import record
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from starlette.requests import Request
 
     from ...text.language import Language

@@ -14,22 +14,20 @@ import ipaddress
 import logging
 import socket
 import threading
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import uvicorn
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
+from ...storage.clock import Clock
 from ...storage.errors import InternalError, SupervisorError
 from .app import make_app
 from .gate import MOST_HEAD
-from .site import Access, Site
+from .site import Access, Answers, Site
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from ...storage.clock import Clock
     from .changes import Changes
-    from .site import Answers
 
 #: Seconds until a whole request must have arrived.
 _ARRIVE_S: Final = 10.0

@@ -12,12 +12,16 @@ from __future__ import annotations
 import hashlib
 import hmac
 import secrets
+from collections.abc import Callable
+from datetime import datetime
 from typing import TYPE_CHECKING, Any, Final, Protocol, TypeVar
 
 from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
 
-from ...operations.operation import Caller
+from ...operations.operation import Caller, Operation
+from ...storage.clock import Clock
+from ...storage.disk import Stat
 from ...storage.errors import InternalError, SupervisorError
 from ...storage.noting import acting
 from ...storage.texts import Text
@@ -26,15 +30,9 @@ from ..locate import page_address
 from .reading import form_fields, of_error
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-    from datetime import datetime
-
     from starlette.requests import Request
 
-    from ...operations.operation import Operation
     from ...protocol.paths import WorkspacePaths
-    from ...storage.clock import Clock
-    from ...storage.disk import Stat
     from ...storage.files import Files
     from ...text.language import Language
     from ...workspace import Workspace

@@ -12,6 +12,7 @@ import asyncio
 import json
 import os
 import threading
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import lru_cache
 from hashlib import sha256
@@ -32,17 +33,14 @@ from ...conversation.running import Conversation, Limits, refuse_too_long
 from ...conversation.turns import Said, read_said
 from ...protocol.config import Config
 from ...protocol.prompts import PromptTemplate, shipped_template
+from ...text.language import Language
 from ...text.token_count import estimate_tokens
 from .chat_store import message_to_json
 from .memory_config import why_no_token_limit
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
-
     from llama_index.core.llms.llm import LLM
     from llama_index.core.storage.chat_store import BaseChatStore
-
-    from ...text.language import Language
 
 #: The key of the summary, after that of the messages.
 _SUMMARY_KEY: Final = "{}#summary"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import os
 
 from llama_index.core.base.llms.types import ChatMessage
 from llama_index.core.bridge.pydantic import PrivateAttr
@@ -10,12 +10,8 @@ from llama_index.core.storage.chat_store import BaseChatStore
 
 from ...conversation.chat_files import ChatFiles
 from ...storage.lenient_json import parse_json, render_json
+from ...workspace import Workspace
 from ..api import Memory
-
-if TYPE_CHECKING:
-    import os
-
-    from ...workspace import Workspace
 
 
 class FileChatStore(BaseChatStore):

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import os
+from collections.abc import Sequence
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any
 
@@ -13,9 +15,6 @@ from ..api import Memory
 from .chat_store import message_to_json
 
 if TYPE_CHECKING:
-    import os
-    from collections.abc import Sequence
-
     from llama_index.core.base.llms.types import ChatMessage
 
 

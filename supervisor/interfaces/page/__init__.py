@@ -7,23 +7,20 @@ without scripts; htmx and two scripts of our own make it live. Nothing comes fro
 
 from __future__ import annotations
 
+from collections.abc import Awaitable, Callable
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from starlette.responses import PlainTextResponse, Response
 from starlette.routing import Route
 
-from ..http.site import LANGUAGE_COOKIE
+from ..http.site import LANGUAGE_COOKIE, Site
 from . import days, health, memory, search
 from .views import LANGUAGES, STATIC, View, go, own_address, static_file
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable
-
     from starlette.requests import Request
     from starlette.routing import BaseRoute
-
-    from ..http.site import Site
 
 #: How long a browser keeps a choice of its reader, and a file whose address has its digest.
 _KEPT_S: Final = 365 * 24 * 3600

@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 from calendar import monthrange
+from collections.abc import Mapping, Sequence
 from datetime import date
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from ...operations import days as asked
-from ...operations.days import period_in
+from ...operations.days import DayCount, SummaryAnswer, period_in
 from ...storage.errors import NotFound, StaleText
 from .views import View, go
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
     from starlette.responses import Response
-
-    from ...operations.days import DayCount, SummaryAnswer
 
 #: Messages of one page of a day.
 PAGE: Final = 100

@@ -6,21 +6,18 @@ Today: whether it is well and what mends it, what came in, what is due, what it 
 
 from __future__ import annotations
 
-from datetime import timedelta
+from collections.abc import Mapping, Sequence
+from datetime import date, timedelta
 from typing import TYPE_CHECKING, Any, Final
 
 from ...operations import days, upkeep
+from ...operations.days import DayAnswer, DayCount
 from ...operations.operation import NoArguments
 from ...text.lazy_re import lazy_re
 from .views import View, go
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-    from datetime import date
-
     from starlette.responses import Response
-
-    from ...operations.days import DayAnswer, DayCount
 
 _ORDER: Final = ("bad", "odd", "good")
 #: Days in the strip of today, and the newest messages that are shown.

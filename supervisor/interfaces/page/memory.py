@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from urllib.parse import urlencode
 
-from ...longterm.lines import cut, filled
+from ...longterm.lines import Line, cut, filled
 from ...operations import forget as forgetting
 from ...operations import history as session_list
 from ...operations import long_term
@@ -22,8 +22,6 @@ from .views import View, go, own_address
 
 if TYPE_CHECKING:
     from starlette.responses import Response
-
-    from ...longterm.lines import Line
 
 #: Lines of a page without `all`, the newest.
 _FIRST: Final = 200

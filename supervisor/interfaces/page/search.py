@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import urlencode
 
 from ...operations import history, recall
+from ...operations.recall import SearchRequest
 from ...storage.errors import BadRequest
 from ...storage.texts import Text
 from ..search_notes import NOT_ASKED, why_no_hits, why_not_whole
@@ -15,7 +16,6 @@ if TYPE_CHECKING:
     from starlette.responses import Response
 
     from ...index.hit import Hit, SearchResult
-    from ...operations.recall import SearchRequest
     from .views import View
 
 #: Hits of one page.

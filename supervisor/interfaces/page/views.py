@@ -7,6 +7,7 @@ Templates escape everything. A text of the page is markup of ours; its fields ar
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Mapping
 from functools import cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -15,19 +16,16 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup, escape
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
+from ...operations.operation import A, Operation, Q
 from ...storage.texts import msgid, render, template
+from ...text.language import Language
 from ...text.printable import printable
 from ..cli.output import because, word
+from ..http.site import Site
 from ..page import wording
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from starlette.requests import Request
-
-    from ...operations.operation import A, Operation, Q
-    from ...text.language import Language
-    from ..http.site import Site
 
 HERE: Final = Path(__file__).parent
 #: The released bytes of htmx 2.0.11 (0BSD).

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from datetime import date, datetime
+from collections.abc import Sequence
+from datetime import date, datetime, tzinfo
 from itertools import groupby
 from typing import TYPE_CHECKING, Final
 
@@ -16,9 +17,6 @@ from ...text.printable import printable
 from ...text.snippet import snippet_span
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from datetime import tzinfo
-
     from ...text.language import Language
 
 #: Characters of a message that a page shows before it offers the rest, and of a hit.

@@ -9,17 +9,13 @@ what is new. They are kept: memory finds them.
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
-from ...context.history_window import PARTS, usable
+from ...context.history_window import PARTS, MemoryPlace, usable
 from ...context.render import framed
 from ...context.spoken import spoken
 from ...text.token_count import MESSAGE_TOKENS, estimate_tokens
-from .talk import MESSAGES_FIELD, SYSTEM_FIELD, SYSTEM_ROLES, words_of
-
-if TYPE_CHECKING:
-    from ...context.history_window import MemoryPlace
-    from .talk import Kind, Talk
+from .talk import MESSAGES_FIELD, SYSTEM_FIELD, SYSTEM_ROLES, Kind, Talk, words_of
 
 #: Turns that leave at once.
 _AT_ONCE: Final = 8

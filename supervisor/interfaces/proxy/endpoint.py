@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+from collections.abc import Callable, Coroutine, Iterable, Mapping
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final, TypeVar
@@ -25,18 +26,15 @@ from ...protocol.llm import NO_KEY, find_key, is_local, without_credentials
 from ...storage.os_errors import as_supervisor_error
 from ...storage.texts import Text
 from ..http.gate import MOST_MODEL
-from ..http.site import PROXY
+from ..http.site import PROXY, Site
 from .changed import Room, room, with_memory
 from .talk import Talk, read_answer, read_talk
 from .turn import SESSION, Turn, is_auxiliary, keep_answer, keep_question, memory_for, session_given, turn_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Coroutine, Iterable, Mapping
-
     from starlette.types import Receive, Scope, Send
 
     from ...protocol.config import Config
-    from ..http.site import Site
 
     Headers = list[tuple[bytes, bytes]]
 

@@ -11,14 +11,11 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
+from typing import Any, Final, Literal, TypeAlias
 
 from ...context.spoken import spoken
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
 
 Kind: TypeAlias = Literal["chat", "responses", "messages"]
 

@@ -10,7 +10,8 @@ from __future__ import annotations
 
 import contextlib
 import re
-from datetime import timedelta
+from collections.abc import Callable, Iterable, Mapping
+from datetime import datetime, timedelta
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -23,15 +24,11 @@ from ...storage.clock import to_wire
 from ...storage.errors import BadRequest, SupervisorError
 from ...storage.texts import Text
 from ...text.record import record
-from .talk import MOST_SESSION, digest, first_session, named_session
+from .talk import MOST_SESSION, Answer, Talk, digest, first_session, named_session
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
-    from datetime import datetime
-
     from ...workspace import Workspace
     from ..http.site import Site
-    from .talk import Answer, Talk
 
 #: The header that names the session.
 SESSION: Final = "x-recalld-session"

@@ -10,6 +10,7 @@ gets the JSON.
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from dataclasses import MISSING, fields, is_dataclass, replace
 from typing import TYPE_CHECKING, Any, Final, TypeAlias, get_args, get_origin, get_type_hints
 
@@ -20,7 +21,6 @@ from ...text.snippet import is_grapheme_boundary
 from ...text.token_count import estimate_tokens
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
     from dataclasses import Field
 
 #: The mark of a cut, as in the memory block (003).

@@ -17,8 +17,9 @@ import contextlib
 import itertools
 import re
 import stat as modes
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 from ...forgetting.wanted import files_below
@@ -27,6 +28,7 @@ from ...longterm.long_term_file import LongTermFile, refuse_too_large
 from ...protocol.marks import pins_more, with_marks_of
 from ...protocol.paths import day_of_name, is_foreign
 from ...storage.by_content import kept_name
+from ...storage.disk import Stat
 from ...storage.errors import BadRequest, SupervisorError
 from ...storage.foreign_name import LONGEST_GIVEN, place_below
 from ...storage.move_across import move_across
@@ -38,10 +40,6 @@ from .definitions import MARK_TAKEN
 from .registry import Reply
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
-    from pathlib import Path
-
-    from ...storage.disk import Stat
     from ...workspace import Workspace
     from ..api import Memory
 

@@ -7,6 +7,7 @@ and defaults are those of CountBot (000) and OpenClaw (001).
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
 
@@ -16,8 +17,6 @@ from ...text.record import record
 from .answers import DeleteAnswer, ForgetAnswer, GetAnswer, ReadAnswer, SearchAnswer, WriteAnswer
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from ...recall.audience import Audience
 
 Language: TypeAlias = Literal["zh", "en"]

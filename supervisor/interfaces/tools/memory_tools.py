@@ -11,10 +11,11 @@ The conversation (*session*, *chat*) and the *channel*, the source of what is wr
 from __future__ import annotations
 
 from bisect import bisect_left
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
-from ...longterm.lines import matching, one_line, parse_entry, recent_lines, search_text, text_of
+from ...longterm.lines import Line, matching, one_line, parse_entry, recent_lines, search_text, text_of
 from ...protocol.marks import without_marks
 from ...protocol.paths import LONG_TERM
 from ...storage.errors import BadRequest, Conflict, NotFound, SupervisorError, refuse_no_text
@@ -36,17 +37,13 @@ from .answers import (
     cut,
     share,
 )
-from .definitions import MARK_TAKEN, SEARCH, not_shown
+from .definitions import MARK_TAKEN, SEARCH, Language, not_shown
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
     from ...index.hit import Hit
-    from ...longterm.lines import Line
     from ...recall.audience import Audience
     from ...recall.lines import Lines
     from ..api import Memory
-    from .definitions import Language
 
 #: Results of a ranked search; 001.
 MAX_RESULTS: Final = 5

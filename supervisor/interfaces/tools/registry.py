@@ -12,28 +12,23 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
 from functools import wraps
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
-from ...longterm.memory_store import guidance
+from ...longterm.memory_store import MemoryStore, guidance
 from ...storage.errors import BadRequest
 from ...storage.noting import acting
 from ...storage.os_errors import as_supervisor_error
 from ...storage.texts import Text, render
 from ...text.record import record
 from ..language import spoken_language
-from .answers import as_text, as_wire
-from .definitions import DEFINITIONS, FORGET, READ, SEARCH, WRITE, for_audience
+from .answers import Answer, as_text, as_wire
+from .definitions import DEFINITIONS, FORGET, READ, SEARCH, WRITE, Definition, Dialect, Language, for_audience
 from .memory_tools import MemoryTools
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    from ...longterm.memory_store import MemoryStore
     from ..api import Memory
-    from .answers import Answer
-    from .definitions import Definition, Dialect, Language
 
 #: The arguments of JSON that have another name in Python.
 _IN_PYTHON: Final = {"maxResults": "max_results", "minScore": "min_score", "from": "start"}
