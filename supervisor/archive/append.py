@@ -19,17 +19,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from ..protocol.attachments import attachments_of, separated
-from ..protocol.message import (
-    Entry,
-    History,
-    InvalidEntry,
-    Message,
-    is_role,
-    read_message,
-    with_id,
-    with_timestamp,
-    with_words,
-)
+from ..protocol.message import Entry, History, InvalidEntry, Message, is_role, read_message, with_id, with_timestamp, with_words
 from ..protocol.paths import WorkspacePaths, is_unfinished
 from ..storage.by_content import has_content
 from ..storage.clock import to_wire

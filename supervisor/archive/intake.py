@@ -14,14 +14,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, TypeAlias
 
-from ..protocol.message import (
-    Archived,
-    History,
-    InvalidEntry,
-    Key,
-    Message,
-    with_timestamp,
-)
+from ..protocol.message import Archived, History, InvalidEntry, Key, Message, with_timestamp
 from ..storage.clock import local_day
 from ..storage.control import Control, ErrorCollector
 from ..storage.lenient_json import render_json

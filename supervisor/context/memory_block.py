@@ -29,18 +29,7 @@ from ..text.record import record
 from ..text.snippet import excerpt
 from ..text.token_count import token_cost, whole_tokens
 from .choice import BlockLimits, distinct, group_of, in_order, is_visible, lines_of
-from .render import (
-    BETWEEN,
-    TRUNCATED,
-    entry,
-    fenced,
-    has_layout,
-    head,
-    shown,
-    shown_lines,
-    spoken,
-    tag,
-)
+from .render import BETWEEN, TRUNCATED, entry, fenced, has_layout, head, shown, shown_lines, spoken, tag
 
 #: The reason for a line that a person has pinned, so that it is always shown.
 PINNED: Final = "pinned"

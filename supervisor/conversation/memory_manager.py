@@ -28,16 +28,7 @@ from ..text.quoting import Fold, quote
 from ..text.token_count import estimate_tokens
 from .asking import SummaryWriter
 from .own_model import ChatStream, in_loop_of_its_own, model_of
-from .running import (
-    Conversation,
-    Limits,
-    commit_points,
-    is_full,
-    recomposed,
-    refuse_too_long,
-    to_sum_up,
-    why_nothing,
-)
+from .running import Conversation, Limits, commit_points, is_full, recomposed, refuse_too_long, to_sum_up, why_nothing
 from .turns import Said, dialogue, read_said
 
 if TYPE_CHECKING:

@@ -25,17 +25,7 @@ from ..text.language import language_of
 from ..text.lazy_re import lazy_re
 from ..text.small_talk import is_small_talk
 from .asking import in_one_line
-from .sessions import (
-    OVERFLOW,
-    Intent,
-    Progress,
-    SessionPart,
-    is_spoken,
-    overflowing,
-    past_threshold,
-    session_digest,
-    source_of,
-)
+from .sessions import OVERFLOW, Intent, Progress, SessionPart, is_spoken, overflowing, past_threshold, session_digest, source_of
 
 if TYPE_CHECKING:
     from ..events import Events

@@ -16,14 +16,7 @@ from ..text.lazy_re import lazy_re
 from ..text.small_talk import is_small_talk
 from ..text.tokenizer import spelled
 from .cues import cue_worth, has_cue, has_data, is_of_self
-from .replies import (
-    JUST_BEFORE,
-    Line,
-    is_question,
-    is_reply,
-    names_in,
-    needs_question,
-)
+from .replies import JUST_BEFORE, Line, is_question, is_reply, names_in, needs_question
 from .sentences import LEFT_OUT, clean, cut, end_of, sentences, units
 
 if TYPE_CHECKING:

@@ -27,16 +27,7 @@ from ..protocol.turn import mark_of, prepared_turn_id
 from ..recall.audience import Audience
 from ..replies.failures import FailedInputs
 from ..replies.talk import from_memory, system_prompt, with_mark
-from ..replies.waiting import (
-    Conversation,
-    Input,
-    answer_message,
-    answered,
-    asked_anew,
-    conversations,
-    is_standing,
-    read_inputs,
-)
+from ..replies.waiting import Conversation, Input, answer_message, answered, asked_anew, conversations, is_standing, read_inputs
 from ..storage.clock import Clock, from_wire, local_day, to_wire
 from ..storage.control import UNLIMITED, Control
 from ..storage.disk import Stat

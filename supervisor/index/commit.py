@@ -8,11 +8,7 @@ made, the commit has those that are made, and the next commit goes on there.
 from __future__ import annotations
 
 import errno
-from collections.abc import (
-    Callable,
-    Iterable,
-    Mapping,
-)
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import field, replace
 from typing import TYPE_CHECKING, Final
 

@@ -83,7 +83,7 @@ def newest_first(
     if asks_past(query.text) and not is_of_before:
         return list(hits)
     first = _of_one_thing(query, hits, alike, is_of_before=is_of_before)
-    kept = list(hits) if is_of_before else _with_company(hits, first, alike or {}, names)
+    kept = list(hits) if is_of_before else _with_company(query, hits, first, alike or {}, names)
     if first is best:
         return kept
     first.because.append(_OLDEST if is_of_before else _NEWEST)
@@ -110,14 +110,20 @@ def is_statement(hit: Scored) -> bool:
 
 
 def _with_company(
-    hits: Sequence[Scored], first: Scored, alike: Mapping[int, Mapping[int, float]], names: Mapping[int, frozenset[str]]
+    query: Query,
+    hits: Sequence[Scored],
+    first: Scored,
+    alike: Mapping[int, Mapping[int, float]],
+    names: Mapping[int, frozenset[str]],
 ) -> list[Scored]:
-    """Return the answers, in which the best statements have brought later ones, and those with a name of theirs."""
+    """Return the answers, in which the best statements have brought later ones, and, for what they lack, those with a name."""
     least: dict[Scored, float] = {}
     for n, best in enumerate(hits[:BRING]):
         near, named = alike.get(best.candidate.unit, {}), names.get(best.candidate.unit, frozenset())
         others = [hit for hit in hits if hit not in (best, first) and is_statement(hit)] if is_statement(best) else []
-        of_name = [hit for hit in others if not named.isdisjoint(hit.words)][:_MOST_NAMED]
+        lacks_a_word = len(best.own(query.words)) < len(query.words)
+        of_name = [hit for hit in others if not named.isdisjoint(hit.words) and (lacks_a_word or when(hit) > when(best))]
+        of_name = of_name[:_MOST_NAMED]
         later = sorted((hit for hit in others if when(hit) > when(best)), key=lambda hit: -near.get(hit.candidate.unit, 0.0))
         close = [hit for hit in later[:_CLOSE] if near.get(hit.candidate.unit, 0.0) >= 1.0]
         close += [hit for hit in of_name if hit in later and hit.candidate.unit in near]

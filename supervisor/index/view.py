@@ -26,23 +26,9 @@ from .bm25 import KNOWN, Corpus, respelled
 from .documents import CONTEXT_WIDTHS, Document
 from .hit import MEANING, Answer, Asked, Hit, Miss, Nearness, Passage, ScoreParts, Tier
 from .manifest import Manifest
-from .newest import (
-    BRING,
-    LEAST_ALIKE,
-    is_statement,
-    names_in,
-    newest_first,
-    users_first,
-)
+from .newest import BRING, LEAST_ALIKE, is_statement, names_in, newest_first, users_first
 from .overlay import Overlay
-from .ranking import (
-    Scored,
-    Verdict,
-    near_words,
-    own_words,
-    rank,
-    verdict,
-)
+from .ranking import Scored, Verdict, near_words, own_words, rank, verdict
 
 if TYPE_CHECKING:
     from .engine import Engine

@@ -2,15 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import (
-    Callable,
-    Sequence,
-)
+from collections.abc import Callable, Sequence
 from dataclasses import replace
-from datetime import (
-    date,
-    datetime,
-)
+from datetime import date, datetime
 from functools import partial
 from typing import TYPE_CHECKING, Any, Literal
 

@@ -21,16 +21,7 @@ from ..text.lazy_re import lazy_re
 from ..text.llm_output import after_thoughts
 from ..text.record import record
 from .frontmatter import DATED_FORMAT, FORMAT, SPEAKERS_FORMAT, number_in, read_head, render_head
-from .message import (
-    OUR_FIELDS,
-    Key,
-    Message,
-    digest_of_text,
-    fingerprints_of,
-    role_of,
-    text_field_of,
-    why_undated,
-)
+from .message import OUR_FIELDS, Key, Message, digest_of_text, fingerprints_of, role_of, text_field_of, why_undated
 from .parts import file_lines, is_code, parse_words, readable_json, render_words, speaker_of, tool_lines, without_lines
 
 if TYPE_CHECKING:

@@ -22,16 +22,7 @@ from ..text.lazy_re import lazy_re
 from .message import ATTEMPTS_END
 from .paths import QUEUE_FOLDERS, WorkspacePaths
 from .period import Period, period_of_group
-from .task import (
-    AskedTask,
-    NewerVersion,
-    Result,
-    Task,
-    parse_result,
-    parse_task,
-    render_result,
-    render_task,
-)
+from .task import AskedTask, NewerVersion, Result, Task, parse_result, parse_task, render_result, render_task
 
 if TYPE_CHECKING:
     from ..storage.files import Files

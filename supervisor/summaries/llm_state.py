@@ -21,16 +21,7 @@ from ..storage.clock import from_wire, local, local_day, to_wire, truncate_to_ms
 from ..storage.errors import NoSummary
 from ..storage.texts import Text, restored, stored
 from ..text.record import record
-from .retry import (
-    Answers,
-    ProviderState,
-    Waits,
-    after_fault,
-    after_success,
-    calls_allowed,
-    with_usage,
-    without_fault,
-)
+from .retry import Answers, ProviderState, Waits, after_fault, after_success, calls_allowed, with_usage, without_fault
 from .schedule import SummaryJob, SummaryWriter
 
 if TYPE_CHECKING:

@@ -22,9 +22,8 @@ def test_bench_conversation_keeps_the_facts_and_the_window():
 
 
 @pytest.mark.parametrize(("context", "longer"), [(8192, 1), (4096, 4)], ids=["by messages", "by tokens"])
-def test_bench_conversation_asks_no_model_in_neighbouring_turns(context, longer):
+def test_bench_conversation_asks_a_model_that_fails_in_few_turns(context, longer):
     done = run(60, context, longer, keeps_facts=False)
 
     assert done.most_sent <= context * 0.8
-    assert len(done.asked_at) > 1
-    assert done.closest > 1
+    assert 1 < len(done.asked_at) <= 60 / 4

@@ -14,16 +14,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from recalld.supervisor.checks.systemd import (
-    Systemd,
-    install,
-    installation,
-    lingers,
-    restart,
-    run_program,
-    state_of,
-    uninstall,
-)
+from recalld.supervisor.checks.systemd import Systemd, install, installation, lingers, restart, run_program, state_of, uninstall
 from recalld.supervisor.checks.units import BACKUP, BACKUP_TIMER, SERVICE, Backups, Installation, remains
 from recalld.supervisor.storage.disk import RealDisk
 from recalld.supervisor.storage.errors import ForeignUnit, NoService, NoUnit, ServiceForbidden

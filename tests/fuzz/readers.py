@@ -120,7 +120,7 @@ def said(data: bytes) -> None:
     redact.redacted(text)
     language.language_of(text)
     small_talk.is_chitchat(text)
-    slug.slug_of([("user", text)])
+    slug.slugs_of([[("user", text)]])
     assert "\n" not in render.shown(text, 300, ["备份"])
 
 

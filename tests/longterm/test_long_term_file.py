@@ -13,14 +13,7 @@ import pytest
 
 from recalld import Memory, MemoryStore
 from recalld.supervisor.longterm.lines import MOST_CHARS
-from recalld.supervisor.storage.errors import (
-    BadFile,
-    BadRequest,
-    NoPermission,
-    StaleLine,
-    StorageError,
-    Unchangeable,
-)
+from recalld.supervisor.storage.errors import BadFile, BadRequest, NoPermission, StaleLine, StorageError, Unchangeable
 from recalld.supervisor.storage.files import Files
 from tests.world import WITH_MODEL, FaultyDisk, World, at
 

@@ -11,13 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from recalld.supervisor.protocol.dated_file import (
-    Block,
-    DatedFile,
-    block_of,
-    parse_dated,
-    render_dated,
-)
+from recalld.supervisor.protocol.dated_file import Block, DatedFile, block_of, parse_dated, render_dated
 from recalld.supervisor.protocol.inbox import chats_in
 from recalld.supervisor.protocol.message import Message, fingerprint_of, with_id, with_timestamp
 from recalld.supervisor.storage.errors import NewerFormat

@@ -9,15 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from recalld.supervisor.storage.clock import (
-    clock_from,
-    find_zone,
-    fixed_clock,
-    from_wire,
-    local_day,
-    machine_zone,
-    to_wire,
-)
+from recalld.supervisor.storage.clock import clock_from, find_zone, fixed_clock, from_wire, local_day, machine_zone, to_wire
 from recalld.supervisor.storage.errors import BadConfig
 
 SHANGHAI = ZoneInfo("Asia/Shanghai")

@@ -18,17 +18,7 @@ from recalld.supervisor.summaries.quality import MAX_CHARS, judge, reject_form
 from recalld.supervisor.text.language import language_of
 from recalld.supervisor.text.llm_output import cleaned, says_nothing
 from tests.archive.states import SHANGHAI
-from tests.summaries.quality_cases import (
-    ANY,
-    BAD,
-    GOOD,
-    GOOD_EN,
-    GOOD_ZH,
-    NOTHING,
-    TALK_EN,
-    TALK_ZH,
-    WRAPPED,
-)
+from tests.summaries.quality_cases import ANY, BAD, GOOD, GOOD_EN, GOOD_ZH, NOTHING, TALK_EN, TALK_ZH, WRAPPED
 
 #: Why an answer is never refused: what would make every group wait, and what only a worker can report.
 WORKERS = ("provider", "timeout", "lost", "spent")

@@ -11,13 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from recalld.supervisor.text import chinese
-from recalld.supervisor.text.chinese import (
-    MappedDictionary,
-    cut_for_search,
-    cut_whole,
-    han_frequency,
-    to_simplified,
-)
+from recalld.supervisor.text.chinese import MappedDictionary, cut_for_search, cut_whole, han_frequency, to_simplified
 from recalld.supervisor.text.tokenizer import HAN, spelled, tokens
 
 #: What people write, and what cuts badly: names, ambiguous runs, words of one character, rare characters.

@@ -9,14 +9,7 @@ import pytest
 
 from recalld import Memory, MemoryStore, register_all_tools
 from recalld.supervisor.host.round import archive_now
-from recalld.supervisor.interfaces.tools.answers import (
-    TRUNCATED,
-    MemorySearchResult,
-    Room,
-    SearchAnswer,
-    clamped,
-    cut,
-)
+from recalld.supervisor.interfaces.tools.answers import TRUNCATED, MemorySearchResult, Room, SearchAnswer, clamped, cut
 from recalld.supervisor.storage.errors import Conflict
 from recalld.supervisor.text.token_count import estimate_tokens
 from tests.tools.memory import GROUP, remembered
