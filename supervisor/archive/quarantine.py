@@ -18,8 +18,10 @@ from ..text.decoding import encoding_of
 from ..text.lazy_re import lazy_re
 from ..text.record import record
 
-if TYPE_CHECKING:
-    from .journal import SeenJournal
+from collections.abc import Collection
+from pathlib import Path
+
+from ..storage.files import Files
 
 #: Whether the quarantine has a copy: a new one, an earlier one, or none because it holds as many as it may.
 Kept: TypeAlias = Literal["new", "known", "full"]
@@ -55,12 +57,11 @@ class Quarantine:
             return "full"
         return "new" if keep_by_content(self._files, path, data) else "known"
 
-    def unread(self, journal: SeenJournal) -> list[Unread]:
-        """Return what can't be read of damaged histories, but for cut messages whose ids the journal knows; by name."""
-        journal.refresh()
+    def unread(self, known: Collection[str]) -> list[Unread]:
+        """Return what can't be read of damaged histories, but for cut messages whose ids are *known*; by name."""
         names = filter(_HISTORY.fullmatch, self._files.disk.names(self._folder))
         versions = ((name, self._files.read_stable(self._folder / name)) for name in sorted(names))
-        return [piece for name, version in versions if version and (piece := unread_of(name, version.data, journal.known.ids))]
+        return [piece for name, version in versions if version and (piece := unread_of(name, version.data, known))]
 
     def give_up(self, name: str) -> None:
         """Give the copy of a damaged history a name by which it is still kept, and counts no more."""

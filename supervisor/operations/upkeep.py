@@ -167,8 +167,9 @@ def restore(memory: Visible, request: RestoreRequest) -> RestoreAnswer:
 
     ws, now = memory.ws, memory.caller.clock()
     ws.prepare()
+    ws.journal.refresh()
     mended = request.give_up.name if request.give_up else ""
-    if mended and mended not in {piece.name for piece in ws.quarantine.unread(ws.journal)}:
+    if mended and mended not in {piece.name for piece in ws.quarantine.unread(ws.journal.known.ids)}:
         raise BadRequest("--give-up", Text("nothing of {name} is unread; `recalld status` names what is", name=mended))
     restored = restore_history(ws, now)
     if not restored:
@@ -185,7 +186,7 @@ def restore(memory: Visible, request: RestoreRequest) -> RestoreAnswer:
         )
     if mended and not missed:  # a copy that can't be read to its end mends nothing
         ws.quarantine.give_up(mended)
-    unread = ws.quarantine.unread(ws.journal)
+    unread = ws.quarantine.unread(ws.journal.known.ids)
     return RestoreAnswer(restored=restored, added=added, unread=(*unread, *filter(None, [missed])))
 
 

@@ -144,7 +144,7 @@ def test_restore_history_says_what_it_could_not_read_until_it_is_mended(world, t
     said = talk("2026-01-31T09:00", 5)
     spoilt(world, 5, '"role": "user"', '"role": “user"')
     assert world.restore() == 4
-    (unread,) = world.ws.quarantine.unread(world.ws.journal)
+    (unread,) = world.ws.quarantine.unread(world.ws.journal.known.ids)
     assert unread.messages == 1
     (kept,) = world.paths.quarantine.iterdir()
     assert kept.name == unread.name == world.events.of("history_restored")[0]["kept"]
