@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from .archive.journal import SeenJournal
     from .archive.memory_folder import MemoryFolder
     from .archive.prune import Trash
-    from .archive.quarantine import Quarantine
+    from .archive.quarantine import Quarantine, UnreadStore
     from .context.receipts import ReceiptStore
     from .conversation.groups import Groups
     from .conversation.session_files import SessionFiles, SessionTalk
@@ -193,6 +193,12 @@ class Workspace:
         from .storage.by_content import ReplacedTexts
 
         return ReplacedTexts(self.files, self.paths.previous)
+
+    @store
+    def unread(self) -> UnreadStore:
+        from .archive.quarantine import UnreadStore
+
+        return UnreadStore(self.files, self.paths)
 
     @store
     def task_queue(self) -> TaskQueue:

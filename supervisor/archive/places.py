@@ -21,8 +21,8 @@ from ..text.lazy_re import lazy_re
 Way: TypeAlias = Literal["messages", "lines", "file", "remade", "names", "person", "none"]
 _DAY: Final = r"\d{4}-\d{2}-\d{2}"
 #: What the next supervisor, or a forgetting, deletes: questions in words of messages, which recalld 0.26 and before kept, and
-#: what `doctor` last found, until 0.33, and what could not be read of damaged histories, until 0.34.
-LEFT: Final = (".recalld/canaries.jsonl", ".recalld/found.json", ".recalld/long-term.json", ".recalld/unread.json")
+#: what `doctor` last found, until 0.33.
+LEFT: Final = (".recalld/canaries.jsonl", ".recalld/found.json", ".recalld/long-term.json")
 #: The name of a file that is being written.
 _TEMPORARY: Final = r"\.[^/]+\.[0-9a-z]+-[0-9]+\.tmp"
 
@@ -81,12 +81,12 @@ PLACES: Final = (
     # the index, and other tables that are made again
     Place("index", r"\.recalld/index(?:/.+)?", "remade", in_backup=False),
     Place("vectors", r"\.recalld/vectors(?:/.+)?", "remade", in_backup=False),
-    Place("table", r"\.recalld/(?:files|long-term|found|unread)\.json|\.recalld/canaries\.jsonl", "remade", in_backup=False),
+    Place("table", r"\.recalld/(?:files|long-term|found)\.json|\.recalld/canaries\.jsonl", "remade", in_backup=False),
     # what is reported
     Place("log", r"log(?:-[^/]+)?\.jsonl(?:\.gz)?", "names"),
     Place("nightly", r"\.recalld/fsck\.json", "names"),
     Place("nightly", r"\.recalld/backup\.json", "names", in_backup=False),
-    Place("unread", r"\.recalld/import-unread\.txt", "none"),
+    Place("unread", r"\.recalld/(?:unread\.json|import-unread\.txt)", "none"),
     # what holds no words
     Place("forgotten", r"\.recalld/forgotten\.jsonl", "none"),
     Place("forgotten", r"\.recalld/sources/.+", "none"),

@@ -1,34 +1,37 @@
 """
 Copies of everything that could not be read, in `.recalld/quarantine/` (docs/reference/protocol.md, 5).
 
-Nothing that is damaged is overwritten or skipped for good before there is a copy of it. What could not be read of a damaged
-history is counted in its copy until a person has dealt with it (5.4).
+Nothing that is damaged is overwritten or skipped for good before there is a copy of it. `.recalld/unread.json` says of damaged
+histories in which copy, how many messages, and in which encoding they seem to be, until a person has dealt with them (5.4).
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection
-from pathlib import Path
+import json
+from contextlib import suppress
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
+from ..protocol.message import Message
 from ..storage.by_content import keep_by_content
-from ..storage.files import Files, digest_of
+from ..storage.files import digest_of
 from ..storage.lenient_json import recover
 from ..text.decoding import encoding_of
 from ..text.lazy_re import lazy_re
 from ..text.record import record
 
-from collections.abc import Collection
-from pathlib import Path
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable
+    from pathlib import Path
 
-from ..storage.files import Files
+    from ..protocol.message import History
+    from ..protocol.paths import WorkspacePaths
+    from ..storage.files import Files
 
 #: Whether the quarantine has a copy: a new one, an earlier one, or none because it holds as many as it may.
 Kept: TypeAlias = Literal["new", "known", "full"]
 #: The id of a message, which may be cut off behind it.
 _ID: Final = lazy_re(r'"id"\s*:\s*"((?:[^"\\]|\\.)*)"')
-#: The copy of a damaged history that nobody has given up.
-_HISTORY: Final = lazy_re(r"history\.json\.[0-9a-f]{12}")
 
 
 class Quarantine:
@@ -57,16 +60,6 @@ class Quarantine:
             return "full"
         return "new" if keep_by_content(self._files, path, data) else "known"
 
-    def unread(self, known: Collection[str]) -> list[Unread]:
-        """Return what can't be read of damaged histories, but for cut messages whose ids are *known*; by name."""
-        names = filter(_HISTORY.fullmatch, self._files.disk.names(self._folder))
-        versions = ((name, self._files.read_stable(self._folder / name)) for name in sorted(names))
-        return [piece for name, version in versions if version and (piece := unread_of(name, version.data, known))]
-
-    def give_up(self, name: str) -> None:
-        """Give the copy of a damaged history a name by which it is still kept, and counts no more."""
-        self._files.move(self._folder / name, self._folder / f"{name}.given-up")
-
 
 @record(kw_only=True)
 class Unread:
@@ -82,9 +75,50 @@ class Unread:
     encoding: str = ""
 
 
-def unread_of(name: str, data: bytes, known: Collection[str]) -> Unread | None:
+class UnreadStore:
+    """What was not read, by the names of the files in the quarantine; nothing of those that are no longer there."""
+
+    def __init__(self, files: Files, paths: WorkspacePaths) -> None:
+        self._files = files
+        self._paths = paths
+
+    def read(self) -> list[Unread]:
+        """Return what was not read and is still kept, by name."""
+        kept = {*self._files.disk.names(self._paths.quarantine)}
+        return [piece for piece in self._all() if piece.name in kept]
+
+    def add(self, unread: Unread) -> None:
+        """Record, durably, what was not read of a file."""
+        self._write([*(piece for piece in self._all() if piece.name != unread.name), unread])
+
+    def remove(self, name: str) -> bool:
+        """Forget what was not read of a file; return whether there was anything."""
+        before = self._all()
+        left = [piece for piece in before if piece.name != name]
+        if left != before:
+            self._write(left)
+        return left != before
+
+    def path_of(self, unread: Unread) -> Path:
+        """Return the path of the file that holds what was not read."""
+        return self._paths.quarantine / unread.name
+
+    def _all(self) -> list[Unread]:
+        version = self._files.read_stable(self._paths.unread)
+        with suppress(ValueError, TypeError):  # a file that somebody has written over
+            return [Unread(**raw) for raw in json.loads(version.data)["unread"]] if version else []
+        return []
+
+    def _write(self, unread: Iterable[Unread]) -> None:
+        data = {"format": 1, "unread": [asdict(piece) for piece in sorted(unread, key=lambda piece: piece.name)]}
+        version = self._files.read_stable(self._paths.unread)
+        self._files.replace(self._paths.unread, json.dumps(data).encode() + b"\n", version)
+
+
+def unread_of(name: str, data: bytes, known: History) -> Unread | None:
     """Return what can't be read of a damaged history, but for a cut message whose id is *known*; None if that is nothing."""
-    pieces = [piece for piece in recover(data).unread if not _is_known(piece, known)]
+    ids = {entry.id for entry in known if isinstance(entry, Message)}
+    pieces = [piece for piece in recover(data).unread if not _is_known(piece, ids)]
     if not pieces:
         return None
     encoding = encoding_of(data)

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from ..protocol.config_keys import Archive
     from .history import HistoryStore
     from .journal import SeenJournal
+    from .quarantine import UnreadStore
 
 
 def keep_damaged(history: HistoryStore, quarantine: Quarantine) -> bool:
@@ -38,6 +39,7 @@ def restore_history(
     history: HistoryStore,
     journal: SeenJournal,
     quarantine: Quarantine,
+    unread: UnreadStore,
     settings: Archive,
     events: Events,
     now: datetime,
@@ -46,7 +48,7 @@ def restore_history(
     Restore a damaged or lost history.json from its backup, the journal, and the messages that are whole in it.
 
     Returns how many messages it has now; 0 when it can be read, when the damaged file can't be kept, or when there is no
-    message anywhere.
+    message anywhere. What can't be read is recorded in *unread*.
     """
     with history.lock():
         version = history.version()
@@ -66,10 +68,11 @@ def restore_history(
         messages = _with_missing(messages, entries, journal, settings, now)
         if version and not messages:
             return 0
+        missed = unread_of(quarantine.name_of("history.json", version.data), version.data, messages) if version else None
+        if missed:
+            unread.add(missed)
         journal.record_changed(backup, messages)
         history.overwrite(messages, version)
-    name = quarantine.name_of("history.json", version.data) if version else ""
-    missed = unread_of(name, version.data, journal.known.ids) if version else None
     counts = {"unread": missed.messages, "bytes": missed.bytes, "kept": missed.name} if missed else {}
     events.emit("history_restored", messages=len(messages), why=why, **counts)
     return len(messages)
@@ -112,8 +115,8 @@ def add_missing(
         return after
 
     before = len(history.read())
-    added = len(history.change(recorded)) - before
-    return added, unread_of(str(source), version.data, journal.known.ids)
+    after = history.change(recorded)
+    return len(after) - before, unread_of(str(source), version.data, after)
 
 
 def _known_messages(backup: History, journal: SeenJournal, settings: Archive, now: datetime) -> History:

@@ -42,8 +42,8 @@ def history(look: Look) -> Faults:
 
 def unread(look: Look) -> Faults:
     """Yield the unread parts of damaged histories, until a person has dealt with them."""
-    for piece in look.ws.quarantine.unread(look.ws.journal.known.ids):
-        yield bad(why_unread(piece, look.ws.paths.quarantine / piece.name))
+    for piece in look.ws.unread.read():
+        yield bad(why_unread(piece, look.ws.unread.path_of(piece)))
 
 
 def forgetting(look: Look) -> Faults:

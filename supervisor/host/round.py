@@ -105,6 +105,7 @@ def restore_history(ws: Workspace, now: datetime) -> int:
         history=ws.history,
         journal=ws.journal,
         quarantine=ws.quarantine,
+        unread=ws.unread,
         settings=ws.config.archive,
         events=ws.events,
         now=now,

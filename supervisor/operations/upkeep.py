@@ -167,9 +167,8 @@ def restore(memory: Visible, request: RestoreRequest) -> RestoreAnswer:
 
     ws, now = memory.ws, memory.caller.clock()
     ws.prepare()
-    ws.journal.refresh()
     mended = request.give_up.name if request.give_up else ""
-    if mended and mended not in {piece.name for piece in ws.quarantine.unread(ws.journal.known.ids)}:
+    if mended and mended not in {piece.name for piece in ws.unread.read()}:
         raise BadRequest("--give-up", Text("nothing of {name} is unread; `recalld status` names what is", name=mended))
     restored = restore_history(ws, now)
     if not restored:
@@ -185,9 +184,9 @@ def restore(memory: Visible, request: RestoreRequest) -> RestoreAnswer:
             now=now,
         )
     if mended and not missed:  # a copy that can't be read to its end mends nothing
-        ws.quarantine.give_up(mended)
-    unread = ws.quarantine.unread(ws.journal.known.ids)
-    return RestoreAnswer(restored=restored, added=added, unread=(*unread, *filter(None, [missed])))
+        ws.unread.remove(mended)
+    unread = [*ws.unread.read(), *([missed] if missed else [])]
+    return RestoreAnswer(restored=restored, added=added, unread=tuple(unread))
 
 
 def _refuse_unreadable(ws: Workspace) -> None:

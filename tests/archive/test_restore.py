@@ -144,7 +144,7 @@ def test_restore_history_says_what_it_could_not_read_until_it_is_mended(world, t
     said = talk("2026-01-31T09:00", 5)
     spoilt(world, 5, '"role": "user"', '"role": “user"')
     assert world.restore() == 4
-    (unread,) = world.ws.quarantine.unread(world.ws.journal.known.ids)
+    (unread,) = world.ws.unread.read()
     assert unread.messages == 1
     (kept,) = world.paths.quarantine.iterdir()
     assert kept.name == unread.name == world.events.of("history_restored")[0]["kept"]
@@ -156,6 +156,8 @@ def test_restore_history_says_what_it_could_not_read_until_it_is_mended(world, t
     mended = tmp_path / "修好的.json"
     mended.write_bytes(kept.read_bytes().replace("“".encode(), b'"'))
     assert world.add_missing(mended) == 1
+    assert len(wrong(world)) == 1
+    assert world.ws.unread.remove(kept.name)
     assert wrong(world) == []
     world.settle()
     assert world.archived_texts() == sorted(raw["text"] for raw in said)
@@ -171,13 +173,10 @@ def test_restore_history_names_the_encoding(world):
     assert re.search(r"`iconv -f GBK -t UTF-8 '?/.*/\.recalld/quarantine/history\.json\.\w+'? > mended\.json`", why)
 
 
-def test_restore_history_counts_no_copy_that_a_person_has_given_up(world):
-    spoilt(world, 5, '"role": "user"', '"role": “user"')
-    world.restore()
-    (kept,) = world.paths.quarantine.iterdir()
-    world.ws.quarantine.give_up(kept.name)
-    assert wrong(world) == []
-    assert [path.name for path in world.paths.quarantine.iterdir()] == [f"{kept.name}.given-up"]
+@pytest.mark.parametrize("content", [b"", b"{", b'{"unread": 7}', b'{"format": 1, "unread": [{"name": 7}]}'])
+def test_unread_store_reads_a_damaged_file_as_empty(world, content):
+    world.put(".recalld/unread.json", content)
+    assert world.ws.unread.read() == []
 
 
 def test_restore_history_leaves_the_file_when_the_quarantine_is_full(world):

@@ -194,7 +194,7 @@ def restore(
     call.answer(answer | {"unread": unread}, answer)
     ws, _ = call.opened()
     for piece in done.unread:
-        call.say(why_unread(piece, ws.paths.quarantine / piece.name), BadFile.exit_code)
+        call.say(why_unread(piece, ws.unread.path_of(piece)), BadFile.exit_code)
     return BadFile.exit_code if done.unread else 0
 
 
