@@ -25,6 +25,9 @@ _MOST_WORDS: Final = 3
 #: A word of less rarity says nothing about a day, and one that occurs more often in a million words is no part of a name.
 _LEAST_RARITY: Final = 0.4
 _EVERYDAY: Final = 100.0
+#: A Chinese word of less rarity names no day alone, unless two messages have it, or it is a person, place, body or brand.
+_ALONE: Final = 0.65
+_PROPER: Final = frozenset({"nr", "ns", "nt", "nz"})
 _NO_PEOPLE: Final = frozenset({"assistant", "system", "tool"})
 #: Characters of a message that its slug is made from, and how many after them show whether they are a secret.
 _SLUG_READS: Final = 20_000
@@ -48,6 +51,17 @@ _NAMES: Final = 3
 _HAN_RUN: Final = lazy_re(f"[{HAN}]+")
 #: Pronouns and particles: a word with one of them is a piece of a sentence, such as 我会 and 哪些地方.
 _NO_NOUN: Final = frozenset("我你您他她它这那哪谁是让吗呢吧啊呀")
+#: How jieba's kinds of verbs, adverbs, pronouns and particles begin.
+_NO_NAME: Final = frozenset("vdrupcy")
+#: How the kinds of adjectives and times begin, and the characters of an adverb with one.
+_HOW: Final = frozenset("at")
+_PAIR: Final = 2
+#: English words that describe: delicious, grateful, overwhelmed.
+_DESCRIBES: Final = lazy_re(
+    r"[a-z]{2,}(?:[deimnu]|(?<=[aeul])l|(?<=[aeo])r)ous|[a-z]{3,}ful|[a-z]{5,}(?:[cdgiklnpstuvz]|(?<=e)r|(?<=l)m|(?<=o)w|(?<=is)h)ed"
+)
+#: They describe if they are words of everyday English (scattered); couscous, Mohammed and watershed are not.
+_MAY_DESCRIBE: Final = lazy_re(r"[a-z]{3,}ous|[a-z]{5,}[^e]ed")
 
 
 def slugs_of(
@@ -109,7 +123,15 @@ def _most_telling(terms: Mapping[str, float], on_days: Mapping[str, int], days: 
         is_new = len({*words}) == len(words) and not any(word in old or old in word for word in words for old in before)
         if is_new and len(before + words) <= _MOST_WORDS and len("-".join(before + words)) <= length:
             chosen[term] = words
-    return "-".join(word for term in terms if term in chosen for word in chosen[term])
+    # one everyday word says nothing of a day, two tell it from others
+    is_good = len(chosen) > 1 or any(
+        terms[term] > 1 or term.isascii() or _rarity(term) >= _ALONE or _is_name(term) for term in chosen
+    )
+    return "-".join(word for term in terms if term in chosen for word in chosen[term]) if is_good else ""
+
+
+def _is_name(term: str) -> bool:
+    return any(kind(word)[:2] in _PROPER for word in term.split())
 
 
 def _spelled(term: str, script: Script) -> list[str]:
@@ -126,17 +148,36 @@ def _rarity(term: str) -> float:
 def _latin(text: str) -> Iterator[tuple[int, str]]:
     for match in _LATIN.finditer(text):
         word = match[0].lower()
-        if _LATIN_WORD.fullmatch(word):
+        if _LATIN_WORD.fullmatch(word) and not _describes(word):
             yield match.start(), word
 
 
+def _describes(word: str) -> bool:
+    return bool(_DESCRIBES.fullmatch(word) or (_MAY_DESCRIBE.fullmatch(word) and is_known(stem(word))))
+
+
 def _han(text: str) -> Iterator[tuple[int, str]]:
-    """Yield the Chinese terms of the text, nouns with the nouns beside them, blanks between them, and where the run begins."""
+    """
+    Yield the Chinese terms of the text, their words with blanks between them, and where the run of each begins.
+
+    A term is a noun with the nouns beside it; a word that jieba guesses is a name where it stands alone.
+    """
     for match in _HAN_RUN.finditer(text):
-        for is_term, beside in groupby(cut_whole(_in_simplified(match[0])), _may_join):
+        run = match[0]
+        words = cut_whole(_in_simplified(run))
+        if len(words) == 1 and len(run) > 1 and _may_be_name(words[0]):
+            yield match.start(), words[0]
+        for is_term, beside in groupby(words, _may_join):
             term = [*beside]
             if is_term and any(len(word) > 1 and kind(word) != "vn" for word in term):
                 yield match.start(), _joined(term)
+
+
+def _may_be_name(word: str) -> bool:
+    """True if a word that no dictionary has may be a name: not one that only verbs, adverbs and particles make up (别忘)."""
+    if kind(word) or _NO_NOUN.intersection(word):
+        return False
+    return not all(kind(char)[:1] in _NO_NAME for char in word)
 
 
 def _in_simplified(text: str) -> str:
@@ -145,9 +186,14 @@ def _in_simplified(text: str) -> str:
 
 
 def _may_join(word: str) -> bool:
-    if not is_noun(word) or _NO_NOUN.intersection(word):
+    if not is_noun(word) or _NO_NOUN.intersection(word) or _is_how(word):
         return False
     return len(word) > 1 or han_frequency(word) < _EVERYDAY
+
+
+def _is_how(word: str) -> bool:
+    """True if what the dictionary has for a name is an adverb with what it describes (太晚, 太贵): a piece of a sentence."""
+    return len(word) == _PAIR and kind(word)[:2] in _PROPER and kind(word[0]) == "d" and kind(word[1])[:1] in _HOW
 
 
 def _joined(words: Sequence[str]) -> str:

@@ -44,15 +44,21 @@ def name_of(slug: str) -> str:
         (["備份軟體壞了"], "beifen-ruanjian"),
         (["让你在我会这是"], ""),  # no nouns
         (["晚上去室内攀岩馆，再吃关东煮"], "shinei-panyanguan-guandongzhu"),  # whole words
-        (["孙悦，明天见"], "sunyue"),
+        (["今宜讲个故事"], ""),  # what jieba guesses in the middle of a sentence
+        (["孙悦，明天见"], "sunyue"),  # a name of no dictionary, which stands alone
         (["上海外滩金融中心大厦三楼会议室"], "waitan-jinrongzhongxin-dasha"),  # the end of what is joined
         (
             ["我在云南的民宿拍了雪山和民宿的院子", "ok wow 民宿真好", "雪山的照片"],
             "minsu-xueshan-yuanzi",
         ),  # no stray Latin word
-        (["别忘，明天下雨"], ""),  # verbs and particles
+        (["别忘，明天下雨"], ""),  # stands alone, but of verbs and particles
         (["走起！没事，快睡"], ""),
+        (["李想，在哪"], "lixiang"),
+        (["同情，真的"], ""),  # an everyday noun, once
+        (["医生怎么说"], ""),
         (["妈妈陪孩子去医院了"], "mama-yiyuan"),  # two everyday nouns
+        (["太晚了，睡吧"], ""),  # a name in jieba's dictionary
+        (["太贵了，不买了"], ""),
         (["太阳很大"], "taiyang"),
         (["这个包子不错，包子店"], "baozidian"),
         (["点单的程序写好了，程序跑起来了", "程序又崩了"], "chengxu"),  # 进程 in Taiwan
@@ -62,6 +68,19 @@ def name_of(slug: str) -> str:
 )
 def test_slug_of_uses_the_most_telling_words(texts, slug):
     assert slug_of(by_user(texts)) == slug
+
+
+@pytest.mark.parametrize(
+    ("text", "slug"),
+    [
+        ("Mohammed came for dinner", "mohammed-came-dinner"),
+        ("I called Winifred and ate couscous by the riverbed", "winifred-couscous-riverbed"),
+        ("周六和 Mohammed 在 watershed 旁边见面, rendezvous at the bridge", "mohammed-watershed-rendezvous"),
+        ("Winifred was disappointed, and the tremendous garden scattered", "winifred"),
+    ],
+)
+def test_slug_of_takes_a_name_or_a_thing_for_no_word_that_describes(text, slug):
+    assert slug_of(by_user([text])) == slug
 
 
 @pytest.mark.parametrize(
