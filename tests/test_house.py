@@ -31,9 +31,9 @@ class Room(NamedTuple):
 ROOMS: Final = (
     Room("supervisor/text", most=2_698, goal=2_300),
     Room("supervisor/storage", most=2_477, goal=1_900),
-    Room("supervisor/protocol", most=5_094, goal=4_100),
-    Room("supervisor/archive", most=4_673, goal=3_900),
-    Room("supervisor/extracts", most=996, goal=950),
+    Room("supervisor/protocol", most=5_095, goal=4_100),
+    Room("supervisor/archive", most=4_757, goal=3_900),
+    Room("supervisor/extracts", most=1_012, goal=950),
     Room("supervisor/summaries", most=2_079, goal=1_850),
     Room("supervisor/query supervisor/index supervisor/recall supervisor/context", most=9_832, goal=8_000),
     Room("supervisor/longterm", most=1_084, goal=950),
@@ -44,7 +44,7 @@ ROOMS: Final = (
         most=1_330,
         goal=950,
     ),
-    Room("supervisor/host", most=3_029, goal=2_200),
+    Room("supervisor/host", most=3_030, goal=2_200),
     Room("supervisor/checks", most=3_430, goal=2_100),
     Room("supervisor/importing", most=2_787, goal=1_400),
     Room("supervisor/operations", most=1_994, goal=1_800),
@@ -55,14 +55,14 @@ ROOMS: Final = (
     Room("supervisor/interfaces", most=1_416, goal=1_500),
     Room(
         "worker prompts recalld supervisor/__init__.py supervisor/events.py supervisor/faults.py supervisor/workspace.py",
-        most=2_788,
+        most=2_794,
         goal=2_000,
     ),
 )
 #: All rooms together, lines and modules, and the lines of the tests.
-ALL: Final = Room("all", most=60_974, goal=48_000)
+ALL: Final = Room("all", most=61_082, goal=48_000)
 MODULES: Final = Room("modules", most=331, goal=270)
-OF_TESTS: Final = Room("tests", most=67_785, goal=48_000)
+OF_TESTS: Final = Room("tests", most=67_811, goal=48_000)
 
 
 def _lines(path: Path) -> int:
