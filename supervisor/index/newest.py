@@ -159,7 +159,7 @@ def users_first(query: Query, hits: Sequence[Scored]) -> list[Scored]:
 
     The assistant mostly says back what it was told. An answer stays that is asked for, or by somebody whom the question names.
     """
-    if not hits or query.keeps_to_days or query.is_of_days:
+    if not hits or query.only_days or query.is_of_days:
         return list(hits)
     best = hits[0]
     is_named = begins_with_a_word(query, best.candidate) and _SPEAKER.match(best.passage.text)

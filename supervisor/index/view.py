@@ -175,11 +175,8 @@ class View:
         if not keys:
             return [], Verdict()
         some = None if len(keys) == len(self.paths) else keys
-        offered = self._of_days(query, some) if query.keeps_to_days else []
-        if not offered and not query.only_days:
-            query = replace(query, is_held=False)  # the day is not known: another one may answer
-            offered = self._offered(query, some)
-            offered += self.same({*near.nearest} - {candidate.unit for candidate in offered}, some) if near else []
+        offered = self._of_days(query, some) if query.only_days else self._offered(query, some)
+        offered += self.same({*near.nearest} - {candidate.unit for candidate in offered}, some) if near else []
         first = self._order
         known = [candidate for candidate in respelled(offered, other_spellings(query)) if candidate.key in keys]
         known.sort(key=lambda candidate: (first[candidate.key], *(-part for part in candidate.moment)))
@@ -200,7 +197,7 @@ class View:
 
     def _with_newest(self, query: Query, best: Sequence[Scored], near: Nearness | None, reach: Collection[str]) -> list[Scored]:
         """Return the answers as `newest_first` orders them, with later statements of the contents *reach* that they bring."""
-        if query.keeps_to_days or query.is_of_days:
+        if query.only_days or query.is_of_days:
             return list(best)
         statements = {hit.candidate.unit: hit for hit in best[:BRING] if is_statement(hit)}
         alike = {unit: near.like(unit) for unit in statements} if near else None

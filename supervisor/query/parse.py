@@ -21,7 +21,7 @@ from ..text.record import record
 from ..text.small_talk import is_chitchat, is_small_talk
 from ..text.tokenizer import spelled, tokens
 from ..text.word_frequency import rarity_asked
-from .calendar import FEW, Days, day_tokens, occasions
+from .calendar import Days, day_tokens, occasions
 from .dates import Span, days_meant, due_days, plain, spans
 from .intent import OVER, TENSE_WORDS, is_about_oneself, is_chatter, role_asked_for, without_asking
 
@@ -92,8 +92,6 @@ _MAX_BEFORE: Final = 8
 _FEW: Final = 3
 #: A day to come that is no farther away is meant, not the same one of last year: 8 December, asked in November.
 _SOON_DAYS: Final = 31
-#: A word that is rarer than this is no everyday word of the language.
-_EVERYDAY: Final = 0.6
 #: The most sentences that are scored one by one, the last.
 _MOST_ASKED: Final = 6
 #: Only this many characters of an input are read: a longer one is a document.
@@ -129,8 +127,7 @@ class Query:
     language, 1.0 for a name; *asked* are the words of each sentence that asks; *meant* are days, as messages have them that
     are about these days; *occasions* has for such a day what else a message about it may have. *days* are the days that the
     question names; *role* is "assistant" or "user" if it asks for the words of one of them. *is_own*: it is about the user, or
-    about what was said. *only_days*: it asks for what happened on its days and nothing else; *is_held* to its day is one that
-    has only everyday words beside it.
+    about what was said. *only_days*: it asks for what happened on its days and nothing else.
 
     `known_words` adds what memory has: *respelled* are the words that it reads as another word too. *related* are the words of
     memory that mean nearly the same as a word, with their worth relative to it (`with_related_words`).
@@ -145,16 +142,10 @@ class Query:
     asked: tuple[tuple[str, ...], ...] = ()
     is_own: bool = False
     only_days: bool = False
-    is_held: bool = False
     respelled: frozenset[str] = frozenset()
     related: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
     meant: frozenset[str] = frozenset()
     occasions: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-
-    @property
-    def keeps_to_days(self) -> bool:
-        """Whether only passages of its days can answer it."""
-        return self.only_days or self.is_held
 
     @property
     def is_of_days(self) -> bool:
@@ -193,8 +184,7 @@ def parse_query(question: str, today: date, recent: Sequence[str] = (), most: in
         scale = max(words.values())
         words = {word: counts / scale for word, counts in words.items()}
     only_days = only_days and not before
-    is_held = _is_held(words, days, day_words, today) and not before
-    day_words = frozenset() if only_days or is_held or not words else day_words - words.keys()
+    day_words = frozenset() if only_days or not words else day_words - words.keys()
     words |= before | dict.fromkeys(sorted(day_words), 1.0)
     if 0 < most < len(words):
         rarest = set(sorted(words, key=lambda word: (-words[word], -rarity_asked(word)))[:most])
@@ -205,17 +195,8 @@ def parse_query(question: str, today: date, recent: Sequence[str] = (), most: in
     rarity = {word: 1.0 if word in names and counts > _DATE_WEIGHT else rarity_asked(word) for word, counts in words.items()}
     role = role_asked_for(text)
     is_own = bool(role) or is_about_oneself(text, question)
-    query = Query(words, rarity, days, role, question, back, each, is_own, only_days, is_held)
+    query = Query(words, rarity, days, role, question, back, each, is_own, only_days)
     return replace(query, meant=day_words & words.keys(), occasions=occasion_words)
-
-
-def _is_held(words: Mapping[str, float], days: Sequence[Days], day_words: frozenset[str], today: date) -> bool:
-    """True if the question names a day or two that are over, none to come, and has only everyday words beside them."""
-    if not days or any(span.length > FEW or span.last >= today for span in days):
-        return False
-    if day_words - {token for span in days for token in day_tokens(span)}:
-        return False
-    return all(counts <= _DATE_WEIGHT or rarity_asked(word) < _EVERYDAY for word, counts in words.items())
 
 
 def _days_and_words(
