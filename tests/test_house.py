@@ -35,7 +35,7 @@ ROOMS: Final = (
     Room("supervisor/archive", most=4_757, goal=3_900),
     Room("supervisor/extracts", most=1_012, goal=950),
     Room("supervisor/summaries", most=2_079, goal=1_850),
-    Room("supervisor/query supervisor/index supervisor/recall supervisor/context", most=9_832, goal=8_000),
+    Room("supervisor/query supervisor/index supervisor/recall supervisor/context", most=9_837, goal=8_000),
     Room("supervisor/longterm", most=1_084, goal=950),
     Room("supervisor/conversation supervisor/replies", most=2_857, goal=2_300),
     Room("supervisor/pool worker/pooled.py worker/crew.py", most=1_689, goal=1_400),
@@ -60,9 +60,9 @@ ROOMS: Final = (
     ),
 )
 #: All rooms together, lines and modules, and the lines of the tests.
-ALL: Final = Room("all", most=61_082, goal=48_000)
+ALL: Final = Room("all", most=61_087, goal=48_000)
 MODULES: Final = Room("modules", most=331, goal=270)
-OF_TESTS: Final = Room("tests", most=67_811, goal=48_000)
+OF_TESTS: Final = Room("tests", most=67_836, goal=48_000)
 
 
 def _lines(path: Path) -> int:

@@ -21,6 +21,7 @@ from ..index.chunking import chunk_note
 from ..index.documents import MOST_CHARS
 from ..index.hit import BOTH, WORDS, Answer, Asked, Hit, Miss, Passage, SearchResult, Tier
 from ..index.literal import hits_of, literal_terms, newest_and_fullest, search_files
+from ..index.newest import in_order_of_days
 from ..index.ranking import gate_of
 from ..index.scan import MOST_BYTES, PATIENCE_S, long_term_name
 from ..protocol.marks import only_pinned
@@ -119,7 +120,7 @@ class Searcher:
         pinned: tuple[Passage, ...] = search.attempt(lambda: _pinned(self.files, self.paths), ()) if is_input else ()
         search.emit_events(len(hits))
         result = SearchResult(
-            hits=tuple(_each_once(hits)),
+            hits=tuple(in_order_of_days(query, [*_each_once(hits)])),
             terms=tuple(query.words),
             dates=tuple(days.label for days in query.days),
             role=query.role,
