@@ -111,11 +111,9 @@ PURE_MAY_IMPORT: Final = (
 )
 PURE_NAMES: Final = frozenset({"open", "print", "input", "utc_now", "machine_zone"})
 
-#: Who writes files; the folders that are made outside a workspace, the cache of jieba's dictionary, where a backup is unpacked and
-#: that of the demo; what a service leaves there; the socket's own mode; and standard output.
+#: Who writes files; the folder that is made outside a workspace, where a backup is unpacked; what a service leaves there; the socket's own mode; and standard output.
 WRITERS: Final = frozenset({"recalld.supervisor.storage.files", "recalld.supervisor.storage.disk", "recalld.supervisor.events"})
 ALLOWED_WRITES: Final = {
-    "recalld.supervisor.text.chinese": {"os.makedirs"},
     "recalld.supervisor.interfaces.socket_server": {"os.fchmod"},
     "recalld.supervisor.storage.output": {"os.write"},
     "recalld.supervisor.checks.backup": {"tempfile.TemporaryDirectory"},
