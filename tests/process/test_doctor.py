@@ -25,7 +25,7 @@ import pytest
 
 from recalld.supervisor.checks.units import SERVICE, SYSTEM_FOLDER, TIMER, Installation, parse_unit
 from tests.llm.server import ACTS, Act, Server
-from tests.process.command import Command, ended
+from tests.process.command import Command, ended, until
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -86,6 +86,9 @@ class Broken:
         process = self.supervised()
         process.send_signal(signal.SIGSTOP)
         self.ending.callback(process.send_signal, signal.SIGCONT)
+        # until its last thread stands still: one may be writing
+        threads = [task / "stat" for task in Path(f"/proc/{process.pid}/task").iterdir()]
+        until(lambda: all(thread.read_text().rpartition(")")[2].split()[0] == "T" for thread in threads))
 
     def on_disk(self, options: str) -> None:
         """Have the workspace on a disk of its own."""
