@@ -86,9 +86,8 @@ class Broken:
         process = self.supervised()
         process.send_signal(signal.SIGSTOP)
         self.ending.callback(process.send_signal, signal.SIGCONT)
-        # until its last thread stands still: one may be writing
-        threads = [task / "stat" for task in Path(f"/proc/{process.pid}/task").iterdir()]
-        until(lambda: all(thread.read_text().rpartition(")")[2].split()[0] == "T" for thread in threads))
+        stats = [task / "stat" for task in Path(f"/proc/{process.pid}/task").iterdir()]  # each thread: one may be writing
+        until(lambda: all(") T" in stat.read_text() for stat in stats))
 
     def on_disk(self, options: str) -> None:
         """Have the workspace on a disk of its own."""
