@@ -7,12 +7,6 @@ import pytest
 from bench.conversation import facts, run, sent_for
 
 
-def test_bench_conversation_has_thirty_facts_with_values_of_their_own():
-    known = facts()
-    assert len({one.value for one in known}) == len(known) == 30
-    assert all(one.value in one.said and one.value not in one.asked for one in known)
-
-
 def test_bench_conversation_keeps_the_facts_and_the_window():
     done = run(30, 8192)
 

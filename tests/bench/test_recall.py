@@ -7,7 +7,7 @@ import statistics
 from datetime import datetime
 from zoneinfo import ZoneInfo
 
-from bench.recall import HERE, ask, prepare, questions_of, share
+from bench.recall import HERE, ask, prepare, questions_of
 from recalld.supervisor.storage.clock import fixed_clock
 from recalld.supervisor.workspace import open_workspace
 
@@ -35,10 +35,3 @@ def test_bench_ask_finds_five_of_six_answers_whole_within_the_budget(tmp_path):
     for name in ("workspace_zh", "workspace_en"):
         assert statistics.mean(one["full"] for dataset, one in figures if dataset == name) > 5 / 6
     assert not any(one["over"] for _, one in figures)
-
-
-def test_share_measures_how_much_of_a_message_is_in_the_block():
-    text = "煤球今天称了6.1公斤，诊所周三下午不开门，陈医生说一天四十五克干粮。"
-    assert share(text, f"[memory/a.md]{text}") == 1.0
-    assert 0.3 < share(text, text[: len(text) // 2]) < 0.9
-    assert share(text, "今天的备份成功了，日志没有错误。") == 0.0

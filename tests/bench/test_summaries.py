@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import shutil
 from dataclasses import replace
@@ -16,7 +15,7 @@ import pytest
 from bench.measures import WindowMessage, inventions
 from bench.pieces import bare, pieces
 from bench.served import settle
-from bench.summaries import Made, conversations, made, measured, tally
+from bench.summaries import Made, made, tally
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -122,33 +121,3 @@ def test_extracts_of_months_keep_most_facts_in_less_text(extracts):
     assert surviving(months) >= 34  # of 41; 35 before 0.13.0, whose months choose by what changes a life
     assert surviving(months) > surviving([beginning(one) for one in months])
     assert total.chars_out < 0.65 * total.chars_in
-
-
-@pytest.mark.proof
-def test_inventions_finds_a_changed_digit_in_an_extract(extracts):
-    september = next(one for one in extracts if one.period == "2026-09")
-
-    changed = september.text.replace("3,112", "3,113").replace("2222", "2223")
-
-    assert {piece.text for piece in inventions(changed, september.said.values())} == {"3,113", "2223"}
-
-
-@pytest.mark.proof
-def test_measured_counts_summaries_at_the_time_of_the_questions(tmp_path):
-    texts = ["煤球芯片尾号 0427，别弄丢了。", "记下了。", "尿酸 402，比上次低了不少。"]
-    days = ["2026-05-02", "2026-05-02", "2026-08-07"]
-    messages = [
-        {"id": f"m{n}", "role": "user", "text": text, "createdAt": f"{day}T02:00:0{n}.000Z"}
-        for n, (text, day) in enumerate(zip(texts, days, strict=True))
-    ]
-    (tmp_path / "workspaces" / "猫").mkdir(parents=True)
-    (tmp_path / "workspaces" / "猫" / "history.json").write_text(json.dumps(messages), encoding="utf-8")
-    asked = [{"ws": "猫", "dataset": "中文", "evidence": [["m0"], ["m2"]], "asked_at": "2026-08-08T02:00:00.000Z"}]
-    (tmp_path / "zh.questions.jsonl").write_text("\n".join(map(json.dumps, asked)), encoding="utf-8")
-
-    [(name, ws, history, questions)] = conversations(tmp_path)
-    found = measured(tmp_path / "made", history, questions, None)
-
-    assert (name, ws) == ("中文", "猫")
-    assert (found["month"].summaries, found["month"].facts, found["month"].whole) == (1, 1, 1)
-    assert (found["day"].summaries, found["all"].open) == (0, 1)

@@ -192,72 +192,6 @@ def test_checker_reports_a_false_flag_on_messages_of_a_queued_task() -> None:
     assert judged(files, calm=False) == ["一月 has the flag False, but a task with its words is in flight"]
 
 
-def test_checker_accepts_a_message_filed_under_a_generated_id() -> None:
-    files = good() | {f"memory/{YESTERDAY}": dated(SAID[2]._replace(id="m-0123456789abcdef"))}
-    at = Given(NOW, "Asia/Shanghai")
-    assert not any("has the flag" in line for line in check(files, [], at))
-    files[f"memory/{YESTERDAY}"] = dated(SAID[2]._replace(id="别的"))
-    assert any("has the flag True" in line for line in check(files, [], at))
-
-
-def test_checker_allows_crash_leftovers_while_work_is_in_progress() -> None:
-    files = good() | {f"memory/{DECEMBER}": dated(SAID[0]), "memory/.x.1-0.tmp": b""}
-    _flag(2, "pending")(files)
-    assert judged(files, calm=False) == []
-
-
-def test_checker_ignores_a_provider_pause_that_began_in_the_future() -> None:
-    files = good()
-    files["worker/failed/provider.json"] = b'{"failedAt": "2027-02-01T05:00:00.000Z", "nextAt": "2027-02-01T06:00:00.000Z"}'
-    assert judged(files) == []
-
-
-def test_checker_does_not_count_deliberately_deleted_messages_as_lost() -> None:
-    files = good()
-    files[OLD_DECEMBER] = b"\xe6\x88\x91\xe6\x94\xb9\xe4\xba\x86\n"
-    assert judged(files)
-    assert judged(files, deleted_ids={"十二月"}, touched_paths={OLD_DECEMBER}) == []
-
-
-@pytest.mark.parametrize("identity", ["7", 7], ids=["text", "number"])
-def test_checker_allows_the_flag_of_a_message_whose_file_was_deleted(identity: object) -> None:
-    said = json.loads(history(message(SAID[2], True)))
-    files = {"history.json": json.dumps([{**said[0], "id": identity}]).encode()}
-    given = Given(NOW, "Asia/Shanghai", calm=False)
-    assert check(files, (), given) == [f"{identity} has the flag True, but its words are in no dated file"]
-    assert check(files, (), replace(given, deleted_ids={"7"})) == []
-
-
-def test_checker_allows_a_duplicate_file_if_a_person_edited_one_copy() -> None:
-    files = good()
-    files[f"memory/{DECEMBER}"] = files[OLD_DECEMBER]
-    assert f"{DECEMBER} lies in 2 places" in judged(files, touched_paths={OLD_DECEMBER})
-    files[OLD_DECEMBER] += "我加的一行\n".encode()
-    assert judged(files, touched_paths={OLD_DECEMBER}) == []
-    assert f"{DECEMBER} lies in 2 places" in judged(files)
-
-
-def test_checker_allows_unnamed_originals_while_their_summary_is_deleted() -> None:
-    files = good()
-    path = "memory/summary/2026-01-20.md"
-    _drop(path)(files)
-    unnamed = f"{JANUARY} lies in originals/, and no summary names it"
-    assert judged(files, calm=False) == [unnamed]
-    assert judged(files, calm=False, touched_paths={path}) == []
-    assert judged(files, calm=False, touched_paths={"memory/summary/2025-12.md"}) == [unnamed]
-    anew = summary("2026-01-20", **{"2026-01-20-else.md": b""})
-    files |= {path: anew, "memory/originals/2026-01/2026-01-20-else.md": b""}
-    assert judged(files, calm=False, touched_paths={path}) == [unnamed]
-
-
-def test_checker_reads_the_sources_of_all_parts_of_an_edited_summary() -> None:
-    files = good()
-    marker = b"<!-- recalld: below this line stands newer machine text; what is above was edited and is kept -->\n"
-    path = "memory/summary/2026-01-20.md"
-    files[path] = good()[path].replace("说过话".encode(), "说过很多话".encode()) + marker + summary("2026-01-20")
-    assert judged(files) == []
-
-
 def test_checker_reports_lost_text_of_a_person() -> None:
     summary_path, mine = "memory/summary/2026-01-20.md", "memory/2026-01-02-我的.md"
     files = good()
@@ -273,15 +207,6 @@ def test_checker_reports_messages_out_of_order_in_a_dated_file() -> None:
     files[f"memory/{YESTERDAY}"] = dated(again, SAID[2])
     wrong = check(files, [*SAID, again], Given(NOW, "Asia/Shanghai"))
     assert wrong == [f"昨天 stands behind 昨天再 in memory/{YESTERDAY}"]
-
-
-def test_checker_checks_order_per_writer_if_the_total_order_is_unknown() -> None:
-    mine = [SAID[3]._replace(id=f"我-{n}", text=f"第 {n} 句") for n in range(2)]
-    theirs = SAID[3]._replace(id="别人-0", text="插一句")
-    files = {"history.json": history(*(message(one, False) for one in (theirs, *mine)))}
-    at = Given(NOW, "Asia/Shanghai", ordered=False, by_writer=True)
-    assert check(files, [*mine, theirs], at) == []
-    assert check(files, [*reversed(mine), theirs], at) == ["我-1 stands behind 我-0 in history.json"]
 
 
 def test_checker_reports_a_duplicate_id_even_if_the_order_is_unknown() -> None:
@@ -323,15 +248,6 @@ def test_checker_compares_time_and_role_with_what_the_writer_gave() -> None:
     assert check(other, [*said[:3], said[3]._replace(role="assistant")], at) == []
 
 
-def test_checker_accepts_a_replaced_impossible_time() -> None:
-    files = good()
-    entries = json.loads(files["history.json"])
-    entries[2]["createdAtFound"] = "2099-01-01T00:00:00Z"
-    said = [*SAID[:3], SAID[3]._replace(created_at="2099-01-01T00:00:00Z")]
-    at = Given(NOW, "Asia/Shanghai", offered={one.text for one in SAID})
-    assert check({**files, "history.json": history(*entries)}, said, at) == []
-
-
 def test_checker_finds_message_text_in_the_log_in_any_json_escaping() -> None:
     said = [*SAID[:3], SAID[3]._replace(text='他说“走吧”，"\n然后就走了。\u2028')]
     entry = history(message(SAID[1], True), message(SAID[2], True), message(said[3], False))
@@ -350,12 +266,6 @@ def test_checker_counts_messages_without_id_by_text_and_time() -> None:
     assert check({"history.json": history({"id": "m-1", **entry})}, twice, at) == ["LOST: 2026-02-01T02:00:00.000Z '好的'"]
 
 
-def test_checker_matches_a_message_without_id_by_its_instant() -> None:
-    said = (Acked("", "好的", "2026-02-01T10:00:00+08:00"),)
-    files = {"history.json": history({"id": "7", "role": "user", "text": "好的", "createdAt": "2026-02-01T02:00:00.000Z"})}
-    assert check(files, said, Given(NOW, "Asia/Shanghai", calm=False)) == []
-
-
 def test_checker_counts_repeated_texts_whatever_their_ids() -> None:
     again = [Acked(f"m-{n}", "继续", f"2026-01-31T0{n}:00:00.000Z") for n in (1, 2)]
     files = {"history.json": b"[]", f"memory/{YESTERDAY}": dated(*again)}
@@ -367,30 +277,6 @@ def test_checker_counts_repeated_texts_whatever_their_ids() -> None:
     assert counted(0, 1) == ["DOUBLE: '继续' was said 1 times, and is written 2 times"]
     assert counted(3, 3, all_written=True) == ["LOST: '继续' was met 3 times, and is written 2 times"]
     assert counted(3, 3) == []
-
-
-def test_checker_finds_counted_texts_filed_under_another_id() -> None:
-    """A program that numbers its window gave it another number since."""
-    one = Acked("4", "第四句", "2026-01-31T01:00:00.000Z")
-    files = {"history.json": history(message(one, True)), f"memory/{YESTERDAY}": dated(one._replace(id="5"))}
-
-    def flagged(**given: Any) -> list[str]:
-        return [line for line in check(files, (), Given(NOW, "Asia/Shanghai", **given)) if "has the flag" in line]
-
-    assert flagged() == ["4 has the flag True, but its words are in no dated file"]
-    assert flagged(counts={one.text: (1, 1)}) == []
-
-
-def test_checker_reads_files_with_crlf_and_a_bom() -> None:
-    files = good()
-    for path in (f"memory/{YESTERDAY}", "memory/summary/2026-01-20.md"):
-        files[path] = b"\xef\xbb\xbf" + files[path].replace(b"\n", b"\r\n")
-    assert judged(files) == []
-
-
-def test_checker_reports_modes_that_let_others_read() -> None:
-    wrong = check(good(), SAID, Given(NOW, "Asia/Shanghai"), {"memory": 0o755, "history.json": 0o600})
-    assert wrong == ["memory has mode 0755"]
 
 
 @given(

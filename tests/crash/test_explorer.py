@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.crash.explorer import Explorer, explore
+from tests.crash.explorer import explore
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -49,10 +49,6 @@ def test_explorer_finds_and_reports_an_ack_before_the_folder_fsync() -> None:
         "--- recovered",
         "  WRONG: 日记 is lost",
     ]
-
-
-def test_explorer_needs_a_power_loss_to_find_a_missing_fsync() -> None:
-    assert not explore(_acknowledged, _nothing, _acked_stand, modes=("kill",)).failures
 
 
 def _recover_by_halves(disk: ModelDisk) -> None:
@@ -105,53 +101,3 @@ def test_explorer_reports_a_hanging_recovery_and_judges_the_next_disk(monkeypatc
     report = explore(_acknowledged, loops, lambda *_: [])
     assert 0 < report.failures < report.states
     assert "WRONG: it hangs: after 0.05 s of work it has not ended" in str(report)
-
-
-def test_explorer_judges_equal_disks_with_equal_acks_once() -> None:
-    judged: list[tuple[tuple[str, ...], int]] = []
-
-    def check(disk: ModelDisk, acks: Sequence[object]) -> list[str]:
-        judged.append((tuple(sorted(f"{path} {data!r}" for path, data in disk.tree().items())), len(acks)))
-        return []
-
-    report = explore(_acknowledged, _nothing, check)
-    assert len(judged) == len(set(judged)) == report.states
-    assert report.seen > 0
-
-
-def test_explorer_skips_a_recovery_that_continues_from_a_known_disk() -> None:
-    led_on: list[tuple[tuple[str, ...], str]] = []
-
-    def recover(disk: ModelDisk) -> None:
-        for place in ("一", "二"):
-            for name in disk.names(disk.root):
-                disk.unlink(disk.root / name)
-            disk.bare()
-            led_on.append((tuple(disk.tree()), place))
-            _put(disk, "记", b"x")
-
-    wrong = explore(_acknowledged, recover, lambda disk, _: [f"{len(disk.tree())} files"])
-    assert wrong.states > 3
-    assert len(led_on) == 4  # two places, before the promise and after it
-    assert wrong.failures == 2
-    assert explore(_acknowledged, recover, lambda *_: [], depth=1).states > wrong.states
-
-
-def test_explorer_gives_equal_results_for_equal_seeds() -> None:
-    def work(disk: ModelDisk) -> None:
-        for number in range(8):
-            handle = disk.create(disk.root / f"记{number}", 0o600)
-            disk.write(handle, b"abcd")
-
-    def one() -> tuple[int, int, str]:
-        seen: list[str] = []
-
-        def check(disk: ModelDisk, _: Sequence[object]) -> list[str]:
-            seen.append(repr(sorted(disk.tree().items())))
-            return []
-
-        explorer = Explorer(_nothing, check, limit=16, seed=3)
-        report = explorer.explore(work)
-        return report.states, report.seen, "\n".join(seen)
-
-    assert one() == one()

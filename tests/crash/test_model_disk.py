@@ -14,8 +14,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from recalld.supervisor.storage.disk import Disk, RealDisk, Stat
-from recalld.supervisor.storage.errors import Busy
-from tests.crash.ledger import PowerLoss
 from tests.crash.loss import MODES, Mode, outcomes
 from tests.crash.model_disk import ModelDisk
 from tests.crash.state import files_of
@@ -135,12 +133,6 @@ def test_model_disk_may_lose_truncate_or_zero_unsynced_bytes() -> None:
     assert _left(disk, "kill") == {(("日记", b"abcd"),)}
 
 
-def test_model_disk_may_lose_the_name_of_a_file_in_an_unsynced_folder() -> None:
-    disk = ModelDisk()
-    _write(disk, "日记", b"abcd", sync=True)
-    assert _left(disk, "ordered") == {(), (("日记", b"abcd"),)}
-
-
 def test_model_disk_reorders_names_of_a_folder_only_in_weak_mode() -> None:
     disk = ModelDisk()
     for name in ("一", "二"):
@@ -164,16 +156,6 @@ def test_model_disk_keeps_a_renamed_file_in_at_least_one_folder() -> None:
     assert len(_left(disk, "weak")) == 1
 
 
-def test_model_disk_may_lose_an_unsynced_folder_with_its_files() -> None:
-    disk = ModelDisk()
-    disk.mkdir(disk.root / "memory")
-    _write(disk, "memory/日记", b"x", sync=True)
-    disk.sync_folder(disk.root / "memory")
-    assert () in _left(disk, "ordered")
-    disk.sync_folder(disk.root)
-    assert _left(disk, "ordered") == {(("memory/日记", b"x"),)}
-
-
 def test_model_disk_may_lose_data_when_fsync_succeeds_after_a_failure() -> None:
     disk = ModelDisk()
     disk.fail(2, errno.EIO)
@@ -184,36 +166,6 @@ def test_model_disk_may_lose_data_when_fsync_succeeds_after_a_failure() -> None:
     disk.sync(handle)
     disk.sync_folder(disk.root)
     assert (("日记", b""),) in _left(disk, "ordered")
-
-
-def test_model_disk_writes_half_of_the_bytes_when_full() -> None:
-    disk = ModelDisk()
-    disk.fail(1, errno.ENOSPC)
-    handle = disk.create(disk.root / "日记", 0o600)
-    with pytest.raises(OSError, match="No space"):
-        disk.write(handle, b"abcd")
-    assert disk.tree() == {"日记": b"ab"}
-
-
-def test_model_disk_refuses_every_call_from_its_crash_point_on() -> None:
-    disk = ModelDisk()
-    disk.crash_at = 1
-    handle = disk.create(disk.root / "日记", 0o600)
-    with pytest.raises(PowerLoss):
-        disk.write(handle, b"abcd")
-    with pytest.raises(PowerLoss):
-        disk.unlink(disk.root / "日记")
-    assert disk.tree() == {"日记": b""}
-
-
-def test_outcomes_draws_equal_samples_for_equal_seeds() -> None:
-    disk = ModelDisk()
-    for number in range(12):
-        _write(disk, f"记{number}", b"abcd", sync=False)
-    first, again = ([o.story for o in outcomes(disk.end(), "weak", limit=40, seed=7)] for _ in range(2))
-    assert first == again
-    assert 2 < len(first) <= 40
-    assert [o.story for o in outcomes(disk.end(), "weak", limit=40, seed=8)] != first
 
 
 @pytest.mark.parametrize(
@@ -240,17 +192,6 @@ def test_model_disk_reports_locks_taken_in_the_wrong_order(taken: list[str], wro
     assert disk.names(disk.root) == sorted(taken)
 
 
-def test_model_disk_refuses_a_lock_that_is_held() -> None:
-    disk = ModelDisk()
-    path = disk.root / "history.json.lock"
-    with disk.lock(path, 1), pytest.raises(Busy), disk.lock(path, 1):
-        pass
-    assert disk.locks.breaches
-    disk.held_by_others.add("history.json.lock")
-    with pytest.raises(Busy), disk.lock(path, 1):
-        pass
-
-
 def test_model_disk_reports_memory_access_under_the_history_lock() -> None:
     disk = ModelDisk()
     disk.plant("memory/日记.md", b"x")
@@ -266,20 +207,6 @@ def test_model_disk_reports_memory_access_under_the_history_lock() -> None:
 
 
 @pytest.mark.parametrize("mode", MODES)
-def test_model_disk_never_undoes_what_a_person_made_durable(mode: Mode) -> None:
-    disk = ModelDisk()
-    for name in ("改过.md", "删了.md"):
-        _write(disk, f".{name}.tmp", "机器写的".encode(), sync=True)
-        disk.rename(disk.root / f".{name}.tmp", disk.root / name)
-    disk.plant("改过.md", "人写的".encode())
-    disk.remove("删了.md")
-    for left in outcomes(disk.end(), mode):
-        tree = ModelDisk(left.state).tree()
-        assert tree["改过.md"] == "人写的".encode(), left.story
-        assert "删了.md" not in tree, left.story
-
-
-@pytest.mark.parametrize("mode", MODES)
 def test_model_disk_may_lose_an_unsynced_external_write_on_power_loss(mode: Mode) -> None:
     disk = ModelDisk()
     disk.plant("笔记.md", "旧".encode())
@@ -287,10 +214,3 @@ def test_model_disk_may_lose_an_unsynced_external_write_on_power_loss(mode: Mode
     found = {ModelDisk(left.state).tree()["笔记.md"] for left in outcomes(disk.end(), mode)}
     assert "新的笔记".encode() in found
     assert ("旧".encode() in found) == (mode != "kill")
-
-
-def test_model_disk_keeps_many_files_apart() -> None:
-    disk = ModelDisk()
-    for number in range(30):
-        _write(disk, f"记{number}", str(number).encode(), sync=True)
-    assert disk.tree() == {f"记{number}": str(number).encode() for number in range(30)}

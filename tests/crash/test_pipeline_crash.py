@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import errno
 import hashlib
-import json
 import os
 import subprocess
 import sys
@@ -14,7 +13,6 @@ from typing import TYPE_CHECKING
 import pytest
 
 from recalld.supervisor.storage.errors import SupervisorError
-from tests.crash.__main__ import STORIES, main
 from tests.crash.explorer import Explorer
 from tests.crash.model_disk import ModelDisk
 from tests.crash.mutants import MUTANTS, Mutant
@@ -24,8 +22,6 @@ from tests.crash.stories import Story, stories
 from tests.crash.workloads import WORKLOADS
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from tests.crash.workload import Workload
 
 pytestmark = pytest.mark.proof
@@ -80,35 +76,6 @@ def test_pipeline_loses_nothing_after_an_io_error_of_any_call(kind: type[Workloa
 def test_explorer_finds_a_mutant_of_the_pipeline(mutant: Mutant) -> None:
     report = prove(mutant)
     assert is_found(mutant, report), f"{report} does not show {mutant.by!r}"
-
-
-def test_crash_command_continues_a_run_where_its_log_ends(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    log = tmp_path / "log.jsonl"
-    monkeypatch.setattr("tests.crash.__main__.SHARE", 20)
-    arguments = ["--only", "DayRipens", "--jobs", "1", "--log", str(log)]
-    assert main(["--states", "1", *arguments]) == 0
-    first = log.read_text()
-    assert main(["--states", "1", *arguments]) == 0
-    assert log.read_text() == first
-    assert '"seed": 0' in first
-    assert main(["--states", str(json.loads(first)["states"] + 1), *arguments]) == 0
-    assert log.read_text().startswith(first)
-    assert '"seed": 1' in log.read_text()
-    assert "0 failures" in capsys.readouterr().out
-
-
-def test_crash_command_runs_a_story_by_number_and_refuses_unknown_names(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("tests.crash.__main__.SHARE", 20)
-    assert main(["--states", "1000", "--only", f"Story {STORIES + 1}", "--jobs", "1"]) == 0
-    assert "part 1:" in capsys.readouterr().out
-    with pytest.raises(SystemExit) as ended:
-        main(["--only", "没有这个"])
-    assert ended.value.code == 2
-    assert "没有这个" in capsys.readouterr().err
 
 
 def log_and_disk() -> str:

@@ -3,19 +3,13 @@ What processes of tests are made of: a forked command is like a new one; in the 
 reported, and each part records its commit.
 """
 
-import json
-import re
-import signal
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
-from tests.patience import PATIENCE_S
-from tests.process import rounds
 from tests.process.command import Command, ended
-from tests.process.rounds import Rounds
 
 pytestmark = pytest.mark.proof
 
@@ -45,17 +39,6 @@ def test_forked_kills_a_command_that_never_ends_and_reports_it():
     assert done.stdout.count("it never ended: run was killed") == 2
 
 
-def test_rounds_record_each_commit_and_report_all_with_the_slowest_case(tmp_path, monkeypatch):
-    log = tmp_path / "日志.jsonl"
-    for n, commit in enumerate(("旧一", "新二+")):
-        monkeypatch.setattr(rounds, "commit", lambda commit=commit: commit)
-        Rounds(log).add(f"第{n}", ["丢了一句"] * n, slowest=3.0 - n)
-
-    assert [json.loads(line)["commit"] for line in log.read_text(encoding="utf-8").splitlines()] == ["旧一", "新二+"]
-    end = re.sub(r", [0-9]+ s;", ", … s;", Rounds(log).end)
-    assert end == "1 violations, … s; slowest 3.0 s, 第0; commit 旧一, 新二+"
-
-
 @pytest.fixture
 def recalld(tmp_path):
     return Command.made(tmp_path / "工作区", RECALLD_NOW="2026-01-31T10:00:00+08:00", TZ="America/New_York")
@@ -80,11 +63,3 @@ def test_forked_command_answers_like_a_new_one(recalld, words, stdin, environ):
     forked, new = (ended(recalld.start(*words.split(), before=before, **environ), stdin) for before in ([], ["env"]))
     assert forked == new
     assert forked.out + forked.err
-
-
-@pytest.mark.parametrize(("number", "code"), [(signal.SIGTERM, 0), (signal.SIGINT, 0), (signal.SIGKILL, -signal.SIGKILL)])
-def test_forked_supervisor_ends_by_signals_like_a_new_one(recalld, number, code):
-    with recalld.supervised() as process:
-        assert Path(f"/proc/{process.pid}/cwd").readlink() == recalld.root.parent
-        process.send_signal(number)
-        assert process.wait(PATIENCE_S) == code

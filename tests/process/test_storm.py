@@ -1,16 +1,11 @@
 """A share of the storms for every test run; all of them: python -m tests.process.storm, locks, long_term and sessions."""
 
-import hashlib
-import json
 import re
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
-
-from tests.checker.formats import EDITED
-from tests.process.editor import Saves, by_hand
 
 ROOT = Path(__file__).parents[2]
 
@@ -60,32 +55,6 @@ def test_session_lines_tell_each_message_once_with_eight_processes():
     assert re.search(
         r"^80 messages of 8 processes' session in [1-9][0-9]* lines, [1-9][0-9]* messages added .*; 0 violations", said
     ), said
-
-
-def test_saves_missing_reports_a_lost_edit(tmp_path):
-    summary, notes = "memory/summary/2026-01-20.md", "memory.md"
-    saves = Saves()
-    for path, text, saved in ((summary, "# 摘要\n我补一句", True), (notes, "旧", True), (notes, "新", False)):
-        saves.note(json.dumps({"path": path, "text": text, "saved": saved}))
-    (tmp_path / "memory" / "summary").mkdir(parents=True)
-    (tmp_path / summary).write_text("# 摘要\n我补一句\n机器的话", encoding="utf-8")
-
-    for text, missing in (("旧", []), ("新", []), ("新的", [notes])):
-        (tmp_path / notes).write_text(text, encoding="utf-8")
-        assert saves.missing(tmp_path) == missing
-    (tmp_path / summary).write_text("# 摘要\n", encoding="utf-8")
-    assert summary in saves.missing(tmp_path)
-
-
-def test_by_hand_excludes_an_unedited_machine_part_of_a_summary():
-    part = "---\nrecalld: 1\nkind: day\nperiod: 2026-01-20\n---\n\n机器的话\n"
-    digest = hashlib.sha256(part.encode()).hexdigest()[:16]
-    machine = part.replace("period: 2026-01-20\n", f"period: 2026-01-20\ndigest: {digest}\n")
-    mark = f"{EDITED}; what is above was edited and is kept -->\n"
-
-    assert by_hand(f"我的话\n{mark}{machine}") == "我的话\n"
-    assert by_hand(f"我的话\n{mark}{machine}又一句\n") == f"我的话\n{mark}{machine}又一句\n"
-    assert by_hand("我的话\n") == "我的话\n"
 
 
 @pytest.mark.proof

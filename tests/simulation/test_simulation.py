@@ -18,11 +18,10 @@ import recalld.supervisor.summaries.collect
 import recalld.supervisor.summaries.submit
 from recalld.supervisor.protocol.dated_file import render_dated
 from tests.simulation import others
-from tests.simulation.__main__ import main
-from tests.simulation.judge import found_again, judge, searchable
+from tests.simulation.judge import found_again, judge
 from tests.simulation.talk import WindowMessage
 from tests.simulation.world import SimulatedWorld, cranked
-from tests.simulation.years import PLACES, Violation, live
+from tests.simulation.years import Violation, live
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -77,30 +76,6 @@ def test_simulation_is_deterministic_for_any_hash_seed() -> None:
     assert digests[0] == digests[1] != ""
 
 
-def test_simulation_command_continues_an_interrupted_run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    log = tmp_path / "日志.jsonl"
-    assert main(["--years", "0.03", "--life", "0.01", "--jobs", "1", "--log", str(log)]) == 0
-    lines = log.read_text(encoding="utf-8").splitlines()
-    log.write_text("\n".join([*lines[:2], lines[2][:9]]), encoding="utf-8")
-    capsys.readouterr()
-    assert main(["--years", "0.03", "--life", "0.01", "--jobs", "1", "--log", str(log)]) == 0
-    assert [line.partition(" ")[0] for line in capsys.readouterr().out.splitlines()] == ["seed", "0.0"]
-    assert log.read_text(encoding="utf-8").splitlines()[-1] == lines[2]
-
-
-def test_places_cover_short_long_and_missing_days() -> None:
-    zones = {zone: ZoneInfo(zone) for zone, _ in PLACES}
-    noon = datetime(2026, 1, 1, 12, tzinfo=ZoneInfo("UTC"))
-    offsets = {
-        name: {(noon + timedelta(days=n)).astimezone(zone).utcoffset() for n in range(365)} for name, zone in zones.items()
-    }
-    assert sorted(len(found) for found in offsets.values()) == [1, 1, 2, 2]
-    apia = zones["Pacific/Apia"]
-    assert (datetime(2011, 12, 29, 12, tzinfo=apia) + timedelta(0)).utcoffset() != datetime(
-        2011, 12, 31, 12, tzinfo=apia
-    ).utcoffset()
-
-
 # ── the judges ───────────────────────────────────────────────────────────────
 
 
@@ -113,21 +88,6 @@ def talked(world: SimulatedWorld) -> WindowMessage:
     world.advance(timedelta(hours=9))
     world.tick()
     return said
-
-
-def test_judge_accepts_a_message_that_is_kept_and_found(world: SimulatedWorld) -> None:
-    said = talked(world)
-    assert judge(world) == []
-    assert searchable(world) == [said]
-    assert found_again(world, [said]) == []
-
-
-def test_judge_notices_a_lost_message(world: SimulatedWorld) -> None:
-    talked(world)
-    path = next(iter(world.filed().values()))
-    world.disk.remove(path)
-    others.put(world, [])
-    assert any(line.startswith("LOST: m1") for line in judge(world))
 
 
 def test_found_again_notices_a_message_that_recall_misses(world: SimulatedWorld) -> None:

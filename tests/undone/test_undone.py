@@ -24,8 +24,3 @@ def test_undone_row_has_its_text_once_in_the_product_and_a_test(row, texts):
 def test_undone_mend_fails_its_test(capsys):
     assert main(["unknown chat"]) == 0
     assert "1 mends undone, 1 found" in capsys.readouterr().out
-
-
-def test_undone_says_that_no_row_has_a_word():
-    with pytest.raises(SystemExit, match="no row has one of these words: --help"):
-        main(["--help"])
