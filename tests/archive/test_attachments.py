@@ -92,14 +92,6 @@ def test_append_writes_the_picture_and_no_base64_to_the_journal(world):
     assert base64.b64encode(PNG) in world.paths.history.read_bytes()
 
 
-def test_intake_puts_a_lost_message_back_with_its_picture(world):
-    sent = photo("1", "2026-01-31T09:00", name="小周")
-    world.append(sent)
-    world.write([message("2", "2026-01-31T09:30", "别的")])
-    world.round()
-    assert world.history()[0] == {**sent, "archived": False}
-
-
 # ── a file is what its name says ─────────────────────────────────────────────
 
 WRONG = {

@@ -57,10 +57,6 @@ def test_covered_days_excludes_a_model_day_under_an_extract_month():
 PRESENT = [ONE, TWO]
 
 
-def test_may_replace_accepts_a_text_where_no_summary_exists():
-    assert may_replace([ONE.source], None, PRESENT, better=False)
-
-
 def test_may_replace_refuses_a_text_without_existing_files():
     assert not may_replace([], None, PRESENT, better=True)
     assert not may_replace([file("2025-12-09-gone.md").source], None, PRESENT, better=True)
@@ -77,10 +73,6 @@ def test_may_replace_accepts_the_same_files_only_if_better():
     same = standing("2025-12", [ONE])[MONTH]
     assert not may_replace([ONE.source], same, PRESENT, better=False)
     assert may_replace([ONE.source], same, PRESENT, better=True)
-
-
-def test_may_replace_accepts_a_text_with_more_files():
-    assert may_replace([ONE.source, TWO.source], standing("2025-12", [ONE])[MONTH], PRESENT, better=False)
 
 
 def test_may_replace_accepts_the_same_names_when_a_file_has_changed():

@@ -90,16 +90,6 @@ def test_search_looks_at_no_file_again_that_a_supervisor_is_not_told_of(filed):
     assert filed.found_texts("备用钥匙在哪里？"), "what is written in place is told of"
 
 
-def test_lost_day_is_written_again_by_repair_alone(filed):
-    day(filed).unlink()
-    filed.settle()
-    assert not filed.dated_files()
-    assert filed.repair().saved == 4
-    filed.settle()
-    assert sorted(filed.archived_texts()) == sorted(one["text"] for one in SAID)
-    assert filed.verdict()[1]
-
-
 def test_words_of_a_lost_day_are_not_trimmed(world):
     world.write(talk("2026-01-29T09:00", 180))
     world.settle()
@@ -217,16 +207,6 @@ def test_damaged_file_that_is_accepted_is_told_and_mended_no_more(filed, cut):
     assert not filed.reopen().verdict()[1]
 
 
-def test_words_of_a_damaged_file_are_not_trimmed(world):
-    world.write(talk("2026-01-29T09:00", 180))
-    world.settle()
-    path = next(iter(world.paths.memory.glob("2026-01-29-*.md")))
-    path.write_bytes(in_its_head(path.read_bytes()))
-    world.add(*talk("2026-01-30T09:00", 120))
-    world.settle()
-    assert world.repair().saved == 180
-
-
 # ── a file that ends early ───────────────────────────────────────────────────
 
 
@@ -285,15 +265,6 @@ def test_deleted_message_is_gone_from_ready_contexts_and_sessions(filed):
     assert SAID[0]["text"] not in str(filed.why(turn))
     said = [block.text for block in filed.ws.session_talk.messages("", filed.clock())]
     assert said == [one["text"] for one in SAID[1:]]
-
-
-def test_newer_words_of_a_message_are_no_edit_of_a_person(filed):
-    raws = filed.history()
-    raws[0]["text"] = "备用钥匙给了邻居。"
-    filed.write(raws)
-    filed.settle()
-    assert shown(filed)[0] == "备用钥匙给了邻居。"
-    assert filed.fsck().removed == 0
 
 
 # ── a file that a person moves or renames ────────────────────────────────────

@@ -39,22 +39,6 @@ def test_process_reads_the_table_in_place_of_memory(filed: World) -> None:
     assert len(later.ws.memory.summaries()) > 0
 
 
-def test_table_believes_only_the_version_that_it_names(filed: World) -> None:
-    first, second, third = (filed.ws.memory.path_of(file.name) for file in filed.ws.memory.dated())
-    first.write_bytes(first.read_bytes().replace(b'"session": "2026-01-10"', b'"session": "2026-02-10"'))
-    second.rename(second.with_name("2026-01-11-moved.md"))
-    third.unlink()
-    note = filed.put("memory/2026-01-20-mine.md", "我自己记的。\n")
-
-    later, disk = process(filed)
-    assert {file.name: sorted(file.sessions) for file in later.ws.memory.dated()} == {
-        first.name: ["2026-02-10"],
-        "2026-01-11-moved.md": ["2026-01-11"],
-        note.name: [],
-    }
-    assert sorted(memory_reads(disk)) == sorted([first.name, "2026-01-11-moved.md", note.name])
-
-
 @pytest.mark.parametrize(
     "damage",
     [

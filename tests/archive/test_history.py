@@ -70,16 +70,6 @@ def test_history_refuses_damaged_data_and_does_not_overwrite_it(world, data):
     assert world.paths.history.read_bytes() == data
 
 
-def test_history_reads_again_after_damage_is_repaired(world):
-    world.write(talk("2026-01-31T09:00", 2))
-    world.ws.history.read()
-    world.write(b"[")
-    with pytest.raises(BadFile):
-        world.ws.history.read()
-    world.write(talk("2026-01-31T09:00", 3))
-    assert len(world.ws.history.read()) == 3
-
-
 def test_history_refuses_a_missing_file_when_a_backup_exists(world):
     world.write(talk("2026-01-31T09:00", 2))
     world.ws.history.change(without_first)

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from recalld.supervisor.archive.identity import Known, add_messages, assign_ids, renumbered, same_places
+from recalld.supervisor.archive.identity import Known, add_messages, assign_ids, same_places
 from recalld.supervisor.protocol.message import History, Message, fingerprint_of
 from recalld.supervisor.storage.clock import to_wire
 from tests.archive.states import HISTORIES, NOON, entry, parsed_message
@@ -160,22 +160,6 @@ def test_assign_ids_asks_as_often_for_each_of_many_equal_messages(fields):
     known = counted(known_of(first))
     assert ids(assign_ids(nameless, known, NOON)) == ids(first)
     assert Asked.times <= 8 * count
-
-
-def test_renumbered_judges_each_of_many_equal_messages_as_often():
-    count, asked = 2_000, 0
-    first = assign_ids(tuple(said("go on", createdAt=TIME) for _ in range(count)), Known(), NOON)
-    known = known_of(first)
-
-    def holds(key: Any) -> bool:
-        nonlocal asked
-        asked += 1
-        return known.holds(key)
-
-    again = tuple(said("go on", createdAt=TIME, id=f"{n}") for n in range(count))
-    found = renumbered(again, replace(counted(known), holds=holds))
-    assert sorted(found.values()) == sorted(one.key for one in first if isinstance(one, Message))
-    assert asked <= 4 * count
 
 
 def test_add_messages_names_each_of_many_that_were_stripped():

@@ -15,17 +15,6 @@ from tests.world import FaultyDisk, World, message, talk, without
 # ── names ────────────────────────────────────────────────────────────────────
 
 
-def test_intake_assigns_a_missing_id_and_time_once(world):
-    world.write([{"role": "user", "text": "我对花生过敏"}])
-    assert world.intake() == 1
-    (first,) = world.history()
-    assert (first["id"][:2], first["createdAt"], first["createdAtFound"]) == ("m-", "2026-01-31T02:00:00.000Z", None)
-    world.clock.forward(hours=1)
-    assert world.intake() == 0
-    assert world.history() == [first]
-    assert world.events.of("seen") == [{"messages": 1, "written_elsewhere": 0}]
-
-
 @pytest.mark.parametrize("timed", [True, False])
 def test_intake_keeps_one_copy_when_a_writer_strips_ids_every_turn(world, timed):
     """It holds its own list in memory, and trims it never; recalld trims."""
@@ -40,17 +29,6 @@ def test_intake_keeps_one_copy_when_a_writer_strips_ids_every_turn(world, timed)
     questions = [text for text in world.archived_texts() if text.startswith("第")]
     assert sorted(questions) == sorted(f"第 {turn} 个问题" for turn in range(40))
     assert world.archived_texts().count("好的。") == 40
-
-
-def test_intake_keeps_each_new_message_of_a_writer_that_strips_fields(world):
-    world.reopen(world.toml + "[history]\nsoft_cap = 30\nhard_cap = 40\n")
-    for turn in range(40):
-        world.clock.forward(hours=7)
-        left = without(world.history(), "id", "createdAt", "createdAtFound", "archived")
-        world.write([*left, {"role": "user", "text": "早"}, {"role": "assistant", "text": f"第 {turn} 天好。"}])
-        world.round("all")
-    assert world.archived_texts().count("早") == 40
-    assert len(set(world.archived_texts())) == 41
 
 
 def test_intake_knows_a_spelling_that_an_older_journal_has(world):
@@ -79,17 +57,6 @@ def test_intake_keeps_only_the_final_text_of_a_streamed_answer(world):
     assert world.archived() == [("a", "用 rsync，每天三点。"), ("q", "怎么备份？")]
 
 
-def test_intake_treats_an_edited_text_as_a_revision_and_keeps_the_id(world):
-    world.write([message("1", "2026-01-31T09:00", "改到周四")])
-    world.settle()
-    world.write([{**world.history()[0], "text": "改到周五"}])
-    world.settle()
-    assert world.archived() == [("1", "改到周四"), (f"1~{digest_of_text('改到周五')[:8]}", "改到周五")]
-    assert [raw["id"] for raw in world.history()] == ["1"]
-    world.settle()
-    assert len(world.archived()) == 2
-
-
 def test_intake_treats_an_id_that_looks_like_a_revision_as_ordinary(world):
     text = "我对花生过敏"
     world.write([message(f"1~{digest_of_text(text)[:8]}", "2026-01-31T09:00", text)])
@@ -115,18 +82,6 @@ def test_intake_reinserts_messages_without_times_in_their_order(world):
     world.write(said)
     world.settle()
     assert world.archived_texts() == sorted(raw["text"] for raw in said)
-
-
-def test_intake_loses_nothing_in_a_crash_between_journal_and_history(world):
-    raws = talk("2026-01-31T09:00", 2)
-    world.write(raws)
-    world.intake()
-    world.write([])
-    world.ws.journal.refresh()
-    world.ws.journal.record_reinserted(list(world.ws.journal.unwritten))  # and dead before it was done
-    world.reopen()
-    world.settle()
-    assert sorted(world.archived_texts()) == sorted(raw["text"] for raw in raws)
 
 
 # ── what cannot be understood ────────────────────────────────────────────────
@@ -204,16 +159,6 @@ def test_drop_box_takes_in_many_files_by_one_write(world):
     world.intake()
     assert (len(world.history()), world.dropped()) == (20, [])
     assert disk.count("rename", "history.json") == 1
-
-
-def test_drop_box_takes_a_file_without_ids_once_after_a_crash(world):
-    content = [{"role": "user", "text": "好的"}, {"role": "user", "text": "好的"}]
-    time_ns = world.drop("a.json", content).stat().st_mtime_ns
-    world.round()
-    os.utime(world.drop("a.json", content), ns=(time_ns, time_ns))
-    world.reopen()
-    world.round()
-    assert (len(world.history()), world.dropped()) == (2, [])
 
 
 def test_drop_box_keeps_equal_words_of_two_files_of_one_name(world):
@@ -316,34 +261,6 @@ def test_drop_box_waits_while_history_is_damaged(world):
     world.write([])
     world.round()
     assert [raw["id"] for raw in world.history()] == ["1"]
-
-
-@pytest.mark.parametrize(
-    "line",
-    [
-        b'{"times": [["a", 5]]}',
-        b'{"times": [[1, "x"], ["a", "y"]]}',
-        b'{"back": [["a", "b"], [1, 2]]}',
-        b'{"written": [[1, 2], ["a", "b"]], "file": "2026-01-30-x.md"}',
-        b'{"known": [[1], ["a", 5]]}',
-        b'{"here": [1, null]}',
-        b'{"left": [1]}',
-        b'{"left": [["a"], ["a", ["b"]]]}',
-        b'{"here": [["a"], ["a", ["b"]]]}',
-        b'{"recalld": 1.5}',
-        b'{"times": [["b", "9999-12-31T23:59:59Z"]]}',
-    ],
-)
-def test_journal_ignores_a_line_with_values_of_wrong_types(world, line):
-    world.write([message("a", "2026-01-31T09:00", "我对花生过敏。")])
-    world.round("none")
-    world.paths.seen.write_bytes(world.paths.seen.read_bytes() + line + b"\n")
-    world.add({"role": "user", "text": "没有名字。"}, {"id": "b", "role": "user", "text": "没有时间。"})
-    world.reopen()
-    assert world.round("all").errors == {}
-    world.ws.journal.compact()
-    world.fsck()
-    assert sorted(world.archived_texts()) == ["我对花生过敏。", "没有名字。", "没有时间。"]
 
 
 @pytest.mark.parametrize("text", ["不懂的第 {} 句", "不懂"])

@@ -54,16 +54,6 @@ def answers(journal: SeenJournal) -> dict[str, Any]:
     }
 
 
-def test_journal_counts_a_message_as_unwritten_until_a_file_holds_it(paths):
-    journal = open_journal(paths)
-    journal.record_seen([ONE, TWO])
-    assert list(journal.unwritten) == [ONE.key, TWO.key]
-    assert (journal.file_of(ONE.key), journal.holds(ONE.key), journal.has_written("1")) == (None, True, False)
-    journal.record_written(NAME, [block_of(ONE)])
-    assert list(journal.unwritten) == [TWO.key]
-    assert (journal.file_of(ONE.key), journal.has_written("1"), journal.names) == (NAME, True, {NAME})
-
-
 def test_journal_stores_the_text_of_unwritten_messages_only(paths):
     journal = open_journal(paths)
     journal.record_written(NAME, [block_of(ONE)])
@@ -80,14 +70,6 @@ def test_journal_gives_the_same_answers_in_a_new_process(paths):
     journal.record_history([TWO])
     journal.record_reinserted([TWO.key])
     assert answers(open_journal(paths)) == answers(journal)
-
-
-def test_journal_refresh_reads_what_another_process_appended(paths):
-    ours, theirs = open_journal(paths), open_journal(paths)
-    theirs.append_seen([ONE])
-    assert ONE.key not in ours.unwritten
-    ours.refresh()
-    assert ONE.key in ours.unwritten
 
 
 def test_journal_ignores_a_line_that_a_crash_cut_off(paths):
@@ -142,18 +124,6 @@ def test_journal_reads_a_deleted_or_replaced_file_from_the_start(paths):
     paths.seen.write_text('{"recalld": 1}\n')
     journal.record_seen([TWO])
     assert list(journal.unwritten) == [TWO.key]
-
-
-def test_journal_knows_the_file_of_a_message_that_was_moved_or_lost(paths):
-    journal = open_journal(paths)
-    journal.record_written(NAME, [block_of(ONE), block_of(TWO)])
-    journal.record_moved("2026-01-30-moved.md", [block_of(ONE)])
-    assert journal.files_of(["1", "2"]) == ["2026-01-30-moved.md", NAME]
-    journal.record_lost([ONE])
-    assert journal.file_of(ONE.key) is None
-    assert journal.has_written("1")
-    journal.record_written("2026-01-30-again.md", [block_of(ONE)])
-    assert journal.files_of(["1", "3"]) == ["2026-01-30-again.md"]
 
 
 # ── keeping it small ─────────────────────────────────────────────────────────

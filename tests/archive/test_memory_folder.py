@@ -3,16 +3,11 @@
 from __future__ import annotations
 
 import os
-from datetime import date
 
 import pytest
 
-from recalld.supervisor.protocol.period import Period
 from recalld.supervisor.protocol.summary_file import Summary
-from recalld.supervisor.storage.errors import Conflict
 from tests.world import World, message
-
-DAY = Period("2026-01-10")
 
 
 def filed(world: World, day: str = "2026-01-10", text: str = "重启 nginx") -> str:
@@ -27,15 +22,6 @@ def summary(text: str = "## 部署") -> Summary:
     )
 
 
-def test_memory_store_lists_a_dated_file_with_its_metadata(world):
-    name = filed(world)
-    (found,) = world.ws.memory.dated()
-    assert (found.name, found.day, found.count, found.ours, found.original) == (name, date(2026, 1, 10), 1, True, False)
-    assert found.created == world.clock()
-    assert world.ws.memory.path_of(name) == world.paths.dated(name)
-    assert [block.text for block in world.ws.memory.blocks(name)] == ["重启 nginx"]
-
-
 def test_memory_store_finds_a_dated_file_after_the_move_to_originals(world):
     name = filed(world)
     before = world.ws.memory.dated()[0].source
@@ -46,19 +32,6 @@ def test_memory_store_finds_a_dated_file_after_the_move_to_originals(world):
     assert len(world.ws.memory.blocks(name)) == 1
     world.ws.memory.move_to_originals(name)
     assert len(world.ws.memory.dated()) == 1
-
-
-def test_memory_store_lists_a_file_only_while_it_is_a_regular_file(world):
-    name = filed(world)
-    other = filed(world, "2026-01-11", "月饼订两盒")
-    assert [file.name for file in world.ws.memory.dated()] == [name, other]
-    path = world.paths.dated(name)
-    path.rename(path.with_suffix(".txt"))
-    path.symlink_to(path.with_suffix(".txt"))
-    assert [file.name for file in world.ws.memory.dated()] == [other]
-    path.unlink()
-    path.with_suffix(".txt").rename(path)
-    assert [file.name for file in world.ws.memory.dated()] == [name, other]
 
 
 @pytest.mark.parametrize(
@@ -95,25 +68,3 @@ def test_memory_store_move_never_replaces_an_existing_original(world):
     world.ws.memory.move_to_originals(name)
     assert other.read_text() == "别人先放的"
     assert world.paths.dated(name).exists()
-
-
-def test_memory_store_keeps_the_replaced_summary_in_previous(world):
-    world.ws.memory.write_summary(DAY, summary(), None)
-    look, found = world.ws.memory.read_summary(DAY)
-    assert found == summary()
-    assert look
-    world.ws.memory.write_summary(DAY, summary("## 新"), look)
-    assert [path.read_bytes() for path in world.paths.previous.iterdir()] == [look.data]
-    assert world.ws.memory.summaries()[DAY].text == "## 新"
-
-
-def test_memory_store_refuses_to_replace_a_summary_changed_meanwhile(world):
-    world.ws.memory.write_summary(DAY, summary(), None)
-    look, _ = world.ws.memory.read_summary(DAY)
-    path = world.paths.summary(DAY)
-    path.write_text("我改的")
-    with pytest.raises(Conflict):
-        world.ws.memory.write_summary(DAY, summary("## 新"), look)
-    with pytest.raises(Conflict):
-        world.ws.memory.write_summary(DAY, summary("## 新"), None)
-    assert path.read_text() == "我改的"

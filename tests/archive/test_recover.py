@@ -9,36 +9,9 @@ import pytest
 from recalld.supervisor.storage.disk import RealDisk
 from recalld.supervisor.storage.files import Files
 from recalld.worker.desk import Pieces
-from tests.world import FaultyDisk, World, message_on, talk, unreachable
-
-
-def reflag(world: World, *flags: object) -> None:
-    """What a crash, or another program, left in history.json."""
-    world.write([{**raw, "archived": flag} for raw, flag in zip(world.history(), flags, strict=True)])
-
+from tests.world import FaultyDisk, message_on, talk, unreachable
 
 # ── settling ─────────────────────────────────────────────────────────────────
-
-
-@pytest.mark.parametrize("flag", [False, "pending"])
-def test_reconcile_trusts_a_dated_file_that_the_journal_does_not_know(world, flag):
-    world.write([message_on("2026-01-30")])
-    world.settle()
-    world.paths.seen.unlink()
-    reflag(world, flag)
-    world.reopen()
-    world.settle()
-    assert (world.flags(), len(world.archived())) == ([True], 1)
-
-
-def test_reconcile_keeps_pending_over_a_restart_while_the_task_is_queued(world):
-    """A message reset to false while its task survives would be submitted twice."""
-    world.write([message_on("2026-01-10")])
-    world.round("all")
-    world.reopen()
-    world.round("all")
-    assert world.flags() == ["pending"]
-    assert len(world.events.of("submitted")) == 1
 
 
 def test_submit_queues_a_pending_group_again_when_its_task_is_lost(world):
@@ -52,15 +25,6 @@ def test_submit_queues_a_pending_group_again_when_its_task_is_lost(world):
 
 
 # ── trimming ─────────────────────────────────────────────────────────────────
-
-
-def test_trim_keeps_two_hundred_messages_and_loses_no_text(world):
-    raws = [raw for day in range(26, 31) for raw in talk(f"2026-01-{day}T09:00", 50)]
-    world.write(raws)
-    world.settle()
-    assert [raw["id"] for raw in world.history()] == [raw["id"] for raw in raws[-200:]]
-    assert world.archived() == sorted((raw["id"], raw["text"]) for raw in raws)
-    assert [(told["messages"], told["left"]) for told in world.events.of("trimmed")] == [(50, 200)]
 
 
 def test_submit_summarizes_trimmed_messages_from_their_dated_files(world):

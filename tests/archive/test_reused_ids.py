@@ -34,19 +34,6 @@ def settled(world: World, *, seen: int) -> None:
 
 
 @pytest.mark.parametrize("timed", [True, False])
-def test_intake_keeps_acknowledged_messages_whose_ids_are_used_again(world, timed):
-    acknowledged, own = numbered("手机", 4), numbered("电脑", 4, timed=timed)
-    world.append(*acknowledged)
-    world.clock.forward(minutes=1)
-    world.write(own)
-    world.intake()
-    assert [raw["text"] for raw in world.history()] == [raw["text"] for raw in own]  # nothing is put beside its own
-    assert world.fsck().seen == 8
-    settled(world, seen=8)
-    assert sorted(world.archived_texts()) == texts(acknowledged, own)
-
-
-@pytest.mark.parametrize("timed", [True, False])
 def test_intake_keeps_a_session_that_another_with_its_ids_replaces(world, timed):
     first, second = numbered("上午", 6, 1, timed=timed), numbered("下午", 4, 1, timed=timed)
     for raws in (first, second):

@@ -21,27 +21,6 @@ def test_archive_reads_the_last_run_from_the_files_after_a_restart(world):
     assert world.forward(milliseconds=1).why_due() == "interval"
 
 
-def test_archive_runs_despite_a_file_created_in_the_future(world):
-    world.clock.forward(days=400)
-    world.write(talk("2026-01-31T09:00", 2))
-    world.round("all")
-    world.clock.forward(days=-399)
-    world.add(*talk("2026-02-01T09:00", 2))
-    world.round()
-    world.clock.forward(hours=7)
-    world.round()
-    assert len(world.archived()) == 4
-
-
-def test_archive_counts_a_file_in_originals_as_the_last_run(world):
-    world.write(talk("2026-01-10T09:00", 2))
-    world.settle()
-    assert next(iter(world.dated_files())).startswith("memory/originals/")
-    world.add(*talk("2026-01-31T03:00", 2))
-    world.intake()
-    assert world.forward(minutes=1).why_due() is None
-
-
 # ── a run ────────────────────────────────────────────────────────────────────
 
 

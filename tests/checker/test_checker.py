@@ -13,13 +13,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from recalld.supervisor.protocol.dated_file import Block, render_dated
-from tests.checker.__main__ import main
 from tests.checker.checker import Acked, Given, check
 from tests.checker.formats import read_dated, sha16
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from pathlib import Path
 
 NOW = datetime(2026, 2, 1, 4, tzinfo=UTC)
 SAID = (
@@ -293,21 +291,3 @@ def test_read_dated_returns_the_texts_that_render_dated_wrote(texts: list[str], 
     found = read_dated(render_dated(at.date(), "Asia/Shanghai", ZoneInfo("Asia/Shanghai"), at, blocks, language))
     assert found
     assert [(one.id, one.text) for one in found.words] == [(block.id, block.text) for block in blocks]
-
-
-def test_checker_command_judges_a_real_folder(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    root = tmp_path / "workspace"
-    for path, data in good().items():
-        (root / path).parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-        (root / path).write_bytes(data)
-    for found in root.rglob("*"):
-        found.chmod(0o700 if found.is_dir() else 0o600)
-    acked = tmp_path / "acked.jsonl"
-    lines = (json.dumps({"id": one.id, "text": one.text, "createdAt": one.created_at}) for one in SAID)
-    acked.write_text("\n".join(lines) + '\n{"id": "torn', encoding="utf-8")
-    arguments = [str(root), "--acked", str(acked), "--now", NOW.isoformat()]
-    assert main(arguments) == 0
-    (root / "memory" / "出去").symlink_to(tmp_path)
-    (root / "history.json").chmod(0o644)
-    assert main(arguments) == 1
-    assert capsys.readouterr().out.splitlines() == ["memory/出去 leads out of the workspace", "history.json has mode 0644"]

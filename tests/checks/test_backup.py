@@ -112,18 +112,6 @@ def test_backup_has_no_locks_sockets_index_links_or_temporary_files(lived, place
     assert set(made.left_out) == {"memory/链接.md", "照片", "管道"}
 
 
-def test_restored_workspace_is_settled_already_when_nothing_was_due(lived, place):
-    lived.settle()
-    lived.ws.events.all.clear()
-    created(lived, place / "一.tar")
-    other = restored(lived, place / "一.tar", place / "新的")
-    before = other.tree(internal=True)
-    other.until_settled()
-    assert other.tree(internal=True) == before
-    assert [event for event, _ in other.events.all] == ["started", "stopped"]
-    assert other.fsck().is_sound
-
-
 def test_verify_says_what_fsck_says_of_the_workspace(lived, place):
     made = created(lived, place / "一.tar")
     contents, ledger = service.verify(made.file, {}, lived.clock)

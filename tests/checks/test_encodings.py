@@ -30,17 +30,6 @@ def test_encodings_names_a_file_in_gbk(world, name):
     assert [*encodings(world.look())] == []
 
 
-@pytest.mark.parametrize("name", ["memory.md", "memory/旅行.md", "memory/家/旅行.md"])
-def test_status_names_a_file_in_gbk_before_any_other_check_has_run(world, name):
-    world.put(name, WORDS.encode("gbk"))
-    sentences, is_well = world.verdict()
-    assert not is_well
-    assert f"the first is {name}" in sentences[0]
-    assert GBK in sentences[0]
-    world.put(name, WORDS)
-    assert world.verdict()[1]
-
-
 @pytest.mark.skipif(not shutil.which("iconv"), reason="iconv is not installed")
 @pytest.mark.parametrize("language", ["en", "zh"])
 @pytest.mark.parametrize(

@@ -38,15 +38,6 @@ def test_fsck_does_not_count_a_message_in_the_journal_as_lost(world):
     assert (account(world).in_journal, account(world).is_sound) == (2, True)
 
 
-def test_fsck_counts_trimmed_messages_in_their_files(world):
-    world.write(talk("2026-01-30T09:00", 2))
-    world.settle()
-    world.write([])
-    world.settle()
-    found = account(world)
-    assert (found.in_files, found.in_history, found.is_sound) == (2, 0, True)
-
-
 def test_fsck_calls_no_file_with_a_broken_last_message_cut_off(world):
     world.write(talk("2026-01-30T09:00", 2))
     world.settle()

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from recalld.supervisor.checks.backup import check
 from recalld.supervisor.checks.check import Look
 from recalld.supervisor.checks.machine import SCARCE_BYTES
 from recalld.supervisor.checks.nightly import nightly_backup
@@ -41,16 +40,6 @@ def night(world: World, place: Path, day: str, keep: int = 2) -> list[str]:
     """The names that are in the folder after the backup of that day."""
     nightly_backup(world.ws, place, keep, at(f"{day}T04:20"), "recalld 1")
     return sorted(path.name for path in place.iterdir())
-
-
-def test_backup_of_a_night_has_the_day_in_its_name_and_is_sound(memory, place):
-    assert night(memory, place, "2026-01-28") == ["记忆[1]-nightly-2026-01-28.tar"]
-    assert "history.json" in {entry.path for entry in check(place / "记忆[1]-nightly-2026-01-28.tar").files}
-    assert memory.status()["lastBackup"] == {
-        "at": "2026-01-27T20:20:00.000Z",
-        "file": str(place / "记忆[1]-nightly-2026-01-28.tar"),
-        "failed": None,
-    }
 
 
 def test_backup_of_a_night_keeps_the_last_and_nothing_of_others_is_deleted(memory, place):

@@ -7,23 +7,6 @@ import json
 from tests.world import message
 
 
-def test_read_stable_waits_until_an_in_place_write_is_complete(world):
-    world.write([message("1", "2026-01-30T09:00", "我对花生过敏")])
-    world.settle()
-    whole = world.paths.history.read_bytes()
-    world.paths.history.write_bytes(whole[:40])
-    looks = []
-
-    def writer_goes_on(_seconds: float) -> None:
-        looks.append(_seconds)
-        if len(looks) == 3:
-            world.paths.history.write_bytes(whole)
-
-    world.ws.files.pause = writer_goes_on
-    assert not world.round().errors
-    assert not list(world.paths.quarantine.glob("history*"))
-
-
 def test_fsck_reports_a_destroyed_original_and_its_summary_is_unchanged(world):
     world.write([message("1", "2026-01-10T09:00", "端口 8443"), message("2", "2026-01-10T09:01", "预算 5350 元")])
     world.settle()

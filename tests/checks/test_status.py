@@ -53,16 +53,6 @@ def test_status_counts_flags_files_and_summaries(world):
 # ── the plan ─────────────────────────────────────────────────────────────────
 
 
-def test_plan_reports_until_when_a_group_waits_for_its_retry(world):
-    world.model.script = unreachable
-    world.write(talk("2026-01-10T09:00", 2))
-    world.settle()
-    (one,) = world.plan()["summaries"]
-    assert one["waitsUntil"] == "2026-01-31T02:10:00.000Z"
-    (one,) = world.forward(minutes=10).plan()["summaries"]
-    assert one["waitsUntil"] is None
-
-
 def test_plan_lists_the_month_instead_of_its_days_on_the_first(world):
     world.write([*talk("2025-12-10T09:00", 2), *talk("2025-12-20T09:00", 2)])
     world.round("all")

@@ -40,25 +40,6 @@ def values(text: str, name: str) -> list[str]:
     return re.findall(rf"^{name}=(.*)$", text, re.MULTILINE)
 
 
-def test_units_have_the_names_of_their_templates_and_of_the_user():
-    assert set(Installation(Path("/w")).units()) == {
-        "recalld.service",
-        "recalld-fsck.service",
-        "recalld-fsck.timer",
-        "recalld-trouble.service",
-        "recalld-again.timer",
-    }
-    assert set(Installation(Path("/w"), "alice").units()) == {
-        "recalld@alice.service",
-        "recalld-fsck@alice.service",
-        "recalld-fsck@alice.timer",
-        "recalld-trouble@alice.service",
-        "recalld-again@alice.timer",
-    }
-    assert Installation(Path("/w"), name="work").unit(SERVICE) == "recalld@work.service"
-    assert Installation(Path("/w"), "alice", name="work").unit(TIMER) == "recalld-fsck@alice:work.timer"
-
-
 def test_units_of_backups_are_there_where_they_are_asked_for(tmp_path):
     wanted = Installation(Path("/w"), "alice", backups=Backups(tmp_path / "备份 100%", 14))
     assert set(wanted.units()) - set(Installation(Path("/w"), "alice").units()) == {

@@ -34,10 +34,3 @@ def test_share_stays_between_its_least_and_its_limits(window, fixed, memory, his
     assert min(history, 64 * least) <= got.history <= history
     if got.memory > 512 and got.history > 64 * least and window:
         assert got.memory + got.history + fixed <= window - window / 4
-
-
-@given(st.integers(0, 100_000), st.integers(0, 10_000), st.integers(0, 500))
-def test_share_never_grows_with_a_longer_question(window, fixed, more):
-    less, much = share(window, fixed + more, Budgets(), 5), share(window, fixed, Budgets(), 5)
-    assert less.memory <= much.memory
-    assert less.history <= much.history

@@ -35,26 +35,9 @@ def configured(world: World, section: str = "recall", **keys: Any) -> Any:
 # ── inject ───────────────────────────────────────────────────────────────────
 
 
-def test_inject_returns_only_the_memory_block(world):
-    found = world.inject("我能吃花生酱吗？", FOUND)
-    assert found.memory.endswith(f"[memory/2026-01-28-allergy.md#L4,L20] {DAY} 用户: 我对花生过敏。 | 用户: 虾也不行。\n")
-    assert found.history == ()
-    assert found.memory_tokens <= 2048
-    assert [one.score for one in found.shown] == [9, 5]
-
-
 def test_inject_keeps_memory_that_is_also_in_history(world):
     world.write([message("m1", "2026-01-31T09:00", "我对花生过敏。")])
     assert "我对花生过敏。" in world.inject("花生酱呢？", FOUND).memory
-
-
-def test_inject_uses_the_inbox_without_a_question_and_changes_nothing(world):
-    world.ask({"id": "i1", "text": "我能吃花生酱吗？", "createdAt": "2026-01-31T02:00:00.000Z"})
-    before = world.tree()
-    found = world.inject(None, FOUND)
-    assert found.receipt.question == "我能吃花生酱吗？"
-    assert found.memory
-    assert world.tree() == before
 
 
 def test_inject_states_a_miss_only_when_configured(world):
@@ -80,16 +63,6 @@ def test_inject_hides_private_memory_and_citations_in_a_group(world):
     assert found.memory.endswith(f"\n[memory/2026-01-28-….md] {DAY} 用户: 虾也不行。\n")
     assert "我对花生过敏" not in json.dumps(found.messages, ensure_ascii=False)
     assert [why for _, why in found.left_out] == ["group"]
-
-
-@pytest.mark.parametrize(
-    ("key", "value"), [("memory_tokens", 60), ("max_injected_chars", 90), ("max_hits", 1), ("hit", "line")]
-)
-def test_inject_obeys_the_configured_limits(world, key, value):
-    found = configured(world, **{key: value}).inject("花生？", FOUND)
-    assert found.memory_tokens <= (60 if key == "memory_tokens" else 2048)
-    assert len(found.memory) <= (90 if key == "max_injected_chars" else 10_000)
-    assert found.receipt.config["recall"][key] == value
 
 
 @pytest.mark.parametrize(

@@ -34,10 +34,6 @@ def ids(found: Window) -> list[str]:
     return [said.id for said in found.said]
 
 
-def test_history_window_keeps_the_newest_twenty_in_order():
-    assert ids(window(talk(50), LIMITS)) == [f"m{n}" for n in range(30, 50)]
-
-
 def test_history_window_begins_with_the_same_message_for_some_turns():
     whole = talk(200)
     begins = [ids(window(whole[max(0, n - 60) : n], LIMITS, max(0, n - 60)))[0] for n in range(50, 61)]
@@ -49,11 +45,6 @@ def test_history_window_shows_at_least_half_of_the_most(least, most, before):
     shown = ids(window(talk(60), WindowLimits(least=least, most=most, tokens=10**6), before))
     assert shown == [f"m{n}" for n in range(60 - len(shown), 60)]
     assert max(least, most - most // 2 + 1) <= len(shown) <= most
-
-
-def test_history_window_keeps_all_of_fewer_than_five_messages():
-    assert ids(window(talk(3), LIMITS)) == ["m0", "m1", "m2"]
-    assert window([], LIMITS) == Window()
 
 
 @pytest.mark.feature("003.23")
@@ -79,13 +70,6 @@ def test_history_window_keeps_a_request_that_is_said_again(request_, has_ids):
         said.append(parsed_message(f"a{n}" if has_ids else "", f"{n} failed", at + timedelta(seconds=9), role="assistant"))
     found = [one.text for one in window(said, LIMITS).said]
     assert found == [text for n in range(5) for text in (request_, f"{n} failed")]
-
-
-@pytest.mark.parametrize("cluster", ["👨‍👩‍👧‍👦", "e\u0301", "🇨🇳"])
-def test_history_window_never_cuts_inside_a_grapheme(cluster):
-    (said,) = window([parsed_message("m", cluster * 400, role="assistant")], replace(LIMITS, message_chars=99)).said
-    words = said.text.removesuffix(CUT)
-    assert words == cluster * (len(words) // len(cluster))
 
 
 MESSAGES = st.lists(

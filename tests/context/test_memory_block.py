@@ -256,16 +256,6 @@ def test_the_block_is_measured_to_the_character(hits, terms, limits):
 # ── secrets ──────────────────────────────────────────────────────────────────
 
 
-def test_pack_looks_for_secrets_only_in_what_may_still_fit():
-    asked = []
-    hits = [hit(100 - n, f"第 {n} 条，密码 plum77。" + "今天去了茶馆。" * 60, start=n * 9 + 1) for n in range(90)]
-    block = pack(hits, (), BlockLimits(tokens=1000, hide=lambda text: asked.append(text) or text.replace("plum77", "[已隐去]")))
-    assert "plum77" not in block.text
-    assert "[已隐去]" in block.text
-    assert len(asked) <= len(block.shown) + 1
-    assert {why for _, why in block.left_out} == {"tokens"}
-
-
 @given(
     st.lists(st.sampled_from(["the password is plum77", "好", "茶 " * 90, "tea and a code 4471 " * 30]), max_size=40), LIMITS
 )

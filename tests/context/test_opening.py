@@ -6,7 +6,6 @@ import pytest
 
 from recalld.supervisor.operations.opening import OpeningRequest, opening, where_it_stopped
 from recalld.supervisor.operations.operation import Caller, perform
-from recalld.supervisor.storage.errors import BadRequest
 from tests.world import World, message, parsed
 
 SHOP, BLOG = "/home/mia/shop", "/home/mia/blog"
@@ -72,8 +71,3 @@ def test_opening_hides_secrets_and_stays_within_its_tokens(world):
     assert "Tr0ub4dor" not in begun(world)
     answer = perform(opening, world.ws, OpeningRequest(project=SHOP, tokens=120), Caller(clock=world.clock))
     assert 0 < answer.tokens <= 120
-
-
-def test_opening_refuses_another_kind_of_start():
-    with pytest.raises(BadRequest, match="startup, resume, clear, compact"):
-        OpeningRequest(start="reboot")

@@ -90,12 +90,6 @@ def test_prepared_context_names_an_input_without_id_by_text_and_mtime(filled):
     assert turns(filled) == [f"{by_hand('20260131T015959123Z', '我对什么过敏？')}.json"]
 
 
-def test_prepared_context_is_readable_by_its_owner_only(filled):
-    filled.ask(waits())
-    turn = filled.prepared_contexts().update()
-    assert (filled.root / "turns" / f"{turn}.json").stat().st_mode & 0o777 == 0o600
-
-
 # ── once, and again ──────────────────────────────────────────────────────────
 
 

@@ -54,10 +54,6 @@ def test_a_line_of_code_can_forge_nothing_behind_its_blanks(line, harmless):
     assert shown_lines(f"```\n{line}\n```", 0) == f"```\n{harmless}\n```"
 
 
-def test_shown_keeps_a_short_line_unchanged():
-    assert shown("用户偏好使用 pnpm 而非 npm。", 300) == "用户偏好使用 pnpm 而非 npm。"
-
-
 @pytest.mark.parametrize("cluster", ["👨‍👩‍👧‍👦", "e\u0301", "🇨🇳", "👍🏽", "각", "\u1100\u1161\u11a8"])
 def test_shown_never_cuts_inside_a_grapheme(cluster):
     for chars in range(20, 40):

@@ -45,12 +45,6 @@ def test_context_shows_a_kept_summary_in_place_of_what_it_has(world: World) -> N
     assert turn.messages[1]["content"].endswith("明天把 nginx 的配置备份一下。（第 6 条）")
 
 
-def test_context_of_another_session_has_no_summary_of_this_one(world: World) -> None:
-    turn = prepared(world).context(QUESTION, SYSTEM, session="公司")
-    assert turn.messages[0]["content"] == SYSTEM
-    assert numbers(turn) == []
-
-
 def test_context_puts_the_summary_into_the_question_where_told(world: World) -> None:
     memory = prepared(world, '[conversation]\nsummary_in = "user"\n')
     turn = memory.context(QUESTION, SYSTEM, session=SESSION)

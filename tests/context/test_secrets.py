@@ -64,55 +64,11 @@ def test_redactor_shows_the_secret_that_is_asked_for_in_a_direct_talk(question, 
     assert secret in block("hello", text, privacy=Privacy(redact="off"))
 
 
-@pytest.mark.parametrize(
-    ("question", "text", "beside"),
-    [
-        ("When is the deploy?", "The deploy is on Friday, the deploy password is hunter2-demo.", "hunter2-demo"),
-        ("部署在周几", "部署在周五，密码是 hunter2-demo。", "hunter2-demo"),
-        ("wifi 密码是多少", f"wifi 的密码是 plum-orchid-77。银行卡 {CARD}", CARD),
-        ("wifi 密码是多少", "wifi 的密码是 plum-orchid-77，银行的密码是 gold-99。", "gold-99"),
-        ("wifi password?", "The wifi password is plum-orchid-77, the bank password is gold-99.", "gold-99"),
-        ("wifi password?", f"wifi password: plum-orchid-77\n{KEY}", KEY),
-        ("the address of the deploy server", "the deploy server, password: hunter2-demo", "hunter2-demo"),
-        ("wifi 密码是多少", "密码（wifi）：plum-77，密码（银行）：gold-99", "gold-99"),
-        ("wifi password?", "The door code is 4471.", "4471"),
-        ("when do we deploy", "We deploy on Friday, the door code is 4471", "4471"),
-        ("2 号部署了什么", f"2 号部署了 {KEY}", KEY),
-    ],
-)
-def test_redactor_hides_what_only_stands_beside_the_answer(question, text, beside):
-    assert beside not in block(question, text)
-    assert "[hidden]" in block(question, text)
-
-
 def test_redactor_prefers_the_secret_that_shares_more_words():
     texts = ("The bank password is gold-99.", "The wifi password is plum-orchid-77.")
     assert block("wifi password?", *texts) == "The bank password is [hidden]\nThe wifi password is plum-orchid-77."
     assert block("password?", *texts) == "\n".join(texts), "it says not which"
     assert block("which bank?", *texts) == "The bank password is [hidden]\nThe wifi password is [hidden]"
-
-
-@pytest.mark.parametrize(
-    ("question", "shown"),
-    [
-        ("bike lock code", "7719"),
-        ("what's the combination of the bike lock", "7719"),
-        ("barclays pin", "8041"),
-        ("行李箱密码是多少", "4471"),
-        ("银行卡密码", "660412"),
-        ("router password", "gold-99-x"),
-    ],
-)
-def test_redactor_shows_of_many_the_one_that_the_question_names(question, shown):
-    told = {
-        "7719": "Bike lock combination: 7719",
-        "4471": "行李箱密码 4471",
-        "660412": "银行卡密码 660412",
-        "8041": "new card from Barclays came. The PIN is 8041",
-        "gold-99-x": "moved the router to the hall. password: gold-99-x",
-    }
-    found = block(question, *told.values())
-    assert [secret for secret in told if secret in found] == [shown]
 
 
 @pytest.mark.parametrize(
@@ -139,11 +95,6 @@ def test_redactor_shows_of_many_the_one_that_the_question_names(question, shown)
 )
 def test_redactor_shows_the_secret_however_it_is_called(question, told):
     assert block(question, told) == told
-
-
-def test_redactor_leaves_text_without_secrets_as_it_is():
-    text = "我对花生过敏，点外卖要备注。"
-    assert block("花生", text) == block("花生", text, chat=GROUP) == text
 
 
 def test_redactor_shows_no_half_secret_of_a_message_of_megabytes():

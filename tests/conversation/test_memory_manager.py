@@ -356,24 +356,6 @@ class Gated:
         yield SUMMARY
 
 
-def test_a_second_trigger_waits_for_the_first():
-    async def both():
-        model = Gated()
-        talk = manager(model, *(TALK * 26), question("现在？"))
-        first, second = (asyncio.ensure_future(talk.acontext()) for _ in range(2))
-        cancelled = asyncio.ensure_future(talk.acontext())
-        await model.asked.wait()
-        talk.add(question("还有？"))
-        cancelled.cancel()
-        model.gate.set()
-        return model.calls, await first, await second, talk
-
-    calls, first, second, talk = asyncio.run(both())
-    assert calls == 1
-    assert first == second
-    assert [one["content"] for one in talk.pending] == ["现在？", "还有？"]
-
-
 def test_context_does_not_block_the_loop_that_writes_the_summary():
     async def inside():
         model = Gated()

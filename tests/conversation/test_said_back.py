@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from recalld.supervisor.protocol.task_material import SaidBack, only_says_back
+from recalld.supervisor.protocol.task_material import only_says_back
 from tests.world import GOOD_SUMMARY, WITH_MODEL, World, message
 
 GIVEN = (
@@ -29,24 +29,6 @@ GIVEN = (
 )
 def test_only_says_back(answer, is_said_back):
     assert only_says_back(answer, GIVEN) is is_said_back
-
-
-def test_said_back_counts_for_an_hour_and_in_its_session(world: World) -> None:
-    world.reopen(f"{WITH_MODEL}[recall]\ntimeout_ms = 60000\n")
-    world.put("memory.md", "2026-01-10|web-chat|发布会定在12月15日，星海厅\n")
-    world.save_receipt(world.inject("发布会定在哪天？"))
-    at = f"{world.clock().astimezone(world.ws.zone):%Y-%m-%dT%H:%M}"
-    later = f"{world.clock().astimezone(world.ws.zone):%Y-%m-%d}T23:59"
-    answer = "发布会定在12月15日，星海厅。"
-    world.write([
-        message("a", at, answer, role="assistant"),
-        message("b", later, answer, role="assistant"),
-        message("c", at, answer),
-    ])  # fmt: skip
-    world.forward(days=2).settle()
-    blocks = [block for file in world.ws.memory.dated() for block in world.ws.memory.blocks(file.name)]
-    assert {block.id for block in SaidBack(world.files, world.paths).without(blocks)} == {"b", "c"}
-    assert [block.text for block in blocks] == [answer] * 3  # word for word in the file
 
 
 def test_hundred_turns_in_which_the_assistant_repeats_memory_teach_nothing(world: World) -> None:

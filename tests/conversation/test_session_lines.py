@@ -66,18 +66,6 @@ def test_summarize_writes_the_session_as_one_line_with_its_name(world: World, me
     assert [f"（第 {n} 条）" in prompt for n in range(7)] == [True] * 6 + [False]
 
 
-def test_summarize_reads_messages_that_are_archived(world: World, memory: Memory) -> None:
-    world.write(said(4, when="2026-01-10T09:00"))
-    world.round("all")
-    world.write(said(2))  # another program has dropped what was archived
-    model = Scripted(lambda _: LINE)
-
-    memory.summarize(SESSION, llm=model)
-
-    assert model.prompts[0].count("（第 0 条）") == 2
-    assert "（第 3 条）" in model.prompts[0]
-
-
 def test_summarize_again_takes_only_what_is_new_unless_told(world: World, memory: Memory) -> None:
     world.write(said(4))
     model = Scripted(lambda prompt: f"{LINE}；共{'零一二三四五六'[prompt.count('条）')]}条")
@@ -91,21 +79,6 @@ def test_summarize_again_takes_only_what_is_new_unless_told(world: World, memory
 
     assert [one.text.rpartition("；")[2] for one in (first, second, anew) if one] == ["共四条", "共二条", "共六条"]
     assert len(lines(world)) == 3
-
-
-def test_summarize_of_messages_without_a_session_has_their_channel(world: World, memory: Memory) -> None:
-    world.write(said(4, "", channel="telegram"))
-    written = memory.summarize("", llm=Scripted(lambda _: LINE))
-    assert written
-    assert written.text == f"2026-01-31|telegram|{LINE}"
-
-
-def test_summarize_after_a_failed_call_finds_everything_as_it_was(world: World, memory: Memory) -> None:
-    world.write(said(4))
-    with pytest.raises(NoSummary):
-        memory.summarize(SESSION, llm=Scripted(lambda _: RuntimeError("模型不在")))
-    assert lines(world) == []
-    assert memory.summarize(SESSION, llm=Scripted(lambda _: LINE))
 
 
 @pytest.mark.parametrize("session", ["没有这个会话", "../../etc/passwd", "x" * 500, ""])

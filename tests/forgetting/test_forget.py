@@ -113,17 +113,6 @@ def test_check_says_how_much_an_interrupted_forgetting_has_still_to_do(world: Wo
     assert [*forgetting(world.look())] == []
 
 
-def test_forget_keeps_everything_else(world: World) -> None:
-    forget(world, "match", "山茶花")
-    world.settle()
-    world.refresh()
-    assert where(world, "hunter2-kestrel") != []
-    assert [m["id"] for m in world.history()] == ["m-secret-0002", "m-plain-00001", "m-plain-00002"]
-    assert world.found_texts("泳镜")
-    ledger = world.fsck()
-    assert (ledger.lost, ledger.damage) == ([], [])
-
-
 def test_forget_shows_first_and_changes_nothing(world: World) -> None:
     summary = next((world.root / "memory" / "summary").iterdir())
     summary.write_bytes(summary.read_bytes() + "我自己写的一句。\n".encode())
@@ -174,12 +163,6 @@ def test_forget_of_a_line_leaves_no_earlier_version_with_it(world: World) -> Non
 def test_forget_refuses_a_text_that_says_nothing(world: World, text: str) -> None:
     with pytest.raises(BadRequest):
         forget(world, "match", text)
-
-
-def test_forget_of_what_is_not_there_does_nothing(world: World) -> None:
-    assert not forget(world, "message", "nobody").messages
-    forget(world, "message", "m-secret-0001")
-    assert not forget(world, "message", "m-secret-0001").messages
 
 
 def test_forget_refuses_other_messages_than_were_shown(world: World) -> None:

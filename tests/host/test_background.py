@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import shutil
 
 import pytest
@@ -121,38 +120,3 @@ def test_background_look_wakes_the_index_job_for_a_replaced_index(filled, monkey
     background.check_index()
     assert (index / "meta.json").stat().st_size > 100
     assert len(filled.events.of("index_damaged")) == (0 if harm == "made by another" else 1)
-
-
-def test_recall_reports_a_damaged_index_and_still_answers(filled):
-    filled.refresh()
-    assert found(filled, "疫苗")
-    assert not filled.ws.index.is_lost
-    for path in (filled.paths.state / "index").iterdir():
-        if path.suffix != ".json":
-            os.truncate(path, path.stat().st_size // 3)
-    assert found(filled, "疫苗")
-    assert filled.ws.index.is_lost
-
-
-def test_background_looks_at_the_index_that_a_search_found_damaged(filled, monkeypatch):
-    background = background_of(filled)
-    background._updater.step()
-    background.check_index()
-    woken = []
-    monkeypatch.setattr("recalld.supervisor.host.jobs.Job.wake", lambda job: woken.append(job.name))
-    for path in (filled.paths.state / "index").iterdir():
-        if path.suffix != ".json":
-            os.truncate(path, path.stat().st_size // 3)
-    assert found(filled, "疫苗")
-    background.check_index()
-    assert woken == ["index"]
-    background._updater.step()
-    background.check_index()
-    assert woken == ["index"]
-    assert not filled.ws.index.is_lost
-
-
-class Held:
-    """The lock of a supervisor that has it."""
-
-    def check(self) -> None: ...

@@ -49,14 +49,6 @@ def test_job_runs_when_woken_and_when_its_wait_is_over(events):
     assert one.ran == [0, 60]
 
 
-def test_job_that_is_woken_before_it_is_due_runs_once(events):
-    one = Steps(events, 60.0, NEVER_S)
-    one.job.wake()
-    one.at(0)
-    one.job.wake()
-    assert (one.at(10), one.at(60)) == (True, False)
-
-
 def test_job_is_told_to_stop_when_it_is_ended(events):
     stops: list[bool] = []
 
@@ -105,22 +97,3 @@ def test_job_starts_once_and_again_after_the_system_refused_a_thread(events, mon
     job.wake()
     assert ran.acquire(timeout=PATIENCE_S)
     end_all([job], PATIENCE_S)
-
-
-def test_job_in_a_thread_runs_until_it_is_ended(events):
-    ran, goes_on = threading.Semaphore(0), threading.Event()
-
-    def step(until_end: Control) -> float:
-        ran.release()
-        goes_on.wait(PATIENCE_S)
-        return 0.0 if not until_end.should_stop() else NEVER_S
-
-    job = Job("索引", step, events.report, gather_s=0.01)
-    job.start()
-    assert not ran.acquire(blocking=False), "nobody has woken it"
-    job.wake()
-    assert ran.acquire(timeout=PATIENCE_S)
-    goes_on.set()
-    assert ran.acquire(timeout=PATIENCE_S), "it is due again at once"
-    end_all([job], PATIENCE_S)
-    assert not any(thread.name == "索引" for thread in threading.enumerate())

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from recalld.supervisor.storage.errors import BadConfig
-from tests.world import FaultyDisk, message, message_on, talk, unreachable
+from tests.world import FaultyDisk, message, message_on, talk
 
 # ── counts and rest ──────────────────────────────────────────────────────────
 
@@ -22,19 +22,6 @@ def test_round_returns_counts_of_what_it_did(world):
     done = world.round("all")
     assert (done.seen, done.archived, done.summaries, done.did) == (0, 0, 1, 1)
     assert world.round("all").did == 0
-
-
-def test_round_with_runs_none_collects_results_but_writes_no_dated_file(world):
-    world.write([message_on("2026-01-10")])
-    assert (world.round("none").seen, world.dated_files()) == (1, {})
-    world.round("all")
-    world.work()
-    before = world.dated_files()
-    world.add(message_on("2026-01-30"))
-    done = world.round("none")
-    assert (done.seen, done.summaries, done.archived, done.submitted) == (1, 1, 0, 0)
-    assert world.summaries() == ["2026-01-10"]
-    assert {Path(name).name for name in world.dated_files()} == {Path(name).name for name in before}
 
 
 def test_round_writes_no_byte_when_everything_is_settled(world):
@@ -105,16 +92,6 @@ def test_round_archives_messages_when_a_summary_is_not_writable(world):
     disk.heal()
     world.settle()
     assert world.summaries() == ["2026-01-10"]
-
-
-def test_round_collects_summaries_when_history_is_damaged(world):
-    world.write([message_on("2026-01-10")])
-    world.round("all")
-    world.write(b"[")
-    world.work()
-    world.round("all")
-    assert world.summaries() == ["2026-01-10"]
-    assert set(world.round("all").errors) >= {"intake"}
 
 
 def test_supervisor_refuses_a_folder_that_now_links_outside(world, tmp_path_factory):
@@ -194,13 +171,6 @@ def test_round_archives_or_reports_a_message_of_any_nesting_depth(world, depth):
 
 
 # ── until settled ────────────────────────────────────────────────────────────
-
-
-def test_until_settled_does_not_wait_for_groups_in_retry(world):
-    world.model.script = unreachable
-    world.write([message_on("2025-11-10"), message_on("2026-01-10")])
-    world.until_settled()
-    assert world.flags() == [False, False]
 
 
 @pytest.mark.parametrize("make", ["folder", "link"])

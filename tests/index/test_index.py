@@ -65,55 +65,12 @@ def test_index_reads_and_commits_nothing_when_no_file_changed(filled):
     assert (filled.root / ".recalld/index/meta.json").stat() == commits
 
 
-def test_index_follows_new_changed_and_deleted_files(filled):
-    path = filled.note("wishes.md", "- 买一台电钢琴\n")
-    assert filled.refresh() == Changes(read=1)
-    assert filled.found_paths("电钢琴") == ["memory/wishes.md"]
-    path.write_text("- 买一盏台灯\n", encoding="utf-8")
-    assert filled.refresh() == Changes(read=1)
-    assert (filled.found_paths("电钢琴"), filled.found_paths("台灯")) == ([], ["memory/wishes.md"])
-    path.unlink()
-    assert filled.refresh() == Changes(gone=1)
-    assert filled.found_paths("台灯") == []
-
-
-def test_index_follows_a_file_that_is_saved_by_rename(filled):
-    path = filled.note("wishes.md", "- 买一台电钢琴\n")
-    filled.refresh()
-    new = path.with_name(".wishes.md.swp")
-    new.write_text("- 买一盏台灯\n", encoding="utf-8")
-    new.replace(path)
-    filled.refresh()
-    assert filled.found_paths("台灯") == ["memory/wishes.md"]
-
-
-def test_index_cites_a_moved_file_at_its_new_path(filled):
-    path = filled.note("wishes.md", "- 买一台电钢琴\n")
-    filled.refresh()
-    (filled.root / "memory/old").mkdir()
-    path.rename(filled.root / "memory/old/wishes.md")
-    assert filled.refresh() == Changes(moved=1)
-    assert filled.found_paths("电钢琴") == ["memory/old/wishes.md"]
-
-
 def test_index_finds_a_file_moved_to_originals_before_the_next_update(filled):
     (path,) = (filled.root / "memory").glob("2026-01-30-*.md")
     target = filled.paths.original(path.name)
     target.parent.mkdir(parents=True)
     path.rename(target)
     assert filled.found_paths("花生") == [filled.paths.relative(target)]
-
-
-def test_index_finds_both_of_two_identical_files(filled):
-    first, second = (filled.note(name, "- 买一台电钢琴\n") for name in ("a.md", "b.md"))
-    filled.refresh()
-    assert sorted(filled.found_paths("电钢琴")) == ["memory/a.md", "memory/b.md"]
-    first.unlink()
-    filled.refresh()
-    assert filled.found_paths("电钢琴") == ["memory/b.md"]
-    second.unlink()
-    filled.refresh()
-    assert filled.found_paths("电钢琴") == []
 
 
 def test_index_rebuilds_and_reports_an_index_of_another_version(filled, monkeypatch):

@@ -46,27 +46,12 @@ def test_api_inject_returns_the_relevant_memory_and_saves_a_receipt(memory):
     assert memory.replay().difference == ()
 
 
-def test_api_context_begins_with_the_system_prompt_and_ends_with_question(memory):
-    messages = memory.context("有什么不能吃的？过敏", system="你是家里的助手。").messages
-    assert messages[0] == {"role": "system", "content": "你是家里的助手。"}
-    assert messages[-1]["role"] == "user"
-    assert messages[-1]["content"].endswith("\n\n有什么不能吃的？过敏")
-    assert any("花生" in one["content"] for one in messages[1:])
-
-
 @pytest.mark.feature("003.21")
 def test_api_search_returns_line_numbers_that_get_reads_verbatim(memory):
     hit = memory.search("花生", limit=1)[0]
     found = memory.get(f"{hit.unit.path}#L{hit.unit.start}-L{hit.unit.end}")
     assert found.text == "我对花生过敏。"
     assert (found.start, found.end) == (hit.unit.start, hit.unit.end)
-
-
-def test_api_append_writes_to_history_and_the_message_becomes_searchable(memory, world):
-    [identity] = memory.append([{"role": "user", "text": "车停在 B2 的 117 号。"}])
-    assert world.history()[-1]["id"] == identity
-    world.settle()
-    assert [hit.unit.text for hit in memory.search("车停在哪")] == ["车停在 B2 的 117 号。"]
 
 
 def test_api_repr_of_a_turn_and_its_receipt_fits_a_screen(memory):
@@ -143,16 +128,6 @@ def overheard(world: World) -> Memory:
     return Memory(world.root, environ={}, clock=world.clock)
 
 
-@pytest.mark.parametrize("heard", [{"session": "tg:group:-1"}, {"session": "tg:group:-1", "chat": "group"}])
-def test_api_inject_in_a_group_shows_only_what_the_group_saw(overheard, heard):
-    block = overheard.inject("烤架", **heard).memory
-    assert "老王" in block
-    assert "奶奶" not in block
-    assert "[memory/2026-01-28-….md]" in block
-    assert "奶奶" in overheard.inject("烤架").memory
-    assert "2026-01-28-…" not in overheard.inject("烤架").memory
-
-
 @pytest.mark.parametrize(
     "where", [{"chat": "supergroup"}, {"chat": {"type": "group"}}, {"chat": True}, {"session": "telegram:supergroup:-1"}]
 )
@@ -176,12 +151,6 @@ def test_api_judges_lines_that_were_indexed_by_an_older_rule(world, monkeypatch,
     block = memory.inject("车牌", session=heard["session"]).memory
     assert "A12345" in block
     assert "B6" not in block
-
-
-def test_api_inject_in_a_group_does_not_reveal_that_private_matches_exist(overheard):
-    told = overheard.inject("车牌", session="tg:group:-1", chat="group").memory
-    assert told == "没找到与“车牌”有关的内容（1 个文件）。\n"  # as for a word that nobody has said
-    assert "车牌" in overheard.inject("车牌").memory
 
 
 @pytest.mark.parametrize("wrong", [5, b"\xe8\x8a\xb1", ["花生"], {}])

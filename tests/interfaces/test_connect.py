@@ -207,22 +207,6 @@ def test_disconnect_without_its_list_finds_its_entries(home):
     assert [name for name, data in without_state(settings(home)).items() if b"recalld" in data] == []
 
 
-@pytest.mark.parametrize("list_of", ["this workspace", "nobody"])
-def test_disconnect_leaves_a_persons_empty_objects(home, list_of):
-    of = machine(home)
-    path = home / ".claude" / "settings.json"
-    written(path, '{\n  "hooks": {},\n  "model": "x"\n}\n')
-    connect(of, "claude-code")
-    path.write_text(path.read_text().replace('"x"', '"y"'))
-    if list_of == "nobody":
-        of.paths.connections.unlink()
-    disconnect(of, "claude-code")
-    assert json.loads(path.read_text())["model"] == "y"
-    assert '"hooks": {' in path.read_text()
-    if list_of == "this workspace":
-        assert path.read_text() == '{\n  "hooks": {},\n  "model": "y"\n}\n'
-
-
 def test_disconnect_takes_its_hook_out_of_a_group_that_a_person_made(home):
     of = machine(home)
     connect(of, "claude-code")
@@ -232,16 +216,6 @@ def test_disconnect_takes_its_hook_out_of_a_group_that_a_person_made(home):
     written(path, json.dumps(changed))
     disconnect(of, "claude-code")
     assert json.loads(path.read_text()) == {"hooks": {"Stop": [{"hooks": [{"type": "command", "command": "say done"}]}]}}
-
-
-def test_disconnect_leaves_comments_of_toml_and_a_persons_blank_lines(home):
-    of = machine(home)
-    path = home / ".codex" / "config.toml"
-    written(path, 'model = "gpt"\n')
-    connect(of, "codex")
-    path.write_text(path.read_text() + "# mine\n\n[tui]\ntheme = 'dark'\n\n\n")
-    disconnect(of, "codex")
-    assert path.read_text() == "model = \"gpt\"\n# mine\n\n[tui]\ntheme = 'dark'\n\n\n"
 
 
 FOREIGN = (

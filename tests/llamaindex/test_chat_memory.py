@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from itertools import pairwise
 
 import pytest
 
@@ -101,16 +100,6 @@ def test_chat_memory_keeps_the_limit_as_llamaindex_counts_chinese(llm):
     assert 300 < most <= 600
 
 
-def test_chat_memory_counts_with_the_tokenizer_that_is_set(tokenizer):
-    tokenizer(lambda text: list(text.encode()))  # three tokens a character
-    memory = build_chat_memory(None, token_limit=600)
-    fill(memory, 10)
-    sent = memory.get()
-    assert 300 < len(" ".join(texts(sent)).encode()) <= 600
-    with pytest.raises(ValueError, match="600"):
-        memory.put(said("user", "备份" * 101))
-
-
 @pytest.mark.parametrize("fails", [True, False], ids=["one that fails", "one to download"])
 def test_chat_memory_estimates_where_there_is_no_tokenizer(tokenizer, monkeypatch, fails):
     def failing(text):
@@ -144,20 +133,6 @@ def test_chat_memory_reset_forgets_messages_and_summary():
     assert (memory.get(), memory.get_all()) == ([], [])
     memory.put(said("user", "你好，端口是多少？"))
     assert texts(memory.get()) == ["你好，端口是多少？"]
-
-
-@pytest.mark.feature("002.8")
-def test_chat_memory_never_asks_in_neighbouring_turns():
-    llm = Scripted(SUMMARY)
-    memory = build_chat_memory(llm, token_limit=400)
-    asked = []
-    for n in range(60):
-        before = len(llm.prompts)
-        fill(memory, 1, n)
-        asked.append(len(llm.prompts) > before)
-
-    assert any(asked)
-    assert not any(one and other for one, other in pairwise(asked))
 
 
 @pytest.mark.feature("002.8")
@@ -204,21 +179,6 @@ def test_chat_memory_stores_no_question_larger_than_the_window():
             put(said("user", "备份在哪台机器上？" * 100))
 
     assert memory.get_all() == []
-
-
-def test_chat_memory_stores_no_prompt_that_leaves_a_question_no_room():
-    memory = build_chat_memory(MockLLM(), token_limit=100)
-    prompt, question = said("system", "你是一个有用的助手。" * 5), said("user", "备份在哪台机器上？" * 5)
-    memory.put(prompt)
-    for put in (memory.put, lambda one: memory.put_messages([one]), lambda one: asyncio.run(memory.aput(one))):
-        with pytest.raises(ValueError, match=r"system prompt and question are .* the window is 100"):
-            put(question)
-    assert memory.get_all() == [prompt]
-
-    memory.set([question])
-    with pytest.raises(ValueError, match="the window is 100"):
-        memory.put(prompt)
-    assert memory.get() == [question]
 
 
 # ── a chat engine ────────────────────────────────────────────────────────────

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import multiprocessing
 
 import pytest
 
@@ -101,27 +100,6 @@ def test_file_chat_store_reads_the_whole_lines_of_a_cut_off_file(root, is_added_
     assert copy.read_bytes() == cut
     events = [json.loads(line) for line in (root / "log.jsonl").read_text().splitlines()]
     assert [one["event"] for one in events if one["event"] == "file_quarantined"] == ["file_quarantined"]
-
-
-def add_twenty(root, part):
-    store = FileChatStore(root)
-    for n in range(20 * part, 20 * part + 20):
-        store.add_message("一", messages(n)[0])
-
-
-def test_file_chat_store_loses_no_message_of_eight_processes(root):
-    processes = [multiprocessing.get_context("fork").Process(target=add_twenty, args=(root, part)) for part in range(8)]
-    for one in processes:
-        one.start()
-    for one in processes:
-        one.join()
-    assert [one.exitcode for one in processes] == [0] * 8
-    found = FileChatStore(root).get_messages("一")
-    assert sorted(one.content for one in found) == sorted(one.content for one in messages(*range(160)))
-    places = {one.content: place for place, one in enumerate(found)}
-    for part in range(8):
-        order = [places[one.content] for one in messages(*range(20 * part, 20 * part + 20))]
-        assert order == sorted(order)
 
 
 def test_file_chat_store_refuses_a_folder_that_is_not_there(tmp_path):

@@ -11,14 +11,13 @@ import pytest
 
 pytest.importorskip("llama_index.core", reason="LlamaIndex has an environment of its own: script/test-llamaindex")
 
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from llama_index.core.base.llms.types import ToolCallBlock
 from llama_index.core.llms import ChatMessage
 from llama_index.core.storage.chat_store import SimpleChatStore
 
-from recalld.llamaindex import FileChatStore, build_chat_memory
-from recalld.supervisor.protocol.making import make_workspace
+from recalld.llamaindex import build_chat_memory
 from recalld.supervisor.text.token_count import MESSAGE_TOKENS, estimate_tokens
 from tests.llamaindex.scripted import Scripted
 
@@ -33,8 +32,6 @@ WORDS = st.sampled_from(
 #: Half of a character, too, as the end of a streamed piece.
 ANY_TEXT = st.text(st.characters(exclude_categories=()), max_size=40)
 TEXTS = st.one_of(WORDS, ANY_TEXT, st.builds(lambda text, n: text * n, WORDS, st.integers(1, 8)))
-#: Those of which the model's text is a summary, so that it never fails.
-IN_CHINESE = st.sampled_from(("备份在哪台机器上？", "在书房的 NAS 上，端口 8443。", "我对花生过敏。", ""))
 
 
 def plain_call(identity: str) -> ChatMessage:
@@ -148,21 +145,6 @@ def test_chat_memory_keeps_everything_and_its_window_in_any_talk(talk, answers):
     assert_holds(memory, put)
 
 
-@given(talk=st.lists(turns(IN_CHINESE), min_size=6, max_size=14))
-@settings(max_examples=60)
-def test_chat_memory_asks_nothing_for_the_same_talk_after_a_restart(talk):
-    llm, store = Scripted(SUMMARY), SimpleChatStore()
-    memory = build_chat_memory(llm, token_limit=LIMIT, chat_store=store)
-    for turn in talk:
-        memory.put_messages(turn)
-        memory.get()
-    shown, asked = memory.get(), len(llm.prompts)
-
-    again = build_chat_memory(llm, token_limit=LIMIT, chat_store=store)
-    assert again.get() == shown
-    assert len(llm.prompts) == asked
-
-
 @pytest.mark.feature("002.6")
 @given(talk=st.lists(turns(), min_size=1, max_size=10), answers=MODELS)
 @settings(max_examples=60)
@@ -182,20 +164,3 @@ def test_chat_memory_shows_the_same_to_threads_and_coroutines(talk, answers):
 
     asyncio.run(use())
     assert theirs.llm.prompts == ours.llm.prompts
-
-
-@given(parts=st.lists(turns(), max_size=6), key=ANY_TEXT, other=ANY_TEXT)
-@settings(max_examples=40, suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture])
-def test_file_chat_store_gives_back_any_message_under_any_key(tmp_path_factory, parts, key, other):
-    root = tmp_path_factory.mktemp("工作区")
-    make_workspace(root, {})
-    store, put = FileChatStore(root), [message for part in parts for message in part]
-    for message in put[::2]:
-        store.add_message(key, message)
-    store.set_messages(other, put)
-    expected = put if key == other else put[::2]
-
-    again = FileChatStore(root)
-    assert again.get_messages(key) == expected
-    assert again.get_messages(other) == put
-    assert again.get_keys() == sorted({key, other} if put[::2] else {other})

@@ -15,7 +15,7 @@ from recalld import Memory, MemoryStore
 from recalld.supervisor.longterm.lines import MOST_CHARS
 from recalld.supervisor.storage.errors import BadFile, BadRequest, NoPermission, StaleLine, StorageError, Unchangeable
 from recalld.supervisor.storage.files import Files
-from tests.world import WITH_MODEL, FaultyDisk, World, at
+from tests.world import FaultyDisk, World, at
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -23,7 +23,6 @@ if TYPE_CHECKING:
 
 NOW = at("2026-01-31T07:30")  # still the 30th in UTC
 ENTRY = "2026-01-31|web-chat|用户对花生过敏"
-PATIENT = f"{WITH_MODEL}[recall]\ntimeout_ms = 60000\n"  # a busy machine finds the same
 
 
 @pytest.fixture
@@ -36,23 +35,6 @@ def write(world: World, content: str = "用户对花生过敏", source: str = "w
 
 
 # ── where, and what is written ───────────────────────────────────────────────
-
-
-@pytest.mark.parametrize(
-    ("there", "used"),
-    [
-        ((), "memory.md"),
-        (("MEMORY.md",), "MEMORY.md"),
-        (("memory/MEMORY.md",), "memory/MEMORY.md"),
-        (("memory/MEMORY.md", "MEMORY.md"), "MEMORY.md"),
-    ],
-)
-def test_append_writes_to_the_first_long_term_file_that_exists(world, there, used):
-    for name in there:
-        world.put(name, f"# {name}\n")
-    assert write(world).path == used
-    assert (world.root / used).read_text(encoding="utf-8").endswith(f"{ENTRY}\n")
-    assert [name for name in there if (world.root / name).read_text(encoding="utf-8") != f"# {name}\n"] in ([], [used])
 
 
 @pytest.mark.feature("000.1")

@@ -28,6 +28,7 @@ SHARE = settings(
 )
 
 
+@pytest.mark.feature("003.33")
 def test_pipeline_loses_nothing_and_settles_after_any_order_of_acts() -> None:
     run_state_machine_as_test(AnyOrder, settings=SHARE)
 

@@ -243,14 +243,6 @@ def test_cli_reads_and_prints_chinese_in_a_c_locale(talked):
     assert served == alone
 
 
-def test_append_stores_chinese_exactly_in_a_c_locale(recalld):
-    recalld("append", "--role", "user", "--text", "我对花生过敏。", **C_LOCALE)
-    recalld("append", "--role", "user", "--text", "-", stdin="备份失败。", **C_LOCALE)
-
-    texts = [message["text"] for message in json.loads((recalld.root / "history.json").read_bytes())]
-    assert texts == ["我对花生过敏。", "备份失败。"]
-
-
 @pytest.mark.parametrize("kilobytes", [200_000, 400_000])
 def test_inject_answers_where_memory_is_limited(recalld, kilobytes):
     """The index's library would end the process; memory is searched without it, and that is told once."""

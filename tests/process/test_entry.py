@@ -85,13 +85,6 @@ def test_append_with_a_supervisor_adds_the_words_it_got(recalld, words, stdin, t
     assert stored[0]["text"] == text
 
 
-def test_append_of_lines_with_a_supervisor_reads_them_itself(recalld):
-    with recalld.supervised():
-        done = recalld("append", "--jsonl", stdin='{"role":"user","text":"一"}\n{"role":"assistant","text":"二"}\n')
-    assert (done.code, len(done.out.split())) == (0, 2)
-    assert words_of(recalld) == ["一", "二"]
-
-
 @contextlib.contextmanager
 def ends_before_it_answers(root: Path, settings: Mapping[str, str]) -> Iterator[None]:
     """A supervisor that does what it is asked, and is gone before it says so."""
@@ -140,13 +133,6 @@ def test_append_adds_once_though_a_stopped_supervisor_goes_on_later(recalld):
         assert recalld("status", "--plan").code == 0  # behind the request that nobody waits for
     assert done.code == 0
     assert words_of(recalld) == ["榛子"]
-
-
-def test_append_twice_adds_two_equal_messages(recalld):
-    with recalld.supervised():
-        ids = {recalld("append", "--role", "user", "--text", "榛子").out for _ in range(2)}
-    assert len(ids) == 2
-    assert words_of(recalld) == ["榛子", "榛子"]
 
 
 def test_served_commands_are_commands_of_the_command_line():

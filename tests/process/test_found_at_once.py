@@ -83,18 +83,6 @@ def test_memory_with_the_question_alone_is_not_called_empty(recalld):
     )
 
 
-def test_empty_answer_says_in_both_languages_that_what_matches_is_known(recalld):
-    added = recalld("append", "--jsonl", stdin=f'{{"role": "user", "text": "{FACT}"}}\n{{"role": "user", "text": "rain"}}\n')
-    known = [word for identity in added.out.split() for word in ("--known", identity)]
-    sentences = {
-        "C.UTF-8": "what matches in memory is in the conversation already.",
-        "zh_CN.UTF-8": "相符的内容已经在对话里了。",
-    }
-    for locale, sentence in sentences.items():
-        done = recalld("inject", "--query", "what is the wifi password?", *known, LC_ALL=locale)
-        assert (done.code, done.out, done.err) == (0, "", f"recalld: {sentence}\n")
-
-
 @pytest.mark.parametrize("runs", [False, True], ids=["alone", "beside a supervisor"])
 def test_archive_writes_everything_now(recalld, runs):
     recalld("append", "--jsonl", stdin=f'{{"role": "user", "text": "{FACT}"}}\n{{"role": "user", "text": "rain?"}}\n')

@@ -63,40 +63,6 @@ def talked(recalld: Command, times: int = 1) -> None:
     assert recalld("append", "--jsonl", stdin="\n".join(map(json.dumps, lines))).code == 0
 
 
-def test_summarize_asks_the_configured_model_within_the_calls_of_the_day(recalld: Command, server: Server):
-    talked(recalld)
-    server.script = lambda n, prompt: Act(text="Cloudflare Workers 超时改成 30 秒，加一次重试；用户对花生过敏")
-    spent = recalld.start("-w", str(recalld.root), "summarize", "--session", "部署", RECALLD_LLM_MAX_CALLS_PER_DAY="0")
-    assert ended(spent).code == 69
-    assert server.seen.calls == 0
-    done = ended(recalld.start("-w", str(recalld.root), "summarize", "--session", "部署", RECALLD_LANGUAGE="zh"))
-    assert (done.code, done.out, done.err) == (0, "已保存到记忆第 1 行（共 1 条）\n", "")
-    today = json.loads(recalld("status", "--json").out)["today"]
-    assert server.seen.calls == today["calls"] == 1
-    assert server.seen.tokens == today["promptTokens"] + today["completionTokens"] > 0
-    assert (recalld.root / "memory.md").read_text("utf-8") == (
-        "2026-01-31|部署|Cloudflare Workers 超时改成 30 秒，加一次重试；用户对花生过敏\n"
-    )
-    assert recalld("summarize", "--session", "部署").err.startswith("recalld: nothing in this session is new")
-
-
-def test_turns_sum_up_what_overflows_beside_a_supervisor(tmp_path: Path):
-    turns = {
-        "RECALLD_TURNS_OVERFLOW": "memory",
-        "RECALLD_CONVERSATION_MAX_HISTORY": "1",
-        "RECALLD_CONVERSATION_OVERFLOW_MIN": "2",
-    }
-    recalld = Command.made(tmp_path / "工作区", **HERE, **turns)
-    with recalld.supervised():
-        for command in ("context", "inject"):
-            talked(recalld)
-            done = recalld(command, "--query", "超时怎么改的？", "--session", "部署")
-            assert (done.code, done.err) == (0, "")
-    first, second = (recalld.root / "memory.md").read_text("utf-8").splitlines()
-    assert first.startswith("2026-01-31|auto-overflow|助手：")
-    assert second.startswith("2026-01-31|auto-overflow|用户：")
-
-
 SUMMARY = "用户对花生过敏；Cloudflare Workers 的超时改成 30 秒，加一次重试。"
 TURN = ("context", "--query", "我能吃花生酱吗？", "--session", "部署", "--system", "你是小记。")
 

@@ -144,57 +144,6 @@ def test_prepared_turn_follows_the_inbox_and_leaves_it_unchanged(running):
     assert "nas8" not in said
 
 
-def test_supervisor_survives_an_invalid_inbox_at_start_and_reads_the_next(running):
-    running.end()
-    running.save("inbox.json", "{")
-    running.begin()
-    until(lambda: "inbox_invalid" in (running.root / "log.jsonl").read_text(encoding="utf-8"))
-    text, digest = inbox({"id": "in-2", "text": "花生呢？", "createdAt": "2026-01-31T02:00:00.000Z"})
-    running.save("inbox.json", text)
-    name = f"20260131T020000000Z-{hashlib.sha256(b'in-2').hexdigest()[:12]}"
-    until(lambda: running.turn(name, digest))
-    assert running.end()[0] == 0
-
-
-@pytest.mark.parametrize("harm", ["deleted", "cut off"])
-def test_supervisor_rebuilds_a_deleted_or_damaged_index_without_edits(running, harm):
-    until(lambda: running.finds("rsync nas7", "nas7"))
-    index = running.root / ".recalld" / "index"
-
-    def has_all() -> bool:
-        """Messages are found before their files are there, and an index of none is whole."""
-        status = json.loads(running("index", "status", "--json").out)
-        return (status["files"], status["differing"]) == (8, 0)
-
-    until(has_all)
-    until(lambda: '"index_made"' in (running.root / "log.jsonl").read_text(encoding="utf-8"))  # after its commit is read
-    assert running.finds("rsync nas7", "nas7")  # the last commit is what is searched
-
-    def is_told() -> bool:
-        log = (running.root / "log.jsonl").read_text(encoding="utf-8")
-        # a thread that had not opened the deleted index yet says that there was none
-        return "index_damaged" in log or (harm == "deleted" and log.count('"index_made"') >= 2)
-
-    def is_noticed() -> bool:
-        """Cut off all parts that are there, again and again: a commit that is under way replaces them."""
-        for path in index.glob("*"):
-            with contextlib.suppress(FileNotFoundError):
-                if path.suffix != ".json":
-                    os.truncate(path, path.stat().st_size // 3)
-        return running.finds("rsync nas7", "nas7") and is_told()
-
-    if harm == "deleted":
-        gone = index.rename(running.root.parent / "gone")  # at once: the supervisor writes into it meanwhile
-        shutil.rmtree(gone)
-        until(is_told)
-    else:
-        until(is_noticed)
-    until((index / "meta.json").exists)
-    until(lambda: running.finds("rsync nas7", "nas7"))  # what is made anew comes in parts
-    code, said = running.end()
-    assert (code, "Traceback" in said) == (0, False)
-
-
 def test_supervisor_exits_cleanly_on_sigterm_during_the_first_indexing(running):
     running.end()
     folder = running.root / "memory"

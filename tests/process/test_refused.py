@@ -9,16 +9,10 @@ import subprocess
 import sys
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 
-from recalld.supervisor.checks.units import SERVICE, Installation
 from tests.process.command import Command, ended, until
-from tests.world import message
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 pytestmark = pytest.mark.proof
 
@@ -37,55 +31,6 @@ def without_rights() -> list[str]:
     if not shutil.which("setpriv"):
         pytest.skip("root may read everything, and there is no setpriv to take that away")
     return ["setpriv", "--bounding-set=-all", "--inh-caps=-all"]
-
-
-def folder_for_provider(root: Path) -> None:
-    (root / "worker" / "failed" / "provider.json").mkdir(parents=True)
-
-
-def link_for_provider(root: Path) -> None:
-    (root / "worker" / "failed" / "provider.json").symlink_to("/etc/hostname")
-
-
-def locked_folder(root: Path) -> None:
-    (root / "memory" / "别看").mkdir()
-    (root / "memory" / "别看" / "笔记.md").write_text("花生", encoding="utf-8")
-    (root / "memory" / "别看").chmod(0)
-
-
-def locked_queue(root: Path) -> None:
-    (root / "worker" / "queue").chmod(0)
-
-
-#: What is refused, and a word of what is told of it.
-HARMS: dict[str, tuple[Callable[[Path], None], str]] = {
-    "a folder in place of provider.json": (folder_for_provider, "provider.json can't be read"),
-    "a link in place of provider.json": (link_for_provider, "provider.json can't be read"),
-    "a folder of memory that may not be read": (locked_folder, "memory/别看"),
-    "a queue that may not be read": (locked_queue, "worker/queue can't be accessed"),
-}
-
-
-@pytest.mark.parametrize("name", HARMS)
-def test_run_goes_on_and_tells_once_what_is_refused(recalld, without_rights, name):
-    harm, told = HARMS[name]
-    root = recalld.root
-    with recalld.supervised(before=without_rights) as process:
-        harm(root)
-        try:
-            talk = [message("花生-1", "2026-01-28T09:00")]
-            (root / "history.json").write_text(json.dumps(talk), encoding="utf-8")
-            until(lambda: list((root / "memory").glob("2026-01-28-*.md")), process)
-            until(lambda: told in events(root), process)
-            talk.append(message("猫-1", "2026-01-29T09:00", "猫的疫苗约在九月。"))
-            (root / "history.json").write_text(json.dumps(talk), encoding="utf-8")
-            until(lambda: events(root).count('"seen"') == 2, process)
-        finally:
-            for path in (root / "memory" / "别看", root / "worker" / "queue"):
-                if path.exists():
-                    path.chmod(0o700)
-    assert process.returncode == 0
-    assert events(root).count(told) == 1
 
 
 @pytest.mark.parametrize("place", ["originals", "originals/2025-12", "summary", "别看"])
@@ -189,23 +134,6 @@ def test_a_workspace_of_another_user_is_a_matter_of_rights(recalld, without_righ
     assert "Permission denied; check its owner and mode" in done.err
 
 
-def test_a_service_whose_key_file_others_can_read_starts_and_says_so(recalld, tmp_path):
-    """It says so for as long as that is so."""
-    folder, key = tmp_path / "systemd" / "user", tmp_path / "密钥"
-    folder.mkdir(parents=True)
-    key.write_text("sk-1")
-    key.chmod(0o644)
-    (folder / SERVICE).write_bytes(Installation(recalld.root, key=key).units()[SERVICE])
-    environ = {"XDG_CONFIG_HOME": str(tmp_path)}
-    said = f"the key file of {SERVICE}: others may read {key}"
-    with recalld.supervised(NOTIFY_SOCKET=str(tmp_path / "notify"), **environ):
-        for command in ("status", "doctor"):
-            assert said in recalld(command, **environ).out
-        key.chmod(0o600)
-        for command in ("status", "doctor"):
-            assert said not in recalld(command, **environ).out
-
-
 @pytest.mark.parametrize("words", [["run"], ["run", "--until-settled"], ["init"]], ids=" ".join)
 def test_command_refused_for_its_configuration_leaves_no_new_workspace(tmp_path, words):
     new = Command(tmp_path / "新的")
@@ -236,19 +164,6 @@ def test_append_does_not_wait_for_a_wrong_configuration(recalld: Command, tmp_pa
     assert recalld("run", "--until-settled", "--no-worker").code == 0
     (path,) = recalld.root.glob("memory/2026-01-30-*.md")
     assert ("**09:00 user**" in path.read_text("utf-8"), one.out.strip() in path.read_text("utf-8")) == (True, True)
-
-
-def test_append_says_once_that_the_configuration_is_wrong(recalld: Command):
-    process = recalld.start("-w", str(recalld.root), "append", "--jsonl", RECALLD_NO_KEY="1")
-    assert process.stdin
-    assert process.stdout
-    for text in ("第一句", "第二句", "第三句"):
-        process.stdin.write(json.dumps({"role": "user", "text": text}) + "\n")
-        process.stdin.flush()
-        assert process.stdout.readline().strip()  # its id: each line is a batch of its own
-    assert ended(process).err.count("inbox.d/new") == 1
-    chinese = recalld("append", "--role", "user", "--text", "第四句", RECALLD_NO_KEY="1", RECALLD_LANGUAGE="zh")
-    assert chinese.err.startswith("recalld: 配置有错，内容先存在 inbox.d/new，等配置正确的 supervisor 收进记忆：")
 
 
 def test_append_leaves_the_limit_of_a_wrong_configuration_to_the_intake(recalld: Command):

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from recalld.supervisor.interfaces import entry
-from recalld.supervisor.interfaces.locate import exchange, folder_id, version
+from recalld.supervisor.interfaces.locate import exchange, version
 from recalld.supervisor.interfaces.socket_server import Answering, running_version, serve_socket
 from tests.patience import PATIENCE_S
 from tests.process.command import Command, ended, until
@@ -170,13 +170,6 @@ def test_socket_server_acknowledges_a_request_before_the_work(world, told):
         free.set()
         assert json.loads(line.recv(1000))["code"] == 0
     assert told == []
-
-
-def test_socket_server_serves_others_while_clients_are_silent(door):
-    silent = [door() for _ in range(15)]
-    assert is_served(door())
-    for line in silent:
-        line.shutdown(socket.SHUT_WR)
 
 
 def test_socket_server_disconnects_silent_clients_and_serves_the_next(door, monkeypatch):
@@ -351,30 +344,6 @@ def test_inject_answers_and_reports_a_stopped_supervisor_once(tmp_path):
         assert "argv" in log.read_text(encoding="utf-8")
         assert process.poll() is None
     assert process.returncode == 0
-
-
-def test_run_answers_no_command_that_changes_the_user(tmp_path):
-    home = tmp_path / "家"
-    home.mkdir()
-    recalld = Command.made(tmp_path / "workspace", HOME=str(home), SHELL="/bin/bash")
-    with recalld.supervised():
-        for argv in (
-            ["--install-completion", "bash"],
-            ["--show-completion", "search"],
-            ["--install-completion", "search", "花生"],
-        ):
-            with socket.socket(socket.AF_UNIX) as line:
-                line.settimeout(PATIENCE_S)
-                line.connect(str(recalld.root / ".recalld" / "socket"))
-                request = {
-                    "version": 4,
-                    "argv": argv,
-                    "env": {name: value for name, value in recalld.environ.items() if name.startswith("RECALLD_")},
-                    "folder": folder_id(str(recalld.root)),
-                }
-                answer = answered(line, json.dumps(request).encode() + b"\n")
-                assert not answer or json.loads(answer)["code"] == 64, "it is refused, or left to the client"
-    assert list(home.rglob("*")) == []
 
 
 # ── where the path is long ───────────────────────────────────────────────────

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from recalld.supervisor.protocol.config import RETIRED, Config, literal, load
+from recalld.supervisor.protocol.config import RETIRED, Config, load
 from recalld.supervisor.protocol.settings import dotted, keys, variable
 from recalld.supervisor.storage.errors import BadConfig
 
@@ -44,16 +44,6 @@ PROMISED = """
 def test_config_keys_keep_their_documented_defaults(promise: str) -> None:
     name, default = promise.split()
     assert {dotted(place): str(key.default) for place, key in KEYS.items()}[name] == default
-
-
-def test_load_without_file_and_environment_returns_the_design_defaults() -> None:
-    config = load(None, {"PATH": "/bin", "LANG": "zh_CN.UTF-8"})
-    assert config == Config()
-    assert (config.history.soft_cap, config.history.hard_cap, config.history.hard_bytes) == (200, 300, 10_000_000)
-    assert config.archive.backoff == tuple(timedelta(minutes=m) for m in (10, 30, 120, 360, 720))
-    assert config.archive.interval == timedelta(hours=6)
-    assert config.archive.zone.key == "UTC"
-    assert config.llm.context_tokens == 4 * config.recall.memory_tokens == 2 * config.context.history_tokens
 
 
 def test_load_reads_a_file_and_keeps_defaults_for_the_rest() -> None:
@@ -107,16 +97,6 @@ def test_load_prefers_environment_variables_to_the_file() -> None:
     assert config.privacy.patterns == ("密码.*", "口令.*")
     assert config.archive.interval == timedelta(seconds=90)
     assert [source.kind for source in config.sources.take] == ["codex"]
-
-
-@pytest.mark.parametrize("place", KEYS, ids=dotted)
-def test_load_accepts_the_default_of_every_key_from_file_and_environment(place: tuple[str, str]) -> None:
-    section, name = place
-    default = KEYS[place].default
-    toml = (f"[{section}]\n" if section else "") + f"{name} = {literal(default)}\n"
-    assert load(toml.encode(), {}) == Config()
-    text = ",".join(default) if isinstance(default, list) else str(default)
-    assert load(None, {variable(place): text}) == Config()
 
 
 @pytest.mark.parametrize("place", KEYS, ids=dotted)

@@ -55,16 +55,3 @@ def test_read_head_agrees_with_a_yaml_parser_on_rendered_headers(fields, body):
     head = render_head(fields)
     assert read_head(head + body, HERE) == (fields, body)
     assert yaml.load(head.removeprefix("---\n").removesuffix("---\n"), Loader=yaml.BaseLoader) == fields  # noqa: S506 - it makes nothing but strings
-
-
-@given(
-    st.text()
-    | st.lists(st.sampled_from(["---\n", "recalld: ", "1\n", "9", "kind: dated\n", ": ", "- x\n", "\n", "花"])).map("".join)
-)
-def test_read_head_splits_or_refuses_any_text(text):
-    try:
-        fields, body = read_head(text, HERE)
-    except NewerFormat:
-        return
-    assert text.endswith(body)
-    assert bool(fields) == (body != text)

@@ -34,6 +34,7 @@ def test_golden_workspaces_have_one_of_the_format_of_today():
     assert str(FORMAT) in FORMATS
 
 
+@pytest.mark.feature("003.1")
 def test_golden_workspace_is_accounted_for_and_found(opened):
     assert opened.fsck().is_sound
     assert opened.fsck().seen == 9

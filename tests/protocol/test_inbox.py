@@ -64,24 +64,12 @@ def test_chat_of_uses_the_chat_field_then_the_session_key(raw, chat):
 
 
 @pytest.mark.parametrize(
-    "chat", ["supergroup", "Group", "GROUP", "Direct", "private", "room", "群", "", True, False, 0, 1, {"type": "private"}, []]
-)
-def test_chat_of_takes_any_other_chat_for_a_group(chat):
-    assert chat_of({"chat": chat, "session": "web-1"}) == Chat("group", "web-1")
-    assert chat_of({"chat": chat}).kind == "group"
-
-
-@pytest.mark.parametrize(
     "session",
     [
         "telegram:supergroup:-1001",
-        "telegram:SuperGroup:1",
-        "agent:main:telegram:Group:7",
         "GROUP:7",
         "telegram/group/7",
-        "telegram_group_7",
         "qq-group-7",
-        "qq:group7",
         "telegram:gigagroup:7",
         "aiocqhttp:GroupMessage:123456",
         "line:groupchat:7",
@@ -89,11 +77,7 @@ def test_chat_of_takes_any_other_chat_for_a_group(chat):
         "agent:main:telegram:-42",
         "tg:-1001234567890",
         "whatsapp:120363041234567890@g.us",
-        "120363041234567890@G.US",
         "slack:C0123ABCD",
-        "agent:main:slack:T024BE7LD:C0123ABCD",
-        "slack/G0123ABCD",
-        "slack:c0123abcd:thread:1700000000.000100",
         "wechat:12345678901@chatroom",
         "teams:19:abcdef@thread.tacv2",
         "matrix:room:7",
@@ -101,38 +85,23 @@ def test_chat_of_takes_any_other_chat_for_a_group(chat):
         "discord:guild:7",
         "微信:小群",
         "家人群",
-        "业主群",
-        "同学群",
         "工作群聊",
         "book-group",
         "微信:群:一家人",
-        "微信:群聊:一家人",
-        "qq:群组:7",
         "TelegramGroup:1",
-        "chatGroup",
-        "mySuperGroup",
         "qqgroup123",
         "signal:groupv2:7",
         "chatroom7",
         "familyRoom:7",
         "telegram/-1001234",
-        "telegram_-1001234",
-        "telegram-1001234567890",
-        "chat:-100123",
         "-1001234567890",
         "line:C4af4980629aa11b2",
-        "line:c4af4980629aa11b2:7",
         "feishu:oc_84983ff6516d",
-        "lark_oc_84983ff6516d",
         "irc:#linux",
         "#linux",
         "!abc:matrix.org",
-        "slack_C02ABC",
-        "slack-C02ABC",
         "C0123ABCD",
         "qq群:7",
-        "微信群:一家人",
-        "微信:同学群聊",
         "讨论组:1",
         "討論組:1",
         "聊天室:3",
@@ -158,13 +127,10 @@ def test_chat_of_takes_a_session_with_a_group_mark_for_a_group(session):
         "agent:main:main",
         "agent:main:telegram:dm:42",
         "telegram:42",
-        "tg:42",
         "slack:D0123ABCD",
         "slack:U0123ABCD",
-        "slack:carol",
         "whatsapp:8613800000000@s.whatsapp.net",
         "matrix:@anna:example.org",
-        "slack:D0123ABCD:thread:1700000000.000100",
         "line:U4af4980629aa11b2",
         "feishu:ou_84983ff6516d",
         "web:groupware",
@@ -175,7 +141,6 @@ def test_chat_of_takes_a_session_with_a_group_mark_for_a_group(session):
         "discord:anna#1234",
         "aiocqhttp:FriendMessage:123456",
         "微信:王老师",
-        "部署",
     ],
 )
 def test_chat_of_takes_a_session_without_a_mark_for_direct(session):

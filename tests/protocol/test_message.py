@@ -49,25 +49,6 @@ def test_read_message_leaves_the_thinking_of_a_model_out_of_the_text(thought):
     assert (parsed(raw).text, parsed(raw).raw) == ("好的", raw)
 
 
-@pytest.mark.parametrize(
-    ("raw", "text"),
-    [
-        ({"id": None, "text": "对花生过敏"}, "对花生过敏"),
-        ({"id": None, "text": None, "content": "对花生过敏", "createdAt": None, "archived": None}, "对花生过敏"),
-        ({"text": None, "content": ["对花生过敏"]}, "对花生过敏"),
-        ({"text": "", "content": "对花生过敏"}, "对花生过敏"),
-        ({"text": "对花生过敏", "content": None}, "对花生过敏"),
-        ({"text": None, "content": None, "tool_calls": []}, ""),
-        ({"content": None, "refusal": "这个我不能帮忙"}, "这个我不能帮忙"),
-        ({"content": "好", "refusal": None}, "好"),
-    ],
-)
-def test_read_message_takes_null_as_a_field_that_is_absent(raw, text):
-    """What pydantic and Go write for a field that has no value."""
-    found = parsed({"role": "user", **raw})
-    assert (found.id, found.text, found.created_at, found.archived) == ("", text, None, Archived.NO)
-
-
 def test_read_message_reads_a_tool_call_without_content_as_empty_text():
     assert parsed({"role": "assistant", "content": None, "tool_calls": [{"id": "c1"}]}).text == ""
 

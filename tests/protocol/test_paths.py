@@ -9,36 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from recalld.supervisor.protocol.paths import WorkspacePaths, dated_name, day_of_name, is_foreign
-from recalld.supervisor.protocol.period import Period
+from recalld.supervisor.protocol.paths import dated_name, day_of_name, is_foreign
 from recalld.supervisor.storage.errors import BadRequest
 
-LAYOUT = WorkspacePaths(Path("家"))
 JAN_28 = date(2026, 1, 28)
-
-
-def test_paths_match_the_documented_workspace_tree():
-    paths = [
-        (LAYOUT.history, "history.json"),
-        (LAYOUT.history_lock, "history.json.lock"),
-        (LAYOUT.history_backup, "history.json.bak"),
-        (LAYOUT.inbox, "inbox.json"),
-        (LAYOUT.drop_box, "inbox.d/new"),
-        (LAYOUT.dated("2026-01-28-nginx.md"), "memory/2026-01-28-nginx.md"),
-        (LAYOUT.original("2026-01-28-nginx.md"), "memory/originals/2026-01/2026-01-28-nginx.md"),
-        (LAYOUT.summary(Period("2026-01-15")), "memory/summary/2026-01-15.md"),
-        (LAYOUT.summary(Period("2025-12")), "memory/summary/2025-12.md"),
-        (LAYOUT.worker, "worker"),
-        (LAYOUT.config, "recalld.toml"),
-        (LAYOUT.log, "log.jsonl"),
-        (LAYOUT.seen, ".recalld/seen.jsonl"),
-        (LAYOUT.quarantine, ".recalld/quarantine"),
-        (LAYOUT.previous, ".recalld/previous"),
-        (LAYOUT.replaced, ".recalld/replaced"),
-        (LAYOUT.supervisor_lock, ".recalld/supervisor.lock"),
-        (LAYOUT.worker_lock(2), ".recalld/worker-2.lock"),
-    ]
-    assert [LAYOUT.relative(path) for path, _ in paths] == [name for _, name in paths]
 
 
 @pytest.mark.parametrize(

@@ -4,11 +4,7 @@ from __future__ import annotations
 
 from datetime import date
 
-import pytest
-from hypothesis import given
-from hypothesis import strategies as st
-
-from recalld.supervisor.protocol.period import day, month, period_of_group, read_period
+from recalld.supervisor.protocol.period import day, month
 
 JAN_15 = date(2026, 1, 15)
 
@@ -23,19 +19,3 @@ def test_period_holds_only_its_own_days():
     assert not month(JAN_15).holds(date(2026, 2, 1))
     assert day(JAN_15).holds(JAN_15)
     assert not day(JAN_15).holds(date(2026, 1, 16))
-
-
-@pytest.mark.parametrize(
-    "group",
-    ["", "day-2026-01", "month-2026-01-15", "week-2026-05", "day-2026-02-30", "day-2026-01-15-x", "provider", "day-../../etc"],
-)
-def test_period_of_group_returns_none_for_an_invalid_group(group):
-    assert period_of_group(group) is None
-
-
-@given(st.dates(date(1000, 1, 1)))
-def test_period_is_restored_from_its_label_and_group(of):
-    for period in (day(of), month(of)):
-        assert read_period(period.label) == period
-        assert period_of_group(period.group) == period
-        assert period.holds(of)

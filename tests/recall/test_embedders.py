@@ -11,10 +11,8 @@ from recalld.supervisor.checks.check import Look
 from recalld.supervisor.checks.model import meaning
 from recalld.supervisor.host.background import make_vectors
 from recalld.supervisor.interfaces.cli.output import receipt_text
-from recalld.supervisor.protocol.config import load
 from recalld.supervisor.recall import embedders
 from recalld.supervisor.recall.embedders import E5, GROUP, USE, InProcess, words_alone
-from recalld.supervisor.storage.errors import BadConfig
 from recalld.supervisor.storage.texts import Text, msgid
 from tests.recall.installed import SOURCE, install
 from tests.recall.said import CAR, OTHER_WORDS, QUESTION, filled, supervise, texts
@@ -147,11 +145,6 @@ def test_embedder_that_fails_or_is_missing_leaves_the_words(world, package, name
     assert world.search(QUESTION).hits == words
     (event,) = world.events.of("backend_failed")
     assert QUESTION not in str(event)
-
-
-def test_config_refuses_an_invalid_backend_name():
-    with pytest.raises(BadConfig):
-        load(b'[recall]\nbackend = "Hybrid, please"\n', {})
 
 
 # ── a package that is not whole ──────────────────────────────────────────────

@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 import errno
-import gc
 import os
 import random
 import re
 import shutil
-import weakref
 
 import pytest
 
 from recalld.supervisor.events import EVENTS
-from recalld.supervisor.index.engine import Engine
 from recalld.supervisor.storage.clock import Deadline, within
 from recalld.supervisor.storage.disk import RealDisk
 from tests.world import WITHOUT_MODEL, FaultyDisk, message
@@ -79,25 +76,6 @@ def test_recall_answers_after_the_index_is_deleted_and_refresh_rebuilds_it(fille
     assert (index_of(filled) / "meta.json").exists()
 
 
-def test_refresh_rebuilds_and_reports_an_index_deleted_while_closed(filled):
-    shutil.rmtree(index_of(filled))
-    filled.reopen()
-    filled.refresh()
-    assert [event["files"] for event in filled.events.of("index_made")] == [filled.ws.index.file_count]
-    assert filled.events.of("index_damaged") == []
-
-
-def test_close_frees_the_index_at_once_without_a_collection(filled):
-    assert asks(filled).hits
-    opened = weakref.ref(filled.ws.index._view.engine)
-    gc.disable()
-    try:
-        filled.ws.index.close()
-        assert opened() is None
-    finally:
-        gc.enable()
-
-
 @pytest.mark.feature("003.17")
 def test_recall_answers_without_an_index_and_creates_none(filled):
     shutil.rmtree(index_of(filled))
@@ -105,30 +83,6 @@ def test_recall_answers_without_an_index_and_creates_none(filled):
     found = asks(filled)
     assert (found.how, found.hits[0].unit.message) == ("bm25", "1")
     assert not index_of(filled).exists()
-
-
-@pytest.mark.parametrize("harm", [b"", b"{", b"\x00" * 300, '{"segments": "花"}'.encode()])
-def test_recall_answers_despite_a_damaged_list_of_commits(filled, harm):
-    (index_of(filled) / "meta.json").write_bytes(harm)
-    assert asks(filled).hits
-    assert len(filled.events.of("index_damaged")) == 1
-    filled.reopen()
-    assert asks(filled).hits
-    filled.refresh()
-    assert asks(filled).hits
-
-
-def test_recall_survives_an_index_file_truncated_under_a_reader(filled):
-    assert asks(filled).hits
-    for path in index_of(filled).iterdir():
-        if not path.name.startswith(".") and path.suffix != ".json":
-            os.truncate(path, path.stat().st_size // 3)
-    found = asks(filled)
-    assert found.hits  # of what memory holds
-    assert len(filled.events.of("index_damaged")) == 1
-    filled.refresh()
-    filled.reopen()
-    assert asks(filled).hits
 
 
 @pytest.mark.parametrize("end", ["fieldnorm", "fast", "idx", "pos", "term", "store"])
@@ -153,15 +107,6 @@ def test_index_inventory_does_not_consume_the_damage_report(filled):
     assert filled.events.of("index_damaged") == []
     assert asks(filled).hits
     assert len(filled.events.of("index_damaged")) == 1
-
-
-def test_refresh_rebuilds_an_index_with_a_damaged_manifest(filled):
-    filled.ws.index._view = type(filled.ws.index._view)()
-    Engine(str(index_of(filled)), new=False).write(lambda _: "目录".encode())
-    filled.reopen()
-    assert asks(filled).hits
-    assert filled.refresh().rebuilt
-    assert asks(filled).hits
 
 
 def test_recall_answers_and_refresh_repairs_any_damage_of_the_index(filled, capfd):

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
-
 import pytest
 
 from tests.world import message
@@ -59,16 +57,3 @@ def test_refresh_adds_a_saved_file_and_drops_a_deleted_one(filled):
     note.unlink()
     filled.refresh()
     assert filled.search("电钢琴多少钱").hits == ()
-
-
-def test_refresh_rebuilds_a_deleted_or_damaged_index(filled):
-    folder = filled.root / ".recalld/index"
-    shutil.rmtree(folder)
-    filled.refresh()
-    assert filled.search("花生").hits
-    for file in folder.rglob("*"):
-        if file.is_file():
-            file.write_bytes(b"\0" * 64)
-    filled.reopen(filled.toml)
-    filled.refresh()
-    assert filled.search("花生").hits

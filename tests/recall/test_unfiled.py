@@ -42,21 +42,6 @@ def unfiled_in(result):
     return [hit.unit.message for hit in result.hits if hit.unit.tier == "unfiled"]
 
 
-def test_search_finds_what_was_said_thirty_exchanges_ago(world):
-    world.append({"role": "user", "text": FACT})
-    world.append(*exchanges(30))
-    best = memory_of(world).search(ASKED)[0].unit
-    assert (best.text, best.file, best.path) == (FACT, "history.json", f"history.json#{world.ids()[0]}")
-    block = memory_of(world).inject(ASKED).memory
-    assert f"[history.json#{world.ids()[0]}] (Wednesday, 28 January 2026) user: {FACT}\n" in block
-
-
-def test_search_finds_chinese_that_is_not_filed(world):
-    world.append({"role": "user", "text": "备份放在书房的那台 NAS 上。"})
-    world.append(*exchanges(10))
-    assert memory_of(world).search("备份在哪台机器上？")[0].unit.text == "备份放在书房的那台 NAS 上。"
-
-
 def test_search_finds_each_message_once_before_and_after_it_is_filed(world):
     memory = memory_of(world)
     world.append({"role": "user", "text": FACT})
@@ -75,15 +60,6 @@ def test_search_finds_a_message_once_whose_journal_is_gone(world):
     world.write(without(world.history(), "archived"))
     (hit,) = world.another().search(ASKED).hits
     assert hit.unit.tier == "dated"
-
-
-def test_search_joins_what_is_filed_and_what_is_not(world):
-    world.append({"role": "user", "text": "The cabin is by the lake, the key is under the pot."})
-    world.settle()
-    world.append({"role": "user", "text": FACT})
-    found = [hit.unit for hit in memory_of(world).search("wifi password and key of the cabin")]
-    assert {one.tier for one in found} == {"dated", "unfiled"}
-    assert found[0].text == FACT
 
 
 def test_search_finds_a_new_text_under_a_filed_id(world):
@@ -189,16 +165,6 @@ def test_silent_message_parts_its_neighbours_before_filing_too(world):
     for step in (lambda: None, world.settle):
         step()
         assert [hit.unit.text for hit in memory.search("栅栏坏了吗？")] == ["栅栏坏了。"]
-
-
-def test_unfiled_groups_of_a_talk_stay_when_a_message_is_added(world):
-    world.append(*exchanges(40))
-    before = world.ws.unfiled.passages(NOW).overlay.groups.values()
-    world.append({"role": "user", "text": FACT, "createdAt": (NOW + timedelta(minutes=80)).isoformat()})
-    after = world.ws.unfiled.passages(NOW).overlay.groups.values()
-    assert len(after) == 6
-    assert sum(any(one is other for other in before) for one in after) == 4
-    assert world.ws.unfiled.passages(NOW).overlay is world.ws.unfiled.passages(NOW).overlay
 
 
 class Cranked:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import stat
 
 import numpy as np
 import pytest
@@ -60,14 +59,6 @@ def test_codes_find_the_nearest_of_many(tmp_path):
     for n, asked in enumerate(subjects + chance(100, seed=2)):
         there = segment.units[segment.near(asked, 300)]
         assert np.count_nonzero(there // 50 == n) >= 48  # of the fifty of its subject
-
-
-def test_a_vector_takes_584_bytes_and_is_private(tmp_path):
-    store = store_in(tmp_path)
-    store.add(range(1000), chance(1000))
-    (file,) = (tmp_path / "vectors").iterdir()
-    assert file.stat().st_size == 32 + 4 * 512 + 1000 * 584
-    assert stat.S_IMODE(file.stat().st_mode) == 0o600
 
 
 def test_vectors_of_another_model_or_length_are_never_mixed(tmp_path):

@@ -28,16 +28,6 @@ def utc(*parts: int) -> datetime:
 EIGHT = utc(2026, 1, 31, 8)
 
 
-@given(AWARE)
-def test_from_wire_restores_what_to_wire_wrote_to_the_millisecond(t: datetime) -> None:
-    cut = t.astimezone(UTC)
-    assert from_wire(to_wire(t)) == cut.replace(microsecond=cut.microsecond // 1000 * 1000)
-
-
-def test_to_wire_writes_utc_with_three_decimals_and_z() -> None:
-    assert to_wire(datetime(2026, 1, 31, 16, 0, 0, 1999, tzinfo=SHANGHAI)) == "2026-01-31T08:00:00.001Z"
-
-
 @pytest.mark.parametrize("text", ["", "刚才", "2026-01-31T08:00:00", "0001-01-01T00:00:00+14:00", "2026-02-30T08:00:00Z"])
 def test_from_wire_raises_value_error_for_invalid_times(text: str) -> None:
     with pytest.raises(ValueError, match=r".+"):
@@ -54,11 +44,6 @@ def test_local_day_never_returns_the_day_that_samoa_skipped() -> None:
     days = [local_day(utc(2011, 12, 29) + timedelta(hours=h), apia) for h in range(72)]
     assert date(2011, 12, 30) not in days
     assert {date(2011, 12, 29), date(2011, 12, 31)} <= set(days)
-
-
-@given(st.datetimes(timezones=ZONES), ZONES)
-def test_local_day_works_at_both_ends_of_the_calendar(t: datetime, zone: ZoneInfo) -> None:
-    assert abs(local_day(t, zone) - t.date()) <= timedelta(days=2)
 
 
 def test_local_day_stays_at_the_last_calendar_day_east_of_utc() -> None:

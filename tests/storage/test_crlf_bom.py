@@ -59,22 +59,6 @@ def found(world: World) -> list[str]:
 # ── dated files ──────────────────────────────────────────────────────────────
 
 
-def test_dated_file_of_an_editor_is_found(world: World, editor: str) -> None:
-    path = remembered(world)
-    save(world, path, editor)
-    assert found(world) == [path]
-
-
-def test_dated_file_of_an_editor_is_not_written_again(world: World, editor: str) -> None:
-    path = remembered(world)
-    data = save(world, path, editor)
-    world.settle()
-    world.reopen().settle()
-    assert world.archived() == [("m1", PEANUT)]
-    assert world.read(path) == data
-    assert world.flags() == [True]
-
-
 def test_dated_file_of_an_editor_is_summarised_and_moved_in_time(world: World, editor: str) -> None:
     path = remembered(world)
     data = save(world, path, editor)
@@ -83,18 +67,6 @@ def test_dated_file_of_an_editor_is_summarised_and_moved_in_time(world: World, e
     assert world.read(path.replace("memory/", "memory/originals/2026-01/")) == data
     assert world.read(path) is None
     assert len(world.model.requests) == 1
-
-
-def test_original_of_an_editor_stays_an_original_of_its_summary(world: World, editor: str) -> None:
-    remembered(world, "2026-01-10")
-    world.settle()
-    (path,) = world.dated_files()
-    data = save(world, path, editor)
-    world.settle()
-    assert world.read(path) == data
-    assert world.archived() == [("m1", PEANUT)]
-    assert world.summaries() == ["2026-01-10"]
-    assert world.summary("2026-01-10").count("我对花生过敏") == 1
 
 
 # ── summaries, notes, long-term memory ───────────────────────────────────────

@@ -10,12 +10,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from recalld.supervisor.storage.disk import RealDisk
 from recalld.supervisor.storage.errors import Busy, Conflict
-from recalld.supervisor.storage.files import Files, FileVersion, digest_of
+from recalld.supervisor.storage.files import Files, FileVersion
 from recalld.supervisor.storage.move_across import move_across
 from tests.world import FaultyDisk
 
@@ -57,12 +55,6 @@ def names(folder: Path) -> list[str]:
 
 
 # ── reading ──────────────────────────────────────────────────────────────────
-
-
-def test_read_stable_returns_data_stat_and_digest_of_one_version(path):
-    found = look(path)
-    assert (found.data, found.stat.size, found.digest) == (OLD, len(OLD), digest_of(OLD))
-    assert files().read_stable(path.with_name("无")) is None
 
 
 def test_read_stable_waits_until_a_file_is_completely_written(path):
@@ -116,12 +108,6 @@ def test_read_stable_reads_again_when_a_file_is_replaced_meanwhile(path):
 # ── replacing ────────────────────────────────────────────────────────────────
 
 
-def test_replace_writes_new_content_and_leaves_no_temporary_file(path):
-    files().replace(path, NEW, look(path))
-    assert path.read_bytes() == NEW
-    assert names(path.parent) == ["history.json"]
-
-
 @pytest.mark.feature("003.27")
 def test_replace_keeps_the_previous_version_as_a_backup(path):
     for data in (NEW, OLD + NEW):
@@ -163,15 +149,6 @@ def test_replace_refuses_when_another_program_changed_the_file(path, deed):
         files().replace(path, NEW, seen, keep=path.with_name("history.json.bak"))
     assert (path.read_bytes() if path.exists() else None) == theirs
     assert not [name for name in names(path.parent) if name != "history.json"]
-
-
-def test_replace_refuses_a_change_made_after_its_temporary_file_is_ready(path):
-    theirs = "[别人的]".encode()
-    disk = Meddled("rename", lambda: None)
-    disk.before, disk.deed = "sync", lambda: path.write_bytes(theirs)
-    with pytest.raises(Conflict):
-        files(disk).replace(path, NEW, look(path))
-    assert path.read_bytes() == theirs
 
 
 @pytest.mark.parametrize("call", ["sync_file", "read"])
@@ -256,12 +233,6 @@ def test_move_refuses_to_replace_a_file(path):
     assert (path.parent / "originals" / "x.md").read_bytes() == OLD
 
 
-def test_remove_ignores_a_missing_file(path):
-    files().remove(path)
-    files().remove(path)
-    assert names(path.parent) == []
-
-
 def test_make_folder_creates_parents_and_leaves_existing_folders_unchanged(tmp_path):
     folder = tmp_path / "memory" / "originals" / "2026-01"
     files().make_folder(folder)
@@ -296,19 +267,6 @@ def test_sweep_deletes_only_temporary_files_of_its_own_pattern(tmp_path):
     assert files().sweep(tmp_path) == 1
     assert names(tmp_path) == sorted(others)
     assert files().sweep(tmp_path / "无") == 0
-
-
-@given(st.lists(st.binary(max_size=50), min_size=1, max_size=4))
-def test_read_stable_returns_the_bytes_that_replace_wrote(versions):
-    import tempfile
-
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "x"
-        for data in versions:
-            files().replace(path, data, files().read_stable(path))
-            found = files().read_stable(path)
-            assert found
-            assert found.data == data
 
 
 # ── another file system ──────────────────────────────────────────────────────

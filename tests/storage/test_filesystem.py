@@ -42,10 +42,6 @@ def test_filesystem_kind_returns_the_type_of_the_nearest_latest_mount(path, kind
     assert filesystem_kind(path, MOUNTS) == kind
 
 
-def test_filesystem_kind_is_empty_when_no_mounts_are_known():
-    assert filesystem_kind("/home", "") == ""
-
-
 @pytest.mark.parametrize("kind", [*sorted(NETWORK), "fuse.rclone"])
 def test_check_filesystem_refuses_network_file_systems_unless_allowed(tmp_path, monkeypatch, kind):
     mounts = tmp_path / "mountinfo"

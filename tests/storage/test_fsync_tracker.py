@@ -156,16 +156,6 @@ def test_workspace_prepare_fsyncs_the_parents_of_its_folders(world: World, disk:
     assert all(("sync", folder.parent) in disk.done for folder in (*roots, world.paths.drop_box, world.ws.task_queue.failed))
 
 
-def test_fsync_tracker_syncs_a_read_only_journal_once_per_process(world: World, disk: Watched) -> None:
-    world.write([message("a", "2026-01-30T09:00")])
-    world.round("all")
-    world.paths.seen.chmod(0o400)
-    world.reopen(disk=disk)
-    for _ in range(3):
-        assert not world.round().errors
-    assert disk.done.count(("sync", world.paths.seen)) == 1
-
-
 def test_history_fsyncs_a_foreign_version_before_it_becomes_the_backup(world: World, disk: Watched) -> None:
     world.reopen(disk=disk)
     world.write([message("a", "2026-01-30T09:00", "没有落盘的一句")])
@@ -188,25 +178,6 @@ def test_fsync_tracker_syncs_a_file_again_after_a_rewrite_in_place(world: World,
     disk.done.clear()
     world.ws.files.ensure_durable(path)
     assert disk.done == []
-
-
-@pytest.mark.parametrize("freed", ["moved", "removed"])
-def test_fsync_tracker_syncs_a_name_again_after_it_was_free(world: World, disk: Watched, freed: str) -> None:
-    folder = world.root / "新的"
-    world.reopen(disk=disk)
-    first, second = folder / "一.json", folder / "二.json"
-    world.ws.files.make_folder(folder)
-    first.write_text("一")
-    world.ws.files.ensure_durable(first)
-    if freed == "moved":
-        world.ws.files.move(first, second)
-    else:
-        second.hardlink_to(first)
-        world.ws.files.remove(first)
-    second.rename(first)  # the same inode, bytes and time; its name is new
-    disk.done.clear()
-    world.ws.files.ensure_durable(first)
-    assert disk.done == [("sync", first), ("sync", folder)]
 
 
 def test_fsync_tracker_skips_our_own_journal_until_another_writes_it(world: World, disk: Watched) -> None:

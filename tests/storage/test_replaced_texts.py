@@ -32,15 +32,6 @@ def names(texts: ReplacedTexts) -> set[str]:
     return {path.name for path in texts._folder.iterdir()}
 
 
-def test_drop_takes_the_oldest_beyond_the_bytes_however_young(texts):
-    for days in (0, 1, 31, 40):
-        aged(texts, f"{days}.md", days, bytes(400))
-    assert texts.drop(NOW, YEAR, 1_200) == 1
-    assert names(texts) == {"0.md", "1.md", "31.md"}
-    assert texts.drop(NOW, YEAR, 500) == 2
-    assert names(texts) == {"0.md"}
-
-
 def test_drop_counts_a_deleted_folder_as_all_that_is_in_it(texts):
     (texts._folder / "花园").mkdir(parents=True)
     for name in "番茄", "黄瓜":

@@ -126,22 +126,6 @@ def test_submit_keeps_the_backoff_when_new_material_arrives(world):
     assert len(world.model.requests[-1][0].sources) == 2
 
 
-def test_submit_keeps_the_backoff_of_a_day_that_is_briefly_too_recent(world):
-    failing(world)
-    toml = world.toml
-    world.reopen(toml.replace("[archive]", "[archive]\nrecent_days = 60"))
-    world.round("all")
-    world.reopen(toml)
-    world.round("all")
-    assert world.ws.failures()["day-2026-01-10"].attempts == 1
-    assert not world.ws.task_queue.active_groups()
-
-    world.reopen(toml.replace("[archive]", "[archive]\nrecent_days = 60"))
-    world.clock.forward(minutes=10)
-    world.round("all")
-    assert world.ws.failures() == {}  # the wait is over, and nothing is to be told
-
-
 @pytest.mark.feature("003.26")
 def test_reclaim_counts_no_failure_for_an_interrupted_worker(world):
     """An interrupted restart must not count as a failure."""

@@ -40,16 +40,6 @@ def without_model(world: World) -> None:
 # ── while the model is waited for ────────────────────────────────────────────
 
 
-def test_extract_that_waits_is_made_again_for_a_late_file(world):
-    world.model.script = unreachable
-    world.write([message_on("2026-01-10")])
-    world.settle()
-    world.add(message_on("2026-01-10", "pnpm"))
-    world.settle()
-    assert "关于 nginx 的话" in world.summary("2026-01-10")
-    assert "关于 pnpm 的话" in world.summary("2026-01-10")
-
-
 def test_extract_that_waits_gives_way_to_an_answer_for_fewer_files(world):
     """The answer was under way when the late file came; the next one is about both."""
     world.write([message_on("2026-01-10")])
@@ -215,19 +205,6 @@ def test_no_model_is_asked_for_a_month_that_its_extract_quotes_whole(world):
     assert world.model.requests == []
     assert "enough: true" in head(world, "2025-11")
     assert world.flags() == [True]
-
-
-def test_no_model_is_asked_for_an_extract_of_before_that_is_enough(world):
-    model = world.model
-    without_model(world)
-    world.write([message_on("2026-01-10")])
-    world.settle()
-    world.model = model
-    world.reopen(LITTLE)
-    model.requests.clear()
-    world.settle()
-    assert world.model.requests == []
-    assert "enough: true" in head(world, "2026-01-10")
 
 
 def test_late_words_make_a_day_long_enough_for_a_model(world):

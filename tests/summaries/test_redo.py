@@ -15,17 +15,6 @@ def filled(world):
     return world
 
 
-def test_submit_again_reads_all_files_and_keeps_the_old_summary_meanwhile(filled):
-    before = filled.summary("2026-01-20")
-    filled.model.requests.clear()
-    filled.model.script = lambda _task, _blocks: "## 备份\n\n备份脚本改到凌晨四点，另写一遍。"
-    assert filled.redo("2026-01-20") == "day-2026-01-20"
-    assert filled.summary("2026-01-20") == before
-    filled.settle()
-    assert "另写一遍" in filled.summary("2026-01-20")
-    assert [(task.redo, task.previous) for task, _ in filled.model.requests] == [(True, "")]
-
-
 def test_submit_again_makes_one_summary_when_called_twice(filled):
     filled.model.requests.clear()
     for _ in range(2):

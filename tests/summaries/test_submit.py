@@ -40,18 +40,6 @@ def test_submit_builds_a_closed_month_from_its_days_and_keeps_them(world):
 # ── late ─────────────────────────────────────────────────────────────────────
 
 
-def test_submit_adds_a_late_message_to_the_summary_of_a_closed_month(world):
-    world.write([*on("2025-11-10", "nginx"), *on("2025-11-20", "pnpm")])
-    world.settle()
-    world.add(*on("2025-11-15", "docker"))
-    world.settle()
-    assert world.summaries() == ["2025-11"]
-    assert all(
-        name in world.summary("2025-11") for name in ("2025-11-10-nginx.md", "2025-11-15-docker.md", "2025-11-20-pnpm.md")
-    )
-    assert [task.group for task, _ in world.model.requests] == ["month-2025-11", "month-2025-11"]
-
-
 def test_submit_extends_a_monthly_file_that_another_program_wrote(world):
     world.write(on("2025-12-03", "nginx"))
     world.settle()
@@ -63,16 +51,6 @@ def test_submit_extends_a_monthly_file_that_another_program_wrote(world):
 
 
 # ── originals ────────────────────────────────────────────────────────────────
-
-
-def test_submit_moves_only_old_covered_files_to_originals_unchanged(world):
-    world.write([*on("2026-01-10"), *on("2026-01-30")])
-    world.round("all")
-    before = dict(world.tree())
-    world.settle()
-    assert places(world) == ["memory/2026-01-30-nginx.md", "memory/originals/2026-01/2026-01-10-nginx.md"]
-    assert world.tree()[places(world)[1]] == before["memory/2026-01-10-nginx.md"]
-    assert world.events.of("moved") == [{"files": 1}]
 
 
 def test_submit_removes_the_duplicate_that_a_crashed_move_left(world):

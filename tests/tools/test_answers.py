@@ -128,13 +128,6 @@ def test_memory_search_is_disabled_where_a_file_was_not_searched(memory, world, 
     assert "memory.md" not in memory.find("8443", chat="group").unsearched
 
 
-def test_memory_get_refuses_a_name_that_no_file_can_have(memory, world):
-    answer = tools_of(memory).call("memory_get", {"path": f"memory/{'茶' * 85}.md"})
-    assert answer.is_error
-    assert answer.text.startswith("path: ")
-    assert str(world.root) not in answer.text
-
-
 def test_memory_search_says_that_time_was_up(memory, monkeypatch):
     monkeypatch.setattr(type(memory.workspace.index), "left", property(lambda _: 1, lambda *_: None), raising=False)
     answer = tools_of(memory).call("memory_search", {"query": "zyxwvut"}).data
@@ -309,14 +302,6 @@ def test_memory_write_takes_the_mark_for_groups_off_and_says_so(memory, language
     assert "unless the owner marks the line" in in_group.data["note"]
     assert "line" not in in_group.data
     assert tools_of(memory).call("memory_write", {"content": " #shared"}).is_error
-
-
-def test_memory_write_in_a_group_that_sees_everything_answers_as_alone(world):
-    remembered(world)
-    memory = configured(world, '[recall]\nin_groups = "all"\n')
-    group = tools_of(memory, session=GROUP)
-    assert group.call("memory_write", {"content": "用户搬到了上海"}).text == "written to memory, line 9 (8 in all)"
-    assert [tool.description for tool in group] == [tool.description for tool in tools_of(memory)]
 
 
 def test_memory_delete_takes_the_ref_of_every_answer(memory):
