@@ -10,7 +10,6 @@ from collections import Counter, defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from ..archive.coverage import MemoryFile, covered
 from ..archive.deletions import Absences
@@ -24,9 +23,7 @@ from ..storage.errors import SupervisorError
 from ..storage.lenient_json import not_utf8
 from ..storage.texts import Text
 from ..text.printable import printable
-
-if TYPE_CHECKING:
-    from ..workspace import Workspace
+from ..workspace import Workspace
 
 
 @dataclass(slots=True, kw_only=True)

@@ -5,17 +5,15 @@ from __future__ import annotations
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from shlex import quote
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
+from ..archive.quarantine import Unread
 from ..protocol.inbox import count_unread
 from ..protocol.message import InvalidEntry
 from ..storage.lenient_json import not_utf8
 from ..storage.texts import Text
 from ..text.printable import printable
 from .check import Faults, Look, bad, odd
-
-if TYPE_CHECKING:
-    from ..archive.quarantine import Unread
 
 #: How long a message may wait when no supervisor runs: some use recalld by a daily `run --until-settled`.
 LONGEST_WAIT: Final = timedelta(days=1)

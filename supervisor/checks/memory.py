@@ -7,7 +7,7 @@ from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from heapq import nlargest
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from ..archive.deletions import is_other
 from ..archive.history import history_copies
@@ -27,12 +27,10 @@ from ..text.decoding import encoding_of
 from ..text.printable import printable
 from ..text.tokenizer import tokens
 from ..text.word_frequency import rarity_asked
+from ..workspace import Workspace
 from .check import Faults, Look, bad, odd
 from .incoming import LONGEST_WAIT
 from .machine import walk, writable
-
-if TYPE_CHECKING:
-    from ..workspace import Workspace
 
 #: The time within which a running supervisor has a change in the index.
 _INDEXED_IN: Final = timedelta(minutes=1)

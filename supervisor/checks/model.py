@@ -7,7 +7,7 @@ import re
 import stat as modes
 from collections.abc import Iterator
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from ..host.workers import ask_worker
 from ..protocol.inbox import parse_inbox
@@ -18,12 +18,10 @@ from ..storage.disk import read_outside
 from ..storage.errors import BadConfig
 from ..storage.texts import Text
 from ..summaries.llm_state import configured_state, provider_state
+from ..workspace import Workspace
 from .check import Faults, Look, bad, odd
 from .machine import walk
 from .memory import why_failed
-
-if TYPE_CHECKING:
-    from ..workspace import Workspace
 
 #: The most bytes of a file that is searched for the key.
 _MOST_BYTES: Final = 8 << 20

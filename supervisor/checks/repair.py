@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 from datetime import datetime
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ..archive.history import history_copies
 from ..archive.intake import update_journal
@@ -25,10 +25,8 @@ from ..storage.clock import to_wire
 from ..storage.errors import BadRequest
 from ..storage.texts import Text
 from ..text.record import record
+from ..workspace import Workspace
 from .fsck import is_accepted, is_whole
-
-if TYPE_CHECKING:
-    from ..workspace import Workspace
 
 
 @record(kw_only=True)

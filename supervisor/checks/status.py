@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from datetime import datetime
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ..archive.coverage import ExistingSummary, MemoryFile, covered, covered_days
 from ..archive.flags import Failure
@@ -26,10 +26,8 @@ from ..summaries.llm_state import (
 )
 from ..summaries.retry import is_due
 from ..summaries.schedule import SummaryJob, due_summaries, files_by_period, not_pruned
+from ..workspace import Workspace
 from .check import Look
-
-if TYPE_CHECKING:
-    from ..workspace import Workspace
 
 
 def status(look: Look) -> dict[str, Any]:

@@ -15,7 +15,7 @@ from subprocess import CompletedProcess
 from typing import Any, Final
 
 from ..host.alarm import REASONS, python_gone
-from ..storage.disk import MOST_OUTSIDE
+from ..storage.disk import MOST_OUTSIDE, RealDisk
 from ..storage.errors import ForeignUnit, NoService, NoUnit, ServiceForbidden
 from ..storage.files import Files, FileVersion
 from ..storage.texts import Text
@@ -64,8 +64,7 @@ class Systemd:
     """
     The caller's own service manager or, for the units of *user*, the system's; *run* runs a program.
 
-    *name* is the name of one of several services, *booted* the folder that exists where systemd runs, *folder* the folder of
-    the units.
+    *name* is the name of one of several services; *booted* exists where systemd runs; *folder* has the units.
     """
 
     def __init__(
@@ -79,6 +78,7 @@ class Systemd:
         self.user = user
         self._service = Installation(Path(), user, name=name)
         self.folder = folder or (SYSTEM_FOLDER if user else unit_folder())
+        self.files = Files(RealDisk())
         self._run = run
         self._booted = booted
 
@@ -139,12 +139,12 @@ class Systemd:
         done = self._run(["journalctl", "--no-pager", "--quiet", "--priority=err", "--lines=1", "--output=cat", *match])
         return done.stdout.strip().removeprefix("recalld: ").rstrip(".")
 
-    def units(self, files: Files) -> dict[str, tuple[FileVersion, Unit]]:
+    def units(self) -> dict[str, tuple[FileVersion, Unit]]:
         """Return the units of this service that exist, by name; ForeignUnit for one that `install` did not make."""
         units = {}
         for name in map(self._service.unit, TEMPLATES):
             try:
-                version = files.read_stable(self.folder / name, most=MOST_OUTSIDE)
+                version = self.files.read_stable(self.folder / name, most=MOST_OUTSIDE)
             except OSError as error:  # a folder, a pipe, a link to a device
                 raise ForeignUnit(self.folder / name) from error
             if version:
@@ -159,9 +159,9 @@ def lingers(user: str, folder: Path = _LINGERING) -> bool:
     return (folder / user).exists()
 
 
-def installation(systemd: Systemd, files: Files) -> Installation:
+def installation(systemd: Systemd) -> Installation:
     """Return the installation; NoUnit if there is none, ForeignUnit for a unit that `install` did not make."""
-    units = systemd.units(files)
+    units = systemd.units()
     if systemd.path.name not in units:
         raise NoUnit(systemd.path)
     return units[systemd.path.name][1].what
@@ -170,20 +170,20 @@ def installation(systemd: Systemd, files: Files) -> Installation:
 # ── installed and removed ────────────────────────────────────────────────────
 
 
-def install(wanted: Installation, systemd: Systemd, files: Files) -> None:
+def install(wanted: Installation, systemd: Systemd) -> None:
     """
     Write the units, start them and wait until the service is ready; NoService, with the reason, if it does not start.
 
     ForeignUnit, before anything is changed, for a unit that is not of this workspace's service, or that a person has edited.
     """
-    contents, before = wanted.units(), systemd.units(files)
+    contents, before = wanted.units(), systemd.units()
     for name, (_, unit) in before.items():
         if unit.is_edited or unit.what.workspace != wanted.workspace:
             raise ForeignUnit(systemd.folder / name)
-    _remove([name for name in before if name not in contents], systemd, files)
-    files.make_folder(systemd.folder)
+    _remove([name for name in before if name not in contents], systemd)
+    systemd.files.make_folder(systemd.folder)
     for name, data in contents.items():
-        files.replace(systemd.folder / name, data, before[name][0] if name in before else None, mode=_UNIT_MODE)
+        systemd.files.replace(systemd.folder / name, data, before[name][0] if name in before else None, mode=_UNIT_MODE)
     _start(systemd, wanted.started, wanted.python)
 
 
@@ -206,26 +206,26 @@ def _start(systemd: Systemd, names: list[str], python: str, *, enable: bool = Tr
         raise
 
 
-def uninstall(systemd: Systemd, files: Files) -> Path:
+def uninstall(systemd: Systemd) -> Path:
     """
     Stop and remove the units and return the workspace that they served, which is not changed.
 
     NoUnit if there is no such unit; ForeignUnit, before anything is changed, for a unit that `install` did not make.
     """
-    units = systemd.units(files)
+    units = systemd.units()
     if not units:
         raise NoUnit(systemd.path)
-    _remove([*units], systemd, files)
+    _remove([*units], systemd)
     systemd.call("daemon-reload")
     return next(unit.what.workspace for _, unit in units.values())
 
 
-def _remove(names: list[str], systemd: Systemd, files: Files) -> None:
+def _remove(names: list[str], systemd: Systemd) -> None:
     if names:
         systemd.try_call("disable", "--now", *names)
         systemd.try_call("reset-failed", *names)
     for name in names:
-        files.remove(systemd.folder / name)
+        systemd.files.remove(systemd.folder / name)
 
 
 def delete(paths: Iterable[Path]) -> None:
@@ -279,4 +279,6 @@ def why_down(systemd: Systemd, unit: str, python: str) -> str:
         return python_gone(python)
     if sentence := systemd.last_error(unit, state.get("InvocationID", "")):
         return sentence
-    return Text("it ended with exit code {code}", code=code) if has_ended else Text("it was stopped")
+    if has_ended:
+        return Text("it ended with exit code {code}", code=code)
+    return Text("it was stopped") if result == "success" else Text("it failed, which systemd calls {result}", result=result)

@@ -13,7 +13,7 @@ from contextlib import suppress
 from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from ..checks import incoming, machine, memory, model, services
 from ..events import EventLog
@@ -28,9 +28,7 @@ from ..storage.os_errors import as_supervisor_error
 from ..storage.texts import Text, msgid
 from ..workspace import Workspace
 from .check import Check, Fault, Faults, Finding, Look, bad, odd
-
-if TYPE_CHECKING:
-    from .fsck import Ledger
+from .fsck import Ledger
 
 #: In the order in which `doctor` lists them: first the machine's checks, since the rest depends on the machine.
 TABLE: Final = (

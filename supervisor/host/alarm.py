@@ -1,9 +1,8 @@
 """
 The alarm of a service: a script for /bin/sh that reports that the service is down.
 
-A unit of its own starts the script. A disk, the Python of the service or the whole workspace may be gone by then, so the script
-has a copy of all that it needs, in a folder that only the user can read: the command of `care.on_trouble`, the sentences in
-the language of the workspace, and the last error of the service. The unit names the folder in RECALLD_ALARM.
+A unit of its own starts the script. A disk, the Python of the service or the whole workspace may be gone by then, so a folder
+that only the user can read has all that it needs: `care.on_trouble`, sentences in the workspace's language, the last error.
 """
 
 from __future__ import annotations
@@ -110,6 +109,7 @@ def script(ws: Workspace) -> bytes:
         "dependency": Text("something that it needs could not be started, such as the mount of its disk"),
         "python": python_gone(sys.executable),
         "exit_code": Text("it ended with exit code {code}", code="%s"),
+        "result": Text("it failed, which systemd calls {result}", result="%s"),
         "down": Text(
             "{unit} does not run: {why}; `{command}` shows its output.", unit="%s", why="%s", command="recalld service logs%s"
         ),

@@ -16,6 +16,7 @@ case $result in
     unknown) why=${last_error:-@unknown@} ;; # before systemd 251
     success) why=@dependency@ ;;       # it was not even started
     203) why=@python@ ;;
+    *[!0-9]*) why=${last_error:-$(printf @result@ "$result")} ;;
     *)
         @interpreter@ -P -c 'import recalld' >/dev/null 2>&1 && why=$last_error || why=@python@
         [ -n "$why" ] || why=$(printf @exit_code@ "$result")

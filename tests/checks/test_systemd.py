@@ -16,15 +16,12 @@ import pytest
 
 from recalld.supervisor.checks.systemd import Systemd, install, installation, lingers, restart, run_program, state_of, uninstall
 from recalld.supervisor.checks.units import BACKUP, BACKUP_TIMER, SERVICE, Backups, Installation, remains
-from recalld.supervisor.storage.disk import RealDisk
 from recalld.supervisor.storage.errors import ForeignUnit, NoService, NoUnit, ServiceForbidden
-from recalld.supervisor.storage.files import Files
 from tests.kinds import OTHERS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-FILES = Files(RealDisk())
 HERE = Installation(Path("/home/我/记忆"))
 
 
@@ -77,15 +74,15 @@ def machine(tmp_path: Path) -> Machine:
 
 
 def test_install_writes_the_units_and_starts_them(machine):
-    install(HERE, machine.systemd(), FILES)
+    install(HERE, machine.systemd())
     assert machine.tree() == HERE.units()
     assert [verb for verb in machine.verbs() if verb != "show"] == ["daemon-reload", "reset-failed", "enable", "restart"]
     assert {path.stat().st_mode & 0o777 for path in machine.folder.iterdir()} == {0o644}
 
 
 def test_install_again_brings_the_units_up_to_date(machine):
-    install(replace(HERE, key=Path("/key")), machine.systemd(), FILES)
-    install(HERE, machine.systemd(), FILES)
+    install(replace(HERE, key=Path("/key")), machine.systemd())
+    install(HERE, machine.systemd())
     assert machine.tree() == HERE.units()
 
 
@@ -99,7 +96,7 @@ def test_install_leaves_a_unit_alone_that_it_did_not_make(machine, theirs):
     machine.folder.mkdir(parents=True)
     (machine.folder / SERVICE).write_bytes(theirs)
     with pytest.raises(ForeignUnit):
-        install(HERE, machine.systemd(), FILES)
+        install(HERE, machine.systemd())
     assert machine.tree() == {SERVICE: theirs}
     assert machine.called == []
 
@@ -109,9 +106,9 @@ def test_install_of_a_service_that_does_not_start_says_why(machine):
     machine.properties |= {"ActiveState": "failed", "Result": "exit-code", "ExecMainStatus": "78", "InvocationID": "a1"}
     machine.journal = "recalld: recall.k1: 'x' is not allowed, give a number from 0 to 10.\n"
     with pytest.raises(NoService, match=r"recall.k1: 'x' is not allowed, give a number from 0 to 10; `recalld doctor`"):
-        install(HERE, machine.systemd(), FILES)
+        install(HERE, machine.systemd())
     machine.refuses.clear()
-    install(HERE, machine.systemd(), FILES)
+    install(HERE, machine.systemd())
     assert machine.tree() == HERE.units()
 
 
@@ -120,21 +117,21 @@ def test_install_leaves_what_is_no_unit_alone(machine, kind):
     machine.folder.mkdir(parents=True)
     OTHERS[kind](machine.folder / SERVICE)
     with pytest.raises(ForeignUnit):
-        install(HERE, machine.systemd(), FILES)
+        install(HERE, machine.systemd())
     with pytest.raises(ForeignUnit):
-        uninstall(machine.systemd(), FILES)
+        uninstall(machine.systemd())
 
 
 def test_install_without_the_backups_of_before_removes_their_units(machine):
     with_backups = replace(HERE, backups=Backups(Path("/mnt/usb"), 7))
-    install(with_backups, machine.systemd(), FILES)
+    install(with_backups, machine.systemd())
     assert machine.tree() == with_backups.units()
-    assert state_of(machine.systemd(), installation(machine.systemd(), FILES))["nightlyBackup"] == "active"
+    assert state_of(machine.systemd(), installation(machine.systemd()))["nightlyBackup"] == "active"
     machine.called.clear()
-    install(HERE, machine.systemd(), FILES)
+    install(HERE, machine.systemd())
     assert machine.tree() == HERE.units()
     assert ["systemctl", "--user", "--no-pager", "disable", "--now", BACKUP, BACKUP_TIMER] in machine.called
-    assert state_of(machine.systemd(), installation(machine.systemd(), FILES))["nightlyBackup"] == "none"
+    assert state_of(machine.systemd(), installation(machine.systemd()))["nightlyBackup"] == "none"
 
 
 def test_check_says_that_systemd_does_not_run(machine):
@@ -164,9 +161,9 @@ def test_lingers_reads_what_logind_keeps(tmp_path):
 
 def test_restart_starts_the_service_that_is_installed(machine):
     with pytest.raises(NoUnit):
-        installation(machine.systemd(), FILES)
-    install(HERE, machine.systemd(), FILES)
-    assert installation(machine.systemd(), FILES) == HERE
+        installation(machine.systemd())
+    install(HERE, machine.systemd())
+    assert installation(machine.systemd()) == HERE
     machine.called.clear()
     restart(machine.systemd(), HERE)
     assert machine.verbs() == ["daemon-reload", "reset-failed", "restart"]
@@ -180,20 +177,20 @@ def test_restart_of_a_service_that_does_not_start_says_why(machine):
 
 
 def test_uninstall_removes_the_units_and_names_the_memory(machine):
-    install(HERE, machine.systemd(), FILES)
+    install(HERE, machine.systemd())
     (machine.folder / "other.service").write_bytes(b"[Unit]\n")
-    assert uninstall(machine.systemd(), FILES) == HERE.workspace
+    assert uninstall(machine.systemd()) == HERE.workspace
     assert machine.tree() == {"other.service": b"[Unit]\n"}
     with pytest.raises(NoUnit):
-        uninstall(machine.systemd(), FILES)
+        uninstall(machine.systemd())
 
 
 def test_uninstall_leaves_a_unit_alone_that_is_not_ours(machine):
-    install(HERE, machine.systemd(), FILES)
+    install(HERE, machine.systemd())
     (machine.folder / SERVICE).write_bytes(b"[Unit]\n")
     before = machine.tree()
     with pytest.raises(ForeignUnit):
-        uninstall(machine.systemd(), FILES)
+        uninstall(machine.systemd())
     assert machine.tree() == before
 
 
@@ -218,21 +215,22 @@ def test_uninstall_leaves_a_unit_alone_that_is_not_ours(machine):
         ({"ActiveState": "failed", "Result": "exit-code", "ExecMainStatus": "1"}, "", "it ended with exit code 1"),
         ({"ActiveState": "failed", "Result": "watchdog"}, "", "it hung, and the watchdog killed it"),
         ({"ActiveState": "failed", "Result": "timeout"}, "", "it did not start or stop in time"),
+        ({"ActiveState": "failed", "Result": "protocol"}, "", "it failed, which systemd calls protocol"),
     ],
 )
 def test_state_of_says_why_the_service_is_down(machine, properties, journal, down):
-    install(HERE, machine.systemd(), FILES)
+    install(HERE, machine.systemd())
     machine.properties, machine.journal = {"Result": "success", **properties}, journal
-    found = state_of(machine.systemd(), installation(machine.systemd(), FILES))
+    found = state_of(machine.systemd(), installation(machine.systemd()))
     assert (found["unit"], found["workspace"], found["down"]) == (SERVICE, str(HERE.workspace), down)
 
 
 @pytest.mark.parametrize(("code", "has_recalld"), [("203", True), ("1", False)])
 def test_state_of_a_service_without_its_python_says_how_to_make_it_again(machine, code, has_recalld):
-    install(replace(HERE, python="/opt/recalld/bin/python3"), machine.systemd(), FILES)
+    install(replace(HERE, python="/opt/recalld/bin/python3"), machine.systemd())
     machine.properties = {"ActiveState": "failed", "Result": "exit-code", "ExecMainStatus": code}
     machine.has_recalld = has_recalld
-    found = state_of(machine.systemd(), installation(machine.systemd(), FILES))["down"]
+    found = state_of(machine.systemd(), installation(machine.systemd()))["down"]
     assert found.startswith("its Python, /opt/recalld/bin/python3, is gone or has no recalld any more")
     assert "`python3 -m venv --clear /opt/recalld`" in found
 
@@ -240,12 +238,12 @@ def test_state_of_a_service_without_its_python_says_how_to_make_it_again(machine
 def test_services_of_two_workspaces_are_apart(machine):
     work = Installation(Path("/home/我/工作"), name="work")
     for one in (HERE, work):
-        install(one, machine.systemd(name=one.name), FILES)
+        install(one, machine.systemd(name=one.name))
     assert machine.tree() == {**HERE.units(), **work.units()}
     assert state_of(machine.systemd(name="work"), work)["workspace"] == "/home/我/工作"
-    assert uninstall(machine.systemd(), FILES) == HERE.workspace
+    assert uninstall(machine.systemd()) == HERE.workspace
     assert machine.tree() == work.units()
-    assert installation(machine.systemd(name="work"), FILES) == work
+    assert installation(machine.systemd(name="work")) == work
 
 
 def test_remains_of_a_service_are_its_cache_and_stamps(tmp_path):

@@ -74,6 +74,8 @@ def test_alarm_has_the_last_sentence_of_the_service(machine):
         pass  # a later run ends without an error
     it.fails("exit-code", "1")
     assert "it ended with exit code 1" in it.told[1]
+    it.fails("protocol", "0")
+    assert "does not run: it failed, which systemd calls protocol; `" in it.told[2]
 
 
 def test_alarm_says_that_the_python_has_no_recalld_any_more(machine, monkeypatch):

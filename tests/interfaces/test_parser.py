@@ -53,7 +53,7 @@ def test_command_gets_what_its_words_say(words, given):
         (["append", "--rolle", "user"], "No such option --rolle; the nearest is --role"),
         (["append", "-x"], "No such option -x"),
         (["append", "--jsonl=yes"], "Option --jsonl takes no value"),
-        (["append", "榛子", "花生"], "Unexpected words: 榛子 花生; a text with blanks is put in quotation marks"),
+        (["append", "榛子", "花生"], "Unexpected words: 榛子 花生"),
         (["search"], "Missing argument query"),
         (["search", "榛子", "--limit", "0"], "Invalid value for --limit: 0 is less than 1"),
         (["search", "榛子", "--limit", "三"], "Invalid value for --limit: '三' is not an integer"),

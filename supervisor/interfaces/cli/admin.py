@@ -12,12 +12,12 @@ from ...storage.clock import utc_now
 from ...storage.errors import BadFile, BadRequest
 from ...storage.texts import Text
 from ...text.printable import printable_line
+from .call import Call
 from .output import Word, as_text, in_local_times, wire, word
 from .parser import Option, command
 
 if TYPE_CHECKING:
     from ...index.commit import Inventory
-    from .call import Call
 
 #: The question to the model, and the most characters of its answer that are shown.
 _QUESTION: Final = "This is a test of the connection. Answer with one word: ready."

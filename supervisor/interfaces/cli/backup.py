@@ -14,12 +14,12 @@ from ...storage.clock import find_zone, fixed_clock, machine_zone, utc_now
 from ...storage.errors import BadFile, BadRequest, NoWorkspace, SupervisorError
 from ...storage.texts import Text
 from ..locate import version
+from .call import Call
 from .output import in_local_times, wire
 from .parser import Argument, Option, command
 
 if TYPE_CHECKING:
     from ...protocol.backup_file import Contents
-    from .call import Call
 
 
 File = Annotated[Path, Argument(metavar="FILE", meaning="a backup, such as memory-2026-01-28.tar")]

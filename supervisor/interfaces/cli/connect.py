@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 
 from ...storage.errors import BadFile, BadRequest, NoPermission, SupervisorError
 from ...storage.texts import Text, msgid, render
+from .call import Call
 from .output import as_json
 from .parser import Argument, Option, command
 
 if TYPE_CHECKING:
     from ..connect.settings import Change, Machine
-    from .call import Call
 
 #: The rows of what was written.
 _DONE: Final = {"add": "added", "update": "updated", "remove": "removed", "delete": "deleted"}

@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 from ...storage.errors import BadRequest
 from ...storage.texts import Text, msgid
 from ...text.printable import shortened
+from .call import Call
 from .output import as_json, wire, word
 from .parser import Argument, Option, command
 
 if TYPE_CHECKING:
     from ...operations.forget import Forgotten, ToForget
-    from .call import Call
 
 Yes = Annotated[bool, Option("--yes", meaning="without asking")]
 

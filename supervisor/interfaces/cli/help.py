@@ -14,12 +14,12 @@ from typing import TYPE_CHECKING, Annotated, Final, TypeAlias
 
 from ...storage.texts import Text, render, template
 from ...text.lazy_re import lazy_re
+from .call import Call
 from .output import columns, word
 from .parser import COMPLETE, HELP, Argument, Command, Group, Option, command
 
 if TYPE_CHECKING:
     from ...text.language import Language
-    from .call import Call
 
 Headings: TypeAlias = "Mapping[Text, Collection[str]]"
 #: A word that must stay whole, with the blanks before it; or one character, after which a Chinese line may be broken.

@@ -19,6 +19,7 @@ from zoneinfo import ZoneInfo
 from ...storage.errors import BadFile, BadRequest
 from ...storage.texts import Text, msgid
 from ...text.printable import printable_line, shortened
+from .call import Call
 from .output import as_json, in_local_times, progress, wire
 from .parser import Argument, Option, command
 
@@ -28,7 +29,6 @@ if TYPE_CHECKING:
     from ...importing.run import Imported
     from ...storage.control import Control
     from ...workspace import Workspace
-    from .call import Call
 
 #: The exit code of a command that a signal ended.
 _STOPPED = 130

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 from ...storage.errors import BadRequest
 from ...storage.texts import Text, msgid
+from .call import Call
 from .output import as_json, wire
 from .parser import Argument, Kind, Option, Session, command
-
-if TYPE_CHECKING:
-    from .call import Call
 
 
 @command("write")

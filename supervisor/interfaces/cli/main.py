@@ -10,16 +10,25 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from functools import partial
 from importlib import import_module
-from typing import TYPE_CHECKING, Annotated, Final
+from typing import Annotated, Final
 
 from ...storage.errors import BadRequest
 from ...storage.texts import Text
 from ..locate import version, without_workspace
 from .call import Call, exit_code_of
-from .parser import COMMANDS, COMMON, COMPLETE, Command, Group, HelpWanted, Option, UsageFault, parameter, read_options
-
-if TYPE_CHECKING:
-    from .parser import Declared
+from .parser import (
+    COMMANDS,
+    COMMON,
+    COMPLETE,
+    Command,
+    Declared,
+    Group,
+    HelpWanted,
+    Option,
+    UsageFault,
+    parameter,
+    read_options,
+)
 
 #: The headings of the list of commands, those of every day first, and below each its commands with their modules; what has
 #: commands below it also with what it is about.

@@ -2,32 +2,26 @@
 How a command declares its options, and how the words of a command line are read (docs/reference/cli.md).
 
 A command is a function of a `Call` and its options. The annotation of each parameter, `Annotated[TYPE, Option(…)]`, says how it
-is typed and what it means; its docstring is the help. Little of the standard library is loaded, since hooks wait for commands.
+is typed and what it means; its docstring is the help.
 """
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from copy import copy
 from functools import cached_property
 from pathlib import Path
 from types import UnionType
-from typing import TYPE_CHECKING, Annotated, Any, Final, NoReturn, TypeVar, get_args, get_origin
+from typing import Annotated, Any, Final, NoReturn, TypeAlias, TypeVar, get_args, get_origin
 
 from ...storage.texts import Text, msgid
-
-if TYPE_CHECKING:
-    from typing import TypeAlias
-
-    from .call import Call
-
-    Declared: TypeAlias = tuple[Callable[..., int | None], Sequence["Option"]]
+from .call import Call
 
 HELP: Final = "--help"
 #: The variable that the scripts of `recalld completion` set when they ask.
 COMPLETE: Final = "_RECALLD_COMPLETE"
-#: The default of a parameter that has none.
-_REQUIRED: Final = object()
+Declared: TypeAlias = tuple[Callable[..., int | None], Sequence["Option"]]
 F = TypeVar("F", bound="Callable[..., int | None]")
 
 
@@ -64,7 +58,7 @@ class Option:
     @property
     def is_required(self) -> bool:
         """True if the command can't run without it."""
-        return self.default is _REQUIRED
+        return self.default is inspect.Parameter.empty
 
     @property
     def label(self) -> str:
@@ -136,24 +130,14 @@ class Command:
     @property
     def help(self) -> str:
         """What it does, in English."""
-        from inspect import cleandoc
-
-        return cleandoc(self._declared[0].__doc__ or "")
+        return inspect.getdoc(self._declared[0]) or ""
 
     @cached_property
     def params(self) -> list[Option]:
         """What may be given, in the order of the help: what the function takes, then the options of most commands."""
         function, common = self._declared
-        code, scope = function.__code__, function.__globals__
-        names = code.co_varnames[1 : code.co_argcount]  # the first is the call
-        defaults = function.__defaults__ or ()
-        given = (*[_REQUIRED] * (len(names) - len(defaults)), *defaults)
-        annotations = function.__annotations__
-        parameters = [
-            parameter(name, eval(annotations[name], scope), default)  # noqa: S307 - an annotation of this package
-            for name, default in zip(names, given, strict=True)
-        ]
-        return [*parameters, *common]
+        _, *given = inspect.signature(function, eval_str=True).parameters.values()  # the first is the call
+        return [*(parameter(option.name, option.annotation, option.default) for option in given), *common]
 
     def run(self, call: Call, words: Sequence[str], path: str) -> int:
         """Read the words behind the name of the command, run it and return its exit code."""
@@ -172,14 +156,11 @@ class Command:
                     [param.read(word, path) for word in taken] if param.takes_many else param.read(taken[0], path)
                 )
         if rest:
-            raise UsageFault(
-                Text("Unexpected words: {name}; a text with blanks is put in quotation marks", name=" ".join(rest)), path
-            )
+            raise UsageFault(Text("Unexpected words: {name}", name=" ".join(rest)), path)
         for param in self.params:
             if param.name not in values and param.is_required:
-                if param.is_argument:
-                    raise UsageFault(Text("Missing argument {name}", name=param.label), path)
-                raise UsageFault(Text("Missing option {name}", name=param.label), path)
+                kind = msgid("Missing argument {name}") if param.is_argument else msgid("Missing option {name}")
+                raise UsageFault(Text(kind, name=param.label), path)
         return {param.name: param.default for param in self.params} | values
 
 

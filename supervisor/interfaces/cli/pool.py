@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from ...storage.errors import BadConfig, NoService
 from ...storage.texts import Text
+from .call import Call
 from .output import word
 from .parser import Option, command
 
@@ -17,7 +18,6 @@ if TYPE_CHECKING:
 
     from ...pool.connection import Broker
     from ...protocol.config_keys import Pool
-    from .call import Call
 
     T = TypeVar("T")
 

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 
 from ...storage.texts import Text
 from ..search_notes import NOT_ASKED, THE_QUESTION, refs_of, why_no_hits, why_not_whole
+from .call import Call
 from .output import as_json, receipt_text, replay_text
 from .parser import Argument, Kind, Option, Session, command
 
 if TYPE_CHECKING:
     from ...index.hit import SearchResult
     from ...longterm.lines import Line
-    from .call import Call
 
 #: The reasons for which hits are left out that the reader has anyway.
 _SHOWN_ELSEWHERE: Final = frozenset({"in the history", "the question"})

@@ -13,13 +13,13 @@ from typing import TYPE_CHECKING, Annotated
 from ...storage.clock import clock_from, fixed_clock, to_wire, utc_now
 from ...storage.errors import BadRequest, Busy, SupervisorError
 from ...storage.texts import Text
+from .call import Call
 from .output import as_json, in_local_times
 from .parser import CHATS, Argument, Option, command
 
 if TYPE_CHECKING:
     from ...host.round import Round
     from ...workspace import Workspace
-    from .call import Call
 
 
 @command("init")

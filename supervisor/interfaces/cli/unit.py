@@ -9,22 +9,18 @@ from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Final
+from typing import Annotated, Any, Final
 
 from ...checks.services import check_key, service_faults
 from ...checks.systemd import Systemd, delete, install, installation, lingers, restart, state_of, uninstall
 from ...checks.units import BACKUP, FSCK, SERVICE, TROUBLE, Backups, Installation, remains
 from ...protocol.making import check_made
 from ...protocol.paths import WorkspacePaths, check_inside
-from ...storage.disk import RealDisk
 from ...storage.errors import AlreadyRuns, BadConfig, BadFile, BadRequest, ForeignUnit, NoPermission, NoService, NoUnit
 from ...storage.files import Files
 from ...storage.texts import Text
+from .call import Call
 from .parser import Option, command
-
-if TYPE_CHECKING:
-    from .call import Call
-
 
 #: How many nightly backups are kept by default: those of a week.
 _KEEP: Final = 7
@@ -52,11 +48,11 @@ def service_install(
     """Run the supervisor of the workspace as a service, now and whenever the machine starts."""
     if no_backup and backup_to:
         raise BadRequest("--no-backup", Text("--backup-to asks for backups; give one of the two"))
-    systemd, files = Systemd(system, name=name), Files(RealDisk())
+    systemd = Systemd(system, name=name)
     root = Path(os.path.realpath(_root(call, system)))
     if not dry_run:
         check_made(root)
-    before = _before(Installation(root, system, name=name), systemd, files)
+    before = _before(Installation(root, system, name=name), systemd)
     backups = before.backups
     if backup_to:
         backups = Backups(_real(backup_to), keep or (backups.keep if backups else _KEEP))
@@ -77,10 +73,10 @@ def service_install(
     wanted.units()
     systemd.check()
     call.opened(root)
-    _check(wanted, systemd, files)
-    install(wanted, systemd, files)
+    _check(wanted, systemd)
+    install(wanted, systemd)
     if no_backup:
-        _forget_backups(root, files)
+        _forget_backups(root, systemd.files)
     unit, goes_on = wanted.unit(SERVICE), lingers(system or pwd.getpwuid(os.getuid()).pw_name)
     status = f"recalld service status{wanted.options}"
     runs = Text("{unit} runs now, and whenever the machine starts; `{command}` says how it is.", unit=unit, command=status)
@@ -92,10 +88,10 @@ def service_install(
 @command("service restart", common=("json",))
 def service_restart(call: Call, system: System = "", name: Name = "") -> None:
     """Restart the service, for example after an update of recalld, and return when it is ready."""
-    systemd, files = Systemd(system, name=name), Files(RealDisk())
+    systemd = Systemd(system, name=name)
     systemd.check()
-    what = installation(systemd, files)
-    _check(what, systemd, files)
+    what = installation(systemd)
+    _check(what, systemd)
     restart(systemd, what)
     unit = what.unit(SERVICE)
     call.answer({"unit": unit}, Text("{unit} was started again, and is ready.", unit=unit))
@@ -109,10 +105,10 @@ def service_uninstall(
     purge: Annotated[bool, Option("--purge", meaning="delete caches and the stamps of its timers, too")] = False,
 ) -> None:
     """Stop the service and remove its units; the memory stays."""
-    systemd, files = Systemd(system, name=name), Files(RealDisk())
+    systemd = Systemd(system, name=name)
     systemd.check()
-    workspace = uninstall(systemd, files)
-    _forget_backups(workspace, files)
+    workspace = uninstall(systemd)
+    _forget_backups(workspace, systemd.files)
     what = Installation(workspace, system, name=name)
     delete([what.alarm, *(remains(what) if purge else ())])
     left = list(map(str, remains(what)))
@@ -130,10 +126,10 @@ def service_uninstall(
 @command("service status", common=("json",))
 def service_status(call: Call, system: System = "", name: Name = "") -> int:
     """Show whether the service runs and, if it does not, why; 65 then."""
-    systemd, files = Systemd(system, name=name), Files(RealDisk())
+    systemd = Systemd(system, name=name)
     if not system:
         systemd.check()
-    what = installation(systemd, files)
+    what = installation(systemd)
     facts = state_of(systemd, what)
     call.answer(facts, {key: value for key, value in facts.items() if key not in ("down", "retries")})
     wrong = [*_wrong(facts, what.options)]
@@ -197,10 +193,10 @@ def _real(path: Path) -> Path:
     return Path(os.path.realpath(path.expanduser()))
 
 
-def _before(bare: Installation, systemd: Systemd, files: Files) -> Installation:
+def _before(bare: Installation, systemd: Systemd) -> Installation:
     """Return the present installation of this workspace; *bare* if there is none, or the unit is somebody else's."""
     with suppress(NoUnit, ForeignUnit):
-        what = installation(systemd, files)
+        what = installation(systemd)
         return what if what.workspace == bare.workspace else bare
     return bare
 
@@ -220,7 +216,7 @@ def _account(user: str) -> pwd.struct_passwd:
         raise BadRequest("--system", Text("{value!r} is no user of this machine", value=user)) from None
 
 
-def _check(wanted: Installation, systemd: Systemd, files: Files) -> None:
+def _check(wanted: Installation, systemd: Systemd) -> None:
     """Raise an error if the service could not run: another user's files, a bad key file, another supervisor."""
     from ...checks.backup import check_folder
 
@@ -235,7 +231,7 @@ def _check(wanted: Installation, systemd: Systemd, files: Files) -> None:
         check_key(wanted.key)
     if wanted.backups:
         check_folder(root, wanted.backups.folder, "--backup-to")
-    if not systemd.runs(wanted.unit(SERVICE)) and files.disk.is_locked(WorkspacePaths(root).supervisor_lock):
+    if not systemd.runs(wanted.unit(SERVICE)) and systemd.files.disk.is_locked(WorkspacePaths(root).supervisor_lock):
         raise AlreadyRuns(root)
 
 

@@ -254,7 +254,7 @@ def client_names(given: Sequence[str], known: Collection[str]) -> list[str]:
             raise BadRequest(
                 "CLIENT",
                 Text(
-                    "recalld no longer writes the settings of {client}, {path} and those beside it; take out by hand what starts recalld there, `recalld connect mcp` prints the entry of its server",
+                    "recalld no longer writes the settings of {client}: to connect it, put what `recalld connect mcp` prints among the MCP servers in {path}; to disconnect it, take out the entry `recalld` there, and what starts recalld in the files beside it",
                     client=name,
                     path=LEFT[name],
                 ),
