@@ -182,14 +182,9 @@ def _unsound(look: Look, lost: int, damage: int) -> Text | None:
     """Return what an account found; None where nothing is wrong, or a quick check says already what is."""
     if not (lost or damage) or look.no_history or any(map(any, (gone(look), damaged(look), attachments(look)))):
         return None
-    if lost:
-        return Text(
-            "messages are lost ({lost}) or files damaged ({damaged}); `recalld fsck` lists them, `recalld fsck --repair`, with the supervisor stopped, brings back what can be brought back, and `recalld fsck --accept FILE` says of a file that you changed it yourself.",
-            lost=lost,
-            damaged=damage,
-        )
     return Text(
-        "files are damaged ({damaged}); `recalld fsck` lists them, `recalld fsck --repair`, with the supervisor stopped, brings back what can be brought back, and `recalld fsck --accept FILE` says of a file that you changed it yourself.",
+        "messages lost: {lost}, files damaged: {damaged}; `recalld fsck` lists them, `recalld fsck --repair`, with the supervisor stopped, brings back what can be brought back, and `recalld fsck --accept FILE` says of a file that you changed it yourself.",
+        lost=lost,
         damaged=damage,
     )
 

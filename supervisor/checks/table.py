@@ -83,7 +83,7 @@ TABLE: Final = (
 # ── status ───────────────────────────────────────────────────────────────────
 
 #: The checks whose odd findings `status` tells, too.
-_ADVICE: Final = (services.sources, memory.moved, memory.taken_out, memory.undated, model.paused)
+_ADVICE: Final = (machine.disk, services.sources, memory.moved, memory.taken_out, memory.undated, model.paused)
 
 
 def wrong(look: Look) -> list[str]:
@@ -106,7 +106,7 @@ def _found_quickly(look: Look) -> tuple[list[str], list[str]]:
 
 def verdict(look: Look) -> tuple[list[str], bool]:
     """Return the first lines of `status`, and whether all is well."""
-    faults, known = _found_quickly(look)
+    faults, advice = _found_quickly(look)
     if look.is_running:
         well = Text("all is well; the supervisor runs.")
     elif look.unseen:
@@ -116,8 +116,7 @@ def verdict(look: Look) -> tuple[list[str], bool]:
         )
     else:
         well = Text("all is well; no supervisor runs, `recalld run` starts one.")
-    advice: list[str] = [fault.why for fault in machine.disk_space(look.ws.paths.root) if fault.state == "odd"]
-    return [*(faults or [well]), *advice, *known], not faults
+    return [*(faults or [well]), *advice], not faults
 
 
 # ── doctor ───────────────────────────────────────────────────────────────────

@@ -411,7 +411,7 @@ def test_status_says_what_fsck_found_until_it_finds_it_no_more(broken: Broken):
     assert verdict(broken.look())[1]
     account(broken.look())
     (sentence,), is_well = verdict(broken.look())
-    assert (is_well, sentence.startswith("found on 2026-01-31 10:00: files are damaged (")) == (False, True)
+    assert (is_well, sentence.startswith("found on 2026-01-31 10:00: messages lost: 0, files damaged: ")) == (False, True)
     broken.dated.with_name("2026-01-29-copy.md").unlink()
     account(broken.look())
     assert verdict(broken.look())[1]

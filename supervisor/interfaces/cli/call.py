@@ -86,7 +86,8 @@ class Call:
         self.environ: Mapping[str, str] = os.environ if environ is None else environ
         self.once = once
         self.is_mute = is_mute
-        #: The options that most commands have.
+        #: The options that several commands have.
+        self.session = self.chat = ""
         self.given_workspace: Path | None = None
         self.given_now: str | None = None
         self.json = False
@@ -180,8 +181,11 @@ class Call:
             if answer in ("", "y", "yes", "n", "no"):
                 return answer.startswith("y")
 
-    def take(self, workspace: Path | None = None, now: str | None = None, json: bool = False) -> None:
-        """Take the values of the options that most commands have, before the command or behind it; the last counts."""
+    def take(
+        self, workspace: Path | None = None, now: str | None = None, json: bool = False, session: str = "", chat: str = ""
+    ) -> None:
+        """Take the values of the options that several commands have, before the command or behind it; the last counts."""
+        self.session, self.chat = session or self.session, chat or self.chat
         self.given_workspace = workspace or self.given_workspace
         self.given_now = now or self.given_now
         self.json = self.json or json
@@ -232,7 +236,7 @@ class Call:
             ws.events.transition("supervisor_mute", True)
         return ws
 
-    def caller(self, at: datetime, session: str = "", chat: str = "") -> Caller:
+    def caller(self, at: datetime) -> Caller:
         """
         Return the caller, for whom a supervisor keeps the index up to date.
 
@@ -240,18 +244,18 @@ class Call:
         """
         from ...operations.operation import Caller
 
-        who: dict[str, Any] = {"session": session, "chat": chat, "clock": lambda: at}
+        who: dict[str, Any] = {"session": self.session, "chat": self.chat, "clock": lambda: at}
         self.asker = Caller(**who, interface="command", keep_fresh=not self.is_served)
         return self.asker
 
-    def perform(self, operation: Operation[Q, A], request: Q | None = None, session: str = "", chat: str = "") -> A:
-        """Return the answer of the operation (None: without arguments) in the workspace, for the readers of *session*."""
+    def perform(self, operation: Operation[Q, A], request: Q | None = None) -> A:
+        """Return the answer of the operation (None: without arguments) in the workspace, for who reads the conversation."""
         from ...operations.operation import perform
         from ...storage.noting import kept_ids
 
         ws, at = self.opened()
         with self.control() as control, kept_ids() as self.acts:
-            return perform(operation, ws, request or operation.request(), self.caller(at, session, chat), control)
+            return perform(operation, ws, request or operation.request(), self.caller(at), control)
 
     @property
     def is_watched(self) -> bool:

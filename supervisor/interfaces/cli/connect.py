@@ -67,7 +67,7 @@ def connect(
     """Connect the clients of this machine with the workspace: hooks, MCP server, a paragraph for the model."""
     machine, writes = _machine(call, project), yes and not dry_run
     if clients == ["mcp"] and not remove:
-        call.show(as_json({"mcpServers": {"recalld": machine.place.server}}))
+        call.show(as_json({"mcpServers": {"recalld": machine.place.server}}))  # the client reads it, with --json or without
         call.say(Text("add this to the settings of any client that speaks MCP; most have an object `mcpServers`."), 0)
         return 0
     is_made = machine.paths.config.exists()
@@ -75,18 +75,16 @@ def connect(
     done = [change for change in changes if change.kind not in ("there", "absent")]
     if writes:
         _write(call, machine, changes, removes=remove, changes_something=bool(done))
-    if call.json:
-        call.show(as_json(_as_data(machine, changes, refused, written=writes)))
-    elif not (remove or changes or refused):
-        call.tell(_none_found())
-    else:
+    shown: list[str] = [_none_found()]
+    if remove or changes or refused:
         named = _named(clients, machine)
-        head = [] if remove else _head(call, machine, is_made=is_made, finds=bool(changes), writes=writes)
-        shown = [change for change in changes if change.kind != "absent" or change.elsewhere]
-        rows = _rows(call, shown, refused, named, every_line=dry_run, written=writes)
-        notes = [] if remove else _notes(call, changes, machine)
+        head = [] if remove else _head(machine, is_made=is_made, finds=bool(changes), writes=writes)
+        listed = [change for change in changes if change.kind != "absent" or change.elsewhere]
+        rows = _rows(call, listed, refused, named, every_line=dry_run, written=writes)
+        notes = [] if remove else _notes(changes, machine)
         end = Text(_end(changes, done, refused, removes=remove, writes=writes), named=named)
-        call.show("\n".join([*head, *rows, *([""] if head or rows else []), *notes, call.render(end)]))
+        shown = [*head, *rows, *([""] if head or rows else []), *notes, end]
+    call.answer(_as_data(machine, changes, refused, written=writes), shown)
     return refused[0][1].exit_code if refused else 0
 
 
@@ -101,11 +99,11 @@ def _write(call: Call, machine: Machine, changes: Sequence[Change], *, removes: 
     machine.apply(changes)
 
 
-def _head(call: Call, machine: Machine, *, is_made: bool, finds: bool, writes: bool) -> list[str]:
+def _head(machine: Machine, *, is_made: bool, finds: bool, writes: bool) -> list[str]:
     """Return the line that names the workspace; none where there is neither a workspace nor a client."""
     made = msgid("Workspace: {root} (made)") if writes else msgid("Workspace: {root} (there is none yet; --yes makes it)")
     head = Text(msgid("Workspace: {root}") if is_made else made, root=machine.paths.root)
-    return [call.render(head)] if is_made or finds else []
+    return [head] if is_made or finds else []
 
 
 @command("hook", common=("workspace",))
@@ -216,25 +214,22 @@ def _end(changes: Sequence[Change], done: Sequence[Change], refused: Sequence[ob
     return msgid("Nothing of this workspace is there.") if removes and any(change.elsewhere for change in changes) else none
 
 
-def _notes(call: Call, changes: Sequence[Change], machine: Machine) -> list[str]:
+def _notes(changes: Sequence[Change], machine: Machine) -> list[str]:
     from ..connect.clients import CLIENTS
     from ..locate import socket_path
 
     names = dict.fromkeys(change.client for change in changes if change.kind != "there")
-    notes = [call.render(Text(CLIENTS[name].note)) for name in names if CLIENTS[name].note]
+    notes: list[str] = [Text(CLIENTS[name].note) for name in names if CLIENTS[name].note]
     if names:
-        titles = [CLIENTS[name].title for name in names]
         notes.append(
-            call.render(
-                Text(
-                    'The logs of {names} may have talk that memory lacks: `recalld import {first} --dry-run` says how much. With `[[sources.take]]` and `from = "{first}"` at the end of recalld.toml they are taken in by themselves, before the client deletes them.',
-                    names=titles,
-                    first=next(iter(names)),
-                )
+            Text(
+                'The logs of {names} may have talk that memory lacks: `recalld import {first} --dry-run` says how much. With `[[sources.take]]` and `from = "{first}"` at the end of recalld.toml they are taken in by themselves, before the client deletes them.',
+                names=[CLIENTS[name].title for name in names],
+                first=next(iter(names)),
             )
         )
     if os.path.isdir("/run/systemd/system") and not socket_path(str(machine.paths.root)):
-        notes.append(call.render(Text("No supervisor runs. Questions are answered faster with one: `recalld service install`")))
+        notes.append(Text("No supervisor runs. Questions are answered faster with one: `recalld service install`"))
     return notes
 
 

@@ -10,7 +10,7 @@ from ...storage.errors import BadRequest
 from ...storage.texts import Text, msgid
 from ...text.printable import shortened
 from .call import Call
-from .output import as_json, wire, word
+from .output import wire, word
 from .parser import Argument, Option, command
 
 if TYPE_CHECKING:
@@ -58,17 +58,14 @@ def forget(
     shown = ask()
     # before a line is printed: nobody may read the output to its end
     done = ask(yes=True, shown=shown.digest) if yes and not shown.is_empty else None
-    if not call.json:
-        _show(call, shown, Text(_NONE.get(by, msgid("nothing to forget.")), value=value))
-    if done is None and (shown.is_empty or not _wants(call)):
-        if call.json:
-            call.show(as_json(asdict(shown)))
-        elif not shown.is_empty:
-            call.say(Text("nothing was forgotten; --yes forgets it without a question."), 0)
+    lines = _shown(call, shown, Text(_NONE.get(by, msgid("nothing to forget.")), value=value))
+    call.answer(asdict(done or shown), lines)
+    if call.json or shown.is_empty:
         return
-    done = done or ask(yes=True, shown=shown.digest)
-    if call.json:
-        call.show(as_json(asdict(done)))
+    if not done and _wants(call):
+        done = ask(yes=True, shown=shown.digest)
+    if not done:
+        call.say(Text("nothing was forgotten; --yes forgets it without a question."), 0)
     elif done.done:
         call.tell(Text("forgotten: {amounts}", amounts=done.amounts))
     else:
@@ -77,27 +74,22 @@ def forget(
 
 def _wants(call: Call) -> bool:
     """Return whether the person wants it; nobody is asked who can't answer."""
-    if call.json or not (sys.stdin and sys.stdin.isatty()):
+    if not (sys.stdin and sys.stdin.isatty()):
         return False
     return call.confirm(Text("Forget this for good? It can't be undone."))
 
 
-def _show(call: Call, shown: Forgotten, nothing: Text) -> None:
-    """Print what would be forgotten, place by place, or that nothing would; and which files of one's own have the words."""
-    left = [
-        call.render(Text("the same words stand in {path}, which is yours: take them out there.", path=path))
-        for path in shown.left
-    ]
+def _shown(call: Call, shown: Forgotten, nothing: Text) -> list[str]:
+    """Return what would be forgotten, place by place, or that nothing would; and which files of one's own have the words."""
+    left = [Text("the same words stand in {path}, which is yours: take them out there.", path=path) for path in shown.left]
     if shown.is_empty:
-        call.show("\n".join([call.render(nothing), *left]))
-        return
-    lines = [call.render(Text("to be forgotten: {amounts}", amounts=shown.amounts))]
+        return [nothing, *left]
+    lines: list[str] = [Text("to be forgotten: {amounts}", amounts=shown.amounts)]
     lines += [_line(call, item) for item in (*shown.messages, *shown.lines)]
     lines += [f"  {name}" for name in shown.files]
     lines += ["", *(f"- {call.render(spot.sentence)}" for spot in shown.places)]
     lines += ["", *left] if left else []
-    lines += ["", call.render(Text("What recalld can't reach:")), *(f"- {call.render(place)}" for place in shown.outside)]
-    call.show("\n".join(lines))
+    return [*lines, "", Text("What recalld can't reach:"), *(f"- {call.render(place)}" for place in shown.outside)]
 
 
 def _line(call: Call, item: ToForget) -> str:

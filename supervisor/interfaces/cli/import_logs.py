@@ -20,7 +20,7 @@ from ...storage.errors import BadFile, BadRequest
 from ...storage.texts import Text, msgid
 from ...text.printable import printable_line, shortened
 from .call import Call
-from .output import as_json, in_local_times, progress, wire
+from .output import in_local_times, progress, wire
 from .parser import Argument, Option, command
 
 if TYPE_CHECKING:
@@ -105,11 +105,8 @@ def _sources(call: Call, ws: Workspace, at: datetime, name: str, *, forgets: boo
             _show_meant(call, unwanted, source.name, yes=yes)
             return
         rows.append({"name": source.name, "from": source.kind, "path": source.path, **taking.state.shown()})
-    if call.json:
-        call.show(as_json(rows))
-    else:
-        lines = [call.render(line) for row in rows for line in _told_source(row, ws.zone)]
-        call.show("\n".join(lines or [call.render(Text("recalld.toml has no sources; docs/how-to/several-machines.md"))]))
+    lines = [line for row in rows for line in _told_source(row, ws.zone)]
+    call.answer(rows, lines or Text("recalld.toml has no sources; docs/how-to/several-machines.md"))
 
 
 def _told_source(row: dict[str, Any], zone: ZoneInfo) -> Iterator[Text]:
@@ -144,24 +141,17 @@ def _show_meant(call: Call, unwanted: Wanted, name: str, *, yes: bool) -> None:
     from ...archive.diary import amounts_of
 
     counts = {"messages": len(unwanted.messages), "lines": len(unwanted.lines), "files": len(unwanted.files)}
-    if call.json:
-        call.show(as_json(counts))
-        return
     if not unwanted:
-        call.tell(Text("what was forgotten in {name} is forgotten here.", name=name) if yes else Text("nothing waits."))
+        none = Text("what was forgotten in {name} is forgotten here.", name=name) if yes else Text("nothing waits.")
+        call.answer(counts, none)
         return
-    texts = (
-        [shortened(message.said.text) for message in unwanted.messages.values()]
-        + [line.text for line in unwanted.lines]
-        + [*unwanted.files]
-    )
+    said = (shortened(message.said.text) for message in unwanted.messages.values())
+    texts = [*said, *(line.text for line in unwanted.lines), *unwanted.files]
     rest = [Text("{count} more", count=len(texts) - _MOST_NAMED)] if len(texts) > _MOST_NAMED else []
-    lines = [call.render(Text("to be forgotten: {amounts}", amounts=amounts_of(counts)))]
+    lines: list[str] = [Text("to be forgotten: {amounts}", amounts=amounts_of(counts))]
     lines += [f"  {call.render(line)}" for line in [*texts[:_MOST_NAMED], *rest]]
-    lines.append(
-        call.render(Text("Nothing was forgotten. `recalld import --forget {name} --yes` does it, for good.", name=name))
-    )
-    call.show("\n".join(lines))
+    lines.append(Text("Nothing was forgotten. `recalld import --forget {name} --yes` does it, for good.", name=name))
+    call.answer(counts, lines)
 
 
 def _who(call: Call, me: str, people: Mapping[str, int], *, asks: bool) -> str:
@@ -285,10 +275,8 @@ def _paths(what: str) -> list[Path]:
 
 def _tell_unread(call: Call, count: int, file: str | None) -> None:
     """Say how many entries could not be read, and which *file* names them."""
-    if file:
-        call.say(Text("Entries that could not be read: {count}; {file} names them.", count=count, file=file), 0)
-    else:
-        call.say(Text("Entries that could not be read: {count}.", count=count), 0)
+    named = msgid("Entries that could not be read: {count}; {file} names them.")
+    call.say(Text(named if file else msgid("Entries that could not be read: {count}."), count=count, file=file), 0)
 
 
 def _told_people(done: Imported) -> Text:

@@ -7,11 +7,11 @@ from typing import Annotated
 from ...storage.errors import BadRequest
 from ...storage.texts import Text, msgid
 from .call import Call
-from .output import as_json, wire
-from .parser import Argument, Kind, Option, Session, command
+from .output import wire
+from .parser import READ, Argument, Option, command
 
 
-@command("write")
+@command("write", common=READ)
 def write(
     call: Call,
     text: Annotated[str, Argument(meaning="what to remember; several things are separated by ；")],
@@ -23,8 +23,6 @@ def write(
     item: Annotated[
         int | None, Option("--item", meaning="which item of that line ends, if it has several: 1 is the first")
     ] = None,
-    session: Session = "",
-    chat: Kind = "",
 ) -> None:
     """Add a line to the long-term memory; it is safe when the command returns."""
     from ...operations import long_term
@@ -36,12 +34,12 @@ def write(
         )
     call.opened_made()
     request = long_term.WriteRequest(content=text, source=source, replaces=replaces or "", item=item)
-    made = call.perform(long_term.write, request, session, chat)
+    made = call.perform(long_term.write, request)
     if not made.is_shown:
         from ..tools.definitions import not_shown
 
         ws, at = call.opened()
-        note = not_shown(call.caller(at, session, chat).audience(ws))
+        note = not_shown(call.caller(at).audience(ws))
         fields = {"path": made.path, "total": made.total, "new": made.is_new, "note": note}
         call.answer(fields, [Text("written to memory."), note])
         return
@@ -51,7 +49,7 @@ def write(
     call.tell_undo()
 
 
-@command("read")
+@command("read", common=READ)
 def read(
     call: Call,
     line: Annotated[int | None, Argument(meaning="one line, by its number")] = None,
@@ -61,8 +59,6 @@ def read(
     stats: Annotated[
         bool, Option("--stats", meaning="count the lines by source instead, with the first and the last day")
     ] = False,
-    session: Session = "",
-    chat: Kind = "",
 ) -> None:
     """Print lines of the long-term memory, numbered as `delete` takes them; without any option the last ten."""
     from ...operations import long_term
@@ -70,35 +66,32 @@ def read(
     if sum((line is not None, (start, end) != (None, None), recent is not None, stats)) > 1:
         raise BadRequest("read", Text("it takes a line, or --start and --end, or --recent, or --stats"))
     if stats:
-        counts = call.perform(long_term.stats, None, session, chat)
+        counts = call.perform(long_term.stats, None)
         shown = wire({**counts, "date_range": counts["date_range"] or None})
         call.answer(counts, shown)
         return
     first = line if line is not None else start
     request = long_term.ReadRequest(start=first, end=end, recent=10 if recent is None else recent)
-    page = call.perform(long_term.read, request, session, chat)
+    page = call.perform(long_term.read, request)
     if line is not None and page.total and not any(shown.number == line for shown in page.lines):
         raise BadRequest("read", Text("there is no line {line}; without a number the last ones are shown", line=line))
-    if call.json:
-        lines = [{"line": line.number, "text": line.text, "digest": line.digest} for line in page.lines]
-        call.show(as_json({"path": page.path, "total": page.total, "lines": lines}))
-    elif page.lines:
-        call.show("\n".join(f"[{line.number}@{line.digest}] {line.text}" for line in page.lines))
-    elif not page.total:
+    if not (call.json or page.total):
         call.say(Text("the long-term memory is empty."), 0)
+    elif call.json or page.lines:
+        lines = [{"line": line.number, "text": line.text, "digest": line.digest} for line in page.lines]
+        numbered = [f"[{line.number}@{line.digest}] {line.text}" for line in page.lines]
+        call.answer({"path": page.path, "total": page.total, "lines": lines}, numbered)
 
 
-@command("delete")
+@command("delete", common=READ)
 def delete(
     call: Call,
     lines: Annotated[list[str], Argument(meaning="number and digest, as in 42@1f3a9c0d; `read` shows them")],
-    session: Session = "",
-    chat: Kind = "",
 ) -> None:
     """Delete lines of the long-term memory; none of them if one has changed."""
     from ...operations import long_term
 
-    done = call.perform(long_term.delete, long_term.DeleteRequest(lines=lines), session, chat)
+    done = call.perform(long_term.delete, long_term.DeleteRequest(lines=lines))
     fields = {"deleted": done.count, "total": done.total}
     call.answer({"path": done.path, **fields}, fields)
     call.tell_undo()
@@ -135,13 +128,12 @@ def summarize(
 
     request = long_term.SummarizeRequest(session=session, again=again)
     made = call.perform(long_term.summarize, request)
-    if call.json:
-        fields: dict[str, object] = {"session": session, "line": None, "new": False}
-        if made:
-            fields |= {"line": made.line, "new": made.is_new, "path": made.path}
-            fields |= {"total": made.total, "digest": made.digest, "text": made.text}
-        call.show(as_json(fields))
-    elif made is None:
-        call.say(Text("nothing in this session is new and worth a line; `--again` takes all of it."), 0)
+    fields: dict[str, object] = {"session": session, "line": None, "new": False}
+    if made:
+        fields |= {"line": made.line, "new": made.is_new, "path": made.path}
+        fields |= {"total": made.total, "digest": made.digest, "text": made.text}
+        call.answer(fields, made.sentence(msgid("saved to memory, line {line} ({total} in all)")))
+    elif call.json:
+        call.answer(fields)
     else:
-        call.tell(made.sentence(msgid("saved to memory, line {line} ({total} in all)")))
+        call.say(Text("nothing in this session is new and worth a line; `--again` takes all of it."), 0)

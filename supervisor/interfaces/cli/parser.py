@@ -258,22 +258,27 @@ Folder = Annotated[Path | None, Option("-w", "--workspace", meaning="the workspa
 Now = Annotated[str | None, Option("--now", meaning="the clock, ISO 8601 (RECALLD_NOW)")]
 Session = Annotated[str, Option("--session", meaning="the key of the conversation in which it was asked")]
 CHATS: Final = ("direct", "group", "channel")
-Kind = Annotated[
+Chat = Annotated[
     str, Option("--chat", choices=CHATS, meaning="its kind: direct, group or channel; else that in the session's key")
 ]
 Json = Annotated[bool, Option("--json", meaning="machine-readable output")]
 
-#: The options of most commands, which `Call.take` is given.
+#: The options that several commands have, which `Call.take` is given.
 COMMON: Final = {
+    "session": parameter("session", Session, ""),
+    "chat": parameter("chat", Chat, ""),
     "workspace": parameter("workspace", Folder, None),
     "now": parameter("now", Now, None),
     "json": parameter("json", Json, False),
 }
+#: Those of most commands, and of those whose answer depends on who reads it.
+MOST: Final = ("workspace", "now", "json")
+READ: Final = ("session", "chat", *MOST)
 #: The commands of the modules that are loaded, by the words of each.
 COMMANDS: Final[dict[str, Declared]] = {}
 
 
-def command(words: str, *, common: tuple[str, ...] = tuple(COMMON)) -> Callable[[F], F]:
+def command(words: str, *, common: tuple[str, ...] = MOST) -> Callable[[F], F]:
     """Declare the function below as the command of these *words*, which takes those options in *common*, too."""
 
     def declare(function: F) -> F:

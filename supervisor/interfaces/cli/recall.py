@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection
 from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Annotated, Any, Final
 
@@ -10,11 +10,10 @@ from ...storage.texts import Text
 from ..search_notes import NOT_ASKED, THE_QUESTION, refs_of, why_no_hits, why_not_whole
 from .call import Call
 from .output import as_json, receipt_text, replay_text
-from .parser import Argument, Kind, Option, Session, command
+from .parser import READ, Argument, Option, command
 
 if TYPE_CHECKING:
     from ...index.hit import SearchResult
-    from ...longterm.lines import Line
 
 #: The reasons for which hits are left out that the reader has anyway.
 _SHOWN_ELSEWHERE: Final = frozenset({"in the history", "the question"})
@@ -30,12 +29,10 @@ Query = Annotated[str | None, Option("--query", meaning="the input; without it, 
 _EVERY: Final = 1_000_000_000  # more lines than any file has
 
 
-@command("inject")
+@command("inject", common=READ)
 def inject(
     call: Call,
     query: Query = None,
-    session: Session = "",
-    chat: Kind = "",
     known: Annotated[
         list[str] | None, Option("--known", meaning="the id of a message that you send yourself; repeatable")
     ] = None,
@@ -45,33 +42,29 @@ def inject(
     from ...operations import recall
 
     request = recall.InjectRequest(question=query, known=known or (), project=project)
-    made = call.perform(recall.inject, request, session, chat)
+    made = call.perform(recall.inject, request)
     if not made.memory:
         left_out = {why for _, why in made.left_out} | ({"group"} if made.receipt.chat != "direct" else set())
         call.say(_why_empty(made.result, left_out) if made.receipt.question.strip() else _NOT_ASKED, 0)
     elif not_whole := why_not_whole(made.result):
         call.say(not_whole, 0)
-    if call.json:
+    if call.json or made.memory:
         hits = [_hit(hit) for hit in made.shown]
         fields = {"turn": made.id, "text": made.memory, "tokens": made.memory_tokens, "hits": hits}
-        call.show(as_json({**fields, "unsearched": call.render(made.result.unsearched)}))
-    elif made.memory:
-        call.show(made.memory.rstrip("\n"))
+        call.answer({**fields, "unsearched": call.render(made.result.unsearched)}, [made.memory.rstrip("\n")])
 
 
-@command("context")
+@command("context", common=READ)
 def context(
     call: Call,
     query: Query = None,
     system: Annotated[str, Option("--system", meaning="the system prompt, which stays as it is")] = "",
     text: Annotated[bool, Option("--text", meaning="as text, in place of messages as JSON")] = False,
-    session: Session = "",
-    chat: Kind = "",
 ) -> None:
     """Print the whole turn, memory and recent history in their budgets, as chat-completions messages."""
     from ...operations import recall
 
-    made = call.perform(recall.context, recall.ContextRequest(question=query, system=system), session, chat)
+    made = call.perform(recall.context, recall.ContextRequest(question=query, system=system))
     if not_whole := why_not_whole(made.result):
         call.say(not_whole, 0)
     if text and not call.json:
@@ -80,50 +73,46 @@ def context(
         call.show(as_json(list(made.messages)))
 
 
-@command("search")
+@command("search", common=READ)
 def search(
     call: Call,
     query: Annotated[str, Argument(meaning="words, a sentence, a date")],
     limit: Annotated[int, Option("--limit", least=1, meaning="hits at most")] = 10,
-    session: Session = "",
-    chat: Kind = "",
 ) -> None:
     """Find memories: path, lines, score."""
-    from ...operations import recall
+    from ...operations import long_term, recall
 
-    where = session, chat
-    result = call.perform(recall.search, recall.SearchRequest(query=query, limit=limit), *where)
+    result = call.perform(recall.search, recall.SearchRequest(query=query, limit=limit))
     if not result.hits:
         call.say(_why_empty(result) if query.strip() else NOT_ASKED, 0)
     elif not_whole := why_not_whole(result):
         call.say(not_whole, 0)
     if call.json:
-        refs = refs_of(result.hits, lambda: _long_term_lines(call, *where))
-        call.show(as_json([_hit(hit) | ({"ref": ref} if ref else {}) for hit, ref in zip(result.hits, refs, strict=True)]))
+        every = long_term.ReadRequest(start=1, end=_EVERY)
+        refs = refs_of(result.hits, lambda: call.perform(long_term.read, every).lines)
+        call.answer([_hit(hit) | ({"ref": ref} if ref else {}) for hit, ref in zip(result.hits, refs, strict=True)])
     for hit in () if call.json else result.hits:
         line = " ".join(hit.unit.text.split())
         score = "" if hit.score is None else f"{hit.score:6.2f}  "
         call.show(f"{score}{hit.unit.citation}  {line[:160]}")
 
 
-@command("get")
+@command("get", common=READ)
 def get(
     call: Call,
     path: Annotated[str, Argument(meaning="memory/2026-01-28-deploy.md, with or without #L4-L6,L9")],
     start: Annotated[int, Option("--from", meaning="first line, from 1")] = 1,
     lines: Annotated[int | None, Option("--lines", meaning="how many")] = None,
-    session: Session = "",
-    chat: Kind = "",
 ) -> None:
     """Print exact lines of a memory file."""
     from ...operations import recall
     from ...protocol.attachments import digest_in_name
 
     request = recall.GetRequest(path=path, start=start, lines=lines)
-    result = call.perform(recall.get, request, session, chat)
-    if not call.json and digest_in_name(path) and not (session or chat):  # an absolute path opens from any folder
+    result = call.perform(recall.get, request)
+    if not call.json and digest_in_name(path) and not (call.session or call.chat):  # an absolute path opens from any folder
         result = replace(result, text=result.text.replace(path, str(call.opened()[0].paths.root / path)))
-    call.show(as_json(asdict(result)) if call.json else result.text)
+    call.answer(asdict(result), [result.text])
 
 
 @command("why")
@@ -139,18 +128,12 @@ def why(
     again = call.perform(recall.replay, request) if replay else None
     receipt = again.receipt if again else call.perform(recall.why, request)
     if call.json:
-        call.show(as_json(asdict(again or receipt)))
+        call.answer(asdict(again or receipt))
     else:
         from ...recall.embedders import words_alone
 
         missed = words_alone(call.opened()[0].config, receipt.how)
         call.show(replay_text(again, call.renderer()) if again else receipt_text(receipt, call.renderer(), missed))
-
-
-def _long_term_lines(call: Call, *where: Any) -> Sequence[Line]:
-    from ...operations import long_term
-
-    return call.perform(long_term.read, long_term.ReadRequest(start=1, end=_EVERY), *where).lines
 
 
 def _hit(hit: Any) -> dict[str, Any]:

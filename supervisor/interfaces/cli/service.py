@@ -14,7 +14,7 @@ from ...storage.clock import clock_from, fixed_clock, to_wire, utc_now
 from ...storage.errors import BadRequest, Busy, SupervisorError
 from ...storage.texts import Text
 from .call import Call
-from .output import as_json, in_local_times
+from .output import in_local_times
 from .parser import CHATS, Argument, Option, command
 
 if TYPE_CHECKING:
@@ -263,7 +263,7 @@ def open_page(
     if version is None:
         raise NoService(Text("the supervisor has no HTTP service yet"), Text("`recalld status` says why"))
     address = f"{page_address(serve.host, serve.port)}/#token={version.data.decode('ascii', 'replace').strip()}"
-    call.show(as_json({"address": address}) if call.json else address)
+    call.answer({"address": address}, [address])
     if not (call.json or no_browser):
         show_page(ws, address)
 
