@@ -48,7 +48,7 @@ ROOMS: Final = (
     Room("supervisor/checks", most=3_411, goal=2_100),
     Room("supervisor/importing", most=2_787, goal=1_400),
     Room("supervisor/operations", most=1_994, goal=1_800),
-    Room("supervisor/interfaces/cli", most=3_757, goal=2_600),
+    Room("supervisor/interfaces/cli", most=3_743, goal=2_600),
     Room("supervisor/interfaces/http supervisor/interfaces/page", most=2_517, goal=2_000),
     Room("supervisor/interfaces/tools supervisor/interfaces/mcp.py supervisor/interfaces/llamaindex", most=2_363, goal=1_900),
     Room("supervisor/interfaces/connect supervisor/interfaces/hooks supervisor/interfaces/proxy", most=2_027, goal=1_900),
@@ -60,9 +60,9 @@ ROOMS: Final = (
     ),
 )
 #: All rooms together, lines and modules, and the lines of the tests.
-ALL: Final = Room("all", most=61_011, goal=48_000)
+ALL: Final = Room("all", most=60_997, goal=48_000)
 MODULES: Final = Room("modules", most=331, goal=270)
-OF_TESTS: Final = Room("tests", most=64_214, goal=48_000)
+OF_TESTS: Final = Room("tests", most=64_208, goal=48_000)
 
 
 def _lines(path: Path) -> int:

@@ -257,10 +257,6 @@ def an_index_that_nobody_brings_up_to_date(it: Broken) -> None:
     it.environ["RECALLD_NOW"] = "2036-01-31T10:00:00+08:00"
 
 
-def a_supervisor_that_hangs(it: Broken) -> None:
-    it.stopped()
-
-
 def a_summary_that_failed(it: Broken) -> None:
     it.ask()
     said = {"role": "user", "text": "备份脚本改到凌晨 4:15，端口 8443。", "createdAt": "2026-01-10T10:00:00+08:00"}
@@ -372,12 +368,10 @@ BROKEN: dict[Callable[[Broken], None], set[tuple[str, str]]] = {
     a_disk_without_inodes: {("disk", "bad")},
     a_disk_that_is_read_only: {("status", "bad")},
     days_of_no_chosen_zone: {("clock", "odd")},
-    a_history_that_is_cut_off: {("status", "bad")},
     a_quarantine_that_is_full: {("files", "odd")},
     files_of_a_self_test_and_a_fleet: {("files", "odd")},
     two_long_term_files: {("long-term file", "odd")},
     an_index_that_nobody_brings_up_to_date: {("index", "odd"), ("supervisor", "bad")},
-    a_supervisor_that_hangs: {("supervisor", "bad")},
     a_summary_that_failed: {("tasks", "odd")},
     a_task_that_nobody_takes: {("tasks", "odd")},
     a_model_that_is_away: {("model", "bad")},

@@ -6,20 +6,17 @@ The English help of a command is its docstring; that of an option is at its defi
 
 from __future__ import annotations
 
-import os
 import shlex
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from contextlib import suppress
-from typing import TYPE_CHECKING, Annotated, Final, TypeAlias
+from shutil import get_terminal_size
+from typing import Annotated, Final, TypeAlias
 
 from ...storage.texts import Text, render, template
+from ...text.language import Language
 from ...text.lazy_re import lazy_re
 from .call import Call
 from .output import columns, word
 from .parser import COMPLETE, HELP, Argument, Command, Group, Option, command
-
-if TYPE_CHECKING:
-    from ...text.language import Language
 
 Headings: TypeAlias = "Mapping[Text, Collection[str]]"
 #: A word that must stay whole, with the blanks before it; or one character, after which a Chinese line may be broken.
@@ -42,7 +39,7 @@ class _Page:
     def __init__(self, language: Language) -> None:
         self._language: Language = language
         self._colon = "：" if language == "zh" else ":"
-        self._width = min(_WIDTH, _terminal() - 2)
+        self._width = min(_WIDTH, get_terminal_size().columns - 2)
 
     def of(self, command: Command | Group, path: Sequence[str], headings: Headings) -> str:
         """Return the page of the command with these words; its commands stand under *headings* where there are some."""
@@ -107,13 +104,6 @@ class _Page:
 
     def _say(self, text: str) -> str:
         return render(text, self._language)
-
-
-def _terminal() -> int:
-    """Return the columns of the terminal, 80 where there is none."""
-    with suppress(OSError):
-        return os.get_terminal_size().columns or _WIDTH + 2
-    return _WIDTH + 2
 
 
 def broken(text: str, width: int) -> list[str]:

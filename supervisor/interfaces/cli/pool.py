@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, TypeVar
 
 from ...storage.errors import BadConfig, NoService
 from ...storage.texts import Text
@@ -14,14 +14,10 @@ from .output import word
 from .parser import Option, command
 
 if TYPE_CHECKING:
-    from typing import TypeVar
-
     from ...pool.connection import Broker
     from ...protocol.config_keys import Pool
 
-    T = TypeVar("T")
-
-
+T = TypeVar("T")
 Address = Annotated[str, Option("--broker", meaning="the address of its Redis; else pool.url of the workspace")]
 
 
