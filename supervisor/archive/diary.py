@@ -9,7 +9,8 @@ has the lines that were changed, so that they can be put back. Nothing else need
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import field, replace
 from datetime import datetime
 from hashlib import sha256
@@ -135,17 +136,11 @@ class Diary:
             return self._known[1]
         version = self._files.read_stable(self._paths.acts)
         kept_acts: dict[str, Act] = {}
-        for line in filter(None, version.data.split(b"\n") if version else ()):
-            try:
-                raw = parse_json(line)
-                undone = kept_acts.get(str(raw.get("undone")))
-                if undone:
-                    kept_acts[undone.id] = replace(undone, undone=True)
-                if "id" in raw:
-                    act = _read(raw)
-                    kept_acts[act.id] = act
-            except (ValueError, TypeError, KeyError, AttributeError):
-                continue
+        for undone, act in _acts_in(version.data.split(b"\n") if version else ()):
+            if undone in kept_acts:
+                kept_acts[undone] = replace(kept_acts[undone], undone=True)
+            if act:
+                kept_acts[act.id] = act
         self._known = version.stat if version else None, kept_acts
         return kept_acts
 
@@ -179,14 +174,22 @@ class Diary:
         """Return the diary with the lines of the *new* acts, the newest ones, and of those that a crash kept from it."""
         *whole, torn = data.split(b"\n")
         told = [match[1].decode() for line in whole if (match := _ID.match(line))]
-        kept = self.acts()
-        place = [*kept].index(told[-1]) + 1 if told and told[-1] in kept else len(kept) - new
-        lines = b"".join(self._line(act, language) for act in [*kept.values()][place:])
+        lines = b"".join(self._line(act, language) for act in self._untold(told[-1] if told else "", new))
         if torn and lines.startswith(
             torn.rstrip(b"\0")
         ):  # the power may leave zeros; else a person writes without a line break
             data = data[: -len(torn)]
         return data + (b"\n" if lines and not data.endswith(b"\n") else b"") + lines
+
+    def _untold(self, told: str, new: int) -> list[Act]:
+        """Return the acts behind the one that was *told* last, else the *new* ones; only lines behind it are parsed."""
+        version = self._files.read_stable(self._paths.acts)
+        lines, name = version.data.split(b"\n") if version else [], told.encode()
+        for number in reversed(range(len(lines))) if told else ():
+            if name in lines[number] and any(act and act.id == told for _, act in _acts_in(lines[number : number + 1])):
+                return [act for _, act in _acts_in(lines[number + 1 :]) if act]
+        kept = [*self.acts().values()]
+        return kept[len(kept) - new :]
 
     def _line(self, act: Act, language: Language) -> bytes:
         when = f"{local(from_wire(act.at), self._config.archive.zone):%Y-%m-%d %H:%M}"
@@ -305,6 +308,14 @@ def _act(noted: Mapping[str, Any], now: datetime, by: str, place: str) -> Act:
 
 def _id(letter: str, *parts: str) -> str:
     return f"{letter}-{sha256(chr(0).join(parts).encode('utf-8', 'surrogatepass')).hexdigest()[:_DIGITS]}"
+
+
+def _acts_in(lines: Iterable[bytes]) -> Iterator[tuple[str, Act | None]]:
+    """Yield the id of the act that a line takes back, "" for none, and the act that it tells of; other lines are skipped."""
+    for line in filter(None, lines):
+        with suppress(ValueError, TypeError, KeyError, AttributeError):
+            raw = parse_json(line)
+            yield str(raw.get("undone", "")), _read(raw) if "id" in raw else None
 
 
 def _read(raw: Mapping[str, Any]) -> Act:

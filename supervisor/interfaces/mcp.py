@@ -24,6 +24,9 @@ from mcp_types import (
     CallToolResult,
     ErrorData,
     JSONRPCError,
+    JSONRPCNotification,
+    JSONRPCRequest,
+    JSONRPCResponse,
     ListToolsResult,
     TextContent,
     Tool,
@@ -41,11 +44,14 @@ from .tools.memory_tools import MemoryTools
 from .tools.registry import Reply, ToolRegistry
 
 if TYPE_CHECKING:
-    from anyio.streams.memory import MemoryObjectSendStream
+    from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
     from mcp.server.context import ServerRequestContext
     from mcp_types import CallToolRequestParams
 
 _NO_MESSAGE: Final = "this line is no JSON-RPC message; send one object a line."
+#: Seconds that requests have to be answered once the input has ended, and between two looks whether they are.
+_LAST_S: Final = 30.0
+_LOOK_S: Final = 0.02
 #: Half an emoji, sent by a client that cuts a text anywhere.
 _HALF: Final = lazy_re("[\ud800-\udfff]")
 
@@ -114,12 +120,19 @@ class MemoryServer(Server[Any]):
     # ── the wire ─────────────────────────────────────────────────────────────
 
     async def run_stdio_async(self) -> None:
-        """Serve the client at standard input until it goes; a line that is no JSON-RPC message is answered with an error."""
+        """
+        Serve the client at standard input until it goes; a line that is no JSON-RPC message is answered with an error.
+
+        What was asked before the input ended is answered, for a client that sends its requests and closes the pipe.
+        """
         async with stdio_server() as (messages, answers):
             sender, receiver = anyio.create_memory_object_stream[SessionMessage | Exception](0)
+            replies, replied = anyio.create_memory_object_stream[SessionMessage](0)
+            unanswered: set[int | str] = set()
             async with anyio.create_task_group() as tasks:
-                tasks.start_soon(_relay, messages, sender, answers)
-                await self.run(receiver, answers, self.create_initialization_options())
+                tasks.start_soon(_relay, messages, sender, answers, unanswered)
+                tasks.start_soon(_relay_answers, replied, answers, unanswered)
+                await self.run(receiver, replies, self.create_initialization_options())
 
 
 def _client_of(context: ServerRequestContext[Any]) -> str:
@@ -129,15 +142,37 @@ def _client_of(context: ServerRequestContext[Any]) -> str:
     return str(context.request.headers.get("user-agent", "")).partition(" ")[0] if context.request else ""
 
 
-async def _relay(messages: Any, sender: MemoryObjectSendStream[SessionMessage | Exception], answers: Any) -> None:
-    """Pass on each message; the SDK silently drops a line that it can't read, and the client would wait for ever."""
+async def _relay(
+    messages: Any, sender: MemoryObjectSendStream[SessionMessage | Exception], answers: Any, unanswered: set[int | str]
+) -> None:
+    """
+    Pass on each message, and then wait for the answers: the SDK drops what is *unanswered* once the input has ended.
+
+    It also silently drops a line that it can't read, and the client would wait for ever.
+    """
     async with sender:
         async for message in messages:
             sent = message if isinstance(message, SessionMessage) else _reread(message)
-            if isinstance(sent.message, JSONRPCError):
-                await answers.send(sent)
-            else:
-                await sender.send(sent)
+            match sent.message:
+                case JSONRPCError():
+                    await answers.send(sent)
+                    continue
+                case JSONRPCRequest(id=identity):
+                    unanswered.add(identity)
+                case JSONRPCNotification(method="notifications/cancelled", params={"requestId": identity}):
+                    unanswered.discard(identity)
+            await sender.send(sent)
+        with anyio.move_on_after(_LAST_S):
+            while unanswered:
+                await anyio.sleep(_LOOK_S)
+
+
+async def _relay_answers(replied: MemoryObjectReceiveStream[SessionMessage], answers: Any, unanswered: set[int | str]) -> None:
+    async with answers, replied:
+        async for reply in replied:
+            await answers.send(reply)
+            if isinstance(reply.message, JSONRPCResponse | JSONRPCError):
+                unanswered.discard(reply.message.id)  # type: ignore[arg-type]
 
 
 def _reread(error: Exception) -> SessionMessage:
