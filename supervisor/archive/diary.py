@@ -9,7 +9,7 @@ has the lines that were changed, so that they can be put back. Nothing else need
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import field, replace
 from datetime import datetime
@@ -135,12 +135,7 @@ class Diary:
         if stat == self._known[0]:
             return self._known[1]
         version = self._files.read_stable(self._paths.acts)
-        kept_acts: dict[str, Act] = {}
-        for undone, act in _acts_in(version.data.split(b"\n") if version else ()):
-            if undone in kept_acts:
-                kept_acts[undone] = replace(kept_acts[undone], undone=True)
-            if act:
-                kept_acts[act.id] = act
+        kept_acts = _parsed(version.data if version else b"")
         self._known = version.stat if version else None, kept_acts
         return kept_acts
 
@@ -158,38 +153,35 @@ class Diary:
             if lines:
                 self._files.make_folder(self._paths.state)
                 self._files.append(self._paths.acts, b"".join(render_json(line) + b"\n" for line in lines))
-                self._cut_acts()
+            kept = self._files.read_stable(self._paths.acts)
+            if kept and len(kept.data) > _MOST_ACTS:
+                self._files.replace(self._paths.acts, _newest_half(kept.data), kept)
             version = self._files.read_stable(self._paths.diary)
             data = version.data if version else b""
             language = _language_of(data) if data else self._language(acts)
             if language is None:
                 return  # somebody else's file of that name is left alone
-            told = self._with_untold(data or _head(language), len(acts), language)
+            told = self._with_untold(data or _head(language), kept.data if kept else b"", len(acts), language)
             if told != data:
                 self._files.ensure_durable(self._paths.acts)  # else the power may take the act that a line tells of
                 self._files.replace(self._paths.diary, _cut(told), version)
         self._is_whole = True
 
-    def _with_untold(self, data: bytes, new: int, language: Language) -> bytes:
+    def _with_untold(self, data: bytes, acts: bytes, new: int, language: Language) -> bytes:
         """Return the diary with the lines of the *new* acts, the newest ones, and of those that a crash kept from it."""
         *whole, torn = data.split(b"\n")
         told = [match[1].decode() for line in whole if (match := _ID.match(line))]
-        lines = b"".join(self._line(act, language) for act in self._untold(told[-1] if told else "", new))
-        if torn and lines.startswith(
-            torn.rstrip(b"\0")
-        ):  # the power may leave zeros; else a person writes without a line break
+        last = told[-1] if told else ""
+        begin = acts.rfind(b"\n", 0, max(0, acts.rfind(last.encode()))) + 1  # what is told already is not parsed again
+        kept = _parsed(acts[begin:])
+        if last not in kept:
+            kept = _parsed(acts)
+        place = [*kept].index(last) + 1 if last in kept else len(kept) - new
+        lines = b"".join(self._line(act, language) for act in [*kept.values()][place:])
+        # the power may leave zeros; else a person writes without a line break
+        if torn and lines.startswith(torn.rstrip(b"\0")):
             data = data[: -len(torn)]
         return data + (b"\n" if lines and not data.endswith(b"\n") else b"") + lines
-
-    def _untold(self, told: str, new: int) -> list[Act]:
-        """Return the acts behind the one that was *told* last, else the *new* ones; only lines behind it are parsed."""
-        version = self._files.read_stable(self._paths.acts)
-        lines, name = version.data.split(b"\n") if version else [], told.encode()
-        for number in reversed(range(len(lines))) if told else ():
-            if name in lines[number] and any(act and act.id == told for _, act in _acts_in(lines[number : number + 1])):
-                return [act for _, act in _acts_in(lines[number + 1 :]) if act]
-        kept = [*self.acts().values()]
-        return kept[len(kept) - new :]
 
     def _line(self, act: Act, language: Language) -> bytes:
         when = f"{local(from_wire(act.at), self._config.archive.zone):%Y-%m-%d %H:%M}"
@@ -202,12 +194,6 @@ class Diary:
         texts = (entry.text for entry in reversed(self._history.read()) if isinstance(entry, Message) and entry.text)
         written = (str(after) for act in reversed(acts) for _, _, after in act.fields.get("hunks", ()))
         return language_of_most([*islice(texts, NEWEST)] or written)
-
-    def _cut_acts(self) -> None:
-        stat = self._files.disk.stat(self._paths.acts)
-        version = self._files.read_stable(self._paths.acts) if stat and stat.size > _MOST_ACTS else None
-        if version:
-            self._files.replace(self._paths.acts, _newest_half(version.data), version)
 
 
 def _cut(diary: bytes) -> bytes:
@@ -310,12 +296,15 @@ def _id(letter: str, *parts: str) -> str:
     return f"{letter}-{sha256(chr(0).join(parts).encode('utf-8', 'surrogatepass')).hexdigest()[:_DIGITS]}"
 
 
-def _acts_in(lines: Iterable[bytes]) -> Iterator[tuple[str, Act | None]]:
-    """Yield the id of the act that a line takes back, "" for none, and the act that it tells of; other lines are skipped."""
-    for line in filter(None, lines):
+def _parsed(acts: bytes) -> dict[str, Act]:
+    kept_acts: dict[str, Act] = {}
+    for line in filter(None, acts.split(b"\n")):
         with suppress(ValueError, TypeError, KeyError, AttributeError):
             raw = parse_json(line)
-            yield str(raw.get("undone", "")), _read(raw) if "id" in raw else None
+            if (undone := str(raw.get("undone"))) in kept_acts:
+                kept_acts[undone] = replace(kept_acts[undone], undone=True)
+            kept_acts[str(raw["id"])] = _read(raw)
+    return kept_acts
 
 
 def _read(raw: Mapping[str, Any]) -> Act:

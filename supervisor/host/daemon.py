@@ -43,6 +43,8 @@ LONG_WAIT: Final = timedelta(minutes=10)
 _SIGN_EVERY_S: Final = 30.0
 #: A look at memory may come so many seconds early: the one after it may be as far away as the time between two.
 _EARLY_S: Final = 0.5
+#: After a look at memory there is rest for so many times as long as it took.
+_TREE_REST: Final = 500
 #: The wait after a run that could not write, which doubles each time.
 _WRITE_WAIT: Final = timedelta(seconds=10)
 _NOW: Final = datetime.min.replace(tzinfo=UTC)
@@ -104,8 +106,7 @@ class Supervisor:
         self._due_at = _NOW
         self._wants_round = True
         self._has_tasks = True
-        self._has_new_config = False
-        self._polled_tree_s = float("-inf")
+        self._tree_look_s = float("-inf")
         self._signed_s = float("-inf")
         self._status: str | None = None
 
@@ -128,22 +129,24 @@ class Supervisor:
         changed = self._attempt("poll", self._changes.near_changed, False)
         if self.background and self._attempt("poll of inbox.json", self._changes.inbox_changed, True):
             self.background.hint(self.ws.paths.inbox.name)
-        is_whole = memory_hinted or now_s - self._polled_tree_s >= self.ws.config.care.tree_poll.total_seconds() - _EARLY_S
+        is_whole = memory_hinted or now_s >= self._tree_look_s
         if hinted or is_whole:
             changed = self._attempt("poll of tasks", self._changes.tasks_changed, False) or changed
         if is_whole:
-            self._polled_tree_s = now_s
             if self.background:
                 self.background.check_index()
+            began_s = self._steady_s()
             changed = self._attempt("poll of memory", self._tree_changed, False) or changed
+            rest_s = (self._steady_s() - began_s) * _TREE_REST
+            self._tree_look_s = now_s + max(self.ws.config.care.tree_poll.total_seconds() - _EARLY_S, rest_s)
         now = self._clock()
         jumped = pause_after(now - timedelta(seconds=now_s) - self._began) if self._began else timedelta()
         if self._scope.errors:
             self._due_at = min(self._due_at, now + AGAIN)
         self._wants_round = bool(self._wants_round or changed or jumped or now >= self._due_at)
         self._give_sign(now_s)
-        self._has_new_config = self._attempt("poll of the configuration", self._config_changed, True)
-        return self._wants_round or self._has_tasks or self._has_new_config
+        has_new_config = self._attempt("poll of the configuration", self._config_changed, True)
+        return self._wants_round or self._has_tasks or has_new_config
 
     def _config_changed(self) -> bool:
         return self._config is not None and self._config.has_changed
@@ -201,13 +204,6 @@ class Supervisor:
     def wants_more(self) -> bool:
         """Whether the last round did something, so that another one may find more to do at once."""
         return self._wants_round
-
-    @property
-    def is_at_rest(self) -> bool:
-        """True if there is nothing to do until a file changes or a round is due."""
-        has_work = self._wants_round or self._has_tasks or self._has_new_config or self._manager.awaits_index
-        waits = self._steady_s() < max(self._no_archive_until, self._no_ageing_until)
-        return not (has_work or waits or self._damaged or self._scope.errors)
 
     def end(self, *, reopens: bool = False) -> None:
         """End the worker and report what failed since the last round; *reopens*: it goes on with another configuration."""

@@ -2,7 +2,7 @@
 The host of a workspace: looks at it, has a thread do what there is to do, and gives back what a supervisor at rest needs not.
 
 A look costs a few stats; only a change that it finds, or a due time, wakes the job that does rounds. File events make a look
-come sooner, and rarer where they tell of every change (docs/decisions/0120).
+come sooner.
 """
 
 from __future__ import annotations
@@ -23,7 +23,6 @@ from ..storage.process import give_back_memory
 from ..text.chinese import rest
 from .jobs import NEVER_S, Job, end_all
 from .lock import SupervisorLock
-from .watcher import Watching
 
 if TYPE_CHECKING:
     from typing import Self
@@ -59,7 +58,7 @@ class Host:
         self._root, self._open_supervisor, self._clock, self._now_s = root, open_supervisor, clock, now_s
         self._round = Job("round", self._step, self._report, now_s=now_s)
         self._has_threads = False
-        self._watching: Watching | None = None
+        self._stop_watching: Callable[[], None] | None = None
         self._look_at_s, self._trim_at_s = float("-inf"), NEVER_S
         #: Whether an event has said that a file may have changed, and whether it may be one of memory.
         self._is_hinted = self._is_memory_hinted = False
@@ -126,7 +125,7 @@ class Host:
         if self._is_hinted or now_s >= self._look_at_s:
             if not self._round.is_running:
                 self._look()
-            self._look_at_s = now_s + self._poll_s()
+            self._look_at_s = now_s + self.supervisor.ws.config.care.poll.total_seconds()
         self._close_resting_index()
         if now_s >= self._trim_at_s:
             self._trim(now_s)
@@ -141,16 +140,6 @@ class Host:
                 self._round.wake()
         except SupervisorError as error:
             self._end_by(error)
-
-    def _poll_s(self) -> float:
-        """Return the seconds between two looks: more while it rests, if file events tell of every change."""
-        supervisor = self.supervisor
-        care = supervisor.ws.config.care
-        poll_s = care.poll.total_seconds()
-        if not (supervisor.is_at_rest and self._watching and self._watching.sees_all()):
-            return poll_s
-        due_s = (supervisor.due_at - self._clock()).total_seconds()
-        return max(poll_s, min(care.tree_poll.total_seconds(), due_s))
 
     def _hint(self, name: str) -> None:
         """Look at the workspace now: a file of that *name* may have changed."""
@@ -200,7 +189,7 @@ class Host:
         """Begin to watch its files and start the background jobs; without file events the looks find every change."""
         ws, background = self.supervisor.ws, self.supervisor.background
         try:
-            self._watching = watcher.watch(ws.paths, self._hint)
+            self._stop_watching = watcher.watch(ws.paths, self._hint)
         except (OSError, Busy) as error:
             ws.events.transition("watch_lost", True, why=str(error))
         else:
@@ -215,10 +204,10 @@ class Host:
             self.supervisor.background.end()
 
     def _end_watch(self) -> None:
-        if self._watching:
+        if self._stop_watching:
             self.supervisor.ws.memory.told = None
-            self._watching.stop()
-            self._watching = None
+            self._stop_watching()
+            self._stop_watching = None
 
     def _end(self) -> None:
         """End the jobs and the supervisor; what a reload has made meanwhile has no thread yet."""

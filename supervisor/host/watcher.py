@@ -8,10 +8,9 @@ whatever the events miss. Neither reacts to files that are only read, nor to rec
 from __future__ import annotations
 
 import stat as modes
-from collections.abc import Callable
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from watchdog.events import (
     DirDeletedEvent,
@@ -25,32 +24,22 @@ from watchdog.events import (
 )
 from watchdog.observers import Observer
 
-from ..protocol.paths import LONG_TERM, WorkspacePaths, is_foreign, is_on_local_disk
+from ..protocol.paths import LONG_TERM, WorkspacePaths, is_foreign
 from ..storage.disk import Disk, Stat
 
 if TYPE_CHECKING:
     from ..protocol.queue import TaskQueue
 
-#: The most files in unchanged folders whose stat one call of `tree_changed` takes.
-_FILES_EACH: Final = 100
 Signature: TypeAlias = "tuple[tuple[Path, Stat | None], ...]"
 #: Without the events of opening and of closing unwritten files: the supervisor's own reading would wake it for ever.
 _CHANGES = [DirDeletedEvent, FileClosedEvent, FileCreatedEvent, FileDeletedEvent, FileModifiedEvent, FileMovedEvent]
 
 
-class Watching(NamedTuple):
-    """File events of a workspace: what ends them, and whether they tell of every change that a person waits for."""
-
-    stop: Callable[[], None]
-    sees_all: Callable[[], bool]
-
-
-def watch(paths: WorkspacePaths, hint: Callable[[str], None]) -> Watching:
+def watch(paths: WorkspacePaths, hint: Callable[[str], None]) -> Callable[[], None]:
     """
     Call *hint* with a file's name after each change in the workspace; of .recalld, after a request alone.
 
-    The events do not tell of every change where another system may write to the disk, or where a folder was deleted. OSError if
-    the system offers no file events.
+    Returns what ends it. OSError if the system offers no file events.
     """
     observer = Observer()
     handler, requests = _Hints(hint, is_hint), _Hints(hint, {paths.archive_request.name, paths.forgotten.name}.__contains__)
@@ -60,16 +49,12 @@ def watch(paths: WorkspacePaths, hint: Callable[[str], None]) -> Watching:
     observer.schedule(requests, str(paths.state), recursive=False, event_filter=[FileCreatedEvent, FileMovedEvent])
     observer.daemon = True
     observer.start()
-    is_local = is_on_local_disk(paths)
 
     def stop() -> None:
         observer.stop()
         observer.join(2)
 
-    def sees_all() -> bool:
-        return is_local and all(emitter.is_alive() for emitter in observer.emitters)
-
-    return Watching(stop, sees_all)
+    return stop
 
 
 class ChangeDetector:
@@ -86,8 +71,9 @@ class ChangeDetector:
         self._tasks_before: Signature = ()
         self._inbox = paths.inbox
         self._inbox_before: Stat | object | None = object()
-        self._folders: dict[Path, _Listed] = {}
-        self._next_file = 0
+        self._long_term = tuple(paths.root / name for name in LONG_TERM[:2])
+        #: The files of memory by folder.
+        self._tree: dict[Path, Mapping[Any, Stat | None]] = {}
 
     def near_changed(self) -> bool:
         """Return whether history.json, the drop-box or a request has changed; costs four stats."""
@@ -118,71 +104,21 @@ class ChangeDetector:
         return before != self._inbox_before
 
     def tree_changed(self) -> bool:
-        """
-        Return whether a file of memory has changed, appeared or disappeared.
-
-        Costs a stat for each folder and for `_FILES_EACH` files in turn: a file that is written in place is found after some
-        calls, and at once by the events.
-        """
-        before, self._folders = self._folders, {}
-        folders, changed = [self._paths.root, self._paths.memory], False
+        """Return whether a file of memory has changed, appeared or disappeared; costs a stat for each of them."""
+        before, self._tree = self._tree, {self._paths.root: dict(self._signature(self._long_term))}
+        folders = [self._paths.memory]
         while folders:
             folder = folders.pop()
-            known, stat = before.get(folder), self._disk.stat(folder)
-            if known is None or known.stat != stat or known.is_new:
-                listed = self._list(folder, stat, is_new=known is None or known.stat != stat)
-                changed = changed or known is None or known.files != listed.files
-            else:
-                listed = known
-            self._folders[folder] = listed
-            folders += listed.folders
-        return self._files_changed() or changed or before.keys() != self._folders.keys()
+            try:
+                listed = self._disk.stats(folder)
+            except PermissionError:  # the index reports it; changes in other folders are still found
+                continue
+            self._tree[folder] = {name: stat for name, stat in listed.items() if name.endswith(".md") and not is_foreign(name)}
+            folders += [folder / name for name, stat in listed.items() if modes.S_ISDIR(stat.mode) and not is_foreign(name)]
+        return before != self._tree
 
     def _signature(self, paths: tuple[Path, ...]) -> Signature:
         return tuple((path, self._disk.stat(path)) for path in paths)
-
-    def _list(self, folder: Path, stat: Stat | None, *, is_new: bool) -> _Listed:
-        """Return the long-term files of the root, and every Markdown file and folder of another *folder*."""
-        listed = _Listed(stat, is_new)
-        try:
-            names = LONG_TERM[:2] if folder == self._paths.root else self._disk.names(folder)
-        except PermissionError:  # the index reports it; changes in other folders are still found
-            return listed
-        for name in names:
-            if is_foreign(name):
-                continue
-            path = folder / name
-            found = self._disk.stat(path)
-            if name.endswith(".md"):
-                listed.files[path] = found
-            elif found and modes.S_ISDIR(found.mode):
-                listed.folders.append(path)
-        return listed
-
-    def _files_changed(self) -> bool:
-        """Look at the next `_FILES_EACH` files and return whether one has changed."""
-        files = [(listed.files, path) for listed in self._folders.values() for path in listed.files]
-        first = self._next_file if self._next_file < len(files) else 0
-        self._next_file = first + _FILES_EACH
-        changed = False
-        for known, path in files[first : self._next_file]:
-            before, known[path] = known[path], self._disk.stat(path)
-            changed = changed or before != known[path]
-        return changed
-
-
-@dataclass(slots=True)
-class _Listed:
-    """
-    The files and folders of a folder, as of its *stat*.
-
-    A *new* list is made again at the next look: more files may have come in the same instant.
-    """
-
-    stat: Stat | None
-    is_new: bool
-    files: dict[Path, Stat | None] = field(default_factory=dict)
-    folders: list[Path] = field(default_factory=list)
 
 
 class _Hints(FileSystemEventHandler):

@@ -163,7 +163,7 @@ async def _relay(
                     unanswered.discard(identity)
             await sender.send(sent)
         with anyio.move_on_after(_LAST_S):
-            while unanswered:
+            while unanswered:  # noqa: ASYNC110 - which of many answers is the last one, no event tells
                 await anyio.sleep(_LOOK_S)
 
 
@@ -172,7 +172,7 @@ async def _relay_answers(replied: MemoryObjectReceiveStream[SessionMessage], ans
         async for reply in replied:
             await answers.send(reply)
             if isinstance(reply.message, JSONRPCResponse | JSONRPCError):
-                unanswered.discard(reply.message.id)  # type: ignore[arg-type]
+                unanswered.discard(reply.message.id)
 
 
 def _reread(error: Exception) -> SessionMessage:

@@ -317,7 +317,7 @@ class Care:
     """How the workspace is watched and protected."""
 
     poll: timedelta = duration("1s", "The time between two checks of history.json and inbox.json.", least="50ms")
-    tree_poll: timedelta = duration("5s", "The same of the other files; at rest, of all that events tell of.", least="50ms")
+    tree_poll: timedelta = duration("5s", "The same of the other files.", least="50ms")
     quarantine_limit: int = number(10, "How many copies of damaged files are kept.", least=1)
     previous_age: timedelta = duration("365d", "How long replaced and deleted texts stay in .recalld/previous/.", least="30d")
     previous_bytes: int = size("20MB", "The most bytes of them; the newest are kept.", least="1MB")

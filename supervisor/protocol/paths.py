@@ -30,8 +30,6 @@ LOST_AND_FOUND: Final = "lost+found"
 NETWORK: Final = frozenset(
     {"9p", "afs", "ceph", "cifs", "davfs", "fuse", "glusterfs", "lustre", "ncpfs", "nfs", "nfs4", "smb3", "smbfs"}
 )
-#: File systems whose files change through this system alone, so that it knows of each change.
-_LOCAL: Final = frozenset({"bcachefs", "btrfs", "ext2", "ext3", "ext4", "f2fs", "jfs", "tmpfs", "xfs", "zfs"})
 _MOUNTS: Final = "/proc/self/mountinfo"
 _OCTAL: Final = lazy_re(r"\\([0-7]{3})")
 #: The slug of a dated file: Latin letters, digits and, with `archive.slug = "hanzi"`, Chinese characters.
@@ -210,11 +208,6 @@ def check_filesystem(paths: WorkspacePaths, *, allow_network_fs: bool) -> None:
             kind=kind,
         )
         raise BadConfig("care.allow_network_fs", why)
-
-
-def is_on_local_disk(paths: WorkspacePaths) -> bool:
-    """Return whether the workspace is on a file system that no other system can change; False where it is not known."""
-    return filesystem_kind(os.path.realpath(paths.root), _mounts()) in _LOCAL
 
 
 def check_inside(paths: WorkspacePaths) -> None:

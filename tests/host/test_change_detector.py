@@ -71,19 +71,13 @@ def test_change_detector_reports_the_end_of_a_models_pause(world, look):
     assert not look.tasks_changed()
 
 
-def test_watch_tells_of_messages_and_requests_until_a_folder_is_deleted(world, monkeypatch):
-    monkeypatch.setattr("recalld.supervisor.host.watcher.is_on_local_disk", lambda _: True)
+def test_watch_tells_of_messages_and_requests(world):
     heard: SimpleQueue[str] = SimpleQueue()
-    watching = watch(world.paths, heard.put)
+    stop = watch(world.paths, heard.put)
     try:
         for path in (world.paths.archive_request, world.paths.drop_box / "1.json", world.paths.root / "inbox.json"):
             path.write_bytes(b"{}")
             while heard.get(timeout=PATIENCE_S) != path.name:
                 pass
-        assert watching.sees_all()
-        shutil.rmtree(world.paths.drop_box)
-        while heard.get(timeout=PATIENCE_S) != world.paths.drop_box.name:
-            pass
-        assert not watching.sees_all()
     finally:
-        watching.stop()
+        stop()

@@ -147,15 +147,13 @@ async def _saved(site: Site, request: Request, content: str) -> Response:
 
 def operation_routes(site: Site) -> list[BaseRoute]:
     """Return a route for each operation, and for those that have left, which say what does their work now."""
-    left = [Route(f"/api/{name}", partial(_refuse_left, name), methods=["GET", "POST"]) for name in LEFT]
+    left = [Route(f"/api/{name}", partial(_answer, site, name), methods=["GET", "POST"]) for name in LEFT]
     return [*left, *(Route(f"/api/{name}", partial(_answer, site, name), methods=["POST"]) for name in NAMES)]
 
 
-async def _refuse_left(name: str, _: Request) -> Response:
-    raise HTTPException(404, Text("{field}: {why}.", field=f"/api/{name}", why=LEFT[name]))
-
-
 async def _answer(site: Site, name: str, request: Request) -> Response:
+    if name in LEFT:
+        raise HTTPException(404, Text("{field}: {why}.", field=f"/api/{name}", why=LEFT[name]))
     who = query(request, "session", "chat")
     given = json_object(request, await request.body())
     operation = await site.run(find, name)

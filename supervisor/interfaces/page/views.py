@@ -79,7 +79,7 @@ def _environment() -> Environment:
         words=printable,
         capitalise=wording.capitalised,
         sentence=wording.sentence_html,
-        number=wording.number_text,
+        number="{:,}".format,
         cut=wording.cut,
         marked=wording.marked_html,
         line=wording.line_html,

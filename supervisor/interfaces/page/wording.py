@@ -141,11 +141,6 @@ def moment_text(at: datetime | str, zone: tzinfo, language: Language) -> str:
     return f"{day_text(moment.date(), language)}{' ' if language == 'zh' else ', '}{moment:%H:%M}"
 
 
-def number_text(number: float) -> str:
-    """Return the number with thin spaces of thousands left to commas: 12,345."""
-    return f"{number:,}"
-
-
 def sentence_html(text: str) -> Markup:
     """
     Return a sentence of recalld with its commands as code; whatever is in it is text, and a text of the page is markup already.
