@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+from contextlib import ExitStack
 from queue import SimpleQueue
 
 import pytest
@@ -73,11 +74,9 @@ def test_change_detector_reports_the_end_of_a_models_pause(world, look):
 
 def test_watch_tells_of_messages_and_requests(world):
     heard: SimpleQueue[str] = SimpleQueue()
-    stop = watch(world.paths, heard.put)
-    try:
+    with ExitStack() as ended:
+        ended.callback(watch(world.paths, heard.put))
         for path in (world.paths.archive_request, world.paths.drop_box / "1.json", world.paths.root / "inbox.json"):
             path.write_bytes(b"{}")
             while heard.get(timeout=PATIENCE_S) != path.name:
                 pass
-    finally:
-        stop()
