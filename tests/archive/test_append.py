@@ -5,13 +5,12 @@ from __future__ import annotations
 import itertools
 import json
 import os
-import re
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from recalld.supervisor.archive.append import append, new_id, read_lines
+from recalld.supervisor.archive.append import append, read_lines
 from recalld.supervisor.storage.errors import BadRequest, NewerFormat
 from tests.world import World, at, message, talk
 
@@ -30,13 +29,6 @@ def add(world: World, *raws: dict[str, Any]) -> list[str]:
 
 def say(text: str = "我对花生过敏", **more: Any) -> dict[str, Any]:
     return {"role": "user", "text": text, **more}
-
-
-def test_new_id_is_26_characters_long_and_sorts_by_time():
-    early, late = new_id(NOW, bytes(10)), new_id(NOW.replace(microsecond=1_000), bytes(10))
-    assert re.fullmatch(r"[0-9A-HJKMNP-TV-Z]{26}", early)
-    assert early < late
-    assert new_id(NOW, bytes(10)) != new_id(NOW, bytes(9) + b"\1")
 
 
 def test_append_keeps_the_fields_that_the_writer_gave(world):

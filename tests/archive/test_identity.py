@@ -46,13 +46,6 @@ def known_of(history: History, here: History | None = None) -> Known:
 # ── the first look ───────────────────────────────────────────────────────────
 
 
-def test_assign_ids_derives_an_id_from_time_role_and_text():
-    (found,) = assign_ids((said("花生过敏", createdAt=TIME),), Known(), NOON)
-    assert found.id == f"m-{fingerprint_of(TIME, 'user', '花生过敏')}"
-    assert len(found.id) == 18
-    assert list(found.raw) == ["id", "role", "text", "createdAt"]
-
-
 def test_assign_ids_numbers_equal_messages():
     base = f"m-{fingerprint_of(TIME, 'user', '好的')}"
     history = tuple(said("好的", createdAt=TIME) for _ in range(3))

@@ -57,16 +57,6 @@ def test_intake_keeps_only_the_final_text_of_a_streamed_answer(world):
     assert world.archived() == [("a", "用 rsync，每天三点。"), ("q", "怎么备份？")]
 
 
-def test_intake_treats_an_id_that_looks_like_a_revision_as_ordinary(world):
-    text = "我对花生过敏"
-    world.write([message(f"1~{digest_of_text(text)[:8]}", "2026-01-31T09:00", text)])
-    world.settle()
-    world.clock.forward(hours=7)
-    world.settle()
-    assert len(world.archived()) == 1
-    assert world.flags() == [True]
-
-
 # ── lost and put back ────────────────────────────────────────────────────────
 
 

@@ -63,15 +63,6 @@ def test_journal_stores_the_text_of_unwritten_messages_only(paths):
     assert "花生" not in text
 
 
-def test_journal_gives_the_same_answers_in_a_new_process(paths):
-    journal = open_journal(paths)
-    journal.record_seen([ONE, TWO, UNTIMED])
-    journal.record_written(NAME, [block_of(ONE), block_of(UNTIMED)])
-    journal.record_history([TWO])
-    journal.record_reinserted([TWO.key])
-    assert answers(open_journal(paths)) == answers(journal)
-
-
 def test_journal_ignores_a_line_that_a_crash_cut_off(paths):
     journal = open_journal(paths)
     journal.record_seen([ONE])
@@ -114,18 +105,6 @@ def test_journal_refuses_a_newer_format(paths):
         open_journal(paths)
 
 
-def test_journal_reads_a_deleted_or_replaced_file_from_the_start(paths):
-    journal = open_journal(paths)
-    journal.record_seen([ONE])
-    paths.seen.unlink()
-    journal.refresh()
-    assert answers(journal) == answers(open_journal(paths))
-    assert journal.unwritten == {}
-    paths.seen.write_text('{"recalld": 1}\n')
-    journal.record_seen([TWO])
-    assert list(journal.unwritten) == [TWO.key]
-
-
 # ── keeping it small ─────────────────────────────────────────────────────────
 
 
@@ -166,20 +145,6 @@ def test_journal_gives_the_same_answers_after_compaction(tmp_path_factory, story
     journal.compact()
     assert answers(journal) == before
     assert answers(open_journal(paths)) == before
-
-
-def test_journal_of_un_written_messages_passes_over_what_is_before_them(paths):
-    journal = open_journal(paths)
-    many = [parsed(message(str(n), f"2026-01-30T09:{n:02d}", f"第 {n} 句")) for n in range(30)]
-    journal.record_written(NAME, [block_of(one) for one in many[:20]])
-    journal.record_seen(many[20:])
-    journal.compact()
-    partly = SeenJournal(Files(RealDisk()), paths, ZONE, only_unwritten=True)
-    partly.refresh()
-    assert [*partly.unwritten] == [one.key for one in many[20:]]
-    assert not partly.names
-    whole = open_journal(paths)
-    assert (whole.file_names(), whole.filed([many[19].key, ("30", "0" * 16)])) == ({NAME}, {many[19].key})
 
 
 def test_journal_is_read_anew_where_it_is_replaced_meanwhile(paths):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from hashlib import sha256
 from typing import TYPE_CHECKING
 
 import pytest
@@ -25,13 +24,6 @@ def folder(tmp_path: Path) -> Path:
 @pytest.fixture
 def quarantine(folder: Path) -> Quarantine:
     return Quarantine(Files(RealDisk()), folder, limit=10)
-
-
-def test_quarantine_keeps_one_copy_of_the_same_bytes(quarantine: Quarantine, folder: Path) -> None:
-    assert [quarantine.keep("history.json", TORN) for _ in range(3)] == ["new", "known", "known"]
-    (copy,) = folder.iterdir()
-    assert copy.name == f"history.json.{sha256(TORN).hexdigest()[:12]}"
-    assert copy.read_bytes() == TORN
 
 
 def test_quarantine_keeps_at_most_ten_copies_of_one_kind(quarantine: Quarantine, folder: Path) -> None:

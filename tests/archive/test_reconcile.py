@@ -50,20 +50,6 @@ def test_reconcile_sets_true_for_an_old_message_covered_by_a_summary(flag, name)
     assert settled(flag, evidence(name, covered=frozenset({name}))).archived is Archived.YES
 
 
-@pytest.mark.parametrize("flag", NOT_TRUE)
-@pytest.mark.parametrize(
-    ("name", "group"),
-    [
-        (OLD, "day-2026-01-15"),
-        (OLDER, "month-2025-11"),
-        pytest.param(OLDER, "day-2025-11-03", id="a day of a large month"),
-        pytest.param(OLD, "month-2026-01", id="submitted before the clock was set back"),
-    ],
-)
-def test_reconcile_sets_pending_while_the_group_is_active(flag, name, group):
-    assert settled(flag, evidence(name, active_groups={group})).archived is Archived.PENDING
-
-
 @pytest.mark.feature("003.6")
 @pytest.mark.parametrize("flag", NOT_TRUE)
 @pytest.mark.parametrize(("name", "group"), [(OLD, "day-2026-01-15"), (OLDER, "month-2025-11")])

@@ -11,19 +11,6 @@ from recalld.supervisor.storage.files import Files
 from recalld.worker.desk import Pieces
 from tests.world import FaultyDisk, message_on, talk, unreachable
 
-# ── settling ─────────────────────────────────────────────────────────────────
-
-
-def test_submit_queues_a_pending_group_again_when_its_task_is_lost(world):
-    """A lost task must not keep its messages pending for ever."""
-    world.write([message_on("2026-01-10")])
-    world.round("all")
-    for path in world.ws.task_queue.queue.iterdir():
-        path.unlink()
-    world.settle()
-    assert (world.flags(), world.summaries()) == ([True], ["2026-01-10"])
-
-
 # ── trimming ─────────────────────────────────────────────────────────────────
 
 

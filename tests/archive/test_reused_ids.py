@@ -150,15 +150,6 @@ def test_intake_knows_a_trimmed_window_beside_messages_of_the_drop_box(world, ti
     assert filed(world) == Counter((*talk, *dropped))
 
 
-def test_intake_knows_a_window_that_sums_up_beside_the_drop_box(world):
-    world.write(said("甲", "乙", "丙"))
-    world.drop("msg.json", {"role": "user", "text": "手机说的话。"})
-    world.round("all")
-    world.write(said("之前说过甲", "乙", "丙", "丁"))
-    world.round("all")
-    assert filed(world) == Counter(["甲", "乙", "丙", "手机说的话。", "之前说过甲", "丁"])
-
-
 def said(*texts: str) -> list[dict[str, str]]:
     """Messages without ids and times; what begins with "提示" is a system's."""
     return [{"role": "system" if text.startswith("提示") else "user", "content": text} for text in texts]

@@ -82,30 +82,6 @@ def test_install_outside_of_a_session_leaves_nothing(me, machine):
     assert machine.run("test", "-e", f"/home/{me.name}/.config").code == 1
 
 
-def test_install_of_a_service_that_cannot_start_says_why(me):
-    me.ok("init")
-    me.write(f"{me.root}/recalld.toml", "[recall]\nk1 = 'x'\n")
-    done = me.recalld("service", "install")
-    assert (done.code, "recall.k1" in done.err) == (78, True)
-    me.write(f"{me.root}/recalld.toml", "")
-    me.run("mkdir", "-p", ".config/systemd/user/recalld.service.d")
-    me.write(".config/systemd/user/recalld.service.d/wrong.conf", "[Service]\nEnvironment=RECALLD_RECALL_K1=x\n")
-    done = me.recalld("service", "install")
-    assert (done.code, "RECALLD_RECALL_K1" in done.err) == (69, True)
-    assert me.recalld("service", "status").code == 65
-    me.run("rm", "-r", ".config/systemd/user/recalld.service.d")
-    me.ok("service", "install")
-
-
-def test_install_leaves_a_unit_alone_that_it_did_not_make(me):
-    me.ok("init")
-    other = "[Service]\nExecStart=/bin/sleep infinity\n[Install]\nWantedBy=default.target\n"
-    me.run("mkdir", "-p", ".config/systemd/user")
-    me.write(".config/systemd/user/recalld.service", other)
-    assert me.recalld("service", "install").code == 65
-    assert me.run("cat", ".config/systemd/user/recalld.service").out == other
-
-
 def test_uninstall_leaves_the_memory(me):
     me.installed()
     me.say(3)

@@ -14,7 +14,6 @@ import threading
 from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
-from random import Random
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -209,27 +208,6 @@ def talked(memory: Path) -> World:
     world.drop("手机.json", {"role": "user", "text": "在路上说的"})
     world.append(message("m1", "2026-01-31T09:00", "周五的部署取消。"))
     return world
-
-
-@pytest.mark.parametrize("seed", range(16))
-def test_backup_is_sound_whatever_others_do_meanwhile(talked, memory, seed):
-    """What was acknowledged before is in it, once, and it settles as if nothing had been."""
-    chance = Random(seed)
-    texts = {one["text"] for one in talked.history()} | {"在路上说的", *talked.archived_texts()}
-    talked.reopen(disk=Hasty())
-    other = Meanwhile(talked, chance.randrange(10, 770))
-    began = talked.disk.calls + chance.randrange(1, 100)
-    talked.disk.before = {began: other.begin, began + chance.randrange(1, 40): other.end}
-    created(talked, memory / "一.tar")
-    other.end()
-    _, ledger = service.verify(memory / "一.tar", {}, talked.clock)
-    assert (ledger.lost, ledger.damage) == ([], [])
-    after = restored(talked, memory / "一.tar", memory / "1")
-    after.until_settled()
-    assert [event for event, _ in after.events.all if event in ODD] == []
-    assert texts - set(after.archived_texts()) == set()
-    assert len(set(after.archived())) == len(after.archived())
-    assert after.fsck().is_sound
 
 
 #: What a supervisor tells of a workspace in which something was not as it should be.

@@ -35,11 +35,6 @@ def configured(world: World, section: str = "recall", **keys: Any) -> Any:
 # ── inject ───────────────────────────────────────────────────────────────────
 
 
-def test_inject_keeps_memory_that_is_also_in_history(world):
-    world.write([message("m1", "2026-01-31T09:00", "我对花生过敏。")])
-    assert "我对花生过敏。" in world.inject("花生酱呢？", FOUND).memory
-
-
 def test_inject_states_a_miss_only_when_configured(world):
     nothing = SearchResult(how="bm25", terms=("花生", "过敏"), subject=("花生", "过敏"), files=12)
     assert world.inject("我能吃花生吗？", nothing).memory == ""
@@ -49,13 +44,6 @@ def test_inject_states_a_miss_only_when_configured(world):
     assert world.inject("Peanuts?", nothing).memory.startswith("Nothing in memory about 花生")
 
 
-def test_context_states_no_miss_for_what_the_history_shows(world):
-    configured(world, "context", say_nothing=True)
-    world.write([message("m1", "2026-01-31T09:00", "我对花生过敏。")])
-    only = SearchResult(how="bm25", hits=FOUND.hits[:1], terms=("花生",), files=12)
-    assert world.context("花生酱呢？", only).memory == ""
-
-
 def test_inject_hides_private_memory_and_citations_in_a_group(world):
     world.ask({"id": "i1", "text": "花生呢？", "session": GROUP})
     own = replace(FOUND.hits[1], unit=replace(FOUND.hits[1].unit, chat="group", session=GROUP))
@@ -63,15 +51,6 @@ def test_inject_hides_private_memory_and_citations_in_a_group(world):
     assert found.memory.endswith(f"\n[memory/2026-01-28-….md] {DAY} 用户: 虾也不行。\n")
     assert "我对花生过敏" not in json.dumps(found.messages, ensure_ascii=False)
     assert [why for _, why in found.left_out] == ["group"]
-
-
-@pytest.mark.parametrize(
-    ("budget", "evidence", "most"), [(2048, 1.0, 2048), (2048, 0.5, 1024), (2048, 0.0, 512), (1024, 0.5, 1024), (256, 0.0, 256)]
-)
-def test_inject_fills_the_part_of_the_budget_that_memory_has_evidence_for(world, budget, evidence, most):
-    hits = tuple(hit(2.0, f"花生 {n} {'很好吃' * 10}", start=n) for n in range(1, 90))
-    found = configured(world, memory_tokens=budget).inject("花生？", SearchResult(how="bm25", hits=hits, evidence=evidence))
-    assert 0.75 * most < found.memory_tokens <= most == found.receipt.budgets["memory"]
 
 
 # ── context ──────────────────────────────────────────────────────────────────
@@ -99,15 +78,6 @@ def test_context_omits_memory_only_if_history_shows_it_whole(world):
 
 
 # ── faults ───────────────────────────────────────────────────────────────────
-
-
-@pytest.mark.parametrize("data", [b"", b"{", b'{"a": 1}', b"\xff"])
-def test_context_keeps_memory_when_history_is_damaged(world, data):
-    world.write(data)
-    found = world.context("花生酱呢？", FOUND)
-    assert "我对花生过敏。" in found.memory
-    assert [one["role"] for one in found.messages] == ["user"]
-    assert len(world.events.of("degraded")) == 1
 
 
 def test_context_reports_a_damaged_inbox_and_returns_no_messages(world):

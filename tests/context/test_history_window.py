@@ -34,19 +34,6 @@ def ids(found: Window) -> list[str]:
     return [said.id for said in found.said]
 
 
-def test_history_window_begins_with_the_same_message_for_some_turns():
-    whole = talk(200)
-    begins = [ids(window(whole[max(0, n - 60) : n], LIMITS, max(0, n - 60)))[0] for n in range(50, 61)]
-    assert begins == ["m30"] + ["m40"] * 10
-
-
-@given(st.integers(0, 5), st.integers(5, 20), st.integers(0, 400))
-def test_history_window_shows_at_least_half_of_the_most(least, most, before):
-    shown = ids(window(talk(60), WindowLimits(least=least, most=most, tokens=10**6), before))
-    assert shown == [f"m{n}" for n in range(60 - len(shown), 60)]
-    assert max(least, most - most // 2 + 1) <= len(shown) <= most
-
-
 @pytest.mark.feature("003.23")
 def test_history_window_cuts_long_assistant_messages_but_not_the_users():
     found = window(talk(2, user="问" * 900, assistant="答" * 501), LIMITS)

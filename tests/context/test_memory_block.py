@@ -62,11 +62,6 @@ def test_memory_block_has_a_header_a_note_and_tagged_entries():
     assert second.endswith("…[truncated]")
 
 
-def test_memory_block_has_no_note_if_configured_or_with_lines():
-    for limits in (replace(ZH, note=False), replace(ZH, hit="line")):
-        assert pack([hit(9)], [], limits).text.startswith(f"{HEADER}\n[memory/2026-01-28-allergy.md#L4] ")
-
-
 def test_memory_block_head_says_the_day_of_the_question():
     asked = date(2026, 11, 28)
     assert pack([hit(9)], [], replace(ZH, today=asked)).text.startswith(
@@ -74,11 +69,6 @@ def test_memory_block_head_says_the_day_of_the_question():
     )
     english = pack([hit(9)], [], BlockLimits(today=asked, note=False)).text
     assert english.startswith(f"{HEADER}\n(Today is Saturday, 28 November 2026; a dated line may no longer be true.)\n[")
-
-
-def test_memory_block_head_says_no_day_with_lines_or_without_room():
-    for limits in (replace(ZH, hit="line"), replace(ZH, max_chars=399), replace(ZH, tokens=127)):
-        assert pack([hit(9)], [], limits) == pack([hit(9)], [], replace(limits, today=date(2026, 11, 28)))
 
 
 @pytest.mark.parametrize(
@@ -102,16 +92,6 @@ def test_memory_block_is_empty_without_hits():
     assert pack([], [], ZH).text == ""
 
 
-def test_memory_block_orders_files_by_best_hit_and_lines_by_time():
-    """The best line of all is first, with a tag of its own: no line seems to be said before one that was said earlier."""
-    hits = [hit(5, "乙二", "b.md", 20), hit(9, "甲二", "a.md", 30), hit(3, "甲一", "a.md", 10), hit(8, "乙一", "b.md", 40)]
-    assert body(pack(hits, [], ZH).text) == [
-        f"[a.md#L30] {DAY} 用户: 甲二",
-        "[a.md#L10] 用户: 甲一",
-        f"[b.md#L20,L40] {DAY} 用户: 乙二 | 用户: 乙一",
-    ]
-
-
 def test_memory_block_has_one_tag_a_file_with_its_stretches_of_lines():
     hits = [
         hit(5, "花生过敏", start=4),
@@ -123,13 +103,6 @@ def test_memory_block_has_one_tag_a_file_with_its_stretches_of_lines():
         f"[memory/2026-01-28-allergy.md#L5] {DAY} 助手: 记住了",
         "[memory/2026-01-28-allergy.md#L4,L6,L8] 用户: 花生过敏 | 用户: 还有虾 | 用户: 别的",
     ]
-
-
-@pytest.mark.parametrize(("start", "lines"), [(9, "L4-L9"), (10, "L4-L10"), (14, "L4,L14")])
-def test_memory_block_merges_messages_across_their_metadata_lines(start, lines):
-    """Words, blank, comment, time, blank, words; one message left out makes it ten lines."""
-    hits = [hit(5, "花生过敏", start=4, message="m1"), hit(4, "还有虾", start=start, message="m2")]
-    assert f"#{lines}]" in pack(hits, [], ZH).text
 
 
 @pytest.mark.feature("003.22")

@@ -24,15 +24,6 @@ def made(**given: Any) -> list[tuple[str, str]]:
     return [(one["role"], one["content"]) for one in turn_messages(**(turn | given))]
 
 
-def test_messages_have_memory_and_time_before_the_question():
-    assert made() == [
-        ("system", "你是小记。"),
-        ("user", "（2026年1月31日星期六）\n早"),
-        ("assistant", "早上好"),
-        ("user", f"{FENCED}\n\n{TIME}\n\n花生酱呢？"),
-    ]
-
-
 def test_messages_have_memory_after_the_system_prompt_if_configured():
     found = made(place="system")
     assert found[0] == ("system", f"你是小记。\n\n{FENCED}")

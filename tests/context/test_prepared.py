@@ -66,14 +66,6 @@ def test_prepared_context_holds_the_whole_turn_and_leaves_the_inbox_alone(filled
     assert (filled.paths.inbox.read_bytes(), filled.files.disk.stat(filled.paths.inbox)) == (data, before)
 
 
-def test_prepared_context_equals_what_the_command_builds(filled):
-    filled.ask(waits())
-    ready = read(filled, filled.prepared_contexts().update())
-    asked = filled.read_input(None)
-    by_command = filled.context(asked, filled.search(asked.question, asked.before))
-    assert (ready.messages, ready.memory, ready.terms) == (by_command.messages, by_command.memory, by_command.receipt.terms)
-
-
 def test_prepared_context_has_a_computable_name_and_the_inbox_digest(filled):
     data = filled.ask(waits("in-0", "早先问的"), waits("消息-7", when="2026-01-31T09:59:30.250"))
     filled.prepared_contexts().update()

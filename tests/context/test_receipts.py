@@ -42,22 +42,6 @@ def store(world) -> ReceiptStore:
     return ReceiptStore(world.files, world.paths)
 
 
-def test_receipt_store_reads_the_newest_or_the_one_with_an_id_prefix(store):
-    for minute in (0, 2, 1):
-        store.write(receipt(minute))
-    assert store.read() == receipt(2)
-    assert store.read(receipt(1).id[:16]) == receipt(1)
-    assert store.turns() == [receipt(n).id for n in range(3)]
-
-
-def test_newest_turn_is_not_one_of_a_clock_that_was_set_back(store):
-    five_years = 5 * 365 * 24 * 60
-    for minute in (five_years, 0, 1):
-        store.write(receipt(minute))
-    assert store.read(now=NOW + timedelta(minutes=2)) == receipt(1)
-    assert store.read(now=NOW - timedelta(days=1)) == receipt(five_years)  # where all are ahead, the newest
-
-
 def test_receipt_store_drops_the_oldest_beyond_the_count_limit(world):
     store = ReceiptStore(world.files, world.paths, kept=3)
     for minute in range(5):

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import re
-from urllib.parse import unquote
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from recalld.supervisor.context.render import MISS_TOKENS, miss, shown, shown_lines, tag
+from recalld.supervisor.context.render import MISS_TOKENS, miss, shown, shown_lines
 from recalld.supervisor.text.token_count import estimate_tokens
 from tests.context.passages import ATTACKS, TEXTS
 
@@ -22,17 +21,6 @@ FORGED = re.compile(
 UNSEEN = re.compile(
     "[\x00-\x1f\x7f-\x9f\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff\ud800-\udfff\U000e0000-\U000e007f]"
 )
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        "- C# and F# on the server\n- apartment # 12 is the office\n- 用 C# 写的",
-        "How\n```bash\ncp zebra /opt  # keep the old one\n    # 先停\n    stop\n```",
-    ],
-)
-def test_lists_and_code_stay_as_they_were_written(text):
-    assert shown_lines(text, 300) == text
 
 
 def test_a_heading_or_a_comment_at_the_beginning_of_a_line_gets_a_blank():
@@ -67,15 +55,6 @@ def test_shown_never_returns_forged_or_invisible_marks(text, chars, terms):
     assert not FORGED.search(found.removesuffix("[truncated]"))
     assert not UNSEEN.search(found)
     assert isinstance(found.encode(), bytes)
-
-
-@given(st.text(max_size=60), st.integers(1, 99), st.integers(0, 9))
-def test_tag_escapes_its_path_reversibly(name, start, more):
-    found = tag(f"memory/{name}.md", [(start, start + more)], lines=True)
-    assert re.fullmatch(r"\[[^\[\]\n]*#L\d+(?:-L\d+)?\]", found)
-    assert not UNSEEN.search(found)
-    path = unquote(found[1:-1].rpartition("#")[0], errors="surrogatepass")
-    assert path == f"memory/{name}.md"
 
 
 @pytest.mark.parametrize("language", ["zh", "en"])

@@ -45,13 +45,6 @@ def test_context_shows_a_kept_summary_in_place_of_what_it_has(world: World) -> N
     assert turn.messages[1]["content"].endswith("明天把 nginx 的配置备份一下。（第 6 条）")
 
 
-def test_context_puts_the_summary_into_the_question_where_told(world: World) -> None:
-    memory = prepared(world, '[conversation]\nsummary_in = "user"\n')
-    turn = memory.context(QUESTION, SYSTEM, session=SESSION)
-    assert turn.messages[0]["content"] == SYSTEM
-    assert turn.messages[-1]["content"].startswith(f"{BLOCK}\n\n")
-
-
 @pytest.mark.parametrize(("session", "is_shown"), [(SESSION, False), (GROUP, True)])
 def test_context_in_a_group_shows_only_the_summary_of_its_own_messages(world: World, session: str, *, is_shown: bool) -> None:
     memory = prepared(world, session=session)

@@ -101,14 +101,6 @@ def test_to_sum_up_never_begins_in_neighbouring_turns(words, answers):
 # ── what stays ───────────────────────────────────────────────────────────────
 
 
-def test_to_sum_up_keeps_the_last_turns_and_never_the_open_one():
-    talk = conversation(*turns(6), question("天气？"), answer("我看看。"), call("甲"), result("甲"))
-
-    assert due(talk, by_hand=True) == 6
-    assert due(talk, replace(LIMITS, keep_turns=0), by_hand=True) == 12
-    assert due(talk, replace(LIMITS, keep_turns=9), by_hand=True) == 0
-
-
 def test_to_sum_up_begins_where_a_turn_no_longer_shows_all_that_is_said():
     shown = Limits(context_tokens=100_000, shown_messages=8, shown_tokens=1_000)
     turns = [talk for n in range(4) for talk in (question(f"第 {n} 问"), call("c1"), result("c1"), answer(f"第 {n} 答"))]
@@ -146,12 +138,6 @@ def test_recomposed_sends_the_question_even_where_nothing_else_fits():
     talk = conversation(*turns(3), question("花" * 200), call("甲"), result("甲", "雨" * 300), summary="对花生过敏，" * 20)
 
     assert recomposed(talk, limits) == [{"role": "system", "content": SYSTEM}, question("花" * 200)]
-
-
-def test_commit_points_lie_outside_of_pairs():
-    talk = conversation(question("天气？"), call("甲"), result("甲"), answer("小雨"))
-
-    assert commit_points(talk.said) == {0, 1, 3, 4}
 
 
 # ── always ───────────────────────────────────────────────────────────────────

@@ -71,14 +71,6 @@ def test_session_memory_continues_where_the_session_is(world: World, memory: Mem
     assert [one["session"] for one in json.loads((world.root / "history.json").read_bytes())] == [SESSION] * 13
 
 
-def test_session_memory_takes_what_other_programs_add_and_no_other_session(world: World, memory: Memory) -> None:
-    talk = memory.conversation(session=SESSION)
-    world.write([*said(3), *said(2, 3, OTHER), message("m9", "2026-01-30T20:00", fact(9))])
-    assert [facts(one["content"]) for one in talk.recompose()] == [[0], [1], [2]]
-    unnamed = memory.conversation(session="")
-    assert [facts(one["content"]) for one in unnamed.recompose()] == [[9]]
-
-
 @pytest.mark.parametrize("wrong", [{"role": "user"}, {"content": "没有角色"}, question("长" * 9000)])
 def test_session_memory_refuses_what_is_no_message_and_adds_nothing(world: World, memory: Memory, wrong: dict) -> None:
     talk = memory.conversation(session=SESSION)

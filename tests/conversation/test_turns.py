@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from recalld.supervisor.conversation.turns import dialogue, is_open, read_said, turn_starts, whole_pairs
+from recalld.supervisor.conversation.turns import dialogue, read_said, turn_starts, whole_pairs
 from tests.conversation.talk import answer, call, question, result
 
 
@@ -14,14 +14,6 @@ def said(*messages):
 
 def told(*messages, language="zh"):
     return [entry.shown(language) for _, entry in dialogue(said(*messages), language)]
-
-
-def test_turn_starts_begins_a_turn_with_each_question_after_an_answer():
-    talk = said(answer("您好"), question("备份在哪？"), answer("NAS"), question("端口？"), question("SSH 的"), answer("8443"))
-
-    assert turn_starts(talk) == [0, 3]
-    assert not is_open(talk)
-    assert is_open(talk[:5])
 
 
 def test_turn_starts_never_separates_a_call_from_its_result():

@@ -49,15 +49,6 @@ def watched(tmp_path: Path) -> Watched:
     return made
 
 
-def test_config_watch_returns_a_changed_configuration_once(watched):
-    watched.write(RIGHT)
-    taken = watched.look()
-    assert taken is not None
-    assert taken.config.archive.unarchived_limit == 1
-    assert watched.look(5) is None
-    assert watched.world.events.all == [("config_taken", {"keys": ["archive.unarchived_limit"]})]
-
-
 def test_config_watch_waits_until_nobody_writes_the_file(watched):
     watched.write("")  # an editor that empties it first: it would be a workspace in UTC
     assert watched.look(1) is None

@@ -14,16 +14,6 @@ from tests.world import FaultyDisk, message, message_on, talk
 # ── counts and rest ──────────────────────────────────────────────────────────
 
 
-def test_round_returns_counts_of_what_it_did(world):
-    world.write([message_on("2026-01-10"), message_on("2026-01-30")])
-    done = world.round("all")
-    assert (done.seen, done.archived, done.extracts, done.submitted, done.did, done.errors) == (2, 2, 1, 1, 6, {})
-    world.work()
-    done = world.round("all")
-    assert (done.seen, done.archived, done.summaries, done.did) == (0, 0, 1, 1)
-    assert world.round("all").did == 0
-
-
 def test_round_writes_no_byte_when_everything_is_settled(world):
     world.write([message_on("2026-01-10"), message_on("2026-01-30"), "一句话"])
     world.settle()

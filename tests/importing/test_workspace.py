@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 from recalld.supervisor.importing.run import bring_in
-from recalld.supervisor.importing.source import Source
 from recalld.supervisor.storage.control import UNLIMITED
 from tests.importing import made
 from tests.world import WITHOUT_MODEL, World, at, message, talk
@@ -45,13 +43,3 @@ def test_history_that_is_cut_off_is_named_and_the_rest_is_added(tmp_path):
     (there.root / "history.json").write_text('[{"id": "x"', encoding="utf-8")
     done = bring_in(World(tmp_path / "ws", NOW, WITHOUT_MODEL).ws, there.root, NOW, UNLIMITED)
     assert (done.added, done.unread) == (3, {"file": 1})
-
-
-def test_log_that_grows_while_it_is_read_ends_where_it_was(tmp_path):
-    path = made._lines(tmp_path / "log.jsonl", *({"n": n} for n in range(10)))
-    read = []
-    for _, value in Source(path).lines("log.jsonl"):
-        read.append(value)
-        with path.open("a", encoding="utf-8") as file:
-            file.write(f"{json.dumps(value)}\n")
-    assert read == [{"n": n} for n in range(10)]

@@ -48,33 +48,6 @@ class Supervised(ServedWorld):
         return self.server.seen.calls
 
 
-def test_submit_retries_a_failed_group_after_each_wait_and_reports_once(tmp_path, server):
-    """10m, 30m, 2h, 6h, 12h; the fifth failure is a backlog; then one try a day."""
-    server.script = lambda n, prompt: ACTS["rejected"]
-    world = Supervised(tmp_path, server)
-    world.write_days(days=1)
-    world.settle()
-    tries = [world.clock()]
-    for wait in (600, 1_800, 7_200, 21_600, 43_200, 86_400, 86_400):
-        world.clock.forward(seconds=wait - 1)
-        world.settle()
-        assert world.calls == len(tries), f"it came early, {wait}"
-        world.clock.forward(seconds=1)
-        world.settle()
-        tries.append(world.clock())
-        assert world.calls == len(tries)
-    assert world.events.times_of("summary_failed") == tries
-    assert world.events.times_of("archive_backlog") == [tries[4]]
-    history = world.history()
-    assert {message["archived"] for message in history} == {False}
-    assert {message["archiveAttempts"] for message in history} == {len(tries)}
-    server.script = lambda n, prompt: Act(text=SUMMARY)
-    world.clock.forward(days=1)
-    world.settle()
-    assert len(world.summaries()) == 1
-    assert not list((tmp_path / "worker" / "failed").glob("day-*"))
-
-
 def test_submit_probes_an_absent_provider_once_per_wait_and_no_group_fails(tmp_path, server):
     server.script = lambda n, prompt: ACTS["loading"]
     world = Supervised(tmp_path, server)

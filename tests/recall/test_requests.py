@@ -142,16 +142,6 @@ def test_memory_block_is_empty_for_small_talk(english, request_):
     assert english.inject(request_, found).memory == ""
 
 
-def test_recall_finds_a_name_beside_many_words_that_stand_once(tmp_path):
-    once = ["lunch", "garden", "Tuesday", "printer", "letter", "window", "coffee"]
-    once += ["winter", "kitchen", "ticket", "holiday", "station", "dinner", "market"]
-    said = [f"Nothing new, only the {word}" for word in once]
-    told = ["Kowalski wants it in writing", *(f"Kowalski rang at {n}" for n in range(2, 8))]
-    world = world_of(tmp_path, [line for lines in zip(said[:7], told, said[7:], strict=True) for line in lines], days=1)
-    found = world.search(f"A note to Kowalski, please, on the {', the '.join(once)}")
-    assert sum("Kowalski" in hit.unit.text for hit in found.hits) == len(told)
-
-
 def test_reasons_and_misses_have_words_as_they_are_written(tmp_path):
     world = world_of(tmp_path, ["the bicycles are in the shed", "the motorcycle was sold"])
     assert [hit.because[0] for hit in world.search("where are my bicycles?").hits] == ["words: bicycles", "related: motorcycle"]

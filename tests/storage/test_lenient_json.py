@@ -114,13 +114,3 @@ def test_recover_reads_no_byte_more_often_than_a_few_times(piece, monkeypatch):
     size = 20_000
     recover(piece.encode() * (size // len(piece)))
     assert read <= 200 * size
-
-
-def test_recover_reads_past_a_torn_result_of_many_rows():
-    rows = ",".join(f'{{"row":{n},"name":"第 {n} 行"}}' for n in range(6_000))
-    talk = [{"role": "user", "text": f"第 {n} 句"} for n in range(101)]
-    first, *others = (json.dumps(one, ensure_ascii=False) for one in talk)
-    torn = f'{{"role":"tool","content":[{rows},{{"row":'
-    found = recover(f"[{first},{torn},{','.join(others)}]".encode())
-    assert found.elements == talk
-    assert len(found.unread) == 1

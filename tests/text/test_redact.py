@@ -47,15 +47,11 @@ def test_redacted_keeps_what_stands_around_a_secret_without_width():
     "word",
     [
         "字",
-        "a.",
         "eyJ-",
         "密码",
-        "1 ",
         "://a:",
         "密\u200b码",
-        "密码改",
         "password for ",
-        "ａ",
         "|password|\n|--|\n",
     ],
 )

@@ -69,37 +69,6 @@ def test_tokenizer_ignores_case(text):
         assert tokens(text.upper()) == tokens(text.lower())
 
 
-@pytest.mark.parametrize(
-    ("code", "absent"),
-    [
-        (
-            "from recalld.supervisor.text.tokenizer import latin_words; latin_words('部署 Cloudflare Workers')",
-            {"jieba", "rjieba", "opencc", "Stemmer"},
-        ),
-        (
-            "from recalld.supervisor.text.tokenizer import tokens; tokens('deployed, no Han here')",
-            {"jieba", "rjieba", "opencc"},
-        ),
-        (
-            "from recalld.supervisor.text.small_talk import is_chitchat; is_chitchat('好的')",
-            {"jieba", "rjieba", "opencc", "Stemmer"},
-        ),
-        (
-            "from recalld.supervisor.text.token_count import estimate_tokens; estimate_tokens('部署 Workers')",
-            {"jieba", "rjieba", "opencc", "Stemmer"},
-        ),
-        (
-            "from recalld.supervisor.text.language import language_of; language_of('部署 Workers')",
-            {"jieba", "rjieba", "opencc", "Stemmer"},
-        ),
-    ],
-)
-def test_tokenizer_loads_jieba_and_the_stemmer_only_when_needed(code, absent):
-    probe = f"import sys; {code}; print(*sys.modules)"
-    loaded = set(subprocess.run([sys.executable, "-c", probe], capture_output=True, text=True, check=True).stdout.split())
-    assert not absent & loaded
-
-
 GUESSING = "from recalld.supervisor.text.tokenizer import spelled; print([token for _, token in spelled('小宇备份')])"
 
 
