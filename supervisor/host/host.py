@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final, TypeAlias
 
 from ..host import watcher
-from ..storage.clock import Clock, steady_s
+from ..storage.clock import steady_s
 from ..storage.control import Control
 from ..storage.errors import Busy, SupervisorError
 from ..storage.os_errors import as_supervisor_error
@@ -54,8 +54,8 @@ class Host:
     supervisor: Supervisor
     _lock: SupervisorLock
 
-    def __init__(self, root: Path, open_supervisor: Opener, clock: Clock, *, now_s: Callable[[], float] = steady_s) -> None:
-        self._root, self._open_supervisor, self._clock, self._now_s = root, open_supervisor, clock, now_s
+    def __init__(self, root: Path, open_supervisor: Opener, *, now_s: Callable[[], float] = steady_s) -> None:
+        self._root, self._open_supervisor, self._now_s = root, open_supervisor, now_s
         self._round = Job("round", self._step, self._report, now_s=now_s)
         self._has_threads = False
         self._stop_watching: Callable[[], None] | None = None

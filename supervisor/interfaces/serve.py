@@ -79,7 +79,7 @@ def _serve(root: Path, clock: Clock, print_event: Callable[[Mapping[str, object]
         http.use(ws)
         return before
 
-    host = Host(root, supervised, clock)
+    host = Host(root, supervised)
     answers = Answers(lambda: host.workspace)
     http = HttpService(answers, clock)
     on_signals(host.stop)

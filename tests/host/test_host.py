@@ -58,7 +58,7 @@ class Hosted:
         return self.world.reopen(self.world.paths.config.read_text(encoding="utf-8")).ws
 
     def host(self) -> Host:
-        return Host(self.world.root, self.open, self.clock, now_s=self.clock.monotonic)
+        return Host(self.world.root, self.open, now_s=self.clock.monotonic)
 
     def rest(self, host: Host) -> int:
         """Let it look and work until there is nothing to do; returns how many jobs ran."""

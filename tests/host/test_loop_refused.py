@@ -169,7 +169,7 @@ class Life:
             patch.setattr("recalld.supervisor.host.workers.subprocess.Popen", self.fork)
             patch.setattr("recalld.supervisor.host.watcher.Observer", lambda: Watcher(self.gate))
             try:
-                with Host(root, self.opened, clock, now_s=clock.monotonic) as host:
+                with Host(root, self.opened, now_s=clock.monotonic) as host:
                     self.gate.is_shut = False
                     while self.passes < PASSES and not host.is_stopping:
                         host.look()

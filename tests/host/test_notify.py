@@ -127,7 +127,7 @@ def hosted(world, listening) -> Iterator[threading.Thread]:
         manager = ServiceManager(listening.address)
         return world.supervisor(background=Background(world.ws, world.clock), manager=manager)
 
-    with Host(world.root, opened, world.clock, now_s=time.monotonic) as host:
+    with Host(world.root, opened, now_s=time.monotonic) as host:
         running = threading.Thread(target=host.run)
         running.start()
         yield running
