@@ -179,34 +179,6 @@ def test_connect_makes_missing_files_and_disconnect_deletes_them(home, client):
     assert without_state(settings(home)) == {}
 
 
-def test_disconnect_finds_its_entries_in_a_file_that_was_changed_since(home):
-    of = machine(home)
-    path = home / ".claude" / "settings.json"
-    written(path, '{\n  "model": "x"\n}\n')
-    connect(of, "claude-code")
-    changed = json.loads(path.read_text())
-    changed["theme"] = "dark"
-    changed["hooks"]["Stop"].append({"hooks": [{"type": "command", "command": "say done"}]})
-    written(path, json.dumps(changed, indent=4))
-    disconnect(of, "claude-code")
-    left = json.loads(path.read_text())
-    assert left == {
-        "model": "x",
-        "hooks": {"Stop": [{"hooks": [{"type": "command", "command": "say done"}]}]},
-        "theme": "dark",
-    }
-
-
-def test_disconnect_without_its_list_finds_its_entries(home):
-    of = machine(home)
-    for client in CLIENTS:
-        connect(of, client)
-    of.paths.connections.unlink()
-    for client in CLIENTS:
-        disconnect(of, client)
-    assert [name for name, data in without_state(settings(home)).items() if b"recalld" in data] == []
-
-
 def test_disconnect_takes_its_hook_out_of_a_group_that_a_person_made(home):
     of = machine(home)
     connect(of, "claude-code")

@@ -50,17 +50,6 @@ def sent(talk: Talk, space: Room) -> list[dict[str, Any]]:
     return found
 
 
-def test_window_that_is_not_known_leaves_everything():
-    assert room(talk_of(turns(500)), 0, 2560) == (2560, 0)
-
-
-def test_memory_gives_way_before_anything_is_cut():
-    roomy, full = talk_of(turns(5)), talk_of(next(one for one in map(turns, range(1000)) if size(one) > 5000))
-    assert room(roomy, 8192, 2560) == (2560, 0)
-    assert room(full, 8192, 2560).begin == 0
-    assert room(full, 8192, 2560).memory < 2560
-
-
 def test_last_turns_and_the_questions_own_stay_however_large():
     messages = turns(10, words=2000)
     talk = talk_of(messages)
