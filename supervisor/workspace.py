@@ -51,7 +51,7 @@ if TYPE_CHECKING:
     from .recall.unfiled import Unfiled
     from .storage.by_content import ReplacedTexts
     from .summaries.llm_state import ModelUse
-    from .text.marks import Marks
+    from .text.redact import Marks
 
 T = TypeVar("T")
 
@@ -288,7 +288,7 @@ class Workspace:
         """What puts marks in the place of secrets before a text is stored; None where it is stored as it is."""
         if self.config.privacy.redact != "store":
             return None
-        from .text.marks import Marks
+        from .text.redact import Marks
 
         return Marks(self.config.privacy.forms)
 

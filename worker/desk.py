@@ -16,12 +16,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final, Protocol, TypeVar
 
 from recalld.supervisor.protocol.dated_file import Block
-from recalld.supervisor.protocol.lease import Lease
 from recalld.supervisor.protocol.llm import CallLog, endpoint_of
 from recalld.supervisor.protocol.paths import WorkspacePaths
 from recalld.supervisor.protocol.period import period_of_group
 from recalld.supervisor.protocol.prompts import PromptTemplate, load_template
-from recalld.supervisor.protocol.queue import TaskQueue
+from recalld.supervisor.protocol.queue import Lease, TaskQueue
 from recalld.supervisor.protocol.task import AskedTask, Result, Task
 from recalld.supervisor.protocol.task_material import read_material
 from recalld.supervisor.text.language import Language

@@ -19,7 +19,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final, cast
 
 from recalld.supervisor.protocol.config_keys import Worker as WorkerKeys
-from recalld.supervisor.protocol.lease import Lease, worker_lock
+from recalld.supervisor.protocol.queue import Lease, worker_lock
 from recalld.supervisor.protocol.task import AskedTask, Result, Task
 from recalld.supervisor.storage.clock import Clock
 from recalld.supervisor.storage.errors import BadConfig, Busy

@@ -37,7 +37,7 @@ from .identity import inserted
 if TYPE_CHECKING:
     from ..events import Events
     from ..protocol.config_keys import Archive
-    from ..text.marks import Mark
+    from ..text.redact import Mark
     from .history import HistoryStore
     from .journal import SeenJournal
 

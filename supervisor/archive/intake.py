@@ -27,7 +27,7 @@ from .identity import add_messages, assign_ids, continues, reinsert_lost, renumb
 if TYPE_CHECKING:
     from ..events import Events
     from ..protocol.config_keys import Archive
-    from ..text.marks import Mark
+    from ..text.redact import Mark
     from .coverage import MemoryFile
     from .journal import SeenJournal
     from .memory_folder import MemoryFolder

@@ -18,7 +18,7 @@ from ..storage.texts import msgid
 if TYPE_CHECKING:
     from ..protocol.paths import WorkspacePaths
     from ..storage.files import Files
-    from ..text.marks import Mark
+    from ..text.redact import Mark
 
 KEPT: Final = 200  # files
 KEPT_BYTES: Final = 20_000_000

@@ -55,7 +55,7 @@ from .lines import (
 )
 
 if TYPE_CHECKING:
-    from ..text.marks import Marks
+    from ..text.redact import Marks
 
 #: Returns the numbers of the lines of a text that an audience may see, in order.
 Seen: TypeAlias = "Callable[[str], Sequence[int]]"

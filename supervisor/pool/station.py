@@ -17,11 +17,10 @@ from typing import TYPE_CHECKING, Final, get_args
 
 from ..protocol.config import Config
 from ..protocol.dated_file import Block
-from ..protocol.lease import Lease, worker_lock
 from ..protocol.llm import Account, CallLog, endpoint_of
 from ..protocol.paths import WorkspacePaths
 from ..protocol.prompts import load_template, shipped_template, without_secrets
-from ..protocol.queue import TaskQueue
+from ..protocol.queue import Lease, TaskQueue, worker_lock
 from ..protocol.task import REPLY_KINDS, AskedTask, Result, Task, result_of
 from ..protocol.task_material import MaterialLost, read_material
 from ..storage.clock import Clock, from_wire, to_wire, truncate_to_ms

@@ -28,8 +28,7 @@ from recalld.supervisor.archive.journal import JournalState, SeenJournal
 from recalld.supervisor.archive.memory_folder import MemoryFolder
 from recalld.supervisor.archive.quarantine import Quarantine
 from recalld.supervisor.context.receipts import ReceiptStore
-from recalld.supervisor.protocol.lease import Lease
-from recalld.supervisor.protocol.queue import TaskQueue
+from recalld.supervisor.protocol.queue import Lease, TaskQueue
 from recalld.supervisor.protocol.summary_file import Summary
 from recalld.supervisor.storage.files import Files, FsyncTracker
 from tests.crash import faults, others, people, talking, working

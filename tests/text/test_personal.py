@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from recalld.supervisor.text.marks import marked
 from recalld.supervisor.text.personal import PERSONAL
+from recalld.supervisor.text.redact import marked
 
 #: A text, and what is left of it.
 MARKED = {

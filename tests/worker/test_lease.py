@@ -7,9 +7,8 @@ import threading
 
 import pytest
 
-from recalld.supervisor.protocol.lease import Lease
 from recalld.supervisor.protocol.paths import WorkspacePaths
-from recalld.supervisor.protocol.queue import TaskQueue
+from recalld.supervisor.protocol.queue import Lease, TaskQueue
 from recalld.supervisor.protocol.summary_file import Source
 from recalld.supervisor.protocol.task import Task, task_id
 from recalld.supervisor.storage.disk import RealDisk

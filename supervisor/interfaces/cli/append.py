@@ -73,7 +73,7 @@ def append(
 
 def _tell_secret(call: Call, ws: Workspace, words: str) -> None:
     """Say to a person what has become of a secret in the words."""
-    from ...text.marks import has_secret
+    from ...text.redact import has_secret
 
     privacy = ws.config.privacy
     if privacy.redact != "off" and has_secret(words, privacy.forms):

@@ -39,7 +39,7 @@ def pool_status(call: Call, broker: Address = "") -> int:
 
     check_installed()
     from ...pool.cargo import PoolAway
-    from ...pool.standing import standing_of
+    from ...pool.redis_pool import standing_of
 
     try:
         state = asdict(_of_pool(call, broker, standing_of))
@@ -54,7 +54,7 @@ def show_pool(call: Call) -> bool:
 
     def look(at: Broker) -> list[tuple[str, Text]]:
         from ...pool.cargo import Seal
-        from ...pool.standing import echo, standing_of
+        from ...pool.redis_pool import echo, standing_of
 
         seal = Seal.of(_keys(call).key_env, os.environ)
         bad = [("bad", why) for why in at.unfit()]
