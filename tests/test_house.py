@@ -29,16 +29,16 @@ class Room(NamedTuple):
 #: A file is in the room with the longest of its paths. Whoever makes a room smaller lowers its limit in the same commit
 #: (`python -m tests.test_house` prints today's sizes); one that wants more lines takes them from another, in the same commit.
 ROOMS: Final = (
-    Room("supervisor/text", most=2_698, goal=2_300),
+    Room("supervisor/text", most=2_689, goal=2_300),
     Room("supervisor/storage", most=2_477, goal=1_900),
-    Room("supervisor/protocol", most=5_088, goal=4_100),
+    Room("supervisor/protocol", most=5_075, goal=4_100),
     Room("supervisor/archive", most=4_757, goal=3_900),
     Room("supervisor/extracts", most=1_012, goal=950),
     Room("supervisor/summaries", most=2_079, goal=1_850),
     Room("supervisor/query supervisor/index supervisor/recall supervisor/context", most=9_837, goal=8_000),
     Room("supervisor/longterm", most=1_084, goal=950),
     Room("supervisor/conversation supervisor/replies", most=2_857, goal=2_300),
-    Room("supervisor/pool worker/pooled.py worker/crew.py", most=1_689, goal=1_400),
+    Room("supervisor/pool worker/pooled.py worker/crew.py", most=1_679, goal=1_400),
     Room(
         "supervisor/forgetting supervisor/operations/forget.py supervisor/operations/undo.py supervisor/operations/prune.py",
         most=1_330,
@@ -55,14 +55,14 @@ ROOMS: Final = (
     Room("supervisor/interfaces", most=1_416, goal=1_500),
     Room(
         "worker prompts recalld supervisor/__init__.py supervisor/events.py supervisor/faults.py supervisor/workspace.py",
-        most=2_794,
+        most=2_793,
         goal=2_000,
     ),
 )
 #: All rooms together, lines and modules, and the lines of the tests.
-ALL: Final = Room("all", most=60_942, goal=48_000)
-MODULES: Final = Room("modules", most=331, goal=270)
-OF_TESTS: Final = Room("tests", most=63_647, goal=48_000)
+ALL: Final = Room("all", most=60_909, goal=48_000)
+MODULES: Final = Room("modules", most=328, goal=270)
+OF_TESTS: Final = Room("tests", most=63_644, goal=48_000)
 
 
 def _lines(path: Path) -> int:
