@@ -16,7 +16,6 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final
 
 from ..query.calendar import Days, day_tokens
-from ..query.intent import is_standing_wish
 from ..query.parse import REQUEST_WEIGHT, Query, weighed
 from ..query.related_words import WORTH as RELATED_WORTH
 from ..text.record import record
@@ -39,8 +38,6 @@ _ROLE_WORTH: Final = 0.3
 #: the user asks for nobody's words.
 _ASKS_LOSS: Final = 0.2
 _NOT_OWN_LOSS: Final = 0.3
-#: The bonus of a standing wish ("always in metric units") that has a word of the request, or a related one.
-_WISH_WORTH: Final = 0.4
 #: A long answer of the assistant has a word of every question: from so many words on it loses a part of its score, but keeps at
 #: least this share. This is not so where the assistant's words are asked for.
 _LONG_WORDS: Final = 60
@@ -204,9 +201,6 @@ def _who(query: Query, candidate: Document, others: float, best: float, because:
     if query.role and query.role == candidate.role:
         bonus += _ROLE_WORTH * best
         because.append(f"role {query.role}")
-    if candidate.role == "user" and _touches(query, candidate) and is_standing_wish(candidate.passage.text):
-        bonus += _WISH_WORTH * best
-        because.append("wish")
     if candidate.asks:
         kept *= 1 - _ASKS_LOSS
     if candidate.role == "assistant" and query.role != "assistant":
@@ -221,11 +215,6 @@ def _who(query: Query, candidate: Document, others: float, best: float, because:
 def begins_with_a_word(query: Query, candidate: Document) -> bool:
     """Return whether a word of the question is among the first of the passage, which say who speaks or what it is about."""
     return not query.words.keys().isdisjoint(candidate.text.split(" ", _FIRST)[:_FIRST])
-
-
-def _touches(query: Query, candidate: Document) -> bool:
-    present = set(candidate.text.split())
-    return any(word in present or not present.isdisjoint(query.related.get(word, ())) for word in query.words)
 
 
 def _nearness(days: Days, day: date) -> float:

@@ -76,32 +76,6 @@ _SAID: Final = lazy_re(
     r"|\b(?:remember|remind|I (?:\w+ )?(?:told|said|mentioned)|last time)\b",
     re.IGNORECASE,
 )
-#: What a person wants from now on, whatever they ask: at the beginning of a message or of one of its sentences.
-_WISHES: Final = lazy_re(
-    r"(?:^|[.!?;,:\n]\s*)(?:(?:and|but|so|ok|okay|please|pls|also|btw|hey)[, ]+)*"
-    r"(?:always|never|from now on|in (?:the )?future|don't ever|do not ever|(?:i'd |i )?(?:always |really )?prefer|no more)\b"
-    r"|\b(?:from now on|(?:pls|please) (?:always|never)"
-    r"|always (?:use|give|show|answer|write|call|put|include|keep|make|format|add)"
-    r"|never (?:suggest|recommend|use|call|put|give|add|show|include|mention))\b"
-    r"|(?:^|[，。！？；,.!?;\s])(?:以后|今后|往后|从现在(?:起|开始)|从今(?:天|以后|往后)|每次都?|一律|永远|千万)"
-    r"(?:都|就|请|麻烦|别|不要|给|用|不|回|只|叫|写)"
-    r"|(?:别|不要|不用)再(?:给|跟|推荐|提|说|发|用|叫|写)",
-    re.IGNORECASE,
-)
-#: Characters of a message in which a wish is looked for.
-_WISH_CHARS: Final = 400
-
-
-def is_standing_wish(text: str) -> bool:
-    """
-    Return whether a message of the user's says what they want from now on.
-
-    >>> [is_standing_wish(text) for text in ("always give me metric units", "以后回答短一点", "别再给我推荐海鲜")]
-    [True, True, True]
-    >>> [is_standing_wish(text) for text in ("it always rains here", "以后再说吧", "I never liked fish")]
-    [False, False, False]
-    """
-    return bool(_WISHES.search(text[:_WISH_CHARS]))
 
 
 def is_chatter(question: str) -> bool:

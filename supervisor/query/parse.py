@@ -34,13 +34,6 @@ _WHICH: Final = lazy_re(
     r"|\b(?:what|which)(?:'s| is)? (?:the )?(?:day|date|time)\b|\bthe date\b",
     re.IGNORECASE,
 )
-#: Verbs of saying and knowing, as tokens: "what did we say about kubernetes" is about kubernetes.
-_SAYING: Final = frozenset(
-    """
-    say said tell told talk chat speak spoke mention know knew known think thought
-    聊 聊聊 聊到 聊天 聊过 提 提到 提过 提起 讲 讲到 讲过 谈 谈到 谈过 谈论 说到 说起 说过 晓得
-    """.split()  # noqa: SIM905 - a list to be read, not a literal of quotes
-)
 _HAPPENED: Final = lazy_re(
     r"做了|干了|发生|有(?:什么|哪些|啥)|安排|日程|待办|计划|聊|说|讨论|提到|记|[了过](?:什么|啥|哪|谁|多少|几)"
     r"|\b(?:did|was|were|had|happen\w*|have (?:i|we)|schedul\w*|plan\w*|agenda|appointments?|meetings?)\b"
@@ -63,8 +56,7 @@ def weight_terms(sentence: str, dates: Sequence[Span]) -> dict[str, float]:
     # subtle: the rest may be tokenised differently: 这段话, and 话
     words = dict.fromkeys(known if undated == sentence else tokens(sentence), REQUEST_WEIGHT)
     words |= dict.fromkeys(known, _DATE_WEIGHT)
-    words |= dict.fromkeys(others, 1.0)
-    return {word: REQUEST_WEIGHT if word in _SAYING else counts for word, counts in words.items()}
+    return words | dict.fromkeys(others, 1.0)
 
 
 def asks_which_day(text: str) -> bool:

@@ -67,7 +67,6 @@ _REASONS: Final = {
     "literal": msgid("as it is written"),
     "window": msgid("by the messages around it"),
     "meaning": msgid("by meaning"),
-    "wish": msgid("a standing wish"),
     "link": msgid("by a word of a better answer"),
     "newest": msgid("the newest about the same thing"),
     "later": msgid("said later, and close to the best one in meaning"),
