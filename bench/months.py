@@ -99,11 +99,11 @@ def form_of(text: str) -> str:
 
 def environment(model: str, url: str) -> dict[str, str]:
     """Return the variables with which recalld asks that model, or none where there is no model."""
+    every_day = {**ENVIRON, "RECALLD_SUMMARIZE_LEAST": "0"}  # however short
     if not model:
-        return dict(ENVIRON)
+        return every_day
     own = {"BASE_URL": url, "MODEL": model, "TIMEOUT": "55m"}
-    asked = {"RECALLD_WORKER_CONCURRENCY": "1", "RECALLD_SUMMARIZE_LEAST": "0"}  # every day, however short
-    return {**ENVIRON, **{f"RECALLD_LLM_{key}": value for key, value in own.items()}, **asked}
+    return {**every_day, **{f"RECALLD_LLM_{key}": value for key, value in own.items()}, "RECALLD_WORKER_CONCURRENCY": "1"}
 
 
 class Bench:

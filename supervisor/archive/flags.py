@@ -59,7 +59,7 @@ class Evidence:
 
     file_of: Callable[[Key], str | None]  # the dated file that holds, or once held, this message
     present: frozenset[str]  # dated files on disk
-    covered: frozenset[str]  # the dated files that a summary names as they are now
+    covered: frozenset[str]  # the dated files that need no summary: one names them as they are now, or their day is short
     active_groups: Collection[str]  # groups with a task or a result in the queue
     failures: Mapping[str, Failure]  # by group
 

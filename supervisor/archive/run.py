@@ -130,14 +130,15 @@ def reconcile_flags(
     task_queue: TaskQueue,
     today: date,
     recent_days: int,
+    shown: Callable[[Collection[MemoryFile]], frozenset[str]],
 ) -> None:
-    """Set every flag of history.json to what follows from the files."""
+    """Set every flag of history.json to what follows from the files; those that are *shown* need no summary."""
     # gather
     files = update_journal(journal, memory)  # first: messages of a file that the journal misses would count as un-written
     evidence = Evidence(
         file_of=journal.file_of,
         present=frozenset(file.name for file in files),
-        covered=covered(files, memory.summaries()),
+        covered=covered(files, memory.summaries()) | shown(files),
         active_groups=task_queue.active_groups().keys(),
         failures=Failure.by_group(task_queue.failures()),
     )

@@ -25,7 +25,7 @@ from ..summaries.llm_state import (
     summary_writer,
 )
 from ..summaries.retry import is_due
-from ..summaries.schedule import SummaryJob, due_summaries, files_by_period, not_pruned
+from ..summaries.schedule import SummaryJob, due_summaries, files_by_period, not_pruned, shown_days
 from ..workspace import Workspace
 from .check import Look
 
@@ -36,8 +36,9 @@ def status(look: Look) -> dict[str, Any]:
     history, waiting = look.history, look.waiting
     files, summaries = look.files, ws.memory.summaries()
     named = covered(files, summaries)
+    at_home = named | shown_days(files, ws.config.summarize.least)
     old_files = files_by_period(files, ws.today(now), ws.config.archive.recent_days).values()
-    behind = sorted(file.day for members in old_files for file in members if file.name not in named)
+    behind = sorted(file.day for members in old_files for file in members if file.name not in at_home)
     active = list(ws.task_queue.active_groups().values())
     made = [file.created for file in files if file.created]
     return {
@@ -99,7 +100,7 @@ def plan(ws: Workspace, now: datetime, *, everything: bool = False) -> dict[str,
     days = plan_days(chosen, ws.zone, taken_names(ws.memory, ws.journal), ws.journal.has_written, ws.slugs)
     failures = ws.failures()
     there_then = [*not_pruned(files, summaries, ws.journal.pruned), *_as_written(ws, days, now)]
-    writer = summary_writer(ws.config, failures, ws.model_use.asked)
+    writer = summary_writer(ws.config, failures, ws.memory, ws.model_use.asked)
     work = due_summaries(there_then, summaries, ws.today(now), archive.recent_days, writer)
     sizes = bytes_by_group(work, there_then)
     present, active = {file.name for file in files}, ws.task_queue.active_groups()

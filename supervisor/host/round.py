@@ -12,6 +12,7 @@ from collections.abc import Callable, Collection, Iterable
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import datetime
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeVar
 
@@ -27,6 +28,7 @@ from ..storage.errors import AlreadyRuns, BadFile, SupervisorError
 from ..storage.noting import noting
 from ..summaries import meanwhile
 from ..summaries.collect import collect_results
+from ..summaries.schedule import shown_days
 from ..summaries.submit import submit_due
 from .lock import drop_replaced_texts, supervisor_lock, sweep_shared
 
@@ -84,6 +86,7 @@ def reconcile_flags(ws: Workspace, now: datetime) -> None:
         task_queue=ws.task_queue,
         today=ws.today(now),
         recent_days=ws.config.archive.recent_days,
+        shown=partial(shown_days, least=ws.config.summarize.least),
     )
 
 

@@ -226,7 +226,8 @@ class Summarize:
 
     least: int = number(
         80,
-        "A day of fewer words has its extract, without a call, and so has what the extract quotes whole; 0: all is asked for.",
+        "No model is asked for a day of fewer words. Without a model's summary a day of at most 12 short messages has none: "
+        "its file is shown. 0: every day has a summary.",
     )
     message_threshold: int = number(20, "More new messages than this in a session are summed up (`turns.overflow`).")
     char_threshold: int = number(10000, "More new characters than this in a session are summed up (`turns.overflow`).")

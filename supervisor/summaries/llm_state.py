@@ -10,6 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, replace
 from datetime import datetime, timedelta
+from functools import lru_cache, partial
+from sys import maxsize
 from typing import TYPE_CHECKING, Any, Final
 
 from ..archive.coverage import MemoryFile
@@ -20,12 +22,15 @@ from ..protocol.task import NO_ANSWER, Result
 from ..storage.clock import from_wire, local, local_day, to_wire, truncate_to_ms
 from ..storage.errors import NoSummary
 from ..storage.texts import Text, restored, stored
+from ..text.language import count_words
 from ..text.record import record
+from ..text.small_talk import is_small_talk
 from .retry import Answers, ProviderState, Waits, after_fault, after_success, calls_allowed, with_usage, without_fault
 from .schedule import SummaryJob, SummaryWriter
 
 if TYPE_CHECKING:
     from ..archive.flags import Failure
+    from ..archive.memory_folder import MemoryFolder
     from ..events import Events
     from ..protocol.config import Config
     from ..protocol.config_keys import Llm
@@ -73,16 +78,30 @@ def waits_of(config: Config) -> Waits:
     return config.archive.backoff, _BACKLOG_INTERVAL, config.archive.jitter
 
 
-def summary_writer(config: Config, failures: Mapping[str, Failure], use: str = "") -> SummaryWriter:
+def summary_writer(config: Config, failures: Mapping[str, Failure], memory: MemoryFolder, use: str = "") -> SummaryWriter:
     """Return what is able to write summaries by the configuration; *failures* are the last of each group, *use* as above."""
     if writes_extracts(config.llm):
-        return SummaryWriter()
+        return SummaryWriter(least=config.summarize.least)
     return SummaryWriter(
         is_model=True,
         asked=use,
         context_bytes=_context_bytes(config.llm),
+        least=config.summarize.least,
+        words_of=partial(_words_in, memory),
         given_up=frozenset(group for group, failure in failures.items() if failure.attempts >= config.archive.max_attempts),
     )
+
+
+def _words_in(memory: MemoryFolder, sources: Iterable[Source]) -> int:
+    """Return how many words the messages of the dated files have, small talk aside."""
+    return sum(_words_of(memory, source) for source in sources)
+
+
+@lru_cache(maxsize=1_000)
+def _words_of(memory: MemoryFolder, source: Source) -> int:
+    texts = memory.message_texts(source.name)
+    # a file that is only planned (`status --plan`) counts as long
+    return sum(count_words(text) for text in texts if not is_small_talk(text)) if texts else maxsize
 
 
 def provider_state(task_queue: TaskQueue) -> ProviderState:

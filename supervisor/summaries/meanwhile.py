@@ -47,7 +47,8 @@ def write_extracts(now: datetime, *, memory: MemoryFolder, use: ModelUse, contro
     files, summaries = memory.dated(), memory.summaries()
     # decide
     today = local_day(now, config.archive.zone)
-    due = extracts_due(files, summaries, today, config.archive.recent_days, summary_writer(config, {}))
+    writer = summary_writer(config, {}, memory)
+    due = extracts_due(files, summaries, today, config.archive.recent_days, writer)
     # apply
     written, errors = 0, ErrorCollector()
     for job in due:
@@ -102,14 +103,14 @@ def needs_no_model(blocks: list[Block], text: str, period: Period, config: Confi
     """
     Return whether a model has nothing to add to the extract *text* of the messages.
 
-    So it is where a day has fewer than `summarize.least` words, where all are courtesies, and where the extract has every
-    message whole.
+    So it is where a day has fewer than `summarize.least` words, where all are courtesies, and where the extract of a month has
+    every message whole.
     """
     least, texts = config.summarize.least, [block.text for block in blocks if not is_small_talk(block.text)]
     if not least:
         return False
-    is_short = period.kind == "day" and sum(map(count_words, texts)) < least
-    return is_short or are_courtesies(blocks) or quotes_all(text, texts)
+    says_little = sum(map(count_words, texts)) < least if period.kind == "day" else quotes_all(text, texts)
+    return says_little or are_courtesies(blocks)
 
 
 def write_extract(

@@ -8,7 +8,8 @@ makes the tasks. Source: docs/reference/protocol.md, 3, Groups and roll-up.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import field
 from datetime import date
 from typing import Final
 
@@ -16,6 +17,10 @@ from ..archive.coverage import ExistingSummary, MemoryFile, covered, covers
 from ..protocol.period import Period, day, month, summary_period
 from ..protocol.summary_file import Source
 from ..text.record import record
+
+#: A day of at most so many messages, in files of so many bytes, is short: they are read as quickly as an extract of them.
+_SHORT_DAY: Final = 12
+_SHORT_BYTES: Final = 4_000
 
 
 @record(kw_only=True)
@@ -36,20 +41,44 @@ class SummaryWriter:
 
     *asked*: which model, with which prompts; an extract that stands since its answers were refused is not asked for again.
     *context_bytes*: of dated files that one call can read; a larger month gets summaries of its days first. *given_up*: groups
-    of days that failed too often; the month reads their dated files.
+    of days that failed too often; the month reads their dated files. *least*: fewer words, of those that *words_of* counts, are
+    not worth a call; 0: every day has a summary.
     """
 
     is_model: bool = False
     asked: str = ""
     context_bytes: int = 0
     given_up: frozenset[str] = frozenset()
+    least: int = 0
+    words_of: Callable[[Iterable[Source]], int] = field(default=lambda _: 0, compare=False)
 
     def lets_stand(self, summary: ExistingSummary) -> bool:
         """Return whether the summary is an extract that no model is asked to replace."""
         return summary.extract and (summary.enough or (bool(summary.refused) and summary.refused == self.asked))
 
+    def shows(self, period: Period, files: Collection[MemoryFile]) -> bool:
+        """True if the group is a short day, whose files are shown in the place of an extract."""
+        return self.least > 0 and period.kind == "day" and _is_short(files)
+
+    def leaves(self, period: Period, files: Collection[MemoryFile]) -> bool:
+        """True if the files of a short day stay without a summary: there is no model, or too few words for one."""
+        return self.shows(period, files) and not (self.is_model and self.words_of(file.source for file in files) >= self.least)
+
 
 _EXTRACTS: Final = SummaryWriter()
+
+
+def shown_days(files: Iterable[MemoryFile], least: int) -> frozenset[str]:
+    """Return the names of the files of short days, which are shown in the place of an extract; none where *least* is 0."""
+    by_day: defaultdict[date, list[MemoryFile]] = defaultdict(list)
+    for file in files if least else ():
+        by_day[file.day].append(file)
+    return frozenset(file.name for members in by_day.values() if _is_short(members) for file in members)
+
+
+def _is_short(files: Collection[MemoryFile]) -> bool:
+    messages = sum(max(1, file.count) for file in files)  # a person's note counts as one
+    return messages <= _SHORT_DAY and sum(file.size for file in files) <= _SHORT_BYTES
 
 
 def files_by_period(files: Collection[MemoryFile], today: date, recent_days: int) -> dict[Period, tuple[MemoryFile, ...]]:
@@ -104,7 +133,7 @@ def extracts_due(
     """
     Return the groups whose extract is to be written while they wait for a model, newest first.
 
-    They have no summary, or an extract that waits too and does not name all of their files.
+    They have no summary and are no short days, or have an extract that waits too and does not name all of their files.
     """
     if not writer.is_model:
         return []
@@ -112,8 +141,9 @@ def extracts_due(
     jobs = []
     for period, members in files_by_period(files, today, recent_days).items():
         existing = summaries.get(period)
+        is_new = existing is None and not writer.shows(period, members)
         is_late = existing is not None and existing.waits and any(file.source not in existing.sources for file in members)
-        if (existing is None or is_late) and not _is_up_to_date(period, members, named, summaries, writer):
+        if (is_new or is_late) and not _is_up_to_date(period, members, named, summaries, writer):
             jobs.append(summary_job(period, members, summaries))
     return sorted(jobs, key=lambda job: job.period.last_day, reverse=True)
 
@@ -148,7 +178,7 @@ def _is_up_to_date(
     existing = summaries.get(period)
     if existing and existing.extract and writer.is_model and not writer.lets_stand(existing):
         return False
-    if covers(existing, members):
+    if covers(existing, members) or (existing is None and writer.leaves(period, members)):
         return True
     # the summary of a month must name all of its files itself; the files of a day may be named by any summary
     return period.kind == "day" and all(file.name in named for file in members)
@@ -176,6 +206,7 @@ def _days_before_month(
         day: tuple(of_day)
         for day, of_day in days.items()
         if day.group not in writer.given_up
+        and not writer.leaves(day, of_day)
         and not (covers(summaries.get(day), of_day) and writer.lets_stand(summaries[day]))
         and not all(file.source in in_month or _is_in_daily_summary(file, summaries) for file in of_day)
     }

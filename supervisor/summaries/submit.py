@@ -51,7 +51,7 @@ def submit_due(
     summaries, failures, active = memory.summaries(), Failure.by_group(task_queue.failures()), task_queue.active_groups()
     today, recent_days = local_day(now, config.archive.zone), config.archive.recent_days
     # decide
-    writer = summary_writer(config, failures, use.asked)
+    writer = summary_writer(config, failures, memory, use.asked)
     named = covered(files, summaries)
     old = [file for file in files if summary_period(file.day, today, recent_days)]
     moving = [file.name for file in old if file.ours and not file.original and file.name in named]

@@ -65,7 +65,7 @@ def _out_of_place(files: Mapping[str, bytes], seen: Seen, given: Given) -> Itera
         headed = bool(split_head(seen.data[name].decode("utf-8", "replace"))[0])
         if not headed and (match[1] or name in (seen.journal or ())):
             continue  # a person destroyed a file of ours: it can be told from a note, and nothing can be made of it
-        if old and not covered:
+        if old and not covered and not (given.shows_short and name[:7] >= last_month and _is_short(day, seen)):
             yield f"{path} is old and no summary names it"
         if old and covered and headed and match[1] is None:
             yield f"{path} is covered and lies in memory/"
@@ -73,6 +73,13 @@ def _out_of_place(files: Mapping[str, bytes], seen: Seen, given: Given) -> Itera
             yield f"{path} lies in originals/, in another month"
         if old and name[:7] < last_month and name not in _named_by(seen, name[:7]):
             yield f"{name} is of a closed month, and {name[:7]}.md does not name it"
+
+
+def _is_short(day: str, seen: Seen) -> bool:
+    """Whether the day has few short messages, so that its files stand in the place of an extract; a note counts as one."""
+    of_day = [(name, paths[0]) for name, paths in seen.places.items() if name.startswith(day)]
+    messages = sum(len(seen.dated[path].words) if path in seen.dated else 1 for _, path in of_day)
+    return messages <= 12 and sum(len(seen.data[name]) for name, _ in of_day) <= 4_000
 
 
 def _named_by(seen: Seen, period: str) -> Collection[str]:

@@ -28,6 +28,7 @@ class Given:
     the order of the acknowledged ones; *by_writer*: those of each writer do, whose name is the id up to its last hyphen.
     *offered*: every text that anybody has ever said, acknowledged or not, and each message as it was acknowledged: then texts
     are counted, and times and roles compared. None where people strip, repeat and date messages as they like.
+    *shows_short*: a day of few short messages needs no summary of its own.
     *counts*: of some texts how often each was met and how often it was said, whatever ids were given to it on the way.
     """
 
@@ -43,6 +44,7 @@ class Given:
     touched_paths: Collection[str] = ()
     kept: Mapping[str, bytes] = field(default_factory=dict)
     recent_days: int = 5
+    shows_short: bool = False
 
     @classmethod
     def of_writers(cls, now: datetime, zone: str, *, calm: bool = True, **more: Any) -> Given:

@@ -100,6 +100,20 @@ def _cut(path: str, mark: bytes) -> Callable[[dict[str, bytes]], None]:
     return lambda files: files.__setitem__(path, files[path][: files[path].index(mark)])
 
 
+def test_checker_wants_no_summary_of_a_short_day() -> None:
+    files = good()
+    del files["memory/summary/2026-01-20.md"]
+    _move(OLD_JANUARY, shown := f"memory/{JANUARY}")(files)
+    unnamed = f"{shown} is old and no summary names it"
+    assert unnamed in judged(files)
+    assert judged(files, shows_short=True) == []
+    files[shown] = dated(SAID[1]._replace(text="一月。" * 1_500))
+    assert unnamed in judged(files, shows_short=True)
+    files[shown] = dated(SAID[1])
+    files["memory/2026-01-20-note.md"] = "笔记".encode() * 700
+    assert unnamed in judged(files, shows_short=True)
+
+
 def _flag(which: int, archived: object) -> Callable[[dict[str, bytes]], None]:
     def change(files: dict[str, bytes]) -> None:
         entries = json.loads(files["history.json"])

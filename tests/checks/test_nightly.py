@@ -10,7 +10,7 @@ import pytest
 from recalld.supervisor.checks.nightly import await_quiet_end
 from recalld.supervisor.host.last_night import read_last_fsck
 from tests.patience import PATIENCE_S
-from tests.world import IN_SHANGHAI, at, message_on
+from tests.world import ASK, IN_SHANGHAI, at, message_on
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -125,7 +125,7 @@ def test_await_quiet_end_returns_when_the_hours_are_over(world):
 
 
 def test_supervisor_begins_no_summary_in_quiet_hours_but_archives(world):
-    world.reopen(f'[archive]\n{IN_SHANGHAI}\n[care]\nquiet_hours = "09:00-11:00"\n')
+    world.reopen(f'{ASK}[archive]\n{IN_SHANGHAI}\n[care]\nquiet_hours = "09:00-11:00"\n')
     supervisor = world.supervisor()
     world.write([message_on("2026-01-10"), message_on("2026-01-30")])
     done = supervisor.tick(world.clock())

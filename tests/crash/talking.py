@@ -27,7 +27,8 @@ DECEMBER = (
 JANUARY = ("2026-01-20T13:00:00.000Z", (("2026-01-20T02:00:00.000Z", "周二交报告。"), ("2026-01-20T02:01:00.000Z", "好的。")))
 BOILER = ("2026-01-20T13:00:00.000Z", (("2026-01-20T02:00:00.000Z", "锅炉坏了。"), ("2026-01-20T02:01:00.000Z", "好的。")))
 TOLD = ("2026-01-27T13:00:00.000Z", ())
-MODEL = (("RECALLD_LLM_MODEL", "小模型"), ("RECALLD_SUMMARIZE_LEAST", "0"))
+MODEL = (("RECALLD_LLM_MODEL", "小模型"),)
+SHORT = (("RECALLD_SUMMARIZE_LEAST", "80"),)
 
 
 class Archive(Workload):
@@ -73,6 +74,18 @@ class LateInDay(Workload):
     def happen(self, life: Program) -> None:
         # its words are those of the file that is there, and so would be its name
         life.say("迟", "锅炉修好了。", "2026-01-20T09:00:00.000Z")
+
+
+class LateInShortDay(LateInDay):
+    """A short day has no summary: its file stays where it is, and so does that of what comes late."""
+
+    settings = SHORT
+
+
+class ShortDaysClose(MonthCloses):
+    """December's days were short and have no summaries; in February its monthly summary names all of them."""
+
+    settings = SHORT
 
 
 class LateInMonth(Workload):

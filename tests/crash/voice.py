@@ -41,8 +41,8 @@ _WRAPS = (
 
 @lru_cache
 def config(*pairs: tuple[str, str], zone: str = ZONE) -> Config:
-    """The configuration that these variables make."""
-    return load(None, {"RECALLD_ARCHIVE_TIMEZONE": zone, **dict(pairs)})
+    """The configuration that these variables make; every day has a summary, however short, unless they say otherwise."""
+    return load(None, {"RECALLD_ARCHIVE_TIMEZONE": zone, "RECALLD_SUMMARIZE_LEAST": "0", **dict(pairs)})
 
 
 class Voice:

@@ -139,6 +139,7 @@ class Workload:
             calm=calm,
             all_written=calm,
             ordered=self.ordered,
+            shows_short=self.config.summarize.least > 0,
             offered={*self.voice.said, *(one.message.text for one in dropped)},
             deleted_ids=frozenset(one.id for one in found if isinstance(one, Deleted)),
             touched_paths=frozenset(one.path for one in found if isinstance(one, (Kept, Gone))),

@@ -15,6 +15,8 @@ WORKLOADS: tuple[type[Workload], ...] = (
     talking.DayRipens,
     talking.MonthCloses,
     talking.LateInDay,
+    talking.LateInShortDay,
+    talking.ShortDaysClose,
     talking.LateInMonth,
     talking.Trim,
     talking.HardCap,

@@ -18,7 +18,7 @@ from recalld.supervisor.storage.clock import to_wire
 from recalld.supervisor.storage.files import digest_of
 from recalld.worker.providers import choose
 from tests.process.prepared import Process
-from tests.world import ASK, WITHOUT_MODEL, ZONE, World, at
+from tests.world import WITHOUT_MODEL, ZONE, World, at
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -51,7 +51,7 @@ class ServedWorld(World):
         self.reopen(self._toml(llm))
 
     def _toml(self, llm: str, more: str = "") -> str:
-        toml = f'{WITHOUT_MODEL}{ASK}[llm]\nbase_url = "{self.server.url}"\nmodel = "qwen-test"\n{llm}\n[worker]\nbeat = "200ms"\n{more}'
+        toml = f'{WITHOUT_MODEL}[llm]\nbase_url = "{self.server.url}"\nmodel = "qwen-test"\n{llm}\n[worker]\nbeat = "200ms"\n{more}'
         (self.root / "recalld.toml").write_text(toml, encoding="utf-8")
         return toml
 

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 NOW: Final = "2026-01-31T10:00:00+08:00"
-HERE: Final = {"RECALLD_NOW": NOW, "RECALLD_ARCHIVE_TIMEZONE": "Asia/Shanghai"}
+HERE: Final = {"RECALLD_NOW": NOW, "RECALLD_ARCHIVE_TIMEZONE": "Asia/Shanghai", "RECALLD_SUMMARIZE_LEAST": "0"}
 LINES: Final = (
     {"role": "user", "text": "我对花生过敏，点外卖要备注。", "createdAt": "2026-01-20T10:00:00+08:00"},
     {"role": "assistant", "text": "记住了，花生过敏。", "createdAt": "2026-01-20T10:00:05+08:00"},

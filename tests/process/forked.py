@@ -217,8 +217,9 @@ def end_orphans() -> None:
 
 
 def plain_environ(**more: str) -> dict[str, str]:
-    """This process's variables without any of recalld's, and *more*."""
-    return {**{key: value for key, value in os.environ.items() if not key.startswith("RECALLD_")}, **more}
+    """This process's variables without any of recalld's, every day having a summary, and *more*."""
+    others = {key: value for key, value in os.environ.items() if not key.startswith("RECALLD_")}
+    return {**others, "RECALLD_SUMMARIZE_LEAST": "0", **more}
 
 
 def load_commands() -> None:

@@ -174,10 +174,51 @@ def test_no_model_is_asked_for_a_day_of_few_words(world):
     world.write([message_on("2026-01-10"), message_on("2026-01-11", "long", f"{LONG} Is that all of it?")])
     world.settle()
     assert [task.period for task, _ in world.model.requests] == ["2026-01-11"]
-    assert {"extract: true", "enough: true"} <= head(world, "2026-01-10")
+    assert not (world.paths.summaries / "2026-01-10.md").exists()
     assert world.flags() == [True, True]
     world.settle()
     assert len(world.model.requests) == 1
+
+
+# ── a short day ──────────────────────────────────────────────────────────────
+
+
+def test_file_of_a_short_day_stands_in_place_of_an_extract_until_its_month(world):
+    without_model(world)
+    world.reopen(WITHOUT_MODEL.replace("least = 0", "least = 80"))
+    world.write([message(f"{n}", f"2026-01-10T09:{n:02}", f"车位号是 B2-{n}。") for n in range(12)])
+    world.settle()
+    assert world.flags() == [True] * 12
+    assert (world.summaries(), world.status()["oldestUnsummarised"]) == ([], None)
+    assert status.plan(world.ws, world.clock())["summaries"] == []
+    world.clock.forward(days=60)
+    world.settle()
+    assert "B2-11" in world.summary("2026-01")
+    assert [name for name in world.dated_files() if not name.startswith("memory/originals/2026-01/2026-01-10-")] == []
+
+
+@pytest.mark.parametrize(("text", "is_long"), [("车位号是 B2-117。", False), ("The lot is B2-117. " * 200, True)])
+def test_day_that_is_no_longer_short_has_an_extract(world, text, is_long):
+    without_model(world)
+    world.reopen(WITHOUT_MODEL.replace("least = 0", "least = 80"))
+    world.write([message_on("2026-01-10")])
+    world.settle()
+    world.add(message_on("2026-01-10", "late", text))
+    world.settle()
+    assert (world.paths.summaries / "2026-01-10.md").exists() == is_long
+    assert world.flags() == [True, True]
+
+
+def test_model_sums_up_a_short_day_and_no_extract_stands_before(world):
+    world.reopen(LITTLE)
+    world.model.script = unreachable
+    world.write([message_on("2026-01-10", "long", LONG)])
+    world.settle()
+    assert (world.summaries(), world.flags()) == ([], [True])
+    world.model.script = lambda *_: LONG_SUMMARY
+    world.clock.forward(minutes=10)
+    world.settle()
+    assert LONG_SUMMARY in world.summary("2026-01-10")
 
 
 @pytest.mark.parametrize(
