@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from ..protocol.config import Config
     from ..protocol.config_keys import Llm
     from ..protocol.queue import TaskQueue
+    from ..protocol.summary_file import Source
     from ..storage.files import Files
 
 #: Bytes of a dated file per token, a cautious estimate: Chinese takes three bytes a character.
