@@ -31,10 +31,10 @@ class Room(NamedTuple):
 ROOMS: Final = (
     Room("supervisor/text", most=2_689, goal=2_300),
     Room("supervisor/storage", most=2_477, goal=1_900),
-    Room("supervisor/protocol", most=5_075, goal=4_100),
-    Room("supervisor/archive", most=4_757, goal=3_900),
+    Room("supervisor/protocol", most=5_076, goal=4_100),
+    Room("supervisor/archive", most=4_758, goal=3_900),
     Room("supervisor/extracts", most=1_012, goal=950),
-    Room("supervisor/summaries", most=2_079, goal=1_850),
+    Room("supervisor/summaries", most=2_131, goal=1_850),
     Room("supervisor/query supervisor/index supervisor/recall supervisor/context", most=9_792, goal=8_000),
     Room("supervisor/longterm", most=1_084, goal=950),
     Room("supervisor/conversation supervisor/replies", most=2_857, goal=2_300),
@@ -44,8 +44,8 @@ ROOMS: Final = (
         most=1_330,
         goal=950,
     ),
-    Room("supervisor/host", most=2_951, goal=2_200),
-    Room("supervisor/checks", most=3_411, goal=2_100),
+    Room("supervisor/host", most=2_954, goal=2_200),
+    Room("supervisor/checks", most=3_412, goal=2_100),
     Room("supervisor/importing", most=2_787, goal=1_400),
     Room("supervisor/operations", most=1_994, goal=1_800),
     Room("supervisor/interfaces/cli", most=3_742, goal=2_600),
@@ -60,9 +60,9 @@ ROOMS: Final = (
     ),
 )
 #: All rooms together, lines and modules, and the lines of the tests.
-ALL: Final = Room("all", most=60_863, goal=48_000)
+ALL: Final = Room("all", most=60_921, goal=48_000)
 MODULES: Final = Room("modules", most=328, goal=270)
-OF_TESTS: Final = Room("tests", most=63_644, goal=48_000)
+OF_TESTS: Final = Room("tests", most=63_725, goal=48_000)
 
 
 def _lines(path: Path) -> int:
