@@ -90,3 +90,21 @@ def test_inject_shows_what_is_due_as_it_was_said_and_todays_day(memory):
     block = memory.inject("what's due today?").memory
     assert "(Today is Wednesday, 25 November 2026; a dated line may no longer be true.)\n" in block
     assert "(Tuesday, 24 November 2026) user: tomorrow: physio at ten" in block
+
+
+@pytest.mark.parametrize("count", [0, 450], ids=["idle", "busy"])
+@pytest.mark.parametrize(
+    ("question", "answer", "other"),
+    [
+        ("what did the car cost on 9 April?", "the car came to 9,450 in the end", "parcel number {} is packed"),
+        ("4月9号那天买车花了多少钱？", "最后买车花了9450", "第 {} 箱书打包好了"),
+    ],
+)
+def test_a_day_that_is_named_hides_no_answer_however_much_was_said_on_it(tmp_path, question, answer, other, count):
+    """The answer stands on the day itself where it is busy, on the day before where one line alone was said on it."""
+    world = World(tmp_path, NOW, f"{WITHOUT_MODEL}[recall]\ntimeout_ms = 60000\n")
+    world.append(*(message(f"b{n}", f"2026-04-09T{8 + n // 60:02}:{n % 60:02}", other.format(n), "user") for n in range(count)))
+    world.append(message("answer", f"2026-04-0{9 if count else 8}T16:00", answer, "user"))
+    world.append(message("idle", "2026-04-09T17:00", "ok, 晚安", "user"))
+    world.settle()
+    assert answer in Memory(world.ws, clock=world.clock).inject(question).memory
