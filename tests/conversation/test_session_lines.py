@@ -270,7 +270,7 @@ def test_turn_of_context_sums_up_all_that_its_history_no_longer_shows(world: Wor
     assert 2 <= len(lines(world)) <= 7
 
 
-GROWS = f'{WITHOUT_MODEL}[summarize]\nchar_threshold = 500\n[turns]\noverflow = "memory"\n'
+GROWS = WITHOUT_MODEL.replace("least = 0", "least = 0\nchar_threshold = 500") + '[turns]\noverflow = "memory"\n'
 
 
 @pytest.mark.feature("000.53")
