@@ -160,7 +160,7 @@ def measured(root: Path, history: Path, asked: list[dict[str, Any]], days: int |
     last = max(datetime.fromisoformat(message["createdAt"]) for message in json.loads(history.read_bytes()))
     times = [datetime.fromisoformat(question["asked_at"]) for question in asked if days is None and "asked_at" in question]
     now = max(times, default=last + timedelta(days=7 if days is None else days)).astimezone(UTC)
-    code = settle(root, now.isoformat(), os.environ)
+    code = settle(root, now.isoformat(), {"RECALLD_SUMMARIZE_LEAST": "0", **os.environ})  # short days, too
     if code:
         print(f"{root.name}: recalld ended with {code}; what it made is measured", file=sys.stderr)
     facts = list(dict.fromkeys(tuple(ids) for question in asked for ids in question["evidence"]))

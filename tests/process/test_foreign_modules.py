@@ -46,6 +46,7 @@ def run(folder: Path, *command: str, **environ: str) -> subprocess.CompletedProc
 @pytest.mark.parametrize("path", ["", "."], ids=["working folder", "PYTHONPATH"])
 def test_command_and_worker_never_run_modules_of_the_user(folder, path):
     environ = {"PYTHONPATH": str(folder) if path else "", "RECALLD_NOW": "2026-01-31T10:00:00Z", "TZ": "Asia/Shanghai"}
+    environ["RECALLD_SUMMARIZE_LEAST"] = "0"
     (folder / "ws").mkdir()
     (folder / "ws" / "history.json").write_text(json.dumps([message_on("2026-01-10", text="我对花生过敏。")]), encoding="utf-8")
     for words in (["init"], ["run", "--until-settled"], ["worker", "--idle", "0"], ["search", "花生"]):

@@ -25,7 +25,6 @@ def recalld(tmp_path: Path, server: Server) -> Command:
     llm = {
         "RECALLD_LLM_BASE_URL": server.url,
         "RECALLD_LLM_MODEL": "qwen-test",
-        "RECALLD_SUMMARIZE_LEAST": "0",
         "OPENAI_API_KEY": "sk-test-4f9a",
     }
     return Command.made(tmp_path / "工作区", **HERE, **llm)
