@@ -44,7 +44,7 @@ ROOMS: Final = (
         most=1_330,
         goal=950,
     ),
-    Room("supervisor/host", most=2_954, goal=2_200),
+    Room("supervisor/host", most=2_956, goal=2_200),
     Room("supervisor/checks", most=3_412, goal=2_100),
     Room("supervisor/importing", most=2_787, goal=1_400),
     Room("supervisor/operations", most=1_994, goal=1_800),
@@ -60,9 +60,9 @@ ROOMS: Final = (
     ),
 )
 #: All rooms together, lines and modules, and the lines of the tests.
-ALL: Final = Room("all", most=60_921, goal=48_000)
+ALL: Final = Room("all", most=60_923, goal=48_000)
 MODULES: Final = Room("modules", most=328, goal=270)
-OF_TESTS: Final = Room("tests", most=63_743, goal=48_000)
+OF_TESTS: Final = Room("tests", most=63_759, goal=48_000)
 
 
 def _lines(path: Path) -> int:

@@ -43,8 +43,10 @@ LONG_WAIT: Final = timedelta(minutes=10)
 _SIGN_EVERY_S: Final = 30.0
 #: A look at memory may come so many seconds early: the one after it may be as far away as the time between two.
 _EARLY_S: Final = 0.5
-#: After a look at memory there is rest for so many times as long as it took.
+#: After a look at memory there is rest for so many times as long as it took, but never for longer than so many seconds: a disk
+#: that stood still, or a machine that slept, makes one look long.
 _TREE_REST: Final = 500
+_TREE_REST_MOST_S: Final = 60.0
 #: The wait after a run that could not write, which doubles each time.
 _WRITE_WAIT: Final = timedelta(seconds=10)
 _NOW: Final = datetime.min.replace(tzinfo=UTC)
@@ -137,7 +139,7 @@ class Supervisor:
                 self.background.check_index()
             began_s = self._steady_s()
             changed = self._attempt("poll of memory", self._tree_changed, False) or changed
-            rest_s = (self._steady_s() - began_s) * _TREE_REST
+            rest_s = min((self._steady_s() - began_s) * _TREE_REST, _TREE_REST_MOST_S)
             self._tree_look_s = now_s + max(self.ws.config.care.tree_poll.total_seconds() - _EARLY_S, rest_s)
         now = self._clock()
         jumped = pause_after(now - timedelta(seconds=now_s) - self._began) if self._began else timedelta()

@@ -5,6 +5,7 @@ from __future__ import annotations
 from datetime import timedelta
 
 from recalld.supervisor.host.due import LONGEST, next_due
+from recalld.supervisor.host.watcher import ChangeDetector
 from tests.world import FaultyDisk, at, message_on, talk
 
 
@@ -77,3 +78,18 @@ def test_supervisor_notices_a_clock_that_was_set_without_a_change(world):
     assert supervisor.poll(Held())
     supervisor.work()
     assert len(world.events.of("clock_jump")) == 1
+
+
+def test_look_at_memory_that_stood_still_for_hours_delays_the_next_by_a_minute(world, monkeypatch):
+    supervisor, looks = world.supervisor(), []
+
+    def slow(_self) -> bool:
+        looks.append(world.clock.monotonic())
+        world.clock.forward(hours=8 if len(looks) == 1 else 0)
+        return False
+
+    monkeypatch.setattr(ChangeDetector, "tree_changed", slow)
+    for _ in range(70):
+        supervisor.poll(Held())
+        world.clock.forward(seconds=1)
+    assert len(looks) > 1
