@@ -80,7 +80,7 @@ def test_supervisor_notices_a_clock_that_was_set_without_a_change(world):
     assert len(world.events.of("clock_jump")) == 1
 
 
-def test_look_at_memory_that_stood_still_for_hours_delays_the_next_by_a_minute(world, monkeypatch):
+def test_look_at_memory_that_stood_still_delays_the_next_by_a_minute(world, monkeypatch):
     supervisor, looks = world.supervisor(), []
 
     def slow(_self) -> bool:
