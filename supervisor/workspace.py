@@ -374,8 +374,12 @@ def open_workspace(
 
     files = Files(disk or RealDisk())
     paths = WorkspacePaths(root)
-    if config is None:
-        version = files.read_stable(paths.config)
-        config = load(version.data if version else None, environ)
+    config = config or read_config(files, paths, environ)
     check_filesystem(paths, allow_network_fs=config.care.allow_network_fs)
     return Workspace(root, config, files, EventLog(paths.log, clock, config.log, report), environ, lasting=lasting)
+
+
+def read_config(files: Files, paths: WorkspacePaths, environ: Mapping[str, str]) -> Config:
+    """Return the configuration as recalld.toml and the variables have it now; BadConfig if it is wrong."""
+    version = files.read_stable(paths.config)
+    return load(version.data if version else None, environ)

@@ -14,25 +14,29 @@ from __future__ import annotations
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from functools import partial
-from typing import TYPE_CHECKING, Final, Literal, TypeVar
+from typing import TYPE_CHECKING, Any, Final, Literal, TypeVar
 
 from ..faults import FaultScope
+from ..protocol.config import FILE
 from ..protocol.paths import check_inside
 from ..protocol.period import quiet_until
+from ..protocol.settings import dotted, keys
 from ..storage.clock import LARGE, SMALL, Clock, steady_s
 from ..storage.control import UNLIMITED, Control
 from ..storage.disk import Stat
-from ..storage.errors import BadFile, SupervisorError
+from ..storage.errors import BadConfig, BadFile, SupervisorError
+from ..storage.texts import Text
 from .due import AGAIN, next_due
 from .lock import SupervisorLock, check_there
 from .notify import ServiceManager, status_line
-from .round import Round, collect, report_errors, restore_history, run_round
+from .round import Round, report_errors, restore_history, run_round
 from .watcher import ChangeDetector
 
 if TYPE_CHECKING:
+    from ..protocol.config import Config
+    from ..protocol.settings import Place
     from ..workspace import Workspace
     from .background import Background
-    from .config_watch import ConfigWatch
     from .workers import Workers
 
 T = TypeVar("T")
@@ -61,6 +65,56 @@ def pause_after(moved: timedelta) -> timedelta:
     """
     size = abs(moved)
     return timedelta() if size <= SMALL else WAIT if size <= LARGE else LONG_WAIT
+
+
+class ConfigWatch:
+    """
+    Compares the configuration of *ws* with what *read* returns, which raises BadConfig for a recalld.toml that is wrong.
+
+    A wrong file is reported once, and not used.
+    """
+
+    def __init__(self, ws: Workspace, read: Callable[[], Config]) -> None:
+        self._ws, self._read = ws, read
+        #: The stat of the file, and when it was first seen, by a monotonic clock.
+        self._seen: tuple[Stat | object | None, float] = (object(), 0.0)
+        #: The stat of the file that was compared last: it may have changed since the workspace was opened.
+        self._compared: Stat | object | None = object()
+        self._refused = ""
+
+    def is_changed(self, now_s: float) -> bool:
+        """
+        True if the configuration has another value; costs a stat while the file is the same.
+
+        A file counts once it has not changed for `care.poll`: an editor may empty it before writing, and without the time zone
+        messages would be filed under other days.
+        """
+        ws = self._ws
+        stat = ws.files.disk.stat(ws.paths.config)
+        if stat != self._seen[0]:
+            self._seen = stat, now_s
+        if stat == self._compared or now_s - self._seen[1] < ws.config.care.poll.total_seconds():
+            return False
+        names, why = [], ""
+        try:
+            config = self._read()
+            names = [dotted(place) for place in keys(config) if _value(config, place) != _value(ws.config, place)]
+            if names and stat is None:  # a program that synchronizes files may put the file back soon
+                raise BadConfig(FILE, Text("it is gone; put it back, or start the supervisor again to use the defaults"))
+        except BadConfig as error:
+            names, why = [], error.sentence
+        self._compared = stat  # not earlier: a file that the disk refused to read is read again
+        if why and why != self._refused:
+            ws.events.emit("config_refused", why=why)
+        elif names or (self._refused and not why):
+            ws.events.emit("config_taken", keys=names)
+        self._refused = why
+        return bool(names)
+
+
+def _value(config: Config, place: Place) -> Any:
+    section, name = place
+    return getattr(getattr(config, section) if section else config, name)
 
 
 class Supervisor:
@@ -94,10 +148,6 @@ class Supervisor:
         self._no_ageing_until = float("-inf")
         self._damaged: tuple[Stat | None, float] | None = None
         self._control = UNLIMITED
-        self.use(ws, workers, background)
-
-    def use(self, ws: Workspace, workers: Workers | None, background: Background | None) -> None:
-        """Use this workspace from now on; waits after a refused write or a jump of the clock continue."""
         self.ws = ws
         self._workers = workers
         self.background = background
@@ -111,6 +161,8 @@ class Supervisor:
         self._tree_look_s = float("-inf")
         self._signed_s = float("-inf")
         self._status: str | None = None
+        #: Whether the configuration has changed: what is open has to be opened again.
+        self.is_outdated = False
 
     @property
     def due_at(self) -> datetime:
@@ -147,11 +199,9 @@ class Supervisor:
             self._due_at = min(self._due_at, now + AGAIN)
         self._wants_round = bool(self._wants_round or changed or jumped or now >= self._due_at)
         self._give_sign(now_s)
-        has_new_config = self._attempt("poll of the configuration", self._config_changed, True)
-        return self._wants_round or self._has_tasks or has_new_config
-
-    def _config_changed(self) -> bool:
-        return self._config is not None and self._config.has_changed
+        if self._config:
+            self.is_outdated = self._attempt("poll of the configuration", partial(self._config.is_changed, now_s), False)
+        return self._wants_round or self._has_tasks
 
     def _tree_changed(self) -> bool:
         has_changed = self._changes.tree_changed()
@@ -173,14 +223,9 @@ class Supervisor:
 
     # ── working ──────────────────────────────────────────────────────────────
 
-    def work(self, until_end: Control = UNLIMITED) -> Workspace | None:
-        """
-        Do a round if one is wanted, and what workers and configuration need; return the workspace with a changed configuration.
-
-        When *until_end* says stop, the step that runs then is the last one.
-        """
+    def work(self, until_end: Control = UNLIMITED) -> None:
+        """Do a round if one is wanted, and what workers need; when *until_end* says stop, the step that runs is the last."""
         self._control = Control(until_end.should_stop, lambda _what, _done, _total: self._manager.work_done())
-        reopened = None
         if self._wants_round:
             self._wants_round = False
             self._attempt("poll", self._changes.near_changed, False)  # this round sees it: no look takes it for a change
@@ -198,23 +243,18 @@ class Supervisor:
             self._has_tasks = self._attempt("tasks", lambda: bool(self.ws.task_queue.active_groups()), True)
         else:
             self._has_tasks = False
-        if self._config:
-            reopened = self._attempt("configuration", partial(self._config.changed, self._steady_s()), None)
-        return reopened
 
     @property
     def wants_more(self) -> bool:
         """Whether the last round did something, so that another one may find more to do at once."""
         return self._wants_round
 
-    def end(self, *, reopens: bool = False) -> None:
-        """End the worker and report what failed since the last round; *reopens*: it goes on with another configuration."""
-        if not reopens:
+    def end(self) -> None:
+        """End the worker and report what failed since the last round."""
+        if not self.is_outdated:
             self._manager.stopping()
         if self._workers:
             self._attempt("worker", self._workers.stop, None)
-        if reopens:  # the results of the worker are by the old model
-            self._attempt("harvest", lambda: collect(self.ws, self._clock(), self._control), 0)
         if self._scope.errors:
             report_errors(self.ws, self._scope.errors.values())
 

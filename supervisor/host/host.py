@@ -9,10 +9,8 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Iterable
-from contextlib import suppress
-from pathlib import Path
-from typing import TYPE_CHECKING, Final, TypeAlias
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Final
 
 from ..host import watcher
 from ..storage.clock import steady_s
@@ -27,11 +25,8 @@ from .lock import SupervisorLock
 if TYPE_CHECKING:
     from typing import Self
 
-    from ..workspace import Workspace
     from .daemon import Supervisor
 
-#: Opens the workspace, or lets its supervisor go on with a changed configuration.
-Opener: TypeAlias = "Callable[[Supervisor | None, Workspace | None], Supervisor]"
 #: Seconds after which an index that nobody has used is closed. The next question opens it again in some milliseconds; open, a
 #: thread of tantivy's reads a file twice a second, for as long as nothing happens.
 INDEX_REST_S: Final = 300.0
@@ -45,19 +40,19 @@ _JOIN_S: Final = 4.0
 
 class Host:
     """
-    Looks after the workspace at *root* until it is stopped.
+    Looks after the workspace of *supervisor* until it is stopped, or the configuration has changed.
 
-    *open_supervisor* opens it and returns its supervisor; after a change of the configuration it is called again, with this
-    supervisor and the reopened workspace. It ends when the workspace can't be looked after any more.
+    It ends, too, when the workspace can't be looked after any more.
     """
 
-    supervisor: Supervisor
     _lock: SupervisorLock
 
-    def __init__(self, root: Path, open_supervisor: Opener, *, now_s: Callable[[], float] = steady_s) -> None:
-        self._root, self._open_supervisor, self._now_s = root, open_supervisor, now_s
-        self._round = Job("round", self._step, self._report, now_s=now_s)
-        self._has_threads = False
+    def __init__(self, supervisor: Supervisor, *, now_s: Callable[[], float] = steady_s) -> None:
+        self.supervisor, self._now_s = supervisor, now_s
+        background = supervisor.background
+        self._round = Job("round", self._step, supervisor.ws.events.report, now_s=now_s)
+        #: The rounds, and the background jobs.
+        self.jobs = [self._round, *(background.jobs if background else ())]
         self._stop_watching: Callable[[], None] | None = None
         self._look_at_s, self._trim_at_s = float("-inf"), NEVER_S
         #: Whether an event has said that a file may have changed, and whether it may be one of memory.
@@ -66,29 +61,30 @@ class Host:
         self._ended_by: SupervisorError | None = None
 
     def __enter__(self) -> Self:
-        """Open the workspace and take its lock; AlreadyRuns if another program has it."""
+        """Take the lock of the workspace; AlreadyRuns if another program has it."""
+        ws, background = self.supervisor.ws, self.supervisor.background
         try:
-            self.supervisor = self._open_supervisor(None, None)
-            self._lock = SupervisorLock(self.supervisor.ws)
+            self._lock = SupervisorLock(ws)
         except OSError as error:
-            raise as_supervisor_error(error, "open", self._root) from error
-        self._begin()
+            raise as_supervisor_error(error, "open", ws.paths.root) from error
+        try:
+            self._stop_watching = watcher.watch(ws.paths, self._hint)
+        except (OSError, Busy) as error:  # the looks find every change
+            ws.events.transition("watch_lost", True, why=str(error))
+        else:
+            ws.memory.told = object()
+        if background:
+            background.start()
         return self
 
     def __exit__(self, *_: object) -> None:
         """Release the lock."""
-        self._end_watch()
+        ws = self.supervisor.ws
+        if self._stop_watching:
+            ws.memory.told = None
+            self._stop_watching()
+        ws.index.close()
         self._lock.release()
-
-    @property
-    def workspace(self) -> Workspace:
-        """The open workspace; a changed configuration makes another."""
-        return self.supervisor.ws
-
-    @property
-    def jobs(self) -> list[Job]:
-        """The rounds, and the background jobs."""
-        return [self._round, *(self.supervisor.background.jobs if self.supervisor.background else ())]
 
     def stop(self) -> None:
         """End after the current steps; may be called from a signal handler."""
@@ -102,7 +98,6 @@ class Host:
 
     def run(self) -> None:
         """Look after the workspace until `stop` is called; raise the error that ended it."""
-        self._has_threads = True
         for job in self.jobs:
             job.start()
         try:
@@ -110,7 +105,10 @@ class Host:
                 self._wake.wait(self.look())
                 self._wake.clear()
         finally:
-            self._end()
+            end_all(self.jobs, _JOIN_S)
+            if self.supervisor.background:
+                self.supervisor.background.end()
+            self.supervisor.end()
         if self._ended_by:
             raise self._ended_by
 
@@ -118,9 +116,6 @@ class Host:
 
     def look(self) -> float:
         """Wake a thread if there is something to do, and return the seconds until the next look."""
-        for job in self.jobs if self._has_threads else ():
-            with suppress(RuntimeError):  # where the system starts no thread now, the next look tries it again
-                job.start()
         now_s = self._now_s()
         if self._is_hinted or now_s >= self._look_at_s:
             if not self._round.is_running:
@@ -138,6 +133,8 @@ class Host:
         try:
             if self.supervisor.poll(self._lock, hinted=hinted, memory_hinted=memory_hinted):
                 self._round.wake()
+            if self.supervisor.is_outdated:
+                self.stop()
         except SupervisorError as error:
             self._end_by(error)
 
@@ -157,63 +154,18 @@ class Host:
 
     def _step(self, until_end: Control) -> float:
         try:
-            reopened = self.supervisor.work(until_end)
-            if reopened:
-                self._go_on_with(reopened)
+            self.supervisor.work(until_end)
         except (SupervisorError, OSError) as error:
-            self._end_by(as_supervisor_error(error, "round", self._root))
+            self._end_by(as_supervisor_error(error, "round", self.supervisor.ws.paths.root))
             return NEVER_S
         finally:
             self._trim_at_s = self._now_s() + _TRIM_AFTER_S
-        return 0.0 if reopened or self.supervisor.wants_more else NEVER_S
-
-    def _go_on_with(self, reopened: Workspace) -> None:
-        """Let the supervisor go on with a changed configuration."""
-        supervisor, before = self.supervisor, self.supervisor.ws
-        self._end_parts()
-        supervisor.end(reopens=True)
-        self.supervisor = self._open_supervisor(supervisor, reopened)
-        self._begin()
-        self._wake.set()  # the look starts their threads
-        before.index.close()
-
-    def _report(self, name: str, errors: Iterable[SupervisorError]) -> None:
-        self.supervisor.ws.events.report(name, errors)
+        return 0.0 if self.supervisor.wants_more else NEVER_S
 
     def _end_by(self, error: SupervisorError) -> None:
         """End, since the workspace can't be looked after: its lock is lost, or a newer recalld has written it."""
         self._ended_by = error
         self.stop()
-
-    def _begin(self) -> None:
-        """Begin to watch its files and start the background jobs; without file events the looks find every change."""
-        ws, background = self.supervisor.ws, self.supervisor.background
-        try:
-            self._stop_watching = watcher.watch(ws.paths, self._hint)
-        except (OSError, Busy) as error:
-            ws.events.transition("watch_lost", True, why=str(error))
-        else:
-            ws.memory.told = object()
-        if background:
-            background.start()
-
-    def _end_parts(self) -> None:
-        """Stop watching its files, and end the background jobs."""
-        self._end_watch()
-        if self.supervisor.background:
-            self.supervisor.background.end()
-
-    def _end_watch(self) -> None:
-        if self._stop_watching:
-            self.supervisor.ws.memory.told = None
-            self._stop_watching()
-            self._stop_watching = None
-
-    def _end(self) -> None:
-        """End the jobs and the supervisor; what a reload has made meanwhile has no thread yet."""
-        end_all(self.jobs, _JOIN_S)
-        self._end_parts()
-        self.supervisor.end()
 
     # ── at rest ──────────────────────────────────────────────────────────────
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict
 from datetime import UTC
 from pathlib import Path
@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from ..host.alarm import Alarm
 from ..host.background import Background
-from ..host.config_watch import ConfigWatch
-from ..host.daemon import Supervisor
+from ..host.daemon import ConfigWatch, Supervisor
 from ..host.host import Host
 from ..host.jobs import Step
 from ..host.notify import ServiceManager
@@ -27,7 +26,7 @@ from ..storage.instant import read_instant
 from ..storage.noting import acting
 from ..storage.process import limit_malloc_arenas, on_signals
 from ..text.language import Language
-from ..workspace import Workspace, open_workspace
+from ..workspace import Workspace, open_workspace, read_config
 from .cli.call import Once, ServedCall
 from .cli.main import run_command
 from .cli.output import Render, event_printer
@@ -38,7 +37,6 @@ from .socket_server import Answering, CommandRequest, OperationRequest, Request,
 if TYPE_CHECKING:
     from ..host.answering import FileTurns
     from .http.changes import Changes
-    from .http.server import HttpThread
 
 #: The types of a request and of an answer.
 Q = TypeVar("Q")
@@ -50,49 +48,56 @@ _CHANGING_TOOLS: Final = frozenset({"memory_write", "memory_delete"})
 
 
 def serve(root: Path, clock: Clock, render: Render, *, json: bool, has_worker: bool) -> None:
-    """Run the supervisor until it is stopped: a host of one workspace that also answers at the socket."""
+    """
+    Run the supervisor until it is stopped: a host of one workspace that also answers at the socket.
+
+    Once recalld.toml has changed, everything is closed, and opened again.
+    """
     limit_malloc_arenas()
+    manager, is_ended = ServiceManager(os.environ.get("NOTIFY_SOCKET", "")), threading.Event()
     with event_printer(clock, render, json=json) as print_event:
-        _serve(root, clock, print_event, has_worker=has_worker)
+        while not is_ended.is_set():
+            _serve(root, clock, print_event, manager, is_ended, has_worker=has_worker)
 
 
-def _serve(root: Path, clock: Clock, print_event: Callable[[Mapping[str, object]], None], *, has_worker: bool) -> None:
-    manager = ServiceManager(os.environ.get("NOTIFY_SOCKET", ""))
-    alarm = Alarm.of(os.environ)
-
-    def reopen() -> Workspace:
-        return open_workspace(root, os.environ, clock, report_event, lasting=True)
+def _serve(
+    root: Path,
+    clock: Clock,
+    print_event: Callable[[Mapping[str, object]], None],
+    manager: ServiceManager,
+    is_ended: threading.Event,
+    *,
+    has_worker: bool,
+) -> None:
+    """Run the supervisor until a signal sets *is_ended*, or the configuration has changed."""
+    alarm, http = Alarm.of(os.environ), HttpService(clock)
 
     def report_event(event: Mapping[str, object]) -> None:
         print_event(event)
         http.event(event)
 
-    def supervised(before: Supervisor | None, reopened: Workspace | None) -> Supervisor:
-        ws = reopened or reopen()
-        alarm.keep(ws)
-        workers = workers_of(ws, clock) if has_worker else None
-        turns = file_turns(ws, clock, has_worker=has_worker)
-        background = Background(ws, clock, manager.index_grown, turns, _sources(ws, clock))
-        if before is None:
-            return Supervisor(ws, clock, workers, background=background, config=ConfigWatch(ws, reopen), manager=manager)
-        before.use(ws, workers, background)
-        http.use(ws)
-        return before
+    ws = open_workspace(root, os.environ, clock, report_event, lasting=True)
+    alarm.keep(ws)
+    workers = workers_of(ws, clock) if has_worker else None
+    background = Background(ws, clock, manager.index_grown, file_turns(ws, clock, has_worker=has_worker), _sources(ws, clock))
+    config = ConfigWatch(ws, lambda: read_config(ws.files, ws.paths, os.environ))
+    host = Host(Supervisor(ws, clock, workers, background=background, config=config, manager=manager))
+    answers = Answers(lambda: ws)
 
-    host = Host(root, supervised)
-    answers = Answers(lambda: host.workspace)
-    http = HttpService(answers, clock)
-    on_signals(host.stop)
+    def report(why: str) -> None:
+        ws.events.transition("error", why, what="the socket", why=why)
+
+    def end() -> None:
+        is_ended.set()
+        host.stop()
+
+    on_signals(end)
+    if is_ended.is_set():  # by a signal since the one before was closed
+        return
     with host:
-        ws = host.workspace
         alarm.forget_later()
-
-        def report(why: str) -> None:
-            host.workspace.events.transition("error", why, what="the socket", why=why)
-
         answering = Answering(answers.answer, report, answers.within_s)
-        with serve_socket(ws.paths.state, ws.files, answering), http:
-            http.use(ws)
+        with serve_socket(ws.paths.state, ws.files, answering), http.serving(answers):
             host.run()
 
 
@@ -123,56 +128,42 @@ def file_turns(ws: Workspace, clock: Clock, *, has_worker: bool) -> FileTurns | 
 
 
 class HttpService:
-    """The HTTP service of a supervisor, while `[serve] port` is set; its modules are loaded then, by its own thread."""
+    """The HTTP service of a supervisor, where `[serve] port` is set; its modules are loaded then, by its own thread."""
 
-    def __init__(self, answers: Answers, clock: Clock) -> None:
-        self._answers, self._clock = answers, clock
-        self._thread: HttpThread | None = None
+    def __init__(self, clock: Clock) -> None:
+        self._clock = clock
         self._changes: Changes | None = None
-        #: Why there is no service, as the last event said; "" if there is one.
-        self._why = ""
 
-    def __enter__(self) -> None:
-        """Begin; `use` starts the service."""
-
-    def __exit__(self, *_: object) -> None:
-        """End the service."""
-        self._end()
-
-    def use(self, ws: Workspace) -> None:
-        """Serve with this configuration from now on."""
-        wanted = ws.config.serve
-        place = (wanted.host, wanted.port, wanted.allow_remote)
-        if self._thread and self._thread.place == place:
-            if self._why:
-                self._report(self._why)  # the log begins anew with another configuration
+    @contextlib.contextmanager
+    def serving(self, answers: Answers) -> Iterator[None]:
+        """Serve what *answers*."""
+        events, serve = answers.workspace.events, answers.workspace.config.serve
+        if not serve.port:
+            yield
             return
-        self._end()
-        if wanted.port:
-            from .http.changes import Changes
-            from .http.server import HttpThread, Place
+        from .http.changes import Changes
+        from .http.server import HttpThread, Place
 
-            self._changes = Changes()
-            self._thread = HttpThread(Place(*place), self._answers, self._changes, self._clock, self._report)
-            self._thread.start()
+        fields: dict[str, Any] = {"host": serve.host, "port": serve.port}
+
+        def report(why: str) -> None:
+            events.transition("port_refused", why, reason=why, **fields)
+            if not why:
+                events.emit("port_open", **fields)
+
+        self._changes = Changes()
+        place = Place(serve.host, serve.port, serve.allow_remote)
+        thread = HttpThread(place, answers, self._changes, self._clock, report)
+        thread.start()
+        try:
+            yield
+        finally:
+            thread.end()
 
     def event(self, event: Mapping[str, object]) -> None:
         """Pass an event on to those who listen."""
         if self._changes:
             self._changes.event(event)
-
-    def _end(self) -> None:
-        thread, self._thread = self._thread, None
-        if thread:
-            thread.end()
-
-    def _report(self, why: str) -> None:
-        events, serve = self._answers.workspace.events, self._answers.workspace.config.serve
-        fields: dict[str, Any] = {"host": serve.host, "port": serve.port}
-        events.transition("port_refused", why, reason=why, **fields)
-        if not why:
-            events.emit("port_open", **fields)
-        self._why = why
 
 
 class Answers:

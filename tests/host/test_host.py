@@ -9,20 +9,19 @@ import pytest
 
 from recalld.supervisor.archive.places import LEFT
 from recalld.supervisor.host.background import Background
-from recalld.supervisor.host.config_watch import ConfigWatch
-from recalld.supervisor.host.daemon import Supervisor
+from recalld.supervisor.host.daemon import ConfigWatch, Supervisor
 from recalld.supervisor.host.host import Host
-from recalld.supervisor.host.jobs import NEVER_S, Job
+from recalld.supervisor.host.jobs import NEVER_S
 from recalld.supervisor.storage.control import UNLIMITED, Control
 from recalld.supervisor.storage.errors import AlreadyRuns, LockLost, SupervisorError
-from tests.world import IN_SHANGHAI, FaultyDisk, UnsyncedDisk, World, at, message
+from recalld.supervisor.workspace import read_config
+from tests.world import IN_SHANGHAI, Diarist, FaultyDisk, UnsyncedDisk, at, message, patient
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
     from recalld.supervisor.storage.disk import RealDisk
-    from recalld.supervisor.workspace import Workspace
 
 TOML = f"[archive]\n{IN_SHANGHAI}\nexchange_wait = '0s'\n"
 
@@ -39,26 +38,18 @@ class Hosted:
     """A workspace, and a host of it whose jobs run when a test says so."""
 
     def __init__(self, folder: Path) -> None:
-        self.world = World(folder / "工作区", at("2026-01-31T10:00"), TOML)
+        self.world = Diarist(folder / "工作区", at("2026-01-31T10:00"), TOML)
         self.world.put("recalld.toml", TOML)
         self.clock = self.world.clock
         self.make_disk: Callable[[], RealDisk] = UnsyncedDisk
         self.hints: list[Callable[[str], None]] = []
 
-    def open(self, before: Supervisor | None, reopened: Workspace | None) -> Supervisor:
-        ws = reopened or self.world.reopen(disk=self.make_disk()).ws
-        background = Background(ws, self.clock, now_s=self.clock.monotonic)
-        if before:
-            before.use(ws, None, background)
-            return before
-        return Supervisor(ws, self.clock, None, self.clock.monotonic, background, ConfigWatch(ws, self.reopen))
-
-    def reopen(self) -> Workspace:
-        """The workspace with the configuration as it is now."""
-        return self.world.reopen(self.world.paths.config.read_text(encoding="utf-8")).ws
-
     def host(self) -> Host:
-        return Host(self.world.root, self.open, now_s=self.clock.monotonic)
+        world = self.world.reopen(self.world.paths.config.read_text(encoding="utf-8"), disk=self.make_disk())
+        ws = world.ws
+        background = Background(ws, self.clock, now_s=self.clock.monotonic)
+        config = ConfigWatch(ws, lambda: patient(read_config(ws.files, ws.paths, {})))
+        return Host(Supervisor(ws, self.clock, None, self.clock.monotonic, background, config), now_s=self.clock.monotonic)
 
     def rest(self, host: Host) -> int:
         """Let it look and work until there is nothing to do; returns how many jobs ran."""
@@ -102,13 +93,16 @@ def test_host_archives_a_message_when_it_is_due(hosted):
         assert hosted.world.archived_texts() == ["我对花生过敏。"]
 
 
-def test_host_goes_on_with_a_changed_configuration(hosted):
+def test_host_ends_for_a_changed_configuration(hosted):
     with hosted.host() as host:
         hosted.rest(host)
-        before = host.workspace
+        assert not host.is_stopping
         hosted.world.put("recalld.toml", f"{TOML}[care]\npoll = '2s'\n")
         hosted.rest(host)
-        assert (host.workspace is before, host.workspace.config.care.poll.total_seconds()) == (False, 2)
+        assert host.is_stopping
+        host.run()
+    with hosted.host() as host:
+        assert host.supervisor.ws.config.care.poll.total_seconds() == 2
         hosted.say()
         hosted.clock.forward(hours=6)
         hosted.rest(host)
@@ -120,25 +114,6 @@ def test_host_deletes_what_versions_before_left(hosted, name):
     hosted.world.put(name, "{}")
     with hosted.host():
         assert not (hosted.world.root / name).exists()
-
-
-def test_host_starts_a_job_for_which_there_was_no_thread_at_its_next_look(hosted, monkeypatch):
-    """As after a reload: the jobs behind it start all the same."""
-    asked: list[str] = []
-
-    def start(job: Job) -> None:
-        asked.append(job.name)
-        if asked.count("index") == 1 and job.name == "index":
-            raise RuntimeError("can't start new thread")
-
-    monkeypatch.setattr(Job, "start", start)
-    with hosted.host() as host:
-        monkeypatch.setattr(host, "_has_threads", True)
-        names = [job.name for job in host.jobs]
-        host.look()
-        assert asked == names
-        host.look()
-        assert asked == names * 2
 
 
 def test_host_ends_where_a_newer_recalld_has_written(hosted):
@@ -191,7 +166,7 @@ def told(tmp_path, monkeypatch):
 
 def test_host_tells_memory_of_changes_while_the_system_tells_it(told):
     with told.host() as host:
-        memory = host.workspace.memory
+        memory = host.supervisor.ws.memory
         before = memory.told
         told.hints[0]("history.json")
         assert memory.told is before is not None
@@ -240,7 +215,7 @@ def test_host_closes_an_index_that_nobody_uses_until_the_next_search(hosted, mon
         hosted.say("电钢琴在阁楼上。")
         hosted.clock.forward(hours=6)
         hosted.rest(host)
-        ws = host.workspace
+        ws = host.supervisor.ws
         for _ in range(2):
             assert hosted.rest(host) == 0, "a closed index is no lost index: no job makes it again"
             assert not ws.index.is_readable

@@ -9,44 +9,42 @@ from datetime import timedelta
 from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pytest
 
-from recalld.supervisor.host.config_watch import ConfigWatch
-from recalld.supervisor.host.daemon import Supervisor
+from recalld.supervisor.host.daemon import ConfigWatch, Supervisor
 from recalld.supervisor.host.host import Host
 from recalld.supervisor.host.workers import Workers
-from recalld.supervisor.protocol.config import load
 from recalld.supervisor.storage.errors import Busy, NoProcess, SupervisorError
-from recalld.supervisor.workspace import Workspace
+from recalld.supervisor.workspace import Workspace, read_config
 from tests.world import ASK, IN_SHANGHAI, FaultyDisk, World, at, message_on
 
+if TYPE_CHECKING:
+    from recalld.supervisor.protocol.config import Config
+
 #: The modules whose calls are refused, but for what they do in a round.
-LOOP = ("host/host.py", "host/daemon.py", "host/due.py", "host/workers.py", "host/config_watch.py")
+LOOP = ("host/host.py", "host/daemon.py", "host/due.py", "host/workers.py")
 ROUND = "run_round"
 TOML = f'[archive]\n{IN_SHANGHAI}\njitter = 0\ninterval = "1s"\n{ASK}[llm]\nmodel = "qwen-test"\n'
 #: Passes of the loop in one life, half a minute each: a round each.
 PASSES = 18
 WAITS = timedelta(seconds=31)
 #: Events that say that something was refused.
-TOLD = {"degraded", "watch_lost", "error"}
+TOLD = {"degraded", "error"}
 
 #: Where the loop calls.
 SITES = (
-    "_begin > watch",
     "poll > near_changed",
     "poll > tasks_changed",
     "poll > inbox_changed",
-    "has_changed > stat",
+    "is_changed > stat",
     "poll > check",
     "_tree_changed > tree_changed",
     "tick > check_there",
     "tick > stat",
     "tick > remove",
-    "changed > stat",
-    "changed > read_stable",
-    "end > collect",
+    "is_changed > read_config",
     "next_retry > provider_state",
     "next_retry > failures",
     "_moments > read",
@@ -98,7 +96,7 @@ class Gate:
             how, self._refused = self._refused[1], None
             if how == "busy":
                 raise Busy(path or Path(), timedelta())
-            number = errno.EAGAIN if name == "fork" else errno.ENOSPC if name == "watch" else errno.EIO
+            number = errno.EAGAIN if name == "fork" else errno.EIO
             raise OSError(number, os.strerror(number), str(path))
 
 
@@ -161,35 +159,34 @@ class Life:
         self.children = 0
         self.passes = 0
         self.fault = ""
-        ws, clock = self.world.ws, self.world.clock
-        watch = ConfigWatch(ws, self.reopen)
-        self.supervisor = Supervisor(ws, clock, Workers(ws, clock), clock.monotonic, self, watch)
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr("recalld.supervisor.host.workers.time", self.world.clock)
             patch.setattr("recalld.supervisor.host.workers.subprocess.Popen", self.fork)
-            patch.setattr("recalld.supervisor.host.watcher.Observer", lambda: Watcher(self.gate))
+            patch.setattr("recalld.supervisor.host.watcher.watch", lambda _paths, _hint: lambda: None)
             try:
-                with Host(root, self.opened, now_s=clock.monotonic) as host:
-                    self.gate.is_shut = False
-                    while self.passes < PASSES and not host.is_stopping:
-                        host.look()
-                        while host.jobs[0].run_due():
-                            pass
-                    host.stop()
-                    host.run()
+                while self.passes < PASSES:
+                    self.run()
             except (OSError, SupervisorError) as error:
                 self.fault = str(error)
 
-    def opened(self, before: Supervisor | None, reopened: Workspace | None) -> Supervisor:
-        """The supervisor, with a changed configuration."""
-        if before and reopened:
-            before.use(reopened, Workers(reopened, self.world.clock), self)
-        return self.supervisor
+    def run(self) -> None:
+        """Be open until the end, or until the configuration has changed."""
+        world, clock = self.world, self.world.clock
+        ws = Workspace(world.root, self.read(), world.files, world.events)
+        supervisor = Supervisor(ws, clock, Workers(ws, clock), clock.monotonic, self, ConfigWatch(ws, self.read))
+        with Host(supervisor, now_s=clock.monotonic) as host:
+            self.gate.is_shut = False
+            while self.passes < PASSES and not host.is_stopping:
+                host.look()
+                while host.jobs[0].run_due():
+                    pass
+            host.stop()
+            host.run()
+            self.gate.is_shut = True
 
-    def reopen(self) -> Workspace:
-        """The workspace with the configuration as it is now."""
-        version = self.world.files.read_stable(self.world.paths.config)
-        return Workspace(self.world.root, load(version.data if version else None, {}), self.world.files, self.world.events)
+    def read(self) -> Config:
+        """The configuration as it is now."""
+        return read_config(self.world.files, self.world.paths, {})
 
     # ── the background jobs, which see each pass go by ──────────────────────
 
@@ -251,27 +248,6 @@ class Child:
 
     def wait(self, _seconds: float | None = None) -> int:
         return 0
-
-
-class Watcher:
-    """File events of a machine that may have no room for one more watch."""
-
-    emitters = ()
-
-    daemon = False
-
-    def __init__(self, gate: Gate) -> None:
-        self.gate = gate
-
-    def schedule(self, *_: object, **_more: object) -> None:
-        self.gate.pass_through("watch")
-
-    def start(self) -> None:
-        self.gate.pass_through("watch")
-
-    def stop(self) -> None: ...
-
-    def join(self, _seconds: float) -> None: ...
 
 
 class Outcome(NamedTuple):

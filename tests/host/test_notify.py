@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from recalld.supervisor.host.daemon import Supervisor
 
 #: Far above what anything here takes: reached only when something is broken.
 
@@ -123,11 +122,9 @@ def test_manager_that_does_not_read_is_not_waited_for(tmp_path):
 def hosted(world, listening) -> Iterator[threading.Thread]:
     """A host of this workspace in a thread of its own, which has ended afterwards."""
 
-    def opened(*_: object) -> Supervisor:
-        manager = ServiceManager(listening.address)
-        return world.supervisor(background=Background(world.ws, world.clock), manager=manager)
-
-    with Host(world.root, opened, now_s=time.monotonic) as host:
+    manager = ServiceManager(listening.address)
+    supervisor = world.supervisor(background=Background(world.ws, world.clock), manager=manager)
+    with Host(supervisor, now_s=time.monotonic) as host:
         running = threading.Thread(target=host.run)
         running.start()
         yield running
