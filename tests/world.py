@@ -38,7 +38,6 @@ from recalld.supervisor.host.background import IndexUpdater, make_vectors
 from recalld.supervisor.host.conversations import kept_summary
 from recalld.supervisor.host.daemon import Supervisor
 from recalld.supervisor.host.lock import any_worker, reclaim, sweep
-from recalld.supervisor.host.notify import status_line
 from recalld.supervisor.host.round import (
     Round,
     archive,
@@ -550,9 +549,6 @@ class World:
 
     def status(self) -> dict[str, Any]:
         return status.status(self.look())
-
-    def status_line(self) -> str:
-        return status_line(self.ws, self.clock())
 
     def report(self, **more: Any) -> tuple[Ledger, list[str]]:
         """What the timer runs each night."""

@@ -28,7 +28,7 @@ from ..storage.errors import BadConfig, BadFile, SupervisorError
 from ..storage.texts import Text
 from .due import AGAIN, next_due
 from .lock import SupervisorLock, check_there
-from .notify import ServiceManager, status_line
+from .notify import ServiceManager
 from .round import Round, report_errors, restore_history, run_round
 from .watcher import ChangeDetector
 
@@ -51,8 +51,6 @@ _EARLY_S: Final = 0.5
 #: that stood still, or a machine that slept, makes one look long.
 _TREE_REST: Final = 500
 _TREE_REST_MOST_S: Final = 60.0
-#: The wait after a run that could not write, which doubles each time.
-_WRITE_WAIT: Final = timedelta(seconds=10)
 _NOW: Final = datetime.min.replace(tzinfo=UTC)
 
 
@@ -139,7 +137,6 @@ class Supervisor:
         self._manager = manager or ServiceManager()
         self._steady_s = steady
         self._config = config
-        self._write_wait = timedelta()
         self._no_archive_until = float("-inf")
         #: The error of the last archive run, as long as no other run may begin.
         self._refused: SupervisorError | None = None
@@ -160,7 +157,8 @@ class Supervisor:
         self._has_tasks = True
         self._tree_look_s = float("-inf")
         self._signed_s = float("-inf")
-        self._status: str | None = None
+        #: The first error of the last round, or that there is none; "" before a round.
+        self._status = ""
         #: Whether the configuration has changed: what is open has to be opened again.
         self.is_outdated = False
 
@@ -214,7 +212,7 @@ class Supervisor:
     def _give_sign(self, now_s: float) -> None:
         """Report the state to the service manager from time to time; a poll that gets here shows that no round hangs."""
         if self._status and (now_s - self._signed_s >= _SIGN_EVERY_S or self._manager.awaits_index):
-            self._signed_s = now_s
+            self._signed_s = self._steady_s()
             self._manager.round_done(self._status, has_index=self._has_index)
 
     @property
@@ -231,8 +229,8 @@ class Supervisor:
             self._attempt("poll", self._changes.near_changed, False)  # this round sees it: no look takes it for a change
             with self.ws.journal.held(), self.ws.memory.held():  # for the due time, too, which asks for the same
                 done = self.tick(self._clock())
-            self._attempt("poll", self._changes.note_emptied, None)
-            self._report_to_manager(done)
+            self._status = min(map(str, done.errors.values()), default="running")
+            self._give_sign(float("inf"))
             self._wants_round = not done.errors and (
                 done.may_leave_more or self._attempt("poll", self._changes.near_changed, False)
             )
@@ -280,19 +278,15 @@ class Supervisor:
         if runs == "all":  # the request was served, or its error reported
             self._attempt("request", lambda: self.ws.files.remove(self.ws.paths.archive_request), None)
         if not is_paused:
-            self._set_write_wait(done.errors.get("archive"))
+            error = done.errors.get("archive")
+            self._refused = error if error and not isinstance(error, BadFile) else None
+            self._no_archive_until = self._steady_s() + AGAIN.total_seconds() if self._refused else float("-inf")
         if done.found_damage(self.ws.paths.history):
             self._attempt("restore", lambda: self._restore_when_quiet(now), None)
         failed = bool(before or done.errors)
-        self._due_at = self._attempt("due time", lambda: self._next_due(now, failed=failed), self._quiet_end(now))
+        self._due_at = self._attempt("due time", lambda: self._next_due(now, failed=failed), now + AGAIN)
         done.errors |= lasting
         return done
-
-    def _set_write_wait(self, error: SupervisorError | None) -> None:
-        """Let no archive run begin for a while if the disk caused this *error*; the wait doubles each time."""
-        self._refused = error if error and not isinstance(error, BadFile) else None
-        self._write_wait = min(max(self._write_wait * 2, _WRITE_WAIT), LONG_WAIT) if self._refused else timedelta()
-        self._no_archive_until = self._steady_s() + self._write_wait.total_seconds()
 
     def _next_due(self, now: datetime, *, failed: bool) -> datetime:
         """Return when the next round is due by time alone: soon after errors, at the end of a wait, or when a step is due."""
@@ -301,21 +295,6 @@ class Supervisor:
         # also after a failure, so that a file that can't be read stays a fault
         due = min([next_due(self.ws, now), *(now + timedelta(seconds=left) for left in left_s)])
         return min(due, now + AGAIN) if failed else due
-
-    def _quiet_end(self, now: datetime) -> datetime:
-        """Return when a damaged history.json may be restored, at most `AGAIN` after *now*."""
-        since_s = self._damaged[1] if self._damaged else float("-inf")
-        left_s = since_s + self.ws.config.archive.quiet.total_seconds() - self._steady_s()
-        return now + timedelta(seconds=left_s) if 0 < left_s < AGAIN.total_seconds() else now + AGAIN
-
-    def _report_to_manager(self, done: Round) -> None:
-        """Report to the service manager that a round is over, the state, and the first of its errors."""
-        if not self._manager.is_there:
-            return
-        self._signed_s = self._steady_s()
-        troubles = sorted(map(str, done.errors.values()))
-        self._status = self._attempt("status", lambda: status_line(self.ws, self._clock(), troubles), None)
-        self._manager.round_done(self._status or "", has_index=self._has_index)
 
     def _attempt(self, name: str, step: Callable[[], T], otherwise: T) -> T:
         return self._scope.attempt(name, step, otherwise)

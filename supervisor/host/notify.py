@@ -6,7 +6,7 @@ the end of a round, and each file that a long archive run writes, feed the watch
 started again. An update of the index does not feed it, since another thread makes it while the rounds may hang; neither does
 time alone. A message that can't be sent is dropped, since nothing must wait for its reader.
 
-`systemctl status` shows a line of the workspace, which is made at the end of a round and repeated until the next one.
+`systemctl status` shows the first fault of the last round, or that it runs.
 """
 
 from __future__ import annotations
@@ -14,19 +14,8 @@ from __future__ import annotations
 import contextlib
 import socket
 import time
-from collections.abc import Callable, Sequence
-from datetime import datetime
-from typing import TYPE_CHECKING, Final
-
-from ..archive.intake import unwritten
-from ..protocol.period import quiet_until
-from ..storage.clock import local
-from ..storage.errors import BadFile
-from .due import midnight, next_retry
-from .last_night import read_last_fsck
-
-if TYPE_CHECKING:
-    from ..workspace import Workspace
+from collections.abc import Callable
+from typing import Final
 
 #: A start may go on for a minute after a sign of work.
 _MORE_TIME: Final = "EXTEND_TIMEOUT_USEC=60000000"
@@ -92,31 +81,3 @@ class ServiceManager:
         with contextlib.suppress(OSError), socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM | socket.SOCK_CLOEXEC) as line:
             line.setblocking(False)
             line.sendto("\n".join(lines).encode("utf-8", "replace"), self._address)
-
-
-def status_line(ws: Workspace, now: datetime, troubles: Sequence[str] = ()) -> str:
-    """
-    Return the first of the *troubles*, then "3 pending · last archive 2026-01-31 10:12 · 0 lost · next roll-up 03:00".
-
-    *lost* is the count of the last fsck. The next roll-up is when the next retry is due or the next day begins, but after the
-    quiet hours.
-    """
-    archived_at = max((file.created for file in ws.memory.dated() if file.created), default=None)
-    pending, last = _pending(ws), read_last_fsck(ws)
-    roll_up = min(filter(None, (midnight(ws, now), next_retry(ws, now))))
-    roll_up = local(quiet_until(ws.config.care.quiet_hours, roll_up, ws.zone) or roll_up, ws.zone)
-    parts = [
-        *troubles[:1],
-        f"{pending} pending" if pending is not None else "history.json can't be read",
-        f"last archive {local(archived_at, ws.zone):%Y-%m-%d %H:%M}" if archived_at else "nothing archived yet",
-        f"{last.lost} lost" if last else "not checked yet",
-        f"next roll-up {roll_up:%H:%M}",
-    ]
-    return " · ".join(parts)
-
-
-def _pending(ws: Workspace) -> int | None:
-    try:
-        return len(unwritten(ws.history.read(), ws.journal))
-    except BadFile:
-        return None

@@ -63,10 +63,10 @@ class ChangeDetector:
     def __init__(self, disk: Disk, paths: WorkspacePaths, task_queue: TaskQueue) -> None:
         self._disk = disk
         self._paths = paths
-        self._near = (paths.history, paths.drop_box, paths.archive_request, paths.forgotten)
+        self._near = (paths.history, paths.archive_request, paths.forgotten)
         self._near_before: Signature = ()
-        #: Whether a round has emptied the drop-box: a file that comes in the same instant leaves its stat as it is.
-        self._is_emptied = False
+        #: The names in the drop-box: only a new one is a change.
+        self._dropped: set[str] = set()
         self._tasks = (task_queue.queue, task_queue.running, task_queue.results, task_queue.provider_state)
         self._tasks_before: Signature = ()
         self._inbox = paths.inbox
@@ -76,22 +76,10 @@ class ChangeDetector:
         self._tree: dict[Path, Mapping[Any, Stat | None]] = {}
 
     def near_changed(self) -> bool:
-        """Return whether history.json, the drop-box or a request has changed; costs four stats."""
+        """Return whether history.json or a request has changed, or the drop-box has a new file; a list and three stats."""
         before, self._near_before = self._near_before, self._signature(self._near)
-        if before != self._near_before:
-            self._is_emptied = False
-            return True
-        return self._is_emptied and bool(self._disk.names(self._near[1]))
-
-    def note_emptied(self) -> None:
-        """Take the drop-box for known if it is empty: a round has taken what was in it."""
-        stat = self._disk.stat(self._near[1])
-        self._is_emptied = not self._disk.names(self._near[1])
-        if self._is_emptied:
-            self._note(self._near[1], stat)
-
-    def _note(self, known: Path, stat: Stat | None) -> None:
-        self._near_before = tuple((path, stat if path == known else before) for path, before in self._near_before)
+        known, self._dropped = self._dropped, set(self._disk.names(self._paths.drop_box))
+        return before != self._near_before or bool(self._dropped - known)
 
     def tasks_changed(self) -> bool:
         """Return whether tasks, their results or the state of the model have changed; costs four stats."""

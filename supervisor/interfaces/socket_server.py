@@ -4,20 +4,21 @@ The supervisor's Unix socket, mode 0600 (cli.md): a JSON line in, a command or a
 A request is {version, argv, env, folder, once} for a command, {version, op, request, caller, folder} for an operation. A valid
 request is acknowledged at once, before it runs, so that the client knows that the supervisor responds: the line {"within":
 seconds} says how long the answer may take. A request that can't run here gets no answer, and the client runs the command
-itself. Several requests run at once; none keeps the next from being served. A socket that can't be made, or that somebody has
-deleted, is made later: the supervisor also works without one.
+itself. Several requests run at once; none keeps the next from being served. A socket that can't be made is reported: the
+supervisor also works without one.
 """
 
 from __future__ import annotations
 
 import contextlib
+import errno
 import hashlib
 import json
 import os
-import select
 import socket
 import stat
 import threading
+import time
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
@@ -43,8 +44,6 @@ _RESPOND_S: Final = 2.0
 #: Seconds until accepting a connection is tried again after a failure, and seconds to wait for the thread at the end.
 _RETRY_S: Final = 0.1
 _JOIN_S: Final = 1.0
-#: Seconds until a socket that could not be made, or was deleted, is made again.
-_REOPEN_S: Final = 10.0
 #: Connections that are open at once, each with a thread.
 _MAX_CONNECTIONS: Final = 32
 
@@ -87,12 +86,25 @@ def _soon(_request: Request) -> float:
 @contextlib.contextmanager
 def serve_socket(state: Path, files: Files, answering: Answering) -> Iterator[None]:
     """Have *answering* answer at a socket in the folder *state*, in other threads, until the block ends."""
-    server = _SocketServer(lambda: _listen(state, files), answering)
     try:
-        server.start()
+        listening, path = _listen(state, files)
+    except OSError as error:
+        where = f"{error.filename}: " if error.filename else ""
+        answering.report(f"the socket can't be made: {where}{error.strerror or error}")
+        yield
+        return
+    inode = os.lstat(path).st_ino
+    thread = threading.Thread(target=answering.accept_all, args=(listening,), name="socket", daemon=True)
+    thread.start()
+    try:
         yield
     finally:
-        server.end()
+        listening.shutdown(socket.SHUT_RDWR)  # closing alone does not wake a thread that waits for a connection
+        thread.join(_JOIN_S)
+        listening.close()
+        now = files.disk.stat(path)
+        if now and now.inode == inode:  # else the path is the socket of another supervisor
+            files.remove(path)
 
 
 def _read_request(line: socket.socket) -> bytes:
@@ -167,27 +179,8 @@ def _operation_request(fields: dict[str, Any]) -> OperationRequest:
     return OperationRequest(name, fields.get("request", {}), caller, _folder_of(fields))
 
 
-@record
-class _Listener:
-    """A listening socket, its path, and the inode of the path when the socket was bound."""
-
-    line: socket.socket
-    path: Path
-    inode: int
-    files: Files
-
-    def is_deleted(self) -> bool:
-        return self.files.disk.stat(self.path) is None
-
-    def close(self) -> None:
-        self.line.close()
-        stat = self.files.disk.stat(self.path)
-        if stat and stat.inode == self.inode:  # else the path is the socket of another supervisor
-            self.files.remove(self.path)
-
-
-def _listen(state: Path, files: Files) -> _Listener:
-    """Return a listening socket."""
+def _listen(state: Path, files: Files) -> tuple[socket.socket, Path]:
+    """Return a listening socket and its path."""
     path = _choose_path(state, files)
     files.remove(path)  # a killed supervisor left it; this process has the lock now
     line = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
@@ -195,11 +188,10 @@ def _listen(state: Path, files: Files) -> _Listener:
         os.fchmod(line.fileno(), 0o600)  # before the path exists; a umask would apply to the whole process
         line.bind(str(path))
         line.listen(64)
-        line.setblocking(False)
-        return _Listener(line, path, os.lstat(path).st_ino, files)
     except BaseException:
         line.close()
         raise
+    return line, path
 
 
 def _choose_path(state: Path, files: Files) -> Path:
@@ -233,14 +225,17 @@ class Answering:
         self._free = threading.BoundedSemaphore(_MAX_CONNECTIONS)
         self._version = version()  # now, since an update of the package would change it
 
-    def accept(self, listening: socket.socket) -> None:
-        """Answer the next connection once there is room; OSError or RuntimeError if that can't be."""
-        self._free.acquire()
-        try:
-            threading.Thread(target=self._serve, args=(listening.accept()[0],), name="request", daemon=True).start()
-        except BaseException:
-            self._free.release()
-            raise
+    def accept_all(self, listening: socket.socket) -> None:
+        """Answer each connection once there is room, until the socket is shut down."""
+        while True:
+            self._free.acquire()
+            try:
+                threading.Thread(target=self._serve, args=(listening.accept()[0],), name="request", daemon=True).start()
+            except (OSError, RuntimeError) as error:  # no free file descriptor or thread, or the client has gone
+                self._free.release()
+                if isinstance(error, OSError) and error.errno in (errno.EINVAL, errno.EBADF):
+                    return
+                time.sleep(_RETRY_S)
 
     def _serve(self, line: socket.socket) -> None:
         with line:
@@ -275,68 +270,3 @@ class Answering:
         except ValueError:
             return
         line.sendall(json.dumps(answer).encode())
-
-
-class _SocketServer:
-    """One thread that accepts connections."""
-
-    def __init__(self, listen: Callable[[], _Listener], answering: Answering) -> None:
-        self._listen, self._answering = listen, answering
-        self._listener: _Listener | None = None
-        self._woken, self._wake = socket.socketpair()
-        self._ending = threading.Event()
-        self._thread = threading.Thread(target=self._accept, name="socket", daemon=True)
-
-    def start(self) -> None:
-        self._open()
-        self._thread.start()
-
-    def end(self) -> None:
-        self._ending.set()
-        self._wake.close()  # closing the listener does not wake a thread that waits for a connection
-        if self._thread.ident:  # else the system has started none
-            self._thread.join(_JOIN_S)
-        self._woken.close()
-        self._close()
-
-    def _open(self) -> None:
-        """Make the socket, or report why that fails."""
-        try:
-            self._listener = self._listen()
-        except OSError as error:
-            where = f"{error.filename}: " if error.filename else ""
-            self._answering.report(f"the socket can't be made: {where}{error.strerror or error}")
-
-    def _close(self) -> None:
-        if self._listener:
-            with contextlib.suppress(OSError):
-                self._listener.close()
-        self._listener = None
-
-    def _accept(self) -> None:
-        while not self._ending.is_set():
-            listener = self._listener
-            if listener is None:
-                if not self._ending.wait(_REOPEN_S):
-                    self._open()
-                continue
-            if not self._has_connection(listener):
-                self._reopen_if_deleted(listener)
-                continue
-            try:
-                self._answering.accept(listener.line)
-            except (OSError, RuntimeError):  # no free file descriptor or thread, or the client has gone, or this is the end
-                self._ending.wait(_RETRY_S)
-
-    def _has_connection(self, listener: _Listener) -> bool:
-        """Wait _REOPEN_S seconds for a connection; true at once at the end."""
-        poll = select.poll()
-        poll.register(listener.line, select.POLLIN)
-        poll.register(self._woken, select.POLLIN)
-        return bool(poll.poll(_REOPEN_S * 1000))
-
-    def _reopen_if_deleted(self, listener: _Listener) -> None:
-        with contextlib.suppress(OSError):  # the folder can't be read at the moment
-            if listener.is_deleted():
-                self._close()
-                self._open()

@@ -50,7 +50,6 @@ SITES = (
     "_moments > read",
     "_moments > dated",
     "work > near_changed",
-    "work > note_emptied",
     "work > active_groups",
     "_restore_when_quiet > stat",
     "_restore_when_quiet > restore_history",

@@ -137,7 +137,7 @@ def test_supervisor_tells_that_it_is_ready_works_and_ends(world, listening):
     with hosted(world, listening):
         first = listening.until("READY=1")
         assert [message for message in first[:-1] if "READY=1" in message] == []
-        assert first[-1][1:] == ["WATCHDOG=1", "STATUS=3 pending · nothing archived yet · not checked yet · next roll-up 00:00"]
+        assert first[-1][1:] == ["WATCHDOG=1", "STATUS=running"]
     assert listening.until("STOPPING=1")
 
 
@@ -170,22 +170,3 @@ def test_supervisor_with_nothing_to_do_feeds_the_watchdog(world, listening):
         world.forward(seconds=1)
         assert not supervisor.poll(lock)
         assert listening.next()[0] == "WATCHDOG=1"
-
-
-def test_status_line_tells_what_waits_and_when(world):
-    world.write(talk("2026-01-31T09:58", 4))
-    world.archive(everything=True)
-    world.forward(minutes=12)
-    assert world.status_line() == "4 pending · nothing archived yet · not checked yet · next roll-up 00:00"
-    world.settle()
-    world.forward(minutes=30)
-    assert world.status_line() == "0 pending · last archive 2026-01-31 10:12 · not checked yet · next roll-up 00:00"
-    world.report()
-    assert "0 lost" in world.status_line()
-    world.reopen('[archive]\ntimezone = "Asia/Shanghai"\n[care]\nquiet_hours = "22:00-07:00"\n')
-    assert world.status_line().endswith("next roll-up 07:00")
-
-
-def test_status_line_tells_that_the_history_cannot_be_read(world):
-    world.write(b"[")
-    assert world.status_line().startswith("history.json can't be read · nothing archived yet")

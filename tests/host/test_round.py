@@ -98,8 +98,7 @@ def test_supervisor_refuses_a_folder_that_now_links_outside(world, tmp_path_fact
     assert list(outside.iterdir()) == []
 
 
-def test_supervisor_retries_a_full_disk_with_doubling_waits(world):
-    """Waits of 10 s, doubling to 10 min."""
+def test_supervisor_retries_a_full_disk_every_half_minute(world):
     disk = FaultyDisk()
     world.reopen(disk=disk)
     world.write([message(f"m{n}", "2026-01-31T03:00", f"第 {n} 句") for n in range(3)])
@@ -114,13 +113,13 @@ def test_supervisor_retries_a_full_disk_with_doubling_waits(world):
 
     disk.refuses = refuses
     supervisor = world.supervisor()
-    for second in range(0, 2_000, 5):
+    for second in range(0, 200, 5):
         world.clock.seconds = float(second)
         supervisor.tick(world.clock())
     waits = [later - earlier for earlier, later in itertools.pairwise(tries)]
-    assert waits == [10, 20, 40, 80, 160, 320, 600, 600]
+    assert waits == [30] * 6
     disk.heal()
-    world.clock.seconds += 600
+    world.clock.seconds += 30
     supervisor.tick(world.clock())
     assert len(world.archived()) == 3
 
