@@ -188,7 +188,7 @@ class EventLog:
         self._unwritten = [*self._unwritten, json.dumps(entry, ensure_ascii=True).encode()][-_KEPT:]
         try:
             while self._unwritten:
-                self._append(self._unwritten[0])
+                _add_line(self._path, self._unwritten[0])
                 self._unwritten.pop(0)
         except OSError as error:
             self._unwritable = str(from_os_error(error, self._path))
@@ -243,13 +243,6 @@ class EventLog:
             if name == cleared or (name in _FRESH and event["event"] not in _KNOWN_FOR_GOOD):
                 return False
         return False
-
-    def _append(self, line: bytes) -> None:
-        handle = open_regular(self._path, os.O_RDWR | os.O_CREAT | os.O_APPEND)
-        try:
-            _add_line(handle, line)
-        finally:
-            os.close(handle)
 
     def _rotate(self, now: datetime) -> None:
         """Give the file a name with the time if it is full or old enough; compress such files, and delete the oldest."""
@@ -350,14 +343,17 @@ def newest_events(path: Path, most_bytes: int = _STATES_BYTES) -> Iterator[tuple
         yield name, at, fields
 
 
-def _add_line(handle: int, line: bytes) -> None:
+def _add_line(path: Path, line: bytes) -> None:
     """Append the whole line or, if the disk is full, nothing; a last line that a crash cut off is ended first."""
+    handle = open_regular(path, os.O_RDWR | os.O_CREAT | os.O_APPEND)
     size, written = os.fstat(handle).st_size, 0
-    rest = line + b"\n" if not size or os.pread(handle, 1, size - 1) == b"\n" else b"\n" + line + b"\n"
     try:
+        rest = line + b"\n" if not size or os.pread(handle, 1, size - 1) == b"\n" else b"\n" + line + b"\n"
         while written < len(rest):
             written += os.write(handle, rest[written:])
     except OSError:
         if os.fstat(handle).st_size == size + written:  # else another process has appended a line since
             os.ftruncate(handle, size)
         raise
+    finally:
+        os.close(handle)
