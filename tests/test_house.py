@@ -44,7 +44,7 @@ ROOMS: Final = (
         most=1_330,
         goal=950,
     ),
-    Room("supervisor/host", most=2_956, goal=2_200),
+    Room("supervisor/host", most=2_802, goal=2_200),
     Room("supervisor/checks", most=3_412, goal=2_100),
     Room("supervisor/importing", most=2_787, goal=1_400),
     Room("supervisor/operations", most=1_994, goal=1_800),
@@ -52,7 +52,7 @@ ROOMS: Final = (
     Room("supervisor/interfaces/http supervisor/interfaces/page", most=2_513, goal=2_000),
     Room("supervisor/interfaces/tools supervisor/interfaces/mcp.py supervisor/interfaces/llamaindex", most=2_398, goal=1_900),
     Room("supervisor/interfaces/connect supervisor/interfaces/hooks supervisor/interfaces/proxy", most=2_027, goal=1_900),
-    Room("supervisor/interfaces", most=1_416, goal=1_500),
+    Room("supervisor/interfaces", most=1_337, goal=1_500),
     Room(
         "worker prompts recalld supervisor/__init__.py supervisor/events.py supervisor/faults.py supervisor/workspace.py",
         most=2_793,
@@ -60,9 +60,9 @@ ROOMS: Final = (
     ),
 )
 #: All rooms together, lines and modules, and the lines of the tests.
-ALL: Final = Room("all", most=60_923, goal=48_000)
-MODULES: Final = Room("modules", most=328, goal=270)
-OF_TESTS: Final = Room("tests", most=63_759, goal=48_000)
+ALL: Final = Room("all", most=60_690, goal=48_000)
+MODULES: Final = Room("modules", most=327, goal=270)
+OF_TESTS: Final = Room("tests", most=63_644, goal=48_000)
 
 
 def _lines(path: Path) -> int:
