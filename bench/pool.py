@@ -33,9 +33,8 @@ from random import Random
 
 from recalld.supervisor.events import EventLog
 from recalld.supervisor.pool.cargo import Seal
-from recalld.supervisor.pool.connection import Broker
 from recalld.supervisor.pool.courier import Courier
-from recalld.supervisor.pool.redis_pool import RedisPool
+from recalld.supervisor.pool.redis_pool import Broker, RedisPool
 from recalld.supervisor.pool.station import Station
 from recalld.supervisor.protocol.config import load
 from recalld.supervisor.protocol.config_keys import Log

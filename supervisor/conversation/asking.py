@@ -1,13 +1,13 @@
 """
 One answer of a model about a conversation, judged before it becomes a summary.
 
-What a model returns is untrusted: it is judged by the gate of all summaries (`summaries/quality.py`). After a refusal the model
-is asked once more in another way, as for a day: for each exchange by itself, in its own language; code joins the answers.
+What a model returns is untrusted: it is judged by the gate of all summaries (`summaries/quality.py`).
 """
 
 from __future__ import annotations
 
 import re
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Final
@@ -23,7 +23,7 @@ from ..summaries.quality import judge
 from ..text.language import Language, language_of
 from ..text.lazy_re import lazy_re
 from ..text.llm_output import cleaned, continued, says_nothing
-from ..text.quoting import MIN_PIECE, Entry, Fold, dialogue_of, quote
+from ..text.quoting import MIN_PIECE, Entry, Fold, quote
 from ..text.record import record
 from ..text.token_count import estimate_tokens
 
@@ -43,10 +43,6 @@ _SEPARATOR: Final = {"zh": "；", "en": "; "}
 _MARK: Final = lazy_re(r"^[ \t]*(?:#{1,6}[ \t]+|[-*+•][ \t]+|\d{1,3}[.)、][ \t]*)?|(?:[；;。]|(?<!\.)\.)[ \t]*$")
 #: Speakers whose words are no facts about a person, as lines and running summaries name them.
 _NOT_PEOPLE: Final = ("ASSISTANT", "TOOL", "FUNCTION", "Assistant", "Tool", "助手", "工具")
-#: Characters of an exchange that is not asked for by itself, and the most exchanges that a text is asked for in.
-_SHORT_CHARS: Final = 120
-_MOST_EXCHANGES: Final = 4
-_JOINT: Final = "\n\n"
 #: The most characters of the extract that an answer about a conversation, however long that is, is compared with.
 _EXTRACT_CHARS: Final = 1_000
 #: Why there is no answer that could be refused.
@@ -60,66 +56,43 @@ class SummaryWriter:
     """
     Has a model write summaries of at most *most* in *size*; the prompt of *template* asks for *max_chars* characters.
 
-    *alone* is the template of what has no summary so far, and the place of its material.
+    The model's context has *context_tokens*, of which the answer takes *answer_tokens* and a piece at most *piece_tokens*.
     """
 
     model: Model
-    alone: tuple[str, str]
     template: Callable[[str, Language], PromptTemplate]
     max_chars: int
     size: Callable[[str], int]
     most: int
     limits: CallLimits
     cjk_weight: float
+    context_tokens: int
+    answer_tokens: int
+    piece_tokens: int = sys.maxsize
 
-    async def write(
-        self, name: str, language: Language, values: Mapping[str, str], entries: Sequence[Entry], previous: str
-    ) -> str:
+    async def add_piece(self, fold: Fold, name: str, values: Mapping[str, str], place: str) -> None:
         """
-        Return the model's answer to the prompt *name* with these values, made of *entries* and the *previous* summary.
+        Have the model summarise one more piece of the *fold*, as many entries as its context has room for.
 
-        It is *previous* where the model says that there is nothing to record. A second call shortens one that is too long.
-        NoSummary if the model fails, or its text can't be kept.
+        The prompt *name* has the piece at *place*, and the other *values*; where that is too long for the model, the piece has
+        half as many entries. The summary stays as it is where the model says that there is nothing to record. One that is too
+        long is made shorter by a second call. NoSummary if the model fails, or its text can't be kept.
         """
-        answer = await self._answer(name, language, values)
-        return await self._fitting(continued(previous, self._judged(answer, entries, previous)), language)
-
-    async def add_piece(self, fold: Fold, name: str, values: Mapping[str, str], place: str, room: int) -> None:
-        """
-        Have the model summarise one more piece of the *fold*, as many entries as *room* tokens hold, at *place* in the prompt.
-
-        Where they are too long for the model, half as many; where its answer is refused, exchange by exchange. Else it is like
-        `write`.
-        """
+        room = self._room(name, fold.language, {**values, place: quote("", fold.language)})
         while True:
             filled = {**values, place: quote(fold.piece(room), fold.language)}
             try:
-                text = await self.write(name, fold.language, filled, fold.read, fold.so_far)
+                answer = await self._answer(name, fold.language, filled)
+                text = continued(fold.so_far, self._judged(answer, fold.read, fold.so_far))
+                text = await self._fitting(text, fold.language)
             except NoSummary as refused:
                 if refused.is_too_long and fold.halve():
                     continue
-                parts = exchanges(fold.read)
-                if refused.reason in NOT_AN_ANSWER or len(parts) < 2:
-                    raise
-                text = await self._by_exchange(parts, fold)
+                raise
             fold.take(text)
             return
 
-    async def _by_exchange(self, parts: Sequence[Sequence[Entry]], fold: Fold) -> str:
-        """Return the summary so far, and below it what the model answers for each of the exchanges by itself."""
-        (name, place), texts = self.alone, []
-        for part in parts:
-            language = language_of("\n".join(entry.text for entry in part))
-            shown = quote(dialogue_of(part, language), language)
-            texts.append(cleaned(await self._answer(name, language, {"current_summary": "", place: shown})))
-        texts_once = dict.fromkeys(text for text in texts if not says_nothing(text))
-        if not texts_once:
-            return fold.so_far
-        joined = self._judged(_JOINT.join(texts_once), fold.read, "")
-        return await self._fitting(f"{fold.so_far}{_JOINT}{joined}".strip(), fold.language)
-
     async def _answer(self, name: str, language: Language, values: Mapping[str, str]) -> str:
-        """Return what the model answers to the prompt *name* with these values."""
         template = self.template(name, language)
         *before, last = template.turns(**values)
         if "{char_limit}" not in template.text:
@@ -137,17 +110,13 @@ class SummaryWriter:
             raise NoSummary(Text("the model's text is longer than {most} characters", most=self.max_chars))
         return text
 
-    def room(self, name: str, language: Language, values: Mapping[str, str], context_tokens: int, answer_tokens: int) -> int:
-        """
-        Return the tokens that are left for a piece by the answer and the prompt *name* with the other *values*.
-
-        NoSummary if the context of the model leaves too few.
-        """
+    def _room(self, name: str, language: Language, values: Mapping[str, str]) -> int:
+        """Return the tokens that prompt and answer leave for a piece; NoSummary if those are too few."""
         prompt = text_of(self.template(name, language).turns(**values))
-        room = context_tokens * _PLANNED // 10 - estimate_tokens(prompt, self.cjk_weight) - answer_tokens
+        room = self.context_tokens * _PLANNED // 10 - estimate_tokens(prompt, self.cjk_weight) - self.answer_tokens
         if room < MIN_PIECE:
             raise NoSummary(Text("prompt and summary so far fill the model's context"), "input")
-        return room
+        return min(room, self.piece_tokens)
 
     def _judged(self, answer: str, entries: Sequence[Entry], previous: str) -> str:
         """Return the text without its wrappings; NoSummary if it can't be kept."""
@@ -185,19 +154,6 @@ class SummaryWriter:
             language=languages.pop() if len(languages) == 1 else None,
             is_bounded=True,
         )
-
-
-def exchanges(entries: Sequence[Entry]) -> list[list[Entry]]:
-    """Return the entries in at most four parts, each of which begins with a person; a short one goes with its neighbour."""
-    enough = max(_SHORT_CHARS, -(-sum(len(entry.text) for entry in entries) // _MOST_EXCHANGES))
-    parts: list[list[Entry]] = []
-    for entry in entries:
-        if parts and (sum(len(message.text) for message in parts[-1]) < enough or entry.head.startswith(_NOT_PEOPLE)):
-            parts[-1].append(entry)
-        else:
-            parts.append([entry])
-    is_short = len(parts) > 1 and sum(len(message.text) for message in parts[-1]) < _SHORT_CHARS
-    return [*parts[:-2], parts[-2] + parts[-1]] if is_short else parts
 
 
 def in_one_line(text: str) -> str:

@@ -28,7 +28,7 @@ from ..text.quoting import Fold, quote
 from ..text.token_count import estimate_tokens
 from .asking import SummaryWriter
 from .own_model import ChatStream, in_loop_of_its_own, model_of
-from .running import Conversation, Limits, commit_points, is_full, recomposed, refuse_too_long, to_sum_up, why_nothing
+from .running import Conversation, Limits, commit_points, is_full, recomposed, refuse_too_long, to_sum_up
 from .turns import Said, dialogue, read_said
 
 if TYPE_CHECKING:
@@ -36,7 +36,6 @@ if TYPE_CHECKING:
 
 #: The template that continues the summary, and the one that makes a long one shorter.
 _TEMPLATES: Final = ("running-summary", "recursive-summary")
-_ALONE: Final = ("running-summary", "new_dialogue_content")  # and the place of what was said
 _JOINT: Final = "\n\n"
 
 
@@ -64,7 +63,7 @@ class MemoryManager:
     ) -> None:
         self.conversation_summary = ""
         self._buffer: list[dict[str, Any]] = []
-        self._summed_up: dict[int, dict[str, Any]] = {}  # the messages of the buffer that the summary has, by their id()
+        self._summed_up = 0  # how many of the oldest messages of the buffer the summary has, without system prompts
         self._config = config = config or Config()
         self._limits = limits_of(config, settings)
         self._model = None if llm is None else model_of(llm)
@@ -147,15 +146,15 @@ class MemoryManager:
 
     def summarize(self) -> bool:
         """
-        Sum up all but the turns that stay, due or not; return whether anything was. NoSummary if the model wrote none.
+        Sum up all but the turns that stay, due or not; return whether anything was.
 
-        A warning says why there was nothing to sum up.
+        NoSummary if the model wrote none.
         """
-        return self._told_why(self._sum_up_now(by_hand=True))
+        return self._sum_up_now(by_hand=True)
 
     async def asummarize(self) -> bool:
         """Do the same as `summarize`, without waiting in the event loop."""
-        return self._told_why(await self._sum_up(by_hand=True))
+        return await self._sum_up(by_hand=True)
 
     def task(self) -> TaskMemory:
         """Return the memory of one task, which never enters the conversation."""
@@ -174,12 +173,6 @@ class MemoryManager:
         if self._running is not None:
             return False  # perhaps by a coroutine of this very loop, which can't go on while this thread waits
         return in_loop_of_its_own(self._sum_up(by_hand=by_hand))
-
-    def _told_why(self, was_summed_up: bool) -> bool:
-        """Warn the caller who asked for a summary where there was nothing to sum up."""
-        if not was_summed_up and self._running is None:
-            warnings.warn(why_nothing(self._conversation(), self._limits, has_model=self._model is not None), stacklevel=3)
-        return was_summed_up
 
     def _due(self, *, by_hand: bool) -> int:
         """Return how many of the oldest messages are summed up now."""
@@ -217,16 +210,12 @@ class MemoryManager:
         places = dialogue(oldest, language)
         privacy = self._config.privacy
         entries = [replace(entry, text=without_secrets(entry.text, language, privacy)) for _, entry in places]
-        points, done, limits = commit_points(oldest), 0, self._limits
+        points, done = commit_points(oldest), 0
         writer = self._writer(model, "\n".join((conversation.summary, *(entry.text for entry in entries))))
-        fold = Fold(entries, conversation.summary, language, limits.cjk_weight)
+        fold = Fold(entries, conversation.summary, language, self._limits.cjk_weight)
         while fold.left:
-            current = without_secrets(fold.so_far, language, privacy)
-            name, place = _ALONE
-            values = {"current_summary": quote(current, language) if fold.so_far else ""}
-            blank = {**values, place: quote("", language)}
-            room = writer.room(name, language, blank, limits.context_tokens, limits.summary_tokens)
-            await writer.add_piece(fold, name, values, place, room)
+            current = quote(without_secrets(fold.so_far, language, privacy), language) if fold.so_far else ""
+            await writer.add_piece(fold, "running-summary", {"current_summary": current}, "new_dialogue_content")
             at = places[-len(fold.left)][0] if fold.left else count
             if at in points and not (fold.left and fold.left[0].part):
                 self._keep(fold.so_far, waiting[done:at])
@@ -237,8 +226,8 @@ class MemoryManager:
     def _keep(self, summary: str, covered: Sequence[dict[str, Any]]) -> None:
         """Take the new summary in place of the messages that it has."""
         with self._lock:
+            self._summed_up += len(covered)
             for raw in covered:
-                self._summed_up[id(raw)] = raw
                 self._read.pop(id(raw), None)
             self.conversation_summary = summary
             self._failure = Backoff()
@@ -253,13 +242,14 @@ class MemoryManager:
         limits, most, llm = self._limits, self._limits.summary_tokens, self._config.llm
         return SummaryWriter(
             model=model,
-            alone=_ALONE,
             template=lambda name, language: self._templates[name, language],
             max_chars=max(1, most * len(text) // max(1, limits.tokens_in(text))),
             size=limits.tokens_in,
             most=most,
             limits=CallLimits(timeout=llm.timeout, deadline=self._deadline, temperature=llm.temperature),
             cjk_weight=limits.cjk_weight,
+            context_tokens=limits.context_tokens,
+            answer_tokens=most,
         )
 
     # ── what is held ─────────────────────────────────────────────────────────
@@ -268,11 +258,10 @@ class MemoryManager:
         """Take in what others have done to the conversation, where this object shares it."""
 
     def _take(self, raw: dict[str, Any]) -> None:
-        """Take a message into the conversation."""
         self._buffer.append(raw)
 
     def _messages(self) -> list[dict[str, Any]]:
-        return [raw for raw in self._buffer if raw.get("role") != "system" and id(raw) not in self._summed_up]
+        return [raw for raw in self._buffer if raw.get("role") != "system"][self._summed_up :]
 
     def _prompts(self) -> list[str]:
         return [self._as_read(raw).text for raw in self._buffer if raw.get("role") == "system"]
@@ -282,7 +271,6 @@ class MemoryManager:
         return next((message for message in questions if message.is_question), None)
 
     def _conversation(self) -> Conversation:
-        """Return the conversation as it is now."""
         messages = tuple(map(self._as_read, self._messages()))
         return Conversation(_JOINT.join(self._prompts()), self.conversation_summary, messages, self._failure)
 

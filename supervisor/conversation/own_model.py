@@ -10,8 +10,9 @@ from __future__ import annotations
 import asyncio
 import inspect
 import threading
-from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
+from collections.abc import Callable, Coroutine
 from concurrent.futures import Future
+from io import StringIO
 from typing import Any, Final, Protocol, TypeVar
 
 from ..protocol.prompts import Prompt, turns_of
@@ -62,7 +63,6 @@ def model_of(llm: ChatStream | Model) -> Model:
 
 
 async def _read(model: ChatStream, prompt: Prompt, temperature: float) -> str:
-    """Return the joined pieces of the answer, as many as are read."""
     messages: list[dict[str, Any]] = [turn._asdict() for turn in turns_of(prompt)]
     ask = model.chat_stream
     if inspect.iscoroutinefunction(ask) or inspect.isasyncgenfunction(ask):
@@ -71,35 +71,21 @@ async def _read(model: ChatStream, prompt: Prompt, temperature: float) -> str:
         stream = await _in_thread(lambda: ask(messages=messages, temperature=temperature))
     if inspect.isawaitable(stream):
         stream = await stream
+    answer = StringIO()
+
+    def add(chunk: object) -> bool:
+        answer.write(_text_of(chunk))
+        return answer.tell() <= _MOST_CHARS
+
     if hasattr(stream, "__aiter__"):
-        return await _joined(stream)
-    return _limited(await _in_thread(lambda: "".join(_until_limit(map(_text_of, stream)))))
-
-
-async def _joined(stream: AsyncIterator[object]) -> str:
-    pieces: list[str] = []
-    size = 0
-    async for chunk in stream:
-        pieces.append(_text_of(chunk))
-        size += len(pieces[-1])
-        if size > _MOST_CHARS:
-            break
-    return _limited("".join(pieces))
-
-
-def _until_limit(pieces: Iterator[str]) -> Iterator[str]:
-    size = 0
-    for piece in pieces:
-        yield piece
-        size += len(piece)
-        if size > _MOST_CHARS:
-            return
-
-
-def _limited(text: str) -> str:
-    if len(text) > _MOST_CHARS:
+        async for chunk in stream:
+            if not add(chunk):
+                break
+    else:
+        await _in_thread(lambda: all(map(add, stream)))
+    if answer.tell() > _MOST_CHARS:
         raise NoSummary(Text("the model's text has more than {most} characters", most=_MOST_CHARS))
-    return text
+    return answer.getvalue()
 
 
 def _text_of(chunk: object) -> str:

@@ -15,7 +15,6 @@ from datetime import datetime
 from itertools import pairwise
 from typing import Any, Final, Literal
 
-from ..storage.texts import Text, render
 from ..summaries.retry import Backoff
 from ..text.language import language_of
 from ..text.quoting import quote
@@ -121,23 +120,6 @@ def to_sum_up(conversation: Conversation, limits: Limits, now: datetime, *, by_h
             break
         kept = start
     return kept
-
-
-def why_nothing(conversation: Conversation, limits: Limits, *, has_model: bool) -> str:
-    """Return why there is nothing to sum up, in the language of the conversation."""
-    starts = turn_starts(conversation.said)
-    if not has_model:
-        why = Text("nothing was summed up: the conversation has no model that could")
-    elif not conversation.said:
-        why = Text("nothing was summed up: nothing is new since the last summary")
-    elif len(starts) == 1 and is_open(conversation.said):
-        why = Text("nothing was summed up: the question still waits for its answer")
-    else:
-        why = Text(
-            "nothing was summed up: the last turns are kept word for word, {turns} at most (conversation.keep_turns)",
-            turns=limits.keep_turns,
-        )
-    return render(why, language_of("\n".join(message.text for message in conversation.said)))
 
 
 def _exceeds_shown(messages: Sequence[Said], limits: Limits, divisor: int, summary_tokens: int = 0) -> bool:

@@ -183,7 +183,7 @@ class SessionLines:
         if not one_line(without_marks(intent.text)):
             self._files.keep(session, progress.past(intent.kind, intent.marker))
             return None
-        self._files.keep(session, progress.intending(intent))
+        self._files.keep(session, replace(progress, intent=intent))
         written = self._fulfil(session, progress, intent, now)
         self._events.emit("session_summarised", kind=intent.kind, messages=messages, line=written.line)
         return written

@@ -105,7 +105,7 @@ class SessionMemory(MemoryManager):
             messages.append(before if before is not None and before.block == block else SessionMessage(block))
         prompts = [raw for raw in self._buffer if raw.get("role") == "system"]
         self._kept, self._failure, self.conversation_summary = kept, kept.failure, kept.text
-        self._summed_up.clear()  # what the summary has is left out above, by its place in the session
+        self._summed_up = 0  # what the summary has is left out above, by its place in the session
         self._buffer[:] = [*prompts, *(message for message in messages if message.block.role not in _PROMPTS)]
         self._read = {id(raw): self._read[id(raw)] for raw in self._buffer if id(raw) in self._read}
 

@@ -29,7 +29,6 @@ Kind: TypeAlias = Literal["summary", "overflow"]
 KINDS: Final[tuple[Kind, ...]] = ("summary", "overflow")
 #: The source of a line about messages that left the history; 000.
 OVERFLOW: Final = "auto-overflow"
-#: The only roles whose overflowing messages are summed up; 000.
 _VERSION: Final = 1
 #: Of a marker; one of before 0.10.0 had a moment alone, and counts as none.
 _MARKER_FORMAT: Final = 2
@@ -38,23 +37,16 @@ _DIGITS: Final = 16
 
 
 @record
-class Last:
-    """The newest message that was summed up, its time, and the *ids* of all messages of that time that were."""
-
-    id: str
-    at: datetime
-    ids: frozenset[str]
-
-
-@record
 class Marker:
     """
     What was summed up: the *numbers* of the messages, and the digests of the *files* of which all messages of the session were.
 
-    *last* is for people.
+    For people: *id* and time *at* of the newest message, and the *ids* of all messages of that time that were summed up.
     """
 
-    last: Last
+    id: str
+    at: datetime
+    ids: frozenset[str]
     numbers: frozenset[int]
     files: frozenset[str] = frozenset()
 
@@ -115,10 +107,6 @@ class Progress:
     running: RunningSummary = field(default_factory=RunningSummary)
     chat: ChatKind = "direct"
 
-    def intending(self, intent: Intent) -> Progress:
-        """Return the progress before the line is written."""
-        return replace(self, intent=intent)
-
     def past(self, kind: Kind, marker: Marker) -> Progress:
         """Return the progress once everything up to the marker is summed up."""
         markers: dict[Kind, Marker] = {**self.markers, kind: marker}
@@ -168,7 +156,7 @@ class SessionPart:
         files = self.older.union(before.files if before else (), whole)
         newest = blocks[-1]
         ids = frozenset(id_of(block) for block in blocks if block.created_at == newest.created_at)
-        return Marker(Last(id_of(newest), newest.created_at, ids), numbers, files)
+        return Marker(id_of(newest), newest.created_at, ids, numbers, files)
 
 
 def overflowing(part: SessionPart, max_history: int, least: int, since: datetime | None = None) -> list[Block]:
@@ -285,14 +273,13 @@ def _failure_from_wire(raw: Any) -> Backoff:
 
 
 def _marker_to_wire(marker: Marker) -> dict[str, Any]:
-    last = marker.last
     numbers = b64encode(array("Q", sorted(marker.numbers)).tobytes()).decode("ascii")
-    about = {"id": last.id, "at": to_wire(last.at), "ids": sorted(last.ids)}
+    about = {"id": marker.id, "at": to_wire(marker.at), "ids": sorted(marker.ids)}
     return {**about, "format": _MARKER_FORMAT, "messages": numbers, "files": sorted(marker.files)}
 
 
 def _marker_from_wire(raw: Any) -> Marker | None:
     if raw.get("format", 1) != _MARKER_FORMAT:
         return None
-    last = Last(str(raw["id"]), from_wire(raw["at"]), frozenset(map(str, raw["ids"])))
-    return Marker(last, frozenset(array("Q", b64decode(raw["messages"]))), frozenset(map(str, raw["files"])))
+    ids, files = (frozenset(map(str, raw[name])) for name in ("ids", "files"))
+    return Marker(str(raw["id"]), from_wire(raw["at"]), ids, frozenset(array("Q", b64decode(raw["messages"]))), files)

@@ -29,8 +29,6 @@ from .turns import Said, answers_question, dialogue, read_said, whole_pairs
 
 #: The most tokens of the conversation in one call; in Chinese the 4,000 characters of 000.
 _PIECE_TOKENS: Final = 4_000
-#: The template of a conversation that has no summary so far, and the place of its messages.
-_ALONE: Final = ("conversation-to-memory", "messages")
 #: The part of the model's context that the line may take.
 _LINE_PART: Final = 4
 #: Of 000: characters of a message and of all that are shown, and what is more than enough to sum up.
@@ -135,7 +133,7 @@ class ConversationSummarizer:
 
         What is too long goes in pieces, oldest first, and nothing is left out. Where there is nothing to record it is the
         *previous_summary*, and a conversation of courtesies asks the model nothing. NoSummary if the model fails, or writes a
-        text that can't be kept, both at once and exchange by exchange.
+        text that can't be kept.
         """
         entries = entries_of(messages, self._config.archive.zone)
         language = language_of("\n".join(entry.text for entry in entries))
@@ -145,14 +143,12 @@ class ConversationSummarizer:
         fold = Fold(entries, previous_summary, language, config.tokens.cjk_weight)
         writer = self._writer("\n".join(entry.text for entry in entries), line_tokens)
         while fold.left:
-            (name, place), values = _ALONE, {}
+            name, place, values = "conversation-to-memory", "messages", dict[str, str]()
             if fold.so_far:
                 name, place = "recursive-summary", "past_messages"
                 previous = without_secrets(fold.so_far, language, config.privacy)
                 values = {"previous_summary": quote(previous, language), "char_limit": str(writer.max_chars)}
-            blank = {**values, place: quote("", language)}
-            room = min(_PIECE_TOKENS, writer.room(name, language, blank, config.llm.context_tokens, line_tokens))
-            await writer.add_piece(fold, name, values, place, room)
+            await writer.add_piece(fold, name, values, place)
             fold.so_far = in_one_line(fold.so_far)
         return fold.so_far
 
@@ -162,13 +158,15 @@ class ConversationSummarizer:
         most = min(self._char_limit, max(1, line_tokens * len(text) // max(1, estimate_tokens(text, weight))))
         return SummaryWriter(
             model=self._model,
-            alone=_ALONE,
             template=self._template,
             max_chars=most,
             size=lambda text: len(in_one_line(text)),
             most=most,
             limits=CallLimits(timeout=llm.timeout, deadline=self._deadline, temperature=llm.temperature),
             cjk_weight=weight,
+            context_tokens=llm.context_tokens,
+            answer_tokens=line_tokens,
+            piece_tokens=_PIECE_TOKENS,
         )
 
 

@@ -97,7 +97,7 @@ def session_writer(
     """
     Return the function that writes a session's line: by *llm*, else by the configured model; without one, as an extract.
 
-    Where both answers of a model are refused, whole and exchange by exchange, the line is the extract, too.
+    Where the answer of a model is refused, the line is the extract, too.
     """
     from ..conversation.asking import NOT_AN_ANSWER
     from ..conversation.own_model import in_loop_of_its_own
@@ -119,7 +119,7 @@ def session_writer(
         except NoSummary as refused:
             if refused.reason in NOT_AN_ANSWER:
                 raise
-            ws.events.emit("summary_failed", group=session_group(session), reason=refused.reason, attempts=2)
+            ws.events.emit("summary_failed", group=session_group(session), reason=refused.reason, attempts=1)
             return write_extract(messages)
 
     def write_extract(messages: Sequence[dict[str, Any]]) -> str:

@@ -258,7 +258,7 @@ class CourierWorkers(Workers):
     def __init__(self, ws: Workspace, clock: Clock) -> None:
         super().__init__(ws, clock)
         from ..pool.cargo import Seal
-        from ..pool.connection import Broker
+        from ..pool.redis_pool import Broker
         from ..pool.station import Station
 
         self._broker, self._name = Broker(ws.config.pool.url, ws.config.pool.prefix), name_of(ws.paths.root)

@@ -182,5 +182,5 @@ def _summed_up(memory: Visible, session: str) -> datetime | None:
     """Return the time of the newest message of the session that is in a long-term line; None if its file can't be read."""
     with suppress(SupervisorError, OSError):
         marker = memory.ws.session_files.read(session).markers.get("summary")
-        return marker.last.at if marker else None
+        return marker.at if marker else None
     return None

@@ -33,6 +33,7 @@ from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
 from ..protocol.config import Config, load
 from ..protocol.dated_file import Block
+from ..protocol.json_record import read_record
 from ..protocol.llm import NO_KEY, Account, find_key
 from ..protocol.settings import variable
 from ..protocol.task import AskedTask, NewerVersion, Result, Task, parse_result, parse_task, render_result, render_task
@@ -130,7 +131,7 @@ def packed(contents: Contents) -> bytes:
             "host": contents.host,
             "profile": contents.profile,
             "reserve": asdict(contents.reserve),
-            "blocks": [*map(_block, contents.blocks)],
+            "blocks": [{**asdict(block), "created_at": to_wire(block.created_at)} for block in contents.blocks],
             "prompts": dict(contents.prompts),
             "config": {variable(place): _written(contents.config, place) for place in _KEYS},
         }
@@ -147,7 +148,7 @@ def unpacked(data: bytes) -> Contents:
             host=str(raw["host"]),
             profile=str(raw["profile"]),
             reserve=_reserve(raw["reserve"]),
-            blocks=tuple(Block(**{**block, "created_at": from_wire(block["created_at"])}) for block in raw["blocks"]),
+            blocks=tuple(read_record(Block, block) for block in raw["blocks"]),
             prompts={str(name): str(text) for name, text in raw["prompts"].items()},
             config=load(None, environ),
         )
@@ -177,15 +178,6 @@ def read(data: bytes) -> Outcome:
         raise
     except (ArithmeticError, AttributeError, LookupError, TypeError) as error:
         raise ValueError(f"its contents are not those of an answer: {type(error).__name__}") from None
-
-
-def _block(block: Block) -> dict[str, Any]:
-    """Return the message as a cargo has it; what every message has alike is left out."""
-    more = {"text_field": block.text_field} if block.text_field != "text" else {}
-    if block.revision_of:
-        more["revision_of"] = block.revision_of
-    about = {"id": block.id, "role": block.role, "text": block.text, "created_at": to_wire(block.created_at)}
-    return {**about, "fields": block.fields, **more}
 
 
 def _written(config: Config, place: tuple[str, str]) -> str:

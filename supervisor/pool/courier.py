@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Final, TypeVar
 from ..protocol.task import AskedTask
 from ..storage.clock import steady_s
 from ..storage.errors import BadConfig, Busy, SupervisorError
-from .cargo import Answer, Cargo, PoolAway, Uid
+from .cargo import Cargo, PoolAway, Uid
 
 if TYPE_CHECKING:
     import threading
@@ -36,8 +36,6 @@ _ASKED_BEAT_S: Final = 1.0
 _TOLD_FROM: Final = 3
 #: Seconds until a pool that could not be reached is tried again.
 _AWAY_S: Final = 1.0
-#: Seconds for which a pool is left alone that gives a task back undone.
-_CLOSED_S: Final = 5.0
 
 
 class Courier:
@@ -45,8 +43,7 @@ class Courier:
 
     def __init__(self, pool: RedisPool, station: Station, *, now_s: Callable[[], float] = steady_s) -> None:
         self._pool, self._station, self._now_s = pool, station, now_s
-        self._look_at = self._beat_at = self._ask_at = float("-inf")
-        self._away_until = self._closed_until = float("-inf")
+        self._look_at = self._beat_at = self._ask_at = self._away_until = float("-inf")
         #: How many steps in a row could not reach the pool.
         self.missed = 0
 
@@ -116,17 +113,10 @@ class Courier:
 
     def _receive(self, now_s: float) -> bool:
         """Make durable what has come, and let the pool forget it."""
-        done = [answer for answer in self._pool.take() if self._try(partial(self._received, answer, now_s))]
+        done = [answer for answer in self._pool.take() if self._try(partial(self._station.receive, answer, now_s))]
         if done:
             self._pool.taken(done)
         return bool(done)
-
-    def _received(self, answer: Answer, now_s: float) -> bool:
-        """Make the answer durable, and offer nothing for a while where the pool takes nothing now."""
-        outcome = self._station.receive(answer, now_s)
-        if outcome and outcome.result is None and outcome.why == "ended":
-            self._closed_until = now_s + _CLOSED_S
-        return True
 
     def _ask(self, now_s: float) -> None:
         """Ask what became of the tasks that are out; what is missing three times in a row is offered again."""
@@ -138,11 +128,10 @@ class Courier:
         for parcel in out:
             sign = signs.get(parcel.uid)
             parcel.misses = 0 if sign in {"runs", "waits"} else parcel.misses + 1
-            parcel.sign_s = now_s if sign in {"runs", "done"} else parcel.sign_s
             if parcel.is_missing and sign == "done":  # its answer went to a courier that is no more: it comes again, unpaid
                 parcel.misses = 0
                 self._pool.offer(Cargo(parcel.uid, b""))
-            elif parcel.is_missing or self._station.is_overdue(parcel, now_s):
+            elif parcel.is_missing:
                 self._pool.withdraw([parcel.uid])
                 self._send(parcel, now_s)
 
@@ -150,7 +139,7 @@ class Courier:
 
     def _offer(self, now_s: float) -> bool:
         """Claim and offer what a person waits for, and then while there is room."""
-        if now_s < max(self._station.rests_until_s, self._look_at, self._closed_until):
+        if now_s < max(self._station.rests_until_s, self._look_at):
             return False
         self._look_at = now_s + _LOOK_S
         room = self._pool.room() - len(self._station.out)
@@ -161,7 +150,7 @@ class Courier:
 
     def _offer_next(self, now_s: float, *, asked_only: bool = False) -> bool:
         """Claim and send one task; False where there is none, or the disk refuses."""
-        parcel = self._try(lambda: self._station.claim(now_s, asked_only=asked_only))
+        parcel = self._try(lambda: self._station.claim(asked_only=asked_only))
         return parcel is not None and self._send(parcel, now_s)
 
     def _send(self, parcel: Parcel, now_s: float) -> bool:
@@ -171,7 +160,7 @@ class Courier:
         except (OSError, Busy, BadConfig):
             return False  # told, and given back
         if cargo:
-            parcel.misses, parcel.sign_s = 0, now_s
+            parcel.misses = 0
             self._pool.offer(cargo)
         return cargo is not None
 
@@ -183,7 +172,7 @@ class Courier:
         if self.missed >= _TOLD_FROM:
             self._tell(why)
         for parcel in self._station.out.values():
-            parcel.misses, parcel.sign_s = 0, now_s
+            parcel.misses = 0
 
     def _tell(self, why: str) -> None:
         self._station.events.transition("pool_waits", why, "pool_goes_on", what="pool", why=why)

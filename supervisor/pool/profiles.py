@@ -58,36 +58,12 @@ def read_profiles(path: Path, environ: Mapping[str, str]) -> Profiles:
         raise from_os_error(error, path) from error
     given: dict[str, Any] = tables(data, path.name)
     providers = given.pop("providers", {})
-    left = _without_left(given.get("pool"))
-    crew = read_section("pool", Crew(), given, environ)
-    if (
-        not isinstance(providers, dict)
-        or not providers
-        or not all(isinstance(provider, dict) for provider in providers.values())
-    ):
+    models = providers.values() if isinstance(providers, dict) else ()
+    if not models or not all(isinstance(model, dict) for model in models):
         raise BadConfig(path.name, Text("it names no model: give a section [providers.default] with base_url and model"))
-    profiles = {}
-    for name, table in providers.items():
-        left += _without_left(table)
-        profiles[name] = read_section("provider", Provider(), {"provider": table}, {})
-        if not profiles[name].model:
-            raise BadConfig(
-                f"providers.{name}.model", Text('no model is named; give the name that the server knows, such as "qwen3:8b"')
-            )
-    _refuse_limits(path, left)
-    return Profiles(crew, profiles, tuple(dict.fromkeys(left)))
-
-
-def _without_left(table: object) -> list[str]:
-    """Take the keys that have left out of *table*, and return them."""
-    gone = [name for name in table if name in _LEFT] if isinstance(table, dict) else []
-    for name in gone:
-        del table[name]  # type: ignore[attr-defined]
-    return gone
-
-
-def _refuse_limits(path: Path, left: list[str]) -> None:
-    if limits := tuple(name for name in dict.fromkeys(left) if name in _OF_A_DAY):
+    sections = [section for section in (given.get("pool"), *models) if isinstance(section, dict)]
+    left = tuple(dict.fromkeys(key for section in sections for key in section if key in _LEFT))
+    if limits := tuple(key for key in left if key in _OF_A_DAY):
         raise BadConfig(
             path.name,
             Text(
@@ -95,3 +71,14 @@ def _refuse_limits(path: Path, left: list[str]) -> None:
                 keys=limits,
             ),
         )
+    for section in sections:
+        for key in left:
+            section.pop(key, None)
+    crew = read_section("pool", Crew(), given, environ)
+    profiles = {name: read_section("provider", Provider(), {"provider": table}, {}) for name, table in providers.items()}
+    for name, profile in profiles.items():
+        if not profile.model:
+            raise BadConfig(
+                f"providers.{name}.model", Text('no model is named; give the name that the server knows, such as "qwen3:8b"')
+            )
+    return Profiles(crew, profiles, left)

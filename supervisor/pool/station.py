@@ -11,7 +11,6 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from datetime import timedelta
 from secrets import token_hex
 from typing import TYPE_CHECKING, Final, get_args
 
@@ -27,7 +26,7 @@ from ..storage.clock import Clock, from_wire, to_wire, truncate_to_ms
 from ..storage.errors import BadConfig, Busy
 from ..summaries.llm_state import calls_needed, writes_extracts
 from ..text.language import Language, language_of_sentences
-from .cargo import Answer, Cargo, Contents, Outcome, Reserve, Seal, Uid, Unsealable, packed, read, refusal
+from .cargo import Answer, Cargo, Contents, Reserve, Seal, Uid, Unsealable, packed, read, refusal
 
 if TYPE_CHECKING:
     from ..events import Events
@@ -38,19 +37,18 @@ if TYPE_CHECKING:
 _MISSES: Final = 3
 #: How long a workspace rests whose tasks can't be carried now: no calls are left, or a prompt is wrong.
 _REST_S: Final = 30.0
-#: A task of which the pool shows no sign for this long is offered again.
-_PATIENCE: Final = timedelta(minutes=10)
+#: The same where the pool gave a task back undone.
+_CLOSED_S: Final = 5.0
 _PROMPTS: Final = ("daily-summary", "monthly-summary", "merge-summary")
 
 
 @dataclass(slots=True, eq=False)
 class Parcel:
-    """A claimed task: its lease, and how the pool has shown that it has it."""
+    """A claimed task: its lease, its calls, and at how many looks in a row the pool knew nothing of it."""
 
     uid: Uid
     task: Task | AskedTask
     lease: Lease
-    sign_s: float  # when the pool last showed it at work, by the monotonic clock
     reserve: Reserve | None = None
     misses: int = 0
 
@@ -95,13 +93,13 @@ class Station:
             self._lock.close()
             self._lock = None
 
-    def claim(self, now_s: float, *, asked_only: bool = False) -> Parcel | None:
+    def claim(self, *, asked_only: bool = False) -> Parcel | None:
         """Claim the next task; None when there is none. Busy where eight workers have the locks."""
         self._lock = self._lock or worker_lock(self._files, self._paths)
         task = self._queue.claim(endpoint_of(self.config.llm, {}).server, asked_only=asked_only)
         if task is None:
             return None
-        parcel = Parcel(f"{self.name}.{task.id}", task, Lease(self._files, self._queue, task), now_s)
+        parcel = Parcel(f"{self.name}.{task.id}", task, Lease(self._files, self._queue, task))
         self.out[parcel.uid] = parcel
         return parcel
 
@@ -175,11 +173,11 @@ class Station:
 
     # ── from the pool ────────────────────────────────────────────────────────
 
-    def receive(self, answer: Answer, now_s: float) -> Outcome | None:
+    def receive(self, answer: Answer, now_s: float) -> bool:
         """
-        Make the answer durable here: its result, or that the task waits again; None where it can't be opened.
+        Make the answer durable here: its result, or that the task waits again; True once the pool may forget it.
 
-        Only then may the pool forget it. What comes a second time changes nothing.
+        What comes a second time changes nothing.
         """
         parcel = self.out.get(answer.uid)
         try:
@@ -191,7 +189,7 @@ class Station:
             self.events.transition("pool_waits", why, "pool_goes_on", what="seal", why=why)
             if parcel:
                 self._rest(parcel, now_s)
-            return None
+            return True
         self.events.transition("pool_waits", "", "pool_goes_on", what="seal")
         if outcome.result and f"{self.name}.{outcome.result.id}" == answer.uid:
             is_new = self._deliver(answer.uid, outcome.result)
@@ -199,12 +197,14 @@ class Station:
         else:
             is_new = parcel is not None and parcel.reserve == outcome.reserve
             self._needed[answer.uid] = max(2, 2 * outcome.reserve.calls) if outcome.why == "short" else outcome.reserve.calls
+            if outcome.why == "ended":
+                self.rests_until_s = now_s + _CLOSED_S
             if parcel:
                 self.give_back(parcel)
         unused = outcome.reserve.calls - outcome.used
         if is_new and unused > 0:
             self._calls.give_back(from_wire(outcome.reserve.at), unused, outcome.reserve.account)
-        return outcome
+        return True
 
     def _deliver(self, uid: Uid, result: Result) -> bool:
         """Write the result once; False where its task is gone, or another was faster."""
@@ -239,7 +239,3 @@ class Station:
                 self.out.pop(parcel.uid, None)
                 gone.append(parcel.uid)
         return gone
-
-    def is_overdue(self, parcel: Parcel, now_s: float) -> bool:
-        """Return whether the pool has shown no sign of the task for too long."""
-        return timedelta(seconds=now_s - parcel.sign_s) > _PATIENCE

@@ -26,6 +26,7 @@ from ..storage.foreign_name import LONGEST_NAME, parts_of
 from ..storage.lenient_json import parse_json
 from ..storage.texts import Text, msgid
 from ..text.record import record
+from .json_record import read_record
 
 if TYPE_CHECKING:
     from ..storage.files import FileVersion
@@ -188,10 +189,9 @@ class BackupFile:
 
 
 def _entry(raw: dict[str, Any]) -> Entry:
-    entry = Entry(**raw)
-    kinds = tuple(map(type, (entry.path, entry.size, entry.sha256, entry.mtime_ns, entry.executable)))
-    if kinds != (str, int, str, int, bool) or abs(entry.mtime_ns) >= _LATEST_NS:
-        raise TypeError
+    entry = read_record(Entry, raw)
+    if abs(entry.mtime_ns) >= _LATEST_NS:
+        raise ValueError
     return entry
 
 

@@ -10,7 +10,6 @@ import json
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import field, replace
-from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Literal
 
@@ -79,18 +78,18 @@ RETIRED: Final[Mapping[Place, Place | str]] = {
     ("recall", "honest_miss"): ("context", "say_nothing"),
     ("llm", "material_share"): "0.8",
     ("worker", "idle"): "60s",
+    ("worker", "beat"): "worker.lease / 8",
     ("log", "rotate_every"): "1d",
     ("pool", "window"): "0",
     ("pool", "patience"): "10m",
 }
 
 
-#: Pairs of keys: the first may not be larger than the second. If only the second is set, the first is lowered to it.
+#: Pairs of keys: a first one that is larger than the second counts as that.
 ORDER: Final = (
     (("history", "soft_cap"), ("history", "hard_cap")),
     (("archive", "keep_newest"), ("history", "soft_cap")),
     (("context", "min_messages"), ("context", "max_messages")),
-    (("worker", "beat"), ("worker", "lease")),
     (("log", "rotate_bytes"), ("log", "keep_bytes")),
 )
 
@@ -115,9 +114,8 @@ def load(toml: bytes | None, environ: Mapping[str, str]) -> Config:
     """
     read: Mapping[str, Any] = tables(toml)
     given = gather(keys(Config()), read, environ, RETIRED)
-    _keep_order(given)
     retired = tuple(place for place in RETIRED if place[1] in read.get(place[0], ()) or variable(place) in environ)
-    config = replace(applied(Config(), given), retired=retired)
+    config = replace(_keep_order(applied(Config(), given)), retired=retired)
     if _is_ours(config.serve):
         raise BadConfig(
             "serve.upstream",
@@ -132,19 +130,9 @@ def load(toml: bytes | None, environ: Mapping[str, str]) -> Config:
     return config
 
 
-def _keep_order(given: dict[Place, Any]) -> None:
-    for smaller, larger in ORDER:
-        less, more = (given.get(place, getattr(getattr(Config(), place[0]), place[1])) for place in (smaller, larger))
-        if less > more and smaller in given:
-            why = Text(
-                "{smaller} is more than {larger}, which is {value}; lower it or raise that",
-                smaller=_written(less),
-                larger=dotted(larger),
-                value=_written(more),
-            )
-            raise BadConfig(dotted(smaller), why)
-        if less > more:
-            given[smaller] = more
+def _keep_order(config: Config) -> Config:
+    values = {place: getattr(getattr(config, place[0]), place[1]) for pair in ORDER for place in pair}
+    return applied(config, {smaller: min(values[smaller], values[larger]) for smaller, larger in ORDER})
 
 
 def _is_ours(serve: table.Serve) -> bool:
@@ -181,10 +169,6 @@ def tables(toml: bytes | None, file: str = FILE) -> dict[str, Any]:
             "line {line}, column {column}: no TOML, or a key or a section stands twice; correct it", line=line, column=column
         )
     raise BadConfig(file, why)
-
-
-def _written(value: int | timedelta) -> str:
-    return str(value) if isinstance(value, int) else f"{value.total_seconds():g}s"
 
 
 def render_default(zone: str, language: Language = "en") -> str:

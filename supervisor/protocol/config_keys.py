@@ -180,7 +180,11 @@ class Worker:
 
     concurrency: int = number(3, "Tasks at once, at most the slots of a server here; 3: one if it says none.", least=1, most=64)
     lease: timedelta = duration("120s", "A task whose worker sends no heartbeat for this long is requeued.", least="1s")
-    beat: timedelta = duration("15s", "The time between two heartbeats of a worker.", least="100ms")
+
+    @property
+    def beat(self) -> timedelta:
+        """The time between two heartbeats of a worker."""
+        return self.lease / 8
 
 
 @record

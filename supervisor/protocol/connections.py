@@ -9,10 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import asdict
-from typing import Any, Final
+from typing import Final
 
 from ..storage.lenient_json import parse_json, render_json
 from ..text.record import record
+from .json_record import read_record
 
 VERSION: Final = 1
 #: The clients that `connect` sets up; earlier versions had others.
@@ -45,7 +46,7 @@ def parse_connections(data: bytes) -> tuple[Connection, ...]:
     try:
         if raw["version"] != VERSION:
             raise ValueError("its version is another")
-        return tuple(_connection(entry) for entry in raw["connections"])
+        return tuple(read_record(Connection, entry) for entry in raw["connections"])
     except (KeyError, TypeError, AttributeError) as error:
         raise ValueError("it lists no connections") from error
 
@@ -53,9 +54,3 @@ def parse_connections(data: bytes) -> tuple[Connection, ...]:
 def render_connections(connections: Sequence[Connection]) -> bytes:
     """Return the bytes of the file."""
     return render_json({"version": VERSION, "connections": [asdict(connection) for connection in connections]}) + b"\n"
-
-
-def _connection(raw: dict[str, Any]) -> Connection:
-    texts = {name: str(raw.get(name, "")) for name in ("client", "path", "project", "command")}
-    keys = tuple(tuple(str(key) for key in value) for value in raw.get("keys", ()))
-    return Connection(**texts, made=raw.get("made") is True, keys=keys)

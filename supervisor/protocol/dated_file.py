@@ -12,6 +12,7 @@ import hashlib
 import json
 import re
 from collections.abc import Mapping, Sequence
+from datetime import date, datetime, tzinfo
 from typing import TYPE_CHECKING, Any, Final
 
 from ..storage.clock import find_zone, from_wire, local, to_wire
@@ -25,7 +26,6 @@ from .message import OUR_FIELDS, Key, Message, digest_of_text, fingerprints_of, 
 from .parts import file_lines, is_code, parse_words, readable_json, render_words, speaker_of, tool_lines, without_lines
 
 if TYPE_CHECKING:
-    from datetime import date, datetime, tzinfo
     from pathlib import Path
 
 #: Hex digits of the text's digest in a revision's id.

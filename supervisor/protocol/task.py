@@ -12,18 +12,21 @@ import hashlib
 import json
 import math
 import re
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import MISSING, asdict, field, fields, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, field, fields, replace
 from datetime import datetime
-from typing import Any, Final, Literal, TypeAlias, get_args
+from typing import Any, Final, Literal, TypeAlias, TypeVar, get_args
 
 from ..storage.clock import from_wire, to_wire
 from ..storage.foreign_name import parts_of
 from ..storage.lenient_json import parse_json, render_json
 from ..storage.texts import restored, stored
 from ..text.record import record
+from .json_record import read_record
 from .message import ATTEMPTS_END
 from .summary_file import Source, can_be_named
+
+R = TypeVar("R")
 
 VERSION: Final = 1
 #: The format of a task that somebody waits for, which came later.
@@ -181,32 +184,53 @@ def parse_task(data: bytes) -> Task | AskedTask:
     Unknown fields are ignored.
     """
     raw = _object(data, VERSION, ASKED_VERSION, REPLY_VERSION)
-    return Task(**_fields(Task, raw)) if raw["version"] == VERSION else AskedTask(**_fields(AskedTask, raw))
+    if raw["version"] != VERSION:
+        asked = read_record(AskedTask, raw, _wire)
+        for message in asked.messages:
+            if not all(isinstance(message.get(name), str) for name in ("role", "content")):
+                raise ValueError("messages are not {role, content, createdAt}")
+            _time(message.get("createdAt"))
+        if not all({"role", "content"} <= set(turn) for turn in asked.turns):
+            raise ValueError("turns are not {role, content}")
+        return _checked(asked)
+    task = read_record(Task, raw, _wire)
+    if not all(parts_of(name, from_here=True) for name in task.material):
+        raise ValueError("material leads out of the folder")
+    return _checked(task)
 
 
 def parse_result(data: bytes) -> Result:
     """Return the parsed result; ValueError with a reason when *data* is not one, NewerVersion as in `parse_task`."""
     raw = _object(data, VERSION)
-    fields = _fields(Result, raw)
     usage = raw.get("usage")
-    fields |= {
-        "error": restored(fields["error"], raw.get("errorText")),
-        "reason": _one_of(raw, "reason", REASONS) if fields["status"] == "failed" else None,
-        "retry_after_s": min(fields["retry_after_s"], LONGEST_RETRY_S),
-        "prompt": _line(raw, "prompt", False),  # of a task it is the whole text
-        "usage": {str(k): v for k, v in usage.items() if isinstance(v, int)} if isinstance(usage, dict) else {},
-    }
-    return Result(**fields)
+    raw["usage"] = {k: v for k, v in usage.items() if type(v) is int} if isinstance(usage, dict) else {}
+    if raw.get("status") != "failed":
+        raw.pop("reason", None)
+    elif "reason" not in raw:
+        raise ValueError("it failed without a reason")
+    result = read_record(Result, raw, _wire)
+    return replace(
+        _checked(result),
+        error=restored(result.error, raw.get("errorText")),
+        retry_after_s=min(result.retry_after_s, LONGEST_RETRY_S),
+        provider=_line(result.provider),
+        model=_line(result.model),
+        prompt=_line(result.prompt),
+    )
 
 
-def _fields(kind: type, raw: dict[str, Any]) -> dict[str, Any]:
-    """Return the fields of a record of this *kind*, each read as its name or its type has it; unknown ones are ignored."""
-    values = {}
-    for part in fields(kind):
-        read = _BY_NAME.get(part.name) or _BY_TYPE.get(str(part.type))
-        if read:
-            values[part.name] = read(raw, _wire(part.name), part.default is MISSING)
-    return values
+def _checked(record: R) -> R:
+    """Return the record with times as recalld writes them; ValueError for a value that is out of its range."""
+    times = {}
+    for part in fields(record):  # type: ignore[arg-type]
+        value = getattr(record, part.name)
+        if part.name.endswith("_at") and value:
+            times[part.name] = _time(value)
+        if isinstance(value, int) and not 0 <= value < (ATTEMPTS_END if part.name == "attempt" else math.inf):
+            raise ValueError(f"{part.name} is not a number of its range")
+    if not all(map(can_be_named, getattr(record, "sources", ()))):
+        raise ValueError("sources can not be named in a summary")
+    return replace(record, **times)  # type: ignore[type-var]
 
 
 def _render(record: Task | AskedTask | Result, version: int) -> bytes:
@@ -236,97 +260,13 @@ def _object(data: bytes, *versions: int) -> dict[str, Any]:
     return raw
 
 
-def _text(raw: dict[str, Any], key: str, is_needed: bool = True) -> str:
-    value = raw.get(key, None if is_needed else "")
-    if not isinstance(value, str):
-        raise ValueError(f"{key} is not a string")  # noqa: TRY004
-    return value
-
-
-def _line(raw: dict[str, Any], key: str, _: bool) -> str:
+def _line(value: str) -> str:
     """Return a field for the head of a summary: one line of characters that can be written in UTF-8, whatever was sent."""
-    return " ".join(_text(raw, key, False).encode("utf-8", "replace").decode().split())[:_LINE]
+    return " ".join(value.encode("utf-8", "replace").decode().split())[:_LINE]
 
 
-def _time(raw: dict[str, Any], key: str, _: bool) -> str:
-    value = _text(raw, key, False)
+def _time(value: object) -> str:
     try:
-        return value and to_wire(from_wire(value))
-    except ValueError:
-        raise ValueError(f"{key} is not a time with a zone") from None
-
-
-def _number(raw: dict[str, Any], key: str, _: bool) -> int:
-    value = raw.get(key, 0)
-    if type(value) is not int or not 0 <= value < (ATTEMPTS_END if key == "attempt" else math.inf):
-        raise ValueError(f"{key} is not a number of its range")
-    return value
-
-
-def _one_of(raw: dict[str, Any], key: str, allowed: tuple[str, ...]) -> Any:
-    value = raw.get(key)
-    if value not in allowed:
-        raise ValueError(f"{key} is {value!r}, not one of {', '.join(allowed)}")
-    return value
-
-
-def _list(raw: dict[str, Any], key: str) -> list[Any]:
-    value = raw.get(key, [])
-    if not isinstance(value, list):
-        raise ValueError(f"{key} is not a list")  # noqa: TRY004
-    return value
-
-
-def _objects(raw: dict[str, Any], key: str, texts: tuple[str, ...]) -> tuple[dict[str, Any], ...]:
-    """Return a list of objects that have these *texts*."""
-    value = _list(raw, key)
-    for item in value:
-        if not isinstance(item, dict):
-            raise ValueError(f"{key} are not objects")  # noqa: TRY004
-        for name in texts:
-            _text(item, name)
-    return tuple(value)
-
-
-def _messages(raw: dict[str, Any], key: str, _: bool) -> tuple[dict[str, Any], ...]:
-    messages = _objects(raw, key, ("role", "content", "createdAt"))
-    for message in messages:
-        _time(message, "createdAt", True)
-    return messages
-
-
-def _material(raw: dict[str, Any], key: str, _: bool) -> tuple[str, ...]:
-    names = tuple(str(name) for name in _list(raw, key))
-    if not all(parts_of(name, from_here=True) for name in names):
-        raise ValueError("material leads out of the folder")
-    return names
-
-
-def _sources(raw: dict[str, Any], key: str, _: bool) -> tuple[Source, ...]:
-    listed = _list(raw, key)
-    try:
-        sources = tuple(Source(str(s["name"]), str(s["digest"]), int(s.get("count", 0))) for s in listed)
-    except (TypeError, KeyError, ValueError, AttributeError):
-        raise ValueError("sources are not {name, digest, count}") from None
-    if not all(map(can_be_named, sources)):
-        raise ValueError("sources can not be named in a summary")
-    return sources
-
-
-#: How a field is read from the object, by its key and whether it is needed: by the field's name, else by its type.
-_BY_NAME: Final[Mapping[str, Callable[[dict[str, Any], str, bool], Any]]] = {
-    **dict.fromkeys(("provider", "model"), _line),
-    **dict.fromkeys(("started_at", "completed_at"), _time),
-    "messages": _messages,
-    "turns": lambda raw, key, _: _objects(raw, key, ("role", "content")),
-    "material": _material,
-}
-_BY_TYPE: Final[Mapping[str, Callable[[dict[str, Any], str, bool], Any]]] = {
-    "str": _text,
-    "int": _number,
-    "bool": lambda raw, key, _: raw.get(key) is True,
-    "SummaryKind": lambda raw, key, _: _one_of(raw, key, get_args(SummaryKind)),
-    "AskedKind": lambda raw, key, _: _one_of(raw, key, ASKED_KINDS),
-    "Status": lambda raw, key, _: _one_of(raw, key, get_args(Status)),
-    "tuple[Source, ...]": _sources,
-}
+        return to_wire(from_wire(value))  # type: ignore[arg-type]
+    except (ValueError, TypeError):
+        raise ValueError(f"{value!r:.40} is not a time with a zone") from None

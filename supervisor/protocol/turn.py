@@ -18,20 +18,21 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Mapping
-from dataclasses import asdict, field, fields
+from dataclasses import asdict, field
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Final
 
-from ..storage.clock import SMALL, from_wire, to_wire
+from ..storage.clock import SMALL, to_wire
 from ..storage.errors import BadFile, NewerFormat
 from ..storage.lenient_json import parse_json, render_json
 from ..storage.texts import Text
 from ..text.lazy_re import lazy_re
 from ..text.llm_output import outside_code
 from ..text.record import record
+from .json_record import read_record
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Iterable
     from pathlib import Path
 
     from ..text.language import Language
@@ -140,12 +141,7 @@ def parse_receipt(data: bytes, path: Path | str) -> Receipt:
         version = raw["version"]
         if isinstance(version, int) and version > VERSION:
             raise NewerFormat(path, version)
-        known = _known(Receipt, raw)
-        known["at"] = from_wire(known["at"])
-        known["candidates"] = tuple(_candidate(candidate) for candidate in known.get("candidates", ()))
-        for name in ("known", "terms", "dates", "history", "messages"):
-            known[name] = tuple(known.get(name, ()))
-        return Receipt(**known)
+        return read_record(Receipt, raw)
     except (ValueError, KeyError, TypeError, AttributeError):
         raise BadFile(path, Text("it is not the receipt of a turn")) from None
 
@@ -164,38 +160,6 @@ def newest_turn_id(names: Iterable[str], now: datetime | None = None) -> str | N
 def turn_ids(names: Iterable[str]) -> list[str]:
     """Return the ids of the turns in a list of file names, oldest first."""
     return sorted(name[:-5] for name in names if name.endswith(".json") and TURN_ID.fullmatch(name[:-5]))
-
-
-def _candidate(raw: Mapping[str, Any]) -> Candidate:
-    return Candidate(**{**_known(Candidate, raw), "because": tuple(raw.get("because", ()))})
-
-
-def _known(kind: type, raw: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the fields of a record of this *kind*; TypeError for a value of another type."""
-    types = {part.name: str(part.type) for part in fields(kind) if part.name in raw}
-    for name, type_name in types.items():
-        if type_name in _CHECKS and not _CHECKS[type_name](raw[name]):
-            raise TypeError(name)
-    return {name: raw[name] for name in types}
-
-
-def _each(kind: type | tuple[type, ...], value: object) -> bool:
-    return isinstance(value, list) and all(isinstance(item, kind) for item in value)
-
-
-#: How a value from JSON is checked against the type of its field.
-_CHECKS: Final[Mapping[str, Callable[[Any], bool]]] = {
-    "str": lambda value: isinstance(value, str),
-    "int": lambda value: isinstance(value, int),
-    "float": lambda value: isinstance(value, (int, float)),
-    "bool": lambda value: isinstance(value, bool),
-    "tuple[str, ...]": lambda value: _each(str, value),
-    "tuple[Mapping[str, str], ...]": lambda value: _each(dict, value) and all(_each(str, [*item.values()]) for item in value),
-    "tuple[Mapping[str, Any], ...]": lambda value: _each(dict, value),
-    "Mapping[str, int]": lambda value: isinstance(value, dict) and _each((int, float), [*value.values()]),
-    "Mapping[str, float]": lambda value: isinstance(value, dict) and _each((int, float), [*value.values()]),
-    "Mapping[str, Any]": lambda value: isinstance(value, dict),
-}
 
 
 def mark_of(entropy: bytes) -> str:

@@ -18,9 +18,6 @@ from tests.conversation.talk import Scripted, fenced
 from tests.conversation.test_session_memory import SESSION, fact, facts, places, telling
 from tests.world import ZONE, World, at, message
 
-#: Who sums up by hand is told where there is nothing to sum up; here that is of no interest.
-pytestmark = pytest.mark.filterwarnings("ignore:没有总结:UserWarning", "ignore:nothing was summed up:UserWarning")
-
 AHEAD = {"nine hours, in local times without an offset": timedelta(hours=9), "a year": timedelta(days=365)}
 
 

@@ -19,9 +19,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from pathlib import Path
 
-#: Who sums up by hand is told where there is nothing to sum up; here that is of no interest.
-pytestmark = pytest.mark.filterwarnings("ignore:没有总结:UserWarning", "ignore:nothing was summed up:UserWarning")
-
 SESSION, OTHER = "家里", "公司"
 #: Days end before the present of a test, 31 January 2026.
 LAST_DAY = at("2026-01-30T09:00")

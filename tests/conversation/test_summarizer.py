@@ -53,29 +53,6 @@ def test_summarize_conversation_continues_a_previous_summary():
     assert "不超过 2000 个字" in model.prompts[0]
 
 
-BACKUP = "备份脚本改到凌晨 4:15，端口 8443，磁盘 sda3 剩 120 GB。"
-FLAT = "The flat in Keswick is let to Amit Rao from 1 May for 1,250 a month, deposit 1,400."
-TWO = [
-    question(BACKUP + "另外云台的固件升到 2.7，螺丝用 M4 的，别再拧那颗滑丝的；雨棚师傅周四上午来，报价 860。" * 2),
-    answer("记下了。"),
-    question(FLAT + " The agent is Ruth Okafor, and the keys are with the neighbour at number 9, she is in after six."),
-    answer("Noted."),
-]
-
-
-def test_summarize_conversation_that_is_refused_is_asked_by_exchange():
-    said = [
-        "用户聊了聊日常安排",
-        BACKUP + "云台固件升到 2.7，雨棚师傅周四上午来，报价 860",
-        FLAT + " The agent is Ruth Okafor.",
-    ]
-    model = Scripted(lambda _: said[len(model.prompts) - 1])
-
-    assert summarize(model, TWO) == f"{said[1]}；{FLAT} The agent is Ruth Okafor"
-    assert ["Ruth" in prompt for prompt in model.prompts] == [True, False, True]
-    assert [turns[0]["content"][:1] for turns in model.asked[1:]] == ["你", "Y"]
-
-
 class Chunks:
     """What other programs stream: an asynchronous generator, a coroutine that gives one, plain lists, chunks of openai and CountBot."""
 
@@ -137,14 +114,6 @@ def test_summarize_conversation_believes_nothing_to_record_and_asks_once(said, t
     assert summarize(model, talk) == ""
     assert len(model.prompts) == 1
     assert summarize(model, talk, "旧的；一行") == "旧的；一行"
-
-
-def test_summarize_conversation_believes_nothing_of_each_exchange():
-    answers = iter(['{"summary": "仓库"}', *["无需记录"] * 4])
-    long = [question("第一件事" + "，把箱子搬到东边的仓库" * 12), answer("好的，记下了。" * 9)]
-    model = Scripted(lambda _: next(answers))
-    assert summarize(model, long * 3, "旧的") == "旧的"
-    assert 2 < len(model.prompts) <= 5
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from recalld.supervisor.pool.cargo import Answer, PoolAway, Seal, Unsealable
 from recalld.worker.loop import do
-from recalld.worker.pooled import PoolClaim, opened, refuse
+from recalld.worker.pooled import PoolClaim, opened
 from recalld.worker.providers import Model, NoCall
 from recalld.worker.providers.extractive import Extractive
 from recalld.worker.providers.server_pages import Capacity
@@ -127,7 +127,7 @@ class PoolInMemory:
         try:
             contents = opened(hold, seal)
         except Unsealable as fault:
-            refuse(hold, "", fault.why)
+            hold.refuse(fault.why)
             return
         claim: Any = PoolClaim(hold, contents, seal)
         writer = provider if contents.profile or not isinstance(provider, Model) else Extractive()
@@ -140,7 +140,13 @@ class MemoryHold:
         self.pool, self.uid, self.sealed = pool, uid, sealed
         self.lost = False
 
-    def deliver(self, answer: Answer, host: str) -> None:
+    def refuse(self, why: str) -> None:
+        self._deliver(Answer(self.uid, b"", why))
+
+    def deliver(self, sealed: bytes) -> None:
+        self._deliver(Answer(self.uid, sealed))
+
+    def _deliver(self, answer: Answer) -> None:
         pool = self.pool
         pool._before()  # it goes on until the pool has it
         pool.cargo.pop(self.uid, None)

@@ -8,8 +8,7 @@ import pytest
 
 from recalld.supervisor.pool import scripts
 from recalld.supervisor.pool.cargo import Cargo, PoolAway
-from recalld.supervisor.pool.connection import Broker
-from recalld.supervisor.pool.redis_pool import RedisPool, standing_of
+from recalld.supervisor.pool.redis_pool import Broker, RedisPool, standing_of
 from recalld.supervisor.storage.texts import render
 from tests.pool.redis_server import PROGRAM, RedisServer
 

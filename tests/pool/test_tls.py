@@ -17,8 +17,7 @@ from cryptography.x509.oid import NameOID
 
 from recalld.supervisor.pool import scripts
 from recalld.supervisor.pool.cargo import Cargo, PoolAway
-from recalld.supervisor.pool.connection import Broker
-from recalld.supervisor.pool.redis_pool import RedisPool
+from recalld.supervisor.pool.redis_pool import Broker, RedisPool
 from recalld.supervisor.storage.texts import render
 from tests.pool.redis_server import PROGRAM, RedisServer
 

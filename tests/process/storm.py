@@ -46,7 +46,6 @@ HURRY = {
     "RECALLD_CARE_POLL": "50ms",
     "RECALLD_CARE_TREE_POLL": "100ms",
     "RECALLD_WORKER_LEASE": "2s",
-    "RECALLD_WORKER_BEAT": "500ms",
 }
 VICTIMS = ("supervisor", "supervisor", "worker", "worker", "both", "writer", "editor")
 _PAUSE_S = 0.005

@@ -27,7 +27,7 @@ PROMISED = """
     recall.in_groups own · context.say_nothing False
     context.history_tokens 4096 · context.min_messages 5 · context.max_messages 20 · context.message_chars 500
     llm.provider auto · llm.temperature 0.3 · llm.timeout 10m · llm.max_calls_per_day 200
-    worker.concurrency 3 · worker.lease 120s · worker.beat 15s · tokens.cjk_weight 1.0
+    worker.concurrency 3 · worker.lease 120s · tokens.cjk_weight 1.0
     turns.reply off · turns.overflow off · turns.tries 3
     conversation.limit 0.8 · conversation.max_messages 50 · conversation.keep_turns 3 · conversation.summary_in system
     conversation.max_history 100 · conversation.overflow_min 3
@@ -142,9 +142,6 @@ REFUSED = {
     "[archive]\ntimezone = '/etc/localtime'": ("archive.timezone", "IANA"),
     "[care]\ntrash_days = 29": ("care.trash_days", "from 30 up"),
     "[history]\nhard_bytes = '10 parsec'": ("history.hard_bytes", "'10 parsec'"),
-    "[history]\nsoft_cap = 301": ("history.soft_cap", "301 is more than history.hard_cap, which is 300"),
-    "[history]\nsoft_cap = 200\nhard_cap = 100": ("history.soft_cap", "history.hard_cap, which is 100"),
-    "[worker]\nbeat = '3m'": ("worker.beat", "180s is more than worker.lease, which is 120s"),
     "[llm]\nbase_url = 'localhost:11434'": ("llm.base_url", "http://"),
     "[serve]\nport = 65536": ("serve.port", "65536"),
     "[serve]\nport = 8377\nupstream = 'http://localhost:8377/v1'": ("serve.upstream", "the address of recalld itself"),

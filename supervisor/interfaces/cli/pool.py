@@ -14,7 +14,7 @@ from .output import word
 from .parser import Option, command
 
 if TYPE_CHECKING:
-    from ...pool.connection import Broker
+    from ...pool.redis_pool import Broker
     from ...protocol.config_keys import Pool
 
 T = TypeVar("T")
@@ -100,7 +100,7 @@ def _of_pool(call: Call, address: str, act: Callable[[Broker], T], *, of_workspa
     from ...host.workers import check_installed
 
     check_installed()
-    from ...pool.connection import Broker
+    from ...pool.redis_pool import Broker
 
     url, prefix = address or os.environ.get("RECALLD_POOL_URL", ""), os.environ.get("RECALLD_POOL_PREFIX", "recalld")
     if not address and (of_workspace or call.given_workspace or not url):
