@@ -24,7 +24,7 @@ WORKER: Final = (
     "recalld.supervisor.protocol",
     "recalld.supervisor.extracts",
     "recalld.supervisor.text",
-    *(f"recalld.supervisor.pool.{name}" for name in ("cargo", "connection", "profiles", "redis_pool", "scripts")),
+    *(f"recalld.supervisor.pool.{name}" for name in ("cargo", "profiles", "redis_pool", "scripts")),
     "recalld.worker",
     "recalld.prompts",
 )
@@ -79,7 +79,7 @@ PURE: Final = tuple(
     f"recalld.supervisor.{package}.{name}"
     for package, names in {
         "storage": "errors instant lenient_json",
-        "protocol": "attachments connections dated_file inbox marks message parts period summary_file task turn",
+        "protocol": "attachments connections dated_file inbox json_record marks message parts period summary_file task turn",
         "extracts": "candidates cues extract replies sentences",
         "archive": "coverage flags identity plan slug",
         "summaries": "material phrases quality retry schedule",
@@ -98,7 +98,7 @@ PURE: Final = tuple(
 )
 #: What they may import: these of the standard library, each other, `text`, the texts, the time, and two of `protocol`.
 PURE_IMPORTS: Final = frozenset(
-    "__future__ array base64 binascii bisect calendar collections contextlib dataclasses datetime difflib email enum errno functools hashlib heapq itertools json math mimetypes re shlex typing unicodedata zlib".split()
+    "__future__ array base64 binascii bisect calendar collections contextlib dataclasses datetime difflib email enum errno functools hashlib heapq itertools json math mimetypes re shlex types typing unicodedata zlib".split()
 )
 PURE_MAY_IMPORT: Final = (
     *PURE,
