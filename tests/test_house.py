@@ -31,14 +31,14 @@ class Room(NamedTuple):
 ROOMS: Final = (
     Room("supervisor/text", most=2_689, goal=2_300),
     Room("supervisor/storage", most=2_477, goal=1_900),
-    Room("supervisor/protocol", most=5_076, goal=4_100),
+    Room("supervisor/protocol", most=5_018, goal=4_100),
     Room("supervisor/archive", most=4_758, goal=3_900),
     Room("supervisor/extracts", most=1_012, goal=950),
     Room("supervisor/summaries", most=2_131, goal=1_850),
     Room("supervisor/query supervisor/index supervisor/recall supervisor/context", most=9_792, goal=8_000),
     Room("supervisor/longterm", most=1_084, goal=950),
-    Room("supervisor/conversation supervisor/replies", most=2_857, goal=2_300),
-    Room("supervisor/pool worker/pooled.py worker/crew.py", most=1_679, goal=1_400),
+    Room("supervisor/conversation supervisor/replies", most=2_754, goal=2_300),
+    Room("supervisor/pool worker/pooled.py worker/crew.py", most=1_607, goal=1_400),
     Room(
         "supervisor/forgetting supervisor/operations/forget.py supervisor/operations/undo.py supervisor/operations/prune.py",
         most=1_330,
@@ -60,9 +60,9 @@ ROOMS: Final = (
     ),
 )
 #: All rooms together, lines and modules, and the lines of the tests.
-ALL: Final = Room("all", most=60_690, goal=48_000)
+ALL: Final = Room("all", most=60_457, goal=48_000)
 MODULES: Final = Room("modules", most=327, goal=270)
-OF_TESTS: Final = Room("tests", most=63_644, goal=48_000)
+OF_TESTS: Final = Room("tests", most=63_570, goal=48_000)
 
 
 def _lines(path: Path) -> int:
