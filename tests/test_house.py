@@ -38,7 +38,7 @@ ROOMS: Final = (
     Room("supervisor/query supervisor/index supervisor/recall supervisor/context", most=9_792, goal=8_000),
     Room("supervisor/longterm", most=1_084, goal=950),
     Room("supervisor/conversation supervisor/replies", most=2_754, goal=2_300),
-    Room("supervisor/pool worker/pooled.py worker/crew.py", most=1_607, goal=1_400),
+    Room("supervisor/pool worker/crew.py", most=1_607, goal=1_400),
     Room(
         "supervisor/forgetting supervisor/operations/forget.py supervisor/operations/undo.py supervisor/operations/prune.py",
         most=1_330,

@@ -7,8 +7,8 @@ from random import Random
 from typing import TYPE_CHECKING, Any
 
 from recalld.supervisor.pool.cargo import Answer, PoolAway, Seal, Unsealable
+from recalld.worker.crew import PoolClaim, opened
 from recalld.worker.loop import do
-from recalld.worker.pooled import PoolClaim, opened
 from recalld.worker.providers import Model, NoCall
 from recalld.worker.providers.extractive import Extractive
 from recalld.worker.providers.server_pages import Capacity
