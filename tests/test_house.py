@@ -38,7 +38,7 @@ ROOMS: Final = (
     Room("supervisor/query supervisor/index supervisor/recall supervisor/context", most=9_792, goal=8_000),
     Room("supervisor/longterm", most=1_084, goal=950),
     Room("supervisor/conversation supervisor/replies", most=2_754, goal=2_300),
-    Room("supervisor/pool worker/crew.py", most=1_607, goal=1_400),
+    Room("supervisor/pool worker/crew.py", most=1_587, goal=1_400),
     Room(
         "supervisor/forgetting supervisor/operations/forget.py supervisor/operations/undo.py supervisor/operations/prune.py",
         most=1_330,
@@ -60,8 +60,8 @@ ROOMS: Final = (
     ),
 )
 #: All rooms together, lines and modules, and the lines of the tests.
-ALL: Final = Room("all", most=60_457, goal=48_000)
-MODULES: Final = Room("modules", most=327, goal=270)
+ALL: Final = Room("all", most=60_437, goal=48_000)
+MODULES: Final = Room("modules", most=326, goal=270)
 OF_TESTS: Final = Room("tests", most=63_570, goal=48_000)
 
 
