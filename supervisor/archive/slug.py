@@ -15,7 +15,7 @@ from ..text.lazy_re import lazy_re
 from ..text.redact import names_secret, redacted
 from ..text.secret_labels import SECRET_STEMS
 from ..text.tokenizer import HAN, stem
-from ..text.word_frequency import is_known, rarity_asked
+from ..text.word_frequency import rarity_asked
 
 #: How many files of other days say what words are worth.
 BESIDE: Final = 30
@@ -25,9 +25,6 @@ _MOST_WORDS: Final = 3
 #: A word of less rarity says nothing about a day, and one that occurs more often in a million words is no part of a name.
 _LEAST_RARITY: Final = 0.4
 _EVERYDAY: Final = 100.0
-#: A Chinese word of less rarity names no day alone, unless two messages have it, or it is a person, place, body or brand.
-_ALONE: Final = 0.65
-_PROPER: Final = frozenset({"nr", "ns", "nt", "nz"})
 _NO_PEOPLE: Final = frozenset({"assistant", "system", "tool"})
 #: Characters of a message that its slug is made from, and how many after them show whether they are a secret.
 _SLUG_READS: Final = 20_000
@@ -45,23 +42,9 @@ _SECRET: Final = lazy_re(
 #: A sentence with its end, and the ends of one that the next completes: "New password:", "The wifi?"
 _SENTENCE: Final = lazy_re(r"\s*\S.*?(?:[\n。！？；!?;]|\.(?=\s)|\Z)", re.DOTALL)
 _GOES_ON: Final = (":", "：", "?", "？")
-#: A name: with a capital, after a word, and how much more it counts.
-_NAME: Final = lazy_re(r"(?<=[a-z,] )[A-Z][a-z]{2,}\b")
-_NAMES: Final = 3
 _HAN_RUN: Final = lazy_re(f"[{HAN}]+")
 #: Pronouns and particles: a word with one of them is a piece of a sentence, such as 我会 and 哪些地方.
 _NO_NOUN: Final = frozenset("我你您他她它这那哪谁是让吗呢吧啊呀")
-#: How jieba's kinds of verbs, adverbs, pronouns and particles begin.
-_NO_NAME: Final = frozenset("vdrupcy")
-#: How the kinds of adjectives and times begin, and the characters of an adverb with one.
-_HOW: Final = frozenset("at")
-_PAIR: Final = 2
-#: English words that describe: delicious, grateful, overwhelmed.
-_DESCRIBES: Final = lazy_re(
-    r"[a-z]{2,}(?:[deimnu]|(?<=[aeul])l|(?<=[aeo])r)ous|[a-z]{3,}ful|[a-z]{5,}(?:[cdgiklnpstuvz]|(?<=e)r|(?<=l)m|(?<=o)w|(?<=is)h)ed"
-)
-#: They describe if they are words of everyday English (scattered); couscous, Mohammed and watershed are not.
-_MAY_DESCRIBE: Final = lazy_re(r"[a-z]{3,}ous|[a-z]{5,}[^e]ed")
 
 
 def slugs_of(
@@ -74,38 +57,28 @@ def slugs_of(
     Return for each day of messages (role, text) up to three of its most telling words, in the order in which they were said.
 
     They are words of the people, and the assistant's only where the people have none. A term is more telling the more messages
-    of the day have it, those of the assistant, too, the fewer of the other days and of the texts *beside* them, and the rarer
-    it is in its language, as in a question. Of Chinese, nouns and what they are joined with count, and names; of other words a
-    name, with a capital inside a sentence, counts most. A sentence that may tell a secret is left out, and so is all but the
-    beginning of a very long message. "" is for a day that has no such word. In the *script* "hanzi" Chinese stays as it is.
+    of the day have it, the fewer of the other days and of the texts *beside* them, and the rarer it is in its language, as in a
+    question. Of Chinese, nouns and what they are joined with count. A sentence that may tell a secret is left out, and so is
+    all but the beginning of a very long message. "" is for a day that has no such word. In the *script* "hanzi" Chinese stays
+    as it is.
     """
     counted = [_counted(messages) for messages in days]
     on_days = Counter(term for terms in counted for term in terms)
-    texts = [_in_simplified(text[:_SLUG_READS]) for text in beside]
-    in_texts = [frozenset(term for _, term in _latin(text)) for text in texts]
-
-    def is_in(n: int, term: str) -> bool:
-        return term in in_texts[n] if term.isascii() else any(word in texts[n] for word in term.split())
-
+    texts = [_in_simplified(text[:_SLUG_READS]).lower() for text in beside]
     for term in on_days:
-        on_days[term] += sum(is_in(n, term) for n in range(len(texts)))
+        on_days[term] += sum(any(word in text for word in term.split()) for text in texts)
     return [_most_telling(terms, on_days, len(days) + len(beside), length, script) for terms in counted]
 
 
-def _counted(messages: Sequence[tuple[str, str]]) -> dict[str, float]:
-    """Return the terms of a day, in the order in which they were said, each with its weight in the day."""
+def _counted(messages: Sequence[tuple[str, str]]) -> Counter[str]:
+    """Return the terms of a day, in the order in which they were said, each with the number of messages that have it."""
     plain = list(_without_secrets(messages))
     by_people = _terms([text for role, text in plain if role not in _NO_PEOPLE])
-    by_others = _terms([text for role, text in plain if role in _NO_PEOPLE])
-    if not by_people:
-        return by_others
-    return {term: weight + by_others.get(term, 0) for term, weight in by_people.items()}
+    return by_people or _terms([text for role, text in plain if role in _NO_PEOPLE])
 
 
-def _terms(texts: Sequence[str]) -> dict[str, float]:
-    counts = Counter(term for text in texts for term in _in_order(text))
-    names = {name.lower() for text in texts for name in _NAME.findall(text) if not is_known(stem(name.lower()))}
-    return {term: count * (_NAMES if term in names else 1) for term, count in counts.items() if _rarity(term) >= _LEAST_RARITY}
+def _terms(texts: Sequence[str]) -> Counter[str]:
+    return Counter(term for text in texts for term in _in_order(text) if _rarity(term) >= _LEAST_RARITY)
 
 
 def _in_order(text: str) -> dict[str, None]:
@@ -113,7 +86,7 @@ def _in_order(text: str) -> dict[str, None]:
     return dict.fromkeys(term for _, term in sorted([*_latin(text), *_han(text)], key=lambda at_term: at_term[0]))
 
 
-def _most_telling(terms: Mapping[str, float], on_days: Mapping[str, int], days: int, length: int, script: Script) -> str:
+def _most_telling(terms: Mapping[str, int], on_days: Mapping[str, int], days: int, length: int, script: Script) -> str:
     def worth(term: str) -> float:
         return math.sqrt(terms[term]) * _rarity(term) * math.log(1 + days / on_days[term])
 
@@ -123,15 +96,7 @@ def _most_telling(terms: Mapping[str, float], on_days: Mapping[str, int], days: 
         is_new = len({*words}) == len(words) and not any(word in old or old in word for word in words for old in before)
         if is_new and len(before + words) <= _MOST_WORDS and len("-".join(before + words)) <= length:
             chosen[term] = words
-    # one everyday word says nothing of a day, two tell it from others
-    is_good = len(chosen) > 1 or any(
-        terms[term] > 1 or term.isascii() or _rarity(term) >= _ALONE or _is_name(term) for term in chosen
-    )
-    return "-".join(word for term in terms if term in chosen for word in chosen[term]) if is_good else ""
-
-
-def _is_name(term: str) -> bool:
-    return any(kind(word)[:2] in _PROPER for word in term.split())
+    return "-".join(word for term in terms if term in chosen for word in chosen[term])
 
 
 def _spelled(term: str, script: Script) -> list[str]:
@@ -148,36 +113,21 @@ def _rarity(term: str) -> float:
 def _latin(text: str) -> Iterator[tuple[int, str]]:
     for match in _LATIN.finditer(text):
         word = match[0].lower()
-        if _LATIN_WORD.fullmatch(word) and not _describes(word):
+        if _LATIN_WORD.fullmatch(word):
             yield match.start(), word
-
-
-def _describes(word: str) -> bool:
-    return bool(_DESCRIBES.fullmatch(word) or (_MAY_DESCRIBE.fullmatch(word) and is_known(stem(word))))
 
 
 def _han(text: str) -> Iterator[tuple[int, str]]:
     """
     Yield the Chinese terms of the text, their words with blanks between them, and where the run of each begins.
 
-    A term is a noun with the nouns beside it; a word that jieba guesses is a name where it stands alone.
+    A term is a noun with the nouns beside it.
     """
     for match in _HAN_RUN.finditer(text):
-        run = match[0]
-        words = cut_whole(_in_simplified(run))
-        if len(words) == 1 and len(run) > 1 and _may_be_name(words[0]):
-            yield match.start(), words[0]
-        for is_term, beside in groupby(words, _may_join):
+        for is_term, beside in groupby(cut_whole(_in_simplified(match[0])), _may_join):
             term = [*beside]
             if is_term and any(len(word) > 1 and kind(word) != "vn" for word in term):
                 yield match.start(), _joined(term)
-
-
-def _may_be_name(word: str) -> bool:
-    """True if a word that no dictionary has may be a name: not one that only verbs, adverbs and particles make up (别忘)."""
-    if kind(word) or _NO_NOUN.intersection(word):
-        return False
-    return not all(kind(char)[:1] in _NO_NAME for char in word)
 
 
 def _in_simplified(text: str) -> str:
@@ -186,14 +136,9 @@ def _in_simplified(text: str) -> str:
 
 
 def _may_join(word: str) -> bool:
-    if not is_noun(word) or _NO_NOUN.intersection(word) or _is_how(word):
+    if len(word) == len("太晚") and kind(word[0]) == "d" and kind(word[1])[:1] in {"a", "t"}:  # a name in jieba's dictionary
         return False
-    return len(word) > 1 or han_frequency(word) < _EVERYDAY
-
-
-def _is_how(word: str) -> bool:
-    """True if what the dictionary has for a name is an adverb with what it describes (太晚, 太贵): a piece of a sentence."""
-    return len(word) == _PAIR and kind(word)[:2] in _PROPER and kind(word[0]) == "d" and kind(word[1])[:1] in _HOW
+    return is_noun(word) and not _NO_NOUN.intersection(word) and (len(word) > 1 or han_frequency(word) < _EVERYDAY)
 
 
 def _joined(words: Sequence[str]) -> str:

@@ -1,5 +1,5 @@
 """
-The few disk operations that recalld uses: the interface `Disk`, and `RealDisk`, which makes the system calls.
+The few disk operations that recalld uses: each is a system call or two.
 
 The tests use a model file system instead, which forgets whatever was not fsynced and can die at any call. So each method is one
 step after which a crash is possible, and none does two.
@@ -8,8 +8,6 @@ Locks are flock, on lock files that are never deleted (docs/reference/protocol.m
 life through filelock. One read, change and write takes its lock by the system call: a command would wait longer for the import
 of filelock than for the lock (docs/decisions/0102-two-kinds-of-lock.md).
 """
-
-# ruff: noqa: D102 - Disk documents the methods of RealDisk
 
 from __future__ import annotations
 
@@ -20,10 +18,9 @@ import os
 import stat as modes
 import time
 from collections.abc import Iterator
-from contextlib import AbstractContextManager
 from datetime import timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from .errors import Busy
 
@@ -50,79 +47,6 @@ class Stat(NamedTuple):
     mode: int
     uid: int
     gid: int
-
-
-class Disk(Protocol):
-    """The operations. An absent file raises FileNotFoundError unless a method says otherwise; each may raise OSError."""
-
-    def stat(self, path: Path | str) -> Stat | None:
-        """Return the properties of the file or folder, not following a link; None when there is none."""
-
-    def is_read_only(self, folder: Path) -> bool:
-        """Return whether *folder* exists and is on a disk that is mounted read-only."""
-
-    def names(self, folder: Path) -> list[str]:
-        """Return the names in *folder*, sorted; none when there is no such folder."""
-
-    def stats(self, folder: Path) -> dict[str, Stat]:
-        """Return the properties by name of what is in *folder*, unordered, not following links; none without such a folder."""
-
-    def read(self, path: Path, offset: int = 0, most: int = -1) -> bytes:
-        """Return the bytes of a regular file from *offset* on, *most* of them if given. A symbolic link is refused (ELOOP)."""
-
-    def create(self, path: Path, mode: int) -> int:
-        """Return a handle to a new, empty file; FileExistsError when the name is taken. Follows no link."""
-
-    def open_append(self, path: Path, mode: int) -> int:
-        """Return a handle that writes at the end of the regular file, which is created if absent. Follows no link."""
-
-    def write(self, handle: int, data: bytes) -> None:
-        """Write all of *data*, in several system calls if necessary."""
-
-    def own(self, handle: int, mode: int, uid: int, gid: int) -> None:
-        """Give the open file this mode, owner and group."""
-
-    def sync(self, handle: int) -> None:
-        """Make the bytes of the open file durable."""
-
-    def close(self, handle: int) -> None:
-        """Close the handle; this makes nothing durable."""
-
-    def rename(self, old: Path, new: Path) -> None:
-        """Rename *old* to *new*, replacing what had that name."""
-
-    def rename_new(self, old: Path, new: Path) -> None:
-        """Rename *old* to *new*; FileExistsError when the name is taken."""
-
-    def link(self, old: Path, new: Path) -> None:
-        """Give the file *old* the second name *new*; FileExistsError when the name is taken."""
-
-    def unlink(self, path: Path) -> None:
-        """Remove the name."""
-
-    def mkdir(self, folder: Path) -> None:
-        """Create one folder with mode 0700; FileExistsError when the name is taken."""
-
-    def rmdir(self, folder: Path) -> None:
-        """Remove the folder; OSError (ENOTEMPTY) when there is anything in it."""
-
-    def sync_file(self, path: Path) -> None:
-        """Make the bytes of a file durable that another process has written; follows no link."""
-
-    def sync_folder(self, folder: Path) -> None:
-        """Make the names in *folder* durable."""
-
-    def touch(self, path: Path, mtime_ns: int | None = None) -> None:
-        """Set the file's times to now, or to *mtime_ns*."""
-
-    def lock(self, path: Path, wait_s: float) -> AbstractContextManager[None]:
-        """Hold the flock on the lock file *path* for one read, change and write; Busy after *wait_s* seconds."""
-
-    def lock_for_life(self, path: Path, wait_s: float) -> AbstractContextManager[None]:
-        """Hold the same flock for as long as a supervisor or a worker lives; Busy after *wait_s* seconds."""
-
-    def is_locked(self, path: Path) -> bool:
-        """Return whether somebody holds the flock on the lock file *path*; creates and changes nothing."""
 
 
 def _stat_of(stat: os.stat_result) -> Stat:
@@ -177,9 +101,14 @@ def mapped_copy(data: memoryview) -> mmap:
 
 
 class RealDisk:
-    """The disk of this machine."""
+    """
+    The disk of this machine; what uses one takes any object with these methods.
+
+    An absent file raises FileNotFoundError unless a method says otherwise; each may raise OSError.
+    """
 
     def stat(self, path: Path | str) -> Stat | None:
+        """Return the properties of the file or folder, not following a link; None when there is none."""
         try:
             status = os.lstat(path)
         except (FileNotFoundError, NotADirectoryError):
@@ -187,18 +116,21 @@ class RealDisk:
         return _stat_of(status)
 
     def is_read_only(self, folder: Path) -> bool:
+        """Return whether *folder* exists and is on a disk that is mounted read-only."""
         try:
             return bool(os.statvfs(folder).f_flag & os.ST_RDONLY)
         except (FileNotFoundError, NotADirectoryError):
             return False
 
     def names(self, folder: Path) -> list[str]:
+        """Return the names in *folder*, sorted; none when there is no such folder."""
         try:
             return sorted(os.listdir(folder))
         except FileNotFoundError:
             return []
 
     def stats(self, folder: Path) -> dict[str, Stat]:
+        """Return the properties by name of what is in *folder*, unordered, not following links; none without such a folder."""
         by_name = {}
         with contextlib.suppress(FileNotFoundError), os.scandir(folder) as entries:
             for entry in entries:
@@ -209,6 +141,7 @@ class RealDisk:
         return by_name
 
     def read(self, path: Path, offset: int = 0, most: int = -1) -> bytes:
+        """Return the bytes of a regular file from *offset* on, *most* of them if given. A symbolic link is refused (ELOOP)."""
         handle = open_regular(path, os.O_RDONLY)
         try:
             with open(handle, "rb", closefd=False) as file:
@@ -218,33 +151,40 @@ class RealDisk:
             os.close(handle)
 
     def create(self, path: Path, mode: int) -> int:
+        """Return a handle to a new, empty file; FileExistsError when the name is taken. Follows no link."""
         return os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, mode)
 
     def open_append(self, path: Path, mode: int) -> int:
+        """Return a handle that writes at the end of the regular file, which is created if absent. Follows no link."""
         return open_regular(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, mode)
 
     def write(self, handle: int, data: bytes) -> None:
+        """Write all of *data*, in several system calls if necessary."""
         rest = memoryview(data)
         while rest:
             rest = rest[os.write(handle, rest) :]
 
     def own(self, handle: int, mode: int, uid: int, gid: int) -> None:
+        """Give the open file this mode, owner and group."""
         now = os.fstat(handle)
         if (now.st_uid, now.st_gid) != (uid, gid):
             os.fchown(handle, uid, gid)
         os.fchmod(handle, mode & 0o7777)
 
     def sync(self, handle: int) -> None:
+        """Make the bytes of the open file durable."""
         os.fsync(handle)
 
     def close(self, handle: int) -> None:
+        """Close the handle; this makes nothing durable."""
         os.close(handle)
 
     def rename(self, old: Path, new: Path) -> None:
+        """Rename *old* to *new*, replacing what had that name."""
         os.rename(old, new)
 
     def rename_new(self, old: Path, new: Path) -> None:
-        """See Disk. One system call if the kernel has it, else a check and then a rename."""
+        """Rename *old* to *new*; FileExistsError when the name is taken."""
         if (number := _rename_noreplace(old, new)) == 0:
             return
         if number not in (errno.EINVAL, errno.ENOSYS):
@@ -254,18 +194,23 @@ class RealDisk:
         os.rename(old, new)
 
     def link(self, old: Path, new: Path) -> None:
+        """Give the file *old* the second name *new*; FileExistsError when the name is taken."""
         os.link(old, new, follow_symlinks=False)
 
     def unlink(self, path: Path) -> None:
+        """Remove the name."""
         os.unlink(path)
 
     def mkdir(self, folder: Path) -> None:
+        """Create one folder with mode 0700; FileExistsError when the name is taken."""
         os.mkdir(folder, FOLDER_MODE)
 
     def rmdir(self, folder: Path) -> None:
+        """Remove the folder; OSError (ENOTEMPTY) when there is anything in it."""
         os.rmdir(folder)
 
     def sync_file(self, path: Path) -> None:
+        """Make the bytes of a file durable that another process has written; follows no link."""
         handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK)
         try:
             os.fsync(handle)
@@ -273,6 +218,7 @@ class RealDisk:
             os.close(handle)
 
     def sync_folder(self, folder: Path) -> None:
+        """Make the names in *folder* durable."""
         handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
         try:
             os.fsync(handle)
@@ -280,6 +226,7 @@ class RealDisk:
             os.close(handle)
 
     def touch(self, path: Path, mtime_ns: int | None = None) -> None:
+        """Set the file's times to now, or to *mtime_ns*."""
         if mtime_ns is None:
             os.utime(path, follow_symlinks=False)
         else:
@@ -287,6 +234,7 @@ class RealDisk:
 
     @contextlib.contextmanager
     def lock(self, path: Path, wait_s: float) -> Iterator[None]:
+        """Hold the flock on the lock file *path* for one read, change and write; Busy after *wait_s* seconds."""
         deadline = time.monotonic() + wait_s
         while (handle := _try_lock(path)) is None:
             if time.monotonic() >= deadline:
@@ -300,6 +248,7 @@ class RealDisk:
 
     @contextlib.contextmanager
     def lock_for_life(self, path: Path, wait_s: float) -> Iterator[None]:
+        """Hold the same flock for as long as a supervisor or a worker lives; Busy after *wait_s* seconds."""
         from filelock import FileLock, Timeout
 
         held = FileLock(path, timeout=wait_s, mode=0o600, thread_local=False)  # another thread may release it
@@ -313,6 +262,7 @@ class RealDisk:
             held.release()
 
     def is_locked(self, path: Path) -> bool:
+        """Return whether somebody holds the flock on the lock file *path*; creates and changes nothing."""
         try:
             handle = open_regular(path, os.O_RDONLY)
         except FileNotFoundError:
@@ -324,6 +274,10 @@ class RealDisk:
         finally:
             os.close(handle)
         return False
+
+
+#: A disk, also one that a test has made.
+Disk: TypeAlias = RealDisk
 
 
 def _try_lock(path: Path) -> int | None:
