@@ -15,6 +15,7 @@ from typing import Final, Literal, TypeAlias
 from ..protocol.dated_file import Block, block_of
 from ..protocol.message import Key, Message
 from ..protocol.paths import dated_name
+from ..protocol.period import OVERFLOW_INTERVAL
 from ..storage.clock import local_day
 from ..text.record import record
 
@@ -50,32 +51,24 @@ def due(
     interval: timedelta = INTERVAL,
     *,
     overflowing: bool = False,
-) -> Due | None:
+) -> tuple[datetime, Due] | None:
     """
-    Return why a run is due; None when it is not.
+    Return when a run is due, *now* if it is already, and why; None when nothing waits.
 
     *last_run* is when the newest dated file was made. The oldest un-written message has to have waited *interval* since then,
     or since its own time when that is later, so that a conversation after a pause is not cut after its first messages.
     """
-    if overflowing:
-        return "overflow"
+    since = last_run if last_run and last_run <= now else _LONG_AGO
+    reasons: list[tuple[datetime, Due]] = []
+    if unwritten and overflowing:
+        reasons.append((since + OVERFLOW_INTERVAL, "overflow"))
     if len(unwritten) > limit:
-        return "count"
-    ends = interval_end(unwritten, last_run, now, interval)
-    return "interval" if ends and now >= ends else None
-
-
-def interval_end(
-    unwritten: Sequence[Message], last_run: datetime | None, now: datetime, interval: timedelta = INTERVAL
-) -> datetime | None:
-    """Return when the oldest un-written message has waited *interval* (see `due`); None if no message has a time."""
-    times = [message.created_at for message in unwritten if message.created_at]
-    if not times:
-        return None
+        reasons.append((now, "count"))
     # a time well ahead means that the clock was set back, and does not show how long the message has waited
-    oldest = min(time if time - now < EXCHANGE_WAIT else _LONG_AGO for time in times)
-    since = max(oldest, last_run) if last_run and last_run <= now else oldest
-    return since + interval
+    times = [time if time - now < EXCHANGE_WAIT else _LONG_AGO for time in (m.created_at for m in unwritten) if time]
+    if times:
+        reasons.append((max(min(times), since) + interval, "interval"))
+    return min(((max(now, moment), why) for moment, why in reasons), key=lambda due: due[0], default=None)
 
 
 def without_open_questions(unwritten: Sequence[Message], now: datetime, wait: timedelta = EXCHANGE_WAIT) -> tuple[Message, ...]:

@@ -14,13 +14,12 @@ from typing import TYPE_CHECKING
 
 from ..protocol.dated_file import render_dated
 from ..protocol.message import History, Key, Message
-from ..protocol.period import OVERFLOW_INTERVAL
 from ..storage.control import Control
 from .coverage import MemoryFile, covered, names_ever
 from .flags import Caps, Evidence, Failure, mark_pending, overflow, reconcile, trim
 from .history import HistoryStore
 from .intake import unwritten, update_journal
-from .plan import Due, Slugs, due, first_to_take, interval_end, plan_days, without_open_questions
+from .plan import Due, Slugs, due, first_to_take, plan_days, without_open_questions
 
 if TYPE_CHECKING:
     from ..events import Events
@@ -90,10 +89,10 @@ def why_due(
     waiting = unwritten(entries, journal)
     if not waiting:
         return None
+    overflowing = is_overflowing(entries, journal, caps)
     last_run = _last_run(memory.dated(), now)
-    may_run_early = last_run is None or now - last_run >= OVERFLOW_INTERVAL
-    overflowing = may_run_early and is_overflowing(entries, journal, caps)
-    return due(waiting, last_run, now, settings.unarchived_limit, settings.interval, overflowing=overflowing)
+    run = due(waiting, last_run, now, settings.unarchived_limit, settings.interval, overflowing=overflowing)
+    return run[1] if run and run[0] <= now else None
 
 
 def is_overflowing(history: History, journal: SeenJournal, caps: Caps) -> bool:
@@ -110,12 +109,8 @@ def next_run(
     It is *now* if one is due, and takes some: open questions alone wait for their answers, whatever else is due.
     """
     last_run = _last_run(dated, now)
-    ends = [end for end in (interval_end(waiting, last_run, now, settings.interval),) if end]
-    if waiting and overflowing:
-        ends.append(last_run + OVERFLOW_INTERVAL if last_run else now)
-    if len(waiting) > settings.unarchived_limit:
-        ends.append(now)
-    return first_to_take(waiting, max(now, min(ends)), settings.exchange_wait) if ends else None
+    run = due(waiting, last_run, now, settings.unarchived_limit, settings.interval, overflowing=overflowing)
+    return first_to_take(waiting, run[0], settings.exchange_wait) if run else None
 
 
 def _last_run(dated: Iterable[MemoryFile], now: datetime) -> datetime | None:
