@@ -360,7 +360,6 @@ def _pictures(message: Message) -> tuple[str, ...]:
 
 
 def _with(history: History, new: Sequence[Message], *, by_time: bool) -> History:
-    """Return the history with the new messages, each once, without those that it already holds by id and text."""
     keys = {entry.key for entry in history if isinstance(entry, Message)}
     added = [*{message.key: message for message in new if message.key not in keys}.values()]
     if not by_time:

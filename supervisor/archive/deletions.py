@@ -77,9 +77,7 @@ class Deletions:
         self._files, self._paths, self._zone = files, paths, zone
         self._journal, self._memory, self.tombstones = journal, memory, journal.tombstones
         self._found: tuple[object, Absences] = None, _NOTHING
-        self._by_file: tuple[object, dict[str, list[Key]]] = None, {}
         self._elsewhere: dict[Path, tuple[Stat, frozenset[Key]]] = {}
-        self._copies: tuple[frozenset[Key], Sequence[Message]] = frozenset(), ()
         #: The files and their names in the journal, when nothing was wrong with them.
         self._whole: object | None = None
 
@@ -94,13 +92,15 @@ class Deletions:
         missing = {name for name in missing if self._files.disk.stat(self._memory.path_of(name)) is None}
         if not changed and not missing:
             return _NOTHING
-        recorded = self._recorded((*missing, *(file.name for file in changed)))
-        is_wanted = any(key not in self._journal.removed for name in missing for key in recorded[name])
-        elsewhere = self._read_elsewhere() if is_wanted else {}
+        elsewhere = self._read_elsewhere() if missing else {}
         versions = [(file.name, file.digest) for file in files]
         state = versions, self._journal.version, [(path, self._elsewhere[path][0]) for path in elsewhere]
         before, differences = self._found
         if before != state:
+            recorded: dict[str, list[Key]] = {name: [] for name in (*missing, *(file.name for file in changed))}
+            for key, name in [*self._journal.written.items()]:
+                if name in recorded:
+                    recorded[name].append(key)
             differences = self._compare(files, recorded, {name: _holder(recorded[name], elsewhere) for name in missing})
             self._found = state, differences
         return differences
@@ -127,16 +127,11 @@ class Deletions:
         lost = self._as_told().searched
         if not lost:
             return []
-        here = {message.key: message for message in history if message.key in lost}
-        wanted = lost - here.keys()
-        if wanted != self._copies[0]:
-            copied = {
-                message.key: message
-                for message in history_copies(self._files, self._paths, self._zone)
-                if message.key in wanted
-            }
-            self._copies = wanted, tuple(copied.values())
-        return [*here.values(), *self._copies[1]]
+        found = {message.key: message for message in history if message.key in lost}
+        if lost - found.keys():
+            copied = history_copies(self._files, self._paths, self._zone)
+            found = {**{message.key: message for message in copied if message.key in lost}, **found}
+        return [*found.values()]
 
     def _as_told(self) -> Absences:
         """Return what is absent; a supervisor that is told of changes looks at nothing unchanged that was whole before."""
@@ -152,7 +147,7 @@ class Deletions:
     def record(self) -> None:
         """Record in the journal what a person has deleted since, so that no repair brings it back; also what is there again."""
         absences, journal = self.absences(), self._journal
-        journal.record_removed([key for key, now in absences.removed.items() if now is None and key not in journal.removed])
+        journal.record("removed", [key for key, now in absences.removed.items() if now is None and key not in journal.removed])
         whole = {file.name for file in self._memory.dated() if file.ours and not file.broken} if journal.removed else ()
         journal.record_there_again([key for key in journal.removed - absences.removed.keys() if journal.file_of(key) in whole])
 
@@ -191,18 +186,6 @@ class Deletions:
         return len(outdated)
 
     # ── the comparison ───────────────────────────────────────────────────────
-
-    def _recorded(self, names: Iterable[str]) -> dict[str, list[Key]]:
-        """Return the messages that were written to each of these files, in their order."""
-        version, recorded = self._by_file
-        wanted = frozenset(names)
-        if version != (self._journal.version, wanted):
-            recorded = {name: [] for name in wanted}
-            for key, name in [*self._journal.written.items()] if wanted else ():
-                if name in wanted:
-                    recorded[name].append(key)
-            self._by_file = (self._journal.version, wanted), recorded
-        return recorded
 
     def _read_elsewhere(self) -> dict[Path, frozenset[Key]]:
         """Return the messages of each file that recalld made and that a person has given another place or another name."""
@@ -310,7 +293,6 @@ class _Filed:
 
 
 def _lacks_head_or_end(file: MemoryFile) -> bool:
-    """Tell whether a file was damaged, if recalld made it."""
     return file.broken or not file.ours
 
 

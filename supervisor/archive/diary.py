@@ -209,7 +209,6 @@ def _newest_half(lines: bytes) -> bytes:
 
 
 def _language_of(diary: bytes) -> Language | None:
-    """Return the language of a diary; None for somebody else's file."""
     head = diary[:_HEAD_BYTES].decode("utf-8-sig", "replace")
     return next(
         (language for language in LANGUAGES if head.startswith(render(Text("# What was done to memory"), language))), None
@@ -308,7 +307,6 @@ def _parsed(acts: bytes) -> dict[str, Act]:
 
 
 def _read(raw: Mapping[str, Any]) -> Act:
-    """Return the act that a line of acts.jsonl tells of; ValueError, TypeError or KeyError if it is none."""
     from_wire(raw["at"])
     fields = {name: value for name, value in raw.items() if name not in ("id", "at", "kind", "by", "undone")}
     return Act(str(raw["id"]), str(raw["at"]), str(raw["kind"]), str(raw["by"]), fields)

@@ -83,7 +83,6 @@ def _folder(path: str, entries: Mapping[str, Any]) -> ReadFolder:
 
 
 def _stored(kind: type[Any]) -> list[str]:
-    """Return the names of the fields that stand in the table, in their order."""
     return [field.name for field in fields(kind) if field.init]
 
 

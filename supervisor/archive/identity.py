@@ -141,7 +141,7 @@ def reinsert_lost(history: History, lost: Sequence[Message], order: Collection[s
     *order* holds the known ids; messages of the same moment are in this order, and so is one whose time is recalld's: the clock
     may have been set back since. A lost message is left out when its id is in the history, or when it has no time.
     """
-    rank = {identity: n for n, identity in enumerate(order)}
+    rank = {identity: n for n, identity in enumerate([*order])}
     ids = {entry.id for entry in history if isinstance(entry, Message)}
 
     def first_sight(entry: Entry) -> int:
@@ -238,7 +238,7 @@ def _known_ids(history: History, known: Known) -> dict[int, str]:
     if places:
         return ids | {timeless[n][0]: key[0] for n, key in places.items()}
     # the journal was deleted, or another program's messages were there last: all that was ever seen, in its order
-    seen = [*filter(known.is_of_history, known.ids)]
+    seen = [*filter(known.is_of_history, [*known.ids])]
     words = [message.fingerprint for _, message in timeless]
     met = same_places([identity[2:18] for identity in seen], words, least=_SURE)
     return ids | {timeless[place][0]: seen[here] for place, here in met.items()}

@@ -222,7 +222,6 @@ def _record_unknown_files(files: Sequence[MemoryFile], journal: SeenJournal, mem
 
 
 def _unseen(history: History, journal: SeenJournal) -> list[Message]:
-    """Return the messages that were never seen with this text, each once."""
     messages: dict[Key, Message] = {}
     for entry in history:
         if isinstance(entry, Message) and journal.file_of(entry.key) is None and entry.key not in journal.unwritten:
@@ -318,9 +317,9 @@ def _reinsert(history: HistoryStore, journal: SeenJournal, events: Events) -> No
     gone = [m for m in journal.unwritten.values() if all(m.key != message.key for message in present.get(m.id, ()))]
     replaced = dict.fromkeys(m.key for m in gone if any(continues(m, message) for message in present.get(m.id, ())))
     lost = [m for m in gone if m.key not in replaced and m.key not in journal.reinserted]
-    journal.record_replaced([*replaced])
+    journal.record("dropped", replaced)
     # a lost message whose id another one has now can't be put back: the archive takes it from the journal
-    journal.record_reinserted([message.key for message in lost])
+    journal.record("back", [message.key for message in lost])
     copies = [journal.original(message) for message in lost if message.id not in present]
     if not copies:
         return

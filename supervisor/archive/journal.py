@@ -146,21 +146,18 @@ class SeenJournal(JournalState):
         self.record_seen(changed)
         return changed
 
-    def record_written(self, file: str, blocks: Sequence[Block]) -> None:
-        """Record that a dated file holds these messages."""
-        self._record([{"written": [[*block.key, *block.fingerprints] for block in blocks], "file": file}])
+    def record(self, verb: str, values: Iterable[object]) -> None:
+        """Record a line that says this of these values (docs/reference/protocol.md, 5.7); nothing without any."""
+        self._record(line_of(verb, [*values]))
 
-    def record_moved(self, file: str, blocks: Sequence[Block]) -> None:
-        """Record that these messages are in *file* now: the file that held them is set aside."""
-        if blocks:
-            self._record([{"written": [[*block.key, *block.fingerprints] for block in blocks], "file": file, "moved": True}])
+    def record_written(self, file: str, blocks: Sequence[Block | Message], **more: object) -> None:
+        """Record that a dated file holds these messages; with *moved*, that the file that held them is set aside."""
+        self._record([_written(file, blocks, more)])
 
     def record_adopted(self, file: str, messages: Sequence[Message]) -> None:
         """Record that *file* already held these messages when recalld first saw them."""
-        written = [[*message.key, *message.fingerprints] for message in messages]
         by = {} if file in self.names else {"by": "another"}
-        here = [list(message.key) for message in messages]
-        self._record([{"written": written, "file": file, **by}, {"here": here}])
+        self._record([_written(file, messages, by), {"here": [message.key for message in messages]}])
 
     def record_renumbered(self, messages: Sequence[Message], keys: Sequence[Key]) -> None:
         """
@@ -169,7 +166,7 @@ class SeenJournal(JournalState):
         In one line: a power cut leaves no message under both ids.
         """
         pairs = zip(messages, keys, strict=True)
-        self._record(line_of("renumbered", [[self._attachments.keep(message.raw), *key] for message, key in pairs]))
+        self.record("renumbered", [[self._attachments.keep(message.raw), *key] for message, key in pairs])
 
     def record_history(self, history: History) -> None:
         """Record which messages history.json holds, and which have left it."""
@@ -178,34 +175,17 @@ class SeenJournal(JournalState):
         came = [key for key in held if key not in self.in_history]
         if [*(key for key in self.in_history if key in held), *came] != [*held]:
             came = [*held]  # a message without a time is known by its place among the others
-        self._record([*line_of("left", [list(key) for key in left]), *line_of("here", [list(key) for key in came])])
+        self._record([*line_of("left", left), *line_of("here", came)])
         self.in_history = held
-
-    def record_reinserted(self, keys: Sequence[Key]) -> None:
-        """Record, before it is done, that these messages are put back into history.json: it happens once."""
-        self._record(line_of("back", [list(key) for key in keys]))
-
-    def record_replaced(self, keys: Sequence[Key]) -> None:
-        """Record that a newer text of the same message has replaced each of these un-written ones."""
-        self._record(line_of("dropped", [list(key) for key in keys]))
 
     def record_lost(self, messages: Sequence[Message]) -> None:
         """Record that no file holds these messages any more: they are un-written again."""
         if messages:
-            lost = [list(message.key) for message in messages]
-            self._record([{"lost": lost}, *self._seen(messages)])
-
-    def record_removed(self, keys: Sequence[Key]) -> None:
-        """Record that a person has deleted these messages."""
-        self._record(line_of("removed", [list(key) for key in keys]))
+            self._record([{"lost": [message.key for message in messages]}, *self._seen(messages)])
 
     def record_accepted(self, keys: Sequence[Key], file: str, digest: str = "") -> None:
         """Record that all missing of the file is accepted, or written again; *digest* is that of a damaged file."""
         self._record([accepted_line(keys, file, digest)])
-
-    def record_dated(self, files: Iterable[str]) -> None:
-        """Record that a person accepts the days of these dated files for messages whose time can't be read."""
-        self._record(line_of("dated", sorted(files)))
 
     def record_pruned(self, files: Sequence[str], *, back: bool = False) -> None:
         """Record that these dated files go to the trash, or that they are *back*."""
@@ -213,7 +193,7 @@ class SeenJournal(JournalState):
 
     def record_there_again(self, keys: Iterable[Key]) -> None:
         """Record that the files of these messages, which a person had deleted, hold them again."""
-        self._record([{"written": [list(key)], "file": self.file_of(key)} for key in sorted(keys)])
+        self._record([{"written": [key], "file": self.file_of(key)} for key in sorted(keys)])
 
     def ensure_durable(self) -> None:
         """Make the journal durable: a killed process may not have synced what it added."""
@@ -257,6 +237,10 @@ class SeenJournal(JournalState):
         except OSError:
             self.is_doubtful = True
             raise
+
+
+def _written(file: str, blocks: Sequence[Block | Message], more: Mapping[str, object]) -> Mapping[str, Any]:
+    return {"written": [[*block.key, *block.fingerprints] for block in blocks], "file": file, **more}
 
 
 def _rendered(lines: Iterable[Mapping[str, Any]]) -> bytes:

@@ -23,13 +23,6 @@ _GARBAGE: Final = 2_000
 _WORTH_A_LINE: Final = 16
 
 
-class _Ids(dict[str, tuple[str, ...]]):
-    """The fingerprints of each id, in the order of first sight; another thread may add one while they are iterated over."""
-
-    def __iter__(self) -> Iterator[str]:
-        return iter([*self.keys()])
-
-
 class JournalState:
     """What the lines of the journal say, applied one by one; times without an offset are of *zone*."""
 
@@ -38,11 +31,11 @@ class JournalState:
         self._lines = 0
         #: The format that the first line names.
         self.format = 0
-        self._ids = _Ids()
+        self._ids: dict[str, tuple[str, ...]] = {}  # the fingerprints of each id, in the order of first sight
         self._by_fingerprint: dict[str, list[str]] = {}  # ids in the order in which they were added
         #: The dated file of every written message.
         self.written: dict[Key, str] = {}
-        self._words: dict[str, str] = {}  # by id, the digest of the words that were written last
+        self._filed_ids: set[str] = set()  # of written messages, also of those that are lost since
         self._times: dict[str, str] = {}
         self.in_history: dict[Key, None] = {}  # what history.json held when it was last read, in its order
         self.unwritten: dict[Key, Message] = {}
@@ -70,7 +63,7 @@ class JournalState:
 
     def has_written(self, identity: str) -> bool:
         """Return whether a message with this id is written, whatever its text."""
-        return identity in self._words
+        return identity in self._filed_ids
 
     @property
     def known(self) -> Known:
@@ -101,14 +94,14 @@ class JournalState:
             case "written":
                 self._apply_written(value, fields["file"], is_note=bool(fields.get("by")), moved=bool(fields.get("moved")))
             case "left":
-                for identity, digest in value:
-                    self.in_history.pop((str(identity), str(digest)), None)
+                for key in _keys(value):
+                    self.in_history.pop(key, None)
             case "here":
-                for identity, digest in value:  # behind those before it
-                    self.in_history.pop((str(identity), str(digest)), None)
-                    self.in_history[str(identity), str(digest)] = None
+                for key in _keys(value):  # behind those before it
+                    self.in_history.pop(key, None)
+                    self.in_history[key] = None
             case "back":
-                self.reinserted.update((str(identity), str(digest)) for identity, digest in value)
+                self.reinserted.update(_keys(value))
             case "known":
                 for identity, *fingerprints in value:
                     self._learn(str(identity), fingerprints)
@@ -116,21 +109,20 @@ class JournalState:
                 for identity, time in value:
                     self._times[str(identity)] = to_wire(from_wire(time))
             case "lost":
-                for identity, digest in value:
-                    self.written.pop((str(identity), str(digest)), None)
+                for key in _keys(value):
+                    self.written.pop(key, None)
             case "renumbered":
-                for raw, identity, digest in value:
+                for raw, *before in value:
                     self._apply_seen(raw)
-                    self._apply_dropped(identity, digest)
+                    self._apply_dropped([before])
             case "dropped":
-                for identity, digest in value:
-                    self._apply_dropped(identity, digest)
+                self._apply_dropped(value)
             case "pruned":
                 (self.pruned.difference_update if fields.get("back") else self.pruned.update)(map(str, value))
             case "dated":
                 self.dated.update(map(str, value))
             case "removed":
-                self.removed.update((str(identity), str(digest)) for identity, digest in value)
+                self.removed.update(_keys(value))
                 if "file" in fields:
                     self.accepted[str(fields["file"])] = str(fields.get("digest", ""))
 
@@ -145,19 +137,20 @@ class JournalState:
         if message.key not in self.written:
             self.unwritten[message.key] = message
 
-    def _apply_dropped(self, identity: str, digest: str) -> None:
-        self.unwritten.pop((identity, digest), None)
-        self.in_history.pop((identity, digest), None)
+    def _apply_dropped(self, pairs: Iterable[Any]) -> None:
+        for key in _keys(pairs):
+            self.unwritten.pop(key, None)
+            self.in_history.pop(key, None)
 
     def _apply_written(self, messages: Any, file: str, *, is_note: bool, moved: bool) -> None:
         if day_of_name(file) is None:
             return  # neither a dated file nor a note can have this name
         for identity, digest, *fingerprints in messages:
-            key = str(identity), str(digest)
+            key = (str(identity), str(digest))
             self._learn(key[0], fingerprints)
             if moved or key not in self.written:
                 self.written[key] = file
-            self._words[key[0]] = key[1]
+            self._filed_ids.add(key[0])
             self.unwritten.pop(key, None)
             self.reinserted.discard(key)
             self.removed.discard(key)
@@ -177,8 +170,7 @@ class JournalState:
         dropped = {key for known in (*tables, self.removed, self.reinserted) for key in known if is_unwanted(key)}
         gone = {key[0] for key in dropped}
         gone.difference_update(key[0] for known in tables for key in known if key not in dropped)
-        for key in dropped:
-            self._apply_dropped(*key)
+        self._apply_dropped(dropped)
         self.removed -= dropped
         self.reinserted -= dropped
         self._make_again(dropped, gone, renamed)
@@ -193,8 +185,8 @@ class JournalState:
     def _make_again(self, dropped: Collection[Key], gone: Collection[str], renamed: Mapping[str, str]) -> None:
         """Make the tables again without what was dropped, and all about the ids that are gone."""
         self.written = {key: renamed.get(name, name) for key, name in self.written.items() if key not in dropped}
-        self._words = dict(self.written.keys())
-        ids, self._ids, self._by_fingerprint = self._ids, _Ids(), {}
+        self._filed_ids = {identity for identity, _ in self.written}
+        ids, self._ids, self._by_fingerprint = self._ids, {}, {}
         for identity, fingerprints in ids.items():
             if identity not in gone:
                 self._learn(identity, fingerprints)
@@ -218,19 +210,23 @@ class JournalState:
         yield from ({"seen": message.raw} for message in self.unwritten.values())
         left = (identity for identity in self._ids if identity not in listed)
         yield from line_of("known", [[identity, *self._ids[identity]] for identity in left])
-        yield from line_of("times", [list(pair) for pair in sorted(self._times.items())])
-        yield from line_of("here", [list(key) for key in self.in_history])
-        yield from line_of("back", [list(key) for key in sorted(self.reinserted)])
-        yield from line_of("removed", [list(key) for key in sorted(self.removed)])
+        yield from line_of("times", sorted(self._times.items()))
+        yield from line_of("here", [*self.in_history])
+        yield from line_of("back", sorted(self.reinserted))
+        yield from line_of("removed", sorted(self.removed))
         yield from (accepted_line([], name, digest) for name, digest in sorted(self.accepted.items()))
         yield from line_of("dated", sorted(self.dated))
         yield from line_of("pruned", sorted(self.pruned))
-        yield from line_of("left", [list(key) for key in sorted(self.unwritten.keys() - self.in_history.keys())])
+        yield from line_of("left", sorted(self.unwritten.keys() - self.in_history.keys()))
 
 
 def accepted_line(keys: Sequence[Key], file: str, digest: str) -> Mapping[str, Any]:
     """Return the line that accepts that these messages are missing of a dated file; with a *digest* it is damaged."""
-    return {"removed": [list(key) for key in keys], "file": file, **({"digest": digest} if digest else {})}
+    return {"removed": keys, "file": file, **({"digest": digest} if digest else {})}
+
+
+def _keys(pairs: Iterable[Any]) -> list[Key]:
+    return [(str(identity), str(digest)) for identity, digest in pairs]
 
 
 def line_of(verb: str, values: Sequence[object]) -> list[Mapping[str, Any]]:

@@ -121,7 +121,6 @@ def plan_days(
 
 
 def _named(days: Mapping[date, Sequence[Block]], taken: Collection[str], slugs: Slugs | None) -> tuple[DayFile, ...]:
-    """Return the dated file of each day, with a name that is none of *taken*."""
     if not days:
         return ()
     from .slug import free_name, short_id, slugs_of  # lazy: it loads dictionaries
@@ -136,7 +135,6 @@ def _named(days: Mapping[date, Sequence[Block]], taken: Collection[str], slugs: 
 
 
 def _first_of_each(messages: Sequence[Message]) -> list[Message]:
-    """Return the messages, only the first of those with the same id and text."""
     by_key: dict[Key, Message] = {}
     for message in messages:
         by_key.setdefault(message.key, message)

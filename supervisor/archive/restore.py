@@ -143,6 +143,5 @@ def _first_keys(history: History, journal: SeenJournal) -> dict[Key, Key]:
 
 
 def _entries(data: bytes, journal: SeenJournal, settings: Archive, now: datetime) -> History:
-    """Return the entries of *data* that are whole, each message with an id."""
     entries = tuple(read_message(raw, settings.zone) for raw in recover(data).elements)
     return assign_ids(entries, journal.known, now, settings.future_limit)

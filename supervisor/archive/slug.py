@@ -25,6 +25,9 @@ _MOST_WORDS: Final = 3
 #: A word of less rarity says nothing about a day, and one that occurs more often in a million words is no part of a name.
 _LEAST_RARITY: Final = 0.4
 _EVERYDAY: Final = 100.0
+#: A Chinese word of less rarity names no day alone, unless two messages have it, or it is a person, place, body or brand.
+_ALONE: Final = 0.65
+_PROPER: Final = frozenset({"nr", "ns", "nt", "nz"})
 _NO_PEOPLE: Final = frozenset({"assistant", "system", "tool"})
 #: Characters of a message that its slug is made from, and how many after them show whether they are a secret.
 _SLUG_READS: Final = 20_000
@@ -82,7 +85,6 @@ def _terms(texts: Sequence[str]) -> Counter[str]:
 
 
 def _in_order(text: str) -> dict[str, None]:
-    """Return the terms of the text, each once, in the order in which they stand there."""
     return dict.fromkeys(term for _, term in sorted([*_latin(text), *_han(text)], key=lambda at_term: at_term[0]))
 
 
@@ -96,17 +98,20 @@ def _most_telling(terms: Mapping[str, int], on_days: Mapping[str, int], days: in
         is_new = len({*words}) == len(words) and not any(word in old or old in word for word in words for old in before)
         if is_new and len(before + words) <= _MOST_WORDS and len("-".join(before + words)) <= length:
             chosen[term] = words
-    return "-".join(word for term in terms if term in chosen for word in chosen[term])
+    # one everyday word says nothing of a day, two tell it from others
+    is_good = len(chosen) > 1 or any(
+        terms[term] > 1 or term.isascii() or _rarity(term) >= _ALONE or any(kind(word)[:2] in _PROPER for word in term.split())
+        for term in chosen
+    )
+    return "-".join(word for term in terms if term in chosen for word in chosen[term]) if is_good else ""
 
 
 def _spelled(term: str, script: Script) -> list[str]:
-    """Return the words of the term, Chinese ones in pinyin unless the script is "hanzi"."""
     words = re.split(r"[-._ ]", term)
     return [word if script == "hanzi" or word.isascii() else pinyin(word) for word in words]
 
 
 def _rarity(term: str) -> float:
-    """Return the rarity of the rarest word of the term."""
     return max(rarity_asked(stem(word) if word.isascii() else word) for word in term.split())
 
 

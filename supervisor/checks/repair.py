@@ -76,7 +76,8 @@ def repair(ws: Workspace, now: datetime) -> Repairs:
             if keys and saved.keys() >= {*keys}:
                 ws.journal.record_accepted([], name)  # the file no longer counts as short: another file has the rest
         for name, blocks in held.items():
-            ws.journal.record_moved(name, [block for block in blocks if block.key in homeless])
+            if moved := [block for block in blocks if block.key in homeless]:
+                ws.journal.record_written(name, moved, moved=True)
     for name in kept:
         ws.files.remove(ws.memory.path_of(name))
     done = Repairs(restored=restored, saved=len(saved), set_aside=kept, doubles=doubles, pictures=bring_pictures_back(ws))
@@ -112,8 +113,7 @@ def accept_times(ws: Workspace) -> int:
     with ws.files.lock(ws.paths.history_lock):
         ws.journal.refresh()
         files = [file for file in ws.memory.dated() if file.undated and file.name not in ws.journal.dated]
-        if files:
-            ws.journal.record_dated(file.name for file in files)
+        ws.journal.record("dated", sorted(file.name for file in files))
     return sum(file.undated for file in files)
 
 

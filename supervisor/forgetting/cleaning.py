@@ -154,7 +154,6 @@ def _text_at(ws: Workspace, path: Path) -> str:
 
 
 def _drop_running_summaries(aim: Aim) -> None:
-    """Delete the running summary of each session that a message names: it begins again with what is left."""
     store, paths = aim.ws.session_files, aim.ws.paths
     for session in sorted({message.session for message in aim.messages.values()}):
         path = paths.session(session_digest(session))
@@ -237,7 +236,6 @@ def _clean_tables(aim: Aim) -> None:
 
 
 def _rename_in(aim: Aim, path: Path) -> None:
-    """Give the dated files that were made anew their new names where a log or a report names them."""
     version = aim.ws.files.read_stable(path)
     if version is None:
         return
@@ -315,7 +313,6 @@ def _forget_dated(aim: Aim, act: Act | None) -> None:
 
 
 def _without(aim: Aim, path: Path, data: bytes) -> tuple[bytes, Sequence[Block]]:
-    """Return the file without the messages, and the blocks that are left."""
     held = {block.key[0] for block in blocks_at(aim.ws, path)}  # one that a person changed is still there
     gone = sum(aim.ws.journal.file_of(key) == path.name and key[0] not in held for key in aim.messages)
     return cut_dated(data, path, lambda block: block.key in aim.messages, gone)
@@ -363,7 +360,6 @@ def _forget_lines(aim: Aim) -> None:
 
 
 def _forget_attachments(aim: Aim) -> None:
-    """Delete the pictures and files that no other message names."""
     ws = aim.ws
     mine = _attachments(message.said for message in aim.messages.values())
     if not mine:

@@ -167,7 +167,6 @@ def _record(act: Act, look: Aim) -> None:
 
 
 def _forgotten_ones(ws: Workspace, now: datetime) -> tuple[dict[Key, Standing], tuple[str, ...], tuple[str, ...]]:
-    """Return the messages, lines and files that were forgotten and stand somewhere."""
     stones = ws.journal.tombstones
     messages = {key: message for key, message in standing(ws, now).items() if stones.has(message.said)}
     return messages, _forgotten_lines(ws), tuple(_forgotten_files(ws))

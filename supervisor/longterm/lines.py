@@ -276,7 +276,6 @@ def _refuse_ended(lines: Sequence[Line], line: Line, field: str) -> None:
 
 
 def _quoted(text: str) -> str:
-    """Return the beginning of a line, as an error quotes it."""
     return text if len(text) <= _MOST_QUOTED else f"{text[:_MOST_QUOTED]}…"
 
 

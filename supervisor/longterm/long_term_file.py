@@ -354,7 +354,6 @@ def refuse_too_large(path: str, data: bytes, repair: str = "") -> None:
 
 @contextlib.contextmanager
 def _as_supervisor_errors(path: str) -> Iterator[None]:
-    """Raise an OSError as the SupervisorError that says what it means for the file at *path*."""
     try:
         yield
     except OSError as error:

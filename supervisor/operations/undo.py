@@ -80,7 +80,6 @@ def undo(memory: Visible, request: UndoRequest) -> Undone:
 
 
 def _which(acts: dict[str, Act]) -> Text:
-    """Return a sentence that names the newest act that can be taken back."""
     from ..archive.diary import sentence_of
 
     newest = next((act for act in reversed(acts.values()) if act.kind not in _LASTING and not act.undone), None)
@@ -127,7 +126,6 @@ def _take_lines_back(ws: Workspace, act: Act) -> None:
 
 
 def _take_summary_back(ws: Workspace, act: Act) -> None:
-    """Put the text before in its place."""
     from ..archive.memory_folder import DIGEST
     from ..protocol.period import Period
 

@@ -129,7 +129,6 @@ class ReplacedTexts:
         return dropped
 
     def _entries(self) -> dict[str, tuple[int, int]]:
-        """Return the time and the bytes of each text and folder; of a folder those of all that is in it."""
         with suppress(FileNotFoundError):
             stats = self._files.disk.stats(self._folder)
             return {name: (stat.mtime_ns, self._bytes(self._folder / name, stat)) for name, stat in stats.items()}

@@ -63,7 +63,6 @@ class SupervisorError(Exception):
         return self.sentence.in_language(language)
 
     def _fields(self) -> dict[str, Any]:
-        """Return the fields of the sentence."""
         return vars(self)
 
 

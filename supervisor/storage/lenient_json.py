@@ -209,7 +209,6 @@ def _keep_unread(recovered: Recovered, piece: str) -> None:
 
 
 def _next(text: str, at: int) -> int:
-    """Return the position of the next character that is not a blank."""
     blank = _BLANK.match(text, at)
     return blank.end() if blank else at
 

@@ -139,7 +139,6 @@ def _filled(template: str, fields: Mapping[str, Any], language: Language) -> str
 
 @cache
 def _translations() -> Mapping[str, str]:
-    """Return the Chinese texts by their msgids."""
     entries = re.findall(_ENTRY, _CHINESE.read_text(encoding="utf-8"), re.MULTILINE)
     return {msgid(_unquoted(text), _unquoted(context)): _unquoted(chinese) for context, text, chinese in entries}
 

@@ -140,7 +140,7 @@ def test_journal_gives_the_same_answers_after_compaction(tmp_path_factory, story
             case "looked":
                 journal.record_history(chosen)
             case _:
-                journal.record_reinserted([one.key for one in chosen if one.key in journal.unwritten])
+                journal.record("back", [one.key for one in chosen if one.key in journal.unwritten])
     before = answers(journal)
     journal.compact()
     assert answers(journal) == before

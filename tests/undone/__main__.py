@@ -92,8 +92,8 @@ ROWS: Final = (
     ),
     Undone(
         "a power cut leaves a message under two numbers",
-        'line_of("renumbered", [[self._attachments.keep(message.raw), *key] for message, key in pairs])',
-        '[*self._seen(messages), *line_of("dropped", [list(key) for key in keys])]',
+        'self.record("renumbered", [[self._attachments.keep(message.raw), *key] for message, key in pairs])',
+        'self._record([*self._seen(messages), *line_of("dropped", [list(key) for key in keys])])',
         "tests/archive/test_reused_ids.py::test_intake_numbers_each_message_anew_when_the_journal_is_cut_off",
     ),
     Undone(
