@@ -43,20 +43,16 @@ def name_of(slug: str) -> str:
         (["備份軟體壞了"], "beifen-ruanjian"),
         (["让你在我会这是"], ""),  # no nouns
         (["晚上去室内攀岩馆，再吃关东煮"], "shinei-panyanguan-guandongzhu"),  # whole words
-        (["今宜讲个故事"], ""),  # nothing of what jieba guesses
-        (["孙悦，明天见"], "sunyue"),
         (["上海外滩金融中心大厦三楼会议室"], "waitan-jinrongzhongxin-dasha"),  # the end of what is joined
         (
             ["我在云南的民宿拍了雪山和民宿的院子", "ok wow 民宿真好", "雪山的照片"],
             "minsu-xueshan-yuanzi",
         ),  # no stray Latin word
         (["别忘，明天下雨"], ""),  # verbs and particles
-        (["走起！没事，快睡"], ""),
         (["同情，真的"], ""),  # an everyday noun, once
         (["医生怎么说"], ""),
         (["妈妈陪孩子去医院了"], "mama-yiyuan"),  # two everyday nouns
         (["太晚了，睡吧"], ""),  # a place in jieba's dictionary
-        (["太贵了，不买了"], ""),
         (["太阳很大"], "taiyang"),
         (["这个包子不错，包子店"], "baozidian"),
         (["点单的程序写好了，程序跑起来了", "程序又崩了"], "chengxu"),  # 进程 in Taiwan
