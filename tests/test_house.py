@@ -30,18 +30,18 @@ class Room(NamedTuple):
 #: (`python -m tests.test_house` prints today's sizes); one that wants more lines takes them from another, in the same commit.
 ROOMS: Final = (
     Room("supervisor/text", most=2_689, goal=2_300),
-    Room("supervisor/storage", most=2_477, goal=1_900),
+    Room("supervisor/storage", most=2_427, goal=1_900),
     Room("supervisor/protocol", most=5_018, goal=4_100),
-    Room("supervisor/archive", most=4_758, goal=3_900),
+    Room("supervisor/archive", most=4_650, goal=3_900),
     Room("supervisor/extracts", most=1_012, goal=950),
     Room("supervisor/summaries", most=2_131, goal=1_850),
     Room("supervisor/query supervisor/index supervisor/recall supervisor/context", most=9_792, goal=8_000),
-    Room("supervisor/longterm", most=1_084, goal=950),
+    Room("supervisor/longterm", most=1_082, goal=950),
     Room("supervisor/conversation supervisor/replies", most=2_754, goal=2_300),
     Room("supervisor/pool worker/crew.py", most=1_587, goal=1_400),
     Room(
         "supervisor/forgetting supervisor/operations/forget.py supervisor/operations/undo.py supervisor/operations/prune.py",
-        most=1_330,
+        most=1_323,
         goal=950,
     ),
     Room("supervisor/host", most=2_802, goal=2_200),
@@ -60,7 +60,7 @@ ROOMS: Final = (
     ),
 )
 #: All rooms together, lines and modules, and the lines of the tests.
-ALL: Final = Room("all", most=60_437, goal=48_000)
+ALL: Final = Room("all", most=60_270, goal=48_000)
 MODULES: Final = Room("modules", most=326, goal=270)
 OF_TESTS: Final = Room("tests", most=63_570, goal=48_000)
 
