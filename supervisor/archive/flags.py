@@ -145,5 +145,4 @@ def _over_hard(count: int, size: int, caps: Caps) -> bool:
 
 
 def _size(entry: object) -> int:
-    """Return the bytes that the entry takes in the file; 0 for an invalid entry."""
     return entry.size if isinstance(entry, Message) else 0

@@ -17,7 +17,7 @@ from functools import partial
 from itertools import accumulate, count
 from typing import Any, Final
 
-from ..protocol.message import Entry, History, Key, Message, with_id, with_timestamp
+from ..protocol.message import Entry, History, Key, Message, fingerprint_of, with_id, with_timestamp
 from ..storage.clock import from_wire, to_wire
 from ..text.record import record
 
@@ -175,23 +175,27 @@ def _is_possible(message: Message, known: Known, latest: datetime) -> bool:
     """Return whether the time is possible; that of a known message was judged at first sight, whatever the clock says today."""
     if message.created_at is None:
         return False
-    if message.created_at > latest and message.id in known.times:  # a backup may be from before its time was assigned
-        return to_wire(message.created_at) == known.times[message.id]
+    if message.created_at > latest and (given := _time_given(message, known)):  # a backup may be from before it was assigned
+        return to_wire(message.created_at) == given
     return message.id in known.ids or message.created_at <= latest
 
 
 def _with_time(message: Message, known: Known, now: datetime, future: timedelta) -> Message:
     is_possible = _is_possible(message, known, now + future)
-    is_given_anew = is_possible and ("createdAtFound" in message.raw or not _is_known_time(message, known))
-    # the time of first sight is that of these words: other words under the id may be another message
-    if message.id in known.times and known.holds(message.key) and not is_given_anew:
-        return with_timestamp(message, from_wire(known.times[message.id]))
+    is_given_anew = is_possible and ("createdAtFound" in message.raw or not _is_seen(message, known, message.fingerprints))
+    if (given := _time_given(message, known)) and not is_given_anew:
+        return with_timestamp(message, from_wire(given))
     return message if is_possible else with_timestamp(message, now)
 
 
-def _is_known_time(message: Message, known: Known) -> bool:
-    """Return whether the message was seen with this time; one that was not seen is a person's correction."""
-    return any(message.id in known.by_fingerprint.get(fingerprint, ()) for fingerprint in message.fingerprints)
+def _time_given(message: Message, known: Known) -> str:
+    """Return the time that recalld gave to these words, "" for none: other words under the id may be another message."""
+    at = known.times.get(message.id, "")
+    return at if _is_seen(message, known, [fingerprint_of(at, message.raw.get("role"), message.text)]) else ""
+
+
+def _is_seen(message: Message, known: Known, fingerprints: Iterable[str]) -> bool:
+    return any(message.id in known.by_fingerprint.get(fingerprint, ()) for fingerprint in fingerprints)
 
 
 def _with_ids(history: History, known: Known) -> History:

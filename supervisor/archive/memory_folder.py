@@ -245,7 +245,6 @@ class MemoryFolder:
             self._files.remove(path)
 
     def _keep_previous(self, period: Period, version: FileVersion) -> str:
-        """Keep a version of the summary in previous/, and return its name there."""
         name = kept_name(f"{period.label}.md", version.data)
         ReplacedTexts(self._files, self._paths.previous).keep(name, version.data)
         return name

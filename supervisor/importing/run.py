@@ -12,7 +12,7 @@ import os
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import field, replace
-from datetime import UTC, date, datetime
+from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -266,7 +266,7 @@ class _Import:
             history=ws.history,
             journal=ws.journal,
             drop_box=ws.drop_box,
-            settings=ws.config.archive,
+            settings=replace(ws.config.archive, future_limit=timedelta.max),  # what is not believed has another time by now
             events=ws.events,
             by_time=True,
             mark=ws.mark,

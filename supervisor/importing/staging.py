@@ -78,7 +78,7 @@ class Staging:
         self._database.execute("BEGIN")
         for place, (conversation, entry) in enumerate(talk):
             of = self.conversations.setdefault(conversation, len(self.conversations))
-            if entry.at is None or entry.at > self._latest:
+            if entry.at is None or (entry.raw is None and entry.at > self._latest):
                 self.undated += 1
                 at = self._last.get(of, _WAITS)
                 if at == _WAITS:
