@@ -248,7 +248,6 @@ def _rendered(lines: Iterable[Mapping[str, Any]]) -> bytes:
 
 
 def _from_first_seen(data: bytes) -> bytes:
-    """Return the lines from the first on that has the text of a message."""
     if data.startswith(_SEEN[1:]):
         return data
     start = data.find(_SEEN)

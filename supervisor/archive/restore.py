@@ -128,7 +128,6 @@ def _known_messages(backup: History, journal: SeenJournal, settings: Archive, no
 
 
 def _with_missing(present: History, entries: History, journal: SeenJournal, settings: Archive, now: datetime) -> History:
-    """Return *present* with the messages among *entries* that are neither there nor in a dated file."""
     present = assign_ids(present, journal.known, now, settings.future_limit)  # a program may have stripped it of its ids
     held = {*_first_keys(present, journal).values()}
     first = _first_keys(entries, journal)

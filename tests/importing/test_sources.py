@@ -264,15 +264,6 @@ def test_line_that_is_said_again_on_a_later_day_comes_again(tmp_path):
     assert [line.text for line in world.ws.long_term.read().lines] == lines
 
 
-def test_messages_from_a_clock_years_ahead_keep_their_own_times(tmp_path):
-    there = made.other(tmp_path / "lap", *talk("2026-01-20T09:00", 3))
-    world = world_with(tmp_path / "ws", f'from = "recalld"\npath = "{tmp_path}/lap"', now=at("2021-01-31T10:00"))
-    now_of(world, "lap")
-    times, here = ({b.key: b.created_at for blocks in w.dated_files().values() for b in blocks} for w in (there, world))
-    assert here == times
-    assert not any(world.events.of("time_odd"))
-
-
 def test_what_was_forgotten_there_stays_here_unless_the_source_forgets(tmp_path):
     there = made.other(tmp_path / "lap", message("x1", "2026-01-20T09:00", "Dr. Huber in Linz."))
     world = world_with(tmp_path / "ws", f'from = "recalld"\npath = "{tmp_path}/lap"')
