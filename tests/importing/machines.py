@@ -178,8 +178,6 @@ class Machines:
                 place.parent.mkdir(parents=True, exist_ok=True)
                 place.write_bytes(data)
 
-    # ── in the end ───────────────────────────────────────────────────────────
-
     def settle(self) -> None:
         """Deliver all, and let each machine read twice, or as often as it takes the last to hear of it."""
         for _ in range(3):
@@ -189,13 +187,12 @@ class Machines:
         return [block for blocks in self.worlds[n].dated_files().values() for block in blocks]
 
     def check(self) -> None:
+        stands = {key: time for key, time in self.said.items() if key not in self.forgotten}
         for n in range(3):
-            keys = [block.key for block in self.blocks(n)]
-            times = {block.key: block.created_at for block in self.blocks(n)}
-            assert not [key for key, times in Counter(keys).items() if times > 1], "a message stands twice"
-            assert not self.forgotten.intersection(keys), "what was forgotten stands somewhere"
-            stands = {key: time for key, time in self.said.items() if key not in self.forgotten}
-            assert times == stands, "not the same messages at the same times"
+            found = [(block.key, block.created_at) for block in self.blocks(n)]
+            assert not [key for key, times in Counter(key for key, _ in found).items() if times > 1], "a message stands twice"
+            assert not self.forgotten.intersection(dict(found)), "what was forgotten stands somewhere"
+            assert dict(found) == stands, "not the same messages at the same times"
             entries = [parse_entry(line.text) for line in self.worlds[n].ws.long_term.read().lines]
             said = Counter(entry.content for entry in entries if entry and not read_struck(entry.content))
             assert not [word for word, times in said.items() if times > 1], "a line stands twice"
