@@ -62,7 +62,7 @@ ROOMS: Final = (
 #: All rooms together, lines and modules, and the lines of the tests.
 ALL: Final = Room("all", most=60_270, goal=48_000)
 MODULES: Final = Room("modules", most=326, goal=270)
-OF_TESTS: Final = Room("tests", most=63_570, goal=48_000)
+OF_TESTS: Final = Room("tests", most=63_569, goal=48_000)
 
 
 def _lines(path: Path) -> int:
