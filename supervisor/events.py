@@ -269,7 +269,6 @@ class EventLog:
             return now
 
     def _rotated(self) -> list[Path]:
-        """Return the files that were rotated, the newest first."""
         return sorted((path for path in self._path.parent.iterdir() if _ROTATED.fullmatch(path.name)), reverse=True)
 
     def _compress(self) -> None:

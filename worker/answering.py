@@ -94,7 +94,6 @@ def turns_in(task: AskedTask) -> tuple[Turn, ...]:
 
 
 def _ask_reply(calls: Calls, task: AskedTask) -> str:
-    """Return the answer, cut off where it is too long."""
     try:
         text = _ask(calls, turns_in(task), None)
     except ProviderError as error:

@@ -140,7 +140,6 @@ class Worker:
         return min(most, self._server().slots or unsaid)
 
     def _server(self) -> Capacity:
-        """Return what the server says that it can do, asked once."""
         if self._capacity is None:
             self._capacity = self.provider.capacity() if isinstance(self.provider, Model) else Capacity()
         return self._capacity
@@ -199,7 +198,6 @@ class Worker:
                 report({"error": str(error)})
 
     def _wait_a_moment(self, threads: list[threading.Thread]) -> None:
-        """Let tasks end that are nearly done."""
         self.stop.set()
         until = time.monotonic() + _GRACE_S
         for thread in threads:

@@ -343,7 +343,6 @@ def _reply_turn(ws: Workspace, inputs: Sequence[Message], chat: Chat, now: datet
 
 
 def _reply_language(ws: Workspace, inputs: Sequence[Message], chat: Chat) -> Language:
-    """Return the language of recalld's own words in an answer to these inputs."""
     return turn_language(resolve_waiting(inputs, (), chat), ws.config)
 
 

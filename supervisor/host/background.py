@@ -35,14 +35,13 @@ _LOOK_EVERY_S: Final = 3600.0
 #: Seconds for which vectors are made at a time, and for how long there is rest then, as a multiple: a quarter of a core.
 _MOMENT_S: Final = 0.5
 _REST: Final = 3.0
-#: The most seconds to wait after vectors could not be made.
-_VECTORS_RETRY_S: Final = 300.0
+#: Seconds until vectors that could not be made are tried again, and an update of the index that failed.
+_VECTORS_RETRY_S: Final = 60.0
+_RETRY_S: Final = 5.0
 #: How long to wait for another program's update of the index.
 LOCK_WAIT: Final = timedelta(seconds=2)
 #: How the names of results begin that the answers wait for.
 REPLY_NAMES: Final = ("reply-", "lookup-")
-#: Seconds until a failed update is tried again: the first wait, and the longest after doubling.
-_RETRY_S: Final = (0.5, 60.0)
 
 
 class Background:
@@ -112,7 +111,7 @@ class Background:
         with contextlib.suppress(OSError):  # an update reports that the index can't be read
             index, updater = self._ws.index, self._updater
             is_other = index.is_lost or index.commit_on_disk() != (index.current_commit or updater.commit)
-            if is_other and not updater.has_failed:  # one that has failed tries again by itself, after a growing wait
+            if is_other and not updater.has_failed:  # one that has failed tries again by itself
                 self._indexing.wake()
 
     def _index_changed(self) -> None:
@@ -128,7 +127,7 @@ def make_vectors(ws: Workspace, clock: Clock, control: Control = UNLIMITED, dead
 
 class IndexUpdater:
     """
-    Keeps the index up to date; a failed update is reported once and tried again after a growing wait.
+    Keeps the index up to date; a failed update is reported once and tried again.
 
     *changed* is called when the index has something new, *grown* while the index is being built.
     """
@@ -142,7 +141,6 @@ class IndexUpdater:
         self._ws = ws
         self._changed = changed
         self._grown = grown
-        self._retry_s = _RETRY_S[0]
         #: Whether a first update has ended, with an index or with a reason why there is none.
         self.has_tried = False
         #: Whether the last update failed.
@@ -162,11 +160,7 @@ class IndexUpdater:
         why = next(map(str, scope.errors.values()), "")
         self.has_failed = bool(why)
         self._ws.events.transition("index_stale", self.has_failed, cleared="index_fresh", why=why)
-        if why:
-            wait_s, self._retry_s = self._retry_s, min(2 * self._retry_s, _RETRY_S[1])
-            return wait_s
-        self._retry_s = _RETRY_S[0]
-        return _LOOK_EVERY_S
+        return _RETRY_S if why else _LOOK_EVERY_S
 
     def _update(self, until_end: Control) -> None:
         check_there(self._ws)
@@ -186,7 +180,7 @@ class VectorMaker:
         self, ws: Workspace, clock: Clock, has_index: Callable[[], bool], now: Callable[[], float] = time.monotonic
     ) -> None:
         self._ws, self._clock, self._has_index, self._now = ws, clock, has_index, now
-        self._retry_s, self._rests_until_s = _RETRY_S[0], 0.0
+        self._rests_until_s = 0.0
 
     def step(self, until_end: Control) -> float:
         """Make vectors for a moment; return the seconds until the next step."""
@@ -198,9 +192,7 @@ class VectorMaker:
         deadline = within(_MOMENT_S)
         _, why = make_vectors(self._ws, self._clock, until_end, deadline)
         if why:
-            wait_s, self._retry_s = self._retry_s, min(2 * self._retry_s, _VECTORS_RETRY_S)
-            return wait_s
-        self._retry_s = _RETRY_S[0]
+            return _VECTORS_RETRY_S
         rest_s = _REST * ((ended_s := self._now()) - began_s)
         self._rests_until_s = ended_s + rest_s
         meaning.rest()

@@ -32,8 +32,6 @@ if TYPE_CHECKING:
 INDEX_REST_S: Final = 300.0
 #: Seconds until a workspace whose file changed during a step is looked at again.
 _HINTED_S: Final = 1.0
-#: Seconds after the last step until freed memory is given back to the system.
-_TRIM_AFTER_S: Final = 10.0
 #: Seconds to wait for all jobs together at the end.
 _JOIN_S: Final = 4.0
 
@@ -54,7 +52,7 @@ class Host:
         #: The rounds, and the background jobs.
         self.jobs = [self._round, *(background.jobs if background else ())]
         self._stop_watching: Callable[[], None] | None = None
-        self._look_at_s, self._trim_at_s = float("-inf"), NEVER_S
+        self._look_at_s = float("-inf")
         #: Whether an event has said that a file may have changed, and whether it may be one of memory.
         self._is_hinted = self._is_memory_hinted = False
         self._stopping, self._wake = threading.Event(), threading.Event()
@@ -121,9 +119,7 @@ class Host:
             if not self._round.is_running:
                 self._look()
             self._look_at_s = now_s + self.supervisor.ws.config.care.poll.total_seconds()
-        self._close_resting_index()
-        if now_s >= self._trim_at_s:
-            self._trim(now_s)
+        self._rest()
         next_s = max(0.0, self._look_at_s - self._now_s())
         return min(next_s, _HINTED_S) if self._is_hinted else next_s
 
@@ -158,8 +154,6 @@ class Host:
         except (SupervisorError, OSError) as error:
             self._end_by(as_supervisor_error(error, "round", self.supervisor.ws.paths.root))
             return NEVER_S
-        finally:
-            self._trim_at_s = self._now_s() + _TRIM_AFTER_S
         return 0.0 if self.supervisor.wants_more else NEVER_S
 
     def _end_by(self, error: SupervisorError) -> None:
@@ -169,16 +163,10 @@ class Host:
 
     # ── at rest ──────────────────────────────────────────────────────────────
 
-    def _close_resting_index(self) -> None:
+    def _rest(self) -> None:
+        """Close an index that nobody has used for a while, and give freed memory back to the system."""
         index = self.supervisor.ws.index
         if index.is_readable and index.used_s < time.monotonic() - INDEX_REST_S:
             index.close()
-
-    def _trim(self, now_s: float) -> None:
-        """Give freed memory back, or some seconds later if a step or a background job runs."""
-        if any(job.is_running for job in self.jobs):
-            self._trim_at_s = now_s + _TRIM_AFTER_S
-        else:
-            self._trim_at_s = NEVER_S
             give_back_memory()
             rest()

@@ -75,7 +75,6 @@ class Job:
         return True
 
     def _run(self) -> float:
-        """Run the step and return the seconds until it is due again."""
         try:
             wait_s = self._step(Control(lambda: self._is_over))
         except Exception as error:  # noqa: BLE001 - a bug in one step must end nothing else; it is reported

@@ -284,7 +284,6 @@ class CourierWorkers(Workers):
         self._courier = self._thread = None
 
     def _begin(self) -> None:
-        """Have a courier in a thread of its own."""
         from ..pool.courier import Courier
         from ..pool.redis_pool import RedisPool
 

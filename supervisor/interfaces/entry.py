@@ -72,7 +72,6 @@ def _run() -> None:
 
 
 def _run_here(argv: list[str], once: dict[str, Any] | None, *, is_mute: bool) -> None:
-    """Run the command in this process and end with its exit code."""
     if argv == ["--version"]:
         print(version())
         return

@@ -78,7 +78,6 @@ class MemoryServer(Server[Any]):
         self._limiter: anyio.CapacityLimiter | None = anyio.CapacityLimiter(1)
 
     async def _list_tools(self, _context: Any, _parameters: Any) -> ListToolsResult:
-        """Return the tools with the schemas of their definitions."""
         return ListToolsResult(tools=[self._tool(definition) for definition in self._registry.definitions])
 
     async def _call_tool(self, context: ServerRequestContext[Any], call: CallToolRequestParams) -> CallToolResult:

@@ -212,7 +212,6 @@ class Answers:
 
 
 def _run(request: CommandRequest, served: Workspace) -> dict[str, Any]:
-    """Run a command and return its output and its exit code."""
     if command_of(request.argv) not in SERVED_COMMANDS:
         raise ValueError("no command of a supervisor")
     environ = {key: value for key, value in os.environ.items() if key.startswith("RECALLD_")}
@@ -225,7 +224,6 @@ def _run(request: CommandRequest, served: Workspace) -> dict[str, Any]:
 
 
 def _changes(name: str, request: Request) -> bool:
-    """Return whether the request changes files."""
     if name == TOOL and isinstance(request, OperationRequest) and isinstance(request.request, dict):
         return request.request.get("name") in _CHANGING_TOOLS
     return name in NAMES and find(name).changes

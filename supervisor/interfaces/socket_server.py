@@ -180,7 +180,6 @@ def _operation_request(fields: dict[str, Any]) -> OperationRequest:
 
 
 def _listen(state: Path, files: Files) -> tuple[socket.socket, Path]:
-    """Return a listening socket and its path."""
     path = _choose_path(state, files)
     files.remove(path)  # a killed supervisor left it; this process has the lock now
     line = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)

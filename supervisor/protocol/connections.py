@@ -28,8 +28,7 @@ class Connection:
     """
     One settings file of a *client*: its *path*, and the *command* of a hook in it.
 
-    *project* is the folder for which it was connected, "" for all. *made*: there was no such file; *keys* are those of the
-    objects and arrays that were not there.
+    *project* is the folder for which it was connected, "" for all. *made*: there was no such file.
     """
 
     client: str
@@ -37,7 +36,6 @@ class Connection:
     project: str = ""
     command: str = ""
     made: bool = False
-    keys: tuple[tuple[str, ...], ...] = ()
 
 
 def parse_connections(data: bytes) -> tuple[Connection, ...]:

@@ -76,18 +76,6 @@ def test_body_over_the_limit_in_pieces_is_413(service: Service):
     assert sent(service, *head, body=piece * 20) == 413
 
 
-def test_request_that_drips_is_closed(service: Service, monkeypatch):
-    monkeypatch.setattr(server, "_ARRIVE_S", 0.5)
-    head = f"POST /api/stats HTTP/1.1\r\nHost: 127.0.0.1:{service.port}\r\nAuthorization: Bearer {service.token}\r\n"
-    with_body = f"{head}Content-Type: application/json\r\nContent-Length: 100\r\n\r\n"
-    for data in ("", "G", head, with_body):
-        assert service.raw(data.encode()).status in (0, 400, 408)
-
-
-def test_time_to_arrive_is_ten_seconds():
-    assert server._ARRIVE_S == 10.0
-
-
 def test_get_changes_nothing(service: Service):
     service.world.put("memory.md", "原来的\n")
     before = {path: path.read_bytes() for path in service.world.root.rglob("*") if path.is_file()}

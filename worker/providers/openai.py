@@ -3,15 +3,14 @@ A model behind any server with OpenAI's chat completions: Ollama, llama.cpp, vLL
 
 Answers are streamed, since only a stream distinguishes a slow answer from a dead server. No tools are offered, and the client's
 own retries and its long time-outs (600 s) are not used. Thinking is dropped, and the cost is the server's figures, else an
-estimate. No value that a server sends is trusted to have the type that it should have, an answer to have an end, or a redirect
-to lead to a server that may read the prompt; its words are in no error. What a server's error means is decided in
-`http_errors.py`. Source: docs/reference/protocol.md, 6.
+estimate. No value that a server sends is trusted to have the type that it should have, or a redirect to lead to a server that
+may read the prompt; its words are in no error. What a server's error means is decided in `http_errors.py`. Source:
+docs/reference/protocol.md, 6.
 """
 
 from __future__ import annotations
 
 import asyncio
-import re
 from collections.abc import AsyncIterator, Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cache
@@ -33,19 +32,13 @@ if TYPE_CHECKING:
 
     from recalld.supervisor.protocol.config import Config
 
-#: The HTTP library of the installed openai: httpx2, before openai 3 httpx. It reads a body only from a stream of its own kind.
+#: The HTTP library of the installed openai: httpx2, before openai 3 httpx.
 _HTTP: Final[Any] = import_module(openai.DefaultAsyncHttpxClient.__bases__[0].__module__)
 OPENAI: Final = "https://api.openai.com/v1"
 CONNECT_S: Final = 10.0
 #: Longest silence between two chunks of an answer. Before the first only the whole time-out counts: a small machine reads long.
 SILENCE_S: Final = 120.0
 _CANCEL_POLL_S: Final = 0.1
-#: The most bytes of an answer: a stream has some 300 for a token, and one with much thinking 30,000 tokens.
-MOST_BYTES: Final = 16_000_000
-#: The most bytes of one event of a stream: of more, in short lines, the client's parser would take minutes.
-MOST_EVENT_BYTES: Final = 256_000
-_EVENT_END: Final = re.compile(rb"\r\n\r\n|\n\n|\r\r")
-_LONGEST_END: Final = 4
 #: Seconds to wait for the list of models, and for a page about the server.
 LIST_S: Final = 10.0
 PAGE_S: Final = 3.0
@@ -104,14 +97,14 @@ class OpenAi:
             return None
         root = self.base_url.rstrip("/").removesuffix("/v1")
         try:
-            async with asyncio.timeout(PAGE_S), self._client(MOST_BYTES) as client:
+            async with asyncio.timeout(PAGE_S), self._client() as client:
                 return await client.with_options(base_url=root).get(name, cast_to=object)
         except Exception:  # noqa: BLE001 - most servers have no such page, and a fault is reported by the call that follows
             return None
 
     async def _listed(self) -> Listed:
         try:
-            async with asyncio.timeout(min(LIST_S, self.timeout_s)), self._client(MOST_BYTES) as client:
+            async with asyncio.timeout(min(LIST_S, self.timeout_s)), self._client() as client:
                 return listed_in(self.model, await client.get("/models", cast_to=object))
         except openai.NotFoundError:
             return Listed(None, (), None)  # a server that has no list
@@ -168,8 +161,7 @@ class OpenAi:
         return {name: value for name, value in wanted.items() if name not in self._refused}
 
     async def _read(self, answer: Answer, body: dict[str, Any]) -> None:
-        """Stream the answer into *answer*."""
-        async with self._client(MOST_EVENT_BYTES) as client:
+        async with self._client() as client:
             stream: Any = await client.chat.completions.create(stream=True, **body)
             async with stream:
                 while (chunk := await self._next(stream, answer)) is not None:
@@ -182,24 +174,14 @@ class OpenAi:
         """Ask without a stream: llama.cpp's Python server sends an empty stream in place of its error."""
         answer.calls += 1
         body = {name: value for name, value in body.items() if name != "stream_options"}
-        async with self._client(MOST_BYTES) as client:
+        async with self._client() as client:
             answer.take(await client.chat.completions.create(stream=False, **body))
 
-    def _client(self, most_event_bytes: int) -> openai.AsyncOpenAI:
+    def _client(self) -> openai.AsyncOpenAI:
         """Return a client with a new connection, since a server that sent an empty stream may have closed the one before."""
-
-        async def bound(response: Any) -> None:
-            response.stream = _Bounded(response, most_event_bytes)
-
         # made here, since the client would send requests to this machine through a proxy, and the prompt to another host
         trust_env = not is_local(self.base_url)
-        http = openai.DefaultAsyncHttpxClient(
-            trust_env=trust_env,
-            verify=_tls_context(trust_env),
-            follow_redirects=False,
-            headers={"Accept-Encoding": "identity"},
-            event_hooks={"response": [bound]},
-        )
+        http = openai.DefaultAsyncHttpxClient(trust_env=trust_env, verify=_tls_context(trust_env), follow_redirects=False)
         timeout = openai.Timeout(None, connect=min(CONNECT_S, self.timeout_s))  # the whole has a limit of its own
         return openai.AsyncOpenAI(api_key=self.key, base_url=self.base_url, max_retries=0, timeout=timeout, http_client=http)
 
@@ -213,8 +195,6 @@ class OpenAi:
         headers: Mapping[str, str] = {}
         about = ""
         match error:
-            case _Unusable():  # a model that goes on and on is the fault of this material, not of the server
-                problem = http_errors.ENDINGS["length"] if answer.began else error.problem
             case openai.APIStatusError():
                 problem, headers = http_errors.classify(error.status_code, _words(error)), error.response.headers
                 about = str(error.status_code)
@@ -251,37 +231,3 @@ def _tls_context(trust_env: bool) -> ssl.SSLContext:
     """Return the one TLS context of all clients: to build it costs more than a call."""
     context: ssl.SSLContext = _HTTP.create_ssl_context(trust_env=trust_env)
     return context
-
-
-class _Unusable(Exception):
-    """The answer is not read to its end."""
-
-    def __init__(self, problem: http_errors.ServerError) -> None:
-        super().__init__(problem.why)
-        self.problem = problem
-
-
-class _Bounded(_HTTP.AsyncByteStream):  # type: ignore[misc]
-    """The body of a response; _Unusable where it is compressed, or has more than MOST_BYTES or a longer event than allowed."""
-
-    def __init__(self, response: Any, most_event_bytes: int) -> None:
-        self._is_compressed = response.headers.get("content-encoding", "identity") != "identity"
-        self._body: Any = response.stream
-        self._most_event_bytes = most_event_bytes
-
-    async def __aiter__(self) -> AsyncIterator[bytes]:
-        if self._is_compressed:  # it is not read: one block of it may become a thousand times larger
-            raise _Unusable(http_errors.COMPRESSED)
-        size, event, end = 0, 0, b""
-        async for chunk in self._body:
-            size += len(chunk)
-            ends = [match.end() for match in _EVENT_END.finditer(end + chunk)]
-            event = len(end + chunk) - ends[-1] if ends else event + len(chunk)
-            end = (end + chunk)[-_LONGEST_END:]
-            if size > MOST_BYTES or event > self._most_event_bytes:
-                raise _Unusable(http_errors.ENDLESS)
-            yield chunk
-
-    async def aclose(self) -> None:
-        """Close the connection."""
-        await self._body.aclose()

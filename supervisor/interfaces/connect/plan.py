@@ -11,7 +11,7 @@ from __future__ import annotations
 import json
 import re
 import tomllib
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
@@ -44,16 +44,16 @@ def connected(text: str, wanted: Wanted) -> str:
     return {"json": _in_json, "toml": _in_toml, "paragraph": _in_markdown}[wanted.form](text, wanted)
 
 
-def disconnected(text: str, wanted: Wanted, made: Collection[Keys], root: str | None = None) -> str:
+def disconnected(text: str, wanted: Wanted, root: str | None = None) -> str:
     """
     Return the text without what recalld put in for the workspace *root*, None: for any; Refused as above.
 
-    An object or array that this leaves empty goes with it if it is one of those that `connect` has *made*.
+    An object or array that this leaves empty goes with it.
     """
     match wanted.form:
         case "json":
             settings = _settings(text)
-            _take_out(settings, wanted, made, lambda workspace, _: root in (None, workspace))
+            _take_out(settings, wanted, lambda workspace, _: root in (None, workspace), prunes=True)
             return _rendered(settings, text)
         case "toml":
             return _out_of_toml(text) if root in (None, *workspaces(text, wanted)) else text
@@ -82,16 +82,6 @@ def workspaces(text: str, wanted: Wanted) -> list[str]:
     return [name for name in dict.fromkeys(names) if name is not None]
 
 
-def made_keys(before: str, after: str, wanted: Wanted) -> list[Keys]:
-    """Return the keys of the objects and arrays that had to be made for what is wanted."""
-    if wanted.form != "json":
-        return []
-    owners = (*(keys[:-1] for keys in wanted.properties or ()), *(wanted.items or ()))
-    made = dict.fromkeys(keys[:n] for keys in owners for n in range(1, len(keys) + 1))
-    old, new = _settings(before), _settings(after)
-    return [keys for keys in made if _value(new, keys) is not None and _value(old, keys) is None]
-
-
 # ── JSON ─────────────────────────────────────────────────────────────────────
 
 
@@ -104,7 +94,7 @@ def _in_json(text: str, wanted: Wanted) -> str:
                 Text("the MCP server `{name}` in it is not one that recalld wrote", name=NAME),
                 msgid("give it another name, or take it out"),
             )
-    _take_out(settings, wanted, (), lambda _, is_wanted: not is_wanted)  # of another environment
+    _take_out(settings, wanted, lambda _, is_wanted: not is_wanted)  # of another environment
     for keys, value in (wanted.properties or {}).items():
         _owner(settings, keys[:-1], dict).setdefault(keys[-1], value)
     for keys, value in (wanted.items or {}).items():
@@ -151,7 +141,6 @@ def _as_json(settings: dict[str, Any], text: str) -> str:
 
 
 def _value(settings: Any, keys: Iterable[str]) -> Any:
-    """Return the value below these keys, None if there is none."""
     for key in keys:
         settings = settings.get(key) if isinstance(settings, dict) else None
     return settings
@@ -195,11 +184,15 @@ def _entries(settings: dict[str, Any], wanted: Wanted) -> Iterator[_Entry]:
             if isinstance(hooks, list) and len(hooks) == 1:
                 yield _Entry(keys, groups, group, _hook_argv(hooks[0]), group == value)
             elif isinstance(hooks, list):  # a person has put others beside it
-                yield from (_Entry((*keys, ""), hooks, hook, _hook_argv(hook), is_wanted=False) for hook in hooks)
+                yield from (_Entry((), hooks, hook, _hook_argv(hook), is_wanted=False) for hook in hooks)
 
 
-def _take_out(settings: dict[str, Any], wanted: Wanted, made: Collection[Keys], goes: Callable[[str, bool], bool]) -> None:
-    """Take out recalld's entries for which *goes* holds: it gets the workspace, and whether the entry is wanted."""
+def _take_out(settings: dict[str, Any], wanted: Wanted, goes: Callable[[str, bool], bool], *, prunes: bool = False) -> None:
+    """
+    Take out recalld's entries for which *goes* holds: it gets the workspace, and whether the entry is wanted.
+
+    With *prunes* an object or array that this leaves empty goes with it.
+    """
     for entry in [*_entries(settings, wanted)]:
         workspace = workspace_of(entry.argv)
         if workspace is None or not goes(workspace, entry.is_wanted):
@@ -208,8 +201,8 @@ def _take_out(settings: dict[str, Any], wanted: Wanted, made: Collection[Keys], 
             del entry.owner[entry.part]
         else:
             entry.owner[:] = [item for item in entry.owner if item is not entry.part]
-        for n in range(len(entry.keys), 0, -1):
-            if entry.keys[:n] not in made or _value(settings, entry.keys[:n]):
+        for n in range(len(entry.keys) if prunes else 0, 0, -1):
+            if _value(settings, entry.keys[:n]):
                 break
             del _value(settings, entry.keys[: n - 1])[entry.keys[n - 1]]
 
@@ -275,6 +268,5 @@ def _in_markdown(text: str, wanted: Wanted) -> str:
 
 
 def _with_block(text: str, block: str) -> str:
-    """Return the text with the block behind it and an empty line between them."""
     gap = "" if not text.strip() else "\n" if text.endswith("\n") else "\n\n"
     return text + f"{gap}{block}".replace("\n", "\r\n" if "\r\n" in text else "\n")

@@ -25,7 +25,7 @@ from ...storage.os_errors import from_os_error
 from ...storage.texts import Text, msgid
 from ...text.record import record
 from .clients import CLIENTS, LEFT, Place, Wanted, wanted
-from .plan import Refused, comparable, connected, disconnected, is_blank, made_keys, workspaces
+from .plan import Refused, comparable, connected, disconnected, is_blank, workspaces
 
 if TYPE_CHECKING:
     from ...storage.files import Files, FileVersion
@@ -59,7 +59,6 @@ class Change:
     text: str
     made: bool
     kind: Literal["add", "update", "there", "remove", "delete", "absent"]
-    keys: tuple[tuple[str, ...], ...] = ()  # what `connect` had to make in it
     elsewhere: tuple[str, ...] = ()  # other workspaces that it is connected with
 
 
@@ -111,17 +110,15 @@ class Machine:
                     Text("make it a file of the project, or connect without --project"),
                 )
             known, base = self._known(wanted_file.path, roots), text or ""
-            keys = known.keys if known else ()
             with _told_of(wanted_file.path):
                 edited = connected(base, wanted_file)
                 if edited != text:
-                    base = disconnected(base, wanted_file, keys)
+                    base = disconnected(base, wanted_file)
                     edited = connected(base, wanted_file)
-                keys = (*keys, *(key for key in made_keys(base, edited, wanted_file) if key not in keys))
             made = known.made if known else before is None
             is_new = text is None or base == text
             kind: Literal["add", "update", "there"] = "there" if edited == text else "add" if is_new else "update"
-            changes.append(Change(client, wanted_file, file, before, edited, made, kind, keys))
+            changes.append(Change(client, wanted_file, file, before, edited, made, kind))
         return changes
 
     def removals(self, client: str) -> list[Change]:
@@ -133,7 +130,7 @@ class Machine:
             left, known = text, self._known(wanted_file.path)
             if text is not None and not ("paragraph" in wanted_file.what and any(others.values())):  # the paragraph is for all
                 with _told_of(wanted_file.path):
-                    left = disconnected(text, wanted_file, known.keys if known else (), root)
+                    left = disconnected(text, wanted_file, root)
             made = known is not None and known.made
             is_empty = made and is_blank(left or "", wanted_file)
             kind: Literal["absent", "delete", "remove"] = "absent" if left == text else "delete" if is_empty else "remove"
@@ -188,7 +185,6 @@ class Machine:
             project=str(self.project or ""),
             command=self.place.hook(change.client) if "hooks" in change.wanted.what else "",
             made=change.made,
-            keys=change.keys,
         )
 
     def _known(self, path: Path, others: Iterable[str] = ()) -> Connection | None:

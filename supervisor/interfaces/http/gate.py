@@ -95,7 +95,6 @@ class Gate:
                 await (await self._answer_error(request, error))(scope, receive, send_guarded)
 
     def _check(self, request: Request) -> None:
-        """Raise HTTPException for a request that no handler may see."""
         self._check_place(request)
         path = request.url.path
         if path not in OPEN_PATHS and not path.startswith(STATIC) and not self._is_known(request):

@@ -172,7 +172,6 @@ class ChatMemory(ChatSummaryMemoryBuffer):
         return "", 0
 
     def _keep_summary(self, manager: MemoryManager) -> None:
-        """Store the summary next to the messages, if it is a new one."""
         messages = self.get_all()[: len(self._given)]
         count = sum(_role(message) != "system" for message in messages) - len(manager.pending)
         if count == self._summed_up:
@@ -318,7 +317,6 @@ def _tokens_in(text: str) -> int:
 
 
 def _tokenized(text: str) -> list[int]:
-    """Return as many elements as the text has tokens."""
     return [0] * _tokens_in(text)
 
 

@@ -58,7 +58,6 @@ def problem(site: Site, request: Request, status: int, sentence: str) -> Respons
 
 
 async def _prefer(site: Site, request: Request) -> Response:
-    """Keep the reader's language in a cookie, and lead back."""
     form = await site.form(request)
     answer = go(own_address(form.get("back", "")))
     if (language := form.get("language")) in LANGUAGES:

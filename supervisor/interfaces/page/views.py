@@ -150,7 +150,6 @@ class View:
 
 
 def _here(request: Request) -> str:
-    """Return the address of the page without scheme and host."""
     return request.url.path + (f"?{request.url.query}" if request.url.query else "")
 
 

@@ -187,8 +187,6 @@ class Proxy:
         return ""
 
     def _keep(self, step: str, keep: Callable[..., None], *arguments: Any) -> None:
-        """Keep something while the client goes on."""
-
         async def run() -> None:
             async with self._keeping:
                 await self._alone(step, keep, *arguments)
@@ -257,7 +255,6 @@ async def _pass_on(response: Any, send: Send, data: bytearray | None) -> None:
 
 
 async def _until_gone(receive: Receive) -> None:
-    """Return when the client has gone away."""
     while (await receive())["type"] != "http.disconnect":
         pass
 
@@ -315,7 +312,6 @@ def _passed(headers: Headers, stay: frozenset[str]) -> Headers:
 
 
 def _refusal(error: Exception, where: str, seconds: int) -> HTTPException:
-    """Return what the client is told when the server did not answer."""
     import httpx2
 
     if isinstance(error, (httpx2.ReadTimeout, httpx2.WriteTimeout)):

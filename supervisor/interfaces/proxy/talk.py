@@ -205,7 +205,6 @@ def _events(data: bytes) -> Iterator[Any]:
 
 
 def _add_chat(answer: Answer, event: Mapping[str, Any]) -> None:
-    """Add a whole completion, or a piece of one."""
     answer.id = answer.id or str(event.get("id") or "")
     for choice in event.get("choices") or ():
         if choice.get("index"):  # another answer to the same question

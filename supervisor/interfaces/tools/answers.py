@@ -249,7 +249,6 @@ def clamped(results: Sequence[MemorySearchResult], room: Room) -> tuple[MemorySe
 
 
 def _until(result: MemorySearchResult, end: int) -> str:
-    """Return the citation of the lines up to *end*."""
     if end == result.end_line or not result.citation:
         return result.citation
     bare = result.citation.rpartition("#")[0]

@@ -130,7 +130,6 @@ class AnthropicMemory:
         return f"File created successfully at: {path}{note}"
 
     def _str_replace(self, path: str, old_str: str, new_str: str) -> str:
-        """Replace the only occurrence of *old_str*."""
         line = 0
 
         def rule(text: str) -> str:
@@ -173,7 +172,6 @@ class AnthropicMemory:
         return self._text_file(self._changeable(path)).change(change, keep_previous=True).text, note
 
     def _delete(self, path: str) -> str:
-        """Delete a file, or a folder with all that is in it."""
         place = self._changeable(path)
         if place == self._paths.memory:
             raise _Refused(f"Cannot delete the {_ROOT} directory itself")
@@ -192,7 +190,6 @@ class AnthropicMemory:
         return f"Successfully deleted {path}"
 
     def _rename(self, old_path: str, new_path: str) -> str:
-        """Give a file or a folder another name, or another place."""
         old, new = self._changeable(old_path), self._changeable(new_path)
         if old == self._paths.memory:
             raise _Refused(f"Cannot rename the {_ROOT} directory itself")

@@ -225,7 +225,6 @@ class MemoryTools:
     # ── steps ────────────────────────────────────────────────────────────────
 
     def _ranked(self, query: str, limit: int, least: float) -> SearchAnswer:
-        """Return the answer of 001's search."""
         result = self.memory.find(query, limit, session=self._session, chat=self._chat)
         not_whole = self._render(why_not_whole(result))
         hits = [hit for hit in result.hits if hit.score is None or share(hit.score) >= least]
@@ -333,7 +332,6 @@ class MemoryTools:
         return ws.files.disk.stat(ws.paths.root / path) is not None
 
     def _room(self) -> Room:
-        """Return the budget of one answer."""
         config = self.memory.workspace.config
         return Room(config.recall.max_injected_chars or None, config.recall.memory_tokens, config.tokens.cjk_weight)
 
@@ -365,7 +363,6 @@ class MemoryTools:
         return self._render(Text("entries in memory: {total}", total=total))
 
     def _render(self, text: object) -> str:
-        """Return the text in the language of the answers."""
         return render(text, self.language)
 
 
