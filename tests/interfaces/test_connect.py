@@ -36,7 +36,6 @@ JSON = {
     "Chinese": '{\n  "备注": "花生过敏"\n}\n',
     "numbers": '{"a": 1.5, "b": 12345678901234567890}',
     "no line break at the end": '{\n  "model": "x"\n}',
-    "empty hooks": '{\n  "hooks": {}\n}\n',
     "another's hook": '{"hooks": {"Stop": [{"hooks": [{"type": "command", "command": "say done"}]}]}}',
     "another's server": '{"mcpServers": {"github": {"command": "gh-mcp"}}}\n',
     "deep": '{"a": ' * 60 + "1" + "}" * 60,
