@@ -9,7 +9,6 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final
 
@@ -49,22 +48,6 @@ class Corpus:
 def _idf_of(count: int, size: int) -> float:
     # the index may still count deleted passages
     return math.log(1 + (max(size, count) - count + 0.5) / (count + 0.5))
-
-
-def respelled(candidates: Sequence[Document], words: Mapping[str, str]) -> Sequence[Document]:
-    """Return the candidates with each of the *words* in their text replaced by its other spelling (丈母娘 by 岳母)."""
-
-    def read(offered: Document) -> Document:
-        if not any(word in offered.text for word in words):
-            return offered
-        present = offered.text.split()
-        return (
-            offered
-            if words.keys().isdisjoint(present)
-            else replace(offered, text=" ".join(words.get(word, word) for word in present))
-        )
-
-    return [read(candidate) for candidate in candidates] if words else candidates
 
 
 def load_numpy() -> None:

@@ -46,16 +46,20 @@ class Document:
     """
     A passage in the index, without its path and tier, which may change; *group* is its day or file, *key* its file's content.
 
-    *words* are its words, then those that each wider field adds, with blanks between them; *text* are its words as they are
-    compared with those of a question (`bm25.respelled`). *unit* names what its vector is made of (`Meant.unit`).
+    *words* are its words, then those that each wider field adds, with blanks between them. *unit* names what its vector is made
+    of (`Meant.unit`).
     """
 
     group: str
     key: str
     passage: Passage
     words: tuple[str, ...]
-    text: str
     unit: int = 0
+
+    @property
+    def own_words(self) -> list[str]:
+        """The words of the passage itself."""
+        return self.words[0].split()
 
     @property
     def source(self) -> tuple[str, int, int, str]:
@@ -109,14 +113,12 @@ class Document:
 def read_document(stored: bytes) -> Document:
     """Return the document that was stored."""
     values = json.loads(stored.decode("utf-8", "surrogatepass"))
-    words = tuple(values["words"])
-    return Document(values["group"], values["key"], _passage_of(values["passage"]), words, words[0], values["unit"])
+    return Document(values["group"], values["key"], _passage_of(values["passage"]), tuple(values["words"]), values["unit"])
 
 
 def document_of(group: str, key: str, passage: Passage, words: Iterable[Iterable[str]], unit: int) -> Document:
     """Return the document of a passage; *words* are its words, then those that each wider field adds."""
-    joined = tuple(map(" ".join, words))
-    return Document(group, key, passage, joined, joined[0], unit)
+    return Document(group, key, passage, tuple(map(" ".join, words)), unit)
 
 
 def _fields_of(passage: Passage) -> dict[str, Any]:

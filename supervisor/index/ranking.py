@@ -9,7 +9,7 @@ role that it asks for and the first words of a message. Each weight was measured
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date
 from functools import cached_property
@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, Final
 from ..query.calendar import Days, day_tokens
 from ..query.parse import REQUEST_WEIGHT, Query, weighed
 from ..query.related_words import WORTH as RELATED_WORTH
+from ..query.related_words import other_spellings
 from ..text.record import record
 from .bm25 import Corpus, WordScores
 from .hit import LONG, MEANING, Nearness, Passage, ScoreParts
@@ -57,55 +58,42 @@ _STRETCHES: Final = ((SHORT, 1.0), (_LONG, 0.5), (10**6, 0.25))
 
 @record
 class Verdict:
-    """The verdict of the gate: the answer that is nearest to the request, and its share of the worth that it needs."""
+    """The verdict of the gate: the passage that has most of the request's words, by their worth."""
 
     nearest: Scored | None = None
-    share: float = 0.0
-    words: tuple[str, ...] = ()  # words of the request that the nearest has
-    lacks: tuple[str, ...] = ()  # the others that memory has, and those that it does not have
-    nowhere: tuple[str, ...] = ()
-    is_strong: bool = False  # the nearest has enough of what is asked for
+    share: float = 0.0  # of the worth that a passage needs
+    is_strong: bool = False  # memory has enough of what is asked for
     evidence: float = 0.0  # how much memory has of what is asked for, 0.0 to 1.0: the part of the budget for the block
 
 
-@dataclass(slots=True, eq=False)
+@dataclass(eq=False)
 class Scored:
-    """A candidate, its score with the reasons other than words, and its words that are related to the question's."""
+    """A candidate, its score with the reasons other than words; *read_as* has other spellings of words of the question."""
 
     candidate: Document
     parts: ScoreParts
     because: list[str] = field(default_factory=list)
-    related: Sequence[str] = ()  # beside words of the question, those that mean nearly the same as others of it
-    _words: Collection[str] | None = None
     is_worded: bool = False  # it has words of the question, or the words around it are some
+    read_as: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def score(self) -> float:
         """The sum of the parts."""
         return self.parts.total
 
-    @property
-    def words(self) -> Collection[str]:
-        """The words of the passage itself; they are cut once."""
-        if self._words is None:
-            self._words = set(self.candidate.text.split())
-        return self._words
+    @cached_property
+    def words(self) -> frozenset[str]:
+        """The words of the passage itself, with another spelling of a word of the question as that (丈母娘 as 岳母)."""
+        return frozenset(self.read_as.get(word, word) for word in self.candidate.own_words)
 
     def own(self, words: Iterable[str]) -> list[str]:
         """Return those of *words* that are in the passage itself."""
-        present = self.words
-        return [word for word in words if word in present]
+        return [word for word in words if word in self.words]
 
     @property
     def passage(self) -> Passage:
         """The passage, without its path and tier."""
         return self.candidate.passage
-
-
-def own_words(words: Iterable[str], candidate: Document) -> list[str]:
-    """Return those of *words* that are in the passage itself."""
-    present = set(candidate.text.split())
-    return [word for word in words if word in present]
 
 
 def rank(
@@ -131,6 +119,9 @@ def rank(
         _scored(query, candidate, score + _DAY_WORTH * of_day[candidate.group] if score else 0.0, worth * best, best)
         for candidate, score, worth in zip(candidates, scores, meanings, strict=True)
     ]
+    read_as = other_spellings(query)
+    for hit in scored:
+        hit.read_as = read_as
     return sorted((hit for hit in scored if hit.score > 0), key=lambda hit: -hit.score)
 
 
@@ -138,7 +129,7 @@ def _of_day(query: Query, candidate: Document) -> Scored:
     """Return a passage of a day that is asked for, or one that names such a day, with its score."""
     if _is_of(query, candidate):
         return Scored(candidate, ScoreParts(days=1.0), [f"day {candidate.day}"])
-    named = (days for days in query.days if not {*day_tokens(days)}.isdisjoint(candidate.text.split()))
+    named = (days for days in query.days if not {*day_tokens(days)}.isdisjoint(candidate.own_words))
     return Scored(candidate, ScoreParts(days=_ABOUT_A_DAY), [f"day {next(named, query.days[0]).label}"])
 
 
@@ -153,24 +144,15 @@ def verdict(query: Query, best: Sequence[Scored], corpus: Corpus, near: Nearness
         return bool(corpus.frequency(word))
 
     gate = gate_of(query, is_there)
-    looked_at = [(hit.own(gate.worth), hit) for hit in best[:LOOKED_AT]]
-    nothing: tuple[float, list[str], Scored | None] = (0.0, [], None)
-    shares = ((gate.share(words), words, hit) for words, hit in looked_at)
-    share, words, nearest = max(shares, key=lambda pair: pair[0], default=nothing)
-    others = [word for word in gate.worth if word not in words]
+    shares = ((gate.share(hit.own(gate.worth)), hit) for hit in best[:LOOKED_AT])
+    nothing: tuple[float, Scored | None] = 0.0, None
+    share, nearest = max(shares, key=lambda pair: pair[0], default=nothing)
     short = [days for days in query.days if days.length <= SHORT]
     is_dated = any(hit.candidate.day in days for days in short for hit in best if hit.candidate.day)
     is_of_day = query.only_days or is_dated
     evidence = 1.0 if is_of_day else max(share * gate.needed / _WORDS, (near.highest - _FROM) / _SPAN if near else 0.0)
-    return Verdict(
-        nearest,
-        share,
-        tuple(words),
-        tuple(filter(is_there, others)),
-        tuple(word for word in others if not is_there(word)),
-        nearest is not None and (share >= 1.0 or evidence >= 1.0),
-        max(0.0, min(1.0, evidence)),
-    )
+    is_strong = nearest is not None and max(share, evidence) >= 1.0
+    return Verdict(nearest, share, is_strong, max(0.0, min(1.0, evidence)))
 
 
 def near_words(query: Query, hit: Scored) -> list[str]:
@@ -214,7 +196,7 @@ def _who(query: Query, candidate: Document, others: float, best: float, because:
 
 def begins_with_a_word(query: Query, candidate: Document) -> bool:
     """Return whether a word of the question is among the first of the passage, which say who speaks or what it is about."""
-    return not query.words.keys().isdisjoint(candidate.text.split(" ", _FIRST)[:_FIRST])
+    return not query.words.keys().isdisjoint(candidate.words[0].split(" ", _FIRST)[:_FIRST])
 
 
 def _nearness(days: Days, day: date) -> float:

@@ -16,19 +16,19 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from ..query.calendar import FEW, Days, day_tokens
-from ..query.parse import Query, readable, weighed
-from ..query.related_words import other_spellings, with_related_words
+from ..query.parse import REQUEST_WEIGHT, Query, readable, weighed
+from ..query.related_words import with_related_words
 from ..query.unknown_words import known_words
 from ..storage.disk import Disk, Stat
 from ..storage.errors import BadFile
 from ..storage.texts import Text
-from .bm25 import KNOWN, Corpus, respelled
+from .bm25 import KNOWN, Corpus
 from .documents import CONTEXT_WIDTHS, Document
 from .hit import MEANING, Answer, Asked, Hit, Miss, Nearness, Passage, ScoreParts, Tier
 from .manifest import Manifest
 from .newest import BRING, LEAST_ALIKE, is_statement, names_in, newest_first, users_first
 from .overlay import Overlay
-from .ranking import Scored, Verdict, near_words, own_words, rank, verdict
+from .ranking import Scored, Verdict, near_words, rank, verdict
 
 if TYPE_CHECKING:
     from .engine import Engine
@@ -178,7 +178,7 @@ class View:
         offered = self._of_days(query, some) if query.only_days else self._offered(query, some)
         offered += self.same({*near.nearest} - {candidate.unit for candidate in offered}, some) if near else []
         first = self._order
-        known = [candidate for candidate in respelled(offered, other_spellings(query)) if candidate.key in keys]
+        known = [candidate for candidate in offered if candidate.key in keys]
         known.sort(key=lambda candidate: (first[candidate.key], *(-part for part in candidate.moment)))
 
         best = rank(query, known, self.corpora, self.k1, self.b, near)
@@ -188,11 +188,8 @@ class View:
             return [], Verdict()
         outcome = verdict(query, best, self.corpora[0], near)
         kept = [hit for hit in best if hit.score >= least and hit.score][:limit]
-        related = dict.fromkeys(other for others in query.related.values() for other in others)
         if query.is_of_days:  # what stands next to a message about the day is about something else
-            kept = [hit for hit in kept if hit.own(query.words) or hit.own(related)]
-        for scored in kept:
-            scored.related = near_words(query, scored) if scored.own(query.words) else scored.own(related)
+            kept = [hit for hit in kept if hit.own(query.words) or hit.own(_related_to(query))]
         return kept, outcome
 
     def _with_newest(self, query: Query, best: Sequence[Scored], near: Nearness | None, reach: Collection[str]) -> list[Scored]:
@@ -225,7 +222,8 @@ class View:
     def _hit(self, query: Query, scored: Scored) -> Hit:
         """Return the passage as a hit, with the reasons for its score: its words, or those around it, and others."""
         words = scored.own(query.words)
-        reasons = ("words", words), ("related", scored.related)
+        related = near_words(query, scored) if words else scored.own(_related_to(query))
+        reasons = ("words", words), ("related", related)
         texts = query.text, scored.passage.text
         why = [f"{name}: {', '.join(readable(words, *texts))}" for name, words in reasons if words]
         if not why and (scored.is_worded or not scored.because):
@@ -233,15 +231,15 @@ class View:
         return Hit(self.passage_of(scored.candidate), round(scored.score, 4), (*why, *scored.because), scored.parts)
 
     def _without_hits(self, query: Query, outcome: Verdict) -> Answer:
-        """Return the answer without hits: the words that are everywhere, or why the gate stopped the nearest passage."""
-        frequency, size = self.corpora[0].frequency, self.corpora[0].size
+        """Return the answer without hits: the words that are everywhere, or where the words of the request are."""
+        frequency, size, near = self.corpora[0].frequency, self.corpora[0].size, outcome.nearest
+        words = [word for word, counts in query.words.items() if counts > REQUEST_WEIGHT and word not in query.meant]
+        has = tuple(near.own(words)) if near else ()
         if outcome.is_strong:
-            return Answer(passed=tuple(word for word in outcome.words if 2 * frequency(word) > size))
-        near = outcome.nearest if outcome.share < 1.0 else None  # one that has enough, but of something else, is not near
-        nearest = self._hit(query, near) if near else None
-        return Answer(
-            miss=Miss(nearest, round(outcome.share, 2) if near else 0.0, outcome.words, outcome.lacks, outcome.nowhere)
-        )
+            return Answer(passed=tuple(word for word in has if 2 * frequency(word) > size))
+        others = [word for word in words if word not in has]
+        lacks, nowhere = tuple(filter(frequency, others)), tuple(word for word in others if not frequency(word))
+        return Answer(miss=Miss(self._hit(query, near) if near else None, round(outcome.share, 2), has, lacks, nowhere))
 
     def _offered(self, query: Query, keys: Collection[str] | None) -> list[Document]:
         """Return the candidates of a question that has words of its own."""
@@ -262,7 +260,7 @@ class View:
     def _having(self, words: Collection[str], keys: Collection[str] | None) -> list[Document]:
         """Return the candidates that have one of the *words* themselves."""
         offered = self._found(dict.fromkeys(words, 1.0), {}, (), keys) if words else []
-        return [candidate for candidate in offered if own_words(words, candidate)]
+        return [candidate for candidate in offered if not {*words}.isdisjoint(candidate.own_words)]
 
     def _found(
         self,
@@ -292,3 +290,7 @@ class View:
             return (engine.frequency(reach, word) if engine else 0) + overlay.frequency(reach, word)
 
         return Corpus(size, words / size if size else 0.0, frequency)
+
+
+def _related_to(query: Query) -> list[str]:
+    return list(dict.fromkeys(other for others in query.related.values() for other in others))

@@ -114,7 +114,7 @@ class Part:
         for candidate in candidates:
             passage, key = whole.passage_of(candidate), candidate.key
             parts = self._audience.seen_of(passage)
-            seen += [_Seen(part, candidate.text.split() if part is passage else words_in(part), key) for part in parts]
+            seen += [_Seen(part, candidate.own_words if part is passage else words_in(part), key) for part in parts]
         keys = tuple(part.key for part in seen if part.passage.tier == "unfiled")
         return overlay_group(keys, _documents(name, seen))
 

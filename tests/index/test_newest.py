@@ -27,7 +27,7 @@ def ordered(question, *texts, roles=(), days=(), scores=(), alike=None, names=()
         words = tokens(text)
         day, role = TODAY + timedelta(days=days[n] if days else n), (*roles, *["user"] * len(texts))[n]
         passage = Passage(path="", start=1, end=1, text=text, tier="dated", day=day, role=role)
-        one = Document(str(n), "", passage, (" ".join(words), "", ""), " ".join(words), n + 1)
+        one = Document(str(n), "", passage, (" ".join(words), "", ""), n + 1)
         found.append(Scored(one, ScoreParts(scores[n] if scores else 8.0 * 0.5**n)))
     query, parts = parse_query(question, TODAY), alike if isinstance(alike, dict) else dict.fromkeys(alike or (), 1.0)
     near = None if alike is None else {1: {n + 1: part for n, part in parts.items()}}

@@ -27,7 +27,7 @@ TODAY = date(2026, 1, 31)
 def candidate(text: str, n: int, session: str = "", role: str = "user") -> Document:
     words = " ".join(tokens(text))
     passage = Passage(path="", start=1, end=1, text=text, tier="dated", day=TODAY, session=session, role=role)
-    return Document(str(n), "", passage, (words, "", ""), words)
+    return Document(str(n), "", passage, (words, "", ""))
 
 
 @dataclass
