@@ -359,13 +359,11 @@ def _candidate(hit: Hit, why: str) -> Candidate:
 
 
 def _miss(miss: Miss) -> dict[str, Any]:
-    """Return why nothing was found, as the receipt has it."""
     nearest = miss.nearest.unit.citation if miss.nearest else ""
     return {"nearest": nearest, "share": _finite(miss.share), "lacks": list(miss.lacks), "nowhere": list(miss.nowhere)}
 
 
 def _finite(number: float) -> float:
-    """Return the number rounded, 0.0 for one that JSON can't express."""
     return round(number, 4) if math.isfinite(number) else 0.0
 
 

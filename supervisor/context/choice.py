@@ -1,18 +1,18 @@
 """
 Which hits of a search go into the memory block, and in which order; what says the same goes in once. Pure.
 
-What is the same but for case, width, punctuation, courtesy or the day on which it was said is shown once, the newest, with how
-often it was said (`text/same_words`). A text of several lines has to be the same to the letter. Each number was measured
+What is the same but for case, width, punctuation, courtesy or the day on which it was said is shown once, the newest
+(`text/same_words`). A text of several lines has to be the same to the letter. Each number was measured
 (docs/explanation/recall.md).
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from datetime import date
-from typing import Final, Literal, NamedTuple
+from typing import Final, Literal
 
 from ..index.hit import LONG, Hit, Passage
 from ..recall.neighbours import company, is_neighbour
@@ -82,40 +82,27 @@ def group_of(hit: Hit, limits: BlockLimits) -> object:
     return unit.file if limits.hit == "file" else (unit.path, unit.start, unit.end)
 
 
-class Distinct(NamedTuple):
-    """The hits to *show*, best first, how often each was said, by its place, and the *rejected*: "same words" or "empty"."""
-
-    show: list[Hit]
-    said: Mapping[tuple[str, int, int], int]
-    rejected: list[tuple[Hit, str]]
-
-
-def distinct(hits: Sequence[Hit], pinned: Sequence[Hit]) -> Distinct:
-    """Return the hits to show in addition to the *pinned* ones."""
-    places, seen = {lines_of(hit.unit) for hit in pinned}, set[tuple[str, int, int]]()
-    present = {_words_of(hit.unit) for hit in pinned}
+def distinct(hits: Sequence[Hit], pinned: Sequence[Hit]) -> tuple[list[Hit], list[tuple[Hit, str]]]:
+    """Return the hits to show beside the *pinned* ones, best first, and the others: "same words" or "empty"."""
+    places, present = {lines_of(hit.unit) for hit in pinned}, {_words_of(hit.unit) for hit in pinned}
+    seen: set[tuple[str, int, int]] = set()
     groups: dict[str, list[Hit]] = {}
-    choice = Distinct([], {}, [])
-    said: dict[tuple[str, int, int], int] = {}
-    for hit in sorted(hits, key=lambda hit: -hit.rank):
-        if lines_of(hit.unit) in places:
-            continue
+    rejected: list[tuple[Hit, str]] = []
+    for hit in sorted((hit for hit in hits if lines_of(hit.unit) not in places), key=lambda hit: -hit.rank):
         if not is_visible(hit.unit.text):
-            choice.rejected.append((hit, "empty"))
-            continue
-        if lines_of(hit.unit) in seen:
-            choice.rejected.append((hit, "same words"))
-            continue
-        seen.add(lines_of(hit.unit))
-        groups.setdefault(_words_of(hit.unit), []).append(hit)
+            rejected.append((hit, "empty"))
+        elif lines_of(hit.unit) in seen:
+            rejected.append((hit, "same words"))
+        else:
+            seen.add(lines_of(hit.unit))
+            groups.setdefault(_words_of(hit.unit), []).append(hit)
+    kept = []
     for words, group in groups.items():
         newest = max(group, key=_newest)
-        is_new = words not in present
-        if is_new:
-            choice.show.append(replace(newest, score=group[0].score, parts=group[0].parts))
-            said[lines_of(newest.unit)] = len(group)
-        choice.rejected.extend((hit, "same words") for hit in group if not is_new or hit is not newest)
-    return choice._replace(said=said)
+        if words not in present:
+            kept.append(replace(newest, score=group[0].score, parts=group[0].parts))
+        rejected += [(hit, "same words") for hit in group if words in present or hit is not newest]
+    return kept, rejected
 
 
 def _newest(hit: Hit) -> tuple[bool, date, float]:

@@ -11,9 +11,10 @@ it.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, date, datetime, tzinfo
+from functools import cache
 from typing import Final, Literal, TypeAlias
 
 from ..protocol.message import UNSAID, Message
@@ -125,17 +126,33 @@ def window(messages: Sequence[Message], limits: WindowLimits, before: int = 0) -
 
     *before* is the number of messages of the conversation before them.
     """
-    builder = _WindowBuilder(_newest(_once(messages, before), limits), limits)
-    while builder.count > limits.least and not builder.fits(builder.all_cut()):
-        builder.drop_oldest()
-    if builder.fits(builder.all_cut()):
-        return builder.with_days(builder.block(_as_long_as_may_be(builder)))
-    while builder.count:
-        caps = _equally_short(builder)
-        if caps:
-            return builder.with_days(builder.block(caps))
-        builder.drop_oldest()
+    kept = _newest(_once(messages, before), limits)
+
+    @cache
+    def said(place: int, chars: int) -> tuple[WindowMessage, int]:
+        return _said(kept[place], chars, limits)
+
+    for start in range(len(kept)):
+        for lengths in _lengths(kept[start:], limits):
+            block = [said(place, chars) for place, chars in enumerate(lengths, start)]
+            tokens = sum(cost for _, cost in block)
+            if tokens <= limits.tokens:
+                return _with_days(Window(tuple(message for message, _ in block), tokens), kept[start:], limits)
     return Window()
+
+
+def _lengths(messages: Sequence[Message], limits: WindowLimits) -> Iterator[list[int]]:
+    """
+    Yield the lengths at which messages may be shown, 0: whole, the longest first.
+
+    The user's are whole but for as many of the oldest as have to be cut. The least messages get shorter and shorter, the
+    assistant's half of the user's (003).
+    """
+    most, is_users = limits.message_chars, [said_as(message.role, "")[0] == "user" for message in messages]
+    for cut in range(len(messages) + 1):
+        yield [0 if is_user and n >= cut else most for n, is_user in enumerate(is_users)]
+    for chars in range(2 * most, _MIN_CHARS - 1, -_MIN_CHARS) if len(messages) <= limits.least else ():
+        yield [min(most, chars if is_user else max(_MIN_CHARS, chars // 2)) for is_user in is_users]
 
 
 def _newest(kept: Mapping[int, Message], limits: WindowLimits) -> list[Message]:
@@ -146,30 +163,6 @@ def _newest(kept: Mapping[int, Message], limits: WindowLimits) -> list[Message]:
     begin = -(-places[-limits.most] // step) * step
     at_least = places[-limits.least] if limits.least else begin
     return [message for place, message in kept.items() if place >= min(begin, at_least)]
-
-
-def _as_long_as_may_be(builder: _WindowBuilder) -> list[int]:
-    """Return lengths at which all messages fit: the user's whole, except as many of the oldest as have to be cut."""
-    longest, caps = builder.all_cut(), [0 if role == "user" else builder.limits.message_chars for role in builder.roles]
-    for i, cap in enumerate(longest):
-        if builder.fits(caps):
-            break
-        caps[i] = cap
-    return caps
-
-
-def _equally_short(builder: _WindowBuilder) -> list[int]:
-    """Return the greatest lengths at which all messages fit, the assistant's half of the user's (003); [] if too short."""
-    most, cut = builder.limits.message_chars, []
-    low, high = _MIN_CHARS, 2 * most
-    while low <= high:
-        middle = (low + high) // 2
-        caps = [min(most, middle if role == "user" else max(_MIN_CHARS, middle // 2)) for role in builder.roles]
-        if builder.fits(caps):
-            cut, low = caps, middle + 1
-        else:
-            high = middle - 1
-    return cut
 
 
 def _once(messages: Sequence[Message], before: int) -> dict[int, Message]:
@@ -191,75 +184,31 @@ def _once(messages: Sequence[Message], before: int) -> dict[int, Message]:
     return dict(reversed(kept.items()))
 
 
-class _WindowBuilder:
-    """A history block while it is fitted. A list of lengths has one number of characters for each message, 0: whole."""
+def _with_days(block: Window, messages: Sequence[Message], limits: WindowLimits) -> Window:
+    """Return the block with a line before the first message of each day, the newest first, while the budget has room."""
+    shown, tokens = list(block.said), block.tokens
+    days: list[date | None] = []
+    for message in messages:
+        at = message.created_at
+        days.append(at.astimezone(limits.zone).date() if at else days[-1] if days else None)
+    for n in reversed(range(len(shown))):
+        day = days[n]
+        if day and (not n or day != days[n - 1]):
+            line = day_in_brackets(day, limits.language)
+            cost = estimate_tokens(f"{line}\n", limits.cjk_weight)
+            if tokens + cost <= limits.tokens:
+                shown[n], tokens = replace(shown[n], day_line=line), tokens + cost
+    return Window(tuple(shown), tokens)
 
-    def __init__(self, messages: Sequence[Message], limits: WindowLimits) -> None:
-        self.limits = limits
-        self._messages = list(messages)
-        self._made: dict[tuple[int, int], tuple[WindowMessage, int]] = {}
 
-    @property
-    def count(self) -> int:
-        """The number of messages."""
-        return len(self._messages)
-
-    @property
-    def roles(self) -> list[str]:
-        """The role of each message."""
-        return [said_as(message.role, "")[0] for message in self._messages]
-
-    def all_cut(self) -> list[int]:
-        """Return the lengths at which every message is cut at `message_chars`."""
-        return [self.limits.message_chars] * self.count
-
-    def drop_oldest(self) -> None:
-        """Leave the oldest message out."""
-        del self._messages[0]
-
-    def fits(self, caps: Sequence[int]) -> bool:
-        """Return whether the messages at these lengths fit the budget."""
-        return self.block(caps).tokens <= self.limits.tokens
-
-    def block(self, caps: Sequence[int]) -> Window:
-        """Return the block with the messages at these lengths."""
-        made = [self._said(message, chars) for message, chars in zip(self._messages, caps, strict=True)]
-        return Window(tuple(message for message, _ in made), sum(tokens for _, tokens in made))
-
-    def with_days(self, block: Window) -> Window:
-        """Return the block with a line before the first message of each day, the newest first, while the budget has room."""
-        messages, tokens = list(block.said), block.tokens
-        days = self._days()
-        for n in reversed(range(len(messages))):
-            day = days[n]
-            if day and day != (days[n - 1] if n else None):
-                line = day_in_brackets(day, self.limits.language)
-                cost = estimate_tokens(f"{line}\n", self.limits.cjk_weight)
-                if tokens + cost <= self.limits.tokens:
-                    messages[n], tokens = replace(messages[n], day_line=line), tokens + cost
-        return Window(tuple(messages), tokens)
-
-    def _days(self) -> list[date | None]:
-        """Return the local day of each message; one without a time has the day of the message before it."""
-        days: list[date | None] = []
-        for message in self._messages:
-            at = message.created_at
-            days.append(at.astimezone(self.limits.zone).date() if at else days[-1] if days else None)
-        return days
-
-    def _said(self, message: Message, chars: int) -> tuple[WindowMessage, int]:
-        key = (id(message), chars)
-        if key not in self._made:
-            role, words = said_as(message.role, message.text)
-            end = snippet_span(words, chars)[1] if chars else len(words)
-            text = _SURROGATE.sub("\ufffd", words[:end])
-            said = WindowMessage(role, text, message.id)
-            if end < len(words):
-                said = WindowMessage(role, f"{text}{CUT}", message.id, is_whole=False)
-            too_long = len(said.text) > self.limits.tokens * _CHARS_PER_TOKEN
-            tokens = self.limits.tokens if too_long else estimate_tokens(said.text, self.limits.cjk_weight)
-            self._made[key] = said, tokens + MESSAGE_TOKENS
-        return self._made[key]
+def _said(message: Message, chars: int, limits: WindowLimits) -> tuple[WindowMessage, int]:
+    role, words = said_as(message.role, message.text)
+    end = snippet_span(words, chars)[1] if chars else len(words)
+    is_whole = end == len(words)
+    text = _SURROGATE.sub("\ufffd", words[:end]) + ("" if is_whole else CUT)
+    too_long = len(text) > limits.tokens * _CHARS_PER_TOKEN
+    tokens = limits.tokens if too_long else estimate_tokens(text, limits.cjk_weight)
+    return WindowMessage(role, text, message.id, is_whole), tokens + MESSAGE_TOKENS
 
 
 # ── the messages of a turn ───────────────────────────────────────────────────

@@ -16,7 +16,7 @@ the clamp of 001: whole snippets while they fit, then one cut snippet, then none
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from datetime import date
 from typing import Final, NamedTuple
@@ -50,9 +50,6 @@ _ASKED_EXCERPT_CHARS: Final = 1_000
 #: A token has at most this many ASCII characters: a word of five letters and its blank.
 _CHARS_PER_TOKEN: Final = 6
 
-#: How often the same was said, after its words.
-TIMES: Final = {"zh": "（说过 {} 次）", "en": " (said {} times)"}
-
 
 @record
 class PackedBlock:
@@ -78,7 +75,7 @@ def pack(hits: Sequence[Hit], terms: Sequence[str], limits: BlockLimits, pinned:
     """
     block = MemoryBlock(limits, terms)
     unpinned = [] if limits.max_chars else block.pin(pinned, hits)
-    kept, block.said, rejected = distinct(hits, block.shown)
+    kept, rejected = distinct(hits, block.shown)
     block.best = max(kept, key=lambda hit: hit.rank, default=None)
     order = in_order(kept, limits)
     left_out = [(hit, why) for hit in order if (why := block.add(hit))]
@@ -92,8 +89,6 @@ def pack(hits: Sequence[Hit], terms: Sequence[str], limits: BlockLimits, pinned:
 
 
 class _Size(NamedTuple):
-    """What a part of the block costs."""
-
     tokens: float
     chars: int
 
@@ -116,7 +111,6 @@ class MemoryBlock:
 
     def __init__(self, limits: BlockLimits, terms: Sequence[str] = ()) -> None:
         self.shown: list[Hit] = []
-        self.said: Mapping[tuple[str, int, int], int] = {}  # how often each hit was said, by its place
         self.best: Hit | None = None  # it has a tag of its own, before the other lines of its file
         self._limits, self._terms = limits, terms
         is_line = limits.hit == "line"  # 003, to the letter
@@ -221,7 +215,6 @@ class MemoryBlock:
         return self._limits.hit == "file" and unit.role == "assistant" and size > _ANSWER_BYTES
 
     def _excerpt_chars(self, text: str) -> int:
-        """Return how many characters of a long answer are shown."""
         return _ASKED_EXCERPT_CHARS if self._limits.role == "assistant" else _EXCERPT_BYTES * len(text) // _bytes(text)
 
     def _is_too_long(self, text: str) -> bool:
@@ -231,7 +224,6 @@ class MemoryBlock:
         return share * _min_tokens(text, self._limits.cjk_weight) > room
 
     def _within(self, room: float, hit: Hit, chars: int) -> _Line | None:
-        """Return the hit as a line of at most *chars* characters, 0: whole, if it adds at most *room* tokens."""
         line = self._line(hit, chars)
         return line if self._with(line)[1].tokens - self._size.tokens <= room else None
 
@@ -246,8 +238,6 @@ class MemoryBlock:
             if "\n" in lines:
                 text = fenced(unit.role, lines + mark, unit.speaker, language)
                 return _Line(hit, text, _Size(token_cost(text, weight), len(text)), is_fenced=True)
-        if (times := self.said.get(lines_of(unit), 1)) > 1 and not is_line:
-            mark += TIMES[language].format(times)
         text = spoken("" if is_line else unit.role, shown(words, chars, self._terms) + mark, unit.speaker, language)
         return _Line(hit, text, _Size(token_cost(BETWEEN + text, weight), len(BETWEEN + text)))
 
@@ -269,7 +259,6 @@ class MemoryBlock:
         self.shown.append(line.hit)
 
     def _measure(self, lines: Sequence[_Line]) -> _Size:
-        """Return the exact size of the entries of one file."""
         tokens, chars = 0.0, 0
         for text, source, cost in self._entries(lines):
             tokens += cost + sum(line.cost.tokens for line in text)
@@ -347,7 +336,6 @@ def _share_an_entry(line: _Line, other: _Line) -> bool:
 
 
 def _stretches(units: Sequence[Passage]) -> tuple[tuple[int, int], ...]:
-    """Return the spans of lines of the units, in the order of the file."""
     stretches: list[tuple[int, int]] = []
     before: Passage | None = None
     for unit in sorted(units, key=_place):

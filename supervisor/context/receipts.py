@@ -139,7 +139,6 @@ class ReceiptStore:
 
 
 def _strings(value: Any) -> Iterator[str]:
-    """Yield every string in a value of JSON, in small letters."""
     if isinstance(value, str):
         yield value.casefold()
     elif isinstance(value, Mapping):

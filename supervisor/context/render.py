@@ -184,7 +184,6 @@ def _escaped_line(line: str) -> str:
 
 
 def _one_line(text: str) -> str:
-    """Return the text on one line, without invisible characters."""
     return _BLANKS.sub(" ", _visible(text)).strip()
 
 

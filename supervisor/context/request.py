@@ -80,7 +80,6 @@ def resolve_waiting(inputs: Sequence[Message], history: History, chat: Chat) -> 
 
 
 def _said(history: History) -> list[Message]:
-    """Return the messages with words of a person or an assistant."""
     return [
         message
         for message in history
@@ -127,7 +126,6 @@ def _of_conversation(messages: Iterable[Message], chat: Chat, session: str) -> l
 
 
 def _says_something(message: Message) -> bool:
-    """Return whether the message has words, or pictures or files without words."""
     return bool(message.text.strip()) or isinstance(message.raw.get("content"), list) or bool(message.raw.get("images"))
 
 
@@ -146,7 +144,6 @@ def _is_message(message: Message, other: Message) -> bool:
 
 
 def _is_answered(entry: Message, messages: Sequence[Message]) -> bool:
-    """Return whether the input is in history and a message of the assistant follows it in its conversation."""
     place = next((i for i, message in enumerate(messages) if _is_message(entry, message)), None)
     if place is None:
         return False

@@ -227,7 +227,6 @@ def _heading(path: str, bare: tuple[int, str], day: date | None, tier: Tier) -> 
 
 
 def _passage(path: str, lines: tuple[int, int], words: str, day: date | None, tier: Tier) -> Passage:
-    """Return the passage of a piece: an entry of memory.md, a line of a conversation, or plain text."""
     role = ""
     marked = tuple(_marked(words, lines[0])) if tier != "summary" else ()
     words = without_pin(words)

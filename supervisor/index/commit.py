@@ -88,10 +88,10 @@ def commit(
         for name in gone:
             writing.delete(name)
         for done, (name, files) in enumerate(differing.items()):
-            if control.should_stop():
-                raise InterruptedError(errno.EINTR, "told to stop")
             if deadline.is_over:
                 break
+            if control.should_stop():
+                raise InterruptedError(errno.EINTR, "told to stop")
             if len(differing) >= _LONG:
                 control.progress("index", done, len(differing))
             writing.delete(name)

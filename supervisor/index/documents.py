@@ -146,7 +146,6 @@ def documents(
 
 
 def _talks(files: Files, paths: WorkspacePaths, members: Mapping[str, Record], zone: tzinfo) -> list[list[Chunk]]:
-    """Return the conversations of a group."""
     chunks = (chunk for path in sorted(members) for chunk in chunk_file(files, paths, path, members[path], zone))
     return neighbours([beginning(chunk) for chunk in chunks])
 

@@ -154,7 +154,6 @@ class Engine:
     def _candidates(
         self, opened: tuple[Any, dict[tuple[int, int], Document]], places: Iterable[tuple[int, int]]
     ) -> list[Document]:
-        """Return the candidates at these addresses."""
         searcher, kept = opened
         if searcher.num_docs > _KEPT:
             kept = {}
@@ -175,7 +174,6 @@ class Engine:
     def _find(
         self, searcher: Any, clause: Any, days: Sequence[Days], keys: Collection[str] | None, most: int
     ) -> Iterable[tuple[int, int]]:
-        """Return the addresses of the candidates, each once."""
         places = dict.fromkeys(self._collect(searcher, [(self._must, clause)], keys, most)) if clause else {}
         for span in days:
             low, high = span.first.toordinal(), span.last.toordinal()
@@ -189,7 +187,6 @@ class Engine:
     def _collect(
         self, searcher: Any, clauses: list[Any], keys: Collection[str] | None, most: int, *, newest: bool = False
     ) -> list[tuple[int, int]]:
-        """Return the addresses of the documents that the query of the clauses finds best."""
         if keys is not None:
             clauses = [*clauses, (self._must, self._of_keys(keys))]
         query = clauses[0][1] if len(clauses) == 1 else self._library.Query.boolean_query(clauses)
@@ -197,7 +194,6 @@ class Engine:
         return [(address.segment_ord, address.doc) for _, address in hits]
 
     def _of_keys(self, keys: Collection[str]) -> Any:
-        """Return the query for the documents of these keys."""
         return self._library.Query.const_score_query(self._library.Query.term_set_query(self._schema, "key", list(keys)), 0.0)
 
     def _query(self, words: Mapping[str, float], related: Mapping[str, float]) -> Any:

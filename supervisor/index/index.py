@@ -11,7 +11,7 @@ from __future__ import annotations
 import contextlib
 import threading
 import time
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import replace
 from datetime import tzinfo
 from functools import partial
@@ -35,7 +35,7 @@ from .commit import Changes, Inventory, commit, difference, inventory_of
 from .documents import documents
 from .engine import VERSION as SCHEMA
 from .engine import Engine, refuse_damaged, segment_files
-from .hit import Answer, Asked, Tier
+from .hit import Answer, Asked
 from .manifest import Manifest, Record, parse_manifest
 from .overlay import NOTHING, Overlay, overlay_of
 from .scan import Scan, has_new_long_term, rescan, scan
@@ -75,8 +75,6 @@ class Index:
         self._changing = threading.RLock()
         #: When the index was last opened, searched or updated, by the monotonic clock.
         self.used_s = float("-inf")
-        #: Names of dated files that were expected, but are not there.
-        self._gone: frozenset[str] = frozenset()
         #: The commit that is damaged, or was made by another version; it is not opened again.
         self._damaged: Stat | None = None
         #: Changed groups of files that are not searched, because time was up or too many have changed.
@@ -142,7 +140,6 @@ class Index:
         """
         with self._changing:
             self._view = View(k1=self._view.k1, b=self._view.b)
-            self._gone = frozenset()
 
     # ── updating ─────────────────────────────────────────────────────────────
 
@@ -161,9 +158,9 @@ class Index:
         self._files.check_folder(self._folder)
         seen: tuple[View, Scan] | None = None
         if not rebuild and (view := self._opened()) and not view.is_ahead:
-            changes = self._scan(view.manifest, for_s)
+            changes = self._scan(view.manifest)
             # nearly always so before a turn: no lock is needed
-            if changes.files == view.manifest.files and view.unmade[0] == changes.left:
+            if changes.files == view.manifest.files and not view.unmade[0]:
                 self.left = 0
                 return Changes(unread=changes.unread)
             seen = view, changes
@@ -179,7 +176,7 @@ class Index:
             with contextlib.suppress(OSError):
                 self._opened()
             before = self._view
-            changes = self._scan(before.manifest, deadline.left_s)
+            changes = self._scan(before.manifest)
             self._hold(before, changes, deadline)
         return replace(difference(before.manifest.files, changes.files), shared=True, unread=changes.unread)
 
@@ -200,7 +197,7 @@ class Index:
         now = replace(view, manifest=after, overlay=overlay, is_ahead=is_ahead)
         with self._changing:
             if self._view is view:  # otherwise there is a newer one
-                self._view, self.left = now, left + bool(changes.left)
+                self._view, self.left = now, left
         return now
 
     def _write(self, seen: tuple[View, Scan] | None, control: Control, for_s: float, *, rebuild: bool) -> Changes:
@@ -214,11 +211,11 @@ class Index:
         for name in sorted(names, key=lambda name: name != self.list_of_files.name):
             self._files.disk.unlink(self._folder / name)
         before = view.manifest if view else replace(was.manifest, groups={})
-        scanned = seen[1] if seen and seen[0] is view else self._scan(before, for_s)
+        scanned = seen[1] if seen and seen[0] is view else self._scan(before)
         unread: dict[str, str] = {}
         was_whole = view is not None and not view.unmade[0]
-        if rebuild or not view or view.is_ahead or scanned.files != before.files or view.unmade[0] != scanned.left:
-            after = Manifest(VERSION, scanned.files, {} if rebuild else before.groups, scanned.left)
+        if rebuild or not view or view.is_ahead or scanned.files != before.files or view.unmade[0]:
+            after = Manifest(VERSION, scanned.files, {} if rebuild else before.groups)
             unread = self._commit(view, after, control, for_s, clear=rebuild)
         self.left, self.unread, self.is_lost = 0, {**scanned.unread, **unread}, False
         changes = difference({} if rebuild else before.files, scanned.files)
@@ -226,7 +223,6 @@ class Index:
         return replace(changes, new=is_new, rebuilt=rebuilt, unread=self.unread)
 
     def _commit(self, view: View | None, after: Manifest, control: Control, for_s: float, *, clear: bool) -> dict[str, str]:
-        """Make a commit after that of *view*, or the first one; return the unreadable files, by path with the reason."""
         disk, engine = self._files.disk, (view and view.engine) or Engine(str(self._folder), new=True)
         try:
             if view:
@@ -246,11 +242,11 @@ class Index:
         before = self._view
         return View(engine, manifest, commit=commit, segments=parts, unmade=manifest.unmade(), k1=before.k1, b=before.b)
 
-    def _scan(self, known: Manifest, for_s: float = UNENDING) -> Scan:
+    def _scan(self, known: Manifest) -> Scan:
         summaries: dict[Period, ExistingSummary] = {}
         with contextlib.suppress(OSError):
             summaries = self._memory.summaries()
-        changes = scan(self._files, self._paths, known.files, summaries, for_s)
+        changes = scan(self._files, self._paths, known.files, summaries)
         self.unread = changes.unread
         return changes
 
@@ -311,26 +307,25 @@ class Index:
         self,
         query: Query,
         limit: int,
-        tiers: Sequence[Collection[Tier] | None] = (None,),
         least: float = 0.0,
         deadline: Deadline = NEVER,
         unfiled: Overlay = NOTHING,
         part: Callable[[View], View] | None = None,
         names: Collection[str] = (),
         meaning: Asked | None = None,
+        *,
+        originals: bool = True,
     ) -> Answer:
         """
-        Return the hits, best first, or why there are none; equal scores by tier (`view._ORDER`), then the newest first.
+        Return the hits, best first, or why there are none (`View.answer`); none of a file that has changed.
 
         The messages *unfiled* are searched with the files, as one memory; *part* returns the part of the view that is searched.
-        The hits of each group of *tiers* (None: all), at most *limit*, follow those of the group before. Hits below the score
-        *least*, or of a changed file, are dropped. *meaning* returns how near passages come by meaning. For *names* and errors
-        see `read_current`.
+        For *names* and errors see `read_current`.
         """
 
         def read(whole: View) -> Answer:
             view = part(whole) if part else whole.with_unfiled(unfiled)
-            return view.answer(query, tiers, limit, least, meaning)
+            return view.answer(query, limit, least, meaning, originals=originals)
 
         answer, changed = self.read_current(read, lambda answer: (hit.unit.path for hit in answer.hits), names, deadline)
         return replace(answer, hits=tuple(hit for hit in answer.hits if hit.unit.path not in changed))
@@ -365,11 +360,10 @@ class Index:
         with self._changing:  # in one step: a commit of another thread may be of the files as they were before
             with contextlib.suppress(OSError):
                 self._opened()
-            if self._view.engine is None or has_new_long_term(self._files, self._paths, self._view.manifest.files):
+            view = self._view
+            is_new = has_new_long_term(self._files, self._paths, view.manifest.files) or not view.file_names.issuperset(names)
+            if view.engine is None or is_new:
                 self.hold_changes(deadline)
-            if missing := {*names} - self._gone - self._view.file_names:
-                self.hold_changes(deadline)
-                self._gone |= missing - self._view.file_names
             return self._view
 
     def frequency(self, word: str) -> int:

@@ -103,7 +103,6 @@ def _words_of(passage: Passage) -> str:
 
 
 def _may_hold(data: bytes, wanted: Sequence[str]) -> bool:
-    """Return whether the bytes contain one of *wanted*; always True if they are not UTF-8."""
     try:
         low = data.decode("utf-8").casefold()
     except UnicodeDecodeError:

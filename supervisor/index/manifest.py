@@ -68,16 +68,11 @@ class Group:
 
 @record
 class Manifest:
-    """
-    The files by relative path, and the groups by name; *version* is that of tokenizer, chunking and schema.
-
-    *left* are the bytes of files that are not read yet, because time was up.
-    """
+    """The files by relative path, and the groups by name; *version* is that of tokenizer, chunking and schema."""
 
     version: str = ""
     files: Mapping[str, Record] = field(default_factory=dict)
     groups: Mapping[str, Group] = field(default_factory=dict)
-    left: int = 0
 
     def members(self) -> dict[str, dict[str, Record]]:
         """Return the files of each group that is searched, by path, in order."""
@@ -106,7 +101,7 @@ class Manifest:
         members = self.members()
         failed = {name for name, group in self.groups.items() if not group.keys}
         left = sum(_size(files) for name, files in self.differing().items() if name not in failed)
-        return self.left + left, self.left + sum(map(_size, members.values()))
+        return left, sum(map(_size, members.values()))
 
     def paths(self) -> dict[str, str]:
         """Return the path of each content, by key."""
@@ -136,7 +131,7 @@ def render_manifest(manifest: Manifest) -> bytes:
     """Return the manifest as compressed JSON."""
     files = {path: _FIELDS(record) for path, record in manifest.files.items()}
     groups = {name: (group.keys, group.units, group.words) for name, group in manifest.groups.items()}
-    text = json.dumps({"version": manifest.version, "files": files, "groups": groups, "left": manifest.left})
+    text = json.dumps({"version": manifest.version, "files": files, "groups": groups})
     return zlib.compress(text.encode("ascii"), 1)
 
 
@@ -151,6 +146,6 @@ def parse_manifest(data: bytes) -> Manifest:
             for name, (keys, units, words, *is_whole) in fields_read["groups"].items()
             if not is_whole  # up to 0.29.0 False, of a group that had only some of its passages: it is made again
         }
-        return Manifest(str(fields_read["version"]), files, groups, int(fields_read.get("left", 0)))
+        return Manifest(str(fields_read["version"]), files, groups)
     except (zlib.error, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise ValueError(f"it is no manifest: {error}") from None

@@ -102,7 +102,6 @@ class Overlay:
 
     @cached_property
     def _days(self) -> list[tuple[tuple[str, int], date]]:
-        """The place (group, number) of each passage that has a day, with the day."""
         return [
             ((group, number), candidate.day)
             for group, held in self.groups.items()

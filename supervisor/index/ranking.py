@@ -126,7 +126,6 @@ def rank(
 
 
 def _of_day(query: Query, candidate: Document) -> Scored:
-    """Return a passage of a day that is asked for, or one that names such a day, with its score."""
     if _is_of(query, candidate):
         return Scored(candidate, ScoreParts(days=1.0), [f"day {candidate.day}"])
     named = (days for days in query.days if not {*day_tokens(days)}.isdisjoint(candidate.own_words))
@@ -200,7 +199,6 @@ def begins_with_a_word(query: Query, candidate: Document) -> bool:
 
 
 def _nearness(days: Days, day: date) -> float:
-    """Return what a passage of *day* gains by the named span: less by a long one, nothing outside of it."""
     return next(worth for most, worth in _STRETCHES if days.length <= most) if day in days else 0.0
 
 

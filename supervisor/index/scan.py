@@ -13,14 +13,12 @@ from collections.abc import Collection, Iterator, Mapping
 from dataclasses import replace
 from datetime import date
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import Final
 
 from ..archive.coverage import ExistingSummary, Made, MemoryFile, copies, covered, covered_days, is_as_made
 from ..protocol.frontmatter import head_in
 from ..protocol.paths import LONG_TERM, WorkspacePaths, day_of_name, is_foreign, period_of_name
 from ..protocol.period import Period
-from ..storage.clock import within
-from ..storage.control import UNENDING
 from ..storage.disk import Stat
 from ..storage.errors import SupervisorError
 from ..storage.files import Files, digest_of
@@ -36,41 +34,23 @@ MOST_BYTES: Final = 20_000_000
 _AT_ONCE_BYTES: Final = 500_000
 #: Seconds to wait for a file that is being written; the next scan reads it anyway.
 PATIENCE_S: Final = 0.05
-#: Bytes that are parsed in a second. Parsing can't be interrupted, so a file is not read if it needs more time than there is;
-#: files of a few megabytes are always read.
-_BYTES_A_S: Final = 16_000_000
-_ANY_BYTES: Final = 4_000_000
-#: The part of an update's time in which new files are read: the rest is for their words.
-_TO_READ: Final = 0.25
-#: New files that each scan reads, however little time there is, so that each scan is nearer to the end.
-LEAST: Final = 20
-
-
-class _File(NamedTuple):
-    """A new or changed file: its path from the workspace, its kind by its place, and its stat."""
-
-    name: str
-    kind: Kind
-    stat: Stat
 
 
 class Scan:
     """
     The files of memory as they are now, by path; a file of *known* that is unchanged or was only moved is not read.
 
-    *unread* are those that can't be read, with the reason; *left* are the bytes of those that were out of time.
+    *unread* are those that can't be read, with the reason.
     """
 
     def __init__(self, files: Files, paths: WorkspacePaths, known: Mapping[str, Record]) -> None:
         self._files, self._paths, self._known = files, paths, known
         self._moved = {(record.inode, record.size, record.mtime_ns): record for record in known.values()}
-        self._new: list[_File] = []
         self.files: dict[str, Record] = {}
         self.unread: dict[str, str] = {}
-        self.left = 0
 
     def look_at(self, name: str, kind: Kind, stat: Stat | Exception | None) -> None:
-        """Take the file called *name* if it is unchanged; otherwise it is read by `read_new`."""
+        """Take the file called *name* as it was if it is unchanged or was only moved; otherwise read it."""
         here = self._known.get(name)
         if isinstance(stat, Exception):
             self._keep(name, stat)
@@ -82,30 +62,18 @@ class Scan:
         elif stat.size > MOST_BYTES and not _day_of(name, kind):
             self.unread[name] = Text("it is larger than {bytes:,} bytes", bytes=MOST_BYTES)
         else:
-            self._new.append(_File(name, kind, stat))
+            self._read(name, kind, self._moved.get((stat.inode, stat.size, stat.mtime_ns)))
 
-    def read_new(self, for_s: float = UNENDING) -> None:
-        """Read the new files for a part of *for_s* seconds, the newest first."""
-        deadline, most = within(_TO_READ * for_s), max(_ANY_BYTES, _BYTES_A_S * for_s)
-        for number, file in enumerate(sorted(self._new, key=lambda file: -file.stat.mtime_ns)):
-            moved = self._moved.get((file.stat.inode, file.stat.size, file.stat.mtime_ns))
-            if moved or ((number < LEAST or not deadline.is_over) and file.stat.size <= most):
-                self._read(file, moved)
-            else:
-                self.left += file.stat.size
-                self.files |= {file.name: self._known[file.name]} if file.name in self._known else {}
-        self.files = _keyed(self.files)
-
-    def _read(self, file: _File, moved: Record | None) -> None:
+    def _read(self, name: str, place: Kind, moved: Record | None) -> None:
         try:
-            record = moved or _record_of(self._files, self._paths.root / file.name, file.kind)
+            record = moved or _record_of(self._files, self._paths.root / name, place)
         except (OSError, SupervisorError) as error:
-            self._keep(file.name, error)
+            self._keep(name, error)
             return
         if record:
-            day = _day_of(file.name, file.kind) or (record.day if record.kind == "dated" else "")
-            kind = "dated" if record.kind == "dated" and day and file.kind == "note" else file.kind
-            self.files[file.name] = replace(record, kind=kind, day=day)
+            day = _day_of(name, place) or (record.day if record.kind == "dated" else "")
+            kind = "dated" if record.kind == "dated" and day and place == "note" else place
+            self.files[name] = replace(record, kind=kind, day=day)
 
     def _keep(self, name: str, error: Exception) -> None:
         """Keep the last record of a file that is unreadable now, or being written."""
@@ -118,18 +86,12 @@ def scan(
     paths: WorkspacePaths,
     known: Mapping[str, Record],
     summaries: Mapping[Period, ExistingSummary],
-    for_s: float = UNENDING,
 ) -> Scan:
-    """
-    Return the scan of all files, with those marked that are not searched.
-
-    New files are read for a part of *for_s* seconds.
-    """
+    """Return the scan of all files, with those marked that are not searched."""
     scanned = Scan(files, paths, known)
     for name, kind, stat in _listed(files, paths, known, scanned.unread):
         scanned.look_at(name, kind, stat)
-    scanned.read_new(for_s)
-    scanned.files = _placed(paths, scanned.files, summaries)
+    scanned.files = _placed(paths, _keyed(scanned.files), summaries)
     return scanned
 
 
@@ -143,7 +105,7 @@ def rescan(files: Files, paths: WorkspacePaths, known: Mapping[str, Record], nam
             path = paths.original(path.name)
         now[paths.relative(path)] = record
         scanned.look_at(paths.relative(path), "note" if record.kind == "dated" else record.kind, _stat(files, path))
-    scanned.read_new()
+    scanned.files = _keyed(scanned.files)
     for here, record in now.items():
         if here in scanned.files:
             scanned.files[here] = replace(scanned.files[here], original=record.original, excluded=record.excluded)
@@ -207,7 +169,6 @@ def _stats(files: Files, folder: Path) -> Mapping[str, Stat | Exception | None]:
 
 
 def _stat(files: Files, path: Path) -> Stat | Exception | None:
-    """Return the stat of the file, or why it can't be taken; None if there is no such file."""
     try:
         return files.disk.stat(path)
     except (OSError, SupervisorError) as error:
@@ -215,7 +176,6 @@ def _stat(files: Files, path: Path) -> Stat | Exception | None:
 
 
 def _kind_at(name: str, long_term: str, summaries: str) -> Kind:
-    """Return the kind of a file by its place; *summaries* is the folder of the summaries."""
     folder, _, last = name.rpartition("/")
     if folder == summaries and period_of_name(last):
         return "summary"
@@ -232,7 +192,6 @@ def _kind_by_head(kind: Kind, path: Path, data: bytes) -> tuple[Kind, str]:
 
 
 def _day_of(path: str, kind: Kind) -> str:
-    """Return the day in the name of the file, or the period of a summary; "" for none."""
     name = path.rpartition("/")[2]
     if kind == "summary":
         period = period_of_name(name)
@@ -242,7 +201,6 @@ def _day_of(path: str, kind: Kind) -> str:
 
 
 def _record_of(files: Files, path: Path, kind: Kind) -> Record | None:
-    """Return the record of a new or changed file; its kind is "dated" if its front matter says so."""
     version = files.read_shown(path, PATIENCE_S)
     if version is None:
         return None

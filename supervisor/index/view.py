@@ -88,15 +88,7 @@ class View:
         """The order of contents for equal scores, by key."""
         return {key: _ORDER[self._tier(path)] for key, path in self.paths.items()}
 
-    def _keys(self, tiers: Collection[Tier] | None) -> Collection[str]:
-        """Return the keys of the contents of these *tiers* (None: all)."""
-        if tiers is None:
-            return self.paths.keys()
-        orders = {_ORDER[tier] for tier in tiers}
-        return frozenset(key for key, order in self._order.items() if order in orders)
-
     def _tier(self, path: str) -> Tier:
-        """Return the tier of the passages at *path*."""
         record = self.manifest.files.get(path)
         return record.tier if record else "unfiled"
 
@@ -132,65 +124,39 @@ class View:
         self._joined[:] = [(unfiled, joined)]
         return joined
 
-    def answer(
-        self, query: Query, tiers: Sequence[Collection[Tier] | None], limit: int, least: float, meaning: Asked | None = None
-    ) -> Answer:
+    def answer(self, query: Query, limit: int, least: float, meaning: Asked | None = None, *, originals: bool = True) -> Answer:
         """
-        Return the passages of each group of *tiers* in turn, best first, or why there are none.
+        Return at most *limit* passages, best first, or why there are none; those behind summaries too with *originals*.
 
+        Equal scores are in the order of their tiers, then the newest first. Passages below the score *least* are dropped.
         *meaning* returns how near passages come to the question by meaning.
         """
-        hits: dict[tuple[str, int, int, str], Scored] = {}
-        best_verdict = Verdict()
         query = known_words(query, self.corpora[0].frequency, self.corpora[0].relative_idf)
         query = with_related_words(query, self.corpora[0].frequency)
         near = meaning([*self.overlay.by_unit] if self.is_part else None) if meaning and not query.only_days else None
-        reach = frozenset().union(*map(self._keys, tiers))
-        for some in tiers:
-            more, of_tiers = self._ranked(query, some, limit, least, near, reach)
-            for hit in more:
-                hits.setdefault(hit.candidate.source, hit)
-            best_verdict = max(best_verdict, of_tiers, key=lambda outcome: (outcome.is_strong, outcome.share))
-        if not hits:
-            return self._without_hits(query, best_verdict)
-        made = tuple(self._hit(query, hit) for hit in hits.values())
-        return Answer(made, is_strong=best_verdict.is_strong, evidence=best_verdict.evidence)
+        keys = self.paths.keys() if originals else {key for key, path in self.paths.items() if self._tier(path) != "original"}
+        best = self._ranked(query, keys, near)
+        if near and not near.stands_out and not any(hit.is_worded for hit in best):
+            return self._without_hits(query, Verdict())
+        outcome = verdict(query, best, self.corpora[0], near)
+        kept = [hit for hit in best if hit.score >= least and hit.score]
+        if query.is_of_days:  # what stands next to a message about the day is about something else
+            kept = [hit for hit in kept if hit.own(query.words) or hit.own(_related_to(query))]
+        if not kept:
+            return self._without_hits(query, outcome)
+        hits = tuple(self._hit(query, hit) for hit in kept[:limit])
+        return Answer(hits, is_strong=outcome.is_strong, evidence=outcome.evidence)
 
-    def _ranked(
-        self,
-        query: Query,
-        tiers: Collection[Tier] | None,
-        limit: int,
-        least: float,
-        near: Nearness | None,
-        reach: Collection[str],
-    ) -> tuple[list[Scored], Verdict]:
-        """
-        Return at most *limit* passages of *tiers* (None: all), best first.
-
-        The *query* is in words of memory. Equal scores are in the order of their tiers, then the newest first. Passages below
-        the score *least* are dropped.
-        """
-        keys = self._keys(tiers)
-        if not keys:
-            return [], Verdict()
+    def _ranked(self, query: Query, keys: Collection[str], near: Nearness | None) -> list[Scored]:
+        """Return the passages of these contents, best first; the *query* is in words of memory."""
         some = None if len(keys) == len(self.paths) else keys
         offered = self._of_days(query, some) if query.only_days else self._offered(query, some)
         offered += self.same({*near.nearest} - {candidate.unit for candidate in offered}, some) if near else []
         first = self._order
         known = [candidate for candidate in offered if candidate.key in keys]
         known.sort(key=lambda candidate: (first[candidate.key], *(-part for part in candidate.moment)))
-
-        best = rank(query, known, self.corpora, self.k1, self.b, near)
-        best = users_first(query, best)
-        best = self._with_newest(query, best, near, reach)
-        if near and not near.stands_out and not any(hit.is_worded for hit in best):
-            return [], Verdict()
-        outcome = verdict(query, best, self.corpora[0], near)
-        kept = [hit for hit in best if hit.score >= least and hit.score][:limit]
-        if query.is_of_days:  # what stands next to a message about the day is about something else
-            kept = [hit for hit in kept if hit.own(query.words) or hit.own(_related_to(query))]
-        return kept, outcome
+        best = users_first(query, rank(query, known, self.corpora, self.k1, self.b, near))
+        return self._with_newest(query, best, near, keys)
 
     def _with_newest(self, query: Query, best: Sequence[Scored], near: Nearness | None, reach: Collection[str]) -> list[Scored]:
         """Return the answers as `newest_first` orders them, with later statements of the contents *reach* that they bring."""
@@ -220,7 +186,6 @@ class View:
         return replace(candidate.passage, path=path, tier=self._tier(path))
 
     def _hit(self, query: Query, scored: Scored) -> Hit:
-        """Return the passage as a hit, with the reasons for its score: its words, or those around it, and others."""
         words = scored.own(query.words)
         related = near_words(query, scored) if words else scored.own(_related_to(query))
         reasons = ("words", words), ("related", related)
@@ -242,7 +207,6 @@ class View:
         return Answer(miss=Miss(self._hit(query, near) if near else None, round(outcome.share, 2), has, lacks, nowhere))
 
     def _offered(self, query: Query, keys: Collection[str] | None) -> list[Document]:
-        """Return the candidates of a question that has words of its own."""
         counts, idf = weighed(query), self.corpora[0].idf
         telling = sorted(query.words, key=lambda word: -counts[word] * idf(word) * query.rarity.get(word, 1.0))
         known_words = [word for word in telling if self.corpora[-1].frequency(word) or word in query.related]
@@ -252,13 +216,11 @@ class View:
         return self._found(words, dict(sorted(related, key=lambda pair: pair[1])), query.days, keys)
 
     def _of_days(self, query: Query, keys: Collection[str] | None) -> list[Document]:
-        """Return the passages of the days that are named, then others that name one of them."""
         dated = self._found({}, {}, query.days, keys)
         tokens = [token for days in query.days if days.length <= FEW for token in day_tokens(days)]
         return [*dated, *(candidate for candidate in self._having(tokens, keys) if candidate not in dated)]
 
     def _having(self, words: Collection[str], keys: Collection[str] | None) -> list[Document]:
-        """Return the candidates that have one of the *words* themselves."""
         offered = self._found(dict.fromkeys(words, 1.0), {}, (), keys) if words else []
         return [candidate for candidate in offered if not {*words}.isdisjoint(candidate.own_words)]
 

@@ -195,7 +195,6 @@ def _english() -> _Rules:
 
 
 def _rules(text: str) -> _Rules:
-    """Return the phrases that can be in the text."""
     is_chinese = not text.isascii() and _HINT_ZH.search(text)
     is_english = _LATIN.search(text) and _HINT_EN.search(text)
     has_figures = _HINT_FIGURES.search(text)

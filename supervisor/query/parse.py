@@ -70,7 +70,6 @@ def asks_what_happened(text: str) -> bool:
 
 
 def _without(sentence: str, stretches: Iterable[tuple[int, int]]) -> str:
-    """Return the sentence with these spans replaced by blanks."""
     for start, end in stretches:
         sentence = sentence[:start] + " " * (end - start) + sentence[end:]
     return sentence

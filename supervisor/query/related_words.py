@@ -58,7 +58,6 @@ def other_spellings(query: Query) -> Mapping[str, str]:
 
 
 def _spellings(word: str, query: Query, frequency: Callable[[str], int]) -> Mapping[str, float]:
-    """Return the words of memory that are other spellings of *word* and not in the question."""
     if query.words[word] <= REQUEST_WEIGHT:
         return {}
     return {other: SAME for other in same_words(word) if other not in query.words and frequency(other)}
@@ -98,6 +97,5 @@ def same_words(token: str) -> tuple[str, ...]:
 
 
 def _line_of(path: Path, token: str) -> Iterator[tuple[str, int]]:
-    """Yield the tokens of the line of *token* in the table, each with its similarity in hundredths."""
     others = line_of(path, token) or ""
     yield from ((other[:-_DIGITS], int(other[-_DIGITS:])) for other in others.split())

@@ -114,7 +114,6 @@ def _heard(query: Query, frequency: Callable[[str], int]) -> Query:
 
 
 def _pairs_of(query: Query) -> list[tuple[str, str]]:
-    """Return the first few pairs of neighbouring characters that are words of the question by themselves."""
     runs = _RUN.findall(unicodedata.normalize("NFKC", query.text))
     pairs = [pair for run in runs for pair in pairwise(cut_for_search(to_simplified(run)))]
     characters = {word for word, counts in query.words.items() if counts > REQUEST_WEIGHT and len(word) == 1} - CHINESE

@@ -84,7 +84,6 @@ class Server:
         return unit_rows(rows, len(texts), without_credentials(self._url))
 
     def _post(self, body: Mapping[str, object], ends_at: float, most_bytes: int) -> bytes:
-        """Return the body of the answer; a slow answer ends with TimeoutError at *ends_at*."""
         import httpx2
 
         headers = {} if self._key == NO_KEY else {"Authorization": f"Bearer {self._key}"}

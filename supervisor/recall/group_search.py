@@ -28,7 +28,7 @@ from ..query.parse import Query
 from ..storage.clock import Deadline
 from ..storage.texts import Text
 from .audience import Audience, nameless
-from .search import LIMIT, LITERAL_LIMIT, TIERS, Search, Searcher
+from .search import LIMIT, LITERAL_LIMIT, Search, Searcher
 from .unfiled import Unfiled, UnfiledPassages, path_by_id
 
 if TYPE_CHECKING:
@@ -40,8 +40,6 @@ _MOST_KEPT: Final = 8
 
 
 class _Seen(NamedTuple):
-    """A passage that may be seen, with its words and the key of its content."""
-
     passage: Passage
     words: list[str]
     key: str
@@ -188,14 +186,14 @@ class GroupSearch(Search):
 
     def indexed(self, query: Query, deadline: Deadline, _unfiled: UnfiledPassages, meaning: Asked | None) -> Answer:
         """Return the answer of the index to them."""
-        settings, tiers = self.of.settings, TIERS[self.of.settings.originals]
+        settings, originals = self.of.settings, self.of.settings.originals != "never"
         names, part = self.of.unfiled.written_names, self._parts.part(self._audience)
 
         def visible(whole: View) -> View:
             return part.of(whole.with_unfiled(self._unfiled)).view
 
         hits = self.of.index.search(
-            query, LIMIT, tiers, settings.min_score, deadline, part=visible, names=names, meaning=meaning
+            query, LIMIT, settings.min_score, deadline, part=visible, names=names, meaning=meaning, originals=originals
         )
         return replace(hits, miss=None)
 

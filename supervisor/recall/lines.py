@@ -104,7 +104,6 @@ class LineReader:
         return _lines(self.paths.relative(place), lines, spans)
 
     def _described(self, name: str, place: Path, audience: Audience) -> Lines:
-        """Return the line about a picture or a file; an error if it does not exist, or is not what its name says."""
         from ..archive.attachments import Attachments
 
         data = Attachments(self.files, self.paths).read(name)
@@ -131,7 +130,6 @@ class LineReader:
             yield from (chunk.passage for chunk in chunks)
 
     def _text_by_id(self, path: str, now: datetime, audience: Audience) -> list[str]:
-        """Return the lines of the message at *path*, "history.json#<id>"; NotFound if there is none for *audience*."""
         identity = path.removeprefix(BY_ID)
         names = {identity, unquote(identity, errors="surrogatepass")}
         if audience.sees_all or names & self.parts().seen_by(audience, now).messages:
@@ -140,7 +138,6 @@ class LineReader:
         raise NotFound(path)
 
     def _blocks(self, identity: str, now: datetime, audience: Audience) -> Iterator[Block]:
-        """Yield the texts of the message that *audience* may see."""
         from ..index.chunking import chunk_message
 
         for block in self.unfiled().blocks_of(identity, now, self.journal(), self.memory()):
@@ -169,7 +166,6 @@ class LineReader:
         raise NotFound(path)
 
     def _resolve(self, path: str) -> Path:
-        """Return the absolute path of a memory file; BadRequest for anything else."""
         parts = _parts_of(path)
         place = self.paths.root.joinpath(*parts)
         if not digest_in_name(path) and parts[0] != "memory" and parts not in {("memory.md",), ("MEMORY.md",)}:
@@ -197,7 +193,6 @@ def _parts_of(path: str) -> tuple[str, ...]:
 
 
 def _lines(path: str, lines: Sequence[str], spans: Sequence[tuple[int, int | None]]) -> Lines:
-    """Return the lines of these spans; the last one may end after the file, or (None) with it."""
     if spans[-1][0] > max(1, len(lines)):
         raise BadRequest("--from", Text("{path} has {count} lines", path=path, count=len(lines)))
     chosen = [lines[start - 1 : end] for start, end in spans]

@@ -125,7 +125,6 @@ class Near:
         return np.where(vectors.any(axis=1), (self._apart(vectors) @ self._asked - self._middle) / self._spread, 0)
 
     def _apart(self, vectors: Array) -> Array:
-        """Return the vectors without most of what they have in common, each with length 1."""
         left = vectors - _TAKEN * np.multiply.outer(vectors @ self._common, self._common)
         return np.asarray(left / np.maximum(_SHORTEST, np.linalg.norm(left, axis=-1, keepdims=True)), np.float32)
 

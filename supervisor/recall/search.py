@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Final, TypeVar
 from ..index.bm25 import load_numpy
 from ..index.chunking import chunk_note
 from ..index.documents import MOST_CHARS
-from ..index.hit import BOTH, WORDS, Answer, Asked, Hit, Miss, Passage, SearchResult, Tier
+from ..index.hit import BOTH, WORDS, Answer, Asked, Hit, Miss, Passage, SearchResult
 from ..index.literal import hits_of, literal_terms, newest_and_fullest, search_files
 from ..index.newest import in_order_of_days
 from ..index.ranking import gate_of
@@ -58,13 +58,6 @@ _ALL: Final = 100  # per cent
 _PART_S: Final = 10.0
 #: Characters by which a hit is judged when time is up.
 _LATE_CHARS: Final = 1_000
-_ORDINARY: Final[tuple[Tier, ...]] = ("long_term", "dated", "unfiled", "summary")
-#: The groups of tiers that are searched one after the other, by `[recall] originals`; None is all tiers at once.
-TIERS: Final[Mapping[str, tuple[tuple[Tier, ...] | None, ...]]] = {
-    "always": (None,),
-    "fallback": (_ORDINARY, ("original",)),
-    "never": (_ORDINARY,),
-}
 
 
 @record(kw_only=True)
@@ -117,6 +110,8 @@ class Searcher:
             hits, how = _before(literal, hits), "literal" if literal else how
         today, whole = local_day(now, self.zone), audience.sees_all
         hits = search.attempt(lambda: of_today(hits, query, today, self.files, self.paths, sees_all=whole), hits)
+        if self.settings.originals == "fallback":
+            hits.sort(key=lambda hit: hit.unit.tier == "original")
         pinned: tuple[Passage, ...] = search.attempt(lambda: _pinned(self.files, self.paths), ()) if is_input else ()
         search.emit_events(len(hits))
         result = SearchResult(
@@ -191,14 +186,12 @@ class Searcher:
         self.events.emit("index_damaged", why=error.why)
 
     def _load_libraries(self, query: Query, now: datetime) -> None:
-        """Load the libraries that the search needs; the first time in a process this takes longer than the search itself."""
         if not query.is_empty:
             load_numpy()
             self.unfiled.load_tokenizer(now)
 
     @property
     def _unread(self) -> Mapping[str, str]:
-        """The files that are not searched because they can't be read, with the reason."""
         return {**self.index.unread, **self.unfiled.unread}
 
     def _parsed(self, question: str, now: datetime, recent: Sequence[Message], is_input: bool) -> Query:
@@ -254,9 +247,11 @@ class Search:
 
     def indexed(self, query: Query, deadline: Deadline, unfiled: UnfiledPassages, meaning: Asked | None) -> Answer:
         """Return the answer of the index, with the originals as `[recall] originals` says."""
-        least, tiers = self.of.settings.min_score, TIERS[self.of.settings.originals]
+        least, originals = self.of.settings.min_score, self.of.settings.originals != "never"
         names = self.of.unfiled.written_names  # no longer unfiled, in files that may be too new for the index
-        return self.of.index.search(query, LIMIT, tiers, least, deadline, unfiled.overlay, names=names, meaning=meaning)
+        return self.of.index.search(
+            query, LIMIT, least, deadline, unfiled.overlay, names=names, meaning=meaning, originals=originals
+        )
 
     def literally(self, query: Query, passed: Sequence[str], deadline: Deadline, unfiled: UnfiledPassages) -> list[Hit]:
         """
@@ -335,13 +330,11 @@ def _as_typed(miss: Miss | None, text: str) -> Miss | None:
 
 
 def _reasons(faults: Iterable[str]) -> str:
-    """Return the different faults as the clauses of one sentence, "" for none."""
     reasons = [Text("{reason}", reason=fault) for fault in dict.fromkeys(faults)]
     return reduce(lambda before, after: Text("{before}; {after}", before=before, after=after), reasons) if reasons else ""
 
 
 def _unmade(percent: int) -> Iterator[str]:
-    """Yield how much of the index is made, while it is not whole."""
     if percent < _ALL:
         yield Text(
             "the index is being made and has {percent} % of memory so far; each question goes on with it, and `recalld index rebuild` finishes it",
@@ -350,7 +343,6 @@ def _unmade(percent: int) -> Iterator[str]:
 
 
 def _unread(files: Mapping[str, str]) -> Iterator[str]:
-    """Yield why the first file is not searched, and how many others are not."""
     if files:
         first = min(files)
         yield Text("{path} is not searched: {why}", path=first, why=files[first])

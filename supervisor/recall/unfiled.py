@@ -22,11 +22,11 @@ from urllib.parse import quote, unquote
 from ..archive.identity import assign_ids
 from ..archive.journal import SeenJournal
 from ..index.chunking import Chunk, chunk_message, neighbours
-from ..index.documents import CONTEXT_WIDTHS, MOST_CHARS, beginning, talk_documents
+from ..index.documents import MOST_CHARS, beginning, talk_documents
 from ..index.hit import BY_ID, Passage
 from ..index.overlay import NOTHING, Overlay, OverlayGroup, overlay_group
 from ..protocol.dated_file import Block, block_of
-from ..protocol.message import Archived, History, Key, Message
+from ..protocol.message import Archived, History, Message
 from ..protocol.paths import WorkspacePaths
 from ..storage.clock import NEVER, Deadline
 from ..storage.errors import SupervisorError
@@ -46,10 +46,8 @@ if TYPE_CHECKING:
     from ..archive.memory_folder import MemoryFolder
     from ..protocol.config_keys import Archive
 
-#: Messages of one group: after a new message only the last groups of its conversation are made again.
+#: Messages that are made without a look at the clock.
 _GROUP: Final = 16
-#: Chunks of messages that have been filed since, after which all are made again.
-_MOST_OLD: Final = 200
 #: How long a search waits for a history.json that can't be read, in seconds.
 _PATIENCE_S: Final = 0.1
 _HAN: Final = lazy_re(f"[{HAN}]")
@@ -85,9 +83,7 @@ class Unfiled:
         self._paths = paths
         self._journal = SeenJournal(files, paths, settings.zone, only_unwritten=True)
         self._present: tuple[History, tuple[int, int], list[Message]] = ((), (0, 0), [])
-        self._chunks: dict[Key, tuple[Message, Chunk]] = {}
-        self._groups: dict[tuple[object, ...], OverlayGroup] = {}
-        self._last = UnfiledPassages()
+        self._last: tuple[Sequence[Message], UnfiledPassages] = (), UnfiledPassages()
         self._unread: dict[str, str] = {}
         self._lock = threading.RLock()
         self._is_loaded = False
@@ -152,28 +148,35 @@ class Unfiled:
     ) -> UnfiledPassages:
         """Return the passages of the messages, except those to *skip*; the newest are made first, until the *deadline*."""
         with self._lock:  # what is made is kept for the next search, which another thread may be beginning
-            return self._passages(self.searched(now), deadline, skip)
+            messages = self.searched(now)
+            skipped = [message for message in messages if skip(message)]
+            searched = [message for message in messages if message not in skipped]
+            if self._last[0] != searched or self._last[1].left:
+                self._last = searched, self._made(searched, deadline)
+            return replace(self._last[1], skipped=tuple(self._chunk(message).passage for message in skipped))
 
-    def _passages(self, messages: Sequence[Message], deadline: Deadline, skip: Callable[[Message], bool]) -> UnfiledPassages:
-        days, skipped, left = self._days(messages, deadline, skip)
-        before, self._groups = self._groups, {}
+    def _made(self, messages: Sequence[Message], deadline: Deadline) -> UnfiledPassages:
+        days: defaultdict[str, list[Chunk]] = defaultdict(list)
+        for message in messages:
+            chunk = self._chunk(message)
+            days[f"day {chunk.passage.day}"].append(chunk)
+        groups: list[OverlayGroup] = []
+        left = 0
         for day in sorted(days, reverse=True):
             for talk in neighbours(days[day]):
-                for key, window, places in reversed([*_windows(day, talk)]):
-                    if known := before.get(key):
-                        self._groups[key] = known
-                    elif deadline.is_over:
+                paths = {chunk.passage.path: chunk.passage.path for chunk in talk}
+                for start in reversed(range(0, len(talk), _GROUP)):
+                    places = range(start, min(start + _GROUP, len(talk)))
+                    if deadline.is_over:
                         left += len(places)
                     else:
-                        paths = {chunk.passage.path: chunk.passage.path for chunk in window}
-                        documents = talk_documents(day, paths, window, places)
-                        keys = tuple(window[n].passage.path for n in places)
-                        self._groups[key] = overlay_group(keys, documents)
+                        keys = tuple(talk[n].passage.path for n in places)
+                        groups.append(overlay_group(keys, talk_documents(day, paths, talk, places)))
         passages = tuple(chunk.passage for day in days.values() for chunk in day if chunk.passage.text.strip())
-        if self._groups.keys() != before.keys() or left != self._last.left:
-            overlay = Overlay({f"unfiled {n}": group for n, group in enumerate(self._groups.values())})
-            self._last = UnfiledPassages(overlay, passages, left)
-        return replace(self._last, skipped=tuple(skipped))
+        return UnfiledPassages(Overlay({f"unfiled {n}": group for n, group in enumerate(groups)}), passages, left)
+
+    def _chunk(self, message: Message) -> Chunk:
+        return beginning(chunk_message(path_by_id(message.id), block_of(message), self._settings.zone))
 
     def blocks_of(self, identity: str, now: datetime, journal: SeenJournal, memory: MemoryFolder) -> Iterator[Block]:
         """
@@ -185,36 +188,6 @@ class Unfiled:
         yield from (block_of(message) for message in self.searched(now) if message.id in {wanted, identity})
         journal.refresh()
         yield from (block for name in journal.files_of([wanted]) for block in memory.blocks(name) if block.key[0] == wanted)
-
-    def _days(
-        self, messages: Sequence[Message], deadline: Deadline, skip: Callable[[Message], bool]
-    ) -> tuple[dict[str, list[Chunk]], list[Passage], int]:
-        """Return the chunks of the messages by day, oldest first, those to skip, and how many there was no time to make."""
-        days: defaultdict[str, list[Chunk]] = defaultdict(list)
-        skipped, left = [], 0
-        half = deadline.part(0.5)  # the other half is for tokenising them
-        if len(self._chunks) > _MOST_OLD + 2 * len(messages):
-            self._chunks = {}
-        for message in reversed(messages):
-            chunk = self._chunk(message, half)
-            if chunk is None:
-                left += 1
-            elif skip(message):
-                skipped.append(chunk.passage)
-            else:
-                days[f"day {chunk.passage.day}"].append(chunk)
-        return {day: chunks[::-1] for day, chunks in days.items()}, skipped, left
-
-    def _chunk(self, message: Message, deadline: Deadline) -> Chunk | None:
-        """Return the chunk of the message; None if it is not made yet and time is up."""
-        before, chunk = self._chunks.get(message.key, (None, None))
-        if chunk and (before is message or before == message):
-            return chunk
-        if deadline.is_over:
-            return None
-        chunk = beginning(chunk_message(path_by_id(message.id), block_of(message), self._settings.zone))
-        self._chunks[message.key] = message, chunk
-        return chunk
 
     def _present_messages(self, now: datetime) -> list[Message]:
         """
@@ -264,16 +237,6 @@ def _is_unfiled(message: Message, journal: SeenJournal) -> bool:
 def path_by_id(identity: str) -> str:
     """Return the path of a message by its id; characters other than letters, digits and harmless marks are encoded."""
     return BY_ID + quote(identity, safe="-_.:@+", errors="surrogatepass")
-
-
-def _windows(day: str, talk: Sequence[Chunk]) -> Iterator[tuple[tuple[object, ...], Sequence[Chunk], range]]:
-    """Yield the groups of a conversation: the key of each, its messages with their neighbours, and the places of its own."""
-    reach = CONTEXT_WIDTHS[-1]
-    for start in range(0, len(talk), _GROUP):
-        first = max(0, start - reach)
-        window = talk[first : start + _GROUP + reach]
-        places = range(start - first, min(start + _GROUP, len(talk)) - first)
-        yield (day, start, *(chunk.passage for chunk in window)), window, places
 
 
 def is_asked_by(question: str, now: datetime) -> Callable[[Message], bool]:

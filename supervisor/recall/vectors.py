@@ -202,7 +202,6 @@ class VectorStore:
 
 
 def _codes(vectors: Array, middle: Array) -> Array:
-    """Return the codes of the vectors: word × vector."""
     scaled = vectors / (np.abs(vectors).max() or 1) * _MOST if vectors.dtype != np.int8 else vectors
     bits = np.packbits(scaled > middle, axis=1)
     padded = np.pad(bits, ((0, 0), (0, -bits.shape[1] % (_BITS // 8))))
@@ -210,7 +209,6 @@ def _codes(vectors: Array, middle: Array) -> Array:
 
 
 def _open(path: Path, stat: Stat) -> Segment:
-    """Return the file, mapped; ValueError if it is truncated or has changed."""
     if stat.size < _HEAD.size or not modes.S_ISREG(stat.mode):
         raise ValueError("it is cut off, or no file")
     data = np.memmap(path, np.uint8, "r")

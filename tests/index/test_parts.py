@@ -10,7 +10,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-import recalld.supervisor.index.scan
 import recalld.supervisor.recall.search
 from recalld.supervisor.index.commit import Changes
 from recalld.supervisor.index.manifest import Group, Manifest, parse_manifest, render_manifest
@@ -21,13 +20,7 @@ WORDS = ("花生", "电钢琴", "部署", "backup", "猫", "普洱", "nginx", "�
 
 
 @pytest.fixture
-def least(monkeypatch):
-    """Let an update without time read one new file."""
-    monkeypatch.setattr(recalld.supervisor.index.scan, "LEAST", 1)
-
-
-@pytest.fixture
-def noted(world, least):
+def noted(world):
     """A memory of six notes, one a day."""
     for n in range(1, 7):
         world.note(f"2026-01-0{n}.md", f"第 {n} 天：电钢琴 qx{n}。\n")
@@ -72,8 +65,7 @@ def test_search_says_how_far_the_index_is_and_reports_no_fault(noted):
     assert len(noted.events.of("index_made")) == 1
 
 
-def test_search_finds_as_written_what_the_index_lacks_yet(noted, monkeypatch):
-    monkeypatch.setattr(recalld.supervisor.index.scan, "LEAST", 20)
+def test_search_finds_as_written_what_the_index_lacks_yet(noted):
     noted.note("2026-01-01.md", "尤克里里借给了邻居。\n")
     part(noted)
     assert noted.ws.index.made_percent < 50
@@ -100,24 +92,10 @@ def test_update_told_to_stop_keeps_the_parts_before(noted):
     assert noted.events.of("index_damaged") == []
 
 
-def test_update_without_time_leaves_a_large_file_to_who_has_it(noted, monkeypatch):
-    monkeypatch.setattr(recalld.supervisor.recall.search, "_PART_S", 0.0)
-    noted.refresh()
-    noted.note("book.md", "- 尤克里里借给了邻居\n\n" + "- 一\n\n" * 40)
-    monkeypatch.setattr(recalld.supervisor.index.scan, "_ANY_BYTES", 100)
-    assert part(noted).new is False
-    assert 0 < noted.ws.index.made_percent < 100
-    commits = noted.ws.index.commit_on_disk()
-    part(noted)
-    assert noted.ws.index.commit_on_disk() == commits
-    assert noted.ws.searcher.refresh_whole().new
-    assert set(noted.found_paths("尤克里里")) == {"memory/book.md"}
-
-
 def test_manifest_of_earlier_versions_is_read_without_unfinished_groups():
     groups = {"day 2026-01-29": [["a"], 3, [1, 2, 3]], "day 2026-01-30": [["b"], 3, [1, 2, 3], False]}
     data = zlib.compress(json.dumps({"version": "1", "files": {}, "groups": groups, "left": 1, "total": 3}).encode())
-    assert parse_manifest(data) == Manifest("1", {}, {"day 2026-01-29": Group(("a",), 3, (1, 2, 3))}, 1)
+    assert parse_manifest(data) == Manifest("1", {}, {"day 2026-01-29": Group(("a",), 3, (1, 2, 3))})
     assert parse_manifest(render_manifest(parse_manifest(data))) == parse_manifest(data)
 
 
@@ -127,29 +105,27 @@ def test_index_in_parts_equals_a_rebuilt_one_after_any_changes(tmp_path_factory,
     pick = random.Random(seed)
     world = World(tmp_path_factory.mktemp("world"), at("2026-01-31T10:00"))
     names = ("2026-01-28-a.md", "2026-01-28-b.md", "note.md", "trips/japan.md", "2026-01-27.md", "memory.md")
-    with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(recalld.supervisor.index.scan, "LEAST", 1)
-        for _ in range(12):
-            path = world.note(pick.choice(names), "x")
-            match pick.randrange(5):
-                case 0:
-                    path.unlink()
-                case 1:
-                    path.replace(path.with_name(f"moved-{path.name}"))
-                case _:
-                    lines = (f"- {' '.join(pick.choices(WORDS[:8], k=3))}\n" for _ in range(pick.randrange(1, 6)))
-                    path.write_text("\n".join(lines), encoding="utf-8")
-            match pick.randrange(4):
-                case 0:
-                    world.reopen()
-                case 1:
-                    world.ws.index.hold_changes()
-                case 2:
-                    world.search("花生 部署")
-            part(world)
-        for _ in range(100):
-            part(world)
-        assert world.ws.index.made_percent == 100
-        followed = whole(world)
-        world.reopen().refresh(rebuild=True)
-        assert whole(world) == followed
+    for _ in range(12):
+        path = world.note(pick.choice(names), "x")
+        match pick.randrange(5):
+            case 0:
+                path.unlink()
+            case 1:
+                path.replace(path.with_name(f"moved-{path.name}"))
+            case _:
+                lines = (f"- {' '.join(pick.choices(WORDS[:8], k=3))}\n" for _ in range(pick.randrange(1, 6)))
+                path.write_text("\n".join(lines), encoding="utf-8")
+        match pick.randrange(4):
+            case 0:
+                world.reopen()
+            case 1:
+                world.ws.index.hold_changes()
+            case 2:
+                world.search("花生 部署")
+        part(world)
+    for _ in range(100):
+        part(world)
+    assert world.ws.index.made_percent == 100
+    followed = whole(world)
+    world.reopen().refresh(rebuild=True)
+    assert whole(world) == followed

@@ -247,10 +247,10 @@ def test_recall_finds_the_newest_of_500_changes_while_the_index_is_locked(filled
 def test_overlay_stops_at_the_deadline_and_continues_at_the_next(filled):
     many(filled, 20)
     clock = Cranked(1.0)
-    filled.ws.index.hold_changes(Deadline(10.5, clock))  # looked at once for the scan, and once before each file
+    filled.ws.index.hold_changes(Deadline(9.5, clock))  # looked at once before each file
     assert filled.ws.index.left == 11
     assert len(filled.ws.index._view.overlay.groups) == 9
-    filled.ws.index.hold_changes(Deadline(clock.now + 10.5, clock))
+    filled.ws.index.hold_changes(Deadline(clock.now + 9.5, clock))
     assert filled.ws.index.left == 2
     filled.ws.index.hold_changes()
     assert filled.ws.index.left == 0
