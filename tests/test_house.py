@@ -35,7 +35,7 @@ ROOMS: Final = (
     Room("supervisor/archive", most=4_650, goal=3_900),
     Room("supervisor/extracts", most=1_012, goal=950),
     Room("supervisor/summaries", most=2_131, goal=1_850),
-    Room("supervisor/query supervisor/index supervisor/recall supervisor/context", most=9_792, goal=8_000),
+    Room("supervisor/query supervisor/index supervisor/recall supervisor/context", most=9_516, goal=8_000),
     Room("supervisor/longterm", most=1_082, goal=950),
     Room("supervisor/conversation supervisor/replies", most=2_754, goal=2_300),
     Room("supervisor/pool worker/crew.py", most=1_587, goal=1_400),
@@ -60,9 +60,9 @@ ROOMS: Final = (
     ),
 )
 #: All rooms together, lines and modules, and the lines of the tests.
-ALL: Final = Room("all", most=60_109, goal=48_000)
+ALL: Final = Room("all", most=59_833, goal=48_000)
 MODULES: Final = Room("modules", most=326, goal=270)
-OF_TESTS: Final = Room("tests", most=63_506, goal=48_000)
+OF_TESTS: Final = Room("tests", most=63_478, goal=48_000)
 
 
 def _lines(path: Path) -> int:
