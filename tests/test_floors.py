@@ -117,7 +117,7 @@ ALLOWED_WRITES: Final = {
     "recalld.supervisor.interfaces.socket_server": {"os.fchmod"},
     "recalld.supervisor.storage.output": {"os.write"},
     "recalld.supervisor.checks.backup": {"tempfile.TemporaryDirectory"},
-    "recalld.supervisor.checks.systemd": {"shutil.rmtree", "path.unlink"},
+    "recalld.supervisor.interfaces.cli.unit": {"shutil.rmtree"},
 }
 OS_WRITES: Final = frozenset(
     "chmod chown copy_file_range fchmod fchown ftruncate link makedirs mkdir mkfifo mknod remove removedirs rename renames "

@@ -88,7 +88,6 @@ def check_folder(workspace: Path, folder: Path, field: str) -> None:
 
 
 def _sweep_temporary(files: Files, place: Path, now: datetime) -> None:
-    """Delete the temporary files that killed backups of any name left in the folder."""
     stats = files.disk.stats(place).items()
     matches = (TEMPORARY.fullmatch(name) for name, stat in stats if modes.S_ISREG(stat.mode))
     for name in {match["name"] for match in matches if match}:

@@ -128,7 +128,6 @@ def _edited(ws: Workspace, gone: Absences, in_files: set[Key], broken: Mapping[s
 
 
 def _check_attachments(ws: Workspace, named: Mapping[str, str], ledger: Ledger) -> None:
-    """Report pictures and files that are gone or have other bytes; *named* has the dated file that names each of them."""
     ledger.attachments = len(named)
     kept = (ws.paths.relative(ws.paths.attachments / name) for name in ws.files.disk.names(ws.paths.attachments))
     ledger.unnamed = [name for name in kept if is_aside(name) or (digest_in_name(name) and name not in named)]
@@ -223,7 +222,6 @@ def _count_files(ws: Workspace, ledger: Ledger, named: dict[str, str]) -> tuple[
 
 
 def _check_flags(history: tuple[object, ...], in_files: set[Key], ws: Workspace, ledger: Ledger) -> None:
-    """Report messages whose flag is true although no file was ever made of them."""
     for entry in history:
         if not isinstance(entry, Message) or entry.archived is not Archived.YES:
             continue

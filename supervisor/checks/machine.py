@@ -125,7 +125,6 @@ def _wanted(mode: int) -> int:
 
 
 def _is_reached(root: Path, path: Path) -> bool:
-    """Return whether all users may enter the folders between *root* and *path*."""
     folders = path.relative_to(root).parents
     return all(os.stat(root / folder).st_mode & modes.S_IXOTH for folder in folders)
 
@@ -234,7 +233,6 @@ def lasting(look: Look) -> Faults:
 
 
 def _refused_configuration(look: Look) -> str:
-    """Return what is wrong with recalld.toml as it is now, since the log has it in English alone; "" if nothing is."""
     version = look.ws.files.read_stable(look.ws.paths.config)
     try:
         load(version.data if version else None, look.environ)

@@ -238,7 +238,6 @@ def encodings(look: Look) -> Faults:
 
 
 def _newest_notes(look: Look) -> list[Path]:
-    """Return the long-term file, and the newest notes below memory/."""
     ws = look.ws
     dated, own = ws.journal.file_names(), (ws.paths.originals, ws.paths.summaries)  # a damaged one is reported as that
     notes = [

@@ -66,7 +66,6 @@ def paused(look: Look) -> Faults:
 
 
 def _unanswered(look: Look) -> Faults:
-    """Yield how many inputs wait for their answer and since when, and how many were set aside; nothing where others answer."""
     ws = look.ws
     if ws.config.turns.reply == "off":
         return

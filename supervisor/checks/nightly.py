@@ -170,7 +170,6 @@ def nightly_backups(ws: Workspace, folder: Path) -> list[Path]:
 
 
 def _refuse_little_room(ws: Workspace, folder: Path) -> None:
-    """Raise StorageError if the disk of the folder would be nearly full after a backup."""
     places = ((place_of(ws.paths.relative(path)), stat.st_size) for path, stat in walk(ws.paths.root))
     size = sum(size for place, size in places if place is None or place.in_backup)
     disk = os.statvfs(folder)

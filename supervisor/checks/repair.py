@@ -158,7 +158,6 @@ def _written_twice(ws: Workspace) -> list[str]:
 
 
 def _copies(ws: Workspace, aside: list[str]) -> Iterator[Message]:
-    """Yield the messages of every copy that exists, the newest copies last."""
     yield from history_copies(ws.files, ws.paths, ws.zone)
     for name in aside:
         path = ws.memory.path_of(name)
@@ -179,7 +178,6 @@ def raw_of(block: Block) -> dict[str, Any]:
 
 
 def _keep_copy(ws: Workspace, name: str) -> bool:
-    """Keep a copy of a dated file in quarantine; return whether there is one."""
     version = ws.files.read_stable(ws.memory.path_of(name))
     return version is not None and ws.quarantine.keep(name, version.data) != "full"
 

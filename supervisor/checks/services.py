@@ -20,12 +20,13 @@ from ..host.last_night import read_last_backup, read_last_fsck
 from ..protocol.connections import CLIENTS, HOOK_LATE, HOOK_UNKNOWN, Connection, parse_connections
 from ..protocol.sources import read_state
 from ..storage.clock import from_wire, to_wire, wire_time
+from ..storage.disk import read_outside
 from ..storage.errors import BadConfig
 from ..storage.os_errors import why_refused
 from ..storage.texts import Text, msgid
 from .check import Faults, Look, bad, odd
 from .machine import disk_space
-from .units import SERVICE, Installation, installed, parse_unit, read_unit
+from .units import SERVICE, Installation, below_head, installed
 
 #: For how long a hook that was out of time is told.
 _DAY: Final = timedelta(days=1)
@@ -113,7 +114,6 @@ def service_faults(folder: Path, what: Installation) -> Faults:
 
 
 def _of_the_units(folder: Path, what: Installation) -> Faults:
-    """Yield the first unit that differs from what this version would install, and why."""
     again = f"recalld service install{what.options}"
     if _is_gone(what.python):
         yield bad(
@@ -124,14 +124,14 @@ def _of_the_units(folder: Path, what: Installation) -> Faults:
         )
         return
     for name, wanted in what.units().items():
-        path, ours = folder / name, parse_unit(wanted)
-        unit = read_unit(path)
-        if ours and (unit is None or unit.is_edited or unit.body != ours.body):
-            is_kept = os.path.exists(path) and (unit is None or unit.is_edited)  # `install` overwrites no such unit
+        present = b""
+        with suppress(OSError):
+            present = read_outside(folder / name)
+        if below_head(present) != below_head(wanted):
             yield odd(
                 "{unit} is missing, or not as this recalld makes it; `{command}` makes it again. What you add with `systemctl edit` stays in use.",
-                unit=path,
-                command=f"mv {quote(str(path))} {quote(f'{path}.aside')} && {again}" if is_kept else again,
+                unit=folder / name,
+                command=again,
             )
             return
 

@@ -82,7 +82,6 @@ def _summaries(files: Sequence[MemoryFile], summaries: Mapping[Period, ExistingS
 
 
 def _last_night(ws: Workspace) -> dict[str, Any]:
-    """Return the outcomes of the last nightly check and the last nightly backup; None for one that never was."""
     fsck, backup = read_last_fsck(ws), read_last_backup(ws)
     return {
         "lastFsck": {"at": to_wire(fsck.at), "lost": fsck.lost, "damage": fsck.damage} if fsck else None,
@@ -177,7 +176,6 @@ def _next_run(
 
 
 def _cost(ws: Workspace, now: datetime) -> dict[str, Any]:
-    """Return the model's calls and tokens of today, and until when and why it is paused."""
     state = configured_state(ws.task_queue, ws.endpoint)
     today = state.day == ws.today(now).isoformat()
     return {
@@ -191,7 +189,6 @@ def _cost(ws: Workspace, now: datetime) -> dict[str, Any]:
 
 
 def _models(ws: Workspace) -> dict[str, Any]:
-    """Return by model what became of its answers; nothing where none has answered."""
     accounts = provider_state(ws.task_queue).answers
     if not accounts:
         return {}

@@ -7,7 +7,6 @@ What is somebody else's is seen before anything is changed. A service that does 
 from __future__ import annotations
 
 import os
-import shutil
 import subprocess
 from collections.abc import Callable, Iterable
 from pathlib import Path
@@ -29,7 +28,6 @@ from .units import (
     TEMPLATES,
     TIMER,
     Installation,
-    Unit,
     parse_unit,
     unit_folder,
 )
@@ -105,19 +103,15 @@ class Systemd:
                 Text("log in again, not by su or sudo, or have root give `recalld service install --system USER`"),
             )
 
-    def call(self, *words: str) -> None:
-        """Run systemctl; NoService with its message if it fails."""
+    def call(self, *words: str, may_fail: bool = False) -> None:
+        """Run systemctl; NoService with its message if it fails. What *may_fail* is done to units that it may not know."""
         done = self._run(self.command(*words))
-        if done.returncode:
+        if done.returncode and not may_fail:
             sentence = (done.stderr.strip() or f"exit code {done.returncode}").splitlines()[0].rstrip(".")
             raise NoService(
                 Text("`systemctl {verb}` says: {said}", verb=words[0], said=sentence),
                 Text("`recalld service logs` may say more"),
             )
-
-    def try_call(self, *words: str) -> None:
-        """Run systemctl and ignore a failure: systemd may not know a unit yet, or any more."""
-        self._run(self.command(*words))
 
     def show(self, unit: str) -> dict[str, str]:
         """Return the properties of the unit by name."""
@@ -139,7 +133,7 @@ class Systemd:
         done = self._run(["journalctl", "--no-pager", "--quiet", "--priority=err", "--lines=1", "--output=cat", *match])
         return done.stdout.strip().removeprefix("recalld: ").rstrip(".")
 
-    def units(self) -> dict[str, tuple[FileVersion, Unit]]:
+    def units(self) -> dict[str, tuple[FileVersion, Installation]]:
         """Return the units of this service that exist, by name; ForeignUnit for one that `install` did not make."""
         units = {}
         for name in map(self._service.unit, TEMPLATES):
@@ -148,9 +142,9 @@ class Systemd:
             except OSError as error:  # a folder, a pipe, a link to a device
                 raise ForeignUnit(self.folder / name) from error
             if version:
-                if (unit := parse_unit(version.data, self.user)) is None:
+                if (what := parse_unit(version.data, self.user)) is None:
                     raise ForeignUnit(self.folder / name)
-                units[name] = version, unit
+                units[name] = version, what
         return units
 
 
@@ -164,7 +158,7 @@ def installation(systemd: Systemd) -> Installation:
     units = systemd.units()
     if systemd.path.name not in units:
         raise NoUnit(systemd.path)
-    return units[systemd.path.name][1].what
+    return units[systemd.path.name][1]
 
 
 # ── installed and removed ────────────────────────────────────────────────────
@@ -174,11 +168,11 @@ def install(wanted: Installation, systemd: Systemd) -> None:
     """
     Write the units, start them and wait until the service is ready; NoService, with the reason, if it does not start.
 
-    ForeignUnit, before anything is changed, for a unit that is not of this workspace's service, or that a person has edited.
+    ForeignUnit, before anything is changed, for a unit that is not of this workspace's service.
     """
     contents, before = wanted.units(), systemd.units()
-    for name, (_, unit) in before.items():
-        if unit.is_edited or unit.what.workspace != wanted.workspace:
+    for name, (_, what) in before.items():
+        if what.workspace != wanted.workspace:
             raise ForeignUnit(systemd.folder / name)
     _remove([name for name in before if name not in contents], systemd)
     systemd.files.make_folder(systemd.folder)
@@ -193,10 +187,9 @@ def restart(systemd: Systemd, what: Installation) -> None:
 
 
 def _start(systemd: Systemd, names: list[str], python: str, *, enable: bool = True) -> None:
-    """Have the units started now and, with *enable*, with the machine; NoService, with the reason, if that fails."""
     try:
         systemd.call("daemon-reload")
-        systemd.try_call("reset-failed", *names)
+        systemd.call("reset-failed", *names, may_fail=True)
         if enable:
             systemd.call("enable", *names)
         systemd.call("restart", *names)
@@ -217,24 +210,15 @@ def uninstall(systemd: Systemd) -> Path:
         raise NoUnit(systemd.path)
     _remove([*units], systemd)
     systemd.call("daemon-reload")
-    return next(unit.what.workspace for _, unit in units.values())
+    return next(what.workspace for _, what in units.values())
 
 
 def _remove(names: list[str], systemd: Systemd) -> None:
     if names:
-        systemd.try_call("disable", "--now", *names)
-        systemd.try_call("reset-failed", *names)
+        systemd.call("disable", "--now", *names, may_fail=True)
+        systemd.call("reset-failed", *names, may_fail=True)
     for name in names:
         systemd.files.remove(systemd.folder / name)
-
-
-def delete(paths: Iterable[Path]) -> None:
-    """Delete these files and folders, as far as they exist and can be deleted."""
-    for path in paths:
-        if path.is_dir():
-            shutil.rmtree(path, ignore_errors=True)
-        else:
-            path.unlink(missing_ok=True)
 
 
 # ── how it is ────────────────────────────────────────────────────────────────

@@ -7,12 +7,12 @@ a name `recalld@NAME.service`. On a machine without user sessions root installs 
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
 import re
 import sys
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
@@ -112,8 +112,7 @@ class Installation:
         return Path(user_folder("XDG_STATE_HOME", os.environ)) / "recalld" / f"recalld{self._at}"
 
     @property
-    def _place(self) -> str:
-        """The name of the folders that systemd makes for a unit of the system; no user has a plus sign."""
+    def _place(self) -> str:  # no user has a plus sign
         return f"{self.user}+{self.name}" if self.name else self.user
 
     @property
@@ -151,7 +150,7 @@ class Installation:
             )
 
     def _with_head(self, body: str) -> bytes:
-        made: dict[str, object] = {"python": self.python, "sha256": _digest(body)}
+        made: dict[str, object] = {"python": self.python}
         if self.backups:
             made |= {"backups": str(self.backups.folder), "keep": self.backups.keep}
         made |= {key: value for key, value in (("name", self.name), ("memoryMax", self.memory_max)) if value}
@@ -229,24 +228,15 @@ def remains(what: Installation, environ: Mapping[str, str] = os.environ) -> list
 # ── installed units ──────────────────────────────────────────────────────────
 
 
-@record
-class Unit:
-    """A unit that `service install` made: its installation, the text below its head, and whether a person has edited it."""
-
-    what: Installation
-    body: str
-    is_edited: bool
-
-
-def parse_unit(data: bytes, user: str = "") -> Unit | None:
-    """Return the unit; None for somebody else's. The *user* of a unit of the system is in its name."""
+def parse_unit(data: bytes, user: str = "") -> Installation | None:
+    """Return the installation that a unit is of; None for somebody else's. The *user* of one of the system is in its name."""
     mark, workspace, made_line, body = [*data.decode("utf-8", "replace").split("\n", 3), "", "", ""][:4]
     if mark != _MARK:
         return None
     try:
         made = json.loads(made_line.removeprefix(_MADE))
         key = _KEY.search(body)
-        what = Installation(
+        return Installation(
             workspace=_path_in(json.loads(workspace.removeprefix(_OF))),
             user=user,
             key=_path_in(key[1].replace("%%", "%")) if key else None,
@@ -255,9 +245,13 @@ def parse_unit(data: bytes, user: str = "") -> Unit | None:
             name=str(made.get("name", "")),
             memory_max=str(made.get("memoryMax", "")),
         )
-        return Unit(what, body, is_edited=made["sha256"] != _digest(body))
     except (ValueError, LookupError, TypeError, AttributeError, OverflowError, RecursionError):
         return None
+
+
+def below_head(data: bytes) -> bytes:
+    """Return a unit without the lines that say how it was made."""
+    return data.split(b"\n", 3)[-1]
 
 
 def _path_in(value: object) -> Path:
@@ -267,14 +261,6 @@ def _path_in(value: object) -> Path:
     return Path(path)
 
 
-def read_unit(path: Path, user: str = "") -> Unit | None:
-    """Return the unit in a file; None if there is none that `service install` made, or it can't be read."""
-    try:
-        return parse_unit(read_outside(path), user)
-    except OSError:
-        return None
-
-
 def installed(workspace: Path, environ: Mapping[str, str]) -> dict[Path, Installation]:
     """Return the services of the workspace by their units: the caller's own, then the system's."""
     services = {}
@@ -282,17 +268,14 @@ def installed(workspace: Path, environ: Mapping[str, str]) -> dict[Path, Install
         names = os.listdir(folder) if os.access(folder, os.R_OK) else ()
         for name in sorted(filter(re.compile(r"recalld(@.+)?\.service").fullmatch, names)):
             instance = name.partition("@")[2].removesuffix(".service")
-            unit = read_unit(folder / name, instance.partition(":")[0] if folder == SYSTEM_FOLDER else "")
-            if unit and os.path.realpath(unit.what.workspace) == os.path.realpath(workspace):
-                services[folder / name] = unit.what
+            with suppress(OSError):  # a folder, a pipe, a link to a device
+                data = read_outside(folder / name)
+                what = parse_unit(data, instance.partition(":")[0] if folder == SYSTEM_FOLDER else "")
+                if what and os.path.realpath(what.workspace) == os.path.realpath(workspace):
+                    services[folder / name] = what
     return services
 
 
-def _digest(body: str) -> str:
-    return hashlib.sha256(body.encode()).hexdigest()[:16]
-
-
 def _fill(name: str, words: Mapping[str, str]) -> str:
-    """Return the file *name* of `units/` with the *words* in place of their placeholders."""
     text = (_FOLDER / name).read_text(encoding="utf-8").rstrip("\n")
     return _WORD.sub(lambda match: words[match[1]], text)

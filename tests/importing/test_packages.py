@@ -94,8 +94,9 @@ def test_reader_of_the_how_to_is_installed_and_imports_its_log(tmp_path, diary, 
     command = Command.made(tmp_path / "memory", RECALLD_ARCHIVE_TIMEZONE="UTC", PYTHONPATH=str(tmp_path / "site"))
     done = command("import", str(diary), PYTHONUTF8="1")
     assert (done.code, done.err) == (0, "")
-    assert done.out.startswith("Notedown: 2 messages in 1 conversation, 2026-01-11 to 2026-01-12.\nNew, and in memory now: 2")
-    assert "All of them are in memory already." in command("import", str(diary.parent), PYTHONUTF8="1").out
+    assert done.out.splitlines()[:2] == ["messages       2", "added          2"]
+    assert "  Notedown" in done.out.splitlines()
+    assert "added          0" in command("import", str(diary.parent), PYTHONUTF8="1").out.splitlines()
     assert "JSON lines, Notedown" in command("import", PYTHONUTF8="1").out
     (day,) = (tmp_path / "memory" / "memory").glob("2026-01-12-*.md")
     assert "锅炉保养公司是顺达。" in day.read_text(encoding="utf-8")
@@ -125,7 +126,7 @@ def test_reader_may_yield_rubbish_which_is_counted(world, package, diary, capsys
     assert imports(world, diary) == 65
     told = capsys.readouterr()
     assert "Entries that could not be read: 2" in told.err
-    assert "New, and in memory now: 1 message" in told.out
+    assert "added          1" in told.out.splitlines()
 
 
 @pytest.mark.parametrize("client", LEFT)

@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from recalld.supervisor.checks.units import SERVICE, SYSTEM_FOLDER, TIMER, Installation, parse_unit
+from recalld.supervisor.checks.units import SERVICE, SYSTEM_FOLDER, TIMER, Installation
 from tests.llm.server import ACTS, Act, Server
 from tests.process.command import Command, ended, until
 
@@ -327,10 +327,7 @@ def a_unit_that_was_edited(it: Broken) -> None:
 
 def a_unit_of_another_version(it: Broken) -> None:
     unit = it.installed() / SERVICE
-    mark, workspace, _ = unit.read_text(encoding="utf-8").split("\n", 2)
-    body = parse_unit(unit.read_bytes()).body.replace("WatchdogSec=120", "WatchdogSec=60")
-    made = {"recalld": "0.1.0", "python": sys.executable, "sha256": hashlib.sha256(body.encode()).hexdigest()[:16]}
-    unit.write_bytes(f"{mark}\n{workspace}\n# Made with: {json.dumps(made)}\n{body}".encode())
+    unit.write_bytes(unit.read_bytes().replace(b"WatchdogSec=120", b"WatchdogSec=60"))
 
 
 def a_timer_that_is_gone(it: Broken) -> None:

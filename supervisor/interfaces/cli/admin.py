@@ -50,7 +50,6 @@ def status(
 
 
 def _figures(facts: Mapping[str, Any]) -> dict[str, object]:
-    """Return the five figures of the state that people look at."""
     return {
         "recentMessages": facts["history"]["messages"],
         "unwritten": facts["unwritten"],
@@ -61,7 +60,6 @@ def _figures(facts: Mapping[str, Any]) -> dict[str, object]:
 
 
 def _show_plan(call: Call, at: str | None) -> int:
-    """Show what the next run would do."""
     from ...operations import upkeep
 
     if at:

@@ -72,7 +72,6 @@ def append(
 
 
 def _tell_secret(call: Call, ws: Workspace, words: str) -> None:
-    """Say to a person what has become of a secret in the words."""
     from ...text.redact import has_secret
 
     privacy = ws.config.privacy
@@ -103,7 +102,6 @@ def _acknowledge(call: Call, ids: list[str]) -> int:
 
 
 def _append(call: Call, ws: Workspace, raws: list[dict[str, Any]], now: datetime, *, as_found: bool) -> list[str]:
-    """Append the messages to the workspace and return their ids."""
     from ...operations.history import AppendRequest
     from ...operations.history import append as append_operation
     from ...operations.operation import perform

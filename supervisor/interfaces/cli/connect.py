@@ -89,7 +89,6 @@ def connect(
 
 
 def _write(call: Call, machine: Machine, changes: Sequence[Change], *, removes: bool, changes_something: bool) -> None:
-    """Write the changes; where nothing can be connected nothing is made."""
     from ...protocol.making import make_workspace
 
     if not (changes_something or machine.paths.connections.exists() if removes else changes):
@@ -100,7 +99,6 @@ def _write(call: Call, machine: Machine, changes: Sequence[Change], *, removes: 
 
 
 def _head(machine: Machine, *, is_made: bool, finds: bool, writes: bool) -> list[str]:
-    """Return the line that names the workspace; none where there is neither a workspace nor a client."""
     made = msgid("Workspace: {root} (made)") if writes else msgid("Workspace: {root} (there is none yet; --yes makes it)")
     head = Text(msgid("Workspace: {root}") if is_made else made, root=machine.paths.root)
     return [head] if is_made or finds else []
@@ -195,7 +193,6 @@ def _rows(
 
 
 def _named(clients: Sequence[str] | None, machine: Machine) -> str:
-    """Return the words of the command that say which clients and which project are meant, for a shell."""
     from shlex import join
 
     words = [*(clients or ()), *(("--project", str(machine.project)) if machine.project else ())]
@@ -203,7 +200,6 @@ def _named(clients: Sequence[str] | None, machine: Machine) -> str:
 
 
 def _end(changes: Sequence[Change], done: Sequence[Change], refused: Sequence[object], *, removes: bool, writes: bool) -> str:
-    """Return the last sentence."""
     everything, some, none, unwritten = _ENDS[removes]
     if done and not writes:
         return unwritten

@@ -80,7 +80,6 @@ def _wants(call: Call) -> bool:
 
 
 def _shown(call: Call, shown: Forgotten, nothing: Text) -> list[str]:
-    """Return what would be forgotten, place by place, or that nothing would; and which files of one's own have the words."""
     left = [Text("the same words stand in {path}, which is yours: take them out there.", path=path) for path in shown.left]
     if shown.is_empty:
         return [nothing, *left]

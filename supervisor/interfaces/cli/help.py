@@ -61,12 +61,10 @@ class _Page:
         return "\n".join(lines)
 
     def _row(self, group: Group, name: str) -> tuple[str, str]:
-        """Return a command and, in one sentence, what it does."""
         first = self._help(group.commands[name].help).partition("\n\n")[0]
         return name, " ".join(first.split()).rstrip(".。")
 
     def _section(self, heading: Text, rows: Iterable[tuple[str, str]]) -> list[str]:
-        """Return the lines of a heading with its names, and what each means at its right."""
         rows = list(rows)
         if not rows:
             return []
@@ -88,18 +86,15 @@ class _Page:
         return f"{means}  [{'；'.join(notes) if self._language == 'zh' else '; '.join(notes)}]" if notes else means
 
     def _names(self, param: Option) -> str:
-        """Return an option as it is typed: `-w, --workspace <path>`, `--linger / --no-linger`."""
         value = "" if param.is_flag else param.metavar or f"<{self._say(word(param.kind.__name__.lower()))}>"
         return " / ".join(filter(None, [", ".join(param.names), ", ".join(param.opposites)])) + (f" {value}" if value else "")
 
     def _typed(self, param: Option) -> str:
-        """Return an argument as it is typed: `FILE`, `[line]`, `[clients]...`."""
         named = self._say(word(param.name))
         name = param.metavar or (named if param.is_required else f"[{named}]")
         return f"{name}..." if param.takes_many else name
 
     def _help(self, english: str) -> str:
-        """Return the help of a command or an option."""
         return template(english, self._language)
 
     def _say(self, text: str) -> str:
@@ -165,7 +160,6 @@ def _words(line: str) -> list[str]:
 
 
 def _completions(command: Command | Group, words: Sequence[str], begun: str) -> list[tuple[str, str]]:
-    """Return what may stand behind the words, with its help; nothing where a file may."""
     takes_value = False
     for typed in words:
         by_name = {name: param for param in command.params for name in param.names}

@@ -119,7 +119,6 @@ LEFT: Final = {
 
 
 def _commands() -> dict[str, Command | Group]:
-    """Return the commands by their names; their modules are not loaded yet."""
     places = {name: place for commands in HEADINGS.values() for name, place in commands.items()} | {**HIDDEN}
     commands = {name: _command(name, place) for name, place in places.items()}
 
@@ -147,7 +146,6 @@ def _command(name: str, place: str | tuple[str, str]) -> Command | Group:
 
 
 def _declared(module: str, words: str) -> Declared:
-    """Return the command of these words as its module declares it."""
     import_module(f"{__package__}.{module}")
     return COMMANDS[words]
 
@@ -190,7 +188,6 @@ def run_command(call: Call) -> int:
 
 
 def _run(call: Call) -> int:
-    """Run the command and return its exit code; its own errors are raised."""
     try:
         if COMPLETE in call.environ:
             from .help import complete

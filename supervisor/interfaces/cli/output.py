@@ -44,6 +44,10 @@ _LABELS: Final = {
     "covered": "files with a summary",
     "coveredFiles": "files with a summary",
     "previous": "earlier texts kept",
+    "undated": "without a time",
+    "noTalk": "no talk, left out",
+    "different": "not copied: another has the name",
+    "tooLarge": "not copied: over 20 MB",
 }
 _WIRE_TIME: Final = lazy_re(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z")
 
@@ -268,7 +272,6 @@ def receipt_text(receipt: Receipt, render: Render = str, words_alone: Text | Non
 
 
 def _receipt_head(receipt: Receipt, render: Render, words_alone: Text | None) -> dict[str, str]:
-    """Return what was asked and searched, what it cost, and why it was not all that it could be, each by its name."""
     words = render([*map(_day_or_word, receipt.terms), *receipt.dates]) or render(Word("nothing"))
     cost = render(Text("({how}, {files} files, {ms:.1f} ms)", how=because(receipt.how), files=receipt.files, ms=receipt.ms))
     spent = (

@@ -239,7 +239,6 @@ def _value(name: str, left: Iterator[str], path: str) -> str:
 
 
 def _refuse_option(name: str, known: Mapping[str, object] | Sequence[str], path: str) -> NoReturn:
-    """Raise UsageFault: the command has no such option; it names those that are like it."""
     if near := _near(name, [other for other in known if other.startswith("--")]):
         raise UsageFault(Text("No such option {name}; the nearest is {near}", name=name, near=near), path)
     raise UsageFault(Text("No such option {name}", name=name), path)

@@ -137,7 +137,6 @@ def why(
 
 
 def _hit(hit: Any) -> dict[str, Any]:
-    """Return a hit with the fields of the tool `memory_search`, and the reasons for its score."""
     unit = hit.unit
     shown = {"path": unit.path, "startLine": unit.start, "endLine": unit.end, "snippet": unit.text}
     shown |= {"id": unit.message} if unit.message else {}
@@ -145,7 +144,6 @@ def _hit(hit: Any) -> dict[str, Any]:
 
 
 def _why_empty(result: SearchResult, left_out: Collection[str] = ()) -> str:
-    """Return why there is no memory, as a sentence; *left_out* are the reasons why hits are not shown."""
     if "group" in left_out:  # always the same sentence, so that it reveals nothing of private memory
         return _LEFT_OUT["group"]
     if result.hits:

@@ -77,7 +77,6 @@ def run(
 
 
 def _settle(call: Call, root: Path, at: datetime | None, *, has_worker: bool) -> int:
-    """Do all that is due, print what was done, and return the exit code."""
     from ...host.background import LOCK_WAIT
     from ...host.round import until_settled
     from ...host.workers import workers_of
@@ -187,7 +186,6 @@ def worker(
 
 
 def _archive(call: Call) -> int:
-    """Write every message to its dated file now, and return the exit code."""
     from ...operations import upkeep
 
     done = call.perform(upkeep.archive)

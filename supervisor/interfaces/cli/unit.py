@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import pwd
+import shutil
 import sys
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
@@ -12,7 +13,7 @@ from pathlib import Path
 from typing import Annotated, Any, Final
 
 from ...checks.services import check_key, service_faults
-from ...checks.systemd import Systemd, delete, install, installation, lingers, restart, state_of, uninstall
+from ...checks.systemd import Systemd, install, installation, lingers, restart, state_of, uninstall
 from ...checks.units import BACKUP, FSCK, SERVICE, TROUBLE, Backups, Installation, remains
 from ...protocol.making import check_made
 from ...protocol.paths import WorkspacePaths, check_inside
@@ -102,7 +103,6 @@ def service_uninstall(
     call: Call,
     system: System = "",
     name: Name = "",
-    purge: Annotated[bool, Option("--purge", meaning="delete caches and the stamps of its timers, too")] = False,
 ) -> None:
     """Stop the service and remove its units; the memory stays."""
     systemd = Systemd(system, name=name)
@@ -110,16 +110,11 @@ def service_uninstall(
     workspace = uninstall(systemd)
     _forget_backups(workspace, systemd.files)
     what = Installation(workspace, system, name=name)
-    delete([what.alarm, *(remains(what) if purge else ())])
+    shutil.rmtree(what.alarm, ignore_errors=True)
     left = list(map(str, remains(what)))
     sentences = [Text("the service is gone; the memory is still in {path}.", path=workspace)]
     if left:
-        sentences.append(
-            Text(
-                "caches and stamps of timers are left: {places}; `recalld service uninstall --purge` would have deleted them.",
-                places=left,
-            )
-        )
+        sentences.append(Text("caches and stamps of timers are left, which may be deleted: {places}.", places=left))
     call.answer({"workspace": str(workspace), "left": left}, sentences)
 
 
@@ -140,7 +135,6 @@ def service_status(call: Call, system: System = "", name: Name = "") -> int:
 
 
 def _wrong(facts: Mapping[str, Any], options: str) -> Iterator[str]:
-    """Yield why the service is down, that systemd starts it again, and what failed in the last night."""
     if facts["down"]:
         yield Text(
             "{unit} does not run: {why}; `{command}` shows its output.",
@@ -182,14 +176,12 @@ def service_logs(
 
 
 def _root(call: Call, user: str) -> Path:
-    """Return the workspace: the named one, else, for a unit of the system, the one in the user's data folder."""
     if not user or call.given_workspace or os.environ.get("RECALLD_WORKSPACE"):
         return call.root()
     return Path(_account(user).pw_dir) / ".local" / "share" / "recalld"
 
 
 def _real(path: Path) -> Path:
-    """Return the path without links."""
     return Path(os.path.realpath(path.expanduser()))
 
 
@@ -217,7 +209,6 @@ def _account(user: str) -> pwd.struct_passwd:
 
 
 def _check(wanted: Installation, systemd: Systemd) -> None:
-    """Raise an error if the service could not run: another user's files, a bad key file, another supervisor."""
     from ...checks.backup import check_folder
 
     root = wanted.workspace
@@ -236,7 +227,6 @@ def _check(wanted: Installation, systemd: Systemd) -> None:
 
 
 def _show_units(call: Call, systemd: Systemd, wanted: Installation) -> None:
-    """Print the units and the commands of an installation."""
     texts = {str(systemd.folder / name): data.decode() for name, data in wanted.units().items()}
     started = wanted.started
     commands = [systemd.command("daemon-reload"), systemd.command("enable", *started), systemd.command("restart", *started)]
