@@ -1,10 +1,4 @@
-"""
-What a check is: what it examines, whose faults it finds, and whether it is slow.
-
-`status`, `doctor` and `fsck` report faults of the *memory*: the files of the workspace that hold it. `status` and `doctor`
-report faults of the *machine* around these files. `doctor` alone reports faults of the *caller*, the program that asks: its
-packages, its variables, and what it can't reach over the network.
-"""
+"""What a check is, what it finds, and the look at a workspace that all checks share."""
 
 from __future__ import annotations
 
@@ -30,44 +24,41 @@ if TYPE_CHECKING:
     from .fsck import Ledger
 
 State: TypeAlias = Literal["good", "odd", "bad"]
-Subject: TypeAlias = Literal["memory", "machine", "caller"]
-Faults: TypeAlias = "Iterator[Fault]"
 
 #: A command in a sentence.
 _COMMAND: Final = lazy_re(r"`([^`]+)`")
 
 
 @record
-class Fault:
-    """What a check found: "odd" if it may be intended, "bad" if it stops recalld or a part of it; *why* is a sentence."""
-
-    state: State
-    why: str
-
-
-def odd(why: str, /, **fields: object) -> Fault:
-    """Return a fault that may be intended: a Text, or the sentence of one with its fields."""
-    return Fault("odd", why if isinstance(why, Text) else Text(why, **fields))
-
-
-def bad(why: str, /, **fields: object) -> Fault:
-    """Return a fault that stops recalld, or a part of it: a Text, or the sentence of one with its fields."""
-    return Fault("bad", why if isinstance(why, Text) else Text(why, **fields))
-
-
-@record
 class Finding:
-    """A line of `doctor`: the name of a check; "good", "odd" or "bad"; and a sentence that says why."""
+    """
+    What a check found: "odd" if it may be intended, "bad" if it stops recalld or a part of it, "good" if nothing is wrong.
 
-    check: str
+    *why* is a sentence; *check* is the name under which `doctor` lists it.
+    """
+
     state: State
     why: str
+    check: str = ""
 
     @property
     def mend(self) -> str | None:
         """The command that the sentence names; None if it names none."""
         match = _COMMAND.search(self.why)
         return match[1] if match else None
+
+
+Faults: TypeAlias = Iterator[Finding]
+
+
+def odd(why: str, /, **fields: object) -> Finding:
+    """Return a fault that may be intended: a Text, or the sentence of one with its fields."""
+    return Finding("odd", why if isinstance(why, Text) else Text(why, **fields))
+
+
+def bad(why: str, /, **fields: object) -> Finding:
+    """Return a fault that stops recalld, or a part of it: a Text, or the sentence of one with its fields."""
+    return Finding("bad", why if isinstance(why, Text) else Text(why, **fields))
 
 
 class Look:
@@ -165,20 +156,11 @@ class Look:
 @record
 class Check:
     """
-    A row of the table: the *name* under which `doctor` lists the check, whose faults it finds, and how.
+    A row of the table: the *name* under which `doctor` lists the check, and what finds its faults.
 
-    `doctor` runs a *slow* check; `status` has what is *known* without it. *in_ledger*: `fsck` lists each of its findings in the
-    account already.
+    *only* names the view that it is for, where it is for one: "doctor" for a slow check, "status" for what is known without.
     """
 
     name: str
-    of: Subject
     find: Callable[[Look], Faults]
-    slow: bool = False
-    in_ledger: bool = False
-    known: Callable[[Look], Faults] | None = None
-
-    @property
-    def quick(self) -> Callable[[Look], Faults] | None:
-        """What finds faults at once; None if nothing does."""
-        return self.known if self.slow else self.find
+    only: Literal["", "doctor", "status"] = ""

@@ -15,7 +15,6 @@ from shlex import quote
 from typing import Final
 
 from ..events import lasting_states, newest_time
-from ..protocol.config import load
 from ..protocol.paths import LOST_AND_FOUND, check_filesystem, check_inside
 from ..storage.clock import SMALL, find_zone, from_wire, machine_zone
 from ..storage.errors import BadConfig
@@ -40,7 +39,9 @@ _LASTING: Final = {
     "backend_failed": "backend_back",
 }
 _LASTING_TEXTS: Final = {
-    "config_refused": Text("recalld.toml was changed and is wrong; the supervisor keeps the configuration before it."),
+    "config_refused": Text(
+        "recalld.toml was changed and is wrong; the supervisor keeps the configuration before it."
+    ),
     "index_stale": Text("new memories are not found for now."),
     "backend_failed": Text("memories are found by their words alone for now."),
 }
@@ -224,21 +225,9 @@ def lasting(look: Look) -> Faults:
     for event in (event for event in _LASTING if event in states):
         if event in _LASTING_TEXTS:
             yield bad(_LASTING_TEXTS[event])
-        if event == "config_refused" and (refusal := _refused_configuration(look)):
-            yield bad(refusal)
-            continue
-        why = str(states[event].get("why", ""))
+        why = "" if event == "config_refused" else str(states[event].get("why", ""))
         reported = (sentence.rstrip(".") for sentence in why.split(".; ") if sentence)
         yield from (bad(_logged(event, sentence, look.ws.paths.root)) for sentence in reported)
-
-
-def _refused_configuration(look: Look) -> str:
-    version = look.ws.files.read_stable(look.ws.paths.config)
-    try:
-        load(version.data if version else None, look.environ)
-    except BadConfig as error:
-        return error.sentence
-    return ""
 
 
 def _logged(event: str, why: str, root: Path) -> Text:
@@ -247,15 +236,6 @@ def _logged(event: str, why: str, root: Path) -> Text:
         return Text(msgid("{why}.", "log"), why=why, event=event)
     file = _FILE_NAME.search(why.replace(f"{root}/", ""))
     return Text(msgid("{why}.", "refused"), why=why, what=file[0] if file else Text("the disk or the system"))
-
-
-def file_events(look: Look) -> Faults:
-    """Yield a fault if a running supervisor gets no file events: it finds a change by polling, a second later."""
-    if look.is_running and "watch_lost" in lasting_states(look.ws.paths.log, {"watch_lost": "stopped"}):
-        yield odd(
-            "the system gives the supervisor no file events, so that it finds a change a second later; `{command}` allows more of them, then start the supervisor again.",
-            command="sudo sysctl fs.inotify.max_user_watches=524288 fs.inotify.max_user_instances=512",
-        )
 
 
 #: Files of earlier versions that nothing writes any more, from the workspace; what `archive.places.LEFT` names, a supervisor

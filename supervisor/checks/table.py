@@ -27,56 +27,64 @@ from ..storage.files import Files
 from ..storage.os_errors import as_supervisor_error
 from ..storage.texts import Text, msgid
 from ..workspace import Workspace
-from .check import Check, Fault, Faults, Finding, Look, bad, odd
+from .check import Check, Faults, Finding, Look, bad, odd
 from .fsck import Ledger
 
 #: In the order in which `doctor` lists them: first the machine's checks, since the rest depends on the machine.
 TABLE: Final = (
-    Check("environment", "caller", model.meaning, slow=True),
-    Check(
-        "configuration", "caller", lambda look: map(odd, look.ws.config.notices())
-    ),  # what is wrong is found before any check
-    Check("rights", "machine", machine.rights, slow=True),
-    Check("rights", "machine", machine.writable),
-    Check("links", "machine", machine.folders),
-    Check("links", "machine", machine.links, slow=True),
-    Check("disk", "machine", machine.disk),
-    Check("clock", "machine", machine.clock),
-    Check("file events", "machine", machine.file_events),
-    Check("format", "memory", incoming.newer_format),
-    Check("status", "machine", machine.read_only),
-    Check("status", "memory", incoming.history, in_ledger=True),
-    Check("status", "memory", incoming.unread),
-    Check("status", "memory", incoming.forgetting),
-    Check("status", "memory", incoming.dropped),
-    Check("status", "machine", incoming.inbox),
-    Check("status", "machine", incoming.waiting),
-    Check("status", "machine", machine.lasting),
-    Check("files", "memory", memory.gone),
-    Check("files", "memory", memory.moved),
-    Check("files", "memory", memory.taken_out),
-    Check("files", "memory", memory.undated),
-    Check("files", "memory", memory.damaged, in_ledger=True),
-    Check("files", "memory", memory.accounting, slow=True, in_ledger=True, known=memory.known_losses),
-    Check("status", "memory", memory.attachments, in_ledger=True),
-    Check("status", "memory", incoming.entries),
-    Check("status", "machine", services.last_night),
-    Check("files", "memory", memory.quarantine),
-    Check("files", "machine", machine.left_over),
-    Check("long-term file", "memory", memory.long_term),
-    Check("files", "memory", memory.encodings),
-    Check("index", "machine", memory.index, slow=True),
-    Check("index", "machine", memory.found_again, slow=True),
-    Check("tasks", "machine", memory.tasks),
-    Check("model", "machine", model.paused),
-    Check("model", "caller", model.model, slow=True),
-    Check("key", "machine", model.key, slow=True),
-    Check("service", "machine", services.units),
-    Check("clients", "machine", services.clients, slow=True),
-    Check("clients", "machine", services.hooks),
-    Check("sources", "machine", services.sources),
-    Check("supervisor", "machine", services.supervisor),
-    Check("supervisor", "machine", services.port),
+    Check("environment", model.meaning, only="doctor"),
+    Check("configuration", lambda look: map(odd, look.ws.config.notices())),  # what is wrong is found before any check
+    Check("rights", machine.rights, only="doctor"),
+    Check("rights", machine.writable),
+    Check("links", machine.folders),
+    Check("links", machine.links, only="doctor"),
+    Check("disk", machine.disk),
+    Check("clock", machine.clock),
+    Check("format", incoming.newer_format),
+    Check("status", machine.read_only),
+    Check("status", incoming.history),
+    Check("status", incoming.unread),
+    Check("status", incoming.forgetting),
+    Check("status", incoming.dropped),
+    Check("status", incoming.inbox),
+    Check("status", incoming.waiting),
+    Check("status", machine.lasting),
+    Check("files", memory.gone),
+    Check("files", memory.moved),
+    Check("files", memory.taken_out),
+    Check("files", memory.undated),
+    Check("files", memory.damaged),
+    Check("files", memory.accounting, only="doctor"),
+    Check("files", memory.known_losses, only="status"),
+    Check("status", memory.attachments),
+    Check("status", incoming.entries),
+    Check("status", services.last_night),
+    Check("files", memory.quarantine),
+    Check("files", machine.left_over),
+    Check("long-term file", memory.long_term),
+    Check("files", memory.encodings),
+    Check("index", memory.index, only="doctor"),
+    Check("index", memory.found_again, only="doctor"),
+    Check("tasks", memory.tasks),
+    Check("model", model.paused),
+    Check("model", model.model, only="doctor"),
+    Check("key", model.key, only="doctor"),
+    Check("service", services.units),
+    Check("clients", services.clients, only="doctor"),
+    Check("clients", services.hooks),
+    Check("sources", services.sources),
+    Check("supervisor", services.supervisor),
+    Check("supervisor", services.port),
+)
+
+#: The checks of the files that hold the memory whose bad findings `fsck` adds to its account.
+_BESIDE_ACCOUNT: Final = (
+    incoming.newer_format,
+    incoming.unread,
+    incoming.dropped,
+    memory.gone,
+    incoming.entries,
+    memory.encodings,
 )
 
 
@@ -92,11 +100,11 @@ def wrong(look: Look) -> list[str]:
 
 
 def _found_quickly(look: Look) -> tuple[list[str], list[str]]:
-    """Return a sentence for each present fault, and what a person should know besides; each quick check runs once."""
+    """Return a sentence for each present fault, and what a person should know besides."""
     sentences: list[str] = []
     advice: list[str] = []
     for check in TABLE:
-        for fault in check.quick(look) if check.quick else ():
+        for fault in check.find(look) if check.only != "doctor" else ():
             if fault.state == "bad":
                 sentences.append(fault.why)
             elif check.find in _ADVICE:
@@ -129,17 +137,16 @@ def examine(look: Look, refused: BadConfig | None = None, *, slow: bool = True) 
     `opened_anyway` has returned the workspace of *look*, and *refused*. A fault that one check has reported is not reported by
     another. Without *slow*, for a page that waits, what no quick check looks at is left out.
     """
-    by_check: dict[str, list[Fault]] = {}
+    by_check: dict[str, list[Finding]] = {}
     reported: set[str] = set()
-    for check in TABLE:
-        if find := check.find if slow else check.quick:
-            faults = [bad(refused.sentence)] if refused and check.name == "configuration" else _faults(find, look)
-            by_check.setdefault(check.name, []).extend(fault for fault in faults if fault.why not in reported)
-            reported.update(fault.why for fault in faults)
+    for check in (check for check in TABLE if check.only != ("status" if slow else "doctor")):
+        faults = [bad(refused.sentence)] if refused and check.name == "configuration" else _faults(check.find, look)
+        by_check.setdefault(check.name, []).extend(fault for fault in faults if fault.why not in reported)
+        reported.update(fault.why for fault in faults)
     return [
-        Finding(name, fault.state, fault.why)
+        replace(finding, check=name)
         for name, faults in by_check.items()
-        for fault in faults or [Fault("good", Text(_GOOD[name]))]
+        for finding in faults or [Finding("good", Text(_GOOD[name]))]
     ]
 
 
@@ -151,7 +158,6 @@ _GOOD: Final = {
     "links": msgid("no link leads out of the workspace."),
     "disk": msgid("the workspace is on a disk of this machine, which has room."),
     "clock": msgid("the clock was not set, and the time zone is chosen."),
-    "file events": msgid("the supervisor gets file events, or none runs."),
     "format": msgid("this version reads every file."),
     "status": msgid("the conversation can be read, and nothing that should happen waits."),
     "files": msgid("no message is lost, and no file damaged."),
@@ -181,9 +187,9 @@ def opened_anyway(root: Path, environ: Mapping[str, str], now: datetime) -> tupl
     return Workspace(root, config, files, EventLog(paths.log, fixed_clock(now), config.log), environ), refused
 
 
-def _faults(find: Callable[[Look], Faults], look: Look) -> list[Fault]:
+def _faults(find: Callable[[Look], Faults], look: Look) -> list[Finding]:
     """Return what the check finds; if the check fails, why, unless a right is missing, which another check reports."""
-    faults: list[Fault] = []
+    faults: list[Finding] = []
     try:
         faults += find(look)
     except Exception as error:  # noqa: BLE001 - a check that fails must not stop the others
@@ -200,7 +206,7 @@ def _faults(find: Callable[[Look], Faults], look: Look) -> list[Fault]:
 def account(look: Look) -> Ledger:
     """Return the account of every message, with all faults of the memory; losses and damage are kept for `status`."""
     ledger = look.ledger
-    others = (fault for check in TABLE if check.of == "memory" and not check.in_ledger for fault in check.find(look))
+    others = (fault for find in _BESIDE_ACCOUNT for fault in find(look))
     ledger.faults = [fault.why for fault in others if fault.state == "bad"]
     ledger.advice = [fault.why for fault in memory.taken_out(look)]
     with suppress(OSError, SupervisorError):  # the next account keeps it

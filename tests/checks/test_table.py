@@ -279,12 +279,16 @@ FAULTS: dict[Callable[[Broken], None], Any] = {
     a_supervisor_that_hangs: services.supervisor,
     a_supervisor_of_another_version: services.supervisor,
 }
+#: The checks of the files that hold the memory: what they find, `fsck` tells too.
+OF_MEMORY = {
+    *(memory.gone, memory.damaged, memory.accounting, memory.attachments, memory.encodings),
+    *(incoming.history, incoming.unread, incoming.dropped, incoming.entries),
+}
 #: What finds only what may be meant, what ends a command before any check, and what tests/process/test_doctor.py makes for real.
 ELSEWHERE = {
     *(
         machine.writable,
         machine.links,
-        machine.file_events,
         services.sources,
         memory.moved,
         memory.undated,
@@ -303,15 +307,8 @@ ELSEWHERE = {
 }
 
 
-def test_file_events_that_a_supervisor_lacks_are_told(broken: Broken):
-    broken.world.put("log.jsonl", b'{"ts": "2026-01-31T01:00:00.000Z", "event": "watch_lost", "why": "inotify"}\n')
-    assert not [*machine.file_events(broken.look())]
-    broken.run_supervisor()
-    assert [fault.state for fault in machine.file_events(broken.look())] == ["odd"]
-
-
 def test_table_has_a_fault_for_every_check():
-    rows = [check.find for check in TABLE if check.name != "configuration"]
+    rows = [check.find for check in TABLE if check.name != "configuration" and check.find is not memory.known_losses]
     assert len({*rows}) == len(rows)
     assert {*FAULTS.values()} | ELSEWHERE == {*rows}
 
@@ -347,8 +344,8 @@ def test_fault_is_known_to_all_views_of_its_subject_and_to_no_other(fault, broke
     (check,) = (check for check in TABLE if check.find is FAULTS[fault])
     found = {(one.check, one.state) for one in examine(broken.look(), None) if one.state != "good"}
     assert found == {(check.name, "bad")}, "doctor"
-    assert account(broken.look()).is_well == (check.of != "memory"), "fsck"
-    is_unknown = check.slow and not check.known
+    assert account(broken.look()).is_well == (check.find not in OF_MEMORY), "fsck"
+    is_unknown = check.only == "doctor" and check.find is not memory.accounting
     assert verdict(broken.look())[1] == is_unknown, "status, after fsck"
 
 

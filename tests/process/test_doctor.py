@@ -405,13 +405,13 @@ def test_doctor_finds_what_is_broken_and_nothing_else_and_changes_nothing(setup,
 
 def test_doctor_says_one_line_of_a_healthy_workspace(broken: Broken):
     before = tree(broken.root)
-    assert examined(broken) == (0, "19 checks, all well.\n")
+    assert examined(broken) == (0, "18 checks, all well.\n")
     assert tree(broken.root) == before
     broken.answer([{"id": "qwen-test", "max_model_len": 32768}])
-    assert examined(broken) == (0, "19 checks, all well.\n")
+    assert examined(broken) == (0, "18 checks, all well.\n")
     broken.installed()
     broken.supervised()
-    assert examined(broken) == (0, "19 checks, all well.\n")
+    assert examined(broken) == (0, "18 checks, all well.\n")
 
 
 def test_doctor_says_nothing_ill_of_who_holds_the_lock_without_a_socket(broken: Broken):
