@@ -89,7 +89,7 @@ def _leaves(group: Group, before: str = "") -> dict[str, Command]:
 
 
 def _options(command: Command | Group) -> set[str]:
-    return {option for parameter in command.params for option in (*parameter.names, *parameter.opposites)}
+    return {option for parameter in command.params for option in parameter.names}
 
 
 COMMANDS = _leaves(COMMAND_LINE)

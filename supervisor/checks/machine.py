@@ -39,9 +39,7 @@ _LASTING: Final = {
     "backend_failed": "backend_back",
 }
 _LASTING_TEXTS: Final = {
-    "config_refused": Text(
-        "recalld.toml was changed and is wrong; the supervisor keeps the configuration before it."
-    ),
+    "config_refused": Text("recalld.toml was changed and is wrong; the supervisor keeps the configuration before it."),
     "index_stale": Text("new memories are not found for now."),
     "backend_failed": Text("memories are found by their words alone for now."),
 }

@@ -257,7 +257,7 @@ def test_a_refusal_is_in_one_language_and_ends_without_done(command, home):
 def test_disconnect_works_for_a_workspace_that_can_not_be_opened(command, home):
     (home / "memory" / "recalld.toml").write_text("[[[")
     gone = command("connect", "--remove", "codex", "--yes")
-    assert (gone.code, "deleted, since recalld had made it: hooks" in gone.out) == (0, True)
+    assert (gone.code, "delete the file, which recalld made: hooks" in gone.out) == (0, True)
     assert not (home / ".codex" / "hooks.json").exists()
 
 

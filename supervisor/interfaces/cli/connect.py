@@ -16,10 +16,7 @@ from .parser import Argument, Option, command
 if TYPE_CHECKING:
     from ..connect.settings import Change, Machine
 
-#: The rows of what was written.
-_DONE: Final = {"add": "added", "update": "updated", "remove": "removed", "delete": "deleted"}
-
-#: What of the client changes, and how: what would be done, and what was.
+#: What of the client changes, and how.
 _PARTS: Final = {
     "hooks": msgid("hooks"),
     "server": msgid("MCP server"),
@@ -27,29 +24,10 @@ _PARTS: Final = {
 }
 _CHANGES: Final = {
     "add": msgid("{path}  add: {what}"),
-    "added": msgid("{path}  added: {what}"),
     "update": msgid("{path}  bring up to date: {what}"),
-    "updated": msgid("{path}  brought up to date: {what}"),
     "remove": msgid("{path}  take out: {what}"),
-    "removed": msgid("{path}  taken out: {what}"),
     "delete": msgid("{path}  delete the file, which recalld made: {what}"),
-    "deleted": msgid("{path}  deleted, since recalld had made it: {what}"),
     "there": msgid("{path}  there already: {what}"),
-}
-#: The last sentences by whether something is taken out: all was done, some was, there was nothing to do, nothing was written.
-_ENDS: Final = {
-    False: (
-        msgid("Done. Restart the clients. `recalld doctor` checks the connections."),
-        msgid("The rest is connected; restart these clients. `recalld doctor` checks the connections."),
-        msgid("Everything is connected already."),
-        msgid("Nothing was written. To write it: `recalld connect{named} --yes`; with --dry-run every line is shown."),
-    ),
-    True: (
-        msgid("Done. Restart the clients. The memory stays where it is."),
-        msgid("The rest is taken out; restart these clients. The memory stays where it is."),
-        msgid("Nothing of recalld's is there."),
-        msgid("Nothing was written. To do it: `recalld connect{named} --remove --yes`."),
-    ),
 }
 
 
@@ -80,9 +58,13 @@ def connect(
         named = _named(clients, machine)
         head = [] if remove else _head(machine, is_made=is_made, finds=bool(changes), writes=writes)
         listed = [change for change in changes if change.kind != "absent" or change.elsewhere]
-        rows = _rows(call, listed, refused, named, every_line=dry_run, written=writes)
+        rows = _rows(call, listed, refused, named, every_line=dry_run)
         notes = [] if remove else _notes(changes, machine)
-        end = Text(_end(changes, done, refused, removes=remove, writes=writes), named=named)
+        if writes or not done:
+            end = Text(_end(done, refused, removes=remove))
+        else:
+            again = f"recalld connect{named}{' --remove' if remove else ''} --yes"
+            end = Text("Nothing was written. `{command}` does it; with --dry-run every line is shown.", command=again)
         shown = [*head, *rows, *([""] if head or rows else []), *notes, end]
     call.answer(_as_data(machine, changes, refused, written=writes), shown)
     return refused[0][1].exit_code if refused else 0
@@ -99,8 +81,9 @@ def _write(call: Call, machine: Machine, changes: Sequence[Change], *, removes: 
 
 
 def _head(machine: Machine, *, is_made: bool, finds: bool, writes: bool) -> list[str]:
-    made = msgid("Workspace: {root} (made)") if writes else msgid("Workspace: {root} (there is none yet; --yes makes it)")
-    head = Text(msgid("Workspace: {root}") if is_made else made, root=machine.paths.root)
+    head = Text("Workspace: {root}", root=machine.paths.root)
+    if not (is_made or writes):
+        head = Text("Workspace: {root} (there is none yet; --yes makes it)", root=machine.paths.root)
     return [head] if is_made or finds else []
 
 
@@ -153,13 +136,7 @@ def _changes(
 
 
 def _rows(
-    call: Call,
-    changes: Sequence[Change],
-    refused: Sequence[tuple[str, SupervisorError]],
-    named: str,
-    *,
-    every_line: bool,
-    written: bool,
+    call: Call, changes: Sequence[Change], refused: Sequence[tuple[str, SupervisorError]], named: str, *, every_line: bool
 ) -> list[str]:
     from shlex import quote
 
@@ -172,8 +149,7 @@ def _rows(
         rows += ["", title]
         for change in (change for change in of_it if change.kind != "absent"):
             what = call.render([Text(_PARTS[part]) for part in change.wanted.what])
-            kind = _DONE.get(change.kind, change.kind) if written else change.kind
-            rows.append("  " + call.render(Text(_CHANGES[kind], path=_shown(change), what=what)))
+            rows.append("  " + call.render(Text(_CHANGES[change.kind], path=_shown(change), what=what)))
             if every_line and change.kind != "there":
                 rows += [f"    {line}" for line in changed_lines(change)]
         if of_it and of_it[0].kind in ("remove", "delete", "absent"):
@@ -199,15 +175,14 @@ def _named(clients: Sequence[str] | None, machine: Machine) -> str:
     return f" {join(words)}" if words else ""
 
 
-def _end(changes: Sequence[Change], done: Sequence[Change], refused: Sequence[object], *, removes: bool, writes: bool) -> str:
-    everything, some, none, unwritten = _ENDS[removes]
-    if done and not writes:
-        return unwritten
-    if done:
-        return some if refused else everything
-    if refused:
+def _end(done: Sequence[Change], refused: Sequence[object], *, removes: bool) -> str:
+    if not done and refused:
         return msgid("Nothing was written.")
-    return msgid("Nothing of this workspace is there.") if removes and any(change.elsewhere for change in changes) else none
+    if removes:
+        there = msgid("Done. Restart the clients. The memory stays where it is.")
+        return there if done else msgid("Nothing of this workspace is there.")
+    there = msgid("Done. Restart the clients. `recalld doctor` checks the connections.")
+    return there if done else msgid("Everything is connected already.")
 
 
 def _notes(changes: Sequence[Change], machine: Machine) -> list[str]:

@@ -118,9 +118,7 @@ def prune(
         int, Option("--summary-days", meaning="move files older than so many days, if a model's summary covers them")
     ] = 180,
     recent_days: Annotated[int, Option("--recent-days", meaning="keep the files of the last so many days in any case")] = 5,
-    keep_longterm: Annotated[
-        bool, Option("--keep-longterm/--no-keep-longterm", meaning="keep the long-term file in any case")
-    ] = True,
+    keep_longterm: Annotated[bool, Option("--keep-longterm", meaning="keep the long-term file, as always")] = True,
     dry_run: Annotated[bool, Option("--dry-run", meaning="list the files, and move none")] = False,
 ) -> None:
     """Move old dated files that a model's summary covers to trash/, where `undo` finds them; nothing does it by itself."""

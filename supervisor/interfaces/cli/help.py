@@ -87,7 +87,7 @@ class _Page:
 
     def _names(self, param: Option) -> str:
         value = "" if param.is_flag else param.metavar or f"<{self._say(word(param.kind.__name__.lower()))}>"
-        return " / ".join(filter(None, [", ".join(param.names), ", ".join(param.opposites)])) + (f" {value}" if value else "")
+        return ", ".join(param.names) + (f" {value}" if value else "")
 
     def _typed(self, param: Option) -> str:
         named = self._say(word(param.name))
@@ -139,9 +139,7 @@ def completion(call: Call, shell: Annotated[str, Argument("bash, zsh or fish", c
 
 def complete(call: Call, command: Command | Group) -> int:
     """Print what completes the words of a script, a word a line, for fish with its help, and return the exit code."""
-    if "COMP_WORDS" not in call.environ:  # a script of 0.29 or older for zsh or fish, which somebody has kept
-        return 0
-    line, number = call.environ["COMP_WORDS"], call.environ.get("COMP_CWORD")
+    line, number = call.environ.get("COMP_WORDS", ""), call.environ.get("COMP_CWORD")
     words = _words(line) + ([""] if number is None and line.endswith(" ") else [])
     at = len(words) - 1 if number is None else int(number)
     begun = words[at] if at < len(words) else ""
@@ -172,7 +170,7 @@ def _completions(command: Command | Group, words: Sequence[str], begun: str) -> 
     if takes_value:
         return []
     if begun.startswith("-"):
-        options = [(name, param.help) for param in command.params for name in (*param.names, *param.opposites)]
+        options = [(name, param.help) for param in command.params for name in param.names]
         return [*((name, meaning) for name, meaning in options if name.startswith("--")), (HELP, "")]
     if not isinstance(command, Group):
         return []

@@ -27,7 +27,7 @@ F = TypeVar("F", bound="Callable[..., int | None]")
 
 class Option:
     """
-    An option of a command: its names, of which `--yes/--no` are two that say the opposite, and its *meaning*.
+    An option of a command: its names and its *meaning*.
 
     A number has a *least* value; a text is one of the *choices*, if there are any, or the default. What the function of the
     command calls it, and its type and default there, are those of the parameter that it annotates.
@@ -41,8 +41,7 @@ class Option:
     def __init__(
         self, *names: str, meaning: str, metavar: str = "", least: int | None = None, choices: tuple[str, ...] = ()
     ) -> None:
-        self.names = [name for pair in names for name in pair.split("/")[:1]]
-        self.opposites = [name for pair in names for name in pair.split("/")[1:]]
+        self.names = names
         self.help, self.metavar, self.least, self.choices = meaning, metavar, least, choices
 
     @property
@@ -206,7 +205,7 @@ def read_options(
     """
     values: dict[str, Any] = {}
     rest: list[str] = []
-    by_name = {name: (param, is_yes) for param in params for name, is_yes in _names(param)}
+    by_name = {name: param for param in params for name in param.names}
     left = iter(words)
     for word in left:
         if word == "--" or (until_command and not word.startswith("-")):
@@ -219,17 +218,12 @@ def read_options(
                 raise HelpWanted(path)
             if name not in by_name:
                 _refuse_option(name if word.startswith("--") else word, by_name, path)
-            param, is_yes = by_name[name]
+            param = by_name[name]
             if param.is_flag and equals:
                 raise UsageFault(Text("Option {name} takes no value", name=name), path)
-            given = is_yes if param.is_flag else param.read(value if equals else _value(name, left, path), path)
+            given = True if param.is_flag else param.read(value if equals else _value(name, left, path), path)
             values[param.name] = [*values.get(param.name, ()), given] if param.takes_many else given
     return values, rest
-
-
-def _names(param: Option) -> Iterator[tuple[str, bool]]:
-    yield from ((name, True) for name in param.names)
-    yield from ((name, False) for name in param.opposites)
 
 
 def _value(name: str, left: Iterator[str], path: str) -> str:
