@@ -14,13 +14,12 @@ from ..archive.history import history_copies
 from ..host.last_night import read_last_fsck
 from ..protocol.attachments import attachments_of
 from ..protocol.dated_file import Block, undated_in
-from ..protocol.message import Entry, Message, why_undated
+from ..protocol.message import Message
 from ..protocol.paths import QUEUE_FOLDERS, is_unfinished
 from ..query.parse import Query
 from ..recall.ended import read_ended
 from ..storage.clock import within
 from ..storage.errors import Busy
-from ..storage.instant import why_not_said_at
 from ..storage.lenient_json import not_utf8
 from ..storage.texts import Text
 from ..text.decoding import encoding_of
@@ -116,7 +115,7 @@ def taken_out(look: Look) -> Faults:
 
 
 def undated(look: Look) -> Faults:
-    """Yield messages whose time can't be read: those in dated files, and those that wait for one."""
+    """Yield messages in dated files whose time can't be read."""
     ws = look.ws
     files = [file for file in look.files if file.undated and file.name not in ws.journal.dated]
     for file in files[:1]:
@@ -129,24 +128,6 @@ def undated(look: Look) -> Faults:
                 name=file.name,
                 why=reasons[0],
             )
-    waiting = [(n, why) for n, message in enumerate(look.history, 1) if (why := _why_undated(message, look))]
-    for number, why in waiting[:1]:
-        yield odd(
-            "the times of messages in history.json can't be read ({count}), and they will be filed under the days they came; the first is entry {number}: {why}. Correct createdAt there and delete createdAtFound.",
-            count=len(waiting),
-            number=number,
-            why=why,
-        )
-
-
-def _why_undated(message: Entry, look: Look) -> str:
-    """Return why the time of an unwritten message is not used; "" if it is used, or if none was given."""
-    if not isinstance(message, Message) or look.ws.journal.file_of(message.key) is not None:
-        return ""
-    if "createdAtFound" in message.raw and message.created_at:
-        return why_undated(message.raw, message.created_at, look.ws.zone)
-    given, latest = message.raw.get("createdAt"), look.now + look.ws.config.archive.future_limit
-    return why_not_said_at(given, look.ws.zone, latest) if given is not None else ""
 
 
 def damaged(look: Look) -> Faults:
@@ -259,7 +240,7 @@ def long_term(look: Look) -> Faults:
 
 def index(look: Look) -> Faults:
     """
-    Yield a fault if the index is damaged, or if a running supervisor does not keep it up to date.
+    Yield a fault if the index is damaged, is not kept up to date by a running supervisor, or does not find a message.
 
     Without a supervisor the next search updates the index, so nothing is wrong. A change of the last minute may not be in yet.
     """
@@ -269,7 +250,9 @@ def index(look: Look) -> Faults:
     inventory = ws.index.inventory()
     if inventory.damage:
         yield bad("the index can't be read: {why}; `recalld index rebuild` makes it again.", why=inventory.damage)
-    elif look.is_running and inventory.differing:
+    elif not inventory.differing:
+        yield from found_again(look)
+    elif look.is_running:
         newest = max((stat.st_mtime for _, stat in walk(ws.paths.memory)), default=0.0)
         if look.now - datetime.fromtimestamp(newest, UTC) > _INDEXED_IN:
             yield odd(
@@ -279,19 +262,10 @@ def index(look: Look) -> Faults:
 
 
 def found_again(look: Look) -> Faults:
-    """
-    Yield the dated file of a message, another each day, that the index does not find by the message's own rarest words.
-
-    An index that is not up to date is not asked: a search brings it up to date.
-    """
+    """Yield the dated file of a message, another each day, that the index does not find by the message's own rarest words."""
     ws = look.ws
-    if ws.files.disk.is_read_only(ws.paths.root) or any(writable(look)):
-        return  # as in `memory.index`
-    held = ws.index.inventory()
     files = [file.name for file in look.files if file.ours]
-    if held.damage or held.differing or not held.files or not files:
-        return
-    first = look.now.toordinal() % len(files)
+    first = look.now.toordinal() % max(len(files), 1)
     for name in (files[first:] + files[:first])[:_MOST_FILES]:
         if chosen := _telling(ws, name):
             if not _is_found(ws, *chosen):

@@ -34,18 +34,10 @@ _DAY: Final = timedelta(days=1)
 _OTHERS: Final = modes.S_IRWXG | modes.S_IRWXO
 #: Why there is no HTTP service, by the `reason` of the event `port_refused`.
 _PORT_REFUSED: Final = {
-    "taken": msgid(
-        "There is no HTTP service: another program uses port {port}. End that program, or set another `port` in `[serve]` of recalld.toml."
-    ),
-    "forbidden": msgid(
-        "There is no HTTP service: this user may not use port {port}. Set a `port` above 1023 in `[serve]` of recalld.toml."
-    ),
-    "address": msgid(
-        "There is no HTTP service: {host} is no address of this machine. Set `host` in `[serve]` of recalld.toml to one that is, such as 127.0.0.1."
-    ),
-    "remote": msgid(
-        'There is no HTTP service: other machines can reach {host}. Set `host = "127.0.0.1"` in `[serve]` of recalld.toml, or `allow_remote = true` if they may.'
-    ),
+    "taken": Text("another program uses it"),
+    "forbidden": Text("this user may only use ports above 1023"),
+    "address": Text("it is no address of this machine"),
+    "remote": Text("other machines can reach it, and allow_remote is not set"),
 }
 
 
@@ -255,8 +247,12 @@ def port(look: Look) -> Faults:
     """Yield a fault if the running supervisor can't use the port of `[serve]`."""
     states = lasting_states(look.ws.paths.log, {"port_refused": "port_open"}) if look.is_running else {}
     for fields in states.values():
-        refusal = _PORT_REFUSED.get(str(fields.get("reason")), _PORT_REFUSED["address"])
-        yield bad(Text(refusal, host=fields.get("host"), port=fields.get("port")))
+        yield bad(
+            "there is no HTTP service at {host}:{port}: {why}. Set another host or port in [serve] of recalld.toml.",
+            host=fields.get("host"),
+            port=fields.get("port"),
+            why=_PORT_REFUSED.get(str(fields.get("reason")), _PORT_REFUSED["address"]),
+        )
 
 
 def sources(look: Look) -> Faults:

@@ -64,7 +64,6 @@ TABLE: Final = (
     Check("long-term file", memory.long_term),
     Check("files", memory.encodings),
     Check("index", memory.index, only="doctor"),
-    Check("index", memory.found_again, only="doctor"),
     Check("tasks", memory.tasks),
     Check("model", model.paused),
     Check("model", model.model, only="doctor"),

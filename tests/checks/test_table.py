@@ -272,7 +272,7 @@ FAULTS: dict[Callable[[Broken], None], Any] = {
     an_inbox_that_is_no_json: incoming.inbox,
     a_hook_that_was_out_of_time: services.hooks,
     an_index_that_is_damaged: memory.index,
-    an_index_of_other_words: memory.found_again,
+    an_index_of_other_words: memory.index,
     a_key_in_a_file_of_variables: model.key,
     a_key_file_that_is_not_there: services.units,
     a_hook_of_an_environment_that_is_gone: services.clients,

@@ -7,7 +7,7 @@ import pytest
 from recalld.supervisor.checks.repair import accept_times
 from recalld.supervisor.checks.table import examine
 from recalld.supervisor.storage.texts import render
-from tests.world import WITHOUT_MODEL, World, at, talk
+from tests.world import WITHOUT_MODEL, World, talk
 
 
 def said(when: object, identity: str = "x1", text: str = "我对花生过敏。", **more: object) -> dict[str, object]:
@@ -66,31 +66,6 @@ def test_status_is_silent_of_times_that_a_person_has_accepted(filed):
     filed.add(said("11/12/2025", "x3", "那天又疼了。"))
     filed.settle()
     assert told(filed)[0].startswith("the times of messages can't be read (1)")
-
-
-def test_status_tells_of_a_message_that_waits_until_its_time_is_corrected(world):
-    world.reopen(WITHOUT_MODEL)
-    world.write([said("昨天下午")])
-    before = told(world)
-    world.intake()
-    assert (
-        told(world)
-        == before
-        == [
-            (
-                "the times of messages in history.json can't be read (1), and they will be filed under the days they came; the first is "
-                "entry 1: '昨天下午' is no time; write it like 2026-01-28T09:02:00+08:00. Correct createdAt there and delete createdAtFound."
-            )
-        ]
-    )
-    (raw,) = world.history()
-    del raw["createdAtFound"]
-    world.write([{**raw, "createdAt": "2026年1月30日 下午3:00"}])
-    world.settle()
-    assert told(world) == []
-    assert world.history()[0]["createdAt"] == "2026年1月30日 下午3:00"
-    ((name, (block,)),) = world.dated_files().items()
-    assert (name[7:17], block.created_at) == ("2026-01-30", at("2026-01-30T15:00"))
 
 
 @pytest.mark.parametrize("raw", [{}, {"createdAt": None}, {"createdAt": "2026年1月30日 9:00"}, {"createdAt": 1769734800}])
