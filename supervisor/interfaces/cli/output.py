@@ -243,32 +243,15 @@ def receipt_text(receipt: Receipt, render: Render = str, words_alone: Text | Non
     """
     from ...context.render import tag
 
-    head = _receipt_head(receipt, render, words_alone)
-    width = max(columns(render(word(name))) for name in head)
-    lines = [
-        f"{receipt.id}  {to_wire(receipt.at)}  {receipt.chat} {receipt.session}".rstrip(),
-        *(f"{_padded(render(word(name)), width)}  {text}" for name, text in head.items()),
-    ]
-    shown = [
-        (candidate, render([because(why) for why in candidate.because])) for candidate in receipt.candidates if candidate.shown
-    ]
-    others = [(candidate, render(because(candidate.why))) for candidate in receipt.candidates if not candidate.shown]
-    for heading, nothing, rows in (
-        (Text("shown"), Text("shown: nothing"), shown),
-        (Text("not shown"), Text("not shown: nothing"), others),
-    ):
-        lines += ["", render(heading if rows else nothing)]
-        for row, why in rows:
-            lines.append(f"{row.score:8.2f}  {tag(row.path, [(row.start, row.end)], lines=True)}  {why}".rstrip())
-            if row.parts:
-                figures = {part: f"{round(share, 2) + 0:.2f}" for part, share in row.parts.items()}
-                lines.append(
-                    " " * 10
-                    + render(
-                        Text("= {words} for words, {meaning} for meaning, {days} for days, {who} for who speaks", **figures)
-                    )
-                )
-    return "\n".join([*lines, "", receipt.memory.rstrip() or render(Text("(no memory was put before it)"))])
+    first = f"{receipt.id}  {to_wire(receipt.at)}  {receipt.chat} {receipt.session}".rstrip()
+    head = as_text(_receipt_head(receipt, render, words_alone), render)
+    rows: dict[str, list[str]] = {"shown": [], "not shown": []}
+    for row in receipt.candidates:
+        why = [because(reason) for reason in (row.because if row.shown else [row.why])]
+        place = tag(row.path, [(row.start, row.end)], lines=True)
+        rows["shown" if row.shown else "not shown"].append(f"{row.score:6.2f}  {place}  {render(why)}".rstrip())
+    lists = ["\n" + as_text({name: listed}, render) for name, listed in rows.items()]
+    return "\n".join([first, head, *lists, "", receipt.memory.rstrip() or render(Text("(no memory was put before it)"))])
 
 
 def _receipt_head(receipt: Receipt, render: Render, words_alone: Text | None) -> dict[str, str]:

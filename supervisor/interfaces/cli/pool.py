@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Annotated, TypeVar
+from typing import TYPE_CHECKING, Annotated
 
 from ...storage.errors import BadConfig, NoService
 from ...storage.texts import Text
@@ -17,7 +16,6 @@ if TYPE_CHECKING:
     from ...pool.redis_pool import Broker
     from ...protocol.config_keys import Pool
 
-T = TypeVar("T")
 Address = Annotated[str, Option("--broker", meaning="the address of its Redis; else pool.url of the workspace")]
 
 
@@ -42,7 +40,7 @@ def pool_status(call: Call, broker: Address = "") -> int:
     from ...pool.redis_pool import standing_of
 
     try:
-        state = asdict(_of_pool(call, broker, standing_of))
+        state = asdict(standing_of(_pool_of(call, broker)))
     except PoolAway as away:
         return call.say(Text("{why}.", why=away.args[0]), NoService.exit_code)
     call.answer(state)
@@ -51,55 +49,45 @@ def pool_status(call: Call, broker: Address = "") -> int:
 
 def show_pool(call: Call) -> bool:
     """Show what `doctor --broker` finds of the pool of the workspace; return whether all is well."""
-
-    def look(at: Broker) -> list[tuple[str, Text]]:
-        from ...pool.cargo import Seal
-        from ...pool.redis_pool import echo, standing_of
-
-        seal = Seal.of(_keys(call).key_env, os.environ)
-        bad = [("bad", why) for why in at.unfit()]
-        stands = standing_of(at)
-        facts = {"server": stands.server, "version": stands.version, "slots": stands.slots}
-        good = Text("{server}: Redis {version}, noeviction, {slots} threads of workers", **facts)
-        sentence = (
-            echo(at, seal)
-            if stands.slots and not bad
-            else Text(
-                "no worker is there; start one with `recalld worker --broker URL`, the whole address of {server}",
-                server=stands.server,
-            )
-        )
-        back = (
-            ("bad", sentence)
-            if isinstance(sentence, Text)
-            else ("good", Text("a sealed task came back from a worker in {ms} ms", ms=sentence))
-        )
-        return bad or [("good", good), back]
-
-    from ...pool.cargo import PoolAway
-
-    try:
-        problems = _of_pool(call, "", look, of_workspace=True)
-    except PoolAway as away:
-        problems = [("bad", away.args[0])]
-    except BadConfig as error:
-        problems = [("bad", error.sentence)]
-    render = call.renderer()
-    rows = [{"state": state, "why": str(why)} for state, why in problems]
-    shown = (f"{render(word(state))}  {render(why)}" for state, why in problems)
-    call.answer({"checks": rows}, [*shown])
-    return all(state == "good" for state, _ in problems)
-
-
-def _of_pool(call: Call, address: str, act: Callable[[Broker], T], *, of_workspace: bool = False) -> T:
-    """
-    Return what *act* returns for the pool; PoolAway where it is away, BadConfig where none is configured.
-
-    *of_workspace*: the pool is that of the workspace, whatever the variables say.
-    """
     from ...host.workers import check_installed
 
     check_installed()
+    from ...pool.cargo import PoolAway
+
+    try:
+        found = _examined(_pool_of(call, "", of_workspace=True), _keys(call).key_env)
+    except PoolAway as away:
+        found = [("bad", away.args[0])]
+    except BadConfig as error:
+        found = [("bad", error.sentence)]
+    render = call.renderer()
+    rows = [{"state": state, "why": str(why)} for state, why in found]
+    call.answer({"checks": rows}, [f"{render(word(state))}  {render(why)}" for state, why in found])
+    return all(state == "good" for state, _ in found)
+
+
+def _examined(pool: Broker, key_env: str) -> list[tuple[str, Text]]:
+    from ...pool.cargo import Seal
+    from ...pool.redis_pool import echo, standing_of
+
+    seal = Seal.of(key_env, os.environ)
+    unfit = [("bad", why) for why in pool.unfit()]
+    stands = standing_of(pool)
+    if unfit:
+        return unfit
+    facts = {"server": stands.server, "version": stands.version, "slots": stands.slots}
+    good = ("good", Text("{server}: Redis {version}, noeviction, {slots} threads of workers", **facts))
+    if not stands.slots:
+        why = Text("no worker is there; start one with `recalld worker --broker URL`, the whole address of {server}", **facts)
+        return [good, ("bad", why)]
+    back = echo(pool, seal)
+    if isinstance(back, Text):
+        return [good, ("bad", back)]
+    return [good, ("good", Text("a sealed task came back from a worker in {ms} ms", ms=back))]
+
+
+def _pool_of(call: Call, address: str, *, of_workspace: bool = False) -> Broker:
+    """Return the pool at the address, else that of the variables or, with *of_workspace*, of the workspace alone."""
     from ...pool.redis_pool import Broker
 
     url, prefix = address or os.environ.get("RECALLD_POOL_URL", ""), os.environ.get("RECALLD_POOL_PREFIX", "recalld")
@@ -108,7 +96,7 @@ def _of_pool(call: Call, address: str, act: Callable[[Broker], T], *, of_workspa
         url, prefix = keys.url, keys.prefix
     if not url:
         raise BadConfig("pool.url", Text("no pool is configured; set pool.url, or give --broker"))
-    return act(Broker(url, prefix))
+    return Broker(url, prefix)
 
 
 def _keys(call: Call) -> Pool:
