@@ -249,8 +249,13 @@ def receipt_text(receipt: Receipt, render: Render = str, words_alone: Text | Non
     for row in receipt.candidates:
         why = [because(reason) for reason in (row.because if row.shown else [row.why])]
         place = tag(row.path, [(row.start, row.end)], lines=True)
-        rows["shown" if row.shown else "not shown"].append(f"{row.score:6.2f}  {place}  {render(why)}".rstrip())
-    lists = ["\n" + as_text({name: listed}, render) for name, listed in rows.items()]
+        listed = rows["shown" if row.shown else "not shown"]
+        listed.append(f"{row.score:6.2f}  {place}  {render(why)}".rstrip())
+        if row.parts:
+            parts = {part: f"{share:z.2f}" for part, share in row.parts.items()}
+            sum_of = Text("= {words} for words, {meaning} for meaning, {days} for days, {who} for who speaks", **parts)
+            listed.append(f"        {render(sum_of)}")
+    lists = ["\n" + as_text({name: lines}, render) for name, lines in rows.items()]
     return "\n".join([first, head, *lists, "", receipt.memory.rstrip() or render(Text("(no memory was put before it)"))])
 
 
