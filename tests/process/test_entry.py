@@ -42,8 +42,8 @@ def words_of(recalld: Command) -> list[str]:
 ALIKE = {
     "status": ["status", "--json"],
     "status in words": ["status", "--all"],
-    "plan": ["status", "--plan", "--json", "--at", "2026-02-03"],
-    "plan at no time": ["status", "--plan", "--at", "昨天"],
+    "plan": ["status", "--plan", "--json", "--now", "2026-02-03"],
+    "plan at no time": ["status", "--plan", "--now", "昨天"],
     "get": ["get", "memory.md"],
     "get of nothing": ["get", "memory/2026-01-01-nothing.md"],
     "search of nothing": ["search"],

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Final
 
 from ...storage.clock import utc_now
-from ...storage.errors import BadFile, BadRequest
+from ...storage.errors import BadFile
 from ...storage.texts import Text
 from ...text.printable import printable_line
 from .call import Call
@@ -31,22 +31,22 @@ def status(
     call: Call,
     everything: Annotated[bool, Option("--all", meaning="every figure, not only five")] = False,
     plan: Annotated[bool, Option("--plan", meaning="what the next run would do, in place of the state")] = False,
-    at: Annotated[str | None, Option("--at", meaning="the moment to plan for, ISO 8601")] = None,
 ) -> int:
     """Show what is wrong, and the state in five figures; 65 when something is wrong."""
     from ...operations import upkeep
 
     if plan:
-        return _show_plan(call, at)
-    if at:
-        raise BadRequest("--at", Text("it is only understood with {option}", option="--plan"))
+        ws, _ = call.opened()
+        answer = call.perform(upkeep.plan)
+        call.answer(answer, in_local_times(answer, ws.zone))
+        return 0
     ws, _ = call.opened_made()
     ask, version = supervisor_of(ws.paths.root, call)
-    answer = call.perform(upkeep.status, upkeep.StatusRequest(ask=ask, version=version))
-    sentences = (printable_line(call.render(sentence)) for sentence in answer.sentences)
-    facts = in_local_times(answer.facts, ws.zone) if everything else _figures(answer.facts)
-    call.answer(answer.facts, [*sentences, "", as_text(facts, call.renderer())])
-    return 0 if answer.is_well else BadFile.exit_code
+    state = call.perform(upkeep.status, upkeep.StatusRequest(ask=ask, version=version))
+    sentences = (printable_line(call.render(sentence)) for sentence in state.sentences)
+    facts = in_local_times(state.facts, ws.zone) if everything else _figures(state.facts)
+    call.answer(state.facts, [*sentences, "", as_text(facts, call.renderer())])
+    return 0 if state.is_well else BadFile.exit_code
 
 
 def _figures(facts: Mapping[str, Any]) -> dict[str, object]:
@@ -57,18 +57,6 @@ def _figures(facts: Mapping[str, Any]) -> dict[str, object]:
         "covered": facts["covered"],
         "modelCallsToday": facts["today"]["calls"],
     }
-
-
-def _show_plan(call: Call, at: str | None) -> int:
-    from ...operations import upkeep
-
-    if at:
-        call.moment(at, "--at")
-        call.take(now=at)
-    ws, _ = call.opened()
-    answer = call.perform(upkeep.plan)
-    call.answer(answer, in_local_times(answer, ws.zone))
-    return 0
 
 
 def supervisor_of(root: Path, call: Call) -> tuple[Callable[[], str | None], Callable[[], str]]:

@@ -152,18 +152,12 @@ def _rows(
             rows.append("  " + call.render(Text(_CHANGES[change.kind], path=_shown(change), what=what)))
             if every_line and change.kind != "there":
                 rows += [f"    {line}" for line in changed_lines(change)]
-        if of_it and of_it[0].kind in ("remove", "delete", "absent"):
-            others = dict.fromkeys(root for change in of_it for root in change.elsewhere)
-            elsewhere = (
-                Text(
-                    "{client} is connected to {root}; `recalld -w {root} connect{named} --remove`",
-                    client=title,
-                    root=quote(root),
-                    named=named,
-                )
-                for root in others
+        for root in dict.fromkeys(root for change in of_it for root in change.elsewhere):
+            command = f"recalld -w {quote(root)} connect{named} --remove"
+            rows.append(
+                "  "
+                + call.render(Text("{client} is connected to {root}; `{command}`", client=title, root=root, command=command))
             )
-            rows += [f"  {call.render(sentence)}" for sentence in elsewhere]
         rows += [f"  {call.render(error)}" for name, error in refused if name == client]
     return rows
 
