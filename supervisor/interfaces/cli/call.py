@@ -13,7 +13,7 @@ import sys
 from collections.abc import Callable, Iterator, Mapping
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, NoReturn
+from typing import TYPE_CHECKING, Any, ClassVar, Final, NoReturn
 
 from ...storage.clock import Clock, fixed_clock, to_wire, utc_now
 from ...storage.errors import BadRequest, InternalError, SupervisorError
@@ -74,6 +74,9 @@ class Call:
     *is_mute*: a supervisor was asked first, and did not respond.
     """
 
+    #: True if a supervisor runs the command for a client.
+    is_served: ClassVar[bool] = False
+
     def __init__(
         self,
         argv: list[str] | None = None,
@@ -99,11 +102,6 @@ class Call:
         self.acts: list[str] = []
         #: Who reads what it prints; None before that is known.
         self.asker: Caller | None = None
-
-    @property
-    def is_served(self) -> bool:
-        """True if a supervisor runs the command for a client."""
-        return False
 
     # ── what it prints ───────────────────────────────────────────────────────
 
@@ -280,17 +278,14 @@ class Call:
 class ServedCall(Call):
     """A command that a supervisor runs for a client: its text is kept, and the open workspace is *served*."""
 
+    is_served = True
+
     def __init__(self, argv: list[str], environ: Mapping[str, str], once: Once | None, named: str, served: Workspace) -> None:
         super().__init__(argv, environ, once)
         self._named = named
         self.workspace = served
         self.out: list[str] = []
         self.err: list[str] = []
-
-    @property
-    def is_served(self) -> bool:
-        """True if a supervisor runs the command for a client."""
-        return True
 
     def show(self, text: str) -> None:
         """Keep the text for the client's standard output."""
@@ -315,7 +310,7 @@ class ServedCall(Call):
         return self._open(Path(), utc_now).paths.root
 
     def _keep_moment(self, moment: datetime) -> None:
-        """Leave the variables of the supervisor as they are."""
+        pass  # the variables are the supervisor's
 
     def _open(self, _root: Path, _clock: Clock) -> Workspace:
         if self.workspace is None:

@@ -46,7 +46,7 @@ class _Page:
         arguments = [param for param in command.params if param.is_argument]
         usage = [" ".join(["recalld", *path]), self._say(Text("[OPTIONS]")), *map(self._typed, arguments)]
         usage += [self._say(Text("COMMAND [ARGS]..."))] if isinstance(command, Group) else []
-        paragraphs = self._help(command.help).split("\n\n")
+        paragraphs = template(command.help, self._language).split("\n\n")
         lines = [self._say(Text("Usage: ")) + " ".join(usage)]
         for paragraph in paragraphs:
             lines += ["", *(f"  {line}" for line in broken(" ".join(paragraph.split()), self._width - 2))]
@@ -61,7 +61,7 @@ class _Page:
         return "\n".join(lines)
 
     def _row(self, group: Group, name: str) -> tuple[str, str]:
-        first = self._help(group.commands[name].help).partition("\n\n")[0]
+        first = template(group.commands[name].help, self._language).partition("\n\n")[0]
         return name, " ".join(first.split()).rstrip(".。")
 
     def _section(self, heading: Text, rows: Iterable[tuple[str, str]]) -> list[str]:
@@ -82,7 +82,7 @@ class _Page:
         notes += [self._say(Text("required"))] if param.is_required and not param.is_argument else []
         if param.default and not param.is_flag and not param.is_required and not isinstance(param.default, list):
             notes.append(self._say(Text("default: {value}", value=param.default)))
-        means = self._help(param.help)
+        means = template(param.help, self._language)
         return f"{means}  [{'；'.join(notes) if self._language == 'zh' else '; '.join(notes)}]" if notes else means
 
     def _names(self, param: Option) -> str:
@@ -93,9 +93,6 @@ class _Page:
         named = self._say(word(param.name))
         name = param.metavar or (named if param.is_required else f"[{named}]")
         return f"{name}..." if param.takes_many else name
-
-    def _help(self, english: str) -> str:
-        return template(english, self._language)
 
     def _say(self, text: str) -> str:
         return render(text, self._language)

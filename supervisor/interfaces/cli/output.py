@@ -183,7 +183,7 @@ def as_text(values: Mapping[str, Any], render: Render = str, indent: str = "") -
 def _line(key: str, value: object, render: Render, indent: str, width: int) -> str:
     label = indent + render(_label(key))
     nothing = render(Word("none"))
-    padded = _padded(label, len(indent) + width)
+    padded = label + " " * (len(indent) + width - columns(label))
     if isinstance(value, dict):
         return f"{label}\n{as_text(value, render, indent + '  ')}" if value else f"{padded}  {nothing}"
     if isinstance(value, (list, tuple)):
@@ -224,10 +224,6 @@ class Word(Text):
 def word(value: str) -> str:
     """Return a value in a row as a word of recalld; a Text unchanged."""
     return value if isinstance(value, Text) else Word(value)
-
-
-def _padded(text: str, width: int) -> str:
-    return text + " " * (width - columns(text))
 
 
 def columns(text: str) -> int:
