@@ -29,8 +29,8 @@ _BESIDE_S: Final = 30.0
 @command("status")
 def status(
     call: Call,
-    everything: Annotated[bool, Option("--all", meaning="every figure, not only five")] = False,
-    plan: Annotated[bool, Option("--plan", meaning="what the next run would do, in place of the state")] = False,
+    everything: Annotated[bool, Option("--all", "every figure, not only five")] = False,
+    plan: Annotated[bool, Option("--plan", "what the next run would do, in place of the state")] = False,
 ) -> int:
     """Show what is wrong, and the state in five figures; 65 when something is wrong."""
     from ...operations import upkeep
@@ -76,12 +76,12 @@ def supervisor_of(root: Path, call: Call) -> tuple[Callable[[], str | None], Cal
 @command("fsck")
 def fsck(
     call: Call,
-    repair: Annotated[bool, Option("--repair", meaning="mend what can be mended; no byte goes without a copy")] = False,
-    accept: Annotated[Path | None, Option("--accept", meaning="a dated file whose missing messages you no longer want")] = None,
+    repair: Annotated[bool, Option("--repair", "mend what can be mended; no byte goes without a copy")] = False,
+    accept: Annotated[Path | None, Option("--accept", "a dated file whose missing messages you no longer want")] = None,
     accept_times: Annotated[
-        bool, Option("--accept-times", meaning="messages whose time can't be read belong to the day they came")
+        bool, Option("--accept-times", "messages whose time can't be read belong to the day they came")
     ] = False,
-    report: Annotated[bool, Option("--report", meaning="report what is wrong to status, log, care.on_trouble")] = False,
+    report: Annotated[bool, Option("--report", "report what is wrong to status, log, care.on_trouble")] = False,
 ) -> int:
     """Account for every message; 65 when one is lost or a file is damaged."""
     from time import sleep
@@ -122,8 +122,8 @@ def fsck(
 @command("doctor")
 def doctor(
     call: Call,
-    verbose: Annotated[bool, Option("--verbose", meaning="what is good, too")] = False,
-    broker: Annotated[bool, Option("--broker", meaning="check the pool of workers alone")] = False,
+    verbose: Annotated[bool, Option("--verbose", "what is good, too")] = False,
+    broker: Annotated[bool, Option("--broker", "check the pool of workers alone")] = False,
 ) -> int:
     """Check the workspace and the machine, and change nothing; 65 when something is bad."""
     from ...checks.check import Look
@@ -162,8 +162,8 @@ def _total(count: dict[str, int]) -> str:
 @command("restore")
 def restore(
     call: Call,
-    source: Annotated[Path | None, Option("--from", meaning="a copy of history.json, which may be damaged")] = None,
-    give_up: Annotated[Path | None, Option("--give-up", meaning="a file whose unreadable messages you give up")] = None,
+    source: Annotated[Path | None, Option("--from", "a copy of history.json, which may be damaged")] = None,
+    give_up: Annotated[Path | None, Option("--give-up", "a file whose unreadable messages you give up")] = None,
 ) -> int:
     """
     Restore a damaged or lost history.json; with --from, also add the messages that only a copy of it has.

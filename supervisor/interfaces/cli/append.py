@@ -27,15 +27,13 @@ _BATCH: Final = 8_000_000  # bytes of --jsonl input that are appended in one wri
 @command("append")
 def append(
     call: Call,
-    role: Annotated[str | None, Option("--role", meaning="user, assistant, system or tool")] = None,
-    text: Annotated[str | None, Option("--text", meaning="the words; - reads standard input")] = None,
-    at: Annotated[str | None, Option("--at", meaning="the time of the message, ISO 8601")] = None,
-    session: Annotated[str | None, Option("--session", meaning="the key of its conversation")] = None,
-    channel: Annotated[str | None, Option("--channel", meaning="through which it came, such as telegram")] = None,
-    chat: Annotated[str | None, Option("--chat", choices=CHATS, meaning="direct, group or channel")] = None,
-    jsonl: Annotated[
-        bool, Option("--jsonl", meaning="many on standard input, a JSON object a line: role, text, createdAt, …")
-    ] = False,
+    role: Annotated[str | None, Option("--role", "user, assistant, system or tool")] = None,
+    text: Annotated[str | None, Option("--text", "the words; - reads standard input")] = None,
+    at: Annotated[str | None, Option("--at", "the time of the message, ISO 8601")] = None,
+    session: Annotated[str | None, Option("--session", "the key of its conversation")] = None,
+    channel: Annotated[str | None, Option("--channel", "through which it came, such as telegram")] = None,
+    chat: Annotated[str | None, Option("--chat", "direct, group or channel", choices=CHATS)] = None,
+    jsonl: Annotated[bool, Option("--jsonl", "many on standard input, a JSON object a line: role, text, createdAt, …")] = False,
 ) -> int:
     """Add a message, or many; prints each id once the message is safe."""
     from ...protocol.message import is_role

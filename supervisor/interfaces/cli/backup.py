@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from ...protocol.backup_file import Contents
 
 
-File = Annotated[Path, Argument(metavar="FILE", meaning="a backup, such as memory-2026-01-28.tar")]
+File = Annotated[Path, Argument("a backup, such as memory-2026-01-28.tar", metavar="FILE")]
 
 
 @command("backup create")
@@ -47,8 +47,8 @@ def backup_create(call: Call, file: File) -> None:
 @command("backup nightly")
 def backup_nightly(
     call: Call,
-    folder: Annotated[Path, Argument(metavar="DIR", meaning="a folder of this workspace's own, best on another disk")],
-    keep: Annotated[int, Option("--keep", least=1, meaning="how many are kept; the older ones are deleted")],
+    folder: Annotated[Path, Argument("a folder of this workspace's own, best on another disk", metavar="DIR")],
+    keep: Annotated[int, Option("--keep", "how many are kept; the older ones are deleted", least=1)],
 ) -> None:
     """Write the backup of the day into the folder, read it back, and delete the oldest; a timer of systemd runs it."""
     from time import sleep
@@ -86,7 +86,7 @@ def backup_verify(call: Call, file: File) -> int:
 def backup_restore(
     call: Call,
     file: File,
-    into: Annotated[Path, Option("--into", metavar="DIR", meaning="a new or empty folder, which becomes a workspace")],
+    into: Annotated[Path, Option("--into", "a new or empty folder, which becomes a workspace", metavar="DIR")],
 ) -> None:
     """Unpack the file into a new or empty folder."""
     from ...checks.backup import restore

@@ -34,13 +34,11 @@ _CHANGES: Final = {
 @command("connect", common=("workspace", "json"))
 def connect(
     call: Call,
-    clients: Annotated[
-        list[str] | None, Argument(meaning="claude-code, codex, mcp; without any, those of this machine")
-    ] = None,
-    remove: Annotated[bool, Option("--remove", meaning="take out what was put in, and nothing else")] = False,
-    yes: Annotated[bool, Option("--yes", meaning="write it")] = False,
-    dry_run: Annotated[bool, Option("--dry-run", meaning="show every line, and write nothing")] = False,
-    project: Annotated[Path | None, Option("--project", metavar="DIR", meaning="only for what is done in this folder")] = None,
+    clients: Annotated[list[str] | None, Argument("claude-code, codex, mcp; without any, those of this machine")] = None,
+    remove: Annotated[bool, Option("--remove", "take out what was put in, and nothing else")] = False,
+    yes: Annotated[bool, Option("--yes", "write it")] = False,
+    dry_run: Annotated[bool, Option("--dry-run", "show every line, and write nothing")] = False,
+    project: Annotated[Path | None, Option("--project", "only for what is done in this folder", metavar="DIR")] = None,
 ) -> int:
     """Connect the clients of this machine with the workspace: hooks, MCP server, a paragraph for the model."""
     machine, writes = _machine(call, project), yes and not dry_run
@@ -90,7 +88,7 @@ def _head(machine: Machine, *, is_made: bool, finds: bool, writes: bool) -> list
 @command("hook", common=("workspace",))
 def hook(
     call: Call,  # noqa: ARG001 - as every command
-    client: Annotated[str, Argument(meaning="claude-code or codex")],  # noqa: ARG001 - for the help
+    client: Annotated[str, Argument("claude-code or codex")],  # noqa: ARG001 - for the help
 ) -> None:
     """Answer a client's event on standard input; clients run it, and it always ends with 0."""
     raise BadRequest(

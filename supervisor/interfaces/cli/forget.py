@@ -16,7 +16,7 @@ from .parser import Argument, Option, command
 if TYPE_CHECKING:
     from ...operations.forget import Forgotten, ToForget
 
-Yes = Annotated[bool, Option("--yes", meaning="without asking")]
+Yes = Annotated[bool, Option("--yes", "without asking")]
 
 #: That there is nothing to forget, by what was asked for.
 _NONE: Final = {
@@ -32,13 +32,13 @@ _NONE: Final = {
 @command("forget")
 def forget(
     call: Call,
-    message: Annotated[str | None, Option("--message", meaning="one message, by its id")] = None,
-    line: Annotated[str | None, Option("--line", meaning="a line of the long-term memory, as in 42@1f3a9c0d")] = None,
-    match: Annotated[str | None, Option("--match", meaning="all messages and lines in which these words stand")] = None,
-    session: Annotated[str | None, Option("--session", meaning="all messages of a session")] = None,
-    day: Annotated[str | None, Option("--day", meaning="all messages of a day, as in 2026-01-28")] = None,
-    file: Annotated[str | None, Option("--file", meaning="a dated file, a note or a picture, by its name")] = None,
-    removed: Annotated[bool, Option("--removed", meaning="what you deleted or changed by hand, where it still stands")] = False,
+    message: Annotated[str | None, Option("--message", "one message, by its id")] = None,
+    line: Annotated[str | None, Option("--line", "a line of the long-term memory, as in 42@1f3a9c0d")] = None,
+    match: Annotated[str | None, Option("--match", "all messages and lines in which these words stand")] = None,
+    session: Annotated[str | None, Option("--session", "all messages of a session")] = None,
+    day: Annotated[str | None, Option("--day", "all messages of a day, as in 2026-01-28")] = None,
+    file: Annotated[str | None, Option("--file", "a dated file, a note or a picture, by its name")] = None,
+    removed: Annotated[bool, Option("--removed", "what you deleted or changed by hand, where it still stands")] = False,
     yes: Yes = False,
 ) -> None:
     """Delete words from every place of the workspace, for good; shows first what would go, and asks."""
@@ -99,7 +99,7 @@ def _line(call: Call, item: ToForget) -> str:
 @command("undo")
 def undo(
     call: Call,
-    act: Annotated[str, Argument(meaning="an id in CHANGES.md, such as w-3f9a2c11; without it, the newest is shown")] = "",
+    act: Annotated[str, Argument("an id in CHANGES.md, such as w-3f9a2c11; without it, the newest is shown")] = "",
 ) -> None:
     """Undo a change of memory, as long as no later change depends on it."""
     from ...operations import undo as operations
@@ -115,11 +115,11 @@ def undo(
 def prune(
     call: Call,
     summary_days: Annotated[
-        int, Option("--summary-days", meaning="move files older than so many days, if a model's summary covers them")
+        int, Option("--summary-days", "move files older than so many days, if a model's summary covers them")
     ] = 180,
-    recent_days: Annotated[int, Option("--recent-days", meaning="keep the files of the last so many days in any case")] = 5,
-    keep_longterm: Annotated[bool, Option("--keep-longterm", meaning="keep the long-term file, as always")] = True,
-    dry_run: Annotated[bool, Option("--dry-run", meaning="list the files, and move none")] = False,
+    recent_days: Annotated[int, Option("--recent-days", "keep the files of the last so many days in any case")] = 5,
+    keep_longterm: Annotated[bool, Option("--keep-longterm", "keep the long-term file, as always")] = True,
+    dry_run: Annotated[bool, Option("--dry-run", "list the files, and move none")] = False,
 ) -> None:
     """Move old dated files that a model's summary covers to trash/, where `undo` finds them; nothing does it by itself."""
     from ...operations import prune as operations

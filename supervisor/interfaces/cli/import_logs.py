@@ -43,15 +43,15 @@ _COUNTED: Final = ("added", "copied")
 @command("import")
 def import_logs(
     call: Call,
-    what: Annotated[str, Argument(metavar="[CLIENT|PATH]", meaning="a client, or a file, folder or ZIP archive")] = "",
-    dry_run: Annotated[bool, Option("--dry-run", meaning="show what would be added, and add nothing")] = False,
+    what: Annotated[str, Argument("a client, or a file, folder or ZIP archive", metavar="[CLIENT|PATH]")] = "",
+    dry_run: Annotated[bool, Option("--dry-run", "show what would be added, and add nothing")] = False,
     dates: Annotated[
-        str, Option("--dates", choices=("dmy", "mdy", "ymd"), meaning="WhatsApp's order of day and month: dmy, mdy or ymd")
+        str, Option("--dates", "WhatsApp's order of day and month: dmy, mdy or ymd", choices=("dmy", "mdy", "ymd"))
     ] = "",
-    me: Annotated[str, Option("--me", meaning="your name in WhatsApp, Telegram or WeChat: its words are yours")] = "",
-    listed: Annotated[bool, Option("--list", meaning="show the sources of recalld.toml, and how far each is read")] = False,
-    forget: Annotated[str, Option("--forget", metavar="SOURCE", meaning="forget here what was forgotten there")] = "",
-    yes: Annotated[bool, Option("--yes", meaning="do it")] = False,
+    me: Annotated[str, Option("--me", "your name in WhatsApp, Telegram or WeChat: its words are yours")] = "",
+    listed: Annotated[bool, Option("--list", "show the sources of recalld.toml, and how far each is read")] = False,
+    forget: Annotated[str, Option("--forget", "forget here what was forgotten there", metavar="SOURCE")] = "",
+    yes: Annotated[bool, Option("--yes", "do it")] = False,
 ) -> int:
     """Add conversations from other programs; what memory has already is not added twice."""
     from ...importing.kinds import CLIENTS

@@ -14,15 +14,13 @@ from .parser import READ, Argument, Option, command
 @command("write", common=READ)
 def write(
     call: Call,
-    text: Annotated[str, Argument(meaning="what to remember; several things are separated by ；")],
-    source: Annotated[str, Option("--source", meaning="where it comes from: a channel, or a session's name")] = "cli",
+    text: Annotated[str, Argument("what to remember; several things are separated by ；")],
+    source: Annotated[str, Option("--source", "where it comes from: a channel, or a session's name")] = "cli",
     replaces: Annotated[
         str | None,
-        Option("--replaces", meaning="the line that is no longer true with it, as in 42@1f3a9c0d; `read` shows it"),
+        Option("--replaces", "the line that is no longer true with it, as in 42@1f3a9c0d; `read` shows it"),
     ] = None,
-    item: Annotated[
-        int | None, Option("--item", meaning="which item of that line ends, if it has several: 1 is the first")
-    ] = None,
+    item: Annotated[int | None, Option("--item", "which item of that line ends, if it has several: 1 is the first")] = None,
 ) -> None:
     """Add a line to the long-term memory; it is safe when the command returns."""
     from ...operations import long_term
@@ -52,13 +50,11 @@ def write(
 @command("read", common=READ)
 def read(
     call: Call,
-    line: Annotated[int | None, Argument(meaning="one line, by its number")] = None,
-    start: Annotated[int | None, Option("--start", meaning="the first line")] = None,
-    end: Annotated[int | None, Option("--end", meaning="the last line")] = None,
-    recent: Annotated[int | None, Option("--recent", meaning="how many of the last lines (10)")] = None,
-    stats: Annotated[
-        bool, Option("--stats", meaning="count the lines by source instead, with the first and the last day")
-    ] = False,
+    line: Annotated[int | None, Argument("one line, by its number")] = None,
+    start: Annotated[int | None, Option("--start", "the first line")] = None,
+    end: Annotated[int | None, Option("--end", "the last line")] = None,
+    recent: Annotated[int | None, Option("--recent", "how many of the last lines (10)")] = None,
+    stats: Annotated[bool, Option("--stats", "count the lines by source instead, with the first and the last day")] = False,
 ) -> None:
     """Print lines of the long-term memory, numbered as `delete` takes them; without any option the last ten."""
     from ...operations import long_term
@@ -86,7 +82,7 @@ def read(
 @command("delete", common=READ)
 def delete(
     call: Call,
-    lines: Annotated[list[str], Argument(meaning="number and digest, as in 42@1f3a9c0d; `read` shows them")],
+    lines: Annotated[list[str], Argument("number and digest, as in 42@1f3a9c0d; `read` shows them")],
 ) -> None:
     """Delete lines of the long-term memory; none of them if one has changed."""
     from ...operations import long_term
@@ -102,9 +98,9 @@ def invalidate(
     call: Call,
     target: Annotated[
         str,
-        Argument(meaning="42@1f3a9c0d, the id of a message, or a line of a summary: memory/summary/2026-01-15.md#L7"),
+        Argument("42@1f3a9c0d, the id of a message, or a line of a summary: memory/summary/2026-01-15.md#L7"),
     ],
-    reason: Annotated[str, Option("--reason", meaning="why it is no longer true")] = "",
+    reason: Annotated[str, Option("--reason", "why it is no longer true")] = "",
 ) -> None:
     """End what is no longer true; it stays, and is shown only where the past is asked for."""
     from ...operations import long_term
@@ -120,8 +116,8 @@ def invalidate(
 @command("summarize")
 def summarize(
     call: Call,
-    session: Annotated[str, Option("--session", meaning='the session\'s name, as its messages have it; "": those without')],
-    again: Annotated[bool, Option("--again", meaning="all of it, not only what is new")] = False,
+    session: Annotated[str, Option("--session", 'the session\'s name, as its messages have it; "": those without')],
+    again: Annotated[bool, Option("--again", "all of it, not only what is new")] = False,
 ) -> None:
     """Write a session, or what is new in it, as one line of the long-term memory."""
     from ...operations import long_term

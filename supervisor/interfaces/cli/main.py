@@ -154,7 +154,7 @@ def _declared(module: str, words: str) -> Declared:
 _BEFORE: Final = (
     COMMON["workspace"],
     COMMON["now"],
-    parameter("is_version", Annotated[bool, Option("--version", meaning="print the version")], False),
+    parameter("is_version", Annotated[bool, Option("--version", "print the version")], False),
 )
 
 

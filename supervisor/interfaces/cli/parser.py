@@ -10,7 +10,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from copy import copy
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from types import UnionType
 from typing import Annotated, Any, Final, NoReturn, TypeAlias, TypeVar, get_args, get_origin
@@ -27,7 +27,7 @@ F = TypeVar("F", bound="Callable[..., int | None]")
 
 class Option:
     """
-    An option of a command: its names and its *meaning*.
+    An option of a command: its name and its *meaning*.
 
     A number has a *least* value; a text is one of the *choices*, if there are any, or the default. What the function of the
     command calls it, and its type and default there, are those of the parameter that it annotates.
@@ -39,9 +39,16 @@ class Option:
     takes_many: bool
 
     def __init__(
-        self, *names: str, meaning: str, metavar: str = "", least: int | None = None, choices: tuple[str, ...] = ()
+        self,
+        name: str,
+        meaning: str,
+        *,
+        short: str = "",
+        metavar: str = "",
+        least: int | None = None,
+        choices: tuple[str, ...] = (),
     ) -> None:
-        self.names = names
+        self.names = [typed for typed in (short, name) if typed]
         self.help, self.metavar, self.least, self.choices = meaning, metavar, least, choices
 
     @property
@@ -83,11 +90,8 @@ class Option:
         return given
 
 
-class Argument(Option):
-    """A word of the command that is no option."""
-
-    def __init__(self, meaning: str, metavar: str = "", choices: tuple[str, ...] = ()) -> None:
-        super().__init__(meaning=meaning, metavar=metavar, choices=choices)
+#: A word of the command that is no option.
+Argument: Final = partial(Option, "")
 
 
 def parameter(name: str, annotation: Any, default: Any) -> Option:
@@ -247,14 +251,12 @@ def _near(name: str, known: Mapping[str, object] | Sequence[str]) -> list[str]:
 # ── declared ─────────────────────────────────────────────────────────────────
 
 # whether the folder can be read is not looked at here: it is told when the folder is opened, with exit code 77
-Folder = Annotated[Path | None, Option("-w", "--workspace", meaning="the workspace (RECALLD_WORKSPACE)")]
-Now = Annotated[str | None, Option("--now", meaning="the clock, ISO 8601 (RECALLD_NOW)")]
-Session = Annotated[str, Option("--session", meaning="the key of the conversation in which it was asked")]
+Folder = Annotated[Path | None, Option("--workspace", "the workspace (RECALLD_WORKSPACE)", short="-w")]
+Now = Annotated[str | None, Option("--now", "the clock, ISO 8601 (RECALLD_NOW)")]
+Session = Annotated[str, Option("--session", "the key of the conversation in which it was asked")]
 CHATS: Final = ("direct", "group", "channel")
-Chat = Annotated[
-    str, Option("--chat", choices=CHATS, meaning="its kind: direct, group or channel; else that in the session's key")
-]
-Json = Annotated[bool, Option("--json", meaning="machine-readable output")]
+Chat = Annotated[str, Option("--chat", "its kind: direct, group or channel; else that in the session's key", choices=CHATS)]
+Json = Annotated[bool, Option("--json", "machine-readable output")]
 
 #: The options that several commands have, which `Call.take` is given.
 COMMON: Final = {

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from ...pool.redis_pool import Broker
     from ...protocol.config_keys import Pool
 
-Address = Annotated[str, Option("--broker", meaning="the address of its Redis; else pool.url of the workspace")]
+Address = Annotated[str, Option("--broker", "the address of its Redis; else pool.url of the workspace")]
 
 
 @command("pool key", common=())

@@ -24,7 +24,7 @@ _LEFT_OUT: Final = {
     "size": Text("what matches in memory does not fit; see the budgets [recall] memory_tokens and max_injected_chars."),
 }
 
-Query = Annotated[str | None, Option("--query", meaning="the input; without it, what waits in inbox.json")]
+Query = Annotated[str | None, Option("--query", "the input; without it, what waits in inbox.json")]
 
 _EVERY: Final = 1_000_000_000  # more lines than any file has
 
@@ -33,10 +33,8 @@ _EVERY: Final = 1_000_000_000  # more lines than any file has
 def inject(
     call: Call,
     query: Query = None,
-    known: Annotated[
-        list[str] | None, Option("--known", meaning="the id of a message that you send yourself; repeatable")
-    ] = None,
-    project: Annotated[str, Option("--project", metavar="DIR", meaning="the folder in which it is asked")] = "",
+    known: Annotated[list[str] | None, Option("--known", "the id of a message that you send yourself; repeatable")] = None,
+    project: Annotated[str, Option("--project", "the folder in which it is asked", metavar="DIR")] = "",
 ) -> None:
     """Print the memory block for an input, and nothing else."""
     from ...operations import recall
@@ -58,8 +56,8 @@ def inject(
 def context(
     call: Call,
     query: Query = None,
-    system: Annotated[str, Option("--system", meaning="the system prompt, which stays as it is")] = "",
-    text: Annotated[bool, Option("--text", meaning="as text, in place of messages as JSON")] = False,
+    system: Annotated[str, Option("--system", "the system prompt, which stays as it is")] = "",
+    text: Annotated[bool, Option("--text", "as text, in place of messages as JSON")] = False,
 ) -> None:
     """Print the whole turn, memory and recent history in their budgets, as chat-completions messages."""
     from ...operations import recall
@@ -76,8 +74,8 @@ def context(
 @command("search", common=READ)
 def search(
     call: Call,
-    query: Annotated[str, Argument(meaning="words, a sentence, a date")],
-    limit: Annotated[int, Option("--limit", least=1, meaning="hits at most")] = 10,
+    query: Annotated[str, Argument("words, a sentence, a date")],
+    limit: Annotated[int, Option("--limit", "hits at most", least=1)] = 10,
 ) -> None:
     """Find memories: path, lines, score."""
     from ...operations import long_term, recall
@@ -100,9 +98,9 @@ def search(
 @command("get", common=READ)
 def get(
     call: Call,
-    path: Annotated[str, Argument(meaning="memory/2026-01-28-deploy.md, with or without #L4-L6,L9")],
-    start: Annotated[int, Option("--from", meaning="first line, from 1")] = 1,
-    lines: Annotated[int | None, Option("--lines", meaning="how many")] = None,
+    path: Annotated[str, Argument("memory/2026-01-28-deploy.md, with or without #L4-L6,L9")],
+    start: Annotated[int, Option("--from", "first line, from 1")] = 1,
+    lines: Annotated[int | None, Option("--lines", "how many")] = None,
 ) -> None:
     """Print exact lines of a memory file."""
     from ...operations import recall
@@ -118,8 +116,8 @@ def get(
 @command("why")
 def why(
     call: Call,
-    turn: Annotated[str | None, Argument(meaning="a turn's id; without it, the newest")] = None,
-    replay: Annotated[bool, Option("--replay", meaning="also what would be shown now, and the difference")] = False,
+    turn: Annotated[str | None, Argument("a turn's id; without it, the newest")] = None,
+    replay: Annotated[bool, Option("--replay", "also what would be shown now, and the difference")] = False,
 ) -> None:
     """Show what was put before the assistant in a turn, what was not, and why."""
     from ...operations import recall

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 @command("init")
 def init(
     call: Call,
-    path: Annotated[Path | None, Argument(metavar="[PATH]", meaning="the folder; the same as -w")] = None,
+    path: Annotated[Path | None, Argument("the folder; the same as -w", metavar="[PATH]")] = None,
 ) -> None:
     """Make a workspace; existing files are never changed."""
     from ...protocol.making import make_workspace
@@ -52,9 +52,9 @@ def init(
 @command("run")
 def run(
     call: Call,
-    once: Annotated[bool, Option("--once", meaning="write every message to its dated file now, and end")] = False,
-    until_settled: Annotated[bool, Option("--until-settled", meaning="do all that is due, and end")] = False,
-    no_worker: Annotated[bool, Option("--no-worker", meaning="never start a worker")] = False,
+    once: Annotated[bool, Option("--once", "write every message to its dated file now, and end")] = False,
+    until_settled: Annotated[bool, Option("--until-settled", "do all that is due, and end")] = False,
+    no_worker: Annotated[bool, Option("--no-worker", "never start a worker")] = False,
 ) -> int:
     """Run the supervisor in the foreground."""
     if once:
@@ -159,9 +159,9 @@ def _print_total(call: Call, ws: Workspace, total: Round, *, has_worker: bool) -
 @command("worker")
 def worker(
     call: Call,
-    idle: Annotated[float | None, Option("--idle", meaning="end after so many seconds without work")] = None,
-    broker: Annotated[str, Option("--broker", meaning="work for a pool: the address of its Redis, such as rediss://…")] = "",
-    pool_file: Annotated[Path, Option("--pool-file", meaning="what names the models of the pool")] = Path("pool.toml"),
+    idle: Annotated[float | None, Option("--idle", "end after so many seconds without work")] = None,
+    broker: Annotated[str, Option("--broker", "work for a pool: the address of its Redis, such as rediss://…")] = "",
+    pool_file: Annotated[Path, Option("--pool-file", "what names the models of the pool")] = Path("pool.toml"),
 ) -> None:
     """Run a worker alone; any number may run. With --broker it is one of a pool's, and has no workspace."""
     from ...host.workers import check_installed, crew_command, worker_command
@@ -188,9 +188,7 @@ def _archive(call: Call) -> int:
 
 
 @command("summary redo")
-def summary_redo(
-    call: Call, period: Annotated[str, Argument(meaning="a day like 2026-01-28, or a month like 2026-01")]
-) -> None:
+def summary_redo(call: Call, period: Annotated[str, Argument("a day like 2026-01-28, or a month like 2026-01")]) -> None:
     """Have a summary written again; the old one is kept until the new one is there."""
     from ...operations import upkeep
 
@@ -201,13 +199,11 @@ def summary_redo(
 @command("mcp", common=("workspace", "now"))
 def mcp(
     call: Call,
-    session: Annotated[str, Option("--session", meaning="the key of the conversation that the client serves")] = "",
-    chat: Annotated[
-        str, Option("--chat", choices=CHATS, meaning="who reads it: direct, group or channel; else as the key says")
-    ] = "",
-    channel: Annotated[str, Option("--channel", meaning="the source of what is written")] = "web-chat",
-    read_only: Annotated[bool, Option("--read-only", meaning="offer no tool that writes")] = False,
-    allow_delete: Annotated[bool, Option("--allow-delete", meaning="offer a tool that deletes lines, too")] = False,
+    session: Annotated[str, Option("--session", "the key of the conversation that the client serves")] = "",
+    chat: Annotated[str, Option("--chat", "who reads it: direct, group or channel; else as the key says", choices=CHATS)] = "",
+    channel: Annotated[str, Option("--channel", "the source of what is written")] = "web-chat",
+    read_only: Annotated[bool, Option("--read-only", "offer no tool that writes")] = False,
+    allow_delete: Annotated[bool, Option("--allow-delete", "offer a tool that deletes lines, too")] = False,
 ) -> None:
     """Serve the tools of memory to an MCP client at standard input and output."""
     from ..api import Memory
@@ -234,9 +230,7 @@ def mcp(
 
 
 @command("open")
-def open_page(
-    call: Call, no_browser: Annotated[bool, Option("--no-browser", meaning="print the address alone")] = False
-) -> None:
+def open_page(call: Call, no_browser: Annotated[bool, Option("--no-browser", "print the address alone")] = False) -> None:
     """Print the address of the page, with the token of the workspace in it, and open it in the browser."""
     from ...storage.errors import NoService
     from ..locate import page_address

@@ -26,8 +26,8 @@ from .parser import Option, command
 #: How many nightly backups are kept by default: those of a week.
 _KEEP: Final = 7
 
-System = Annotated[str, Option("--system", metavar="USER", meaning="a unit of the system, for this user; root's")]
-Name = Annotated[str, Option("--name", meaning="which service, where this user has several; each workspace has one")]
+System = Annotated[str, Option("--system", "a unit of the system, for this user; root's", metavar="USER")]
+Name = Annotated[str, Option("--name", "which service, where this user has several; each workspace has one")]
 
 
 @command("service install")
@@ -35,16 +35,16 @@ def service_install(
     call: Call,
     system: System = "",
     name: Name = "",
-    key_file: Annotated[Path | None, Option("--key-file", meaning="a file with the key of the model's server")] = None,
+    key_file: Annotated[Path | None, Option("--key-file", "a file with the key of the model's server")] = None,
     backup_to: Annotated[
-        Path | None, Option("--backup-to", metavar="DIR", meaning="a folder for a backup each night, best on another disk")
+        Path | None, Option("--backup-to", "a folder for a backup each night, best on another disk", metavar="DIR")
     ] = None,
-    keep: Annotated[int | None, Option("--keep", least=1, meaning="how many backups are kept there; 7 at first")] = None,
-    no_backup: Annotated[bool, Option("--no-backup", meaning="no more backups; existing ones stay")] = False,
+    keep: Annotated[int | None, Option("--keep", "how many backups are kept there; 7 at first", least=1)] = None,
+    no_backup: Annotated[bool, Option("--no-backup", "no more backups; existing ones stay")] = False,
     memory_max: Annotated[
-        str, Option("--memory-max", metavar="SIZE", meaning="the memory it may use, as 400M; infinity ends a limit")
+        str, Option("--memory-max", "the memory it may use, as 400M; infinity ends a limit", metavar="SIZE")
     ] = "",
-    dry_run: Annotated[bool, Option("--dry-run", meaning="show the units and the commands, change nothing")] = False,
+    dry_run: Annotated[bool, Option("--dry-run", "show the units and the commands, change nothing")] = False,
 ) -> None:
     """Run the supervisor of the workspace as a service, now and whenever the machine starts."""
     if no_backup and backup_to:
@@ -158,8 +158,8 @@ def service_logs(
     call: Call,
     system: System = "",
     name: Name = "",
-    follow: Annotated[bool, Option("--follow", meaning="go on with new lines as they come")] = False,
-    lines: Annotated[int, Option("--lines", least=1, meaning="how many of the last lines")] = 100,
+    follow: Annotated[bool, Option("--follow", "go on with new lines as they come")] = False,
+    lines: Annotated[int, Option("--lines", "how many of the last lines", least=1)] = 100,
 ) -> None:
     """Show the journal of the service and its nightly check."""
     what = Installation(Path(), system, name=name)
