@@ -383,7 +383,7 @@ def test_connect_writes_a_paragraph_that_clients_share_once(home, tmp_path):
     assert of.known() == ()
 
 
-@pytest.mark.parametrize(("language", "head"), [("en", "To write it"), ("zh", "要写入")])
+@pytest.mark.parametrize(("language", "head"), [("en", "Nothing was written"), ("zh", "什么也没有写")])
 def test_the_preview_names_the_file_and_the_command_that_writes_it(command, home, tmp_path, language, head):
     project = tmp_path / "我的 店"
     project.mkdir()

@@ -39,7 +39,7 @@ def read(*words: str) -> dict[str, object]:
         (["read", "--start", "-3"], {"start": -3}),
         (["delete", "1@a", "2@b"], {"lines": ["1@a", "2@b"]}),
         (["worker", "--idle", "0.5"], {"idle": 0.5}),
-        (["prune", "--keep-longterm", "--dry-run"], {"keep_longterm": True, "dry_run": True}),
+        (["prune", "--keep-longterm", "--dry-run"], {"dry_run": True}),
     ],
 )
 def test_command_gets_what_its_words_say(words, given):

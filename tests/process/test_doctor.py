@@ -441,7 +441,7 @@ def test_doctor_says_nothing_ill_of_a_new_workspace(broken: Broken, tmp_path: Pa
 def test_doctor_lists_with_verbose_what_is_good(broken: Broken):
     code, out = examined(broken, "--verbose")
     assert code == 0
-    assert [line.split()[0] for line in out.splitlines()] == ["good"] * 19 + ["19"]
+    assert [line.split()[0] for line in out.splitlines()] == ["good"] * 18 + ["18"]
 
 
 def test_doctor_names_the_command_that_mends(broken: Broken):
