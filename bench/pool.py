@@ -35,7 +35,6 @@ from recalld.supervisor.events import EventLog
 from recalld.supervisor.pool.cargo import Seal
 from recalld.supervisor.pool.courier import Courier
 from recalld.supervisor.pool.redis_pool import Broker, RedisPool
-from recalld.supervisor.pool.station import Station
 from recalld.supervisor.protocol.config import load
 from recalld.supervisor.protocol.config_keys import Log
 from recalld.supervisor.protocol.dated_file import Block, render_dated
@@ -146,9 +145,9 @@ class Place:
     def results(self) -> int:
         return len(list(self.queue.results.iterdir()))
 
-    def station(self) -> Station:
-        events = EventLog(self.paths.log, utc_now, Log())
-        return Station(self.name, self.files, self.paths, self.config, events, Seal([KEY]), utc_now)
+    def courier(self, url: str) -> Courier:
+        pool, events = RedisPool(Broker(url, "recalld"), self.name), EventLog(self.paths.log, utc_now, Log())
+        return Courier(pool, self.name, self.files, self.paths, self.config, events, Seal([KEY]), utc_now)
 
 
 class Host:
@@ -156,8 +155,7 @@ class Host:
 
     def __init__(self, url: str, places: list[Place]) -> None:
         self.stop = threading.Event()
-        self.stations = [place.station() for place in places]
-        self.couriers = [Courier(RedisPool(Broker(url, "recalld"), station.name), station) for station in self.stations]
+        self.couriers = [place.courier(url) for place in places]
         self.threads = [threading.Thread(target=self._run, args=(courier,), daemon=True) for courier in self.couriers]
         for thread in self.threads:
             thread.start()
@@ -172,9 +170,9 @@ class Host:
         self.stop.set()
         for thread in self.threads:
             thread.join()
-        for station in self.stations:
-            if station._lock:
-                station._lock.close()
+        for courier in self.couriers:
+            if courier._lock:
+                courier._lock.close()
 
 
 class Workers:

@@ -15,7 +15,6 @@ import threading
 import time
 from collections.abc import Callable, Collection, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Final
 from uuid import uuid4
@@ -28,7 +27,7 @@ from recalld.supervisor.protocol.config_keys import Llm, Provider, Tokens
 from recalld.supervisor.protocol.dated_file import Block
 from recalld.supervisor.protocol.llm import Account
 from recalld.supervisor.protocol.prompts import PromptTemplate, read_template, shipped_template
-from recalld.supervisor.protocol.task import AskedTask, NewerVersion, Result, Task, result_of
+from recalld.supervisor.protocol.task import NewerVersion, Result, result_of
 from recalld.supervisor.storage.clock import Clock
 from recalld.supervisor.storage.errors import BadConfig, Busy, NoService
 from recalld.supervisor.storage.process import on_signals
@@ -107,65 +106,44 @@ def opened(hold: RedisHold, seal: Seal) -> Contents:
     return cargo
 
 
-@dataclass(slots=True, eq=False)
 class PoolClaim:
     """One task of the pool (`desk.Claim`), its log of calls (`calls.CallBook`), and its finished pieces (`desk.Kept`)."""
 
-    hold: RedisHold
-    contents: Contents
-    seal: Seal
-    used: int = 0
-    _why: Why = "ended"
-    _names: set[str] = field(default_factory=set)
-
-    @property
-    def task(self) -> Task | AskedTask:
-        """What is to be done."""
-        return self.contents.task
-
-    @property
-    def config(self) -> Config:
-        """The workspace's, as far as a worker needs it."""
-        return self.contents.config
-
-    @property
-    def log(self) -> PoolClaim:
-        """Counts calls against what was reserved."""
-        return self
-
-    @property
-    def kept(self) -> PoolClaim:
-        """Keeps finished pieces in the pool."""
-        return self
+    def __init__(self, hold: RedisHold, contents: Contents, seal: Seal) -> None:
+        self.task, self.config, self.log, self.kept = contents.task, contents.config, self, self
+        self._hold, self._contents, self._seal = hold, contents, seal
+        self._used = 0
+        self._why: Why = "ended"
+        self._names: set[str] = set()
 
     @property
     def lost(self) -> bool:
         """Whether another has it, or nobody wants it."""
-        return self.hold.lost
+        return self._hold.lost
 
     def material(self, *, with_extracts: bool) -> list[Block]:  # noqa: ARG002 - its host has seen to that
         """Return the messages of the cargo."""
-        return list(self.contents.blocks)
+        return list(self._contents.blocks)
 
     def template(self, name: str, language: Language) -> PromptTemplate:
         """Return the workspace's own prompt, else the one that this worker ships."""
         file = f"{name}.{language}.md"
-        prompt = self.contents.prompts.get(file)
+        prompt = self._contents.prompts.get(file)
         return shipped_template(name, language) if prompt is None else read_template(name, file, prompt.encode())
 
     # ── calls ────────────────────────────────────────────────────────────────
 
     def begin(self, now: datetime, most: int | None, account: Account = "summaries") -> bool:  # noqa: ARG002 - the host has counted
         """Count one call; NoCall where it may not be made now."""
-        if self.used >= self.contents.reserve.calls:
+        if self._used >= self._contents.reserve.calls:
             self._why = "short"
             raise NoCall(Text("the task needs more calls than were reserved for it"))
-        self.used += 1
+        self._used += 1
         return True
 
     @property
     def _workspace(self) -> str:
-        return self.hold.uid.partition(".")[0]
+        return self._hold.uid.partition(".")[0]
 
     # ── pieces ───────────────────────────────────────────────────────────────
 
@@ -173,20 +151,20 @@ class PoolClaim:
         """Return the kept answer to *request*."""
         name = self._name(request)
         with suppress(PoolAway, Unsealable):
-            sealed = self.hold.find(name)
-            return self.seal.unseal("kept", name, sealed).decode() if sealed else None
+            sealed = self._hold.find(name)
+            return self._seal.unseal("kept", name, sealed).decode() if sealed else None
         return None
 
     def keep(self, request: str, answer: str) -> None:
         """Keep the answer for a while; a pool that is away costs this piece at the next try, not the summary."""
         name = self._name(request)
         with suppress(PoolAway):
-            self.hold.keep(name, self.seal.seal("kept", name, answer.encode("utf-8", "replace")))
+            self._hold.keep(name, self._seal.seal("kept", name, answer.encode("utf-8", "replace")))
 
     def clear(self) -> None:
         """Delete the pieces that were used."""
         with suppress(PoolAway):
-            self.hold.forget(self._names)
+            self._hold.forget(self._names)
 
     def _name(self, request: str) -> str:
         name = hashlib.sha256(f"{self._workspace}\n{self.task.group}\n{request}".encode("utf-8", "replace")).hexdigest()
@@ -197,30 +175,28 @@ class PoolClaim:
 
     def held(self) -> bool:
         """Return whether this process still has the task."""
-        return not self.hold.lost
+        return not self._hold.lost
 
     def finish(self, result: Result) -> None:
         """Deliver the result; a task that only needs more calls than were reserved goes back."""
         if result.reason == "spent" and self._why == "short":
             self.give_back()
             return
-        self._deliver(Outcome(reserve=self.contents.reserve, used=self.used, result=result))
+        self._deliver(Outcome(reserve=self._contents.reserve, used=self._used, result=result))
 
     def give_back(self) -> None:
         """Tell the host why the task was not done."""
-        if not self.hold.lost:
-            self._deliver(Outcome(reserve=self.contents.reserve, used=self.used, why=self._why))
+        if not self._hold.lost:
+            self._deliver(Outcome(reserve=self._contents.reserve, used=self._used, why=self._why))
+
+    def fail(self, now: datetime) -> None:
+        """Deliver that two workers have ended over the task: it is not begun a third time, and its group waits."""
+        error = Text("its worker ended twice")
+        result = result_of(self.task, now, now, status="failed", reason="input", error=error)
+        self._deliver(Outcome(reserve=self._contents.reserve, used=self._contents.reserve.calls, result=result))
 
     def _deliver(self, outcome: Outcome) -> None:
-        self.hold.deliver(self.seal.seal("answer", self.hold.uid, rendered(outcome)))
-
-
-def ended_twice(hold: RedisHold, contents: Contents, seal: Seal, clock: Clock) -> None:
-    """Deliver that two workers have ended over this task: it is not begun a third time, and its group waits."""
-    now = clock()
-    result = result_of(contents.task, now, now, status="failed", reason="input", error=Text("its worker ended twice"))
-    outcome = Outcome(reserve=contents.reserve, used=contents.reserve.calls, result=result)
-    hold.deliver(seal.seal("answer", hold.uid, rendered(outcome)))
+        self._hold.deliver(self._seal.seal("answer", self._hold.uid, rendered(outcome)))
 
 
 class Crew:
@@ -305,15 +281,15 @@ class Crew:
             self._report({"uid": hold.uid, "error": refusal(fault.why)})
             hold.refuse(fault.why)
             return
+        claim: Any = PoolClaim(hold, contents, self._seal)
         if hold.tries > _MOST_TRIES:
-            ended_twice(hold, contents, self._seal, self._clock)
+            claim.fail(self._clock())
             return
         profile = self._profiles.get(contents.profile)
         if contents.profile and profile is None:
             self._report({"uid": hold.uid, "error": refusal("profile")})
             hold.refuse("profile")
             return
-        claim: Any = PoolClaim(hold, contents, self._seal)
         writer: Model | Summariser = self._model(profile, contents) if profile else extractive.Extractive()
         with suppress(NoCall, BadConfig, Busy, OSError):
             result = do(claim, writer, self._clock, self.ends.is_set, Capacity)

@@ -259,14 +259,12 @@ class CourierWorkers(Workers):
         super().__init__(ws, clock)
         from ..pool.cargo import Seal
         from ..pool.redis_pool import Broker
-        from ..pool.station import Station
 
         self._broker, self._name = Broker(ws.config.pool.url, ws.config.pool.prefix), name_of(ws.paths.root)
         self._courier: Courier | None = None
         self._ended = threading.Event()
         self._thread: threading.Thread | None = None
-        seal = Seal.of(ws.config.pool.key_env, ws.environ)  # a wrong key is reported now
-        self._station = Station(self._name, ws.files, ws.paths, ws.config, ws.events, seal, clock)
+        self._seal = Seal.of(ws.config.pool.key_env, ws.environ)  # a wrong key is reported now
 
     def start_if_needed(self) -> None:
         """Carry the tasks that are queued."""
@@ -287,8 +285,8 @@ class CourierWorkers(Workers):
         from ..pool.courier import Courier
         from ..pool.redis_pool import RedisPool
 
-        pool, ended = RedisPool(self._broker, self._name), threading.Event()
-        courier = Courier(pool, self._station)
+        ws, pool, ended = self._ws, RedisPool(self._broker, self._name), threading.Event()
+        courier = Courier(pool, self._name, ws.files, ws.paths, ws.config, ws.events, self._seal, self._clock)
 
         def run() -> None:
             courier.run(ended)

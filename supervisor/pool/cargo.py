@@ -23,7 +23,8 @@ import hashlib
 import json
 import os
 import zlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict, field
 from datetime import timedelta
 from typing import Any, Final, Literal, TypeAlias
@@ -141,7 +142,7 @@ def packed(contents: Contents) -> bytes:
 def unpacked(data: bytes) -> Contents:
     """Return what is in a cargo; ValueError with a reason where it is none, NewerVersion if a newer recalld packed it."""
     raw = _inflated(data)
-    try:
+    with _checking("cargo"):
         environ = {name: raw["config"][name] for place in _KEYS if (name := variable(place)) in raw["config"]}
         return Contents(
             task=parse_task(raw["task"].encode()),
@@ -152,10 +153,6 @@ def unpacked(data: bytes) -> Contents:
             prompts={str(name): str(text) for name, text in raw["prompts"].items()},
             config=load(None, environ),
         )
-    except NewerVersion:
-        raise
-    except (ArithmeticError, AttributeError, BadConfig, LookupError, TypeError) as error:
-        raise ValueError(f"its contents are not those of a cargo: {type(error).__name__}") from None
 
 
 def rendered(outcome: Outcome) -> bytes:
@@ -167,17 +164,21 @@ def rendered(outcome: Outcome) -> bytes:
 def read(data: bytes) -> Outcome:
     """Return what is in an answer; ValueError as in `unpacked`."""
     raw = _inflated(data)
-    try:
+    with _checking("answer"):
         return Outcome(
             reserve=_reserve(raw["reserve"]),
             used=max(0, int(raw["used"])),
             result=parse_result(raw["result"].encode()) if raw["result"] is not None else None,
             why="short" if raw["why"] == "short" else "ended",
         )
-    except NewerVersion:
-        raise
-    except (ArithmeticError, AttributeError, LookupError, TypeError) as error:
-        raise ValueError(f"its contents are not those of an answer: {type(error).__name__}") from None
+
+
+@contextmanager
+def _checking(kind: Sealed) -> Iterator[None]:
+    try:
+        yield
+    except (ArithmeticError, AttributeError, BadConfig, LookupError, TypeError) as error:
+        raise ValueError(f"these are not the contents of: {kind} ({type(error).__name__})") from None
 
 
 def _written(config: Config, place: tuple[str, str]) -> str:

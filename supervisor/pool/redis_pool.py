@@ -206,9 +206,10 @@ def echo(broker: Broker, seal: Seal) -> int | Text:
     """Return the milliseconds in which a sealed task comes back from a worker, or why it does not."""
     host = f"doctor-{token_hex(6)}"
     pool, uid, began_s = RedisPool(broker, host), f"{host}.echo", steady_s()
-    task = AskedTask(id="echo", kind="session-extract", messages=(_said(),))
-    reserve = Reserve(calls=0, at=to_wire(utc_now()))
-    contents = Contents(task=task, host=host, profile="", reserve=reserve)
+    now = to_wire(utc_now())
+    message = {"role": "user", "content": "The backup of the pool is on the NAS in the study.", "createdAt": now}
+    task = AskedTask(id="echo", kind="session-extract", messages=(message,))
+    contents = Contents(task=task, host=host, profile="", reserve=Reserve(calls=0, at=now))
     pool.offer(Cargo(uid, seal.seal("cargo", uid, packed(contents)), is_asked=True))
     while steady_s() < began_s + ECHO_S:
         for answer in pool.take():
@@ -224,7 +225,3 @@ def echo(broker: Broker, seal: Seal) -> int | Text:
         seconds=round(ECHO_S),
         server=broker.name,
     )
-
-
-def _said() -> dict[str, Any]:
-    return {"role": "user", "content": "The backup of the pool is on the NAS in the study.", "createdAt": to_wire(utc_now())}

@@ -10,8 +10,8 @@ from tests.crash.explorer import Explorer
 from tests.crash.program import Program
 from tests.crash.working import TwoWorkers
 from tests.crash.workloads import WORKLOADS
+from tests.pool.couriers import carried, courier_of
 from tests.pool.memory_pool import PoolInMemory
-from tests.pool.stations import Stepped, carried, station_of
 
 if TYPE_CHECKING:
     from tests.crash.workload import Workload
@@ -27,7 +27,7 @@ class Carried(Program):
 
     def work(self) -> int:
         pool = PoolInMemory()
-        courier = Stepped(pool, station_of(self))
+        courier = courier_of(self, pool)
         try:
             return carried(courier, pool, self.model, self.clock)
         finally:

@@ -8,7 +8,6 @@ from datetime import UTC, date, datetime
 from typing import TYPE_CHECKING, Any
 
 from recalld.supervisor.pool.cargo import Answer, Outcome, Reserve, Unsealable, rendered
-from recalld.supervisor.pool.station import Station
 from recalld.supervisor.protocol.config import load
 from recalld.supervisor.protocol.dated_file import Block, render_dated
 from recalld.supervisor.protocol.paths import WorkspacePaths
@@ -18,8 +17,8 @@ from recalld.supervisor.protocol.task import Result, Task, task_id
 from recalld.supervisor.storage.files import Files, digest_of
 from recalld.worker.providers.extractive import Extractive
 from tests.crash.model_disk import ModelDisk
+from tests.pool.couriers import Stepped
 from tests.pool.memory_pool import SEAL, MemoryHold, PoolInMemory
-from tests.pool.stations import Stepped
 
 if TYPE_CHECKING:
     from recalld.supervisor.events import EventLog
@@ -50,7 +49,7 @@ class Host:
         files.create(paths.dated(_FILE), _DATED)
         self.queue.submit(_TASK)
         self.pool = PoolInMemory()
-        self.courier = Stepped(self.pool, Station("甲", files, paths, config, events, SEAL, lambda: NOW))
+        self.courier = Stepped(self.pool, "甲", files, paths, config, events, SEAL, lambda: NOW)
         self.courier.step()
 
     @property

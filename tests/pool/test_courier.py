@@ -14,8 +14,8 @@ from recalld.supervisor.pool.cargo import Seal, refusal, unpacked
 from recalld.worker.providers import NoCall
 from tests.gate import without_comparison
 from tests.patience import PATIENCE_S
+from tests.pool.couriers import carried, courier_of
 from tests.pool.memory_pool import SEAL, PoolInMemory
-from tests.pool.stations import Stepped, carried, station_of
 from tests.simulation.model import ScriptedModel
 from tests.world import WITH_MODEL, World, at, message_on
 
@@ -39,7 +39,7 @@ def summaries(world: World) -> list[str]:
 def test_courier_brings_the_tasks_to_the_pool_and_results_home(world: World) -> None:
     with_tasks(world, "2026-01-10", "2026-01-11")
     pool = PoolInMemory()
-    courier = Stepped(pool, station_of(world))
+    courier = courier_of(world, pool)
     assert carried(courier, pool, world.model, world.clock) == 2
     world.round("none")
     assert summaries(world) == ["2026-01-10", "2026-01-11"]
@@ -51,7 +51,7 @@ def test_courier_brings_the_tasks_to_the_pool_and_results_home(world: World) -> 
 def test_cargo_has_no_secret_and_no_address(world: World) -> None:
     with_tasks(world, "2026-01-10", text=TOLD)
     pool = PoolInMemory()
-    Stepped(pool, station_of(world)).step()
+    courier_of(world, pool).step()
     ((uid, cargo),) = pool.cargo.items()
     data = SEAL.unseal("cargo", uid, cargo.sealed)
     found = unpacked(data)
@@ -64,7 +64,7 @@ def test_cargo_has_no_secret_and_no_address(world: World) -> None:
 def test_calls_are_written_down_before_and_what_is_unused_after(world: World) -> None:
     with_tasks(world, "2026-01-10")
     pool = PoolInMemory()
-    courier = Stepped(pool, station_of(world))
+    courier = courier_of(world, pool)
     courier.step()
     assert world.ws.calls.today(world.clock()) == 1
     carried(courier, pool, world.model, world.clock)
@@ -80,7 +80,7 @@ def test_calls_are_written_down_before_and_what_is_unused_after(world: World) ->
 def test_cargo_that_is_not_right_is_refused_and_costs_nothing(world: World, kind: str) -> None:
     with_tasks(world, "2026-01-10", "2026-01-11")
     pool = PoolInMemory()
-    courier = Stepped(pool, station_of(world))
+    courier = courier_of(world, pool)
     courier.step()
     sealed = {uid: cargo.sealed for uid, cargo in pool.cargo.items()}
     first, second = sealed
@@ -102,7 +102,7 @@ def test_cargo_that_is_not_right_is_refused_and_costs_nothing(world: World, kind
 def test_courier_forgets_what_nobody_wants_any_more(world: World) -> None:
     with_tasks(world, "2026-01-10")
     pool = PoolInMemory()
-    courier = Stepped(pool, station_of(world))
+    courier = courier_of(world, pool)
     courier.step()
     for path in (world.root / "worker/running").glob("day-*"):
         path.unlink()
@@ -115,14 +115,14 @@ def test_courier_forgets_what_nobody_wants_any_more(world: World) -> None:
 def test_answer_to_a_courier_that_ended_waits_for_the_next(world: World) -> None:
     with_tasks(world, "2026-01-10")
     pool = PoolInMemory()
-    courier = Stepped(pool, station_of(world))
+    courier = courier_of(world, pool)
     courier.step()
     (uid,) = pool.running = set(pool.cargo)
     courier.close()
     assert pool.cargo  # what is begun is paid
     pool.running.clear()
     pool.work(world.model, world.clock)
-    Stepped(pool, station_of(world)).step()
+    courier_of(world, pool).step()
     assert [answer.uid for answer in pool.delivered] == [uid]
     assert [path.stem for path in (world.root / "worker/results").iterdir()] == [uid.partition(".")[2]]
 
@@ -130,7 +130,7 @@ def test_answer_to_a_courier_that_ended_waits_for_the_next(world: World) -> None
 def test_answer_that_went_to_a_courier_that_is_no_more_comes_again(world: World) -> None:
     with_tasks(world, "2026-01-10")
     pool = PoolInMemory()
-    courier = Stepped(pool, station_of(world))
+    courier = courier_of(world, pool)
     courier.step()
     pool.work(world.model, world.clock)
     pool.results.clear()  # the supervisor before had the same name, and was about to end
@@ -156,8 +156,8 @@ def test_courier_has_a_thread_from_the_first_task_until_it_is_stopped(world: Wor
 
 def test_answer_comes_again_once_the_disk_takes_it(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     with_tasks(world, "2026-01-10")
-    pool, station = PoolInMemory(), station_of(world)
-    courier = Stepped(pool, station)
+    pool = PoolInMemory()
+    courier = courier_of(world, pool)
     courier.step()
     pool.work(world.model, world.clock)
 
@@ -165,8 +165,8 @@ def test_answer_comes_again_once_the_disk_takes_it(world: World, monkeypatch: py
         raise OSError(5, "Input/output error")
 
     with monkeypatch.context() as disk:
-        for name in ("beat", "receive", "claim", "close_if_idle"):
-            disk.setattr(station, name, refuses)
+        for name in ("_touch", "_take_in", "_claim", "_unlock_if_idle"):
+            disk.setattr(courier, name, refuses)
         for _ in range(4):
             courier.step()
     assert pool.done
@@ -179,7 +179,7 @@ def test_answer_comes_again_once_the_disk_takes_it(world: World, monkeypatch: py
 def test_task_that_needs_more_calls_than_reserved_comes_again_with_more(world: World) -> None:
     with_tasks(world, "2026-01-10")
     pool = PoolInMemory()
-    courier = Stepped(pool, station_of(world))
+    courier = courier_of(world, pool)
     model = ScriptedModel(Random(1), lambda: None, lambda: None)
     model.time = "perfect"
     complete = model.complete
@@ -203,7 +203,7 @@ def test_nothing_is_lost_in_a_pool_that_forgets_at_every_call(tmp_path: Path, se
     made: list[int] = []
     model = ScriptedModel(Random(seed), lambda: None, lambda: made.append(1))
     model.time = "perfect"
-    courier = Stepped(pool, station_of(world))
+    courier = courier_of(world, pool)
     with_tasks(world, *(f"2026-01-{day}" for day in range(10, 16)))
     with without_comparison():
         for _ in range(8):
@@ -223,7 +223,7 @@ def test_cap_holds_though_the_pool_forgets(tmp_path: Path) -> None:
     made: list[int] = []
     model = ScriptedModel(Random(3), lambda: None, lambda: made.append(1))
     model.time = "perfect"
-    courier = Stepped(pool, station_of(world))
+    courier = courier_of(world, pool)
     with_tasks(world, *(f"2026-01-{day}" for day in range(10, 16)))
     for _ in range(200):
         courier.step()

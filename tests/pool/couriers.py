@@ -5,28 +5,27 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from recalld.supervisor.pool.courier import Courier
-from recalld.supervisor.pool.station import Station
 from tests.pool.memory_pool import SEAL
 
 if TYPE_CHECKING:
     from tests.world import World
 
 
-def station_of(world: World, name: str = "甲") -> Station:
-    ws = world.ws
-    return Station(name, world.files, world.paths, ws.config, ws.events, SEAL, world.clock)
-
-
 class Stepped(Courier):
     """A courier whose clock goes on by two seconds a step, so that each looks and asks."""
 
-    def __init__(self, pool: Any, station: Station) -> None:
+    def __init__(self, *given: Any) -> None:
         self.at_s = 0.0
-        super().__init__(pool, station, now_s=self._next_s)
+        super().__init__(*given, now_s=self._next_s)
 
     def _next_s(self) -> float:
         self.at_s += 2.0
         return self.at_s
+
+
+def courier_of(world: World, pool: Any, name: str = "甲") -> Stepped:
+    ws = world.ws
+    return Stepped(pool, name, world.files, world.paths, ws.config, ws.events, SEAL, world.clock)
 
 
 def carried(courier: Courier, pool: Any, provider: Any, clock: Any, most: int = 400) -> int:
