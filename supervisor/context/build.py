@@ -277,7 +277,6 @@ def _build(
         alternate=config.context.alternate,
         language=turn_language(request, config),
         summary=as_sent(request.summary),
-        summary_in=config.conversation.summary_in,
     )
 
     def receipt(result: SearchResult, memory: PackedBlock) -> Receipt:

@@ -235,19 +235,17 @@ def turn_messages(
     alternate: bool = False,
     language: Language = "en",
     summary: str = "",
-    summary_in: Literal["system", "user"] = "system",
 ) -> tuple[dict[str, str], ...]:
     """
     Return the messages ``{role, content}``: the system prompt as it is given, the recent history, the question.
 
-    *summary* is the summary of the conversation before that history; it follows the system prompt, or begins the question.
+    *summary* is the summary of the conversation before that history; it follows the system prompt.
     *memory* is in the place *place*, between the tags ``<memory>``. A line with the time *now*, in its zone, comes before the
     question. With *alternate* consecutive messages of one role are joined and the first message is the user's.
     """
     quoted = framed(memory)
     question_turn = [time_line(now, language), question] if question.strip() else []
-    in_question = summary_in == "user" and question_turn
-    system_parts, before, last = [system, "" if in_question else summary], "", question_turn
+    system_parts, before, last = [system, summary], "", question_turn
     match place:
         case "system":
             system_parts.append(quoted)
@@ -255,7 +253,6 @@ def turn_messages(
             before = quoted
         case "question":
             last = [quoted, *question_turn]
-    last = [summary, *last] if in_question else last
     earlier = [(message.role, message.content) for message in said if message.text.strip()]
     if alternate:
         first = next((n for n, (role, _) in enumerate(earlier) if role == "user"), len(earlier))

@@ -1,24 +1,32 @@
 """
 One answer of a model about a conversation, judged before it becomes a summary.
 
-What a model returns is untrusted: it is judged by the gate of all summaries (`summaries/quality.py`).
+What a model returns is untrusted: it is judged by the gate of all summaries (`summaries/quality.py`). The caller may bring a
+model, any object with `chat_stream`: called with `messages` and `temperature` it returns an iterator, plain or asynchronous, of
+texts or of chunks as openai and CountBot have them. It is read to a limit and for a limited time.
 """
 
 from __future__ import annotations
 
+import asyncio
+import inspect
 import re
 import sys
-from collections.abc import Callable, Mapping, Sequence
+import threading
+from collections.abc import Callable, Coroutine, Mapping, Sequence
+from concurrent.futures import Future
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Final
+from io import StringIO
+from typing import Any, Final, Protocol, TypeVar
 
 from ..extracts.extract import extract
 from ..protocol.dated_file import Block
-from ..protocol.prompts import LENGTH_ASKED, PromptTemplate, text_of
+from ..protocol.prompts import LENGTH_ASKED, Prompt, PromptTemplate, text_of, turns_of
 from ..protocol.task import NO_ANSWER
 from ..storage.errors import NoSummary
 from ..storage.texts import Text
 from ..summaries.material import Material
+from ..summaries.model import CallLimits, Model
 from ..summaries.quality import judge
 from ..text.language import Language, language_of
 from ..text.lazy_re import lazy_re
@@ -27,8 +35,7 @@ from ..text.quoting import MIN_PIECE, Entry, Fold, quote
 from ..text.record import record
 from ..text.token_count import estimate_tokens
 
-if TYPE_CHECKING:
-    from ..summaries.model import CallLimits, Model
+T = TypeVar("T")
 
 #: The last line of the prompt, which models like to repeat.
 _LABEL: Final = lazy_re(r"(?:\*\*)?(?:新的?摘要|new summary)(?:\*\*)?[ \t]*[:：](?:\*\*)?\s*", re.IGNORECASE)
@@ -47,6 +54,8 @@ _NOT_PEOPLE: Final = ("ASSISTANT", "TOOL", "FUNCTION", "Assistant", "Tool", "助
 _EXTRACT_CHARS: Final = 1_000
 #: Why there is no answer that could be refused.
 NOT_AN_ANSWER: Final = frozenset({*NO_ANSWER, "paused"})
+#: Characters after which an answer is not read on: no summary is so long.
+_MOST_CHARS: Final = 64_000
 #: Of each ten tokens of the context, so many are used: an estimate may be too low.
 _PLANNED: Final = 9
 
@@ -167,3 +176,111 @@ def in_one_line(text: str) -> str:
     if len(lines) < 2:
         return text.strip()
     return _SEPARATOR[language_of(text)].join(filter(None, (_MARK.sub("", line).strip() for line in lines)))
+
+
+# ── the caller's own model ───────────────────────────────────────────────────
+
+
+class ChatStream(Protocol):
+    """A model: an object whose `chat_stream` yields the answer in pieces."""
+
+    def chat_stream(self, *, messages: list[dict[str, Any]], temperature: float) -> Any:
+        """Return an iterator, or something to await that gives one."""
+        ...
+
+
+class OwnModel(Model):
+    """The caller's own model."""
+
+    def __init__(self, llm: ChatStream) -> None:
+        self._llm = llm
+
+    async def complete(self, prompt: Prompt, limits: CallLimits) -> str:
+        """Return the joined pieces of the answer; NoSummary if the object fails, writes too much, or takes too long."""
+        seconds = min(limits.timeout.total_seconds(), limits.deadline.left_s)
+        try:
+            return await asyncio.wait_for(_read(self._llm, prompt, limits.temperature), seconds)
+        except TimeoutError:
+            raise NoSummary(Text("the model did not answer within {seconds:g} s", seconds=seconds), "timeout") from None
+        except NoSummary:
+            raise
+        except Exception as error:
+            # the model is the user's, and may raise anything; its text may quote the prompt
+            raise NoSummary(Text("the model raised {kind}", kind=type(error).__name__), "provider") from error
+
+    def note_judged(self, reason: str | None) -> None:
+        """Do nothing: the account is of the configured model."""
+
+
+def model_of(llm: ChatStream | Model) -> Model:
+    """Return the model as the port has it."""
+    return llm if isinstance(llm, Model) else OwnModel(llm)
+
+
+async def _read(model: ChatStream, prompt: Prompt, temperature: float) -> str:
+    messages: list[dict[str, Any]] = [turn._asdict() for turn in turns_of(prompt)]
+    ask = model.chat_stream
+    if inspect.iscoroutinefunction(ask) or inspect.isasyncgenfunction(ask):
+        stream = ask(messages=messages, temperature=temperature)
+    else:
+        stream = await _in_thread(lambda: ask(messages=messages, temperature=temperature))
+    if inspect.isawaitable(stream):
+        stream = await stream
+    answer = StringIO()
+
+    def add(chunk: object) -> bool:
+        answer.write(_text_of(chunk))
+        return answer.tell() <= _MOST_CHARS
+
+    if hasattr(stream, "__aiter__"):
+        async for chunk in stream:
+            if not add(chunk):
+                break
+    else:
+        await _in_thread(lambda: all(map(add, stream)))
+    if answer.tell() > _MOST_CHARS:
+        raise NoSummary(Text("the model's text has more than {most} characters", most=_MOST_CHARS))
+    return answer.getvalue()
+
+
+def _text_of(chunk: object) -> str:
+    """Return the words of a piece: a text, a chunk as openai has it (`choices[0].delta`), or one of CountBot (`content`)."""
+    if isinstance(chunk, str):
+        return chunk
+    if fault := _field(chunk, "error"):
+        raise RuntimeError(str(fault))
+    choices = _field(chunk, "choices")
+    if choices is not None:
+        first = choices[0] if choices else {}
+        chunk = _field(first, "delta") or _field(first, "message") or {}
+    words = _field(chunk, "content")
+    return words if isinstance(words, str) else ""
+
+
+def _field(value: object, name: str) -> Any:
+    return value.get(name) if isinstance(value, dict) else getattr(value, name, None)
+
+
+def in_loop_of_its_own(work: Coroutine[Any, Any, T]) -> T:
+    """Return what the coroutine returns, run in a thread of its own: an event loop may run in this one."""
+    return _in_daemon(lambda: asyncio.run(work)).result()
+
+
+async def _in_thread(call: Callable[[], T]) -> T:
+    """Return what *call* returns, without waiting for it in the event loop; one that never ends is left behind."""
+    return await asyncio.wrap_future(_in_daemon(call))
+
+
+def _in_daemon(call: Callable[[], T]) -> Future[T]:
+    """Return what *call* will return, called in a thread for which nothing waits when the program, or its loop, ends."""
+    done: Future[T] = Future()
+    done.set_running_or_notify_cancel()  # it can't be cancelled any more
+
+    def run() -> None:
+        try:
+            done.set_result(call())
+        except BaseException as error:  # noqa: BLE001 - raised again where it is awaited
+            done.set_exception(error)
+
+    threading.Thread(target=run, daemon=True).start()
+    return done

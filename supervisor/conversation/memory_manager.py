@@ -26,8 +26,7 @@ from ..summaries.retry import Backoff
 from ..text.language import Language, language_of
 from ..text.quoting import Fold, quote
 from ..text.token_count import estimate_tokens
-from .asking import SummaryWriter
-from .own_model import ChatStream, in_loop_of_its_own, model_of
+from .asking import ChatStream, SummaryWriter, in_loop_of_its_own, model_of
 from .running import Conversation, Limits, commit_points, is_full, recomposed, refuse_too_long, to_sum_up
 from .turns import Said, dialogue, read_said
 
@@ -317,7 +316,6 @@ def limits_of(config: Config, settings: object = None) -> Limits:
         share=rule.limit,
         max_messages=rule.max_messages,
         keep_turns=rule.keep_turns,
-        summary_in=rule.summary_in,
         cjk_weight=config.tokens.cjk_weight,
         counter=getattr(settings, "tokens_in", None),
     )

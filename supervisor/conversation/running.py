@@ -13,7 +13,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import field
 from datetime import datetime
 from itertools import pairwise
-from typing import Any, Final, Literal
+from typing import Any, Final
 
 from ..summaries.retry import Backoff
 from ..text.language import language_of
@@ -39,7 +39,6 @@ class Limits:
     share: float = 0.8  # of the context; 004
     max_messages: int = 50  # 004
     keep_turns: int = 3
-    summary_in: Literal["system", "user"] = "system"
     cjk_weight: float = 1.0
     #: Counts the tokens of a text; None: they are estimated.
     counter: Callable[[str], int] | None = None
@@ -168,7 +167,9 @@ def recomposed(conversation: Conversation, limits: Limits) -> list[dict[str, Any
         if room < 0:
             break
         sent = sent | set(chosen)
-    return _messages(conversation, summary, sorted(sent), question, limits)
+    system = _JOINT.join(filter(None, (conversation.system, summary and summary_block(summary))))
+    messages = [{"role": "system", "content": system}] if system else []
+    return [*messages, *(_wire(conversation.said[n]) for n in sorted(sent))]
 
 
 def summary_block(summary: str) -> str:
@@ -193,27 +194,13 @@ def _units(messages: Sequence[Said], starts: Sequence[int], open_at: int) -> lis
     return [range(begin, end) for begin, end in pairwise([*begins, len(messages)])]
 
 
-def _messages(
-    conversation: Conversation, summary: str, sent: Sequence[int], question: int | None, limits: Limits
-) -> list[dict[str, Any]]:
-    block = summary_block(summary) if summary else ""
-    in_question = question is not None and limits.summary_in == "user"
-    system = _JOINT.join(filter(None, (conversation.system, "" if in_question else block)))
-    messages = [{"role": "system", "content": system}] if system else []
-    return [*messages, *(_wire(conversation.said[n], block if in_question and n == question else "") for n in sent)]
-
-
-def _wire(message: Said, block: str) -> dict[str, Any]:
-    """Return the message as a model's server takes it, after the *block*."""
+def _wire(message: Said) -> dict[str, Any]:
+    """Return the message as a model's server takes it."""
     raw = {name: value for name, value in message.raw.items() if name != "text" or "content" in message.raw}
-    words = raw.get("content", message.raw.get("text"))
-    if block:
-        words = [{"type": "text", "text": block}, *words] if isinstance(words, list) else f"{block}{_JOINT}{words or ''}"
-    return {**raw, "role": message.role, "content": words}
+    return {**raw, "role": message.role, "content": raw.get("content", message.raw.get("text"))}
 
 
 def _system_tokens(system: str, summary: str, limits: Limits) -> int:
-    """Return the tokens of the system prompt and the summary, whichever message has the summary."""
     block = f"{summary_block(summary)}{_JOINT}" if summary else ""
     tokens = limits.tokens_in(system) + limits.tokens_in(block)
     return tokens + MESSAGE_TOKENS if tokens else 0

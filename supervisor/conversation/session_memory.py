@@ -19,8 +19,8 @@ from ..protocol.inbox import chat_of
 from ..protocol.parts import said_as
 from ..storage.errors import Busy, NoSummary
 from ..summaries.model import Model
+from .asking import ChatStream
 from .memory_manager import MemoryManager
-from .own_model import ChatStream
 from .running import Limits
 from .sessions import RunningSummary, SessionPart
 

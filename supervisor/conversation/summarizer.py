@@ -23,8 +23,7 @@ from ..text.quoting import Entry, Fold, quote
 from ..text.small_talk import SKIP_PREFIXES
 from ..text.snippet import snippet_span
 from ..text.token_count import estimate_tokens
-from .asking import SummaryWriter, in_one_line
-from .own_model import ChatStream, model_of
+from .asking import ChatStream, SummaryWriter, in_one_line, model_of
 from .turns import Said, answers_question, dialogue, read_said, whole_pairs
 
 #: The most tokens of the conversation in one call; in Chinese the 4,000 characters of 000.

@@ -21,8 +21,8 @@ from ..storage.clock import NEVER, Clock, Deadline, within
 from ..text.language import Language
 
 if TYPE_CHECKING:
+    from ..conversation.asking import ChatStream
     from ..conversation.memory_manager import MemoryManager
-    from ..conversation.own_model import ChatStream
     from ..conversation.running import Limits
     from ..conversation.session_memory import SessionMemory
     from ..conversation.sessions import RunningSummary
@@ -99,8 +99,7 @@ def session_writer(
 
     Where the answer of a model is refused, the line is the extract, too.
     """
-    from ..conversation.asking import NOT_AN_ANSWER
-    from ..conversation.own_model import in_loop_of_its_own
+    from ..conversation.asking import NOT_AN_ANSWER, in_loop_of_its_own
     from ..conversation.session_lines import extract_line, told
     from ..conversation.sessions import session_group
     from ..conversation.summarizer import ConversationSummarizer

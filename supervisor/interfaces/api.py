@@ -38,8 +38,8 @@ from ..workspace import Workspace, open_workspace
 
 if TYPE_CHECKING:
     from ..context.build import Injection, Replay
+    from ..conversation.asking import ChatStream
     from ..conversation.memory_manager import MemoryManager
-    from ..conversation.own_model import ChatStream
     from ..index.commit import Changes
     from ..index.hit import Hit, SearchResult
     from ..longterm.long_term_file import Deleted, Ended, LongTermFile, LongTermLines, Written

@@ -106,9 +106,12 @@ class BackupFile:
     def __init__(self, path: Path, file: IO[bytes]) -> None:
         self._path = path
         self._file = file
-        with self._reading():
+        try:
             entries = [*members(file)]
             self.contents = self._parse(entries)
+        except ValueError as error:
+            is_no_file = [text for text in error.args if isinstance(text, Text) and text.msgid == NOT_A_FILE]
+            raise BadBackup(path, *is_no_file or (Text("it was not made by recalld, or a part of it is missing"),)) from None
         self._members = {member.name: member for member in entries}
         self._check(entries)
 
@@ -143,16 +146,6 @@ class BackupFile:
                 return
             offset += len(part)
             yield part
-
-    @contextlib.contextmanager
-    def _reading(self) -> Iterator[None]:
-        try:
-            yield
-        except ValueError as error:
-            why = next(
-                (argument for argument in error.args if isinstance(argument, Text) and argument.msgid == NOT_A_FILE), None
-            )
-            raise BadBackup(self._path, why or Text("it was not made by recalld, or a part of it is missing")) from None
 
     def _parse(self, members: Sequence[Member]) -> Contents:
         """Return what the list says; ValueError when there is none."""

@@ -77,6 +77,7 @@ RETIRED: Final[Mapping[Place, Place | str]] = {
     ("archive", "slug_chars"): "32",
     ("recall", "honest_miss"): ("context", "say_nothing"),
     ("llm", "material_share"): "0.8",
+    ("conversation", "summary_in"): "system",
     ("worker", "idle"): "60s",
     ("worker", "beat"): "worker.lease / 8",
     ("log", "rotate_every"): "1d",

@@ -219,7 +219,6 @@ class Conversation:
     keep_turns: int = number(
         3, "How many of the last turns stay word for word, while they take at most two fifths of that share; 0: none."
     )
-    summary_in: Literal["system", "user"] = choice("system user", "The message with the summary: the first or the question.")
     max_history: int = number(100, "How many messages a session has before it overflows.", least=1)
     overflow_min: int = number(3, "Fewer overflowing messages than this are not summarised.")
 

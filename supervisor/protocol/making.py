@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from contextlib import suppress
 from pathlib import Path
 from shlex import quote
 from typing import TYPE_CHECKING
@@ -11,7 +10,7 @@ from typing import TYPE_CHECKING
 from ..storage.disk import RealDisk
 from ..storage.errors import BadRequest, NoWorkspace
 from ..storage.files import Files
-from ..storage.texts import Text, msgid
+from ..storage.texts import Text
 from .config import load, render_default
 from .paths import WorkspacePaths, check_filesystem
 
@@ -31,18 +30,14 @@ def check_made(root: Path) -> None:
 
 
 def check_folder(root: Path, field: str = "--workspace") -> None:
-    """Raise BadRequest where *root*, which *field* has given, is no folder; it names the workspace in the current one."""
+    """Raise BadRequest where *root*, which *field* has given, is no folder; it says how to make one."""
     if root.is_dir():
         return
     if root.exists():
         raise BadRequest(field, Text("{root} is a file, not a folder", root=root))
-    no_workspace = msgid("{root} is not there; make it with `recalld init -w {same}`")
-    with suppress(OSError):  # the current folder may be gone
-        if field == "--workspace" and is_made(Path.cwd()):
-            no_workspace = msgid(
-                "{root} is not there; name the workspace of the current folder with `-w .`, or make one with `recalld init -w {same}`"
-            )
-    raise BadRequest(field, Text(no_workspace, root=root, same=quote(str(root))))
+    raise BadRequest(
+        field, Text("{root} is not there; make it with `recalld init -w {same}`", root=root, same=quote(str(root)))
+    )
 
 
 def make_workspace(root: Path, environ: Mapping[str, str], language: Language = "en") -> bool:

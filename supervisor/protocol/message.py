@@ -51,15 +51,6 @@ UNSAID: Final = frozenset({"system", "developer", "tool", "function"})
 OUR_FIELDS: Final = ("archived", "archiveAttempts", "archiveFailedAt", "archiveNextAt")
 #: Failed attempts of a group are fewer than this; a larger number is not believed.
 ATTEMPTS_END: Final = 1_000_000
-#: How an error names what the file holds in place of the array.
-_KINDS: Final = {
-    dict: Text("an object"),
-    str: Text("a string"),
-    int: Text("a number"),
-    float: Text("a number"),
-    bool: Text("a truth value"),
-    type(None): "null",
-}
 #: Fields that hold the words of a message, in this order; a model that refuses has none in `content`.
 _TEXT_FIELDS: Final = ("text", "content", "refusal")
 #: Fields that hold the words of a part: of a text, a refusal, the result of a tool.
@@ -193,7 +184,7 @@ def parse_history(data: bytes, zone: tzinfo) -> History:
     """Return the messages in their order; ValueError with a reason when *data* is not a JSON array in UTF-8."""
     array = parse_json(data)
     if not isinstance(array, list):
-        raise ValueError(Text("it holds {kind}, not an array", kind=_KINDS[type(array)]))  # noqa: TRY004 - every fault of the bytes is one kind
+        raise ValueError(Text("it holds no array"))  # noqa: TRY004 - every fault of the bytes is one kind
     history = tuple(read_message(raw, zone) for raw in array)
     if any(isinstance(entry, InvalidEntry) and is_deeper(entry.raw, DEEPEST) for entry in history):
         raise ValueError(Text("its nesting is too deep"))

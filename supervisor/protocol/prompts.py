@@ -27,25 +27,20 @@ if TYPE_CHECKING:
 
 #: The placeholders that a template must have. {date} and {month} are both the period, {daily_summaries} is {messages} too.
 PLACEHOLDERS: Final = {
-    "daily-summary": ("date", "messages"),
-    "monthly-summary": ("month", "daily_summaries"),
-    "merge-summary": ("previous", "messages"),
-    "running-summary": ("current_summary", "new_dialogue_content"),
-    "conversation-to-memory": ("messages",),
-    "recursive-summary": ("previous_summary", "past_messages", "char_limit"),
-    "overflow-summary": ("messages",),
-    "reply": (),
-    "lookup": ("results", "calls_left"),
-    "memory-entry": ("date", "source", "content"),
-    "heartbeat-greeting": (
-        "ai_name",
-        "time_desc",
-        "user_name",
-        "idle_hours",
-        "user_context",
-        "personality_desc",
-        "memory_context",
-    ),
+    name: tuple(places.split())
+    for name, places in {
+        "daily-summary": "date messages",
+        "monthly-summary": "month daily_summaries",
+        "merge-summary": "previous messages",
+        "running-summary": "current_summary new_dialogue_content",
+        "conversation-to-memory": "messages",
+        "recursive-summary": "previous_summary past_messages char_limit",
+        "overflow-summary": "messages",
+        "reply": "",
+        "lookup": "results calls_left",
+        "memory-entry": "date source content",
+        "heartbeat-greeting": "ai_name time_desc user_name idle_hours user_context personality_desc memory_context",
+    }.items()
 }
 #: The sentence before a template without {char_limit} that limits the summary; the template stays as it is.
 LENGTH_ASKED: Final = {"zh": "（新的摘要一共不超过 {} 个字。）", "en": "(The new summary has at most {} characters.)"}

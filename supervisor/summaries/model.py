@@ -1,7 +1,7 @@
 """
 The port to a model: what completes a prompt, and the configured model behind it, which a worker asks (`QueuedModel`).
 
-The other way behind it is the caller's own object (`conversation/own_model.py`). Here each answer is a task of the queue: it is
+The other way behind it is the caller's own object (`conversation/asking.py`). Here each answer is a task of the queue: it is
 submitted, its result is awaited until a deadline, and the process that waited deletes both. The lock of the session is held
 over all of that, so that a worker sees whether anybody waits. Source: docs/reference/protocol.md, 6.10.
 """

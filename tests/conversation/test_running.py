@@ -171,9 +171,7 @@ def check(talk, limits, told, everything):
     sent = recomposed(talk, limits)
     assert sent_tokens(sent) <= limits.window
     assert all(whole_pairs([read_said(one) for one in sent]).is_whole)
-    assert [one["role"] for one in sent].count("system") == bool(
-        talk.system or (talk.summary and limits.summary_in == "system")
-    )
+    assert [one["role"] for one in sent].count("system") == bool(talk.system or talk.summary)
     starts = turn_starts(talk.said)
     if starts and is_open(talk.said[starts[-1] :]):
         asked = [one for one in talk.said[starts[-1] :] if one.is_question][-1:]
@@ -182,9 +180,9 @@ def check(talk, limits, told, everything):
 
 @pytest.mark.feature("004.7")
 @settings(max_examples=50, deadline=None)
-@given(talks(), st.randoms(use_true_random=False), st.sampled_from(["system", "user"]), st.integers(0, 3))
-def test_rule_loses_nothing_splits_no_pair_and_keeps_the_window(messages, chance, place, keep):
-    limits = Limits(context_tokens=600, max_messages=12, keep_turns=keep, summary_in=place)
+@given(talks(), st.randoms(use_true_random=False), st.integers(0, 3))
+def test_rule_loses_nothing_splits_no_pair_and_keeps_the_window(messages, chance, keep):
+    limits = Limits(context_tokens=600, max_messages=12, keep_turns=keep)
     talk, told, everything = conversation(), [], []
     for n, message in enumerate(messages):
         talk = replace(talk, said=(*talk.said, read_said(message)))

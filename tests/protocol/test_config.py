@@ -29,7 +29,7 @@ PROMISED = """
     llm.provider auto · llm.temperature 0.3 · llm.timeout 10m · llm.max_calls_per_day 200
     worker.concurrency 3 · worker.lease 120s · tokens.cjk_weight 1.0
     turns.reply off · turns.overflow off · turns.tries 3
-    conversation.limit 0.8 · conversation.max_messages 50 · conversation.keep_turns 3 · conversation.summary_in system
+    conversation.limit 0.8 · conversation.max_messages 50 · conversation.keep_turns 3
     conversation.max_history 100 · conversation.overflow_min 3
     summarize.message_threshold 20 · summarize.char_threshold 10000 · summarize.keep_recent 10
     summarize.char_limit 2000

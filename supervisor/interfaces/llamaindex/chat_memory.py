@@ -199,7 +199,7 @@ class ChatMemory(ChatSummaryMemoryBuffer):
     def _made(self) -> MemoryManager:
         limits, workspace = self._limits(), getattr(self.chat_store, "workspace", None)
         config: Config = workspace.config if workspace else Config()
-        rule = replace(config.conversation, limit=limits.share, max_messages=limits.max_messages, summary_in="system")
+        rule = replace(config.conversation, limit=limits.share, max_messages=limits.max_messages)
         return MemoryManager(
             None if self.llm is None else _Model(self.llm),
             settings=SimpleNamespace(llm_context_length=limits.context_tokens, tokens_in=_tokens_in),
