@@ -24,7 +24,7 @@ from recalld.supervisor.host.round import intake
 from recalld.supervisor.interfaces.cli.main import COMMAND_LINE
 from recalld.supervisor.interfaces.cli.output import wire
 from recalld.supervisor.interfaces.cli.parser import Command, Group
-from recalld.supervisor.protocol.config import Config
+from recalld.supervisor.protocol.config import RETIRED, Config
 from recalld.supervisor.protocol.dated_file import body_digest, parse_dated, render_dated
 from recalld.supervisor.protocol.frontmatter import read_head
 from recalld.supervisor.protocol.making import make_workspace
@@ -188,7 +188,8 @@ def test_docs_name_only_existing_config_keys():
         keyed = {
             key for key in named if key.partition(".")[0] in sections and not key.endswith((".json", ".jsonl", ".py", ".toml"))
         }
-        assert keyed - known == set(), page
+        left = set(map(dotted, RETIRED)) if page.name == "CHANGELOG.md" else set()
+        assert keyed - known - left == set(), page
 
 
 def test_configuration_page_is_the_one_that_the_table_of_keys_makes():

@@ -67,22 +67,24 @@ class Config:
                 yield Text("{key} is called {name} now; rename it.", key=dotted(place), name=dotted(now))
 
 
+#: By section, keys of versions before and the values that always hold now.
+_LEFT: Final = {
+    "archive": "max_queued=8 backlog_interval=1d overflow_interval=10m write_wait=10s write_wait_limit=10m slug_chars=32"
+    " max_attempts=5 summarise_chars=8000",
+    "recall": "recent_messages=5",
+    "llm": "material_share=0.8",
+    "worker": "idle=60s beat=lease/8",
+    "conversation": "summary_in=system overflow_min=3",
+    "tools": "search_results=15",
+    "embeddings": "cache_bytes=500MB",
+    "log": "rotate_every=1d keep_bytes=500MB",
+    "care": "quarantine_limit=10 previous_age=365d previous_bytes=20MB",
+    "pool": "window=0 patience=10m",
+}
 #: Keys of versions before, which are passed over: the value that always holds now, or the key that has taken their place.
 RETIRED: Final[Mapping[Place, Place | str]] = {
-    ("archive", "max_queued"): "8",
-    ("archive", "backlog_interval"): "1d",
-    ("archive", "overflow_interval"): "10m",
-    ("archive", "write_wait"): "10s",
-    ("archive", "write_wait_limit"): "10m",
-    ("archive", "slug_chars"): "32",
+    **{(section, key): now for section, pairs in _LEFT.items() for key, now in (pair.split("=") for pair in pairs.split())},
     ("recall", "honest_miss"): ("context", "say_nothing"),
-    ("llm", "material_share"): "0.8",
-    ("conversation", "summary_in"): "system",
-    ("worker", "idle"): "60s",
-    ("worker", "beat"): "worker.lease / 8",
-    ("log", "rotate_every"): "1d",
-    ("pool", "window"): "0",
-    ("pool", "patience"): "10m",
 }
 
 
@@ -91,7 +93,6 @@ ORDER: Final = (
     (("history", "soft_cap"), ("history", "hard_cap")),
     (("archive", "keep_newest"), ("history", "soft_cap")),
     (("context", "min_messages"), ("context", "max_messages")),
-    (("log", "rotate_bytes"), ("log", "keep_bytes")),
 )
 
 #: Keys that the file written by `init` shows as comments, with an example where the default says little.

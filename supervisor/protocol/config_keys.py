@@ -8,7 +8,7 @@ checked is in settings.py. Source: docs/reference/protocol.md, 3, 5, 6 and 8.
 from __future__ import annotations
 
 from datetime import timedelta
-from typing import Final, Literal
+from typing import ClassVar, Final, Literal
 from zoneinfo import ZoneInfo
 
 from ..storage.clock import find_zone
@@ -64,6 +64,8 @@ class History:
 class Archive:
     """When messages are written to dated files, and when failed summaries are tried again."""
 
+    max_attempts: ClassVar[int] = 5  # after so many failures of a group, or of the model, `archive_backlog` is reported
+    summarise_chars: ClassVar[int] = 8_000  # the most characters of one summary
     timezone: str = text(
         "UTC", Text("The time zone of calendar days; `init` sets it to the machine's. A change moves no existing file."), _ZONE
     )
@@ -71,11 +73,9 @@ class Archive:
     unarchived_limit: int = number(100, "An archive run starts when more messages than this are not written yet.")
     interval: timedelta = duration("6h", "A run starts when the oldest unwritten message has waited this long.", least="1s")
     exchange_wait: timedelta = duration("10m", "A question younger than this is not archived before its answer.")
-    summarise_chars: int = number(8000, "The most characters of one summary; a longer result is rejected.", least=200)
     backoff: tuple[timedelta, ...] = durations(
         ["10m", "30m", "2h", "6h", "12h"], "The wait after the first, second, … failure of a group or of the provider."
     )
-    max_attempts: int = number(5, "After so many failures of a group, or of the model, `archive_backlog` is reported.", least=1)
     jitter: float = number(0.1, "The share by which a wait is made longer or shorter at random.", most=1)
     keep_newest: int = number(20, "This many of the newest messages are never removed from history.json.")
     future_limit: timedelta = duration("1d", "A createdAt further in the future than this is not believed.")
@@ -94,6 +94,7 @@ class Archive:
 class Recall:
     """Which memories are found for a turn, and how they are shown."""
 
+    recent_messages: ClassVar[int] = 5  # earlier messages that add their words when the input refers back to them
     backend: str = text(
         "auto",
         "What finds passages: `auto` (words, and meaning in a supervisor), `bm25` (words), `use` or `e5` (words, and meaning by this model), `hybrid` (words, and meaning by the server of [embeddings]), or an installed model.",
@@ -109,7 +110,6 @@ class Recall:
     )
     min_score: float = number(0.2, "Hits with a lower score are dropped.")
     max_keywords: int = number(0, "How many words of the input are searched for; 0: all.")
-    recent_messages: int = number(5, "How many earlier messages add their words when the input refers back to them.")
     max_hits: int = number(15, Text("The most hits in the memory block; 0: no limit."))
     hit: Literal["file", "line"] = choice("file line", "What a hit is: a file with the lines that matter, or one line.")
     line_chars: int = number(300, "A line of more characters is cut around the words that matched.", least=20)
@@ -214,13 +214,13 @@ class Turns:
 class Conversation:
     """The running summary of one conversation, and a session's overflow."""
 
+    overflow_min: ClassVar[int] = 3  # fewer overflowing messages are not summarised
     limit: float = number(0.8, "A talk is summed up when it takes more than this share of the context.", least=0.1, most=1)
     max_messages: int = number(50, "It is summed up when it has more messages than this.", least=1)
     keep_turns: int = number(
         3, "How many of the last turns stay word for word, while they take at most two fifths of that share; 0: none."
     )
     max_history: int = number(100, "How many messages a session has before it overflows.", least=1)
-    overflow_min: int = number(3, "Fewer overflowing messages than this are not summarised.")
 
 
 @record
@@ -242,7 +242,7 @@ class Summarize:
 class Tools:
     """What the tools for the assistant answer."""
 
-    search_results: int = number(15, "How many lines a line search returns.", least=1)
+    search_results: ClassVar[int] = 15  # lines that a line search returns
     dialect: Literal["recall", "lines"] = choice(
         "recall lines", "The tools that a model gets. recall: a ranked search; lines: a search for keywords, line by line."
     )
@@ -252,6 +252,7 @@ class Tools:
 class Embeddings:
     """The server of `recall.backend = "hybrid"`, and how much room vectors have."""
 
+    cache_bytes: ClassVar[int] = 500_000_000  # the most bytes of vectors; the newest memories get theirs first
     base_url: str = text("", "The address of a server with `/v1/embeddings`.", _URL)
     model: str = text("", "The model's name on that server; empty: no embeddings.", _LINE)
     api_key_env: str = _provider_key()
@@ -261,7 +262,6 @@ class Embeddings:
     text_prefix: str = text(
         "", 'What the model wants before a text that is searched: "passage: " for E5, "search_document: " for Nomic.', _LINE
     )
-    cache_bytes: int = size("500MB", "The most bytes of vectors; the newest memories get theirs first.", least="1MB")
 
 
 @record
@@ -311,20 +311,20 @@ class Privacy:
 class Log:
     """Rotation and retention of log.jsonl."""
 
+    keep_bytes: ClassVar[int] = 500_000_000  # the most bytes of all log files together, compressed
     rotate_bytes: int = size("10MB", "A new log file is started at this size, or after a day.", least="1KB")
     keep_days: int = number(30, "For how many days old log files are kept.")
-    keep_bytes: int = size("500MB", "The most bytes of all log files together, compressed.", least="1KB")
 
 
 @record
 class Care:
     """How the workspace is watched and protected."""
 
+    quarantine_limit: ClassVar[int] = 10  # how many copies of damaged files are kept
+    previous_age: ClassVar[timedelta] = timedelta(days=365)  # how long replaced and deleted texts stay in .recalld/previous/
+    previous_bytes: ClassVar[int] = 20_000_000  # the most bytes of them; the newest are kept
     poll: timedelta = duration("1s", "The time between two checks of history.json and inbox.json.", least="50ms")
     tree_poll: timedelta = duration("5s", "The same of the other files.", least="50ms")
-    quarantine_limit: int = number(10, "How many copies of damaged files are kept.", least=1)
-    previous_age: timedelta = duration("365d", "How long replaced and deleted texts stay in .recalld/previous/.", least="30d")
-    previous_bytes: int = size("20MB", "The most bytes of them; the newest are kept.", least="1MB")
     trash_days: int = number(90, "How many days pruned files stay in trash/ before they are deleted.", least=30)
     diary: bool = flag(True, "Say in CHANGES.md what was done to memory, and keep what `recalld undo` needs.")
     allow_network_fs: bool = flag(False, "Allow a workspace on a network file system, where locks may not work.")

@@ -38,9 +38,9 @@ if TYPE_CHECKING:
 PROCESSES: Final = 8
 SESSION: Final = "部署"
 MAX_HISTORY: Final = 12
-#: Fewer messages than this wait for the next ones.
+#: Fewer messages than this wait for the next ones (000).
 LEAST: Final = 3
-SETTINGS: Final = f"[conversation]\nmax_history = {MAX_HISTORY}\noverflow_min = {LEAST}\n"
+SETTINGS: Final = f"[conversation]\nmax_history = {MAX_HISTORY}\n"
 #: So many messages may wait to be told before the program goes on talking: one line has room for them.
 AHEAD: Final = 5
 MOST_S: Final = 300.0

@@ -20,7 +20,7 @@ KEYS = keys(Config())
 PROMISED = """
     language auto
     history.soft_cap 200 · history.hard_cap 300 · history.hard_bytes 10MB
-    archive.recent_days 5 · archive.unarchived_limit 100 · archive.interval 6h · archive.max_attempts 5 · archive.jitter 0.1
+    archive.recent_days 5 · archive.unarchived_limit 100 · archive.interval 6h · archive.jitter 0.1
     archive.exchange_wait 10m · archive.keep_newest 20 · archive.quiet 60s
     recall.backend auto · recall.k1 1.2 · recall.b 0.75 · recall.min_score 0.2 · recall.max_hits 15 · recall.hit file
     recall.line_chars 300 · recall.memory_tokens 2048 · recall.originals fallback · recall.citations auto
@@ -30,13 +30,12 @@ PROMISED = """
     worker.concurrency 3 · worker.lease 120s · tokens.cjk_weight 1.0
     turns.reply off · turns.overflow off · turns.tries 3
     conversation.limit 0.8 · conversation.max_messages 50 · conversation.keep_turns 3
-    conversation.max_history 100 · conversation.overflow_min 3
+    conversation.max_history 100
     summarize.message_threshold 20 · summarize.char_threshold 10000 · summarize.keep_recent 10
     summarize.char_limit 2000
-    tools.search_results 15 · tools.dialect recall · serve.host 127.0.0.1 · serve.port 0 · privacy.redact llm
-    log.rotate_bytes 10MB · log.keep_days 30 · log.keep_bytes 500MB
-    care.allow_network_fs False · care.poll 1s · care.tree_poll 5s · care.quarantine_limit 10
-    care.previous_age 365d · care.previous_bytes 20MB
+    tools.dialect recall · serve.host 127.0.0.1 · serve.port 0 · privacy.redact llm
+    log.rotate_bytes 10MB · log.keep_days 30
+    care.allow_network_fs False · care.poll 1s · care.tree_poll 5s
 """
 
 
@@ -67,7 +66,6 @@ def test_load_reads_a_file_and_keeps_defaults_for_the_rest() -> None:
     assert config.archive.zone.key == "Asia/Shanghai"
     assert config.archive.backoff == (timedelta(seconds=1), timedelta(seconds=90))
     assert config.archive.interval == timedelta(seconds=30)
-    assert config.archive.max_attempts == 5
     assert (config.recall.k1, config.recall.hit, config.recall.citations) == (2.0, "line", "off")
     assert config.log.rotate_bytes == 1_048_576
     assert config.privacy.patterns == ("身份证[0-9]{17}[0-9X]", "a,b")
@@ -250,8 +248,8 @@ def test_load_passes_over_keys_of_versions_before_and_names_them() -> None:
     assert set(map(dotted, config.retired)) == {"archive.max_queued", "recall.honest_miss", "worker.idle"}
     assert [str(notice) for notice in config.notices()] == [
         "archive.max_queued is not read any more, what holds is always 8; delete it.",
-        "recall.honest_miss is called context.say_nothing now; rename it.",
         "worker.idle is not read any more, what holds is always 60s; delete it.",
+        "recall.honest_miss is called context.say_nothing now; rename it.",
     ]
     assert not RETIRED.keys() & KEYS.keys()
 

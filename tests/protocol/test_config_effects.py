@@ -18,7 +18,7 @@ from recalld.supervisor.operations.opening import OpeningRequest, opening
 from recalld.supervisor.operations.operation import Caller, perform
 from recalld.supervisor.protocol.config import Config, literal
 from recalld.supervisor.protocol.settings import dotted, keys
-from tests.world import ZONE, World, at, message, message_on, parsed, talk, unreachable
+from tests.world import ZONE, World, at, message, message_on, talk, unreachable
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -104,11 +104,6 @@ def wait_after_a_failure(world: World) -> float:
     return round((failure.next_at - failure.failed_at).total_seconds() / 60, 1)
 
 
-def backlog_after_a_failure(world: World) -> int:
-    fail_a_summary(world)
-    return len(world.events.of("archive_backlog"))
-
-
 def found_time_of_a_message_from_the_future(world: World) -> bool:
     """Whether a message of two hours ahead is given another time."""
     world.write([message("m1", "2026-01-31T12:00")])
@@ -175,11 +170,6 @@ def scores(world: World) -> tuple[float, ...]:
     return tuple(hit.score for hit in world.search("花生 下雨").hits)
 
 
-def terms_of_a_question_that_refers_back(world: World) -> bool:
-    before = parsed(message("m1", world.clock().isoformat(), "cloudflare 的证书什么时候到期？"))
-    return "证书" in world.search("那个呢？", [before]).terms
-
-
 def finds_the_original(world: World) -> bool:
     """Whether words that no summary has are found in the original that it covers."""
     world.model.script = lambda *_: "## 备份\n\n备份放在 /srv/backup。"
@@ -217,22 +207,6 @@ def mail_that_is_stored(world: World) -> bool:
     return "anna@example.com" in world.history()[0]["text"]
 
 
-def copies_kept(world: World) -> int:
-    for n in range(3):
-        world.write(b"[{broken" + bytes([n]))
-        world.round()
-    return len(list(world.paths.quarantine.iterdir()))
-
-
-def texts_left(world: World) -> int:
-    """How many of two texts of 700 kB are left that were replaced now and forty days ago."""
-    for days in (0, 40):
-        world.ws.replaced_texts.keep(f"花园.{days}.md", bytes([days]) * 700_000)
-        os.utime(world.paths.previous / f"花园.{days}.md", (world.clock().timestamp() - days * 86_400,) * 2)
-    world.round()
-    return len(list(world.paths.previous.iterdir()))
-
-
 def pruned_files_left(world: World) -> int:
     """How many files are left of one that was pruned forty days before another one."""
     for days in (0, 40):
@@ -262,7 +236,6 @@ EFFECTS = {
     "archive.interval": Effect(why_due_with_three_messages, {"1h": "interval", "6h": None}),
     "archive.exchange_wait": Effect(archived_of_an_open_question, {"10m": 0, "1m": 1}),
     "archive.backoff": Effect(wait_after_a_failure, {("10m",): 10, ("1h", "2h"): 60}),
-    "archive.max_attempts": Effect(backlog_after_a_failure, {1: 1, 5: 0}),
     "archive.jitter": Effect(wait_after_a_failure, {0: 10, 1: 12.8}),
     "archive.keep_newest": Effect(messages_left, {1: 1, 4: 4}, {"history.hard_bytes": "1KB"}),
     "archive.future_limit": Effect(found_time_of_a_message_from_the_future, {"1h": True, "1d": False}),
@@ -271,7 +244,6 @@ EFFECTS = {
     "recall.b": Effect(scores, {0.1: DIFFERS, 0.75: DIFFERS}),
     "recall.min_score": Effect(how_it_was_found, {0.0: "bm25", 1000.0: "literal"}),
     "recall.max_keywords": Effect(lambda world: len(world.search("nginx cloudflare certificate rollback").terms), {0: 4, 2: 2}),
-    "recall.recent_messages": Effect(terms_of_a_question_that_refers_back, {0: False, 5: True}),
     "recall.max_hits": Effect(hits_shown, {1: 1, 2: 2}),
     "recall.hit": Effect(lambda world: block(world).count("花生") > 1, {"line": False, "file": True}, {"recall.max_hits": 1}),
     "recall.line_chars": Effect(
@@ -312,9 +284,6 @@ EFFECTS = {
         lambda world: "hunter2-demo" in block(world, "路由器的密码是 hunter2-demo，别忘了。", question="路由器密码是多少"),
         {True: True, False: False},
     ),
-    "care.quarantine_limit": Effect(copies_kept, {10: 3, 2: 2}),
-    "care.previous_age": Effect(texts_left, {"365d": 2, "30d": 1}),
-    "care.previous_bytes": Effect(texts_left, {20_000_000: 2, 1_000_000: 1}),
     "care.trash_days": Effect(pruned_files_left, {90: 1, 30: 0}),
     "care.quiet_hours": Effect(submitted_at_ten, {"": 1, "09:00-11:00": 0}),
 }

@@ -104,8 +104,8 @@ class MemoryTools:
         """
         Search memory for what fits *query*, best first (001), or the lines of the long-term file for *keywords* (000).
 
-        *max_results* is 5 for a query, and `[tools] search_results` for keywords; *min_score* is 0 to 1, as the scores are. The
-        answer is `disabled` if memory can't be searched; BadRequest only for wrong arguments.
+        *max_results* is 5 for a query, 15 for keywords; *min_score* is 0 to 1, as the scores are. The answer is `disabled` if
+        memory can't be searched; BadRequest only for wrong arguments.
         """
         if query is None and keywords is None:
             raise BadRequest("query", Text("{tool} needs it", tool=SEARCH.name))
