@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar
 
 from ..storage.lenient_json import render_json
@@ -115,7 +115,10 @@ class ChatFiles(Generic[M]):
         if version is None:
             return [], None
         first, *lines = version.data.splitlines(keepends=True) or [b""]
-        messages = [record for line in lines for record in self._parsed(line)]
+        messages: list[M] = []
+        for line in lines:
+            with suppress(ValueError):
+                messages += [self._parse(line)] if line.endswith(b"\n") else []
         if _head(first) == key and len(messages) == len(lines):
             return messages, version
         kept = self._quarantine.keep("chat", version.data)
@@ -127,15 +130,6 @@ class ChatFiles(Generic[M]):
             self._write(key, messages, version)
             version = self._files.read_stable(path)
         return messages, version
-
-    def _parsed(self, line: bytes) -> list[M]:
-        """Return the message of a whole line, none for another one."""
-        if not line.endswith(b"\n"):
-            return []
-        try:
-            return [self._parse(line)]
-        except ValueError:
-            return []
 
     def _write(self, key: str, messages: Sequence[M], seen: FileVersion | None) -> None:
         lines = [render_json({"version": _VERSION, "key": key}), *map(self._render, messages)]

@@ -9,7 +9,7 @@ next seconds, since order and priority are decided before. What happens at one s
 from __future__ import annotations
 
 import time
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from secrets import token_hex
 from typing import Any, Final
@@ -61,15 +61,15 @@ class Broker:
 
     def run(self, script: str, *args: Any) -> Any:
         """Run the script with the prefix as its key; PoolAway where that fails."""
-        try:
-            return self.client.register_script(script)(keys=[self.prefix], args=args)
-        except (redis.RedisError, OSError) as error:
-            raise self._away(error) from error
+        return self._asked(self.client.register_script(script), keys=[self.prefix], args=args)
 
     def call(self, command: str, *args: Any, **named: Any) -> Any:
         """Call a command of Redis; PoolAway where that fails."""
+        return self._asked(getattr(self.client, command), *args, **named)
+
+    def _asked(self, ask: Callable[..., Any], *args: Any, **named: Any) -> Any:
         try:
-            return getattr(self.client, command)(*args, **named)
+            return ask(*args, **named)
         except (redis.RedisError, OSError) as error:
             raise self._away(error) from error
 

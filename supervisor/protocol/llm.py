@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime, timedelta, tzinfo
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, Literal, TypeAlias
@@ -52,7 +52,7 @@ class CallLog:
 
     def today(self, now: datetime, account: Account = "summaries") -> int:
         """Return how many calls of the *account* began on the local day of *now*."""
-        return self._on_day_of(now, self._begun(account))
+        return self._count(self._calls(), now, account)
 
     def begin(self, now: datetime, most: int | None, account: Account = "summaries", count: int = 1) -> bool:
         """
@@ -62,7 +62,7 @@ class CallLog:
         """
         with self.locked():
             calls = self._calls()
-            if most is not None and self._on_day_of(now, [at for at, whose in calls if whose == account]) + count > most:
+            if most is not None and self._count(calls, now, account) + count > most:
                 return False
             if len(calls) >= _MANY:
                 recent = [_line(at, whose) for at, whose in calls if abs(now - at) < _KEPT]
@@ -87,11 +87,8 @@ class CallLog:
         with self._files.lock(self._lock):
             yield
 
-    def _on_day_of(self, now: datetime, begun: list[datetime]) -> int:
-        return sum(at.date() == local_day(now, self._zone) for at in begun)
-
-    def _begun(self, account: Account) -> list[datetime]:
-        return [at for at, whose in self._calls() if whose == account]
+    def _count(self, calls: Iterable[tuple[datetime, Account]], now: datetime, account: Account) -> int:
+        return sum(whose == account and at.date() == local_day(now, self._zone) for at, whose in calls)
 
     def _calls(self) -> list[tuple[datetime, Account]]:
         """Return the local time of each call, and its account; lines that can't be parsed are skipped."""

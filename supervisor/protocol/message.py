@@ -77,7 +77,6 @@ class Message:
     failed_at: datetime | None = None
     next_at: datetime | None = None
     text_digest: str = field(init=False, repr=False, compare=False)  # computed once: a round reads it many times
-    _size: int = field(default=-1, init=False, repr=False, compare=False)  # computed when it is asked for first
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "text_digest", digest_of_text(self.text))
@@ -90,9 +89,7 @@ class Message:
     @property
     def size(self) -> int:
         """The bytes that it takes in history.json."""
-        if self._size < 0:
-            object.__setattr__(self, "_size", len(render_json(self.raw)) + 2)
-        return self._size
+        return len(render_json(self.raw)) + 2
 
     @property
     def given_at(self) -> object:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from functools import cache
 from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, TypeAlias, cast, get_args
 
@@ -76,26 +76,23 @@ class PromptTemplate:
 
         A placeholder without a value stays.
         """
-        _, *rest = _TURN.split(self.text)
-        turns = [text.strip() for role, text in _pairs(rest) if role == "system"] + [text.strip() for text in rest[-1:]]
-        return _filled("\n\n".join(turns) if rest else self.text, values)
+        *before, last = self._unfilled()
+        told = [turn.content for turn in before if turn.role == "system"]
+        return _filled("\n\n".join([*told, last.content]), values)
 
     def turns(self, **values: str) -> tuple[Turn, ...]:
         """Return the prompt as turns, with these values in the last one: those before never change, and a server keeps them."""
-        _, *rest = _TURN.split(self.text)
-        if not rest:
-            return (Turn("user", self.fill(**values)),)
-        *before, last = (Turn(cast("Any", role), text.strip()) for role, text in _pairs(rest))
+        *before, last = self._unfilled()
         return (*before, Turn(last.role, _filled(last.content, values)))
+
+    def _unfilled(self) -> list[Turn]:
+        _, *rest = _TURN.split(self.text)
+        turns = zip(rest[::2], rest[1::2], strict=True)
+        return [Turn(cast("Any", role), text.strip()) for role, text in turns] or [Turn("user", self.text)]
 
 
 def _filled(text: str, values: Mapping[str, str]) -> str:
     return _PLACEHOLDER.sub(lambda match: values.get(match[1], match[0]), text)
-
-
-def _pairs(flat: Sequence[str]) -> Iterator[tuple[str, str]]:
-    """Yield the items two by two."""
-    return zip(flat[::2], flat[1::2], strict=True)
 
 
 def turns_of(prompt: Prompt) -> tuple[Turn, ...]:

@@ -168,13 +168,10 @@ class TaskQueue:
         path = self.results / f"{task.id}.json"
         return self.read_result(path) if self._files.disk.stat(path) else None
 
-    def is_active(self, task: AskedTask) -> bool:
-        """Return whether the task is queued, running or finished."""
-        return any(self._files.disk.stat(folder / f"{task.id}.json") for folder in (self.queue, self.running, self.results))
-
-    def is_claimed(self, task: AskedTask) -> bool:
-        """Return whether a worker does the task."""
-        return self._files.disk.stat(self.running / f"{task.id}.json") is not None
+    def place_of(self, task: AskedTask) -> str:
+        """Return the name of the folder that shows how far the task has come; "" where it is in none."""
+        folders = (self.results, self.running, self.queue)
+        return next((folder.name for folder in folders if self._files.disk.stat(folder / f"{task.id}.json")), "")
 
     def withdraw(self, identity: str) -> None:
         """Delete the task with this id and its result: nobody waits any more. A worker that has it stops within a heartbeat."""

@@ -114,10 +114,10 @@ class QueuedModel(Model):
         while (result := self._answer(task)) is None:
             if deadline.is_over:
                 raise NoSummary(Text("the model did not answer within {seconds:g} s", seconds=wait_s), "timeout")
-            if not task_queue.is_active(task):  # taken back, as all are when the provider fails
+            if not (place := task_queue.place_of(task)):  # taken back, as all are when the provider fails
                 self._refuse()
                 task_queue.submit(task)
-            self._worker.ensure(is_claimed=task_queue.is_claimed(task))
+            self._worker.ensure(is_claimed=place == "running")
             await asyncio.sleep(_POLL_S)
         return result
 

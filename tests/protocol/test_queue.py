@@ -184,7 +184,7 @@ def test_claim_leaves_a_task_that_is_meant_for_another_model(task_queue):
 def test_claim_deletes_what_nobody_waits_for_any_more(task_queue):
     task_queue.submit(asked())
     assert task_queue.claim() is None
-    assert not task_queue.is_active(asked())
+    assert task_queue.place_of(asked()) == ""
 
 
 @pytest.mark.usefixtures("waiting")
@@ -214,7 +214,7 @@ def test_withdraw_leaves_no_task_that_a_worker_claims_meanwhile(task_queue, tmp_
 
     task_queue.submit(asked())
     TaskQueue(Files(ClaimingDisk()), WorkspacePaths(tmp_path)).withdraw(asked().id)
-    assert not task_queue.is_active(asked())
+    assert task_queue.place_of(asked()) == ""
 
 
 # ── failures ─────────────────────────────────────────────────────────────────

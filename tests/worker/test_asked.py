@@ -97,7 +97,7 @@ def test_worker_gives_up_what_nobody_waits_for_any_more(world, server, waiting):
     worker = world.start_worker(idle_s=60)
     until(lambda: server.seen.calls == 1, worker)
     waiting.close()
-    until(lambda: server.seen.gone and not world.task_queue.is_active(asked()), worker)
+    until(lambda: server.seen.gone and world.task_queue.place_of(asked()) == "", worker)
     worker.send_signal(signal.SIGTERM)
     worker.communicate()
 
@@ -110,7 +110,7 @@ def test_supervisor_deletes_an_abandoned_answer_and_notes_its_cost(world, server
     assert answer_to(world, asked()).text == LINE.text
     waiting.close()
     world.round("none")
-    assert not world.task_queue.is_active(asked())
+    assert world.task_queue.place_of(asked()) == ""
     assert world.status()["today"]["promptTokens"] + world.status()["today"]["completionTokens"] == server.seen.tokens > 0
 
 
