@@ -31,13 +31,13 @@ class Room(NamedTuple):
 ROOMS: Final = (
     Room("supervisor/text", most=2_689, goal=2_300),
     Room("supervisor/storage", most=2_427, goal=1_900),
-    Room("supervisor/protocol", most=4_991, goal=4_100),
+    Room("supervisor/protocol", most=4_972, goal=4_100),
     Room("supervisor/archive", most=4_650, goal=3_900),
     Room("supervisor/extracts", most=1_012, goal=950),
     Room("supervisor/summaries", most=2_131, goal=1_850),
     Room("supervisor/query supervisor/index supervisor/recall supervisor/context", most=9_512, goal=8_000),
     Room("supervisor/longterm", most=1_082, goal=950),
-    Room("supervisor/conversation supervisor/replies", most=2_724, goal=2_300),
+    Room("supervisor/conversation supervisor/replies", most=2_718, goal=2_300),
     Room("supervisor/pool worker/crew.py", most=1_522, goal=1_400),
     Room(
         "supervisor/forgetting supervisor/operations/forget.py supervisor/operations/undo.py supervisor/operations/prune.py",
@@ -60,7 +60,7 @@ ROOMS: Final = (
     ),
 )
 #: All rooms together, lines and modules, and the lines of the tests.
-ALL: Final = Room("all", most=59_328, goal=48_000)
+ALL: Final = Room("all", most=59_303, goal=48_000)
 MODULES: Final = Room("modules", most=324, goal=270)
 OF_TESTS: Final = Room("tests", most=63_410, goal=48_000)
 
