@@ -349,9 +349,9 @@ class Workspace:
 
     def failures(self) -> dict[str, Failure]:
         """Return the last failure of each group that waits for a retry."""
-        from .archive.flags import Failure
+        from .summaries.llm_state import waiting_failures
 
-        return Failure.by_group(self.task_queue.failures())
+        return waiting_failures(self.task_queue)
 
 
 def open_workspace(

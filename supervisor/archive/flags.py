@@ -59,7 +59,7 @@ class Evidence:
 
     file_of: Callable[[Key], str | None]  # the dated file that holds, or once held, this message
     present: frozenset[str]  # dated files on disk
-    covered: frozenset[str]  # the dated files that need no summary: one names them as they are now, or their day is short
+    covered: frozenset[str]  # the dated files that need no summary: one names them as they are now, or their day is left
     active_groups: Collection[str]  # groups with a task or a result in the queue
     failures: Mapping[str, Failure]  # by group
 

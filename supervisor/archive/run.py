@@ -125,15 +125,15 @@ def reconcile_flags(
     task_queue: TaskQueue,
     today: date,
     recent_days: int,
-    shown: Callable[[Collection[MemoryFile]], frozenset[str]],
+    left: Callable[[Collection[MemoryFile], date, int], frozenset[str]],
 ) -> None:
-    """Set every flag of history.json to what follows from the files; those that are *shown* need no summary."""
+    """Set every flag of history.json to what follows from the files; those that are *left* without a summary need none."""
     # gather
     files = update_journal(journal, memory)  # first: messages of a file that the journal misses would count as un-written
     evidence = Evidence(
         file_of=journal.file_of,
         present=frozenset(file.name for file in files),
-        covered=covered(files, memory.summaries()) | shown(files),
+        covered=covered(files, memory.summaries()) | left(files, today, recent_days),
         active_groups=task_queue.active_groups().keys(),
         failures=Failure.by_group(task_queue.failures()),
     )

@@ -55,7 +55,6 @@ _REASONS: Final = {
     "refused": Text("the model refused, or its answer was no summary"),
     "truncated": Text("the model's answer was cut off"),
     "vague": Text("the model's answer said less than an extract"),
-    "new": Text("the model's answer said what its material does not"),
     "copy": Text("the model's answer was a copy of its material"),
     "transcript": Text("the model's answer went on with the conversation, or wrote it down"),
     "repeats": Text("the model's answer repeated itself"),

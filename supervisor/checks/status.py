@@ -21,11 +21,12 @@ from ..summaries.llm_state import (
     calls_needed,
     calls_today,
     configured_state,
+    left_as_they_are,
     provider_state,
     summary_writer,
 )
 from ..summaries.retry import is_due
-from ..summaries.schedule import SummaryJob, due_summaries, files_by_period, not_pruned, shown_days
+from ..summaries.schedule import SummaryJob, due_summaries, files_by_period, not_pruned
 from ..workspace import Workspace
 from .check import Look
 
@@ -36,9 +37,9 @@ def status(look: Look) -> dict[str, Any]:
     history, waiting = look.history, look.waiting
     files, summaries = look.files, ws.memory.summaries()
     named = covered(files, summaries)
-    at_home = named | shown_days(files, ws.config.summarize.least)
-    old_files = files_by_period(files, ws.today(now), ws.config.archive.recent_days).values()
-    behind = sorted(file.day for members in old_files for file in members if file.name not in at_home)
+    days = ws.today(now), ws.config.archive.recent_days
+    at_home = named | left_as_they_are(files, *days, memory=ws.memory, use=ws.model_use)
+    behind = [file.day for members in files_by_period(files, *days).values() for file in members if file.name not in at_home]
     active = list(ws.task_queue.active_groups().values())
     made = [file.created for file in files if file.created]
     return {
@@ -49,7 +50,7 @@ def status(look: Look) -> dict[str, Any]:
         "history": _flags(history),
         "unwritten": len(waiting),
         "oldestUnwritten": _oldest(waiting),
-        "oldestUnsummarised": behind[0].isoformat() if behind else None,
+        "oldestUnsummarised": min(behind).isoformat() if behind else None,
         "datedFiles": len(files),
         "covered": len(named),
         **_summaries(files, summaries),
@@ -99,8 +100,7 @@ def plan(ws: Workspace, now: datetime, *, everything: bool = False) -> dict[str,
     days = plan_days(chosen, ws.zone, taken_names(ws.memory, ws.journal), ws.journal.has_written, ws.slugs)
     failures = ws.failures()
     there_then = [*not_pruned(files, summaries, ws.journal.pruned), *_as_written(ws, days, now)]
-    writer = summary_writer(ws.config, failures, ws.memory, ws.model_use.asked)
-    work = due_summaries(there_then, summaries, ws.today(now), archive.recent_days, writer)
+    work = due_summaries(there_then, summaries, ws.today(now), archive.recent_days, summary_writer(ws.memory, ws.model_use))
     sizes = bytes_by_group(work, there_then)
     present, active = {file.name for file in files}, ws.task_queue.active_groups()
     spared = [job for job in work if not ws.extracting and _is_spared(ws, job, present, summaries)]

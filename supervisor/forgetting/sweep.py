@@ -36,9 +36,9 @@ _WAYS: Final = {
     "names": msgid("written again with the new names of files: {files}"),
     "file": msgid("deleted: {files}"),
     "person": msgid("deleted: {files}"),
-    "remade": msgid("deleted, and made again from the words that stay: {files}"),
+    "remade": msgid("deleted, and if need be made again from what stays: {files}"),
 }
-_EDITED: Final = msgid("deleted, and made again from the words that stay: {files}; what you wrote into {edited} goes, too")
+_EDITED: Final = msgid("deleted, and if need be made again from what stays: {files}; what you wrote into {edited} goes, too")
 #: The most files of a place that are named.
 _MOST_NAMED: Final = 4
 #: How often a sweep is done over at most, while programs write the words again.

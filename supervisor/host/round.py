@@ -28,7 +28,7 @@ from ..storage.errors import AlreadyRuns, BadFile, SupervisorError
 from ..storage.noting import noting
 from ..summaries import meanwhile
 from ..summaries.collect import collect_results
-from ..summaries.schedule import shown_days
+from ..summaries.llm_state import left_as_they_are
 from ..summaries.submit import submit_due
 from .lock import drop_replaced_texts, supervisor_lock, sweep_shared
 
@@ -86,7 +86,7 @@ def reconcile_flags(ws: Workspace, now: datetime) -> None:
         task_queue=ws.task_queue,
         today=ws.today(now),
         recent_days=ws.config.archive.recent_days,
-        shown=partial(shown_days, least=ws.config.summarize.least),
+        left=partial(left_as_they_are, memory=ws.memory, use=ws.model_use),
     )
 
 

@@ -24,7 +24,7 @@ from ..storage.control import Control, ErrorCollector
 from ..storage.errors import Conflict
 from ..text.llm_output import cleaned, says_nothing
 from ..text.record import record
-from .llm_state import ModelUse, note_answer, note_result, waits_of
+from .llm_state import ModelUse, note_answer, note_result, summary_writer, waits_of
 from .meanwhile import NOTHING, stand_after_refusals
 from .quality import judge, reject_form
 from .reading import blocks_of, material_of
@@ -65,20 +65,24 @@ def collect_results(
         if control.should_stop():
             break
         with errors:
-            written += _take(stores, path, now)
+            written += _take(stores, path, now, is_awaited=True)
     for path in use.task_queue.abandoned():
         with errors:
-            _drop(stores, path, now)
+            _take(stores, path, now, is_awaited=False)
     errors.raise_first()
     return written
 
 
-def _take(stores: _Stores, path: Path, now: datetime) -> bool:
-    """Take in one result and delete it; return whether it became a summary. An unreadable result goes to quarantine."""
+def _take(stores: _Stores, path: Path, now: datetime, *, is_awaited: bool) -> bool:
+    """
+    Take in one result and delete it; return whether it became a summary. An unreadable result goes to quarantine.
+
+    Of one that nobody awaits any more only the cost is noted.
+    """
     try:
         result = stores.use.task_queue.read_result(path)
         period = period_of_group(result.group)
-        if period is None:
+        if period is None and is_awaited:
             raise ValueError("it belongs to no group")
     except NewerVersion:
         return False  # a newer recalld takes it in
@@ -86,26 +90,13 @@ def _take(stores: _Stores, path: Path, now: datetime) -> bool:
         _set_aside(stores, path, str(error))
         return False
     try:
-        written = _take_in(stores, result, period, now)
+        written = period is not None and is_awaited and _take_in(stores, result, period, now)
     except Conflict:
         return False  # a person saved the summary at this moment: the next round reads it again
     # after taking it in: a result that could not be taken in is read again, and its cost must count once
     note_result(result, now, stores.use)
     stores.use.task_queue.discard(path)
     return written
-
-
-def _drop(stores: _Stores, path: Path, now: datetime) -> None:
-    """Delete an answer that nobody waits for any more; what it has cost is noted."""
-    try:
-        result = stores.use.task_queue.read_result(path)
-    except NewerVersion:
-        return
-    except ValueError as error:
-        _set_aside(stores, path, str(error))
-        return
-    note_result(result, now, stores.use)
-    stores.use.task_queue.discard(path)
 
 
 def _take_in(stores: _Stores, result: Result, period: Period, now: datetime) -> bool:
@@ -186,16 +177,16 @@ def _fail(stores: _Stores, result: Result, period: Period, reason: Reason, now: 
     """
     Write the failure down, once per attempt; the group's messages get it in the next reconciliation of flags.
 
-    The second refusal of one model for one text is no failure: from now on the extract stands, and covers its files.
+    After the second refusal of one model for one text no further answer is asked for: from now on the extract stands, and
+    covers its files; those of a short day are shown.
     """
     use = stores.use
     last = Failure.by_group(use.task_queue.failures()).get(result.group)
     refused = last.refused if last else ""
     if reason not in NO_ANSWER and not (result.extract or result.redo):
         refused, before = refused_mark(use.asked, result.sources), refused
-        if before == refused and stand_after_refusals(now, period, result.sources, stores.memory, use):
+        if before.startswith(refused) and _stands_as_it_is(stores, result, period, reason, now):
             use.events.emit("summary_failed", group=result.group, reason=reason, attempts=result.attempt + 1)
-            use.task_queue.clear(result.group)
             return
     failure = Backoff(result.attempt).again(now, waits_of(use.config), result.group)
     if (last and last.attempts >= failure.attempts) or failure.next_at is None:
@@ -204,6 +195,18 @@ def _fail(stores: _Stores, result: Result, period: Period, reason: Reason, now: 
     use.events.emit("summary_failed", group=result.group, reason=reason, attempts=failure.attempts)
     if failure.attempts == use.config.archive.max_attempts:
         use.events.emit("archive_backlog", group=result.group, attempts=failure.attempts)
+
+
+def _stands_as_it_is(stores: _Stores, result: Result, period: Period, reason: Reason, now: datetime) -> bool:
+    """Have the extract stand, or the files of a short day without a summary be shown; return whether one does."""
+    use, members = stores.use, [file for file in stores.memory.dated() if file.source in result.sources]
+    if summary_writer(stores.memory, use).shows(period, members) and period not in stores.memory.summaries():
+        use.task_queue.fail(result.group, 1, now, now, reason, refused_mark(use.asked, result.sources, times=2))
+        return True
+    stands = stand_after_refusals(now, period, result.sources, stores.memory, use)
+    if stands:
+        use.task_queue.clear(result.group)
+    return stands
 
 
 def _set_aside(stores: _Stores, path: Path, why: str) -> None:

@@ -7,14 +7,14 @@ The state is in `worker/failed/provider.json`, which is read and changed under t
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import asdict, replace
-from datetime import datetime, timedelta
+from datetime import date, datetime, timedelta
 from functools import lru_cache, partial
-from sys import maxsize
 from typing import TYPE_CHECKING, Any, Final
 
 from ..archive.coverage import MemoryFile
+from ..archive.flags import Failure
 from ..protocol.llm import MATERIAL_SHARE, CallLog, Endpoint
 from ..protocol.paths import WorkspacePaths
 from ..protocol.prompts import version_of_summaries
@@ -22,14 +22,13 @@ from ..protocol.task import NO_ANSWER, Result
 from ..storage.clock import from_wire, local, local_day, to_wire, truncate_to_ms
 from ..storage.errors import NoSummary
 from ..storage.texts import Text, restored, stored
-from ..text.language import count_words
 from ..text.record import record
-from ..text.small_talk import is_small_talk
-from .retry import Answers, ProviderState, Waits, after_fault, after_success, calls_allowed, with_usage, without_fault
-from .schedule import SummaryJob, SummaryWriter
+from .retry import TWICE, Answers, ProviderState, Waits, after_fault, after_success, calls_allowed, with_usage, without_fault
+from .schedule import SummaryJob, SummaryWriter, files_by_period
 
 if TYPE_CHECKING:
-    from ..archive.flags import Failure
+    from zoneinfo import ZoneInfo
+
     from ..archive.memory_folder import MemoryFolder
     from ..events import Events
     from ..protocol.config import Config
@@ -79,30 +78,42 @@ def waits_of(config: Config) -> Waits:
     return config.archive.backoff, _BACKLOG_INTERVAL, config.archive.jitter
 
 
-def summary_writer(config: Config, failures: Mapping[str, Failure], memory: MemoryFolder, use: str = "") -> SummaryWriter:
-    """Return what is able to write summaries by the configuration; *failures* are the last of each group, *use* as above."""
+def summary_writer(memory: MemoryFolder, use: ModelUse) -> SummaryWriter:
+    """Return what is able to write summaries, by the configuration and the failures so far."""
+    config, failures = use.config, Failure.by_group(use.task_queue.failures())
     if writes_extracts(config.llm):
         return SummaryWriter(least=config.summarize.least)
     return SummaryWriter(
         is_model=True,
-        asked=use,
+        asked=use.asked,
         context_bytes=_context_bytes(config.llm),
         least=config.summarize.least,
-        words_of=partial(_words_in, memory),
+        refused=frozenset(failure.refused for failure in failures.values()),
+        says_little=partial(_says_little, memory, config.summarize.least, config.archive.zone),
         given_up=frozenset(group for group, failure in failures.items() if failure.attempts >= config.archive.max_attempts),
     )
 
 
-def _words_in(memory: MemoryFolder, sources: Iterable[Source]) -> int:
-    """Return how many words the messages of the dated files have, small talk aside."""
-    return sum(_words_of(memory, source) for source in sources)
-
-
 @lru_cache(maxsize=1_000)
-def _words_of(memory: MemoryFolder, source: Source) -> int:
-    texts = memory.message_texts(source.name)
-    # a file that is only planned (`status --plan`) counts as long
-    return sum(count_words(text) for text in texts if not is_small_talk(text)) if texts else maxsize
+def _says_little(memory: MemoryFolder, least: int, zone: ZoneInfo, sources: tuple[Source, ...]) -> bool:
+    from .reading import blocks_of, says_little  # imported here, since `status` seldom reads messages
+
+    is_written = all(source.digest for source in sources)  # one that is only planned (`status --plan`) counts as long
+    return is_written and says_little(blocks_of(memory, (source.name for source in sources), zone), least)
+
+
+def left_as_they_are(
+    files: Collection[MemoryFile], today: date, recent_days: int, *, memory: MemoryFolder, use: ModelUse
+) -> frozenset[str]:
+    """Return the names of the files of short days that are no longer recent and stay without a summary."""
+    writer, by_period = summary_writer(memory, use), files_by_period(files, today, recent_days).items()
+    return frozenset(file.name for period, members in by_period if writer.leaves(period, members) for file in members)
+
+
+def waiting_failures(task_queue: TaskQueue) -> dict[str, Failure]:
+    """Return the last failure of each group that waits for a retry."""
+    failures = Failure.by_group(task_queue.failures()).items()
+    return {group: failure for group, failure in failures if not failure.refused.endswith(TWICE)}
 
 
 def provider_state(task_queue: TaskQueue) -> ProviderState:

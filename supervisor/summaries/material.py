@@ -1,5 +1,5 @@
 """
-What was summarised, and what an answer says against it: little of what the extract says, mostly new words, a copy.
+What was summarised, and what an answer says against it: little of what the extract says, a copy.
 
 What an answer has to say is measured by the extract of the same material, which costs no call. A figure counts as said in any
 spelling (`text/figures.py`), a Chinese word where a pair of its characters is. Whether a name or a number is right is not
@@ -32,15 +32,14 @@ _HELD_OF_MONTH: Final = 0.35
 _HELD_BOUNDED: Final = 0.2
 _HELD_JOINED: Final = 0.8
 _STAMP: Final = lazy_re(r"(?m)^- \d\d[:-]\d\d ")
-#: At most this share of an answer's own telling words is new, where so many are: summaries say things in other words.
-_NEW_SHARE: Final = 0.6
-_MIN_NEW: Final = 6
 #: A copy: at least so many characters, this share of the material, and of its runs of twelve so many are in the material, or in
 #: the summaries of its days where there are so many.
 _RUN: Final = 12
 _COPY_CHARS: Final = 160
 _COPIES: Final = ((0.7, 0.6), (0.45, 0.85))
 _MANY_DAYS: Final = 3
+#: Characters of the material that an answer is compared with: a month of long days.
+_MOST_CHARS: Final = 400_000
 _LETTERS: Final = lazy_re(r"[\W_]+")
 
 
@@ -61,13 +60,8 @@ class Material:
 
     @cached_property
     def text(self) -> str:
-        """All of it."""
-        return "\n".join(text for _, text in self.said)
-
-    @cached_property
-    def telling(self) -> frozenset[str]:
-        """The words that say what it is about, without figures."""
-        return _telling(self.text)
+        """All of it, as much as an answer is compared with."""
+        return "\n".join(text for _, text in self.said)[:_MOST_CHARS]
 
     @cached_property
     def says_enough(self) -> bool:
@@ -112,13 +106,6 @@ def _figures(text: str) -> frozenset[tuple[str, object]]:
 def _pairs(word: str) -> list[str]:
     """Return the pairs of characters in a Chinese word: 交房租 is said where 房租 is."""
     return [] if word.isascii() else [word[at : at + 2] for at in range(len(word) - 1)]
-
-
-def says_much_new(text: str, material: Material) -> bool:
-    """Return whether many of the text's telling words are not in the material."""
-    telling = _telling(text)
-    new = [word for word in telling - material.telling if not any(pair in material.bare for pair in _pairs(word))]
-    return material.says_enough and len(new) >= _MIN_NEW and len(new) > _NEW_SHARE * len(telling)
 
 
 def is_copy(text: str, material: Material) -> bool:

@@ -21,10 +21,9 @@ from ..protocol.summary_file import Source, Summary
 from ..storage.clock import local_day, to_wire
 from ..storage.control import Control, ErrorCollector
 from ..storage.errors import Conflict
-from ..text.language import count_words
 from ..text.small_talk import is_small_talk
 from .llm_state import ModelUse, summary_writer
-from .reading import blocks_of, extract_of, quotes_all
+from .reading import blocks_of, extract_of, quotes_all, says_little
 from .schedule import extracts_due
 
 if TYPE_CHECKING:
@@ -47,8 +46,7 @@ def write_extracts(now: datetime, *, memory: MemoryFolder, use: ModelUse, contro
     files, summaries = memory.dated(), memory.summaries()
     # decide
     today = local_day(now, config.archive.zone)
-    writer = summary_writer(config, {}, memory)
-    due = extracts_due(files, summaries, today, config.archive.recent_days, writer)
+    due = extracts_due(files, summaries, today, config.archive.recent_days, summary_writer(memory, use))
     # apply
     written, errors = 0, ErrorCollector()
     for job in due:
@@ -106,11 +104,10 @@ def needs_no_model(blocks: list[Block], text: str, period: Period, config: Confi
     So it is where a day has fewer than `summarize.least` words, where all are courtesies, and where the extract of a month has
     every message whole.
     """
-    least, texts = config.summarize.least, [block.text for block in blocks if not is_small_talk(block.text)]
-    if not least:
-        return False
-    says_little = sum(map(count_words, texts)) < least if period.kind == "day" else quotes_all(text, texts)
-    return says_little or are_courtesies(blocks)
+    least = config.summarize.least
+    if not least or period.kind == "day":
+        return says_little(blocks, least)
+    return are_courtesies(blocks) or quotes_all(text, (block.text for block in blocks if not is_small_talk(block.text)))
 
 
 def write_extract(

@@ -23,7 +23,7 @@ from ..text.llm_output import HEADING, outside_code, own_words
 from ..text.small_talk import is_small_talk
 from ..text.tokenizer import HAN, KANA
 from . import phrases
-from .material import Material, is_copy, says_less, says_much_new
+from .material import Material, is_copy, says_less
 
 if TYPE_CHECKING:
     from ..protocol.task import Reason
@@ -275,5 +275,4 @@ RULES: Final[tuple[tuple[Callable[[str, Material], bool], Reason], ...]] = (
     (is_copy, "copy"),
     (_alone(is_cut_off), "truncated"),
     (says_less, "vague"),  # than the extract
-    (says_much_new, "new"),
 )

@@ -18,13 +18,15 @@ from datetime import UTC, date, datetime, time
 from typing import TYPE_CHECKING, Final
 from zoneinfo import ZoneInfo
 
+from ..extracts.candidates import are_courtesies
 from ..extracts.extract import extract
 from ..protocol.dated_file import Block
 from ..protocol.paths import day_of_name
 from ..protocol.period import Period
 from ..storage.clock import local_day
-from ..text.language import language_of, language_of_sentences
+from ..text.language import count_words, language_of, language_of_sentences
 from ..text.lazy_re import lazy_re
+from ..text.small_talk import is_small_talk
 
 if TYPE_CHECKING:
     from ..archive.memory_folder import MemoryFolder
@@ -32,8 +34,6 @@ if TYPE_CHECKING:
     from ..protocol.summary_file import Source
     from .material import Material
 
-#: Characters of the material that an answer is compared with: a month of long days.
-_MOST_CHARS: Final = 400_000
 _NOON: Final = time(12)
 _BETWEEN: Final = lazy_re(r"[\W_]+")
 #: The most passages that a line is traced to.
@@ -64,6 +64,12 @@ def extract_of(blocks: list[Block], period: Period, config: Config, longest: int
     archive = config.archive
     most = longest or archive.summarise_chars
     return extract(blocks, period=period.label, zone=archive.zone, kind=period.kind, longest=most)
+
+
+def says_little(blocks: Sequence[Block], least: int) -> bool:
+    """True if the messages of a day have fewer than *least* words, small talk aside, or are courtesies; never where it is 0."""
+    words = sum(count_words(block.text) for block in blocks if not is_small_talk(block.text))
+    return least > 0 and (words < least or are_courtesies(blocks))
 
 
 def quotes_all(text: str, texts: Iterable[str]) -> bool:
@@ -105,22 +111,12 @@ def material_of(
     texts += [(None, previous)] if previous else []
     whole = language_of_sentences(text for _, text in texts)
     return Material(
-        said=((None, " · ".join({block.speaker: None for block in blocks if block.speaker})), *_sample(texts)),
+        said=((None, " · ".join({block.speaker: None for block in blocks if block.speaker})), *texts),
         extract=extract_of(blocks, period, config),
         language=whole if len(languages) == 1 else None,
         days=of_days,
         may_copy=may_copy,
     )
-
-
-def _sample(texts: list[tuple[date | None, str]]) -> list[tuple[date | None, str]]:
-    left, kept = _MOST_CHARS, []
-    for day, text in texts:
-        if left <= 0:
-            break
-        kept.append((day, text[:left]))
-        left -= len(text)
-    return kept
 
 
 def marks(text: str) -> frozenset[str]:

@@ -28,6 +28,8 @@ BACKLOG_INTERVAL: Final = timedelta(days=1)
 RECENT_ANSWERS: Final = 30
 REFUSED_MOST: Final = 20
 _MARK_DIGITS: Final = 12
+#: The end of the mark of a text that was refused twice, where no extract stands for it: no further answer is asked for.
+TWICE: Final = "-twice"
 
 
 #: The waits after the first failures, the wait after more, and by up to which share of it each is changed.
@@ -118,10 +120,15 @@ def jittered(delay: timedelta, share: float, seed: str) -> timedelta:
     return delay * (1 + share * unit)
 
 
-def refused_mark(model: str, sources: Iterable[Source]) -> str:
-    """Return the mark of a text of one model: it changes with the model, its prompts, and what the text is made from."""
+def refused_mark(model: str, sources: Iterable[Source], times: int = 1) -> str:
+    """
+    Return the mark of a text of one model, whose answer was refused once or twice.
+
+    It changes with the model, its prompts, and what the text is made from.
+    """
     listed = json.dumps([model, sorted((source.name, source.digest) for source in sources)])
-    return hashlib.sha256(listed.encode("utf-8", "surrogateescape")).hexdigest()[:_MARK_DIGITS]
+    mark = hashlib.sha256(listed.encode("utf-8", "surrogateescape")).hexdigest()[:_MARK_DIGITS]
+    return mark if times == 1 else f"{mark}{TWICE}"
 
 
 def is_due(failed_at: datetime, next_at: datetime, now: datetime) -> bool:

@@ -8,7 +8,7 @@ makes the tasks. Source: docs/reference/protocol.md, 3, Groups and roll-up.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import field
 from datetime import date
 from typing import Final
@@ -17,6 +17,7 @@ from ..archive.coverage import ExistingSummary, MemoryFile, covered, covers
 from ..protocol.period import Period, day, month, summary_period
 from ..protocol.summary_file import Source
 from ..text.record import record
+from .retry import refused_mark
 
 #: A day of at most so many messages, in files of so many bytes, is short: they are read as quickly as an extract of them.
 _SHORT_DAY: Final = 12
@@ -41,8 +42,8 @@ class SummaryWriter:
 
     *asked*: which model, with which prompts; an extract that stands since its answers were refused is not asked for again.
     *context_bytes*: of dated files that one call can read; a larger month gets summaries of its days first. *given_up*: groups
-    of days that failed too often; the month reads their dated files. *least*: fewer words, of those that *words_of* counts, are
-    not worth a call; 0: every day has a summary.
+    of days that failed too often; the month reads their dated files. *least*: the words of a day that
+    are worth a call, fewer *say little*; 0: every day has a summary. *refused*: the marks of texts that were refused.
     """
 
     is_model: bool = False
@@ -50,7 +51,8 @@ class SummaryWriter:
     context_bytes: int = 0
     given_up: frozenset[str] = frozenset()
     least: int = 0
-    words_of: Callable[[Iterable[Source]], int] = field(default=lambda _: 0, compare=False)
+    refused: frozenset[str] = frozenset()
+    says_little: Callable[[tuple[Source, ...]], bool] = field(default=lambda _: False, compare=False)
 
     def lets_stand(self, summary: ExistingSummary) -> bool:
         """Return whether the summary is an extract that no model is asked to replace."""
@@ -58,27 +60,19 @@ class SummaryWriter:
 
     def shows(self, period: Period, files: Collection[MemoryFile]) -> bool:
         """True if the group is a short day, whose files are shown in the place of an extract."""
-        return self.least > 0 and period.kind == "day" and _is_short(files)
+        messages, size = sum(max(1, file.count) for file in files), sum(file.size for file in files)  # a note counts as one
+        return self.least > 0 and period.kind == "day" and messages <= _SHORT_DAY and size <= _SHORT_BYTES
 
     def leaves(self, period: Period, files: Collection[MemoryFile]) -> bool:
-        """True if the files of a short day stay without a summary: there is no model, or too few words for one."""
-        return self.shows(period, files) and not (self.is_model and self.words_of(file.source for file in files) >= self.least)
+        """True if the files of a short day stay without a summary: too few words for a model, none, or one that was refused."""
+        if not self.shows(period, files):
+            return False
+        sources = tuple(file.source for file in files)
+        is_refused = refused_mark(self.asked, sources, times=2) in self.refused
+        return is_refused or not self.is_model or self.says_little(sources)
 
 
 _EXTRACTS: Final = SummaryWriter()
-
-
-def shown_days(files: Iterable[MemoryFile], least: int) -> frozenset[str]:
-    """Return the names of the files of short days, which are shown in the place of an extract; none where *least* is 0."""
-    by_day: defaultdict[date, list[MemoryFile]] = defaultdict(list)
-    for file in files if least else ():
-        by_day[file.day].append(file)
-    return frozenset(file.name for members in by_day.values() if _is_short(members) for file in members)
-
-
-def _is_short(files: Collection[MemoryFile]) -> bool:
-    messages = sum(max(1, file.count) for file in files)  # a person's note counts as one
-    return messages <= _SHORT_DAY and sum(file.size for file in files) <= _SHORT_BYTES
 
 
 def files_by_period(files: Collection[MemoryFile], today: date, recent_days: int) -> dict[Period, tuple[MemoryFile, ...]]:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from ..archive.coverage import ExistingSummary, covered
 from ..archive.flags import Failure, mark_pending
 from ..protocol.message import Message
-from ..protocol.period import Period, day, month, read_period, summary_period
+from ..protocol.period import Period, day, month, read_period
 from ..protocol.task import Task, task_id
 from ..storage.clock import local_day, to_wire
 from ..storage.control import ErrorCollector
@@ -23,8 +23,8 @@ from ..storage.errors import BadRequest
 from ..storage.texts import Text
 from .llm_state import MAX_QUEUED, ModelUse, bytes_by_group, calls_left, calls_needed, summary_writer, writes_extracts
 from .meanwhile import stands_alone
-from .retry import is_due, refused_mark
-from .schedule import SummaryJob, due_summaries, not_pruned, summary_job
+from .retry import TWICE, is_due, refused_mark
+from .schedule import SummaryJob, due_summaries, files_by_period, not_pruned, summary_job
 
 if TYPE_CHECKING:
     from ..archive.history import HistoryStore
@@ -51,9 +51,9 @@ def submit_due(
     summaries, failures, active = memory.summaries(), Failure.by_group(task_queue.failures()), task_queue.active_groups()
     today, recent_days = local_day(now, config.archive.zone), config.archive.recent_days
     # decide
-    writer = summary_writer(config, failures, memory, use.asked)
-    named = covered(files, summaries)
-    old = [file for file in files if summary_period(file.day, today, recent_days)]
+    writer = summary_writer(memory, use)
+    named, by_period = covered(files, summaries), files_by_period(files, today, recent_days)
+    old = [file for period, members in by_period.items() if not writer.shows(period, members) for file in members]
     moving = [file.name for file in old if file.ours and not file.original and file.name in named]
     due = due_summaries(not_pruned(files, summaries, journal.pruned), summaries, today, recent_days, writer)
     waiting = {group for group, failure in failures.items() if not is_due(failure.failed_at, failure.next_at, now)}
@@ -63,8 +63,9 @@ def submit_due(
     ready = ready[: max(0, MAX_QUEUED - task_queue.queued_count())]
     left = calls_left(now, in_flight, use)
     ready = _affordable(ready, costs, left)
-    # a day that is recent again, since the clock was set back, keeps the wait of its failure
-    kept = waiting & {group for f in files if f.name not in named for group in (day(f.day).group, month(f.day).group)}
+    # a day that is recent again, since the clock was set back, keeps the wait of its failure; a short day, that it was refused
+    kept = waiting | {group for group, failure in failures.items() if failure.refused.endswith(TWICE)}
+    kept &= {group for f in files if f.name not in named for group in (day(f.day).group, month(f.day).group)}
     # apply
     errors = _move_to_originals(moving, memory, events)
     for group in failures.keys() - _groups_to_retry(due, writer.given_up) - active.keys() - kept:
@@ -138,18 +139,15 @@ def _affordable(ready: Iterable[SummaryJob], costs: Mapping[str, int], left: int
 
 
 def _groups_to_retry(due: Iterable[SummaryJob], given_up: Collection[str]) -> set[str]:
-    """Return the groups whose failures still count: those that are due, the days of a due month, and the month of a due day."""
-    groups = set()
-    for job in due:
-        groups.add(job.period.group)
-        if job.period.kind == "month":
-            groups |= {f"day-{source.name[: len('2026-01-28')]}" for source in job.sources}
-        else:  # a month whose days come first keeps its wait (docs/reference/protocol.md, 3: new material resets nothing)
-            month_label = job.period.label[: len("2026-01")]
-            groups.add(f"month-{month_label}")
-            # a given-up day whose failure is cleared would be asked for again
-            groups |= {group for group in given_up if group.startswith(f"day-{month_label}")}
-    return groups
+    """
+    Return the groups whose failures still count: the days and the months of all files that are due.
+
+    A month whose days come first keeps its wait (protocol.md, 3.12), and a given-up day is not asked for again.
+    """
+    days = {source.name[: len("2026-01-28")] for job in due for source in job.sources}
+    months = {label[: len("2026-01")] for label in days}
+    left = {group for group in given_up if group.removeprefix("day-")[: len("2026-01")] in months}
+    return {f"day-{label}" for label in days} | {f"month-{label}" for label in months} | left
 
 
 def _move_to_originals(names: Iterable[str], memory: MemoryFolder, events: Events) -> ErrorCollector:

@@ -22,7 +22,7 @@ from recalld.supervisor.storage.disk import RealDisk
 from recalld.supervisor.storage.errors import BadRequest
 from recalld.supervisor.storage.texts import msgid
 from tests.process.command import Command
-from tests.world import WITHOUT_MODEL, World, at, message
+from tests.world import WITH_MODEL, WITHOUT_MODEL, World, at, message
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -56,6 +56,24 @@ def world(tmp_path: Path) -> World:
 def forget(world: World, by: str, value: str = "", **more: Any) -> Any:
     request = operations.ForgetRequest(by=by, value=value, **{"yes": True, **more})
     return perform(operations.forget, world.ws, request, Caller(clock=world.clock))
+
+
+def test_file_of_a_short_day_is_in_memory_after_its_summary_is_forgotten(tmp_path: Path) -> None:
+    world = World(tmp_path / "w", at("2026-01-31T10:00"))
+    world.reopen(WITH_MODEL.replace("least = 0", "least = 5"))
+    world.model.script = world.model.one_line_each
+    world.write([message("1", "2026-01-10T09:00", SECRET), message("2", "2026-01-10T09:10", "周五去游泳馆，带上泳镜。")])
+    world.settle()
+    assert world.summaries() == ["2026-01-10"]
+    world.reopen(WITHOUT_MODEL.replace("least = 0", "least = 5"))
+    told = forget(world, "match", "山茶花", yes=False)
+    assert [str(spot.sentence) for spot in told.places if spot.place == "summaries"] == [
+        "deleted, and if need be made again from what stays: memory/summary/2026-01-10.md"
+    ]
+    forget(world, "match", "山茶花")
+    world.settle()
+    assert (world.summaries(), world.flags()) == ([], [True])
+    assert [name.rpartition("/")[0] for name in world.dated_files()] == ["memory"]
 
 
 def where(world: World, *words: str) -> list[str]:

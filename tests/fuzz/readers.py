@@ -184,7 +184,7 @@ def paused(data: bytes) -> None:
     for known in (_RESULT, _FAILED):
         _note(ws, known)
     calls_left(NOW, 0, ws.model_use)
-    summary_writer(ws.config, ws.failures(), ws.memory)
+    summary_writer(ws.memory, ws.model_use)
 
 
 def _note(ws: Workspace, result: Result) -> None:
@@ -213,7 +213,7 @@ def failure(data: bytes) -> None:
     for found in ws.failures().values():
         is_due(found.failed_at, found.next_at, NOW)
         delay_after(found.attempts + 1, BACKOFF, BACKLOG_INTERVAL)
-    summary_writer(ws.config, ws.failures(), ws.memory)
+    summary_writer(ws.memory, ws.model_use)
 
 
 def message(data: bytes) -> None:

@@ -35,9 +35,9 @@ def test_answers_are_worse_than_extracts_after_20_refusals_of_the_last_30():
     for _ in range(19):
         account = account.with_one("vague")
     assert not account.is_worse
-    account = account.with_one("new")
+    account = account.with_one("copy")
     assert account.is_worse
-    assert account.refused == {"vague": 19, "new": 1}
+    assert account.refused == {"vague": 19, "copy": 1}
     for _ in range(11):
         account = account.with_one(None)
     assert not account.is_worse  # 19 of the last 30

@@ -214,11 +214,48 @@ def test_model_sums_up_a_short_day_and_no_extract_stands_before(world):
     world.model.script = unreachable
     world.write([message_on("2026-01-10", "long", LONG)])
     world.settle()
-    assert (world.summaries(), world.flags()) == ([], [True])
+    assert (world.summaries(), world.flags(), world.status()["oldestUnsummarised"]) == ([], [False], "2026-01-10")
+    assert [one["group"] for one in status.plan(world.ws, world.clock())["summaries"]] == ["day-2026-01-10"]
     world.model.script = lambda *_: LONG_SUMMARY
     world.clock.forward(minutes=10)
     world.settle()
     assert LONG_SUMMARY in world.summary("2026-01-10")
+    assert (world.flags(), world.status()["oldestUnsummarised"]) == ([True], None)
+    assert [name.rpartition("/")[0] for name in world.dated_files()] == ["memory"]
+
+
+def test_short_day_of_a_month_waits_for_the_summary_of_the_month(world):
+    world.reopen(LITTLE)
+    world.model.script = unreachable
+    world.write([message_on("2025-11-10", "long", LONG)])
+    world.settle()
+    assert (world.flags(), world.status()["oldestUnsummarised"]) == ([False], "2025-11-10")
+
+
+def test_file_of_a_short_day_is_shown_after_two_refusals_too(world):
+    world.reopen(LITTLE)
+    world.model.script = lambda *_: REFUSED
+    world.write([message_on("2026-01-10", "long", LONG)])
+    for _ in range(4):
+        world.settle()
+        world.clock.forward(hours=20)
+    assert len(world.model.requests) == 2
+    assert (world.summaries(), [name.rpartition("/")[0] for name in world.dated_files()]) == ([], ["memory"])
+    assert (world.flags(), world.ws.failures(), world.status()["waitingForRetry"]) == ([True], {}, {})
+    assert status.plan(world.ws, world.clock())["summaries"] == []
+    world.model.script = lambda *_: LONG_SUMMARY
+    world.add(message_on("2026-01-10", "late", "房租从 3,200 涨到 3,400。"))
+    world.settle()
+    assert LONG_SUMMARY in world.summary("2026-01-10")
+
+
+def test_note_without_words_on_a_short_day_costs_no_call(world):
+    world.reopen(LITTLE)
+    world.paths.memory.mkdir(exist_ok=True)
+    (world.paths.memory / "2026-01-10-empty.md").write_text("")
+    world.write([message_on("2026-01-10")])
+    world.settle()
+    assert (world.model.requests, world.flags()) == ([], [True])
 
 
 @pytest.mark.parametrize(

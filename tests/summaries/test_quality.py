@@ -28,16 +28,7 @@ NINE = datetime(2026, 6, 20, 1, 0, tzinfo=UTC)
 PIECES = st.sampled_from(
     [
         *("<think>", "</think>", "```", "```markdown", "~~~", "---", "<!--", "-->", SOURCES, MARKER, "{", "[", "|", "**", "`"),
-        *(
-            "## 备份",
-            "- ",
-            "用户：",
-            "以下是总结：",
-            "无需记录",
-            "[memory.md]",
-            "抱歉，我无法",
-            "I can't help",
-        ),
+        *("## 备份", "- ", "用户：", "以下是总结：", "无需记录", "[memory.md]", "抱歉，我无法", "I can't help"),
         *("{messages}", "<|im_end|>", "<summary>", "</summary>", "备份改到每天 03:30。", "The cat is vaccinated on Friday."),
         *("，", ".", " ", "\n", "\n\n", "\r\n", "\ufeff", "\0", "\ud800"),
     ]
@@ -157,19 +148,7 @@ def test_judge_accepts_only_text_that_survives_a_round_trip(text):
 @pytest.mark.parametrize(
     "piece",
     [
-        *(
-            "\n",
-            "> ",
-            "# \n",
-            "`",
-            "```\n",
-            "** \n",
-            "](",
-            "（",
-            "<think>",
-            "</think> ",
-            "<!-- recalld",
-        ),
+        *("\n", "> ", "# \n", "`", "```\n", "** \n", "](", "（", "<think>", "</think> ", "<!-- recalld"),
         *("---\n", "{messages} ", '{"', "[memory/", "。", "a.b", "I can't ", "抱歉，", "Here is ", "以下是", "用户：", "word "),
     ],
 )

@@ -32,8 +32,3 @@ def test_jittered_stays_within_its_share_and_is_deterministic(delay, share, of):
 def test_jittered_is_exact_at_zero_share_and_spreads_groups_otherwise():
     assert jittered(timedelta(minutes=10), 0, "day-2026-01-15-1") == timedelta(minutes=10)
     assert len({jittered(timedelta(minutes=10), 0.1, f"day-2026-01-{day:02d}-1") for day in range(1, 29)}) > 20
-
-
-# ── Backoff ──────────────────────────────────────────────────────────────────
-
-WAITS = ((timedelta(minutes=10), timedelta(hours=2)), timedelta(days=1), 0.1)
