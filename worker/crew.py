@@ -252,7 +252,6 @@ class Crew:
     # ── one task ─────────────────────────────────────────────────────────────
 
     def _serve(self) -> None:
-        """Do one task after another, until this process has to end."""
         while hold := self._next():
             self.holds.add(hold)
             try:

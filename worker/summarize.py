@@ -84,7 +84,6 @@ def delivered(
 
 
 def _outcome(write: Callable[[], str]) -> _Outcome:
-    """Return the text that *write* returns, or the reason of its failure."""
     try:
         return _Outcome(write())
     except MaterialLost as fault:

@@ -17,7 +17,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import date, datetime, time, tzinfo
-from typing import Any, Final, Literal
+from typing import Any, Final, Literal, TypeAlias
 
 from ..protocol.dated_file import Block
 from ..storage.clock import from_wire, local, local_day
@@ -32,6 +32,8 @@ from .replies import Line, taken_back
 from .sentences import LONGEST, clean, columns, cut, joint
 
 Kind = Literal["day", "month"]
+#: Returns a text with marks in the place of its secrets.
+Hide: TypeAlias = Callable[[str, Language], str]
 
 #: Characters of an extract, at most; lines of a month's; and (base, growth): base + growth * sqrt(columns of the messages) is
 #: its budget.
@@ -105,19 +107,21 @@ def extract(
     kind: Kind,
     longest: int | None = None,
     room: Kind | None = None,
+    hide: Hide | None = None,
 ) -> str:
     """
     Return the extract of *blocks* as Markdown, "" when they are nothing but courtesy; of at most *longest* characters.
 
     Times are local to *zone*: hours in a day's extract, dates in a month's, which has at most MONTH_LINES lines. *previous* is
     the period's existing summary; its lines may be quoted like those of the messages. *room* is the kind whose budget it has,
-    where that is another one.
+    where that is another one. *hide* puts marks in the place of secrets.
     """
     if are_courtesies(blocks):
         return ""
     language = language_of_sentences(block.text for block in blocks if block.role != "tool")
     noon = datetime.combine(date.fromisoformat(f"{period}-01"[: len("2026-01-28")]), _NOON, zone)
     material = [*blocks, *([Block("", "summary", previous, noon, {})] if previous.strip() else [])]
+    material = [replace(block, text=hide(block.text, language)) for block in material] if hide else material
     limit = min(LIMITS[kind], longest or LIMITS[kind])
     lines = lines_of(material, zone, language, min(LONGEST, limit // 3))
     links = taken_back(lines)

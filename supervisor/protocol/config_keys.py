@@ -288,7 +288,7 @@ class Privacy:
     redact: Literal["llm", "store", "off"] = choice(
         "llm store off",
         Text(
-            "Where secrets are hidden. llm: in what a model gets for summaries and embeddings; store: there, and a mark stands in their place in messages, lines and turns before these are stored; off: nowhere. With llm and off memory and its index keep them. Names of files and log.jsonl have none; for what a turn shows see reveal."
+            "Where secrets are hidden. llm: in extracts, and in what a model gets for summaries and embeddings; store: there, and a mark stands in their place in messages, lines and turns before these are stored; off: nowhere. With llm and off memory and its index keep them. Names of files and log.jsonl have none; for what a turn shows see reveal."
         ),
     )
     reveal: bool = flag(

@@ -15,6 +15,7 @@ import math
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from datetime import UTC, date, datetime, time
+from functools import partial
 from typing import TYPE_CHECKING, Final
 from zoneinfo import ZoneInfo
 
@@ -23,6 +24,7 @@ from ..extracts.extract import extract
 from ..protocol.dated_file import Block
 from ..protocol.paths import day_of_name
 from ..protocol.period import Period
+from ..protocol.prompts import without_secrets
 from ..storage.clock import local_day
 from ..text.language import count_words, language_of, language_of_sentences
 from ..text.lazy_re import lazy_re
@@ -60,10 +62,10 @@ def blocks_of(memory: MemoryFolder, names: Iterable[str], zone: ZoneInfo) -> lis
 
 
 def extract_of(blocks: list[Block], period: Period, config: Config, longest: int | None = None) -> str:
-    """Return the extract of the messages, at most *longest*; "" where they are nothing but courtesies."""
-    archive = config.archive
-    most = longest or archive.summarise_chars
-    return extract(blocks, period=period.label, zone=archive.zone, kind=period.kind, longest=most)
+    """Return the extract of the messages, at most *longest*, without secrets; "" where they are nothing but courtesies."""
+    most, zone = longest or config.archive.summarise_chars, config.archive.zone
+    hide = partial(without_secrets, privacy=config.privacy)
+    return extract(blocks, period=period.label, zone=zone, kind=period.kind, longest=most, hide=hide)
 
 
 def says_little(blocks: Sequence[Block], least: int) -> bool:

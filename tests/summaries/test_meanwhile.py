@@ -8,7 +8,7 @@ import pytest
 
 from recalld.supervisor.archive.prune import prunable
 from recalld.supervisor.checks import status
-from recalld.worker.providers.extractive import Extractive
+from recalld.worker.providers.extractive import Extractive, make
 from tests.world import GOOD_SUMMARY, WITH_MODEL, WITHOUT_MODEL, World, message, message_on, unreachable
 
 if TYPE_CHECKING:
@@ -256,6 +256,23 @@ def test_note_without_words_on_a_short_day_costs_no_call(world):
     world.write([message_on("2026-01-10")])
     world.settle()
     assert (world.model.requests, world.flags()) == ([], [True])
+
+
+@pytest.mark.parametrize("toml", [WITHOUT_MODEL, WITH_MODEL])
+@pytest.mark.parametrize(("redact", "is_hidden"), [("llm", True), ("off", False)])
+def test_extract_quotes_no_secret_unless_none_is_to_be_hidden(world, toml, redact, is_hidden):
+    world.reopen(f'{toml}[privacy]\nredact = "{redact}"\n')
+    world.model.script = unreachable
+    if toml == WITHOUT_MODEL:
+        world.model = make(world.ws.config, {})
+    world.write(
+        [message_on(day, text="客厅的 wifi 密码是 hunter2-demo，月租 450 元。") for day in ("2026-01-10", "2025-11-10")]
+    )
+    world.settle()
+    for label in ("2026-01-10", "2025-11"):
+        assert "450" in world.summary(label)
+        assert ("hunter2-demo" in world.summary(label)) is not is_hidden
+    assert all("hunter2-demo" in block.text for blocks in world.dated_files().values() for block in blocks)
 
 
 @pytest.mark.parametrize(
