@@ -14,7 +14,7 @@ import heapq
 import math
 import re
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from datetime import date, datetime, time, tzinfo
 from typing import Any, Final, Literal, TypeAlias
@@ -176,7 +176,8 @@ def choose(lines: Sequence[Line], links: Mapping[int, int], budget: int, kind: K
         if heap and now < -heap[0][0]:
             heapq.heappush(heap, (-now, i))
             continue
-        for group in _groups(lines[i], partner.get(i, i), may_be_alone=i in links):
+        alone = [{i}] if i in links else []  # what holds in the end
+        for group in ({i, partner.get(i, i)}, *alone):
             cost = sum(_cost(lines[j]) for j in group - taken)
             if cost <= budget:
                 taken |= group
@@ -185,13 +186,6 @@ def choose(lines: Sequence[Line], links: Mapping[int, int], budget: int, kind: K
                 budget -= cost
                 break
     return [lines[i] for i in sorted(taken)]
-
-
-def _groups(line: Line, partner: int, *, may_be_alone: bool) -> Iterator[set[int]]:
-    """Yield what comes with a line, the most first: what takes it back or is taken back by it."""
-    yield {line.place, partner}
-    if may_be_alone:  # what holds in the end
-        yield {line.place}
 
 
 def _cost(line: Line) -> int:

@@ -111,7 +111,6 @@ def taken_back(lines: Sequence[Line]) -> dict[int, int]:
     """
     by_name: dict[str, deque[Line]] = defaultdict(lambda: deque(maxlen=_REMEMBERED))
     late: dict[int, int] = {}  # by what is taken back
-    numbered: deque[Line] = deque(maxlen=2)
     before: Line | None = None
     for line in lines:
         if not line.weight or line.role == "assistant":
@@ -135,25 +134,10 @@ def taken_back(lines: Sequence[Line]) -> dict[int, int]:
                 best = before.place
             if best >= 0:
                 late[next((early for early, change in late.items() if change == best), best)] = line.place
-        elif len(numbered) > 1 and _returns(line, *numbered):
-            late[numbered[1].place] = line.place
-        if _numbers(line):
-            numbered.append(line)
         for name in names_in(line.text):
             by_name[name].append(line)
         before = line
     return {change: early for early, change in late.items()}
-
-
-def _returns(line: Line, first: Line, other: Line) -> bool:
-    """True if the line says the number of the *first* one again, after the *other* has said another: 1001, 10001, just 1001."""
-    is_one_talk = line.at - first.at <= 2 * JUST_BEFORE and len({line.message, first.message, other.message}) > 2
-    return is_one_talk and bool(_numbers(line) & _numbers(first) - _numbers(other))
-
-
-def _numbers(line: Line) -> frozenset[object]:
-    """Return the numbers of three digits and more: smaller ones may only count."""
-    return frozenset(figure.value for figure in figures(line.text) if figure.kind == "number" and figure.end - figure.start > 2)
 
 
 def _may_take_back(line: Line, earlier: Line) -> bool:

@@ -3,9 +3,8 @@ How rare a word is in general text: a rare word in a day's messages says what th
 
 Chinese words are rated by jieba's dictionary, English words by their rank among the 6,000 most common (data/english.txt, most
 common first). Everyday words of chat always count as common. In a question "calm" must not weigh as much as a name, so for
-questions data/english_more.txt adds American spellings and the next 4,000 words. A search must not wait for jieba's
-dictionary: data/chinese.txt says how rare each word of a question is, to a hundredth. A table has a line for each word in the
-order of the words' bytes; it is mapped, and a line is found by bisection. THIRD_PARTY.md has source and licence.
+questions data/english_more.txt adds American spellings and the next 4,000 words. A table has a line for each word in the order
+of the words' bytes; it is mapped, and a line is found by bisection. THIRD_PARTY.md has source and licence.
 """
 
 from __future__ import annotations
@@ -31,9 +30,8 @@ _TELLING: Final = 0.6
 _ZIPF: Final = 100_000.0
 #: The words of data/english.txt.
 _COMMON_WORDS: Final = 6_000
-#: The rank of each stem of the two lists (script/stem-ranks), and the rarity of each Chinese word.
+#: The rank of each stem of the two lists (script/stem-ranks).
 _STEM_RANKS: Final = Path(__file__).parent / "data/stem_ranks.txt"
-_CHINESE_WORDS: Final = Path(__file__).parent / "data/chinese.txt"
 _HAN: Final = lazy_re(f"[{HAN}]")
 #: A number of so many digits is as rare as a name. A word of fewer Latin letters than the second is part of a name, or an
 #: abbreviation.
@@ -79,7 +77,7 @@ def rarity(token: str) -> float:
 @lru_cache(maxsize=10_000)
 def rarity_asked(token: str) -> float:
     """
-    Return the rarity of a token of a question, without jieba's dictionary; that of a number is by its digits.
+    Return the rarity of a token of a question; that of a number is by its digits, and an unknown Chinese word is a name.
 
     >>> rarity_asked("喜欢") < rarity_asked("家电") < rarity_asked("青霉素")
     True
@@ -92,7 +90,8 @@ def rarity_asked(token: str) -> float:
         return min(rare, len(token) / _DIGITS) if is_code else rare
     if token in _chat():
         return 0.0
-    return min(_COUNT, _of_chinese(token)) if _COUNTED.fullmatch(token) else _of_chinese(token)
+    rare = round(_scaled(han_frequency(token)), 2)
+    return min(_COUNT, rare) if _COUNTED.fullmatch(token) else rare
 
 
 def _of_english(token: str, most: float = math.inf) -> float:
@@ -129,12 +128,6 @@ def is_known(token: str) -> bool:
 def _rank(token: str) -> int:
     """Return the rank of a stem, 1 for the most common, 0 for one that is in no list."""
     return int(line_of(_STEM_RANKS, token) or 0)
-
-
-@lru_cache(maxsize=10_000)
-def _of_chinese(token: str) -> float:
-    """Return the rarity of a Chinese word; 1.0 for one that occurs less than once in a million."""
-    return float(line_of(_CHINESE_WORDS, token) or 1.0)
 
 
 @cache

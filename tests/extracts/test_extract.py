@@ -149,14 +149,6 @@ def test_taken_back_links_nothing_by_a_day_an_amount_or_the_verb_of_change(said,
     assert taken_back(lines_of(talk(*(("user", text) for text in said), every=every), SHANGHAI, "zh", 200)) == {}
 
 
-def test_taken_back_links_a_return_to_the_first_number_to_the_other_number():
-    for said in (
-        ("红包我们这边一般是一千零一", "老周说包两千，我想还是10001吧", "问了凯凯，太多了人家不好意思收，就包1001"),
-        ("the port is 8443", "hm, Radek has 9443 in his notes", "asked him, 8443 it is"),
-    ):
-        assert taken_back(lines_of(talk(*(("user", text) for text in said)), SHANGHAI, "zh", 200)) == {2: 1}
-
-
 @pytest.mark.parametrize(
     ("said", "bullet"),
     [
