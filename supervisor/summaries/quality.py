@@ -42,18 +42,16 @@ def is_cut_off(text: str) -> bool:
     if not prose or prose[-1] != text.rstrip().rpartition("\n")[2]:
         return False  # it ends with code
     last = prose[-1]
-    if HEADING.match(last) or _CUT_MARK.search(last):
-        return True
-    return not _QUOTED.match(last) and _dangles(last, prose[:-1])
+    return bool(HEADING.match(last)) or (not _QUOTED.match(last) and _dangles(last))
 
 
 def repeats_itself(text: str) -> bool:
-    """Return whether a stretch of the text repeats itself, or a clause of it occurs again and again."""
-    flat = _PUNCTUATION_RUN.sub(r"\1\1", text)
-    if len(flat) < _LOOP_MIN_CHARS:
-        return False
-    starts = [*range(0, max(1, len(flat) - _WINDOW), _WINDOW), max(0, len(flat) - _WINDOW)]
-    return any(_is_repetitive(flat[start : start + _WINDOW]) for start in starts) or _repeats_a_clause(flat)
+    """Return whether a clause of the text occurs again and again."""
+    clauses = [bare for clause in _CLAUSES.split(text) if (bare := _NO_WORD.sub("", clause).casefold())]
+    if any(len(clause) >= _SHORTEST_CLAUSE and sum(1 for _ in same) >= _IN_A_ROW for clause, same in groupby(clauses)):
+        return True
+    times = Counter(clauses).items()
+    return any(n >= _CLAUSE_TIMES and len(clause) >= _CLAUSE_LETTERS[clause.isascii()] for clause, n in times)
 
 
 def is_transcript(text: str) -> bool:
@@ -94,31 +92,16 @@ def _in_comment(text: str) -> bool:
     return words.rfind("<!--") > words.rfind("-->")
 
 
-def _dangles(last: str, before: Sequence[str]) -> bool:
+def _dangles(last: str) -> bool:
     bare = last.rstrip("*_ \t")
     item = _ITEM.match(last)
     words = last[item.end() :] if item else last
-    row = bool(before) and last.startswith("|") and not last.endswith("|") and before[-1].startswith("|")
     return (
         bool(_DANGLING.search(bare[-_TAIL:]))
-        or (row and before[-1].endswith("|"))
         or bool(_OPEN_SPAN.search(_SPAN.sub("", last)))
         or (words.startswith("**") and words.count("**") == 1)
         or (bare[-1:] not in _ENDS and any(last.count(pair[0]) > last.count(pair[1]) for pair in _PAIRS))
     )
-
-
-def _is_repetitive(window: str) -> bool:
-    pieces = len(window) - _SHINGLE + 1
-    return len({window[i : i + _SHINGLE] for i in range(pieces)}) < _DISTINCT_SHARE * pieces
-
-
-def _repeats_a_clause(text: str) -> bool:
-    clauses = [bare for clause in _CLAUSES.split(text) if (bare := _NO_WORD.sub("", clause).casefold())]
-    if any(len(clause) >= _SHORTEST_CLAUSE and sum(1 for _ in same) >= _IN_A_ROW for clause, same in groupby(clauses)):
-        return True
-    times = Counter(clauses).items()
-    return any(n >= _CLAUSE_TIMES and len(clause) >= _CLAUSE_LETTERS[clause.isascii()] for clause, n in times)
 
 
 #: Characters that can't be written, or are written and can't be seen.
@@ -148,11 +131,6 @@ _ITEM: Final = lazy_re(r"[ \t]*(?:[-*+•]|\d{1,3}[.)、])(?:[ \t]+|$)|[ \t]*>")
 #: A bullet of an extract, with the time of its message: a quoted message may end in any way.
 _QUOTED: Final = lazy_re(r"- \d\d[:-]\d\d ")
 _ENDS: Final = "。！？!?.…；;।۔؟"
-_CUT_MARK: Final = lazy_re(
-    r"[\[（(【<](?:\.\.\.|…)?\s?(?:(?:output |text )?truncated|cut off|max[ _]tokens|(?:内容)?过长|已?截断"
-    r"|to be continued|continued|未完待续|待续)[^\])）】>]{0,24}[\])）】>]?[.。]?$",
-    re.IGNORECASE,
-)
 #: Endings that no whole text has: a comma, an opening bracket, a bullet without words, half a link, a conjunction.
 _DANGLING: Final = lazy_re(
     r"[，、：,:（(“《「【\[]$|——$|\]\([^)\s]*$|^[ \t]*(?:[-*+•]|\d{1,3}[.)、])(?:[ \t]+\[[ xX]?\]?)?$"
@@ -163,20 +141,13 @@ _SPAN: Final = lazy_re(r"`[^`]*`")
 _OPEN_SPAN: Final = lazy_re(r"(?<![A-Za-z`])`")  # but not a backtick typed as an apostrophe
 _TAIL: Final = 200  # characters that show how a line ends
 _PAIRS: Final = ("（）", "《》", "「」", "【】")
-#: Repetition, in characters: the shortest text that is checked, a window, a piece of it; the least share of distinct pieces.
-_LOOP_MIN_CHARS: Final = 80
-_WINDOW: Final = 400
-_SHINGLE: Final = 12
-_DISTINCT_SHARE: Final = 0.35
-#: Or a clause of so many letters that occurs so often, wherever.
+#: Repetition: a clause of so many letters that occurs so often, wherever.
 _CLAUSES: Final = lazy_re(r"[\n。！？!?；;，,：:、]|\.\s")
 _CLAUSE_LETTERS: Final = {True: 16, False: 8}  # in ASCII, and not
 _CLAUSE_TIMES: Final = 4
 #: Fewer letters are enough where a clause comes more often, and nothing is between the times.
 _SHORTEST_CLAUSE: Final = 4
 _IN_A_ROW: Final = 6
-#: Horizontal rules, the line under a table's head, dot leaders.
-_PUNCTUATION_RUN: Final = lazy_re(r"(\W)\1{2,}")
 _NO_WORD: Final = lazy_re(r"[\W_]+")
 #: A line of a conversation: a time, and who speaks.
 _SPEAKERS: Final = "user|assistant|human|ai|用户|助手|助理"

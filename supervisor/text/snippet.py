@@ -14,6 +14,7 @@ from bisect import bisect_right
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
+from itertools import takewhile
 from typing import TYPE_CHECKING, Final
 
 from .chinese import to_simplified
@@ -175,25 +176,14 @@ def _finds(low: str, terms: Iterable[str]) -> list[tuple[int, int, str]]:
 def _densest(finds: list[tuple[int, int, str]], chars: int) -> tuple[int, int]:
     """Return start and end of the first span within *chars* that has the most terms, and among those the rarest."""
     often = Counter(term for _, _, term in finds)
-    scale = math.lcm(*often.values())  # rarities as whole numbers, whose sums are exact in any order
-    within: Counter[str] = Counter()
-    best, most, rarity, stop = (0, 1), (0, 0), 0, 0
-    for i, (start, _, first) in enumerate(finds):
-        while stop < len(finds) and finds[stop][1] - start <= chars:
-            term = finds[stop][2]
-            rarity += 0 if within[term] else scale // often[term]
-            within[term] += 1
-            stop += 1
-        if stop <= i:  # longer than the span
-            stop = i + 1
-            continue
-        if (worth := (len(within), rarity)) > most:
-            best, most = (i, stop), worth
-        within[first] -= 1
-        if not within[first]:
-            del within[first]
-            rarity -= scale // often[first]
-    return finds[best[0]][0], max(end for _, end, _ in finds[best[0] : best[1]])
+    best, most = finds[:1], (0, 0.0)
+    for i, (start, _, _) in enumerate(finds):
+        span = [*takewhile(lambda find, end=start + chars: find[1] <= end, finds[i:])]  # type: ignore[misc]
+        terms = {term for _, _, term in span}
+        worth = len(terms), round(sum(1 / often[term] for term in terms), 9)
+        if worth > most:
+            best, most = span, worth
+    return best[0][0], max(end for _, end, _ in best)
 
 
 def _is_separate(char: str) -> bool:

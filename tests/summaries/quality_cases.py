@@ -134,8 +134,6 @@ BAD: Final[list[tuple[str, str, str, Material]]] = [
     ("cut at a comma zh", "用户决定把备份改到每天，", "truncated", ANY),
     ("cut in brackets", "用户把备份放到外接硬盘（型号是", "truncated", ANY),
     ("cut in a code span", "备份脚本的路径是 `/srv/backup/nigh", "truncated", ANY),
-    ("cut in a table", "| 项 | 值 |\n|---|---|\n| 备份 | 03:30 |\n| 猫 | 周", "truncated", ANY),
-    ("cut and says so zh", "用户把备份改到每天 03:30\n（内容过长，已截断）", "truncated", ANY),
     ("cut in a comment", "## 备份\n\n每天 03:30。\n\n<!-- 下面是", "truncated", ANY),
     # -- talk
     ("dialogue en", "User: what about the cat?\nAssistant: The cat is vaccinated on Friday.", "transcript", ANY),
