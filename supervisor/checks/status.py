@@ -17,7 +17,6 @@ from ..protocol.period import Period
 from ..storage.clock import to_wire
 from ..summaries.llm_state import (
     BYTES_PER_TOKEN,
-    bytes_by_group,
     calls_needed,
     calls_today,
     configured_state,
@@ -101,7 +100,6 @@ def plan(ws: Workspace, now: datetime, *, everything: bool = False) -> dict[str,
     failures = ws.failures()
     there_then = [*not_pruned(files, summaries, ws.journal.pruned), *_as_written(ws, days, now)]
     work = due_summaries(there_then, summaries, ws.today(now), archive.recent_days, summary_writer(ws.memory, ws.model_use))
-    sizes = bytes_by_group(work, there_then)
     present, active = {file.name for file in files}, ws.task_queue.active_groups()
     spared = [job for job in work if not ws.extracting and _is_spared(ws, job, present, summaries)]
     return {
@@ -120,7 +118,6 @@ def plan(ws: Workspace, now: datetime, *, everything: bool = False) -> dict[str,
             _planned(
                 ws,
                 job,
-                sizes[job.period.group],
                 failures.get(job.period.group),
                 now,
                 is_spared=job in spared,
@@ -132,7 +129,7 @@ def plan(ws: Workspace, now: datetime, *, everything: bool = False) -> dict[str,
 
 
 def _planned(
-    ws: Workspace, job: SummaryJob, size: int, failure: Failure | None, now: datetime, *, is_spared: bool, in_flight: bool
+    ws: Workspace, job: SummaryJob, failure: Failure | None, now: datetime, *, is_spared: bool, in_flight: bool
 ) -> dict[str, Any]:
     """Return what a summary that is due will take; nothing of a model where its extract stands."""
     waits = failure is not None and not is_due(failure.failed_at, failure.next_at, now)
@@ -140,8 +137,8 @@ def _planned(
         "group": job.period.group,
         "files": len(job.sources),
         "messages": sum(source.count for source in job.sources),
-        "calls": 0 if is_spared else calls_needed(size, ws.config.llm),
-        "tokens": 0 if ws.extracting or is_spared else size // BYTES_PER_TOKEN,
+        "calls": 0 if is_spared else calls_needed(job.size, ws.config.llm),
+        "tokens": 0 if ws.extracting or is_spared else job.size // BYTES_PER_TOKEN,
         "inFlight": in_flight,
         "waitsUntil": to_wire(failure.next_at) if failure and waits else None,
     }

@@ -7,7 +7,7 @@ The state is in `worker/failed/provider.json`, which is read and changed under t
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import asdict, replace
 from datetime import date, datetime, timedelta
 from functools import lru_cache, partial
@@ -24,7 +24,7 @@ from ..storage.errors import NoSummary
 from ..storage.texts import Text, restored, stored
 from ..text.record import record
 from .retry import TWICE, Answers, ProviderState, Waits, after_fault, after_success, calls_allowed, with_usage, without_fault
-from .schedule import SummaryJob, SummaryWriter, files_by_period
+from .schedule import SummaryWriter, files_by_period
 
 if TYPE_CHECKING:
     from zoneinfo import ZoneInfo
@@ -252,12 +252,6 @@ def calls_needed(size_bytes: int, llm: Llm) -> int:
     """Return about how many calls material of *size_bytes* takes: one for each piece that fits the context."""
     room = _context_bytes(llm)
     return 0 if writes_extracts(llm) else max(1, -(-size_bytes // max(1, room // 2)) if size_bytes > room else 1)
-
-
-def bytes_by_group(jobs: Iterable[SummaryJob], files: Iterable[MemoryFile]) -> dict[str, int]:
-    """Return the total size of the dated files of each group."""
-    sizes = {file.source: file.size for file in files}
-    return {job.period.group: sum(sizes.get(source, 0) for source in job.sources) for job in jobs}
 
 
 def _context_bytes(llm: Llm) -> int:

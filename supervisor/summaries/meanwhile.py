@@ -15,7 +15,6 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Final
 
 from ..extracts.candidates import are_courtesies
-from ..protocol.dated_file import Block
 from ..protocol.period import Period
 from ..protocol.summary_file import Source, Summary
 from ..storage.clock import local_day, to_wire
@@ -53,8 +52,7 @@ def write_extracts(now: datetime, *, memory: MemoryFolder, use: ModelUse, contro
         if control.should_stop():
             break
         with errors:
-            blocks, text = _read(job.period, job.sources, memory, config)
-            is_enough = needs_no_model(blocks, text, job.period, config)
+            text, is_enough = _read(job.period, job.sources, memory, config)
             written += write_extract(now, job.period, job.sources, text, memory, use, waits=not is_enough, enough=is_enough)
     errors.raise_first()
     return written
@@ -62,13 +60,12 @@ def write_extracts(now: datetime, *, memory: MemoryFolder, use: ModelUse, contro
 
 def waits_for_no_model(period: Period, sources: tuple[Source, ...], memory: MemoryFolder, config: Config) -> bool:
     """Return whether the extract of the group will stand, without a call."""
-    return bool(config.summarize.least) and needs_no_model(*_read(period, sources, memory, config), period, config)
+    return bool(config.summarize.least) and _read(period, sources, memory, config)[1]
 
 
 def stands_alone(now: datetime, period: Period, sources: tuple[Source, ...], memory: MemoryFolder, use: ModelUse) -> bool:
     """Return whether the group needs no model; then its extract stands."""
-    blocks, text = _read(period, sources, memory, use.config)
-    is_enough = needs_no_model(blocks, text, period, use.config)
+    text, is_enough = _read(period, sources, memory, use.config)
     return is_enough and write_extract(now, period, sources, text, memory, use, enough=True)
 
 
@@ -82,32 +79,19 @@ def stand_after_refusals(
     """
     version, before = memory.read_summary(period)
     if before is None or before.extract:
-        _, text = _read(period, sources, memory, use.config)
+        text, _ = _read(period, sources, memory, use.config)
         return write_extract(now, period, sources, text, memory, use, refused=use.asked)
     late = tuple(source for source in sources if source not in before.sources)
     is_changed = not {source.name for source in late}.isdisjoint(source.name for source in before.sources)
-    blocks, text = _read(period, sources if is_changed else late, memory, use.config)
+    text, _ = _read(period, sources if is_changed else late, memory, use.config)
     summary = replace(before, created=to_wire(now), text=text or NOTHING, sources=sources, refused=use.asked)
     if is_changed:
         summary = replace(summary, provider=_PROVIDER, model="", prompt="", extract=True, joined=False, unverified=0)
     elif before.text not in before.kept:  # a person's words are kept above
         room = use.config.archive.summarise_chars - len(before.text) - len(_BETWEEN_TEXTS)
-        text = extract_of(blocks, period, use.config, room) if room > _LEAST_ROOM else ""
+        text = _read(period, late, memory, use.config, room)[0] if room > _LEAST_ROOM else ""
         summary = replace(summary, text=f"{before.text}{_BETWEEN_TEXTS}{text}".strip())
     return _written(summary, period, version, len(late), memory, use)
-
-
-def needs_no_model(blocks: list[Block], text: str, period: Period, config: Config) -> bool:
-    """
-    Return whether a model has nothing to add to the extract *text* of the messages.
-
-    So it is where a day has fewer than `summarize.least` words, where all are courtesies, and where the extract of a month has
-    every message whole.
-    """
-    least = config.summarize.least
-    if not least or period.kind == "day":
-        return says_little(blocks, least)
-    return are_courtesies(blocks) or quotes_all(text, (block.text for block in blocks if not is_small_talk(block.text)))
 
 
 def write_extract(
@@ -161,7 +145,19 @@ def _written(
     return True
 
 
-def _read(period: Period, sources: tuple[Source, ...], memory: MemoryFolder, config: Config) -> tuple[list[Block], str]:
-    """Return the messages of the sources, and the extract of them."""
+def _read(
+    period: Period, sources: tuple[Source, ...], memory: MemoryFolder, config: Config, longest: int | None = None
+) -> tuple[str, bool]:
+    """
+    Return the extract of the sources, and whether a model has nothing to add to it.
+
+    So it is where a day has fewer than `summarize.least` words, where all are courtesies, and where the extract of a month has
+    every message whole.
+    """
     blocks = blocks_of(memory, (source.name for source in sources), config.archive.zone)
-    return blocks, extract_of(blocks, period, config)
+    text = extract_of(blocks, period, config, longest)
+    is_enough = says_little(blocks, config.summarize.least)
+    if config.summarize.least and period.kind == "month":
+        words = (block.text for block in blocks if not is_small_talk(block.text))
+        is_enough = are_courtesies(blocks) or quotes_all(text, words)
+    return text, is_enough

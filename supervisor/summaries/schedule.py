@@ -8,7 +8,7 @@ makes the tasks. Source: docs/reference/protocol.md, 3, Groups and roll-up.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import field
 from datetime import date
 from typing import Final
@@ -30,6 +30,7 @@ class SummaryJob:
 
     period: Period
     sources: tuple[Source, ...]
+    size: int  # bytes of their files
     material: tuple[str, ...]  # names of dated files, or "summary/2026-01-15.md"; oldest first
     previous: str
     previous_digest: str  # of the existing summary file, "" when there is none
@@ -105,15 +106,10 @@ def due_summaries(
     writer: SummaryWriter = _EXTRACTS,
 ) -> list[SummaryJob]:
     """Return every summary that is due, newest first."""
-    named = covered(files, summaries)
     jobs: list[SummaryJob] = []
-    for period, members in files_by_period(files, today, recent_days).items():
-        if _is_up_to_date(period, members, named, summaries, writer):
-            continue
+    for period, members in _due(files, summaries, today, recent_days, writer):
         days = _days_before_month(members, summaries, writer, summaries.get(period)) if period.kind == "month" else {}
-        jobs += [summary_job(day, of_day, summaries) for day, of_day in days.items()]
-        if not days:
-            jobs.append(summary_job(period, members, summaries))
+        jobs += [summary_job(day, of_day, summaries) for day, of_day in (days or {period: members}).items()]
     return sorted(jobs, key=lambda job: job.period.last_day, reverse=True)
 
 
@@ -129,17 +125,27 @@ def extracts_due(
 
     They have no summary and are no short days, or have an extract that waits too and does not name all of their files.
     """
-    if not writer.is_model:
-        return []
-    named = covered(files, summaries)
     jobs = []
-    for period, members in files_by_period(files, today, recent_days).items():
+    for period, members in _due(files, summaries, today, recent_days, writer) if writer.is_model else ():
         existing = summaries.get(period)
         is_new = existing is None and not writer.shows(period, members)
         is_late = existing is not None and existing.waits and any(file.source not in existing.sources for file in members)
-        if (is_new or is_late) and not _is_up_to_date(period, members, named, summaries, writer):
+        if is_new or is_late:
             jobs.append(summary_job(period, members, summaries))
     return sorted(jobs, key=lambda job: job.period.last_day, reverse=True)
+
+
+def _due(
+    files: Collection[MemoryFile],
+    summaries: Mapping[Period, ExistingSummary],
+    today: date,
+    recent_days: int,
+    writer: SummaryWriter,
+) -> Iterator[tuple[Period, tuple[MemoryFile, ...]]]:
+    named = covered(files, summaries)
+    for period, members in files_by_period(files, today, recent_days).items():
+        if not _is_up_to_date(period, members, named, summaries, writer):
+            yield period, members
 
 
 def summary_job(
@@ -156,6 +162,7 @@ def summary_job(
     return SummaryJob(
         period=period,
         sources=tuple(file.source for file in members),
+        size=sum(file.size for file in members),
         material=_month_material(to_read, summaries) if period.kind == "month" else tuple(file.name for file in to_read),
         previous=existing.text if existing and continues else "",
         previous_digest=existing.digest if existing else "",

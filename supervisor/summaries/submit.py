@@ -21,7 +21,7 @@ from ..storage.clock import local_day, to_wire
 from ..storage.control import ErrorCollector
 from ..storage.errors import BadRequest
 from ..storage.texts import Text
-from .llm_state import MAX_QUEUED, ModelUse, bytes_by_group, calls_left, calls_needed, summary_writer, writes_extracts
+from .llm_state import MAX_QUEUED, ModelUse, calls_left, calls_needed, summary_writer, writes_extracts
 from .meanwhile import stands_alone
 from .retry import TWICE, is_due, refused_mark
 from .schedule import SummaryJob, due_summaries, files_by_period, not_pruned, summary_job
@@ -58,7 +58,7 @@ def submit_due(
     due = due_summaries(not_pruned(files, summaries, journal.pruned), summaries, today, recent_days, writer)
     waiting = {group for group, failure in failures.items() if not is_due(failure.failed_at, failure.next_at, now)}
     ready = [job for job in due if job.period.group not in active and job.period.group not in waiting]
-    costs = {group: calls_needed(size, config.llm) for group, size in bytes_by_group(due, files).items()}
+    costs = {job.period.group: calls_needed(job.size, config.llm) for job in due}
     in_flight = sum(costs.get(group, 1) for group in active)  # a person may have asked for a group that is not due
     ready = ready[: max(0, MAX_QUEUED - task_queue.queued_count())]
     left = calls_left(now, in_flight, use)

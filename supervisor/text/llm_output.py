@@ -11,7 +11,6 @@ summarised. `own_words` and `outside_code` separate the prose of a text from its
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
 from typing import Final
 
 from .lazy_re import lazy_re
@@ -30,27 +29,27 @@ _THOUGHTS: Final = lazy_re(r"<(think|thinking|thought|reasoning)>.*?</\1>", re.I
 _THOUGHTS_END: Final = lazy_re(r"(?<!`)</(?:think|thinking)>[ \t]*(?:\n|\Z)", re.IGNORECASE)
 _TAGGED: Final = lazy_re(r"<(summary|answer|output|response)>(.*)</\1>", re.IGNORECASE | re.DOTALL)
 _STOP_SIGN: Final = lazy_re(r"(?:<\|(?:im_end|eot_id|end|endoftext|return)\|>|</s>|<end_of_turn>)\Z")
-_RULE: Final = lazy_re(r"(?:-{3,}|\*{3,}|_{3,})[ \t]*\n(?=[ \t]*\n|#)")
+_RULE: Final = lazy_re(r"\A(?:-{3,}|\*{3,}|_{3,})[ \t]*\n(?=[ \t]*\n|#)")
 _LAST_RULE: Final = lazy_re(r"\n[ \t]*\n(?:-{3,}|\*{3,}|_{3,})\Z")
 _WRAPPED: Final = lazy_re(r"\A(`{3,}|~{3,})(?:markdown|md)?[ \t]*\n(.*)\n\1\Z", re.DOTALL | re.IGNORECASE)
 
 _OPENING: Final = lazy_re(
-    r"[*_# \t]{0,8}(?:(?:sure|certainly|of course|okay|ok|absolutely|no problem|got it)\b[^\w\n]{0,4})?"
+    r"\A(?:[*_# \t]{0,8}(?:(?:sure|certainly|of course|okay|ok|absolutely|no problem|got it)\b[^\w\n]{0,4})?"
     r"(?:[^\n,，:：]{0,60},\s{0,2})?(?:here(?:['’]s| is| are)|below (?:is|are)|the following (?:is|are))\b[^\n]{0,100}?"
     r"\b(?:summary|summaries|digest|notes|recap|overview|highlights)\b[^\n.。:：]{0,60}"
     r"(?:[:：][*_ \t]{0,6}(?:\n|\Z)|[.!]?[*_ \t]{0,6}\n)"
     r"|[*_# \t]{0,8}(?:(?:好的|好|当然|当然可以|没问题|明白了?|收到|可以)[，,。！!\s]{1,3})?(?:根据[^\n，,]{0,40}[，,])?(?:我)?"
     r"(?:(?:以下|下面)(?:就)?[是为]|这是(?:今天|当天|当日|本月|对话)|已?总结如下|整理如下)[^\n。；，]{0,60}?"
-    r"(?:(?<=如下)|总结|摘要|小结|概要|纪要|要点|归纳)[^\n。；：]{0,30}(?:[:：][*_ \t]{0,6}(?:\n|\Z)|[。！]?[*_ \t]{0,6}\n)",
+    r"(?:(?<=如下)|总结|摘要|小结|概要|纪要|要点|归纳)[^\n。；：]{0,30}(?:[:：][*_ \t]{0,6}(?:\n|\Z)|[。！]?[*_ \t]{0,6}\n))",
     re.IGNORECASE,
 )
 _CLOSING: Final = lazy_re(
-    r"(?:please )?let me know if (?:you|there|this|anything|i)\b.{0,160}|feel free to (?:ask|reach|let)\b.{0,160}"
+    r"(?:\A|\n\n)(?:(?:please )?let me know if (?:you|there|this|anything|i)\b.{0,160}|feel free to (?:ask|reach|let)\b.{0,160}"
     r"|(?:i )?hope (?:this|the summary|that) (?:helps|is helpful|meets|summary)\b.{0,160}"
     r"|(?:would you like|do you want) me to\b.{0,160}\?"
-    r"|如(?:果|有|需)?(?:您|你)?[^，。]{0,15}(?:需要|需求|调整|修改|补充|其他|疑问|问题)[^。]{0,25}(?:告诉我|告知我|联系我|跟我说)[^。]{0,6}[。！]?"
-    r"|希望(?:这份|以上|这个|本)(?:总结|摘要|内容|整理)[^。]{0,20}(?:帮助|有用|帮到您|帮到你|满意)[^。]{0,6}[。！]?"
-    r"|(?:还)?需要我[^。]{1,40}吗？",
+    r"|如(?:果|有|需)?(?:您|你)?[^，。\n]{0,15}(?:需要|需求|调整|修改|补充|其他|疑问|问题)[^。\n]{0,25}(?:告诉我|告知我|联系我|跟我说)[^。\n]{0,6}[。！]?"
+    r"|希望(?:这份|以上|这个|本)(?:总结|摘要|内容|整理)[^。\n]{0,20}(?:帮助|有用|帮到您|帮到你|满意)[^。\n]{0,6}[。！]?"
+    r"|(?:还)?需要我[^。\n]{1,40}吗？)\Z",
     re.IGNORECASE,
 )
 
@@ -110,9 +109,7 @@ def cleaned(text: str) -> str:
     """
     plain = bare = text.replace("\r\n", "\n").replace("\r", "\n").strip(_BLANK)
     for _ in range(_DEPTH):
-        before = bare
-        for step in _STEPS:
-            bare = step(bare).strip(_BLANK)
+        before, bare = bare, _cleaned_once(bare)
         if bare == before:
             return bare
     return plain
@@ -213,27 +210,9 @@ def _without_thoughts(text: str) -> str:
     return text if "<think" in before.lower() or outside_code(before)[1] else text[end.end() :]
 
 
-def _without_announcement(text: str) -> str:
-    line = _OPENING.match(text)
-    return text[line.end() :] if line else text
-
-
-def _without_offer(text: str) -> str:
-    body, _, last = text.rpartition("\n\n")
-    return body if _CLOSING.fullmatch(last) else text
-
-
 def _without_tag(text: str) -> str:
     tagged = _TAGGED.fullmatch(text)
     return tagged[2] if tagged and f"</{tagged[1]}>" not in tagged[2] else text
-
-
-def _without_rules(text: str) -> str:
-    return _LAST_RULE.sub("", _RULE.sub("", text, count=1) if _RULE.match(text) else text)
-
-
-def _without_stop_sign(text: str) -> str:
-    return _STOP_SIGN.sub("", text)
 
 
 def _without_fence(text: str) -> str:
@@ -249,15 +228,14 @@ def _without_fence(text: str) -> str:
     return inside
 
 
-_STEPS: Final[tuple[Callable[[str], str], ...]] = (
-    _without_thoughts,
-    _without_stop_sign,
-    _without_announcement,
-    _without_offer,
-    _without_tag,
-    _without_rules,
-    _without_fence,
-)
+def _cleaned_once(text: str) -> str:
+    bare = _without_thoughts(text).strip(_BLANK)
+    for pattern in (_STOP_SIGN, _OPENING, _CLOSING):
+        bare = pattern.sub("", bare, count=1).strip(_BLANK)
+    bare = _without_tag(bare).strip(_BLANK)
+    for pattern in (_RULE, _LAST_RULE):
+        bare = pattern.sub("", bare, count=1).strip(_BLANK)
+    return _without_fence(bare).strip(_BLANK)
 
 
 def after_thoughts(text: str) -> str:
