@@ -113,7 +113,6 @@ class FolderDesk:
     queue: TaskQueue = field(init=False)
 
     def __post_init__(self) -> None:
-        """Find the queue."""
         self.queue = TaskQueue(self.files, self.paths)
 
     def claim(self, *, asked_only: bool = False) -> FolderClaim | None:
