@@ -106,8 +106,10 @@ def left_as_they_are(
     files: Collection[MemoryFile], today: date, recent_days: int, *, memory: MemoryFolder, use: ModelUse
 ) -> frozenset[str]:
     """Return the names of the files of short days that are no longer recent and stay without a summary."""
-    writer, by_period = summary_writer(memory, use), files_by_period(files, today, recent_days).items()
-    return frozenset(file.name for period, members in by_period if writer.leaves(period, members) for file in members)
+    writer, summaries = summary_writer(memory, use), memory.summaries()
+    by_period = files_by_period(files, today, recent_days).items()
+    left = [members for period, members in by_period if period not in summaries and writer.leaves(period, members)]
+    return frozenset(file.name for members in left for file in members)
 
 
 def waiting_failures(task_queue: TaskQueue) -> dict[str, Failure]:
