@@ -29,23 +29,23 @@ class Room(NamedTuple):
 #: A file is in the room with the longest of its paths. Whoever makes a room smaller lowers its limit in the same commit
 #: (`python -m tests.test_house` prints today's sizes); one that wants more lines takes them from another, in the same commit.
 ROOMS: Final = (
-    Room("supervisor/text", most=2_689, goal=2_300),
+    Room("supervisor/text", most=2_650, goal=2_300),
     Room("supervisor/storage", most=2_427, goal=1_900),
     Room("supervisor/protocol", most=4_972, goal=4_100),
     Room("supervisor/archive", most=4_650, goal=3_900),
-    Room("supervisor/extracts", most=1_012, goal=950),
-    Room("supervisor/summaries", most=2_131, goal=1_850),
+    Room("supervisor/extracts", most=994, goal=950),
+    Room("supervisor/summaries", most=2_095, goal=1_850),
     Room("supervisor/query supervisor/index supervisor/recall supervisor/context", most=9_512, goal=8_000),
     Room("supervisor/longterm", most=1_082, goal=950),
     Room("supervisor/conversation supervisor/replies", most=2_718, goal=2_300),
-    Room("supervisor/pool worker/crew.py", most=1_522, goal=1_400),
+    Room("supervisor/pool worker/crew.py", most=1_521, goal=1_400),
     Room(
         "supervisor/forgetting supervisor/operations/forget.py supervisor/operations/undo.py supervisor/operations/prune.py",
         most=1_323,
         goal=950,
     ),
     Room("supervisor/host", most=2_776, goal=2_200),
-    Room("supervisor/checks", most=3_301, goal=2_100),
+    Room("supervisor/checks", most=3_297, goal=2_100),
     Room("supervisor/importing", most=2_787, goal=1_400),
     Room("supervisor/operations", most=1_994, goal=1_800),
     Room("supervisor/interfaces/cli", most=3_475, goal=2_600),
@@ -60,9 +60,9 @@ ROOMS: Final = (
     ),
 )
 #: All rooms together, lines and modules, and the lines of the tests.
-ALL: Final = Room("all", most=59_303, goal=48_000)
+ALL: Final = Room("all", most=59_205, goal=48_000)
 MODULES: Final = Room("modules", most=324, goal=270)
-OF_TESTS: Final = Room("tests", most=63_410, goal=48_000)
+OF_TESTS: Final = Room("tests", most=63_397, goal=48_000)
 
 
 def _lines(path: Path) -> int:
