@@ -554,8 +554,8 @@ class World:
         """What the timer runs each night."""
         return report(self.ws, self.clock(), **more)
 
-    def plan(self, *, everything: bool = False) -> dict[str, Any]:
-        return status.plan(self.ws, self.clock(), everything=everything)
+    def plan(self) -> dict[str, Any]:
+        return status.plan(self.ws, self.clock())
 
     def provider_state(self) -> Any:
         return provider_state(self.ws.task_queue)

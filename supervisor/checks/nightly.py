@@ -31,7 +31,6 @@ from ..storage.errors import BadRequest, StorageError, SupervisorError
 from ..storage.os_errors import from_os_error, why_refused
 from ..storage.texts import Text
 from ..text.lazy_re import lazy_re
-from ..text.record import record
 from ..workspace import Workspace
 from .backup import check, check_folder, create
 from .check import Look
@@ -112,20 +111,12 @@ def _run(command: str, sentences: str, ws: Workspace, wait_s: float) -> str:
 # ── the backup ───────────────────────────────────────────────────────────────
 
 
-@record
-class NightlyBackup:
-    """The backup of the day, its contents, and the older backups that were deleted."""
-
-    file: Path
-    contents: Contents
-    deleted: tuple[Path, ...]
-
-
-def nightly_backup(ws: Workspace, folder: Path, keep: int, now: datetime, made_by: str) -> NightlyBackup:
+def nightly_backup(ws: Workspace, folder: Path, keep: int, now: datetime, made_by: str) -> tuple[Path, Contents, list[Path]]:
     """
     Write the backup of the day into the folder, read it back, and delete all nightly backups but the last *keep*.
 
-    If there is one of the same day, it is only read back. An error is kept for `status` and raised; then nothing was deleted.
+    Return the file, its contents, and the deleted ones. If there is one of the same day, it is only read back. An error is kept
+    for `status` and raised; then nothing was deleted.
     """
     file = folder / f"{ws.paths.root.name}-nightly-{ws.today(now)}.tar"
     made = before.made if (before := read_last_backup(ws)) else ()
@@ -141,7 +132,7 @@ def nightly_backup(ws: Workspace, folder: Path, keep: int, now: datetime, made_b
         last, why = read_last_backup(ws), getattr(refused, "why", "") or str(refused).rstrip(".")
         keep_last(ws, LastBackup(now, str(folder), keep, last.file if last and last.keep else "", why, made))
         raise refused from error
-    return NightlyBackup(file, contents, tuple(older))
+    return file, contents, older
 
 
 def _write(ws: Workspace, file: Path, done: LastBackup, made_by: str) -> None:

@@ -24,7 +24,7 @@ from ..storage.disk import read_outside
 from ..storage.errors import BadConfig
 from ..storage.os_errors import why_refused
 from ..storage.texts import Text, msgid
-from .check import Faults, Look, bad, odd
+from .check import Faults, Finding, Look, bad, odd
 from .machine import disk_space
 from .units import SERVICE, Installation, below_head, installed
 
@@ -74,22 +74,13 @@ def last_night(look: Look) -> Faults:
 def units(look: Look) -> Faults:
     """Yield the faults of the services of the workspace; if there are none, a fault if no service runs."""
     services = installed(look.ws.paths.root, look.environ)
-    faults = []
-    options = [what.options for what in services.values()]
-    if len(services) > 1:
-        faults.append(
-            bad(
-                "this workspace has {count} services, and only one can run: {places}; `{command}` removes the last.",
-                count=len(services),
-                places=[str(path) for path in services],
-                command=f"recalld service uninstall{options[-1]}",
-            )
-        )
+    faults: list[Finding] = []
     for path, what in services.items():
         faults += [*_of_the_units(path.parent, what), *_of_the_key(what)]
     yield from faults
     if services and not look.is_running and not faults:
-        again, why = (f"recalld service {verb}{options[0]}" for verb in ("restart", "status"))
+        options = next(iter(services.values())).options
+        again, why = (f"recalld service {verb}{options}" for verb in ("restart", "status"))
         yield bad(
             "the service is down: it is installed, and no supervisor runs; `{again}` starts it, `{status}` says why it ended.",
             again=again,
@@ -207,20 +198,11 @@ def _of_a_connection(look: Look, connection: Connection) -> Faults:
             path=connection.path,
             command=again,
         )
-    elif not program:
-        return
-    elif _is_gone(program):
+    elif program and (_is_gone(program) or rest[1:2] != [str(look.ws.paths.root)]):
         yield bad(
-            "the hook of {client} starts {program}, which does not exist; `{command}`.",
+            "the hook of {client} starts what does not exist or has another workspace, {hook}; `{command}`.",
             client=connection.client,
-            program=program,
-            command=again,
-        )
-    elif rest[1:2] != [str(look.ws.paths.root)]:
-        yield bad(
-            "the hook of {client} has another workspace, {root}; `{command}`.",
-            client=connection.client,
-            root=" ".join(rest[1:2]),
+            hook=connection.command,
             command=again,
         )
 

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
 from ..archive.coverage import ExistingSummary, MemoryFile, covered, covered_days
 from ..archive.flags import Failure
-from ..archive.plan import DayFile, plan_days, without_open_questions
+from ..archive.plan import plan_days, without_open_questions
 from ..archive.run import is_overflowing, next_run, taken_names, why_due
 from ..host.last_night import read_last_backup, read_last_fsck
-from ..protocol.dated_file import render_dated
 from ..protocol.message import Archived, History, InvalidEntry, Message
 from ..protocol.period import Period
 from ..storage.clock import to_wire
@@ -89,17 +88,17 @@ def _last_night(ws: Workspace) -> dict[str, Any]:
     }
 
 
-def plan(ws: Workspace, now: datetime, *, everything: bool = False) -> dict[str, Any]:
-    """Return what a run at *now* would do: why it is due, its dated files, and the summaries in their order, with waits."""
+def plan(ws: Workspace, now: datetime) -> dict[str, Any]:
+    """Return what a run at *now* would do: why it is due, its dated files, and the summaries of present ones in their order."""
     look = Look(ws, now, ws.environ)
     if look.no_history:
         raise look.no_history
     files, summaries, archive, waiting = look.files, ws.memory.summaries(), ws.config.archive, look.waiting
-    chosen = waiting if everything else without_open_questions(waiting, now, archive.exchange_wait)
+    chosen = without_open_questions(waiting, now, archive.exchange_wait)
     days = plan_days(chosen, ws.zone, taken_names(ws.memory, ws.journal), ws.journal.has_written, ws.slugs)
     failures = ws.failures()
-    there_then = [*not_pruned(files, summaries, ws.journal.pruned), *_as_written(ws, days, now)]
-    work = due_summaries(there_then, summaries, ws.today(now), archive.recent_days, summary_writer(ws.memory, ws.model_use))
+    summarised = list(not_pruned(files, summaries, ws.journal.pruned))
+    work = due_summaries(summarised, summaries, ws.today(now), archive.recent_days, summary_writer(ws.memory, ws.model_use))
     present, active = {file.name for file in files}, ws.task_queue.active_groups()
     spared = [job for job in work if not ws.extracting and _is_spared(ws, job, present, summaries)]
     return {
@@ -152,16 +151,6 @@ def _is_spared(ws: Workspace, job: SummaryJob, present: Collection[str], summari
     if (existing and (existing.waits or not existing.extract)) or any(source.name not in present for source in job.sources):
         return False
     return waits_for_no_model(job.period, job.sources, ws.memory, ws.config)
-
-
-def _as_written(ws: Workspace, days: Sequence[DayFile], now: datetime) -> Iterator[MemoryFile]:
-    """Yield the dated files of *days*, as they will be when the same run submits summaries."""
-    settings, language = ws.config.archive, ws.config.language
-    for day in days:
-        size = len(render_dated(day.day, settings.timezone, settings.zone, now, day.blocks, language))
-        yield MemoryFile(
-            name=day.name, digest="", day=day.day, count=len(day.blocks), size=size, ours=True, original=False, created=now
-        )
 
 
 def _next_run(

@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from recalld.supervisor.checks.units import SERVICE, SYSTEM_FOLDER, TIMER, Installation
+from recalld.supervisor.checks.units import SERVICE, TIMER, Installation
 from tests.llm.server import ACTS, Act, Server
 from tests.process.command import Command, ended, until
 
@@ -342,18 +342,6 @@ def a_service_that_does_not_run(it: Broken) -> None:
     it.installed()
 
 
-def a_workspace_with_two_services(it: Broken) -> None:
-    it.installed()
-    system = it.root.parent / "system"
-    system.mkdir()
-    for name, data in Installation(it.root, "alice").units().items():
-        (system / name).write_bytes(data)
-    mount = ("unshare", "-U", "-r", "-m", "sh", "-c", f'mount --bind {quote(str(system))} {SYSTEM_FOLDER} && exec "$@"', "sh")
-    if subprocess.run([*mount, "true"], check=False, capture_output=True).returncode:
-        pytest.skip("no folder can be mounted over that of the system's units")
-    it.before = mount
-
-
 BROKEN: dict[Callable[[Broken], None], set[tuple[str, str]]] = {
     a_time_zone_that_is_none: {("configuration", "bad")},
     files_that_all_may_read: {("rights", "odd")},
@@ -387,7 +375,6 @@ BROKEN: dict[Callable[[Broken], None], set[tuple[str, str]]] = {
     a_timer_that_is_gone: {("service", "odd")},
     a_service_of_an_environment_that_is_gone: {("service", "bad")},
     a_service_that_does_not_run: {("service", "bad")},
-    a_workspace_with_two_services: {("service", "bad")},
 }
 
 

@@ -62,10 +62,10 @@ def backup_nightly(
     if call.moment() is None:
         await_quiet_end(ws, utc_now, sleep)
         at = utc_now()
-    made = nightly_backup(ws, _absolute(folder), keep, at, version())
-    fields = _described(made.file, made.contents)
-    if call.json or made.deleted:
-        fields["deleted"] = list(map(str, made.deleted))
+    file, contents, deleted = nightly_backup(ws, _absolute(folder), keep, at, version())
+    fields = _described(file, contents)
+    if call.json or deleted:
+        fields["deleted"] = list(map(str, deleted))
     call.answer(fields, in_local_times(fields, ws.zone))
 
 

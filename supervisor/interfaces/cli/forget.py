@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Annotated, Any, Final
+from typing import TYPE_CHECKING, Annotated, Any
 
 from ...storage.errors import BadRequest
 from ...storage.texts import Text, msgid
@@ -17,16 +17,6 @@ if TYPE_CHECKING:
     from ...operations.forget import Forgotten, ToForget
 
 Yes = Annotated[bool, Option("--yes", "without asking")]
-
-#: That there is nothing to forget, by what was asked for.
-_NONE: Final = {
-    "message": msgid(
-        "nothing to forget: no message has the id {value!r}; `recalld forget --match WORDS` shows the ids, and asks."
-    ),
-    "session": msgid("nothing to forget: no message names the session {value!r}."),
-    "day": msgid("nothing to forget: no message is of {value}."),
-    "file": msgid("nothing to forget: there is no file {value!r} in memory/ and attachments/."),
-}
 
 
 @command("forget")
@@ -58,7 +48,7 @@ def forget(
     shown = ask()
     # before a line is printed: nobody may read the output to its end
     done = ask(yes=True, shown=shown.digest) if yes and not shown.is_empty else None
-    lines = _shown(call, shown, Text(_NONE.get(by, msgid("nothing to forget.")), value=value))
+    lines = _shown(call, shown, by, value)
     call.answer(asdict(done or shown), lines)
     if call.json or shown.is_empty:
         return
@@ -79,10 +69,11 @@ def _wants(call: Call) -> bool:
     return call.confirm(Text("Forget this for good? It can't be undone."))
 
 
-def _shown(call: Call, shown: Forgotten, nothing: Text) -> list[str]:
+def _shown(call: Call, shown: Forgotten, by: str, value: str) -> list[str]:
     left = [Text("the same words stand in {path}, which is yours: take them out there.", path=path) for path in shown.left]
     if shown.is_empty:
-        return [nothing, *left]
+        none = Text("nothing to forget: nothing in memory matches {option}.", option=f"--{by} {value}".rstrip())
+        return [none, *left]
     lines: list[str] = [Text("to be forgotten: {amounts}", amounts=shown.amounts)]
     lines += [_line(call, item) for item in (*shown.messages, *shown.lines)]
     lines += [f"  {name}" for name in shown.files]
