@@ -101,8 +101,7 @@ def backup_restore(
     if not all(known):
         if call.named:
             call.say(
-                Text("-w: {root} is not the workspace that this backup was made from, and was not used.", root=call.root()),
-                0,
+                Text("-w: {root} is not the workspace that this backup was made from, and was not used.", root=call.root()), 0
             )
         call.say(
             Text(

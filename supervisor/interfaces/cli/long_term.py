@@ -17,8 +17,7 @@ def write(
     text: Annotated[str, Argument("what to remember; several things are separated by ；")],
     source: Annotated[str, Option("--source", "where it comes from: a channel, or a session's name")] = "cli",
     replaces: Annotated[
-        str | None,
-        Option("--replaces", "the line that is no longer true with it, as in 42@1f3a9c0d; `read` shows it"),
+        str | None, Option("--replaces", "the line that is no longer true with it, as in 42@1f3a9c0d; `read` shows it")
     ] = None,
     item: Annotated[int | None, Option("--item", "which item of that line ends, if it has several: 1 is the first")] = None,
 ) -> None:
@@ -81,8 +80,7 @@ def read(
 
 @command("delete", common=READ)
 def delete(
-    call: Call,
-    lines: Annotated[list[str], Argument("number and digest, as in 42@1f3a9c0d; `read` shows them")],
+    call: Call, lines: Annotated[list[str], Argument("number and digest, as in 42@1f3a9c0d; `read` shows them")]
 ) -> None:
     """Delete lines of the long-term memory; none of them if one has changed."""
     from ...operations import long_term
@@ -97,8 +95,7 @@ def delete(
 def invalidate(
     call: Call,
     target: Annotated[
-        str,
-        Argument("42@1f3a9c0d, the id of a message, or a line of a summary: memory/summary/2026-01-15.md#L7"),
+        str, Argument("42@1f3a9c0d, the id of a message, or a line of a summary: memory/summary/2026-01-15.md#L7")
     ],
     reason: Annotated[str, Option("--reason", "why it is no longer true")] = "",
 ) -> None:

@@ -99,11 +99,7 @@ def service_restart(call: Call, system: System = "", name: Name = "") -> None:
 
 
 @command("service uninstall", common=("json",))
-def service_uninstall(
-    call: Call,
-    system: System = "",
-    name: Name = "",
-) -> None:
+def service_uninstall(call: Call, system: System = "", name: Name = "") -> None:
     """Stop the service and remove its units; the memory stays."""
     systemd = Systemd(system, name=name)
     systemd.check()
