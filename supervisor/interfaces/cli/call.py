@@ -10,6 +10,7 @@ from __future__ import annotations
 import contextlib
 import os
 import sys
+import threading
 from collections.abc import Callable, Iterator, Mapping
 from datetime import UTC, datetime
 from pathlib import Path
@@ -266,13 +267,17 @@ class Call:
             self.say(Text("`recalld undo {id}` takes this back", id=self.acts[0]), 0)
 
     @contextlib.contextmanager
-    def control(self) -> Iterator[Control]:
-        """Yield the control that shows the progress of long work on a terminal."""
+    def control(self, *, stops: bool = False) -> Iterator[Control]:
+        """Yield the control that shows the progress of long work on a terminal; where it *stops*, a signal ends it early."""
         from ...storage.control import Control
+        from ...storage.process import on_signals
         from .output import progress
 
+        stop = threading.Event()
+        if stops:
+            on_signals(stop.set)
         with progress() as shown:
-            yield Control(progress=shown)
+            yield Control(stop.is_set, shown)
 
 
 class ServedCall(Call):

@@ -6,10 +6,8 @@ import json
 import os
 import signal
 import sys
-import threading
 import unicodedata
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
 from dataclasses import asdict
 from datetime import datetime
 from functools import partial
@@ -20,14 +18,13 @@ from ...storage.errors import BadFile, BadRequest
 from ...storage.texts import Text
 from ...text.printable import printable_line, shortened
 from .call import Call
-from .output import as_json, as_text, in_local_times, progress, wire
+from .output import as_json, as_text, in_local_times, wire
 from .parser import Argument, Option, command
 
 if TYPE_CHECKING:
     from ...forgetting.wanted import Wanted
     from ...importing.notes import Copied
     from ...importing.run import Imported
-    from ...storage.control import Control
     from ...workspace import Workspace
 
 #: The exit code of a command that a signal ended.
@@ -69,7 +66,7 @@ def import_logs(
     is_whole = True
     who = partial(_who, call, me, asks=not (dry_run or call.json))
     for path in _paths(what):
-        with _control() as control:
+        with call.control(stops=True) as control:
             done = bring_in(ws, Path(os.path.abspath(path)), at, control, dates=dates, who=who, dry_run=dry_run)
         fields = wire(asdict(done))
         rows = {key: value for key, value in fields.items() if key not in _SAID and (value or key in _COUNTED)}
@@ -87,7 +84,7 @@ def _sources(call: Call, ws: Workspace, at: datetime, name: str, *, forgets: boo
     from ...importing.sources import Taking, named, take_in
 
     if name and not listed and not forgets:
-        with _control() as control:
+        with call.control(stops=True) as control:
             take_in(ws, at, control, name)
     rows: dict[str, dict[str, Any]] = {}
     for source in named(ws, "" if listed else name):
@@ -153,17 +150,6 @@ def _people(people: Mapping[str, int]) -> tuple[Text, ...]:
     shown = (Text("{name} ({count})", name=name, count=count) for name, count in [*people.items()][:_MOST_NAMED])
     rest = len(people) - _MOST_NAMED
     return (*shown, *([Text("{count} more", count=rest)] if rest > 0 else []))
-
-
-@contextmanager
-def _control() -> Iterator[Control]:
-    from ...storage.control import Control
-    from ...storage.process import on_signals
-
-    stop = threading.Event()
-    on_signals(stop.set)
-    with progress() as shown:
-        yield Control(stop.is_set, shown)
 
 
 def _show_clients(call: Call) -> None:

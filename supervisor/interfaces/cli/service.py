@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import sys
-import threading
 from contextlib import suppress
 from datetime import datetime
 from pathlib import Path
@@ -78,24 +77,18 @@ def _settle(call: Call, root: Path, at: datetime | None, *, has_worker: bool) ->
     from ...host.round import until_settled
     from ...host.workers import workers_of
     from ...importing.sources import take_in
-    from ...storage.control import Control
-    from ...storage.process import on_signals
     from ...workspace import open_workspace
-    from .output import progress
 
     _make(call, root)
     clock = utc_now if at is None else fixed_clock(at)
     ws = open_workspace(root, os.environ, clock)
     call.workspace = ws
-    stop = threading.Event()
-    on_signals(stop.set)
-    with progress() as shown:
+    with call.control(stops=True) as control:
         workers = workers_of(ws, clock, idle_s=1.0) if has_worker else None
-        control = Control(stop.is_set, shown)
         while ws.attempt("sources", lambda: take_in(ws, clock(), control), otherwise=False):
             pass
         total = until_settled(ws, clock(), workers, control)
-        if not stop.is_set():  # without a prepared backend the first question would have to build the index
+        if not control.should_stop():  # without a prepared backend the first question would have to build the index
             ws.attempt("index", lambda: ws.searcher.refresh_whole(LOCK_WAIT.total_seconds(), control), None)
     return _print_total(call, ws, total, has_worker=has_worker)
 
