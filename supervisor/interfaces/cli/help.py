@@ -171,4 +171,4 @@ def _completions(command: Command | Group, words: Sequence[str], begun: str) -> 
         return [*((name, meaning) for name, meaning in options if name.startswith("--")), (HELP, "")]
     if not isinstance(command, Group):
         return []
-    return [(name, inner.help.partition("\n\n")[0]) for name, inner in command.commands.items() if not inner.hidden]
+    return [(name, inner.help.partition("\n\n")[0]) for name, inner in command.commands.items()]

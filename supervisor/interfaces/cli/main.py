@@ -8,7 +8,6 @@ command is loaded when the command is run.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from functools import partial
 from importlib import import_module
 from typing import Annotated, Final
 
@@ -21,7 +20,6 @@ from .parser import (
     COMMON,
     COMPLETE,
     Command,
-    Declared,
     Group,
     HelpWanted,
     Option,
@@ -121,33 +119,23 @@ LEFT: Final = {
 def _commands() -> dict[str, Command | Group]:
     places = {name: place for commands in HEADINGS.values() for name, place in commands.items()} | {**HIDDEN}
     commands = {name: _command(name, place) for name, place in places.items()}
-
-    def aliases() -> dict[str, Command | Group]:
-        rebuild = Command(partial(_declared, "admin", "index rebuild"))
-        return {**{name: commands[name] for name in ("status", "search", "prune")}, "index": rebuild}
-
     # the names that four commands had before they were recalld's own
-    memory = Group("Other names of `status`, `index rebuild`, `search` and `prune`.", aliases, hidden=True)
+    others = {**{name: commands[name] for name in ("status", "search", "prune")}, "index": Command("admin", "index rebuild")}
+    memory = Group("Other names of `status`, `index rebuild`, `search` and `prune`.", lambda: others)
     return {**commands, "memory": memory}
 
 
 def _command(name: str, place: str | tuple[str, str]) -> Command | Group:
     if isinstance(place, str):
-        return Command(partial(_declared, place, name), hidden=name in HIDDEN)
+        return Command(place, name)
     module, meaning = place
     begin = f"{name} "
 
     def load() -> dict[str, Command | Group]:
         import_module(f"{__package__}.{module}")
-        below = (words for words in COMMANDS if words.startswith(begin))
-        return {words.removeprefix(begin): Command(partial(_declared, module, words)) for words in below}
+        return {words.removeprefix(begin): Command(module, words) for words in COMMANDS if words.startswith(begin)}
 
-    return Group(meaning, load, hidden=name in HIDDEN)
-
-
-def _declared(module: str, words: str) -> Declared:
-    import_module(f"{__package__}.{module}")
-    return COMMANDS[words]
+    return Group(meaning, load)
 
 
 #: What may be given before the command.

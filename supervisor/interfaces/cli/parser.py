@@ -11,6 +11,7 @@ import inspect
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from copy import copy
 from functools import cached_property, partial
+from importlib import import_module
 from pathlib import Path
 from types import UnionType
 from typing import Annotated, Any, Final, NoReturn, TypeAlias, TypeVar, get_args, get_origin
@@ -121,14 +122,15 @@ class UsageFault(Exception):
 
 
 class Command:
-    """A command: its function, and the parameters that it takes; its module is loaded when these are asked for."""
+    """A command: its function, and the parameters that it takes; its *module* is loaded when these are asked for."""
 
-    def __init__(self, load: Callable[[], Declared], *, hidden: bool = False) -> None:
-        self._load, self.hidden = load, hidden
+    def __init__(self, module: str, words: str) -> None:
+        self._module, self._words = module, words
 
     @cached_property
     def _declared(self) -> Declared:
-        return self._load()
+        import_module(f"{__package__}.{self._module}")
+        return COMMANDS[self._words]
 
     @property
     def help(self) -> str:
@@ -172,8 +174,8 @@ class Group:
 
     params: Sequence[Option] = ()
 
-    def __init__(self, meaning: str, load: Callable[[], Mapping[str, Command | Group]], *, hidden: bool = False) -> None:
-        self.help, self.hidden, self._load = meaning, hidden, load
+    def __init__(self, meaning: str, load: Callable[[], Mapping[str, Command | Group]]) -> None:
+        self.help, self._load = meaning, load
 
     @cached_property
     def commands(self) -> Mapping[str, Command | Group]:
