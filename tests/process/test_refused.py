@@ -145,7 +145,7 @@ def test_command_refused_for_its_configuration_leaves_no_new_workspace(tmp_path,
 
 #: What `append` says before the reason.
 LEFT = (
-    "recalld: the configuration is wrong, so what you gave waits in inbox.d/new for a supervisor whose configuration is right: "
+    "recalld: the configuration is wrong, so what you give waits in inbox.d/new for a supervisor whose configuration is right: "
 )
 
 

@@ -49,7 +49,14 @@ def append(
         add: Callable[..., list[str]] = partial(_append, call, ws)
     except BadConfig as error:
         ws, began = _opened_with_defaults(call)
-        add = _leaving(call, ws, error)
+        call.say(
+            Text(
+                "the configuration is wrong, so what you give waits in inbox.d/new for a supervisor whose configuration is right: {why}.",
+                why=error.sentence,
+            ),
+            0,
+        )
+        add = partial(_leave, call, ws)
     if jsonl:
         return _append_lines(call, ws, began, add)
     if not role or text is None:
@@ -126,30 +133,14 @@ def _opened_with_defaults(call: Call) -> tuple[Workspace, datetime]:
     return open_workspace(root, call.environ, fixed_clock(began), config=config), began
 
 
-def _leaving(call: Call, ws: Workspace, refused: BadConfig) -> Callable[..., list[str]]:
-    """Return what leaves messages in the drop-box and returns their ids; it says why with the first."""
+def _leave(call: Call, ws: Workspace, raws: list[dict[str, Any]], now: datetime, *, as_found: bool) -> list[str]:
+    """Leave the messages in the drop-box and return their ids."""
     from ...archive.append import leave, refuse_odd
 
-    is_told = False
-
-    def leave_them(raws: list[dict[str, Any]], now: datetime, *, as_found: bool) -> list[str]:
-        nonlocal is_told
-        if not as_found:
-            refuse_odd(raws, ws.zone, now + ws.config.archive.future_limit)
-        entropy = call.once.entropy if call.once else os.urandom(10 * len(raws))
-        ids = leave(raws, now, entropy, drop_box=ws.drop_box, settings=ws.config.archive)
-        if ids and not is_told:
-            is_told = True
-            call.say(
-                Text(
-                    "the configuration is wrong, so what you gave waits in inbox.d/new for a supervisor whose configuration is right: {why}.",
-                    why=refused.sentence,
-                ),
-                0,
-            )
-        return ids
-
-    return leave_them
+    if not as_found:
+        refuse_odd(raws, ws.zone, now + ws.config.archive.future_limit)
+    entropy = call.once.entropy if call.once else os.urandom(10 * len(raws))
+    return leave(raws, now, entropy, drop_box=ws.drop_box, settings=ws.config.archive)
 
 
 def _append_lines(call: Call, ws: Workspace, now: datetime, add: Callable[..., list[str]]) -> int:
