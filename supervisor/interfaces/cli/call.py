@@ -174,11 +174,8 @@ class Call:
             raise KeyboardInterrupt from None
 
     def confirm(self, question: object) -> bool:
-        """Ask a person for yes or no until it is one of them; an empty line is no."""
-        while True:
-            answer = self.ask(f"{self.render(question)} [y/N]: ").lower()
-            if answer in ("", "y", "yes", "n", "no"):
-                return answer.startswith("y")
+        """Ask a person for yes or no; anything but yes is no."""
+        return self.ask(f"{self.render(question)} [y/N]: ").lower() in ("y", "yes")
 
     def take(
         self, workspace: Path | None = None, now: str | None = None, json: bool = False, session: str = "", chat: str = ""

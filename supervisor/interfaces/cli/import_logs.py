@@ -35,6 +35,8 @@ _MOST_NAMED = 12
 #: What of an import is said in sentences, and not as a row; and what is a row even if it is 0.
 _SAID: Final = ("leftOut", "people", "me", "unread")
 _COUNTED: Final = ("added", "copied")
+#: What the rows of a source are called, where the words of its keys mean something else in other answers.
+_OF_SOURCE: Final = {"pending": "filesThatWait", "waits": "forgottenThereAlone"}
 
 
 @command("import")
@@ -97,7 +99,10 @@ def _sources(call: Call, ws: Workspace, at: datetime, name: str, *, forgets: boo
             return
         rows[source.name] = {"from": source.kind, "path": source.path, **taking.state.shown()}
     data = [{"name": name, **row} for name, row in rows.items()]
-    shown = {name: {key: value for key, value in row.items() if value not in (None, "", {})} for name, row in rows.items()}
+    shown = {
+        name: {_OF_SOURCE.get(key, key): value for key, value in row.items() if value or key == "messages"}
+        for name, row in rows.items()
+    }
     nothing = Text("recalld.toml has no sources; docs/how-to/several-machines.md")
     call.answer(data, in_local_times(shown, ws.zone) or nothing)
 
