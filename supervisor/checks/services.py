@@ -123,10 +123,8 @@ def _is_gone(path: str) -> bool:
     """Return whether there is no such file; a file in a folder that this user may not enter counts as there."""
     try:
         os.stat(path)
-    except (FileNotFoundError, NotADirectoryError):
-        return True
-    except OSError:
-        return False
+    except OSError as error:
+        return isinstance(error, (FileNotFoundError, NotADirectoryError))
     return False
 
 

@@ -33,6 +33,7 @@ def status(look: Look) -> dict[str, Any]:
     """Return the state of the workspace: counts, lags, queue, last run, retries; keys are stable, times are wire times."""
     ws, now = look.ws, look.now
     history, waiting = look.history, look.waiting
+    oldest = min((message.created_at for message in waiting if message.created_at), default=None)
     files, summaries = look.files, ws.memory.summaries()
     named = covered(files, summaries)
     days = ws.today(now), ws.config.archive.recent_days
@@ -47,7 +48,7 @@ def status(look: Look) -> dict[str, Any]:
         "supervisor": "running" if ws.files.disk.is_locked(ws.paths.supervisor_lock) else "not running",
         "history": _flags(history),
         "unwritten": len(waiting),
-        "oldestUnwritten": _oldest(waiting),
+        "oldestUnwritten": to_wire(oldest) if oldest else None,
         "oldestUnsummarised": min(behind).isoformat() if behind else None,
         "datedFiles": len(files),
         "covered": len(named),
@@ -204,8 +205,3 @@ def _flags(history: History) -> dict[str, int]:
         "true": sum(m.archived is Archived.YES for m in messages),
         "odd": sum(isinstance(entry, InvalidEntry) for entry in history),
     }
-
-
-def _oldest(waiting: list[Message]) -> str | None:
-    times = [message.created_at for message in waiting if message.created_at]
-    return to_wire(min(times)) if times else None

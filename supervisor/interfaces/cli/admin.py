@@ -36,15 +36,13 @@ def status(
     from ...operations import upkeep
 
     if plan:
-        ws, _ = call.opened()
-        answer = call.perform(upkeep.plan)
-        call.answer(answer, in_local_times(answer, ws.zone))
+        call.answer(call.perform(upkeep.plan))
         return 0
     ws, _ = call.opened_made()
     ask, version = supervisor_of(ws.paths.root, call)
     state = call.perform(upkeep.status, upkeep.StatusRequest(ask=ask, version=version))
     sentences = (printable_line(call.render(sentence)) for sentence in state.sentences)
-    facts = in_local_times(state.facts, ws.zone) if everything else _figures(state.facts)
+    facts = in_local_times(state.facts, call.zone) if everything else _figures(state.facts)
     call.answer(state.facts, [*sentences, "", as_text(facts, call.renderer())])
     return 0 if state.is_well else BadFile.exit_code
 

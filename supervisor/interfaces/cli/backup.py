@@ -10,7 +10,7 @@ from pathlib import Path
 from types import FrameType
 from typing import TYPE_CHECKING, Annotated, Any
 
-from ...storage.clock import find_zone, fixed_clock, machine_zone, utc_now
+from ...storage.clock import fixed_clock, utc_now
 from ...storage.errors import BadFile, BadRequest, NoWorkspace, SupervisorError
 from ...storage.texts import Text
 from ..locate import version
@@ -41,7 +41,7 @@ def backup_create(call: Call, file: File) -> None:
         fields["leftOut"] = list(made.left_out)
     if call.json:
         fields["lockedMs"] = made.locked_ms
-    call.answer(fields, in_local_times(fields, ws.zone))
+    call.answer(fields)
 
 
 @command("backup nightly")
@@ -66,7 +66,7 @@ def backup_nightly(
     fields = _described(file, contents)
     if call.json or deleted:
         fields["deleted"] = list(map(str, deleted))
-    call.answer(fields, in_local_times(fields, ws.zone))
+    call.answer(fields)
 
 
 @command("backup verify", common=("now", "json"))
@@ -78,7 +78,7 @@ def backup_verify(call: Call, file: File) -> int:
     at = call.moment()
     contents, ledger = verify(_absolute(file), os.environ, fixed_clock(at) if at else utc_now)
     fields = {**_described(_absolute(file), contents), "fsck": wire(asdict(ledger))}
-    call.answer(fields, in_local_times(fields, find_zone(machine_zone())))
+    call.answer(fields)
     return 0 if ledger.is_sound else BadFile.exit_code
 
 
@@ -96,8 +96,7 @@ def backup_restore(
     known: list[bool] = []
     contents = restore(_absolute(file), _absolute(into), lambda folder: known.append(_forget_in(call, folder)))
     fields = {"workspace": str(_absolute(into)), **_described(_absolute(file), contents)}
-    zone = find_zone(machine_zone())
-    call.answer(fields, in_local_times(fields, zone))
+    call.answer(fields)
     if not all(known):
         if call.named:
             call.say(
@@ -106,7 +105,7 @@ def backup_restore(
         call.say(
             Text(
                 "the memory is as it was on {time}; anything that was forgotten after that is in it again. `recalld -w {into} forget --help` says how to forget it again; or, where you still have the workspace that forgot it, restore once more with `-w` and that one.",
-                time=in_local_times(contents.created_at, zone),
+                time=in_local_times(contents.created_at, call.zone),
                 into=typed(_absolute(into)),
             ),
             0,

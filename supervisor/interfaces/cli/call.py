@@ -16,7 +16,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Final, NoReturn
 
-from ...storage.clock import Clock, fixed_clock, to_wire, utc_now
+from ...storage.clock import Clock, find_zone, fixed_clock, machine_zone, to_wire, utc_now
 from ...storage.errors import BadRequest, InternalError, SupervisorError
 from ...storage.instant import read_instant, why_no_instant
 from ...storage.os_errors import as_supervisor_error, from_os_error
@@ -28,6 +28,8 @@ from ...text.record import record
 from ..locate import workspace_of
 
 if TYPE_CHECKING:
+    from zoneinfo import ZoneInfo
+
     from ...operations.operation import A, Caller, Operation, Q
     from ...storage.control import Control
     from ...text.language import Language
@@ -119,13 +121,13 @@ class Call:
 
     def answer(self, data: object, shown: object = None) -> None:
         """Print *data* as JSON, with --json; else *shown*, or *data*: a sentence, a list of them, or a line for each key."""
-        from .output import as_json, as_text
+        from .output import as_json, as_text, in_local_times
 
         shown = data if shown is None else shown
         if self.json:
             self.show(as_json(data))
         elif isinstance(shown, dict):
-            self.show(as_text(shown, self.renderer()))
+            self.show(as_text(in_local_times(shown, self.zone), self.renderer()))
         else:
             render, lines = self.renderer(), shown if isinstance(shown, list) else [shown]
             self.show("\n".join(line if type(line) is str else render(line) for line in lines))
@@ -156,6 +158,11 @@ class Call:
         ws = self.workspace
         setting = ws.config.language if ws else setting_at(Path(workspace_of(self.argv, self.environ)), self.environ)
         return spoken_language(setting, self.environ)
+
+    @property
+    def zone(self) -> ZoneInfo:
+        """The time zone of the reader: that of the workspace or, before one is open, of the machine."""
+        return self.workspace.zone if self.workspace else find_zone(machine_zone(self.environ))
 
     # ── what it is run with ──────────────────────────────────────────────────
 

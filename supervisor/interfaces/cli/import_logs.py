@@ -72,7 +72,7 @@ def import_logs(
             done = bring_in(ws, Path(os.path.abspath(path)), at, control, dates=dates, who=who, dry_run=dry_run)
         fields = wire(asdict(done))
         rows = {key: value for key, value in fields.items() if key not in _SAID and (value or key in _COUNTED)}
-        shown = in_local_times(json.loads(as_json(rows)), ws.zone)
+        shown = in_local_times(json.loads(as_json(rows)), call.zone)
         call.answer(fields, [as_text(shown, call.renderer()), *_sentences(done, dry_run=dry_run)])
         if left := getattr(done, "unread", None):
             call.say(Text("Entries that could not be read: {count}.", count=sum(left.values())), 0)
@@ -104,7 +104,7 @@ def _sources(call: Call, ws: Workspace, at: datetime, name: str, *, forgets: boo
         for name, row in rows.items()
     }
     nothing = Text("recalld.toml has no sources; docs/how-to/several-machines.md")
-    call.answer(data, in_local_times(shown, ws.zone) or nothing)
+    call.answer(data, shown or nothing)
 
 
 def _show_meant(call: Call, unwanted: Wanted, name: str, *, yes: bool) -> None:
