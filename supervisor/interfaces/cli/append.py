@@ -53,8 +53,7 @@ def append(
             Text(
                 "the configuration is wrong, so what you give waits in inbox.d/new for a supervisor whose configuration is right: {why}.",
                 why=error.sentence,
-            ),
-            0,
+            )
         )
         add = partial(_leave, call, ws)
     if jsonl:
@@ -86,8 +85,7 @@ def _tell_secret(call: Call, ws: Workspace, words: str) -> None:
             if privacy.redact == "store"
             else Text(
                 'it looks as if a secret were in it. It is kept in your files as you gave it, and hidden from models; `recalld forget` takes it back, `[privacy] redact = "store"` stores a mark in the place of the next one.'
-            ),
-            0,
+            )
         )
 
 
@@ -157,7 +155,7 @@ def _append_lines(call: Call, ws: Workspace, now: datetime, add: Callable[..., l
         if unprinted_ids := _acknowledge(call, add(raws, now, as_found=True)):
             return unprinted_ids
         for odd_time in odd_times:
-            call.say(odd_time, 0)
+            call.say(odd_time)
         for fault in faults:
             code = call.say(fault, BadFile.exit_code)
         if ended:

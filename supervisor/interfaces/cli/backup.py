@@ -100,15 +100,14 @@ def backup_restore(
     if not all(known):
         if call.named:
             call.say(
-                Text("-w: {root} is not the workspace that this backup was made from, and was not used.", root=call.root()), 0
+                Text("-w: {root} is not the workspace that this backup was made from, and was not used.", root=call.root())
             )
         call.say(
             Text(
                 "the memory is as it was on {time}; anything that was forgotten after that is in it again. `recalld -w {into} forget --help` says how to forget it again; or, where you still have the workspace that forgot it, restore once more with `-w` and that one.",
                 time=in_local_times(contents.created_at, call.zone),
                 into=typed(_absolute(into)),
-            ),
-            0,
+            )
         )
 
 

@@ -132,7 +132,7 @@ class Call:
             render, lines = self.renderer(), shown if isinstance(shown, list) else [shown]
             self.show("\n".join(line if type(line) is str else render(line) for line in lines))
 
-    def say(self, sentence: object, code: int) -> int:
+    def say(self, sentence: object, code: int = 0) -> int:
         """Print the sentence on standard error, in the language of the reader, and return the exit code."""
         if sys.stderr:  # None if the caller has closed it; `print` would then use standard output
             mark = ERROR_MARK if is_journal(sys.stderr, os.environ) else ""
@@ -268,7 +268,7 @@ class Call:
     def tell_undo(self) -> None:
         """Say on standard error how what was done is taken back, to a person at a terminal."""
         if self.acts and self.is_watched and not self.json:
-            self.say(Text("`recalld undo {id}` takes this back", id=self.acts[0]), 0)
+            self.say(Text("`recalld undo {id}` takes this back", id=self.acts[0]))
 
     @contextlib.contextmanager
     def control(self, *, stops: bool = False) -> Iterator[Control]:
@@ -300,7 +300,7 @@ class ServedCall(Call):
         """Keep the text for the client's standard output."""
         self.out.append(f"{printable(text)}\n")
 
-    def say(self, sentence: object, code: int) -> int:
+    def say(self, sentence: object, code: int = 0) -> int:
         """Keep the sentence for the client's standard error, and return the exit code."""
         self.err.append(f"{printable_line(f'recalld: {self.render(sentence)}')}\n")
         return code

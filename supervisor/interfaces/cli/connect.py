@@ -44,7 +44,7 @@ def connect(
     machine, writes = _machine(call, project), yes and not dry_run
     if clients == ["mcp"] and not remove:
         call.show(as_json({"mcpServers": {"recalld": machine.place.server}}))  # the client reads it, with --json or without
-        call.say(Text("add this to the settings of any client that speaks MCP; most have an object `mcpServers`."), 0)
+        call.say(Text("add this to the settings of any client that speaks MCP; most have an object `mcpServers`."))
         return 0
     is_made = machine.paths.config.exists()
     changes, refused = _changes(clients, machine.found(), machine.removals if remove else machine.changes)

@@ -55,7 +55,7 @@ def forget(
     if not done and _wants(call):
         done = ask(yes=True, shown=shown.digest)
     if not done:
-        call.say(Text("nothing was forgotten; --yes forgets it without a question."), 0)
+        call.say(Text("nothing was forgotten; --yes forgets it without a question."))
     elif done.done:
         call.tell(Text("forgotten: {amounts}", amounts=done.amounts))
     else:

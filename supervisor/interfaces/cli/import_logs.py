@@ -75,7 +75,7 @@ def import_logs(
         shown = in_local_times(json.loads(as_json(rows)), call.zone)
         call.answer(fields, [as_text(shown, call.renderer()), *_sentences(done, dry_run=dry_run)])
         if left := getattr(done, "unread", None):
-            call.say(Text("Entries that could not be read: {count}.", count=sum(left.values())), 0)
+            call.say(Text("Entries that could not be read: {count}.", count=sum(left.values())))
         if getattr(done, "left", 0):
             return _STOPPED
         is_whole &= not (left or done.left_out or getattr(done, "different", ()) or getattr(done, "too_large", ()))

@@ -71,7 +71,7 @@ def read(
     if line is not None and page.total and not any(shown.number == line for shown in page.lines):
         raise BadRequest("read", Text("there is no line {line}; without a number the last ones are shown", line=line))
     if not (call.json or page.total):
-        call.say(Text("the long-term memory is empty."), 0)
+        call.say(Text("the long-term memory is empty."))
     elif call.json or page.lines:
         lines = [{"line": line.number, "text": line.text, "digest": line.digest} for line in page.lines]
         numbered = [f"[{line.number}@{line.digest}] {line.text}" for line in page.lines]
@@ -129,4 +129,4 @@ def summarize(
     elif call.json:
         call.answer(fields)
     else:
-        call.say(Text("nothing in this session is new and worth a line; `--again` takes all of it."), 0)
+        call.say(Text("nothing in this session is new and worth a line; `--again` takes all of it."))

@@ -43,9 +43,9 @@ def inject(
     made = call.perform(recall.inject, request)
     if not made.memory:
         left_out = {why for _, why in made.left_out} | ({"group"} if made.receipt.chat != "direct" else set())
-        call.say(_why_empty(made.result, left_out) if made.receipt.question.strip() else _NOT_ASKED, 0)
+        call.say(_why_empty(made.result, left_out) if made.receipt.question.strip() else _NOT_ASKED)
     elif not_whole := why_not_whole(made.result):
-        call.say(not_whole, 0)
+        call.say(not_whole)
     if call.json or made.memory:
         hits = [_hit(hit) for hit in made.shown]
         fields = {"turn": made.id, "text": made.memory, "tokens": made.memory_tokens, "hits": hits}
@@ -64,7 +64,7 @@ def context(
 
     made = call.perform(recall.context, recall.ContextRequest(question=query, system=system))
     if not_whole := why_not_whole(made.result):
-        call.say(not_whole, 0)
+        call.say(not_whole)
     if text and not call.json:
         call.show("\n\n".join(f"{message['role']}: {message['content']}" for message in made.messages))
     else:
@@ -82,9 +82,9 @@ def search(
 
     result = call.perform(recall.search, recall.SearchRequest(query=query, limit=limit))
     if not result.hits:
-        call.say(_why_empty(result) if query.strip() else NOT_ASKED, 0)
+        call.say(_why_empty(result) if query.strip() else NOT_ASKED)
     elif not_whole := why_not_whole(result):
-        call.say(not_whole, 0)
+        call.say(not_whole)
     if call.json:
         every = long_term.ReadRequest(start=1, end=_EVERY)
         refs = refs_of(result.hits, lambda: call.perform(long_term.read, every).lines)

@@ -100,7 +100,7 @@ def _make(call: Call, root: Path) -> None:
     is_new = not is_made(root)
     make_workspace(root, os.environ, call.language)
     if is_new:
-        call.say(Text("there was no workspace at {root}; a new one was made.", root=root), 0)
+        call.say(Text("there was no workspace at {root}; a new one was made.", root=root))
     from ...workspace import open_workspace
     from ..language import keep_language
 
@@ -109,8 +109,7 @@ def _make(call: Call, root: Path) -> None:
             call.say(
                 Text(
                     'wrote `language = "zh"` into recalld.toml: this memory is Chinese, and no locale names a language. For English, set "en".'
-                ),
-                0,
+                )
             )
 
 
