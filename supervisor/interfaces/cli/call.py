@@ -274,11 +274,12 @@ class Call:
     def control(self, *, stops: bool = False) -> Iterator[Control]:
         """Yield the control that shows the progress of long work on a terminal; where it *stops*, a signal ends it early."""
         from ...storage.control import Control
-        from ...storage.process import on_signals
         from .output import progress
 
         stop = threading.Event()
         if stops:
+            from ...storage.process import on_signals
+
             on_signals(stop.set)
         with progress() as shown:
             yield Control(stop.is_set, shown)
