@@ -107,7 +107,7 @@ def opened(hold: RedisHold, seal: Seal) -> Contents:
 
 
 class PoolClaim:
-    """One task of the pool (`desk.Claim`), its log of calls (`calls.CallBook`), and its finished pieces (`desk.Kept`)."""
+    """One task of the pool (as `desk.FolderClaim`), its log of calls (`calls.CallBook`), and its finished pieces."""
 
     def __init__(self, hold: RedisHold, contents: Contents, seal: Seal) -> None:
         self.task, self.config, self.log, self.kept = contents.task, contents.config, self, self

@@ -13,7 +13,7 @@ import hashlib
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, Protocol, TypeVar
+from typing import TYPE_CHECKING, Final
 
 from recalld.supervisor.protocol.dated_file import Block
 from recalld.supervisor.protocol.llm import CallLog, endpoint_of
@@ -29,78 +29,9 @@ if TYPE_CHECKING:
     from recalld.supervisor.protocol.config import Config
     from recalld.supervisor.storage.files import Files
 
-    from .calls import CallBook
-
 #: The most pieces that are kept, of all groups together; the oldest are deleted first.
 _MAX_PIECES: Final = 512
 _DIGEST_DIGITS: Final = 24
-
-T_co = TypeVar("T_co", bound="Task | AskedTask", covariant=True)
-
-
-class Kept(Protocol):
-    """The answers that were paid for while their summary is unfinished."""
-
-    def find(self, request: str) -> str | None:
-        """Return the kept answer to *request*, None when there is none."""
-        ...
-
-    def keep(self, request: str, answer: str) -> None:
-        """Keep the answer."""
-        ...
-
-    def clear(self) -> None:
-        """Delete all of them."""
-        ...
-
-
-class Claim(Protocol[T_co]):
-    """One task, held by this process."""
-
-    @property
-    def task(self) -> T_co:
-        """What is to be done."""
-        ...
-
-    @property
-    def config(self) -> Config:
-        """The workspace's: zone, context, privacy, tokens."""
-        ...
-
-    @property
-    def log(self) -> CallBook:
-        """Where its calls are counted."""
-        ...
-
-    @property
-    def kept(self) -> Kept:
-        """The finished pieces of its group."""
-        ...
-
-    @property
-    def lost(self) -> bool:
-        """Whether it was lost when that was last looked at; free of cost, for frequent calls."""
-        ...
-
-    def material(self, *, with_extracts: bool) -> list[Block]:
-        """Return what is to be summarised (`protocol.task_material`)."""
-        ...
-
-    def template(self, name: str, language: Language) -> PromptTemplate:
-        """Return the workspace's prompt, else the shipped one; BadConfig when it is wrong."""
-        ...
-
-    def held(self) -> bool:
-        """Return whether this process still has the task."""
-        ...
-
-    def finish(self, result: Result) -> None:
-        """Deliver the result."""
-        ...
-
-    def give_back(self) -> None:
-        """Let another do the task, unless it is lost."""
-        ...
 
 
 @dataclass(slots=True)
@@ -123,7 +54,7 @@ class FolderDesk:
 
 @dataclass(slots=True, eq=False)
 class FolderClaim:
-    """A task in `running/`, held by its lease."""
+    """A task in `running/`, held by its lease; `crew.PoolClaim` has the same members for one of a pool."""
 
     desk: FolderDesk
     task: Task | AskedTask

@@ -16,7 +16,7 @@ import threading
 import time
 from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Final, cast
+from typing import TYPE_CHECKING, Final
 
 from recalld.supervisor.protocol.config_keys import Worker as WorkerKeys
 from recalld.supervisor.protocol.queue import Lease, worker_lock
@@ -31,14 +31,14 @@ from .providers.server_pages import Capacity
 from .summarize import summarise
 
 if TYPE_CHECKING:
-    from .desk import Claim, FolderClaim, FolderDesk
+    from .desk import FolderClaim, FolderDesk
 
 _POLL_S: Final = 0.2
 _GRACE_S: Final = 2.0  # for a task that is nearly done when the worker is to end
 
 
 def do(
-    claim: Claim[Task | AskedTask],
+    claim: FolderClaim,
     provider: Model | Summariser,
     clock: Clock,
     stops: Callable[[], bool],
@@ -58,7 +58,7 @@ def do(
         if isinstance(task, AskedTask):
             result = answer(task, provider, claim.config, claim.log, clock, cancelled)
         else:
-            result = summarise(cast("Claim[Task]", claim), provider, clock, cancelled, server().window)
+            result = summarise(claim, provider, clock, cancelled, server().window)
         if not claim.held():
             return None
         claim.finish(result)

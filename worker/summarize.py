@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, cast
 
 from recalld.supervisor.protocol.task import AskedTask, Reason, Result, Task, result_of
 from recalld.supervisor.protocol.task_material import MaterialLost
@@ -22,7 +22,7 @@ from .providers import Model, ProviderError, Summariser
 from .writing import Writing
 
 if TYPE_CHECKING:
-    from .desk import Claim
+    from .desk import FolderClaim
 
 
 NOTHING: Final = "无需记录"
@@ -39,7 +39,7 @@ class _Outcome:
 
 
 def summarise(
-    claim: Claim[Task],
+    claim: FolderClaim,
     provider: Model | Summariser,
     clock: Clock,
     cancelled: Callable[[], bool] = lambda: False,
@@ -51,7 +51,7 @@ def summarise(
     *window*: of the server, in tokens. Raises Cancelled once *cancelled* returns true, NoCall when no call may be made,
     BadConfig when a prompt is wrong.
     """
-    task, material = claim.task, partial(claim.material, with_extracts=provider.extract)
+    task, material = cast("Task", claim.task), partial(claim.material, with_extracts=provider.extract)
     if not isinstance(provider, Model):
         return delivered(task, provider, clock, lambda: provider.summarise(task, material()) or NOTHING)
     writing = Writing(Calls(provider, claim.config, claim.log, clock, cancelled, is_asked=task.redo, window=window), claim)

@@ -32,7 +32,7 @@ from .providers import ProviderError, Usage
 if TYPE_CHECKING:
     from recalld.supervisor.protocol.task import Task
 
-    from .desk import Claim
+    from .desk import FolderClaim
 
 #: What divides two exchanges, and the characters of one that is not asked for by itself.
 _SILENCE: Final = timedelta(minutes=10)
@@ -45,7 +45,7 @@ class Writing:
     """The summary of one task while it is written by *calls*; *version* (of the templates) is right at any time."""
 
     calls: Calls
-    claim: Claim[Task]
+    claim: FolderClaim
     is_joined: bool = False  # code joined the text from summaries of days
     _templates: dict[str, PromptTemplate] = field(default_factory=dict)
     _used: set[PromptTemplate] = field(default_factory=set)

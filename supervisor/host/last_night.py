@@ -9,13 +9,13 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Mapping
-from dataclasses import asdict, fields, replace
+from dataclasses import asdict, replace
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
-from ..storage.clock import from_wire, to_wire
+from ..protocol.json_record import read_record
+from ..storage.clock import to_wire
 from ..storage.texts import restored, stored
 from ..text.record import record
 
@@ -69,15 +69,6 @@ class LastBackup:
         return tuple(backup for backup in self.made if os.path.lexists(backup) or not os.path.isdir(os.path.dirname(backup)))
 
 
-#: How a field of each type is read.
-_READ: Final[Mapping[str, Callable[[Any], Any]]] = {
-    "datetime": from_wire,
-    "int": int,
-    "str": lambda value: value if isinstance(value, str) else str(value),
-    "tuple[str, ...]": lambda value: tuple(map(str, value)),
-}
-
-
 def read_last_fsck(ws: Workspace) -> LastFsck | None:
     """Return the outcome of the last check; None if there was none, or its file can't be read: the next writes it again."""
     return _read(ws, ws.paths.fsck, LastFsck)
@@ -112,7 +103,7 @@ def _read(ws: Workspace, path: Path, kind: type[T]) -> T | None:
     try:
         version = ws.files.read_stable(path)
         raw: Any = json.loads(version.data) if version else {}
-        raw["failed"] = restored(str(raw.get("failed", "")), raw.get("failedText"))
-        return kind(**{field.name: _READ[str(field.type)](raw[field.name]) for field in fields(kind) if field.name in raw})
-    except (ValueError, LookupError, TypeError, AttributeError, OSError):
+        last = read_record(kind, raw)
+        return replace(last, failed=restored(last.failed, raw.get("failedText")))
+    except (ValueError, TypeError, AttributeError, OSError):
         return None

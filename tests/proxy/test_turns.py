@@ -292,7 +292,7 @@ def test_forty_questions_at_once_all_get_memory(proxied: Proxied):
     assert not proxied.faults
 
 
-def test_search_that_takes_too_long_keeps_its_place_until_it_ends(proxied: Proxied, monkeypatch):
+def test_question_goes_on_without_a_search_that_takes_too_long(proxied: Proxied, monkeypatch):
     proxied.configure("[recall]\ntimeout_ms = 50\n")
     begun, goes_on = [], threading.Event()
 
@@ -305,8 +305,7 @@ def test_search_that_takes_too_long_keeps_its_place_until_it_ends(proxied: Proxi
     try:
         with ThreadPoolExecutor(8) as threads:
             list(threads.map(lambda n: proxied.ask(f"第 {n} 次问", session=f"s{n}").raise_for_status(), range(8)))
-        assert len(begun) == endpoint._SEARCHES
-        assert sorted(proxied.faults) == ["memory took too long"] * 4 + ["too many questions at once"] * 4
+        assert proxied.faults == ["memory took too long"] * len(begun) == ["memory took too long"] * 8
     finally:
         goes_on.set()
 

@@ -44,10 +44,6 @@ RECORD: Final = "x-recalld-record"
 _NO: Final = ("no", "false", "0")
 #: Turns whose block is kept for the requests in which a model gets the result of a tool.
 _MOST_KEPT: Final = 64
-#: Searches that are made at once: many more take as long one by one. A question waits for its turn so many times as long as
-#: `recall.timeout_ms`, at most.
-_SEARCHES: Final = 4
-_TURNS: Final = 20
 #: Seconds until the server must have taken the connection; for its answer it has `llm.timeout`.
 _CONNECT_S: Final = 10.0
 #: Headers of one connection (RFC 9110, 7.6.1), and those that are made anew.
@@ -87,10 +83,9 @@ class Proxy:
 
     def __init__(self, site: Site) -> None:
         self._site = site
-        self._clients: dict[bool, Any] = {}  # of the model server; they keep their connections
+        self._client: Any = None  # of the model server; it keeps its connections
         self._running: set[asyncio.Task[Any]] = set()
         self._blocks: dict[Turn, str] = {}
-        self._searching = asyncio.Semaphore(_SEARCHES)
         self._keeping = asyncio.Lock()  # what was said first is kept first
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -118,8 +113,8 @@ class Proxy:
         """End it: what is still written has a moment, and the connections are closed."""
         if self._running:
             await asyncio.wait(self._running, timeout=_END_S)
-        for client in self._clients.values():
-            await client.aclose()
+        if self._client:
+            await self._client.aclose()
 
     async def _answer(self, request: Request, body: bytes, send: Send) -> None:
         ws, path = self._site.workspace, request.scope["raw_path"].decode("ascii").removeprefix(PROXY)
@@ -171,19 +166,12 @@ class Proxy:
         return await self._alone("memory", with_memory, asked.talk, block, where, asked.room.begin) or body
 
     async def _memory(self, asked: _Asked) -> str:
-        """Return memory for the question; "" where it is not there in time, which begins when a search is free."""
-        within = self._site.workspace.config.recall.timeout_ms / 1000
-        try:
-            await asyncio.wait_for(self._searching.acquire(), within * _TURNS)
-        except TimeoutError:
-            self._tell("too many questions at once")
-            return ""
+        """Return memory for the question; "" where it is not there in time."""
         search = self._task(self._alone("memory", memory_for, self._site, asked.turn, asked.room.memory, asked.shows))
-        search.add_done_callback(lambda _: self._searching.release())  # one that takes too long goes on to its end
-        await asyncio.wait({search}, timeout=within)
+        await asyncio.wait({search}, timeout=self._site.workspace.config.recall.timeout_ms / 1000)
         if search.done():
             return search.result() or ""
-        self._tell("memory took too long")
+        self._tell("memory took too long")  # the search goes on to its end
         return ""
 
     def _keep(self, step: str, keep: Callable[..., None], *arguments: Any) -> None:
@@ -206,14 +194,14 @@ class Proxy:
         config = self._site.workspace.config
         where, within = config.serve.upstream, config.llm.timeout.total_seconds()
         timeout = {"connect": min(_CONNECT_S, within), "read": within, "write": within, "pool": within}
-        if (is_here := is_local(where)) not in self._clients:  # to this machine no proxy of the environment is used
+        if self._client is None:  # to this machine no proxy of the environment is used
             limits = httpx2.Limits(max_connections=None, max_keepalive_connections=20)
-            self._clients[is_here] = httpx2.AsyncClient(trust_env=not is_here, limits=limits)
+            self._client = httpx2.AsyncClient(trust_env=not is_local(where), limits=limits)
         try:
             request = httpx2.Request(
                 method, f"{base_of(where)}{path}", headers=headers, content=body, extensions={"timeout": timeout}
             )
-            return await self._clients[is_here].send(request, stream=True)
+            return await self._client.send(request, stream=True)
         except (httpx2.HTTPError, httpx2.InvalidURL, OSError) as error:
             raise _refusal(error, without_credentials(where), int(within)) from None
 
