@@ -31,7 +31,7 @@ from .cli.call import Once, ServedCall
 from .cli.main import run_command
 from .cli.output import Render, event_printer
 from .entry import SERVED_COMMANDS
-from .locate import HOOK, TOOL, command_of, folder_id, named_workspace
+from .locate import HOOK, TOOL, folder_id, named_workspace
 from .socket_server import Answering, CommandRequest, OperationRequest, Request, serve_socket
 
 if TYPE_CHECKING:
@@ -187,15 +187,15 @@ class Answers:
 
     def within_s(self, request: Request) -> float:
         """Return how long the answer may take, in seconds."""
-        name = request.name if isinstance(request, OperationRequest) else command_of(request.argv)
+        name = request.name
         return find(name).patience_s(self._served().config) if name in NAMES else _WITHIN_S
 
     def answer(self, request: Request) -> dict[str, Any]:
         """Return the answer as JSON; ValueError for a request that can't run here, so that the client runs it itself."""
         served = self._served()
-        if request.folder != folder_id(str(served.paths.root)):
+        if list(request.folder) != folder_id(str(served.paths.root)):
             raise ValueError("another workspace")
-        name = request.name if isinstance(request, OperationRequest) else command_of(request.argv)
+        name = request.name
         with self._changing if _changes(name, request) else contextlib.nullcontext():
             if isinstance(request, CommandRequest):
                 return _run(request, served)
@@ -212,13 +212,14 @@ class Answers:
 
 
 def _run(request: CommandRequest, served: Workspace) -> dict[str, Any]:
-    if command_of(request.argv) not in SERVED_COMMANDS:
+    if request.name not in SERVED_COMMANDS:
         raise ValueError("no command of a supervisor")
     environ = {key: value for key, value in os.environ.items() if key.startswith("RECALLD_")}
     if _settings(request.environ) != _settings(environ):
         raise ValueError("another configuration")
     once = None if request.once is None else Once.of(request.once)
-    call = ServedCall(request.argv, request.environ, once, named_workspace(request.argv), served)
+    argv = list(request.argv)
+    call = ServedCall(argv, request.environ, once, named_workspace(argv), served)
     code = run_command(call)
     return {"out": "".join(call.out), "err": "".join(call.err), "code": code}
 

@@ -23,10 +23,11 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
+from ..protocol.json_record import read_record
 from ..storage.clock import within
 from ..storage.errors import InternalError
 from ..text.record import record
-from .locate import MAX_REQUEST, PROTOCOL, socket_path, version
+from .locate import MAX_REQUEST, PROTOCOL, command_of, socket_path, version
 
 if TYPE_CHECKING:
     from ..storage.files import Files
@@ -56,10 +57,15 @@ class CommandRequest:
     With *once* a message that both supervisor and client add is the same message; None for a command that adds none.
     """
 
-    argv: list[str]
+    argv: tuple[str, ...]
     environ: Mapping[str, str]
-    folder: list[int]
-    once: object = None
+    folder: tuple[int, ...]
+    once: Any = None
+
+    @property
+    def name(self) -> str:
+        """The command."""
+        return command_of([*self.argv])
 
 
 @record
@@ -67,13 +73,14 @@ class OperationRequest:
     """An operation by its name, its request as JSON, who asks ({session, chat, language}), and the workspace's `folder_id`."""
 
     name: str
-    request: object
-    caller: Mapping[str, object]
-    folder: list[int]
+    request: Any
+    caller: Mapping[str, Any]
+    folder: tuple[int, ...]
 
 
 Request: TypeAlias = CommandRequest | OperationRequest
-
+#: The fields that have another name in JSON.
+_NAMES: Final = {"environ": "env", "name": "op"}
 
 #: Runs a request and returns the answer as JSON: {out, err, code} of a command, {answer} or {error} of an operation.
 Answer: TypeAlias = "Callable[[Request], dict[str, Any]]"
@@ -153,30 +160,12 @@ def parse_request(data: bytes) -> Request | None:
         raise ValueError("it is no JSON object")  # noqa: TRY004 - the client's fault, not a wrong type in this program
     if request.get("version") != PROTOCOL:
         return None
-    if "op" in request:
-        return _operation_request(request)
-    argv, environ = request.get("argv"), request.get("env")
-    if not isinstance(argv, list) or not all(isinstance(word, str) for word in argv):
-        raise ValueError("its argv is no list of words")
-    if not isinstance(environ, dict) or not all(isinstance(value, str) for value in environ.values()):
-        raise ValueError("its env does not give each variable a text")
-    return CommandRequest(argv, environ, _folder_of(request), request.get("once"))
-
-
-def _folder_of(fields: dict[str, Any]) -> list[int]:
-    folder = fields.get("folder")
-    if not isinstance(folder, list) or not all(isinstance(number, int) for number in folder):
-        raise ValueError("its folder is no list of numbers")
-    return folder
-
-
-def _operation_request(fields: dict[str, Any]) -> OperationRequest:
-    name, caller = fields["op"], fields.get("caller", {})
-    if not isinstance(name, str):
-        raise ValueError("its op is no name")  # noqa: TRY004 - the client's fault, not a wrong type in this program
-    if not isinstance(caller, dict):
-        raise ValueError("its caller is no object")  # noqa: TRY004 - as above
-    return OperationRequest(name, fields.get("request", {}), caller, _folder_of(fields))
+    kind: Any = OperationRequest if "op" in request else CommandRequest
+    try:
+        parsed: Request = read_record(kind, request, lambda name: _NAMES.get(name, name))
+    except ValueError:  # whose sentence has a value, which may be a message's
+        raise ValueError("one of its fields (argv, env, op, request, caller, folder) is missing or of another type") from None
+    return parsed
 
 
 def _listen(state: Path, files: Files) -> tuple[socket.socket, Path]:

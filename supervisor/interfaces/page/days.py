@@ -17,10 +17,9 @@ if TYPE_CHECKING:
 
 #: Messages of one page of a day.
 PAGE: Final = 100
-#: The deepest colour begins where one day of ten is busier, and at so many messages at least; the others at these shares of it.
-_BUSY: Final = 0.9
+#: The depths of the colours, and the fewest messages of a day that has the deepest.
+_LEVELS: Final = 4
 _LEAST_BUSY: Final = 8
-_SHARES: Final = (0.25, 0.55, 1.0)
 
 
 class Cell(NamedTuple):
@@ -145,8 +144,7 @@ def months(days: Sequence[DayCount], summaries: Sequence[str], year: int, today:
     messages = {day.day: day.messages for day in days if day.day.year == year}
     last = max([*(day.month for day in messages), *([today.month] if today.year == year else [])], default=12)
     first = min((day.month for day in messages), default=1)
-    ordered = sorted(messages.values())
-    busy = max(_LEAST_BUSY, ordered[int(_BUSY * (len(ordered) - 1))]) if ordered else _LEAST_BUSY
+    busy = max([_LEAST_BUSY, *messages.values()])
     return [_calendar_month(year, month, messages, summaries, busy) for month in range(last, first - 1, -1)]
 
 
@@ -155,20 +153,10 @@ def _calendar_month(year: int, month: int, messages: Mapping[date, int], summari
     dates = [date(year, month, number) for number in range(1, monthrange(year, month)[1] + 1)]
     counts = [messages.get(day, 0) for day in dates]
     cells = (
-        Cell(day, count, level(count, busy), day.isoweekday() * (day.day == 1))
+        Cell(day, count, -(-_LEVELS * count // busy), day.isoweekday() * (day.day == 1))
         for day, count in zip(dates, counts, strict=True)
     )
     return Month(label, tuple(cells), label in summaries)
-
-
-def level(messages: int, busy: int) -> int:
-    """
-    Return how deep the colour of a day with so many messages is, where *busy* is that of a busy day.
-
-    >>> [level(count, 40) for count in (0, 1, 10, 22, 40, 400)]
-    [0, 1, 2, 3, 4, 4]
-    """
-    return (messages > 0) + sum(messages >= share * busy for share in _SHARES)
 
 
 def shown_lines(summary: SummaryAnswer | None) -> list[Shown]:
