@@ -1,6 +1,9 @@
 """
 The file turn: what waits in inbox.json is answered by a worker, and stands in history.json behind its question.
 
+An answer may ask for one look further, which is done, and a second message follows (003; protocol.md, 7.9). Its talk goes from
+its result into the next task. What fails, or takes too long, ends with the first message standing.
+
 A step looks at the files and does what is next for each conversation: its task is made, its result is written, its inputs are
 taken out of the inbox. This order, and ids that come from the inputs, leave nothing to repair after a crash: the next step
 finds the task, the result or the answer (docs/decisions/0104). Source: docs/reference/protocol.md, 7.8.
@@ -14,33 +17,40 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, Protocol
 
-from ..context.build import Injection, context
+from ..context.build import Injection
 from ..context.prepared import Inbox, InboxFile
-from ..context.request import resolve_waiting
-from ..context.secrets import turn_language
-from ..protocol.inbox import Chat
+from ..protocol.inbox import Chat, chat_of
 from ..protocol.message import Message
 from ..protocol.task import AskedTask, Result
-from ..protocol.turn import mark_of, prepared_turn_id
-from ..recall.audience import Audience
+from ..protocol.turn import looks_further, mark_of, prepared_turn_id
 from ..replies.failures import FailedInputs
-from ..replies.talk import from_memory, system_prompt, with_mark
-from ..replies.waiting import Conversation, Input, answer_message, answered, asked_anew, conversations, is_standing, read_inputs
+from ..replies.talk import MOST_CALLS, after_looking, asked_to_remember, from_memory, with_mark
+from ..replies.waiting import (
+    Conversation,
+    Input,
+    answer_id,
+    answer_message,
+    answered,
+    asked_anew,
+    conversations,
+    is_standing,
+    read_inputs,
+    second_message,
+)
 from ..storage.clock import Clock, from_wire, local_day, to_wire
 from ..storage.control import UNLIMITED, Control
 from ..storage.disk import Stat
 from ..storage.errors import BadFile
 from ..storage.texts import Text
 from ..summaries.llm_state import configured_state, note_result
-from ..text.language import Language
-from .conversations import kept_summary
+from ..text.language import Language, language_of
+from .conversations import reply_language, reply_turn
 from .jobs import NEVER_S
 
 if TYPE_CHECKING:
     from ..workspace import Workspace
-    from .further_looks import FurtherLooks
     from .workers import AskedWorker
 
 #: Seconds between two looks while an answer is in the making: an event of a result comes sooner.
@@ -53,11 +63,23 @@ _REST_S: Final = 30.0
 _PROBE_AFTER: Final = timedelta(seconds=60)
 
 
+class Operations(Protocol):
+    """What an answer may ask for."""
+
+    def look(self, request: str, chat: Chat, language: Language) -> str:
+        """Return what the request finds, as those who read the *chat* may see it; a sentence where it is wrong."""
+        ...
+
+    def remember(self, content: str, source: str, chat: Chat) -> None:
+        """Write one line of the long-term file; the same words are written once."""
+        ...
+
+
 class FileTurns:
     """
     Answers what waits in the inbox of *ws*.
 
-    *append* adds messages in one write. *looks* does what an answer asked for besides; without *worker* none is started here.
+    *append* adds messages in one write. *operations* do what an answer asks for; without *worker* none is started here.
     """
 
     def __init__(
@@ -65,10 +87,10 @@ class FileTurns:
         ws: Workspace,
         clock: Clock,
         append: Callable[[Sequence[dict[str, Any]]], object],
-        looks: FurtherLooks,
+        operations: Operations,
         worker: AskedWorker | None = None,
     ) -> None:
-        self._ws, self._clock, self._append, self._looks, self._worker = ws, clock, append, looks, worker
+        self._ws, self._clock, self._append, self._operations, self._worker = ws, clock, append, operations, worker
         self._inbox = InboxFile(ws.files, ws.paths, ws.config, ws.events)
         self._failed = FailedInputs(ws.files, ws.task_queue)
         self._seen: tuple[Stat | None, Stat | None, dict[str, str]] | None = None
@@ -133,7 +155,9 @@ class FileTurns:
         marked = self._ws.groups.mark(history, self._clock())
         messages = [entry for entry in marked if isinstance(entry, Message)]
         inputs = [asked_anew(entry, messages, self._is_known, self._ws.journal.holds) for entry in self._inputs(inbox)]
-        waiting = self._without_answered(inputs, messages)
+        done = [entry for each in conversations(inputs) for entry in answered(each.inputs, messages, self._is_known)]
+        self._take_out(done)
+        waiting = [entry for entry in inputs if entry not in done]
         asked_for: set[str] = set()
         for conversation in conversations(waiting):
             if until_end.should_stop():
@@ -153,12 +177,6 @@ class FileTurns:
         latest = now + self._ws.config.archive.future_limit
         waiting = self._ws.groups.mark(inbox.messages, now, are_asking=True)
         return read_inputs(waiting, lambda entry: self._first_seen.setdefault(entry.text, written), latest)
-
-    def _without_answered(self, inputs: list[Input], messages: Sequence[Message]) -> list[Input]:
-        """Take the inputs that have an answer out of the inbox, and return the others."""
-        done = [entry for each in conversations(inputs) for entry in answered(each.inputs, messages, self._is_known)]
-        self._take_out(done)
-        return [entry for entry in inputs if entry not in done]
 
     def _is_known(self, identity: str) -> bool:
         journal = self._ws.journal
@@ -192,15 +210,16 @@ class FileTurns:
             self._waits = True
             return ""
         made = self._context(conversation, inbox, now)
+        language = reply_language(ws, conversation.messages, conversation.last.chat)
         if ws.extracting:
-            self._write(conversation, from_memory(made, self._language(conversation)), now, messages)
+            self._write(conversation, from_memory(made, language), now, messages)
             return ""
         attempt, mark = self._failed.read(conversation).attempts, mark_of(os.urandom(5))
         task = AskedTask(
             id=conversation.task_id(attempt),
             kind="reply",
             group=conversation.group,
-            turns=with_mark(made.messages, mark, self._language(conversation)),
+            turns=with_mark(made.messages, mark, language),
             mark=mark,
             created_at=to_wire(now),
             attempt=attempt,
@@ -228,15 +247,12 @@ class FileTurns:
     def _context(self, conversation: Conversation, inbox: Inbox | None, now: datetime) -> Injection:
         """Return the turn of the conversation; its context is kept as that of an assistant is (7.1)."""
         ws = self._ws
-        made = _reply_turn(ws, conversation.messages, conversation.last.chat, now)
+        made = reply_turn(ws, conversation.messages, conversation.last.chat, now)
         if inbox:
             turn = prepared_turn_id(conversation.last.message, inbox.written, now + ws.config.archive.future_limit)
             receipt = replace(made.receipt, id=turn, inbox=inbox.digest)
             ws.attempt("receipt", lambda: ws.receipts.put(receipt), None)
         return made
-
-    def _language(self, conversation: Conversation) -> Language:
-        return _reply_language(self._ws, conversation.messages, conversation.last.chat)
 
     # ── results ──────────────────────────────────────────────────────────────
 
@@ -256,7 +272,11 @@ class FileTurns:
             self._waits = True
         else:
             _note_reply(ws, result, now)
-            self._fail(conversation, result)
+            why = result.reason or "refused"
+            failure = self._failed.add(conversation, why, now, ws.config.turns.tries)
+            if failure.gave_up:  # its inputs are set aside, and never answered
+                ws.events.emit("reply_failed", group=conversation.group, reason=why, attempts=failure.attempts)
+                self._take_out(conversation.inputs)
         ws.task_queue.withdraw(identity)
         return ""
 
@@ -271,8 +291,8 @@ class FileTurns:
 
     def _said(self, conversation: Conversation, result: Result) -> str:
         """Return the words of the answer, after what its request needs before the answer stands in history.json."""
-        language = self._language(conversation)
-        look = self._looks.begin(conversation, result, language) if result.request else Text("Let me look that up.")
+        language = reply_language(self._ws, conversation.messages, conversation.last.chat)
+        look = self._look_further(conversation, result, language) if result.request else Text("Let me look that up.")
         return result.text or look.in_language(language)
 
     def _write(self, conversation: Conversation, text: str, at: datetime, messages: Sequence[Message]) -> None:
@@ -287,13 +307,54 @@ class FileTurns:
         waited = max(0, round((self._clock() - conversation.last.at).total_seconds() * 1000))
         self._ws.events.emit("replied", inputs=len(conversation.inputs), ms=waited)
 
-    def _fail(self, conversation: Conversation, result: Result) -> None:
-        """Note the failure; after `turns.tries` of them the inputs are set aside, and never answered."""
-        why = result.reason or "refused"
-        failure = self._failed.add(conversation, why, self._clock(), self._ws.config.turns.tries)
-        if failure.gave_up:
-            self._ws.events.emit("reply_failed", group=conversation.group, reason=why, attempts=failure.attempts)
-            self._take_out(conversation.inputs)
+    # ── one look further ─────────────────────────────────────────────────────
+
+    def _look_further(self, conversation: Conversation, result: Result, language: Language) -> Text:
+        """Do what the answer asked for, before it stands in history.json; return words of ours for one that has none."""
+        chat, raw = conversation.last.chat, conversation.last.message.raw
+        if looks_further(result.request):
+            self._submit_look(conversation.last.digest, result, 0, chat, language)
+            return Text("Let me look that up.")
+        wanted = asked_to_remember(entry.message.text for entry in conversation.inputs)
+        if wanted:
+            source = raw.get("channel")
+            self._operations.remember(wanted, source if isinstance(source, str) else "", chat)
+        return Text("Remembered.") if wanted else Text("There is nothing in your message that I was asked to remember.")
+
+    def _go_on_looking(self, identity: str, digest: str, messages: Sequence[Message]) -> None:
+        """Take in the result of a look further: another request is done, an answer is the second message, if there is none."""
+        ws, now = self._ws, self._clock()
+        first = next((message for message in messages if message.id == answer_id(digest)), None)
+        try:
+            result = ws.task_queue.reply(identity)
+        except ValueError:
+            ws.task_queue.withdraw(identity)
+            return
+        if first is not None and not self._is_known(answer_id(digest, 2)):
+            note_result(result, now, ws.model_use)
+            in_time = now - (first.created_at or now) <= max(ws.config.llm.timeout, timedelta(seconds=1))
+            step = result.attempt + 1
+            if looks_further(result.request) and step < MOST_CALLS and in_time:
+                self._submit_look(digest, result, step, chat_of(first.raw), language_of(first.text))
+            elif result.status == "done" and result.text:
+                self._append([second_message(first.raw, digest, result.text, now)])
+                ws.events.emit("looked_further", calls=step)
+        ws.task_queue.withdraw(identity)
+
+    def _submit_look(self, digest: str, result: Result, step: int, chat: Chat, language: Language) -> None:
+        ws = self._ws
+        found = self._operations.look(result.request, chat, language)
+        ws.task_queue.submit(
+            AskedTask(
+                id=f"lookup-{digest}-{digest[:10]}-{step}",
+                kind="lookup",
+                group=f"lookup-{digest}",
+                turns=after_looking(result.turns, found, step, language, ws.files, ws.paths),
+                mark=result.mark,
+                created_at=to_wire(self._clock()),
+                attempt=step,
+            )
+        )
 
     # ── what nobody asks for any more ────────────────────────────────────────
 
@@ -306,7 +367,7 @@ class FileTurns:
             kind, digest, *_ = identity.split("-")
             if kind == "lookup":
                 if place == "results":
-                    self._looks.go_on(identity, digest, messages, self._is_known)
+                    self._go_on_looking(identity, digest, messages)
                 continue
             question = None if digest in wanted else self._standing(digest, messages)
             if question is None:
@@ -322,28 +383,6 @@ class FileTurns:
                 if entry.digest == digest and is_standing(entry, messages):
                     return Conversation((entry,))
         return None
-
-
-def _reply_turn(ws: Workspace, inputs: Sequence[Message], chat: Chat, now: datetime) -> Injection:
-    """
-    Return the turn of these inputs for the configured model, with the system message of an answer.
-
-    Where none is set nothing reads the history, so that memory leaves nothing out for standing there.
-    """
-    given = resolve_waiting(inputs, ws.groups.mark(ws.shown_history.read(), now), chat)
-    audience = Audience(chat=chat, in_groups=ws.config.recall.in_groups)
-    result = ws.searcher.for_input(given.question, now, given.before, audience)
-    if ws.extracting:
-        given = replace(given, before=())
-    kept = kept_summary(ws, chat.session) if chat.session and not ws.extracting else None
-    window = ws.config.context.window_tokens or ws.config.llm.context_tokens
-    config = replace(ws.config, context=replace(ws.config.context, window_tokens=window))
-    system = system_prompt(turn_language(given, ws.config), ws.files, ws.paths)
-    return context(given, now, result, system, kept=kept, config=config, paths=ws.paths, events=ws.events)
-
-
-def _reply_language(ws: Workspace, inputs: Sequence[Message], chat: Chat) -> Language:
-    return turn_language(resolve_waiting(inputs, (), chat), ws.config)
 
 
 def _note_reply(ws: Workspace, result: Result, now: datetime) -> None:

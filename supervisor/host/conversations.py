@@ -14,18 +14,22 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from ..context.request import Asked, with_summary
+from ..context.request import Asked, resolve_waiting, with_summary
 from ..index.hit import SearchResult
-from ..protocol.inbox import chat_of
+from ..protocol.inbox import Chat, chat_of
 from ..storage.clock import NEVER, Clock, Deadline, within
 from ..text.language import Language
 
 if TYPE_CHECKING:
+    from datetime import datetime
+
+    from ..context.build import Injection
     from ..conversation.asking import ChatStream
     from ..conversation.memory_manager import MemoryManager
     from ..conversation.running import Limits
     from ..conversation.session_memory import SessionMemory
     from ..conversation.sessions import RunningSummary
+    from ..protocol.message import Message
     from ..protocol.prompts import PromptTemplate
     from ..storage.control import Control
     from ..summaries.model import Model, QueuedModel
@@ -137,6 +141,36 @@ def session_writer(
 def kept_summary(ws: Workspace, session: str) -> RunningSummary | None:
     """Return the kept running summary of the session; None if it can't be read, which an event reports."""
     return ws.attempt("running summary", lambda: ws.session_files.read(session).running, None)
+
+
+def reply_turn(ws: Workspace, inputs: Sequence[Message], chat: Chat, now: datetime) -> Injection:
+    """
+    Return the turn of these inputs for the configured model, with the system message of an answer.
+
+    Where none is set nothing reads the history, so that memory leaves nothing out for standing there.
+    """
+    from ..context.build import context
+    from ..context.secrets import turn_language
+    from ..recall.audience import Audience
+    from ..replies.talk import system_prompt
+
+    given = resolve_waiting(inputs, ws.groups.mark(ws.shown_history.read(), now), chat)
+    audience = Audience(chat=chat, in_groups=ws.config.recall.in_groups)
+    result = ws.searcher.for_input(given.question, now, given.before, audience)
+    if ws.extracting:
+        given = replace(given, before=())
+    kept = kept_summary(ws, chat.session) if chat.session and not ws.extracting else None
+    window = ws.config.context.window_tokens or ws.config.llm.context_tokens
+    config = replace(ws.config, context=replace(ws.config.context, window_tokens=window))
+    system = system_prompt(turn_language(given, ws.config), ws.files, ws.paths)
+    return context(given, now, result, system, kept=kept, config=config, paths=ws.paths, events=ws.events)
+
+
+def reply_language(ws: Workspace, inputs: Sequence[Message], chat: Chat) -> Language:
+    """Return the language of recalld's own words in an answer to these inputs."""
+    from ..context.secrets import turn_language
+
+    return turn_language(resolve_waiting(inputs, (), chat), ws.config)
 
 
 def running_summary(

@@ -115,16 +115,14 @@ def file_turns(ws: Workspace, clock: Clock, *, has_worker: bool) -> FileTurns | 
     if ws.config.turns.reply == "off":
         return None
     from ..host.answering import FileTurns
-    from ..host.further_looks import FurtherLooks
     from ..host.workers import AskedWorker
     from ..operations.history import adder
     from ..operations.looking import LookingUp
     from ..protocol.queue import IDLE_S
 
     append = adder(ws, clock)
-    looks = FurtherLooks(ws, clock, append, LookingUp(lambda: ws, clock))
     worker = AskedWorker(ws, IDLE_S) if has_worker else None
-    return FileTurns(ws, clock, append, looks, worker)
+    return FileTurns(ws, clock, append, LookingUp(lambda: ws, clock), worker)
 
 
 class HttpService:

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import pytest
 
 from recalld.supervisor.host.answering import FileTurns
-from recalld.supervisor.host.further_looks import FurtherLooks
 from recalld.supervisor.host.lock import reclaim, sweep
 from recalld.supervisor.host.round import run_round
 from recalld.supervisor.index.hit import SearchResult
@@ -88,7 +87,7 @@ class Answering(SilentServer, Case):
     def settle(self, ws: Workspace) -> None:
         clock = Clock(NOW)
         append = adder(ws, clock)
-        turns = FileTurns(ws, clock, append, FurtherLooks(ws, clock, append, self))
+        turns = FileTurns(ws, clock, append, self)
         worker = Worker(FolderDesk(ws.files, ws.paths, ws.config), self, clock)
         for _ in range(20):
             turns._seen = None

@@ -6,7 +6,6 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from recalld.supervisor.host.answering import FileTurns
-from recalld.supervisor.host.further_looks import FurtherLooks
 from recalld.supervisor.operations.history import adder
 from recalld.supervisor.operations.looking import LookingUp
 from tests.llm.server import Act
@@ -45,8 +44,8 @@ class TurningWorld(ServedWorld):
     def turning(self) -> None:
         """Let another program go on."""
         append = adder(self.ws, self.clock)
-        looks = FurtherLooks(self.ws, self.clock, append, LookingUp(lambda: self.ws, self.clock, keep_fresh=True))
-        self.turns = FileTurns(self.ws, self.clock, append, looks)
+        looking = LookingUp(lambda: self.ws, self.clock, keep_fresh=True)
+        self.turns = FileTurns(self.ws, self.clock, append, looking)
 
     @staticmethod
     def question_in(prompt: str) -> str:
