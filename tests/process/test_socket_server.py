@@ -50,9 +50,9 @@ REFUSED = {
 
 
 def answer(request: Request) -> dict[str, Any]:
-    if request.argv == ["another"]:
+    if request.argv == ("another",):
         raise ValueError("another workspace")
-    if request.argv == ["bug"]:
+    if request.argv == ("bug",):
         raise KeyError("花生")
     return {"out": " ".join(request.argv) + str(dict(request.environ)), "err": "", "code": 0}
 
