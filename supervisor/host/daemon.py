@@ -197,7 +197,7 @@ class Supervisor:
             self._due_at = min(self._due_at, now + AGAIN)
         self._wants_round = bool(self._wants_round or changed or jumped or now >= self._due_at)
         self._give_sign(now_s)
-        if self._config:
+        if self._config and not self.is_outdated:
             self.is_outdated = self._attempt("poll of the configuration", partial(self._config.is_changed, now_s), False)
         return self._wants_round or self._has_tasks
 

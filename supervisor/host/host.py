@@ -99,11 +99,13 @@ class Host:
         for job in self.jobs:
             job.start()
         try:
-            while not self._stopping.is_set():
+            while not (self._stopping.is_set() or self.supervisor.is_outdated):
                 self._wake.wait(self.look())
                 self._wake.clear()
         finally:
             end_all(self.jobs, _JOIN_S)
+            while self.supervisor.is_outdated and any(job.is_running for job in self.jobs) and not self._stopping.is_set():
+                self._stopping.wait(_JOIN_S)  # no step may go on beside what is opened next
             if self.supervisor.background:
                 self.supervisor.background.end()
             self.supervisor.end()
@@ -127,10 +129,11 @@ class Host:
         hinted, self._is_hinted = self._is_hinted, False
         memory_hinted, self._is_memory_hinted = self._is_memory_hinted, False
         try:
-            if self.supervisor.poll(self._lock, hinted=hinted, memory_hinted=memory_hinted):
-                self._round.wake()
+            has_work = self.supervisor.poll(self._lock, hinted=hinted, memory_hinted=memory_hinted)
             if self.supervisor.is_outdated:
-                self.stop()
+                self._wake.set()
+            elif has_work:
+                self._round.wake()
         except SupervisorError as error:
             self._end_by(error)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import threading
 from typing import TYPE_CHECKING
 
 import pytest
@@ -15,6 +16,7 @@ from recalld.supervisor.host.jobs import NEVER_S
 from recalld.supervisor.storage.control import UNLIMITED, Control
 from recalld.supervisor.storage.errors import AlreadyRuns, LockLost, SupervisorError
 from recalld.supervisor.workspace import read_config
+from tests.patience import PATIENCE_S
 from tests.world import IN_SHANGHAI, Diarist, FaultyDisk, UnsyncedDisk, at, message, patient
 
 if TYPE_CHECKING:
@@ -96,10 +98,10 @@ def test_host_archives_a_message_when_it_is_due(hosted):
 def test_host_ends_for_a_changed_configuration(hosted):
     with hosted.host() as host:
         hosted.rest(host)
-        assert not host.is_stopping
+        assert not host.supervisor.is_outdated
         hosted.world.put("recalld.toml", f"{TOML}[care]\npoll = '2s'\n")
         hosted.rest(host)
-        assert host.is_stopping
+        assert host.supervisor.is_outdated
         host.run()
     with hosted.host() as host:
         assert host.supervisor.ws.config.care.poll.total_seconds() == 2
@@ -107,6 +109,20 @@ def test_host_ends_for_a_changed_configuration(hosted):
         hosted.clock.forward(hours=6)
         hosted.rest(host)
         assert hosted.world.archived_texts() == ["我对花生过敏。"]
+
+
+def test_host_waits_for_a_step_before_another_configuration_is_used(hosted, monkeypatch):
+    monkeypatch.setattr("recalld.supervisor.host.host._JOIN_S", 0.01)
+    with hosted.host() as host:
+        hosted.rest(host)
+        host.supervisor.is_outdated = host.jobs[1].is_running = True
+        running = threading.Thread(target=host.run)
+        running.start()
+        running.join(0.1)
+        assert running.is_alive()
+        host.jobs[1].is_running = False
+        running.join(PATIENCE_S)
+        assert not running.is_alive()
 
 
 @pytest.mark.parametrize("name", LEFT)
