@@ -165,8 +165,8 @@ ROWS: Final = (
     ),
     Undone(
         "redirects are followed",
-        "follow_redirects=False,\n",
-        "follow_redirects=True,\n",
+        "follow_redirects=False)\n",
+        "follow_redirects=True)\n",
         "tests/llm/test_provider.py",
     ),
     Undone(
