@@ -10,8 +10,6 @@ from recalld.supervisor.host.background import Background, IndexUpdater
 from recalld.supervisor.storage.control import Control
 from tests.world import FaultyDisk, message
 
-#: Far above what anything here takes: reached only when something is broken.
-
 
 @pytest.fixture
 def filled(world):

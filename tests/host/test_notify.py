@@ -24,9 +24,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
-#: Far above what anything here takes: reached only when something is broken.
-
-
 class Listening:
     """A service manager's end of the socket at *address*."""
 
