@@ -43,9 +43,8 @@ class TurningWorld(ServedWorld):
 
     def turning(self) -> None:
         """Let another program go on."""
-        append = adder(self.ws, self.clock)
         looking = LookingUp(lambda: self.ws, self.clock, keep_fresh=True)
-        self.turns = FileTurns(self.ws, self.clock, append, looking)
+        self.turns = FileTurns(self.ws, self.clock, adder(self.ws, self.clock), looking)
 
     @staticmethod
     def question_in(prompt: str) -> str:
