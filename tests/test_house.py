@@ -44,24 +44,24 @@ ROOMS: Final = (
         most=1_323,
         goal=950,
     ),
-    Room("supervisor/host", most=2_776, goal=2_200),
+    Room("supervisor/host", most=2_744, goal=2_200),
     Room("supervisor/checks", most=3_253, goal=2_100),
     Room("supervisor/importing", most=2_787, goal=1_400),
     Room("supervisor/operations", most=1_994, goal=1_800),
     Room("supervisor/interfaces/cli", most=3_423, goal=2_600),
-    Room("supervisor/interfaces/http supervisor/interfaces/page", most=2_468, goal=2_000),
+    Room("supervisor/interfaces/http supervisor/interfaces/page", most=2_451, goal=2_000),
     Room("supervisor/interfaces/tools supervisor/interfaces/mcp.py supervisor/interfaces/llamaindex", most=2_388, goal=1_900),
-    Room("supervisor/interfaces/connect supervisor/interfaces/hooks supervisor/interfaces/proxy", most=2_010, goal=1_900),
-    Room("supervisor/interfaces", most=1_333, goal=1_500),
+    Room("supervisor/interfaces/connect supervisor/interfaces/hooks supervisor/interfaces/proxy", most=1_998, goal=1_900),
+    Room("supervisor/interfaces", most=1_321, goal=1_500),
     Room(
         "worker prompts recalld supervisor/__init__.py supervisor/events.py supervisor/faults.py supervisor/workspace.py",
-        most=2_733,
+        most=2_664,
         goal=2_000,
     ),
 )
 #: All rooms together, lines and modules, and the lines of the tests.
-ALL: Final = Room("all", most=59_109, goal=48_000)
-MODULES: Final = Room("modules", most=324, goal=270)
+ALL: Final = Room("all", most=58_967, goal=48_000)
+MODULES: Final = Room("modules", most=323, goal=270)
 OF_TESTS: Final = Room("tests", most=63_384, goal=48_000)
 
 
