@@ -14,12 +14,8 @@ from recalld.supervisor.storage.lenient_json import parse_json, render_json
 from recalld.supervisor.workspace import Workspace
 from tests.crash.file_workloads import Case, Honest
 from tests.crash.test_files_crash import (
-    AppendAfterTorn,
-    NoFileSync,
-    NoFolderSync,
-    RenameBeforeWrite,
-    SyncAfterRename,
     explored,
+    refuse_beside_who_holds,
     refuse_each_call,
 )
 from tests.world import Clock, EventList, at
@@ -156,22 +152,6 @@ class Emptied(Chat):
         return [lambda chats, n=n: chats.add(KEY, said(n)) for n in range(2)]
 
 
-class DeletesFirst(ChatFiles[Any]):
-    """It makes room before it writes."""
-
-    def _write(self, key, messages, seen):
-        self._files.remove(self._paths.chat(session_digest(key)))
-        super()._write(key, messages, None)
-
-
-class ForgetsCutOff(ChatFiles[Any]):
-    """It reads the whole lines, and lets the others go."""
-
-    def _read(self, key):
-        self._quarantine.keep = lambda *_: "new"
-        return super()._read(key)
-
-
 CASES = (Added, Replaced, Deleted, CutOff, Emptied)
 
 
@@ -182,27 +162,11 @@ def test_chat_files_keep_each_message_once_after_any_crash(case: type[Chat]) -> 
     assert report.states > 2
 
 
-@pytest.mark.parametrize(
-    "mutant",
-    [
-        Added(NoFileSync),
-        Added(NoFolderSync),
-        Added(AppendAfterTorn),
-        Replaced(NoFileSync),
-        Replaced(RenameBeforeWrite),
-        Replaced(SyncAfterRename),
-        Replaced(chats=DeletesFirst),
-        Deleted(NoFolderSync),
-        CutOff(chats=ForgetsCutOff),
-    ],
-    ids=lambda mutant: f"{type(mutant).__name__}-{mutant.make.__name__}-{mutant.chats.__name__}",
-)
-def test_explorer_finds_chat_files_that_skip_one_step(mutant: Chat) -> None:
-    report = explored(mutant, depth=0, stop=True)
-    assert report.failures, f"it was not found by {report}"
-
-
 @pytest.mark.parametrize("error", [errno.ENOSPC, errno.EACCES])
 @pytest.mark.parametrize("case", CASES)
 def test_chat_files_keep_each_message_once_after_any_io_error(case: type[Chat], error: int) -> None:
     refuse_each_call(case(), error)
+
+
+def test_chat_files_are_changed_under_their_lock_alone() -> None:
+    refuse_beside_who_holds(Added(), PATH.replace(".jsonl", ".lock"))

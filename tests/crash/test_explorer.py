@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 from typing import TYPE_CHECKING
 
 import pytest
@@ -75,29 +74,3 @@ def test_explorer_finds_a_crash_inside_recovery_only_with_depth_one() -> None:
     report = explore(_journaled, _recover_by_halves, _journal_or_file, depth=1)
     assert report.shortest
     assert sum(step.startswith("---") for step in report.shortest.steps) == 3
-
-
-def test_explorer_counts_an_exception_and_a_lock_violation_as_failures() -> None:
-    def raises(disk: ModelDisk) -> None:
-        disk.read(disk.root / "没有")
-
-    def two_locks(disk: ModelDisk) -> None:
-        with disk.lock(disk.root / "history.json.lock", 1), disk.lock(disk.root / "inbox.json.lock", 1):
-            pass
-
-    assert "FileNotFoundError" in str(explore(_nothing, raises, _acked_stand))
-    assert "inbox.json.lock is taken while history.json.lock is held" in str(explore(_nothing, two_locks, _acked_stand))
-    assert "inbox.json.lock" in str(explore(two_locks, _nothing, _acked_stand))
-
-
-def test_explorer_reports_a_hanging_recovery_and_judges_the_next_disk(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("tests.crash.explorer.MOST_S", 0.05)
-
-    def loops(disk: ModelDisk) -> None:
-        while "日记" in disk.tree():
-            with contextlib.suppress(Exception):
-                sum(range(1000))
-
-    report = explore(_acknowledged, loops, lambda *_: [])
-    assert 0 < report.failures < report.states
-    assert "WRONG: it hangs: after 0.05 s of work it has not ended" in str(report)

@@ -7,66 +7,13 @@ from typing import Any
 
 import pytest
 
-from recalld.supervisor.storage.errors import SupervisorError
+from recalld.supervisor.storage.errors import Busy, SupervisorError
 from tests.crash.explorer import Explorer, Report
-from tests.crash.file_workloads import CASES, NEW, OLD, Append, Calls, Case, Create, Honest, Move, Quarantine, Remove, Replace
+from tests.crash.file_workloads import CASES, NEW, OLD, Case, Honest
 from tests.crash.loss import MODES, outcomes
 from tests.crash.model_disk import ModelDisk
 
 pytestmark = pytest.mark.proof
-
-
-class Lazy:
-    """A disk that says it has done one kind of call and has not: the mutants' tool."""
-
-    def __init__(self, disk: ModelDisk, call: str) -> None:
-        self._disk, self._call = disk, call
-
-    def __getattr__(self, name: str) -> Any:
-        return (lambda *_args: None) if name == self._call else getattr(self._disk, name)
-
-
-class NoFileSync(Honest):
-    wrapped = staticmethod(lambda disk: Lazy(disk, "sync"))
-
-
-class NoFolderSync(Honest):
-    wrapped = staticmethod(lambda disk: Lazy(disk, "sync_folder"))
-
-
-class RenameBeforeWrite(Honest):
-    def replace(self, path: Any, data: bytes, seen: Any, keep: Any = None) -> None:
-        handle = self.disk.create(temporary := self._temporary_name(path), 0o600)
-        self.disk.rename(temporary, path)
-        self.disk.write(handle, data)
-        self.disk.sync(handle)
-        self.disk.close(handle)
-        self.disk.sync_folder(path.parent)
-
-
-class SyncAfterRename(Honest):
-    def replace(self, path: Any, data: bytes, seen: Any, keep: Any = None) -> None:
-        handle = self.disk.create(temporary := self._temporary_name(path), 0o600)
-        self.disk.write(handle, data)
-        self.disk.rename(temporary, path)
-        self.disk.sync(handle)
-        self.disk.close(handle)
-        self.disk.sync_folder(path.parent)
-
-
-class MoveByCopy(Honest):
-    def move(self, old: Any, new: Any) -> None:
-        data = self.disk.read(old)
-        self.remove(old)
-        self.create(new, data)
-
-
-class AppendAfterTorn(Honest):
-    def append(self, path: Any, line: bytes) -> None:
-        handle = self.disk.open_append(path, 0o600)
-        self.disk.write(handle, line)
-        self.disk.sync(handle)
-        self.disk.close(handle)
 
 
 def explored(case: Case, *, depth: int = 1, stop: bool = False) -> Report:
@@ -89,39 +36,21 @@ def refuse_each_call(trial: Case, error: int) -> None:
         assert trial.check(disk, disk.acks) == [], disk.log
 
 
+def refuse_beside_who_holds(trial: Case, lock: str) -> None:
+    """Another program holds the lock: the work is refused, and no byte is another."""
+    disk = trial.started()
+    disk.held_by_others.add(lock)
+    before = disk.tree()
+    with pytest.raises(Busy):
+        trial.work(disk)
+    assert {path: data for path, data in disk.tree().items() if not path.endswith(".lock")} == before
+
+
 @pytest.mark.parametrize("case", CASES)
 def test_files_keep_the_old_or_the_new_content_after_any_crash(case: type[Case]) -> None:
     report = explored(case())
     assert not report.failures, str(report)
     assert report.states > 2
-
-
-@pytest.mark.parametrize(
-    ("mutant", "case"),
-    [
-        (NoFileSync, Replace),
-        (NoFileSync, Create),
-        (NoFileSync, Append),
-        (NoFileSync, Quarantine),
-        (NoFileSync, Calls),
-        (NoFolderSync, Replace),
-        (NoFolderSync, Create),
-        (NoFolderSync, Append),
-        (NoFolderSync, Move),
-        (NoFolderSync, Remove),
-        (NoFolderSync, Quarantine),
-        (NoFolderSync, Calls),
-        (RenameBeforeWrite, Replace),
-        (SyncAfterRename, Replace),
-        (MoveByCopy, Move),
-        (AppendAfterTorn, Append),
-    ],
-)
-def test_explorer_finds_a_file_layer_that_skips_one_step(mutant: type[Honest], case: type[Case]) -> None:
-    report = explored(case(mutant), depth=0, stop=True)
-    assert report.failures, f"{mutant.__name__} was not found by {report}"
-    assert report.shortest
-    assert "WRONG" in str(report.shortest)
 
 
 @pytest.mark.parametrize("error", [errno.ENOSPC, errno.EIO, errno.EACCES, errno.EROFS])

@@ -13,7 +13,7 @@ from recalld.supervisor.longterm.lines import with_line
 from recalld.supervisor.longterm.long_term_file import LongTermFile
 from recalld.supervisor.protocol.paths import WorkspacePaths
 from tests.crash.file_workloads import Case, Honest
-from tests.crash.test_files_crash import NoFileSync, NoFolderSync, explored, refuse_each_call
+from tests.crash.test_files_crash import explored, refuse_beside_who_holds, refuse_each_call
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -127,26 +127,6 @@ class Meanwhile(LongTerm):
         return [step]
 
 
-class KeptTooLate(LongTermFile):
-    """The old text is kept once the new one is there."""
-
-    def _keep(self, path, version):
-        pass
-
-    def replace(self, text):
-        old = self._files.read_stable(self._paths.root / self.path)
-        after = super().replace(text)
-        super()._keep(self.path, old)
-        return after
-
-
-class ReadBeforeLock(LongTermFile):
-    """It writes what it made of the text it read first, whatever is there by now."""
-
-    def _write(self, path, version, data, **how):
-        super()._write(path, self._files.read_stable(self._paths.root / path), data, **how)
-
-
 CASES = (FirstLines, Lines, Overwritten, Meanwhile)
 
 
@@ -157,24 +137,11 @@ def test_long_term_file_keeps_what_was_acknowledged_after_any_crash(case: type[L
     assert report.states > 2
 
 
-@pytest.mark.parametrize(
-    "mutant",
-    [
-        FirstLines(NoFileSync),
-        FirstLines(NoFolderSync),
-        Lines(NoFileSync),
-        Lines(NoFolderSync),
-        Overwritten(file=KeptTooLate),
-        Meanwhile(file=ReadBeforeLock),
-    ],
-    ids=lambda mutant: f"{type(mutant).__name__}-{mutant.make.__name__}-{mutant.file.__name__}",
-)
-def test_explorer_finds_a_long_term_file_that_skips_one_step(mutant: LongTerm) -> None:
-    report = explored(mutant, depth=0, stop=True)
-    assert report.failures, f"it was not found by {report}"
-
-
 @pytest.mark.parametrize("error", [errno.ENOSPC, errno.EACCES])
 @pytest.mark.parametrize("case", CASES)
 def test_long_term_file_keeps_what_was_acknowledged_after_any_io_error(case: type[LongTerm], error: int) -> None:
     refuse_each_call(case(), error)
+
+
+def test_long_term_file_is_changed_under_its_lock_alone() -> None:
+    refuse_beside_who_holds(Lines(), "memory.md.lock")

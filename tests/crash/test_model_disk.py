@@ -14,9 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from recalld.supervisor.storage.disk import Disk, RealDisk, Stat
-from tests.crash.loss import MODES, Mode, outcomes
 from tests.crash.model_disk import ModelDisk
-from tests.crash.state import files_of
 
 pytestmark = pytest.mark.proof
 
@@ -111,63 +109,6 @@ def test_model_disk_answers_every_call_like_the_real_disk(calls: list[tuple[Any,
         shutil.rmtree(root)
 
 
-def _write(disk: ModelDisk, path: str, data: bytes, *, sync: bool) -> None:
-    handle = disk.create(disk.root / path, 0o600)
-    disk.write(handle, data)
-    if sync:
-        disk.sync(handle)
-    disk.close(handle)
-
-
-def _left(disk: ModelDisk, mode: Any) -> set[tuple[tuple[str, bytes], ...]]:
-    found = (outcome.state for outcome in outcomes(disk.end(), mode))
-    return {tuple(sorted((path, inode.data) for path, inode in files_of(state))) for state in found}
-
-
-def test_model_disk_may_lose_truncate_or_zero_unsynced_bytes() -> None:
-    disk = ModelDisk()
-    _write(disk, "日记", b"abcd", sync=False)
-    disk.sync_folder(disk.root)
-    assert _left(disk, "weak") == {(("日记", data),) for data in (b"", b"ab", b"abcd", b"\0\0\0\0")}
-    assert _left(disk, "ordered") == {(("日记", data),) for data in (b"", b"ab", b"abcd")}
-    assert _left(disk, "kill") == {(("日记", b"abcd"),)}
-
-
-def test_model_disk_reorders_names_of_a_folder_only_in_weak_mode() -> None:
-    disk = ModelDisk()
-    for name in ("一", "二"):
-        _write(disk, name, b"x", sync=True)
-    one, two = ("一", b"x"), ("二", b"x")
-    assert _left(disk, "ordered") == {(), (one,), (one, two)}
-    assert _left(disk, "weak") == {(), (one,), (two,), (one, two)}
-
-
-def test_model_disk_keeps_a_renamed_file_in_at_least_one_folder() -> None:
-    disk = ModelDisk()
-    disk.plant("memory/originals/记", b"")
-    disk.plant("memory/日记", b"x")
-    disk.rename_new(disk.root / "memory/日记", disk.root / "memory/originals/日记")
-    for mode in ("ordered", "weak"):
-        assert all(any(path.endswith("日记") for path, _ in files) for files in _left(disk, mode))
-    disk.sync_folder(disk.root / "memory/originals")
-    assert all(("memory/originals/日记", b"x") in files for files in _left(disk, "weak"))
-    assert any(("memory/日记", b"x") in files for files in _left(disk, "weak"))
-    disk.sync_folder(disk.root / "memory")
-    assert len(_left(disk, "weak")) == 1
-
-
-def test_model_disk_may_lose_data_when_fsync_succeeds_after_a_failure() -> None:
-    disk = ModelDisk()
-    disk.fail(2, errno.EIO)
-    handle = disk.create(disk.root / "日记", 0o600)
-    disk.write(handle, b"abcd")
-    with pytest.raises(OSError, match="Input/output"):
-        disk.sync(handle)
-    disk.sync(handle)
-    disk.sync_folder(disk.root)
-    assert (("日记", b""),) in _left(disk, "ordered")
-
-
 @pytest.mark.parametrize(
     ("taken", "wrong"),
     [
@@ -190,27 +131,3 @@ def test_model_disk_reports_locks_taken_in_the_wrong_order(taken: list[str], wro
         lock.__exit__(None, None, None)
     assert bool(disk.locks.breaches) is wrong
     assert disk.names(disk.root) == sorted(taken)
-
-
-def test_model_disk_reports_memory_access_under_the_history_lock() -> None:
-    disk = ModelDisk()
-    disk.plant("memory/日记.md", b"x")
-    with disk.lock(disk.root / "history.json.lock", 1):
-        disk.names(disk.root)
-        _write(disk, ".history.json.t-0.tmp", b"[]", sync=True)
-        assert disk.locks.breaches == []
-        disk.names(disk.root / "memory")
-        _write(disk, "memory.md", b"x", sync=False)
-        loud = disk.locks.breaches
-    assert [line.split(" while")[0] for line in loud] == ["names memory", "create memory.md", "write memory.md"]
-    assert any(line.startswith("create .history") for line in disk.locks.with_history)
-
-
-@pytest.mark.parametrize("mode", MODES)
-def test_model_disk_may_lose_an_unsynced_external_write_on_power_loss(mode: Mode) -> None:
-    disk = ModelDisk()
-    disk.plant("笔记.md", "旧".encode())
-    disk.leave("笔记.md", "新的笔记".encode())
-    found = {ModelDisk(left.state).tree()["笔记.md"] for left in outcomes(disk.end(), mode)}
-    assert "新的笔记".encode() in found
-    assert ("旧".encode() in found) == (mode != "kill")

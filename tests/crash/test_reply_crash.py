@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import errno
-import itertools
 import json
 import re
 from collections import Counter
@@ -18,7 +17,6 @@ from recalld.supervisor.host.round import run_round
 from recalld.supervisor.index.hit import SearchResult
 from recalld.supervisor.operations.history import adder
 from recalld.supervisor.protocol.config import load
-from recalld.supervisor.replies import waiting
 from recalld.supervisor.storage.errors import SupervisorError
 from recalld.supervisor.storage.lenient_json import render_json
 from recalld.supervisor.workspace import Workspace
@@ -27,7 +25,6 @@ from recalld.worker.loop import Worker
 from recalld.worker.providers import Completion, Usage
 from tests.crash.explorer import Explorer, Report
 from tests.crash.file_workloads import Case, Honest
-from tests.crash.test_files_crash import NoFileSync, NoFolderSync
 from tests.world import WITH_MODEL, Clock, EventList, SilentServer, at, message
 
 if TYPE_CHECKING:
@@ -162,49 +159,6 @@ class LookingFurther(Answering):
         return super().wrong(tree, acks) + ([] if found == 1 else [f"the second message is filed {found} times"])
 
 
-class TakenOutFirst(Answering):
-    """A mutant: the input leaves the inbox before its answer is in history.json."""
-
-    def settle(self, ws: Workspace) -> None:
-        write = FileTurns._write
-
-        def first(turns: FileTurns, asked: Any, *rest: Any) -> None:
-            turns._take_out(asked.inputs)
-            write(turns, asked, *rest)
-
-        with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(FileTurns, "_write", first)
-            # the result would be found again: it is gone as well
-            patch.setattr(FileTurns, "_standing", lambda *_: None)
-            super().settle(ws)
-
-
-class IdByChance(Answering):
-    """A mutant: the id of an answer does not come from its input."""
-
-    def settle(self, ws: Workspace) -> None:
-        numbers = itertools.count(self.calls * 1000)
-        with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(waiting, "answer_id", lambda *_: f"re-{next(numbers):016}")
-            super().settle(ws)
-
-
-class InTwoWrites(Answering):
-    """A mutant: the question is written, and then its answer."""
-
-    def settle(self, ws: Workspace) -> None:
-        write = FileTurns._write
-
-        def apart(turns: FileTurns, asked: Any, *rest: Any) -> None:
-            append = turns._append
-            turns._append = lambda raws: [append([raw]) for raw in raws]
-            write(turns, asked, *rest)
-
-        with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(FileTurns, "_write", apart)
-            super().settle(ws)
-
-
 def explored(case: Answering, *, stop: bool = False, depth: int = 0) -> Report:
     explorer = Explorer(case.recover, case.check, case.glance, depth=depth, points=6, limit=12, stop=stop)
     return explorer.explore(case.work, case.started().state, type(case).__name__)
@@ -215,16 +169,6 @@ def test_each_input_is_answered_once_after_any_crash(case: type[Answering]) -> N
     report = explored(case())
     assert not report.failures, str(report)
     assert report.states > 50
-
-
-@pytest.mark.parametrize(
-    "mutant",
-    [TakenOutFirst(), IdByChance(), InTwoWrites(), Answering(NoFileSync), Answering(NoFolderSync)],
-    ids=["taken out first", "id by chance", "two writes", "bytes", "names"],
-)
-def test_explorer_finds_a_turn_that_skips_one_step(mutant: Answering) -> None:
-    report = explored(mutant, stop=True)
-    assert report.failures, f"it was not found by {report}"
 
 
 @pytest.mark.parametrize("error", [errno.ENOSPC, errno.EACCES])

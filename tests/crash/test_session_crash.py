@@ -9,14 +9,13 @@ import re
 import warnings
 from collections import Counter
 from contextlib import suppress
-from dataclasses import replace
 from datetime import timedelta
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import pytest
 
-from recalld.supervisor.conversation.sessions import session_group
+from recalld.supervisor.conversation.sessions import session_digest, session_group
 from recalld.supervisor.host.conversations import open_session
 from recalld.supervisor.host.lock import reclaim
 from recalld.supervisor.host.round import collect
@@ -31,15 +30,13 @@ from recalld.worker.loop import Worker
 from recalld.worker.providers import Completion, Usage
 from tests.conversation.talk import Scripted, fenced
 from tests.crash.file_workloads import Case, Honest
-from tests.crash.test_files_crash import NoFileSync, NoFolderSync, explored, refuse_each_call
+from tests.crash.test_files_crash import explored, refuse_beside_who_holds, refuse_each_call
 from tests.world import WITH_MODEL, Clock, EventList, SilentServer, at, message
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from recalld.supervisor.conversation.session_files import SessionFiles
     from recalld.supervisor.conversation.session_lines import SessionLines
-    from recalld.supervisor.conversation.sessions import Intent, Progress
     from recalld.supervisor.storage.files import Files
     from tests.crash.model_disk import ModelDisk
 
@@ -63,10 +60,9 @@ class Overflowing(Case):
 
     start: ClassVar = {"history.json": render_json(TALK[:7]), ".recalld/空": b"", "memory.md": "- 喝茶\n".encode()}
 
-    def __init__(self, make: Callable[..., Files] = Honest, without_intent: bool = False) -> None:
+    def __init__(self, make: Callable[..., Files] = Honest) -> None:
         super().__init__(make)
         self.calls = 0
-        self.without_intent = without_intent
 
     def write(self, messages: Sequence[dict[str, Any]]) -> str:
         self.calls += 1
@@ -74,8 +70,6 @@ class Overflowing(Case):
 
     def lines(self, disk: ModelDisk, program: str = "first") -> SessionLines:
         workspace = Workspace(disk.root, CONFIG, self.make(disk, program), EventList(Clock(NOW)))
-        if self.without_intent:
-            forgetful(workspace.session_lines)
         return workspace.session_lines
 
     def work(self, disk: ModelDisk) -> None:
@@ -162,10 +156,6 @@ class Continuing(Overflowing):
     ]
     start: ClassVar = {"history.json": render_json(TALK[:6]), ".recalld/空": b""}
 
-    def __init__(self, in_two_writes: bool = False) -> None:
-        super().__init__()
-        self.in_two_writes = in_two_writes
-
     def work(self, disk: ModelDisk) -> None:
         self.continue_it(disk)
         disk.ack(6)
@@ -181,8 +171,6 @@ class Continuing(Overflowing):
 
     def continue_it(self, disk: ModelDisk, program: str = "first") -> None:
         workspace = Workspace(disk.root, CONFIG_KEEPS_NONE, self.make(disk, program), EventList(Clock(NOW)))
-        if self.in_two_writes:
-            marker_first(workspace.session_files)
         model = Scripted(lambda prompt: "；".join(f"第{n}件事的端口是{n}" for n in self.told("".join(fenced(prompt)))))
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # the first program may have summed all up
@@ -203,29 +191,6 @@ class Continuing(Overflowing):
         return [] if told == list(range(12)) else [f"the summary tells {told}"]
 
 
-def forgetful(lines: SessionLines) -> None:
-    """Let the line be written without having been written down before, as in 000."""
-
-    def write(session: str, progress: Any, intent: Intent, now: Any) -> Any:
-        return fulfil(session, progress, intent, now)
-
-    fulfil, keep = lines._fulfil, lines._files.keep
-    lines._fulfil = write  # type: ignore[method-assign]
-    lines._files.keep = lambda session, progress: None if progress.intent else keep(session, progress)  # type: ignore[method-assign]
-
-
-def marker_first(files: SessionFiles) -> None:
-    """Let the marker move before the summary is there."""
-
-    def write(session: str, progress: Progress) -> None:
-        before = files.read(session).running
-        keep(session, replace(progress, running=replace(progress.running, text=before.text)))
-        keep(session, progress)
-
-    keep = files.keep
-    files.keep = write  # type: ignore[method-assign]
-
-
 @pytest.mark.parametrize(("case", "depth"), [(Overflowing, 1), (Summarizing, 0), (Asking, 0), (Continuing, 0)])
 def test_session_lines_tell_each_message_once_after_any_crash(case: type[Overflowing], depth: int) -> None:
     report = explored(case(), depth=depth)
@@ -233,17 +198,11 @@ def test_session_lines_tell_each_message_once_after_any_crash(case: type[Overflo
     assert report.states > 2
 
 
-@pytest.mark.parametrize(
-    "mutant",
-    [Overflowing(NoFileSync), Overflowing(NoFolderSync), Overflowing(without_intent=True), Continuing(in_two_writes=True)],
-    ids=["bytes", "names", "intent", "apart"],
-)
-def test_explorer_finds_session_lines_that_skip_one_step(mutant: Overflowing) -> None:
-    report = explored(mutant, depth=0, stop=True)
-    assert report.failures, f"it was not found by {report}"
-
-
 @pytest.mark.parametrize("error", [errno.ENOSPC, errno.EACCES])
 @pytest.mark.parametrize("case", [Overflowing, Asking, Continuing])
 def test_session_lines_tell_each_message_once_after_any_io_error(case: type[Overflowing], error: int) -> None:
     refuse_each_call(case(), error)
+
+
+def test_session_lines_are_told_under_the_lock_of_the_session_alone() -> None:
+    refuse_beside_who_holds(Summarizing(), f".recalld/sessions/session-{session_digest(SESSION)}.lock")

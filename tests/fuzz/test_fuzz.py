@@ -7,7 +7,6 @@ import pytest
 from tests.fuzz.lives import live, template
 from tests.fuzz.parts import read_one
 from tests.fuzz.readers import READERS
-from tests.world import World
 
 pytestmark = pytest.mark.proof
 
@@ -27,16 +26,3 @@ def test_workspace_loses_nothing_in_a_day_with_corrupt_files(tmp_path):
     start = template(tmp_path / "start")
     for seed in range(12):
         live(start, tmp_path / "case", seed)
-
-
-def test_fuzz_judge_notices_a_deleted_note_and_a_changed_one(tmp_path, monkeypatch):
-    """The judge can fail: a product that deletes a note or cleans one up is found out."""
-    start = template(tmp_path / "start")
-
-    def spoil(change):
-        monkeypatch.setattr(World, "round", lambda world, _runs: change(world.paths.memory / "花园.md"))
-        with pytest.raises(AssertionError, match=r"are gone|was changed"):
-            live(start, tmp_path / "case", 1)
-
-    spoil(lambda path: path.unlink(missing_ok=True))
-    spoil(lambda path: path.write_bytes(path.read_bytes().strip()) if path.exists() else None)

@@ -26,7 +26,6 @@ from tests.checker.checker import Acked, Given, check
 from tests.patience import PATIENCE_S
 from tests.process import forked
 from tests.process.feeder import Feeder
-from tests.process.programs import move_into
 from tests.process.rounds import Rounds, folder_in_memory
 from tests.process.storm import HURRY
 
@@ -77,7 +76,10 @@ class Busy:
             text, at = f"掉进来的第 {len(self.dropped)} 句", datetime.now(UTC).isoformat(timespec="milliseconds")
             one = Acked(f"drop-{len(self.dropped)}", text, at.replace("+00:00", "Z"), "user")
             message = {"id": one.id, "role": one.role, "text": one.text, "createdAt": one.created_at}
-            move_into(self.root / "inbox.d" / "new" / f"{one.id}.json", json.dumps(message, ensure_ascii=False).encode())
+            other = self.root / f"{one.id}.part"
+            other.write_text(json.dumps(message, ensure_ascii=False), encoding="utf-8")
+            other.chmod(0o600)
+            other.rename(self.root / "inbox.d" / "new" / f"{one.id}.json")
             self.dropped.append(one)
         time.sleep(_PAUSE_S)
 

@@ -24,15 +24,13 @@ from tests.checker.__main__ import read_folder
 from tests.checker.checker import Given, check
 from tests.patience import PATIENCE_S
 from tests.process import forked
+from tests.process.command import fill
 from tests.process.editor import Saves, edit
 from tests.process.feeder import Feeder
-from tests.process.programs import OTHERS, WRITERS, stalled
 from tests.process.rounds import Rounds, folder_in_memory
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-
-    from tests.process.programs import Program
 
 #: Everything hurries, so that every kill has something to hit.
 HURRY = {
@@ -49,11 +47,8 @@ HURRY = {
 }
 VICTIMS = ("supervisor", "supervisor", "worker", "worker", "both", "writer", "editor")
 _PAUSE_S = 0.005
-#: How often a program acts, of the looks at what is going on.
-_ACTS = 0.03
 #: In the calm run a worker that the machine lets wait is no dead one.
 _CALM = {"RECALLD_WORKER_LEASE": "120s"}
-#: Seconds in which a supervisor that lives has archived something.
 
 
 class Storm:
@@ -63,7 +58,6 @@ class Storm:
         self.root = root
         self.seed = seed
         self.random = random.Random(seed)
-        self.programs = self._drawn()
         self.environ = forked.plain_environ(**HURRY, PYTHONUNBUFFERED="1")
         self.told = (root.parent / "told").open("w+b")
         self.feeders = [
@@ -71,7 +65,9 @@ class Storm:
             for n in range(2)
         ]
         self.saves = Saves()
-        self.pipe = stalled() if self.random.random() < 0.5 else (-1, -1)
+        self.pipe = os.pipe() if self.random.random() < 0.5 else (-1, -1)
+        if self.pipe[1] >= 0:
+            fill(self.pipe[1])
         self.supervisor: Any = None
         self.editor: forked.Child | None = None
         self.wrong: list[str] = []
@@ -79,12 +75,6 @@ class Storm:
         self.archived = 0
         self._edits = -1
         self._rest = b""
-
-    def _drawn(self) -> list[Program]:
-        """Return one program that writes history.json anew, and one of another kind or none; seeds in turn give every pair."""
-        rest, n = divmod(self.seed, len(WRITERS))
-        kinds = (WRITERS[n], (*OTHERS, None)[rest % (len(OTHERS) + 1)])
-        return [kind(self.root, random.Random(f"{self.seed} {kind.__name__}")) for kind in kinds if kind]
 
     # ── who lives in the workspace ───────────────────────────────────────────
 
@@ -178,9 +168,6 @@ class Storm:
             for feeder in self.feeders:
                 if self.random.random() < 0.2:
                     feeder.feed()
-            for program in self.programs:
-                if self.random.random() < _ACTS:
-                    program.act()
             self._watch()
             if killed < kills and time.monotonic() >= due:
                 killed += self.kill_something()
@@ -191,9 +178,6 @@ class Storm:
             feeder.end()
             self.wrong += [f"a writer ended by itself with {code}" for code in feeder.codes if code not in (0, 75, -9)]
         self.archived = archived_in(self.root)
-        for program in self.programs:
-            program.end()
-            self.wrong += program.wrong
         return [*self.wrong, *self._end_supervisor(), *self._calm()]
 
     def _end_supervisor(self) -> list[str]:
@@ -227,13 +211,11 @@ class Storm:
         self.calm_s = time.monotonic() - began
         wrong = [f"the calm run ended with {code}: {err[-2000:]}"] if code or err else []
         files, modes, outside = read_folder(self.root)
-        counts = {text: count for program in self.programs for text, count in program.said.items()}
         given = Given.of_writers(
             datetime.now(UTC),
             "Asia/Shanghai",
-            offered={text for feeder in self.feeders for text in feeder.offered} | counts.keys(),
-            counts=counts,
-            touched_paths=self.saves.paths.union(*(program.saved for program in self.programs)),
+            offered={text for feeder in self.feeders for text in feeder.offered},
+            touched_paths=self.saves.paths,
         )
         lost = [f"{path} does not hold what was saved last" for path in self.saves.missing(self.root)]
         return [*wrong, *outside, *lost, *check(files, self.acked, given, modes)]

@@ -1,4 +1,4 @@
-"""A share of the storms for every test run; all of them: python -m tests.process.storm, locks, long_term and sessions."""
+"""A share of the storms for every test run; all of them: python -m tests.process.storm, locks and reply_storm."""
 
 import re
 import subprocess
@@ -21,7 +21,6 @@ def stormed(module: str, *words: str) -> str:
 
 @pytest.mark.proof
 def test_pipeline_loses_and_duplicates_nothing_under_random_kills():
-    """Beside a program with a sliding window, and one that drops files of one name."""
     said = stormed("storm", "--kills", "15", "--seed", "2")
 
     assert re.search(
@@ -36,25 +35,6 @@ def test_history_loses_nothing_with_eight_writers_and_one_without_lock():
     said = stormed("locks", "--appends", "400", "--a-round", "200", "--seed", "7")
 
     assert re.search(r"appends, of these [0-9]+ unmet, [0-9]+ of ours vanished, [1-9][0-9]* put back, 0 violations", said), said
-
-
-@pytest.mark.proof
-def test_long_term_file_loses_no_line_of_eight_writers():
-    """In the second round beside programs without the lock."""
-    said = stormed("long_term", "--lines", "400", "--a-round", "200")
-
-    assert re.search(r"^[4-9][0-9]{2} acknowledged lines; [1-9][0-9]* of them without the lock, .*; 0 violations", said), said
-
-
-@pytest.mark.feature("000.42")
-@pytest.mark.proof
-def test_session_lines_tell_each_message_once_with_eight_processes():
-    """They add to one chat of LlamaIndex, too."""
-    said = stormed("sessions", "--messages", "80")
-
-    assert re.search(
-        r"^80 messages of 8 processes' session in [1-9][0-9]* lines, [1-9][0-9]* messages added .*; 0 violations", said
-    ), said
 
 
 @pytest.mark.proof

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-from datetime import date, datetime, timedelta
+from datetime import date, datetime
 from typing import TYPE_CHECKING
 from zoneinfo import ZoneInfo
 
@@ -17,9 +17,6 @@ import recalld.supervisor.host.lock
 import recalld.supervisor.summaries.collect
 import recalld.supervisor.summaries.submit
 from recalld.supervisor.protocol.dated_file import render_dated
-from tests.simulation import others
-from tests.simulation.judge import found_again, judge
-from tests.simulation.talk import WindowMessage
 from tests.simulation.world import SimulatedWorld, cranked
 from tests.simulation.years import Violation, live
 
@@ -77,38 +74,6 @@ def test_simulation_is_deterministic_for_any_hash_seed() -> None:
 
 
 # ── the judges ───────────────────────────────────────────────────────────────
-
-
-def talked(world: SimulatedWorld) -> WindowMessage:
-    said = WindowMessage(
-        {"id": "m1", "role": "user", "text": "猫的疫苗本编号是 qz1k。", "createdAt": "2026-01-28T00:00:00.000Z"}, "qz1k"
-    )
-    others.append_politely(world, [said])
-    world.tick()
-    world.advance(timedelta(hours=9))
-    world.tick()
-    return said
-
-
-def test_found_again_notices_a_message_that_recall_misses(world: SimulatedWorld) -> None:
-    said = talked(world)
-    path = next(iter(world.filed().values()))
-    world.disk.plant(path, (world.disk.bytes_of(path) or b"").replace(b"qz1k", b"qz2k"))
-    assert found_again(world, [said])[0].startswith("NOT FOUND by qz1k")
-
-
-def test_judge_notices_a_forgotten_word_in_a_file_and_in_an_answer(world: SimulatedWorld) -> None:
-    talked(world)
-    world.forgotten.add("qz1k")
-    assert "FORGOTTEN qz1k stands in history.json" in judge(world)
-    assert found_again(world, []) == ["FORGOTTEN qz1k is told"]
-
-
-def test_judge_notices_a_changed_personal_file(world: SimulatedWorld) -> None:
-    others.write_note(world)
-    (path,) = world.own
-    world.disk.plant(path, b"other words")
-    assert judge(world) == [f"{path}, a person's own, was changed"]
 
 
 #: Recalld with one step wrong: the years must show it.
