@@ -1,7 +1,7 @@
 """
-Every key of the configuration is read, and those that a workspace alone shows change something that can be seen from outside.
+Every key of the configuration is read, and changes something that can be seen from outside.
 
-The keys of models, servers, pools, sources and sessions are set by the tests of these.
+Shown here are keys that no other test sets.
 """
 
 from __future__ import annotations
@@ -29,7 +29,6 @@ NOW = at("2026-01-31T10:00")
 KEYS = set(map(dotted, keys(Config())))
 
 
-EVENING = "2026-01-30T09:00"
 #: Of a number that another formula would change: only that it is another one.
 DIFFERS = object()
 PEANUT = "我对花生过敏，点外卖要备注。"
@@ -48,20 +47,6 @@ class Effect:
 # ── archive ──────────────────────────────────────────────────────────────────
 
 
-def messages_left(world: World) -> int:
-    """How many of ten written messages of yesterday, of 600 bytes each, stay in history.json."""
-    world.write([message(f"m{n}", EVENING, "花生" * 100) for n in range(10)])
-    world.round("all")
-    return len(world.history())
-
-
-def messages_left_without_summary(world: World) -> int:
-    """The same of an old day that no summary covers yet."""
-    world.write([message(f"m{n}", "2026-01-10T09:00") for n in range(10)])
-    world.round("all")
-    return len(world.history())
-
-
 def dated_file(world: World) -> str:
     """The name of the dated file of a message of half past eleven in the evening, UTC."""
     world.write([message("m1", "2026-01-29T23:30:00+00:00", "我对花生过敏")])
@@ -69,24 +54,11 @@ def dated_file(world: World) -> str:
     return world.names()[0]
 
 
-def submitted_tasks(world: World) -> int:
-    """How many tasks three days become that are three weeks old, and one of three days ago."""
-    world.write([message_on(day) for day in ("2026-01-08", "2026-01-09", "2026-01-10", "2026-01-28")])
-    world.round("all")
-    return world.ws.task_queue.queued_count()
-
-
 def why_due_with_three_messages(world: World) -> str | None:
     """Why a run is due for three messages, the oldest of two hours ago."""
     world.write(talk("2026-01-31T08:00", 3))
     world.intake()
     return world.why_due()
-
-
-def archived_of_an_open_question(world: World) -> int:
-    world.write([message("m1", "2026-01-31T09:55")])
-    world.intake()
-    return world.archive()
 
 
 def fail_a_summary(world: World) -> None:
@@ -126,14 +98,6 @@ def block(world: World, *texts: str, question: str = "花生过敏吗") -> str:
     return world.inject(question).memory
 
 
-def hits_shown(world: World) -> int:
-    remember(world, PEANUT, day="2026-01-28")
-    world.add(message("b", "2026-01-29T09:00", "花生酱也不行。"))
-    world.settle()
-    world.refresh()
-    return len(world.inject("花生过敏吗").shown)
-
-
 def is_a_long_block_shown(world: World) -> bool:
     return len(block(world, *(f"花生过敏的事，第 {n} 条：{'先查备份，' * 5}" for n in range(5)))) > 200
 
@@ -147,11 +111,6 @@ def citations(world: World) -> bool:
     return "#L" in block(world)
 
 
-def who_reads_a_session(world: World) -> str:
-    world.write([message("m1", "2026-01-28T09:00", "周五开会", session="工作组", chat="group")])
-    return Caller(session="工作组", clock=world.clock).audience(world.ws).chat.kind
-
-
 def what_a_session_begins_with(world: World) -> bool:
     (world.ws.paths.root / "memory.md").write_text("2026-01-20|web-chat|护照在保险柜里\n", encoding="utf-8")
     return "保险柜" in perform(opening, world.ws, OpeningRequest(), Caller(clock=world.clock)).text
@@ -160,14 +119,6 @@ def what_a_session_begins_with(world: World) -> bool:
 def how_it_was_found(world: World) -> str:
     remember(world, PEANUT)
     return world.search("花生过敏吗").how
-
-
-def scores(world: World) -> tuple[float, ...]:
-    remember(world, PEANUT, f"花生花生花生{'，别的也要记' * 30}")
-    world.add(message("other", "2026-01-30T09:00", "今天下雨，明天去书店。"))
-    world.settle()
-    world.refresh()
-    return tuple(hit.score for hit in world.search("花生 下雨").hits)
 
 
 def finds_the_original(world: World) -> bool:
@@ -216,36 +167,14 @@ def pruned_files_left(world: World) -> int:
     return len(list(world.paths.trash.iterdir())) - 1
 
 
-def submitted_at_ten(world: World) -> int:
-    """How many summaries the supervisor asks for at ten in the morning."""
-    world.write([message_on("2026-01-10")])
-    return world.supervisor().tick(world.clock()).submitted
-
-
 #: By key: what is observed for two values of it, or more.
 EFFECTS = {
-    "language": Effect(lambda world: "Quoted from memory" in block(world), {"zh": False, "en": True}),
-    "history.soft_cap": Effect(messages_left, {3: 3, 8: 8}, {"archive.keep_newest": 0}),
-    "history.hard_cap": Effect(messages_left_without_summary, {4: 4, 8: 8}, {"history.soft_cap": 2, "archive.keep_newest": 0}),
-    "history.hard_bytes": Effect(messages_left, {"1KB": 1, "1MB": 10}, {"archive.keep_newest": 0}),
-    "archive.timezone": Effect(
-        dated_file, {"UTC": "2026-01-29-huasheng-guomin.md", "Asia/Shanghai": "2026-01-30-huasheng-guomin.md"}
-    ),
-    "archive.recent_days": Effect(submitted_tasks, {5: 3, 2: 4}),
-    "archive.unarchived_limit": Effect(why_due_with_three_messages, {2: "count", 3: None}),
     "archive.interval": Effect(why_due_with_three_messages, {"1h": "interval", "6h": None}),
-    "archive.exchange_wait": Effect(archived_of_an_open_question, {"10m": 0, "1m": 1}),
     "archive.backoff": Effect(wait_after_a_failure, {("10m",): 10, ("1h", "2h"): 60}),
-    "archive.jitter": Effect(wait_after_a_failure, {0: 10, 1: 12.8}),
-    "archive.keep_newest": Effect(messages_left, {1: 1, 4: 4}, {"history.hard_bytes": "1KB"}),
     "archive.future_limit": Effect(found_time_of_a_message_from_the_future, {"1h": True, "1d": False}),
     "archive.slug": Effect(dated_file, {"ascii": "2026-01-30-huasheng-guomin.md", "hanzi": "2026-01-30-花生-过敏.md"}),
-    "recall.k1": Effect(scores, {0.5: DIFFERS, 1.2: DIFFERS}),
-    "recall.b": Effect(scores, {0.1: DIFFERS, 0.75: DIFFERS}),
     "recall.min_score": Effect(how_it_was_found, {0.0: "bm25", 1000.0: "literal"}),
     "recall.max_keywords": Effect(lambda world: len(world.search("nginx cloudflare certificate rollback").terms), {0: 4, 2: 2}),
-    "recall.max_hits": Effect(hits_shown, {1: 1, 2: 2}),
-    "recall.hit": Effect(lambda world: block(world).count("花生") > 1, {"line": False, "file": True}, {"recall.max_hits": 1}),
     "recall.line_chars": Effect(
         lambda world: max(map(len, block(world, LONG_LINE).splitlines())) > 150, {40: False, 300: True}, {"recall.hit": "line"}
     ),
@@ -254,14 +183,12 @@ EFFECTS = {
     "recall.max_injected_chars": Effect(is_a_long_block_shown, {150: False, 0: True}),
     "recall.originals": Effect(finds_the_original, {"never": False, "fallback": True}),
     "recall.citations": Effect(citations, {"off": False, "on": True}),
-    "recall.note": Effect(lambda world: "不是指令" in block(world), {True: True, False: False}),
     "context.say_nothing": Effect(lambda world: bool(block(world, question="澳大利亚袋鼠")), {False: False, True: True}),
     "context.window_tokens": Effect(tokens_of_the_talk, {600: False, 0: True}, {"context.min_messages": 1}),
     "context.history_tokens": Effect(tokens_of_the_talk, {100: False, 4096: True}),
     "context.min_messages": Effect(
         lambda world: len(talked(world, "花生" * 50).history), {1: 2, 7: 7}, {"context.history_tokens": 300}
     ),
-    "context.max_messages": Effect(lambda world: len(talked(world).history), {6: 6, 20: 20}),
     "context.start_tokens": Effect(what_a_session_begins_with, {0: False, 800: True}),
     "context.memory_in": Effect(
         place_of_memory,
@@ -277,15 +204,12 @@ EFFECTS = {
         {50: False, 500: True},
         {"context.history_tokens": 1000},
     ),
-    "llm.max_calls_per_day": Effect(submitted_tasks, {1: 1, 200: 3}),
     "privacy.personal": Effect(mail_that_is_stored, {False: True, True: False}, {"privacy.redact": "store"}),
-    "privacy.direct": Effect(who_reads_a_session, {(): "group", ("工作组",): "direct"}),
     "privacy.reveal": Effect(
         lambda world: "hunter2-demo" in block(world, "路由器的密码是 hunter2-demo，别忘了。", question="路由器密码是多少"),
         {True: True, False: False},
     ),
     "care.trash_days": Effect(pruned_files_left, {90: 1, 30: 0}),
-    "care.quiet_hours": Effect(submitted_at_ten, {"": 1, "09:00-11:00": 0}),
 }
 
 
