@@ -160,12 +160,6 @@ def test_repair_loses_nothing_when_killed_at_any_step(world, step, monkeypatch):
 # ── restore ──────────────────────────────────────────────────────────────────
 
 
-def test_restore_history_keeps_a_damaged_history_without_messages(world):
-    world.write(b"{{{")
-    assert world.restore() == 0
-    assert world.paths.history.read_bytes() == b"{{{"
-
-
 def test_add_missing_refuses_a_missing_copy_and_one_without_messages(world, tmp_path, tmp_path_factory):
     world.write(talk("2026-01-30T09:00", 2))
     copy = tmp_path / "别的.json"

@@ -8,13 +8,11 @@ import re
 import pytest
 
 from recalld import Memory
-from recalld.supervisor.conversation.sessions import session_digest
-from recalld.supervisor.storage.errors import BadFile, Busy, NoSummary
+from recalld.supervisor.storage.errors import Busy, NoSummary
 from tests.conversation.talk import Scripted, answer, fenced, question
 from tests.world import World, message
 
 SESSION = "家里"
-OTHER = "公司"
 
 
 def fact(n: int) -> str:
@@ -80,18 +78,6 @@ def test_session_memory_refuses_what_is_no_message_and_adds_nothing(world: World
 
 
 # ── the file of the session ──────────────────────────────────────────────────
-
-
-def test_session_memory_refuses_a_damaged_file_and_leaves_it(world: World, memory: Memory) -> None:
-    world.write(said(10))
-    talk = memory.conversation(telling(), session=SESSION)
-    talk.summarize()
-    path = world.paths.session(session_digest(SESSION))
-    for damaged in (path.read_bytes()[:60], path.read_bytes().replace(b'"marker"', b'"mark"'), b'{"version": 1, "running": 7}'):
-        path.write_bytes(damaged)
-        with pytest.raises(BadFile):
-            talk.context()
-        assert path.read_bytes() == damaged
 
 
 def test_session_memory_that_fails_keeps_all_and_waits_in_every_process(world: World, memory: Memory) -> None:

@@ -84,14 +84,6 @@ def test_search_returns_the_lines_with_any_keyword_and_how_many_there_are(servic
     assert limited["results"].endswith("共 3 条匹配，仅显示前 1 条")
 
 
-@pytest.mark.parametrize(("keywords", "says"), [("", "请提供搜索关键词"), ("飞船", "未找到包含")])
-def test_search_without_a_match_never_returns_all(service: Service, keywords, says):
-    remember(service)
-    found = service.ask("POST", "/api/memory/search", {"keywords": keywords}).json()
-    assert found["results"].startswith(says)
-    assert found["total"] == 3
-
-
 @pytest.mark.feature("000.34")
 @pytest.mark.feature("000.52")
 def test_session_is_saved_as_one_line(service: Service):

@@ -3,28 +3,23 @@
 from __future__ import annotations
 
 import os
-import random
 import shutil
 import signal
 import subprocess
 import sys
 import threading
-from datetime import date
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 import recalld.supervisor.index.index
 import recalld.supervisor.index.overlay
 from recalld.supervisor.index.commit import Changes
 from recalld.supervisor.index.engine import Engine
-from recalld.supervisor.query.parse import parse_query
 from recalld.supervisor.storage.control import Control
 from recalld.supervisor.storage.errors import BadFile
 from tests.patience import PATIENCE_S
-from tests.world import WITHOUT_MODEL, FaultyDisk, World, at, message
+from tests.world import WITHOUT_MODEL, FaultyDisk, message
 
 ROOT = Path(__file__).parents[2]
 
@@ -81,37 +76,6 @@ def test_index_rebuilds_and_reports_an_index_of_another_version(filled, monkeypa
     assert len(filled.events.of("index_damaged")) == 1
     assert filled.found_paths("花生")
     assert not filled.reopen().refresh().rebuilt
-
-
-@settings(max_examples=12, deadline=None)
-@given(st.integers(0, 10**6))
-def test_index_equals_a_rebuilt_one_after_any_changes(tmp_path_factory, seed):
-    pick = random.Random(seed)
-    world = World(tmp_path_factory.mktemp("world"), at("2026-01-31T10:00"))
-    (world.root / "memory").mkdir(exist_ok=True)
-    words = ("花生", "电钢琴", "部署", "backup", "猫", "普洱", "nginx", "疫苗")
-    names = ("2026-01-28-a.md", "2026-01-28-b.md", "note.md", "trips/japan.md", "2026-01-27.md")
-    for _ in range(8):
-        path = world.note(pick.choice(names), "x")
-        match pick.randrange(5):
-            case 0:
-                path.unlink()
-            case 1:
-                path.replace(path.with_name(f"moved-{path.name}"))
-            case _:
-                path.write_text("".join(f"- {' '.join(pick.choices(words, k=3))}\n" for _ in range(3)), encoding="utf-8")
-        match pick.randrange(4):
-            case 0:
-                world.reopen()
-            case 1:
-                world.ws.index.hold_changes()
-            case 2:
-                world.search("花生 部署")
-        world.refresh()
-    query = parse_query("花生 电钢琴 backup", date(2026, 1, 31))
-    followed = {(hit.unit.path, hit.unit.start, hit.unit.text) for hit in world.ws.index.search(query, 100).hits}
-    world.reopen().refresh(rebuild=True)
-    assert {(hit.unit.path, hit.unit.start, hit.unit.text) for hit in world.ws.index.search(query, 100).hits} == followed
 
 
 # ── several ──────────────────────────────────────────────────────────────────

@@ -8,10 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import pytest
 
 from recalld import Memory, register_all_tools
-from recalld.supervisor.interfaces.cli.call import Call
-from recalld.supervisor.interfaces.cli.main import run_command
 from recalld.supervisor.storage.errors import BadRequest, NotFound, StaleLine, SupervisorError
-from tests.archive.test_attachments import FILE, photo
 from tests.world import World, at, message
 
 if TYPE_CHECKING:
@@ -178,19 +175,6 @@ def test_doors_know_who_listens_before_a_message_is_filed(workspaces, situation)
         assert {word for word in said if word in given} == who.seen & said
 
 
-@pytest.mark.parametrize("situation", ["the user alone", "a group by its key", "another group", "a group without a session"])
-def test_commands_take_who_listens_as_options(workspaces, situation, capsys):
-    who = SITUATIONS[situation]
-    world, _ = workspaces(who.in_groups)
-    options = [*(["--session", who.session] if who.session else []), *(["--chat", who.chat] if who.chat else [])]
-    given = ""
-    for command, asked in (("search", "花生"), ("search", "Istanbul"), *(("get", path) for path in files_of(world))):
-        run_command(Call(["-w", str(world.root), "--now", "2026-01-31T02:00:00Z", command, asked, *options]))
-        told = capsys.readouterr()
-        given += told.out + told.err.replace(asked, "")
-    assert {word for word in EVERYTHING if word.casefold() in given.casefold()} == who.seen
-
-
 # ── the long-term file ───────────────────────────────────────────────────────
 
 ENTRIES = "# 花生\n2026-01-20|张医生|花生在保险柜里\n2026-01-21|web-chat|花生在信箱里 #shared\n2026-01-22|张医生|保险柜换了\n"
@@ -288,19 +272,6 @@ def test_search_names_a_message_by_its_id_in_a_group(workspaces):
     assert memory.get(hit.unit.citation, session=FAMILY).text == hit.unit.text
     with pytest.raises(NotFound):
         memory.get(hit.unit.citation, session=WORK)
-
-
-@pytest.mark.parametrize("is_filed", [False, True])
-def test_get_says_of_a_picture_only_where_a_message_of_the_talk_has_it(tmp_path, is_filed):
-    world = World(tmp_path, at("2026-01-31T10:00"))
-    world.append(photo("1", "2026-01-29T09:00", session=FAMILY))
-    if is_filed:
-        world.settle()
-    world.put("recalld.toml", world.toml)
-    memory = Memory(world.root, environ={}, clock=world.clock)
-    assert memory.get(FILE, session=FAMILY) == memory.get(FILE)
-    with pytest.raises(NotFound):
-        memory.get(FILE, session=WORK)
 
 
 def test_search_refuses_a_chat_of_no_kind(workspaces):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import copy
 from collections import Counter
 from typing import Any
@@ -143,24 +142,3 @@ def test_chat_memory_keeps_everything_and_its_window_in_any_talk(talk, answers):
             if message.role != "tool":
                 assert_holds(memory, put)
     assert_holds(memory, put)
-
-
-@pytest.mark.feature("002.6")
-@given(talk=st.lists(turns(), min_size=1, max_size=10), answers=MODELS)
-@settings(max_examples=60)
-def test_chat_memory_shows_the_same_to_threads_and_coroutines(talk, answers):
-    ours = build_chat_memory(Fickle(answers), token_limit=LIMIT)
-    theirs = build_chat_memory(Fickle(answers), token_limit=LIMIT)
-
-    async def use() -> None:
-        for turn in talk:
-            await theirs.aput_messages(turn)
-            ours.put_messages(turn)
-            assert await theirs.aget() == ours.get()
-        assert await theirs.aget_all() == ours.get_all()
-        await theirs.areset()
-        ours.reset()
-        assert await theirs.aget() == ours.get() == []
-
-    asyncio.run(use())
-    assert theirs.llm.prompts == ours.llm.prompts

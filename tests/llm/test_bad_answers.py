@@ -99,13 +99,3 @@ def test_a_model_that_its_server_names_otherwise_has_one_account(tmp_path, serve
     for told in (verdict(look)[0], [one.why for one in examine(look, slow=False)]):
         worse = [render(one, "zh") for one in told if "worse" in str(one)]
         assert worse == ["qwen-test 写的摘要还不如摘录：最近 24 次回答里有 24 次没有通过；换一个更大的模型，或者不用模型。"]
-
-
-@pytest.mark.parametrize("said", [("Hi!", "Thanks a lot!"), ("你好呀！", "太感谢了")], ids=["en", "zh"])
-def test_a_day_of_greetings_causes_no_call_whatever_is_asked_for(tmp_path, server, said):
-    world = ServedWorld(tmp_path, server)
-    world.write([message(f"1-{n}", f"2026-01-10T09:{n:02}", said[n % 2], archived=False) for n in range(40)])
-    world.settle()
-
-    assert server.seen.calls == 0
-    assert "\nempty: true\n" in world.summary("2026-01-10")

@@ -65,15 +65,6 @@ def test_only_what_was_shown_is_forgotten(site):
         assert holds(site, "保险柜") == []
 
 
-@pytest.mark.parametrize(
-    "query", ["", "?by=match&value=x", "?by=nonsense&value=x", "?by=line&value=99", "?by=day&value=2026-02-30"]
-)
-def test_forget_refuses_a_wrong_address_with_a_sentence(site, query):
-    answer = site.client.get(f"/forget{query}", headers=HTML)
-    assert (answer.status_code, "That did not work" in answer.text) == (409 if "line" in query else 400, True)
-    assert site.client.post("/forget", data={"by": "day"}, headers=HTML).status_code == 403
-
-
 def test_preview_of_attacks_is_text_and_leads_back_to_this_page_alone(tmp_path):
     with Service(tmp_path / "工作区") as site:
         hostile(site.world)

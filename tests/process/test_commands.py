@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from recalld.supervisor.checks.units import BACKUP, SERVICE, Backups, Installation
 from recalld.supervisor.interfaces.cli.output import as_json, as_line
 from recalld.supervisor.text.printable import printable
 from tests.process.command import Command, Ended, ended
@@ -271,19 +270,6 @@ def test_service_without_systemd_is_one_sentence_and_changes_nothing(recalld, wo
     assert is_one_sentence(done.err)
     assert done.out == ""
     assert sorted(tmp_path.rglob("*")) == before
-
-
-def test_service_install_dry_run_shows_what_stays_of_before(recalld, tmp_path):
-    folder = tmp_path / "config" / "systemd" / "user"
-    folder.mkdir(parents=True)
-    before = Installation(recalld.root, key=tmp_path / "key", backups=Backups(tmp_path / "备份", 14)).units()
-    for name, data in before.items():
-        (folder / name).write_bytes(data)
-    done = recalld("service", "install", "--dry-run", "--json", XDG_CONFIG_HOME=str(tmp_path / "config"))
-    units = json.loads(done.out)["units"]
-    assert set(units) == {str(folder / name) for name in before}
-    assert f"LoadCredential=recalld-api-key:{tmp_path / 'key'}" in units[str(folder / SERVICE)]
-    assert "--keep 14" in units[str(folder / BACKUP)]
 
 
 def test_run_tells_the_journal_the_priority_of_each_event(recalld, tmp_path):

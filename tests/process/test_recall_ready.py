@@ -112,18 +112,6 @@ def test_watcher_updates_the_index_after_saves_renames_and_deletions(running):
     assert (code, "Traceback" in said, "index_stale" in said) == (0, False, False)
 
 
-def test_socket_server_answers_what_hooks_call_and_no_others(running):
-    for words in (
-        ["status"],
-        ["status", "--plan"],
-        ["append", "--role", "user", "--text", "从门里来的话"],
-    ):
-        assert running.ask(*words)["code"] == 0
-    assert "从门里来的话" in (running.root / "history.json").read_text(encoding="utf-8")
-    for words in (["restore"], ["fsck", "--repair"], ["run"], ["init"], ["summary", "redo", "2026-01-21"]):
-        assert running.ask(*words) is None
-
-
 @pytest.mark.feature("003.25")
 def test_prepared_turn_follows_the_inbox_and_leaves_it_unchanged(running):
     until(lambda: running.finds("rsync nas7", "nas7"))

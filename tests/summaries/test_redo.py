@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from recalld.supervisor.storage.errors import BadRequest, NewerFormat
+from recalld.supervisor.storage.errors import BadRequest
 from tests.world import message
 
 
@@ -28,10 +28,3 @@ def test_submit_again_refuses_an_invalid_period_and_one_without_files(filled):
         filled.redo("昨天")
     with pytest.raises(BadRequest, match="memory has no dated file of 2025-06, so there is nothing"):
         filled.redo("2025-06")
-
-
-def test_submit_again_queues_nothing_when_the_journal_format_is_newer(filled):
-    filled.paths.seen.write_text('{"recalld": 2}\n')
-    with pytest.raises(NewerFormat):
-        filled.redo("2026-01-20")
-    assert not filled.ws.task_queue.active_groups()
