@@ -1,4 +1,4 @@
-"""A share of the storms for every test run; all of them: python -m tests.process.storm, locks and reply_storm."""
+"""A share of the storms for every test run; all of them: python -m tests.process.storm and locks."""
 
 import re
 import subprocess
@@ -35,12 +35,3 @@ def test_history_loses_nothing_with_eight_writers_and_one_without_lock():
     said = stormed("locks", "--appends", "400", "--a-round", "200", "--seed", "7")
 
     assert re.search(r"appends, of these [0-9]+ unmet, [0-9]+ of ours vanished, [1-9][0-9]* put back, 0 violations", said), said
-
-
-@pytest.mark.proof
-def test_file_turn_answers_each_input_once_under_random_kills():
-    said = stormed("reply_storm", "--kills", "8", "--inputs", "30", "--seed", "3")
-
-    assert re.search(
-        r"^8 kills, 30 inputs, [1-9][0-9]* calls, [1-9][0-9]* second messages, 0 violations", said, re.MULTILINE
-    ), said
