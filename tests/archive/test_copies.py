@@ -13,7 +13,6 @@ if TYPE_CHECKING:
     from tests.world import World
 
 QUESTION = "花生过敏"
-DATED = "2026-01-29-nginx"
 #: What a copy of X.md is called; those that recalld reads at all by their name.
 SPELLINGS = (
     *("X (1).md", "X 2.md", "X(2).md", "X - Copy.md", "X - Copy (2).md", "X copy.md", "X copy 2.md", "Copy of X.md"),

@@ -157,6 +157,3 @@ def said(*texts: str) -> list[dict[str, str]]:
 
 def filed(world: World) -> Counter[str]:
     return Counter(block.text for file in world.dated_files().values() for block in file)
-
-
-_MANY = [f"第 {n} 句" for n in range(60)]

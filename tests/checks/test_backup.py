@@ -10,7 +10,6 @@ import os
 import socket
 import tarfile
 import tempfile
-import threading
 from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
@@ -22,7 +21,7 @@ from recalld.supervisor.checks import backup as service
 from recalld.supervisor.protocol.backup_file import FORMAT, LIST, BackupFile
 from recalld.supervisor.storage.disk import RealDisk
 from recalld.supervisor.storage.errors import BadBackup, BadRequest, Busy, Conflict, NewerFormat, StorageError
-from tests.world import WITHOUT_MODEL, Clock, EventList, World, at, message, message_on, talk
+from tests.world import WITHOUT_MODEL, World, at, message, message_on, talk
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -57,11 +56,6 @@ def lived(tmp_path: Path) -> World:
 
 def created(world: World, file: Path) -> Backup:
     return service.create(world.ws, file, world.clock(), "recalld 1")
-
-
-def restored(world: World, file: Path, into: Path) -> World:
-    service.restore(file, into)
-    return World(into, world.clock(), world.toml)
 
 
 # ── what is in it ────────────────────────────────────────────────────────────
@@ -154,41 +148,6 @@ class Hasty(Counting):
         return super().lock(path, 0.01)
 
 
-class Meanwhile(threading.Thread):
-    """Another process, which stops before a call of its disk and goes on when it is told to."""
-
-    def __init__(self, world: World, stops_before: int) -> None:
-        super().__init__(daemon=True)
-        self.world, self.disk = world, Hasty()
-        self.disk.before[stops_before] = self._stop
-        self.stopped, self.may_go_on = threading.Event(), threading.Event()
-
-    def _stop(self) -> None:
-        self.stopped.set()
-        self.may_go_on.wait()
-
-    def run(self) -> None:
-        """Add a message, take in the drop-box, archive, summarise, move and trim."""
-        try:
-            clock = Clock(self.world.clock() + timedelta(days=40))
-            other = World.process(self.world.root, clock, EventList(clock), self.world.ws.config, self.disk)
-            other.append({"role": "user", "text": "备份的时候说的", "createdAt": "2026-01-31T10:00:00+08:00"})
-            for _ in range(4):
-                other.round("all")
-                other.work()
-        finally:
-            self.stopped.set()
-
-    def begin(self) -> None:
-        self.start()
-        self.stopped.wait()
-
-    def end(self) -> None:
-        self.may_go_on.set()
-        if self.ident:
-            self.join()
-
-
 @pytest.fixture
 def memory(tmp_path: Path) -> Iterator[Path]:
     """A folder in which an fsync takes no time, where the machine has one."""
@@ -208,10 +167,6 @@ def talked(memory: Path) -> World:
     world.drop("手机.json", {"role": "user", "text": "在路上说的"})
     world.append(message("m1", "2026-01-31T09:00", "周五的部署取消。"))
     return world
-
-
-#: What a supervisor tells of a workspace in which something was not as it should be.
-ODD = ("put_back", "history_restored", "history_invalid", "file_quarantined", "message_odd", "dropped", "error", "degraded")
 
 
 def test_backup_is_refused_while_another_program_keeps_the_lock(lived, place):

@@ -28,8 +28,6 @@ from recalld.supervisor.storage.errors import BadConfig, BadRequest
 from tests.kinds import OTHERS
 
 ROOT = Path(__file__).parents[2]
-#: Paths as people have them, and as nobody should.
-PATHS = ("/root/memory", "/home/我/我的 记忆", "/srv/100%/$HOME/a\\b", '/home/a/say "hi"', "/x/@workspace@ @name@", "/y/end\\")
 KEY = Path("/home/我/50% key")
 
 

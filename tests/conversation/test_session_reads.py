@@ -7,7 +7,6 @@ from itertools import groupby
 from typing import TYPE_CHECKING
 
 import pytest
-from hypothesis import strategies as st
 
 from recalld import Memory
 from recalld.supervisor.protocol.dated_file import block_of, render_dated
@@ -16,7 +15,7 @@ from tests.conversation.talk import Scripted
 from tests.world import ZONE, FaultyDisk, World, at, message
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable
     from pathlib import Path
 
 SESSION, OTHER = "家里", "公司"
@@ -111,13 +110,3 @@ def test_session_reads_the_files_that_hold_it_and_no_others(world: World) -> Non
     world.write([])
     read_now = reads(world, ACTS["history"])
     assert [name[:17] for name in read_now if name.startswith("memory/")] == ["memory/2026-01-03"]
-
-
-# ── and the messages are the same ────────────────────────────────────────────
-
-MOMENTS = st.integers(0, 5).flatmap(lambda day: st.tuples(st.just(day), st.integers(0, 3)))
-PLACES = st.sampled_from(["filed", "history", "both"])
-
-
-def ids(world: World, session: str, newest: int | None) -> Sequence[str]:
-    return [block.id for block in world.ws.session_talk.messages(session, world.clock(), newest=newest)]

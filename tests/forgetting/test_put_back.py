@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-LINE = "保险箱的钥匙在钢琴凳里。"
 NOTE = "memory/阁楼.md"
 
 

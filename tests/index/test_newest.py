@@ -118,6 +118,3 @@ def test_asks_past_by_a_day_that_is_over():
 )
 def test_newest_first_puts_the_newer_of_two_about_the_same_thing_first(question, old, new):
     assert ordered(question, old, new) == [new, old]
-
-
-NUMBERS = ("my number is 07700 900123", "lunch with Ben", "New SIM. I'm on 07700 900771 now")

@@ -25,7 +25,6 @@ HTML = {"Accept": "text/html", "Accept-Language": "en"}
 #: Elements that the attacks would make, and no page has.
 OF_ATTACKS = {"iframe", "object", "embed", "base", "math", "video", "style", "img", "animate", "noscript"}
 TEMPLATES = {path.name: path.read_text(encoding="utf-8") for path in (HERE / "templates").glob("*.html")}
-MODULES = "".join(path.read_text(encoding="utf-8") for path in HERE.glob("*.py"))
 #: Every address of the page with its code, and those that a reader gets to from it.
 ADDRESSES = [address for _, address in PAGES] + [
     "/days?year=2026",

@@ -19,7 +19,6 @@ from tests.protocol.test_attachments import PNG, path
 from tests.protocol.values import FIELDS, TEXT
 from tests.world import parsed
 
-SHANGHAI = ZoneInfo("Asia/Shanghai")
 DAY, NOW = date(2026, 1, 28), datetime(2026, 1, 28, 15, tzinfo=UTC)
 NINE = datetime(2026, 1, 28, 1, 2, tzinfo=UTC)
 HERE = Path("memory/2026-01-28-nginx.md")

@@ -3,23 +3,13 @@
 from __future__ import annotations
 
 import re
-from datetime import date
 from itertools import pairwise
-from pathlib import Path
 
 import pytest
 
-from recalld.supervisor.query.parse import parse_query
-from recalld.supervisor.query.related_words import EVERYDAY, TABLE, related_words, same_words, with_related_words
-from recalld.supervisor.text.tokenizer import tokens
+from recalld.supervisor.query.related_words import EVERYDAY, TABLE, related_words, same_words
 
-TODAY = date(2026, 1, 28)
 LINE = re.compile(r"[a-z]+( [a-z]+\d\d){1,11}")
-SCRIPT = Path(__file__).parents[2] / "script/everyday-words"
-
-
-def related(question, memory):
-    return with_related_words(parse_query(question, TODAY), tokens(memory).count).related
 
 
 @pytest.fixture(scope="module")

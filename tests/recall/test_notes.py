@@ -19,15 +19,6 @@ HERE = Path(__file__).parent
 NOTES = [tuple(line.split("\t")) for line in (HERE / "notes.tsv").read_text(encoding="utf-8").splitlines()]
 TALK = (HERE / "talk.txt").read_text(encoding="utf-8").splitlines()
 NOTHING = (HERE / "nothing.txt").read_text(encoding="utf-8").splitlines()
-RUBBISH = [
-    "囧槑烎嘦" * 500,
-    "x9zq" * 5000,
-    "冇嘢" * 30,
-    " ".join(f"zq{n}x" for n in range(2000)),
-    "\0" * 99,
-    "\ud800",
-    "\u200b" * 50,
-]
 A_DAY = 9
 
 

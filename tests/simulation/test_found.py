@@ -9,10 +9,8 @@ import os
 import recalld.supervisor.host.workers
 from recalld.supervisor.host.workers import Workers
 from recalld.supervisor.storage.disk import RealDisk
-from tests.world import WITH_MODEL, FaultyDisk, message
+from tests.world import FaultyDisk, message
 
-#: A context so small that a month is told day by day first.
-SMALL = WITH_MODEL + "context_tokens = 512\n"
 LONG = "服务器搬到了新机房，十点以前都连不上，已经通知大家改用备用地址。" * 6
 
 

@@ -18,7 +18,6 @@ ZONES = st.sampled_from(
     + [ZoneInfo(n) for n in ("Pacific/Apia", "Australia/Lord_Howe", "America/New_York", "Pacific/Kiritimati")]
     + [timezone(timedelta(hours=23, minutes=59)), timezone(-timedelta(hours=23, minutes=59))]
 )
-AWARE = st.datetimes(datetime(2000, 1, 2), datetime(9999, 12, 30), timezones=ZONES)  # noqa: DTZ001
 
 
 def utc(*parts: int) -> datetime:

@@ -21,12 +21,6 @@ DAYS = [
     [("user", "The Cloudflare deploy timed out.")],
     [("user", "\ud800")],
 ]
-LOADED = """
-import json, sys
-from recalld.supervisor.archive.slug import slugs_of
-from recalld.supervisor.storage.process import call_in_own_process
-print(json.dumps([call_in_own_process(slugs_of, json.loads(sys.argv[1]), 32), sorted({"jieba", "pypinyin"} & sys.modules.keys())]))
-"""
 
 
 def test_each_call_has_a_process_of_its_own_that_has_ended() -> None:

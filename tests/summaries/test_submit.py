@@ -4,15 +4,9 @@ from __future__ import annotations
 
 from tests.world import World, message, unreachable
 
-NAMES = ("nginx", "pnpm", "docker", "postgres")
-
 
 def on(day: str, slug: str = "nginx", count: int = 1) -> list[dict[str, object]]:
     return [message(f"{day}-{slug}-{n}", f"{day}T09:0{n}", f"关于 {slug} 的第 {n} 句") for n in range(count)]
-
-
-def groups(world: World) -> list[str]:
-    return [group for told in world.events.of("submitted") for group in told["groups"]]  # type: ignore[attr-defined]
 
 
 def places(world: World) -> list[str]:

@@ -22,6 +22,3 @@ from recalld.supervisor.text.language import language_of
 )
 def test_language_of_returns_the_language_of_most_words(text, language):
     assert language_of(text) == language
-
-
-CODE = "def restore(path):\n    data = open(path).read()\n    return data.splitlines()\n" * 9
