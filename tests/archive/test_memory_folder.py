@@ -6,7 +6,6 @@ import os
 
 import pytest
 
-from recalld.supervisor.protocol.summary_file import Summary
 from tests.world import World, message
 
 
@@ -14,12 +13,6 @@ def filed(world: World, day: str = "2026-01-10", text: str = "重启 nginx") -> 
     world.add(message(f"{day}-{text}", f"{day}T09:00", text))
     world.round("all")
     return world.ws.memory.dated()[-1].name
-
-
-def summary(text: str = "## 部署") -> Summary:
-    return Summary(
-        period="2026-01-10", zone="Asia/Shanghai", created="2026-01-31T02:00:00.000Z", text=text, sources=(), provider="scribe"
-    )
 
 
 def test_memory_store_finds_a_dated_file_after_the_move_to_originals(world):

@@ -12,9 +12,6 @@ from tests.world import ANSWERS, QUESTIONS, World, at, message, talk
 if TYPE_CHECKING:
     from pathlib import Path
 
-#: What arrives together.
-PIECES = ("history.json", "memory/2026", "memory/originals", "memory/summary", ".recalld/seen.jsonl")
-
 
 @pytest.fixture(scope="module")
 def elsewhere(tmp_path_factory: pytest.TempPathFactory) -> World:

@@ -76,14 +76,6 @@ def test_due_returns_overflow_at_once():
 # ── whole exchanges ──────────────────────────────────────────────────────────
 
 
-def exchange(*said: tuple[str, float], session: str | None = None) -> list[Message]:
-    more = {"session": session} if session else {}
-    return [
-        parsed_message(f"{session}{n}", f"第 {n} 句", NOON - minutes * MINUTE, role=role, **more)
-        for n, (role, minutes) in enumerate(said)
-    ]
-
-
 @given(HISTORIES, MOMENTS)
 def test_without_open_questions_keeps_order_and_old_questions(history, now):
     said = [one for one in history if isinstance(one, Message)]

@@ -5,14 +5,12 @@ from __future__ import annotations
 import os
 import shutil
 from dataclasses import replace
-from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
-from zoneinfo import ZoneInfo
 
 import pytest
 
-from bench.measures import WindowMessage, inventions
+from bench.measures import inventions
 from bench.pieces import bare, pieces
 from bench.served import settle
 from bench.summaries import Made, made, tally
@@ -64,11 +62,6 @@ FACTS = [
     ("01M5PX08SDDBBQ6AY6R9NT1T9V", "短波的，289"),
     ("01M5PX08SDDBBQ6AY6R9NT1T9V", "年检 11 月 30 日之前"),
     ("01M5PXAF6KHBFNT21R637HV012", "莫干山团建"),
-]
-AT = datetime(2026, 8, 8, 9, 14, tzinfo=ZoneInfo("Asia/Shanghai"))
-SAID = [
-    WindowMessage(AT, "备份改到早上七点半，路径 /srv/backup/report.py，48,213 photos, 8TB, car oil 0W-20, heron-fw 2.8.0."),
-    WindowMessage(AT, "明天 Jonas 来，许朗在宁波。确认号 LW-2093, due Aug 28, 花了三百二十块，看完了《边城》。"),
 ]
 
 

@@ -27,15 +27,6 @@ def told(world: World, language: str = "en") -> list[str]:
     return [render(one, language) for one in world.verdict()[0][1:]]
 
 
-def corrected(world: World, old: str, new: str) -> None:
-    """A person changes a dated file."""
-    (name,) = world.names()
-    path = next(path for path in world.root.rglob(name))
-    text = path.read_text(encoding="utf-8")
-    assert old in text
-    path.write_text(text.replace(old, new), encoding="utf-8")
-
-
 def test_status_counts_the_times_that_it_cannot_read_and_names_the_first(filed):
     (name,) = filed.names()
     assert told(filed) == [

@@ -13,7 +13,6 @@ from recalld.supervisor.host.background import Background
 from recalld.supervisor.host.daemon import ConfigWatch, Supervisor
 from recalld.supervisor.host.host import Host
 from recalld.supervisor.host.jobs import NEVER_S
-from recalld.supervisor.storage.control import UNLIMITED, Control
 from recalld.supervisor.storage.errors import AlreadyRuns, LockLost, SupervisorError
 from recalld.supervisor.workspace import read_config
 from tests.patience import PATIENCE_S
@@ -141,17 +140,6 @@ def test_host_ends_where_a_newer_recalld_has_written(hosted):
         assert host.is_stopping
         with pytest.raises(SupervisorError, match="newer"):
             host.run()
-
-
-def found(host: Host) -> bool:
-    """Whether a look finds something to do."""
-    return host.supervisor.poll(host._lock)
-
-
-def worked(host: Host, control: Control = UNLIMITED) -> bool:
-    """Do a step, and say whether there may be more to do at once."""
-    host.supervisor.work(control)
-    return host.supervisor.wants_more
 
 
 @pytest.mark.parametrize("event", ["history.json", "memory", ""])

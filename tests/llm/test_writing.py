@@ -24,11 +24,6 @@ def shop(tmp_path, server):
     return ServedWorld(tmp_path / "工作区", server)
 
 
-@pytest.fixture
-def small(tmp_path, server):
-    return ServedWorld(tmp_path / "小", server, SMALL)
-
-
 def numbered(number, _prompt):
     """A model that counts its answers."""
     return Act(text=f"## 第 {number} 次\n\n已读到这里，端口 8443，备份在 /srv/backup。")

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
-import fcntl
 import hashlib
 import os
 import stat
@@ -18,7 +16,6 @@ from recalld.supervisor.storage.files import Files
 from tests.world import FaultyDisk, World, at
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
     from pathlib import Path
 
 NOW = at("2026-01-31T07:30")  # still the 30th in UTC
@@ -181,14 +178,6 @@ def test_append_refuses_nothing_and_too_much(world, path, content):
         write(world, content)
     assert not path.exists()
     assert write(world, "字" * MOST_CHARS).is_new
-
-
-@contextlib.contextmanager
-def held(path: Path) -> Iterator[None]:
-    handle = os.open(path, os.O_CREAT | os.O_RDWR)
-    fcntl.flock(handle, fcntl.LOCK_EX)
-    yield
-    os.close(handle)
 
 
 def test_changes_refuse_a_file_that_is_not_utf_8_but_read_it(world, path):

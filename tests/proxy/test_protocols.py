@@ -17,7 +17,6 @@ if TYPE_CHECKING:
 BLOCK = "## Memory\n[memory.md] 我对花生过敏\n"
 SHOWN = f"<memory>\n{BLOCK}</memory>"
 PICTURE = {"type": "image_url", "image_url": {"url": "data:image/png;base64,AAAA"}}
-RESULT = {"type": "tool_result", "tool_use_id": "t1", "content": "花生"}
 
 
 def made(path: str, body: dict[str, Any], where: Any = "question") -> Any:
