@@ -97,11 +97,9 @@ def plan(ws: Workspace, now: datetime) -> dict[str, Any]:
     files, summaries, archive, waiting = look.files, ws.memory.summaries(), ws.config.archive, look.waiting
     chosen = without_open_questions(waiting, now, archive.exchange_wait)
     days = plan_days(chosen, ws.zone, taken_names(ws.memory, ws.journal), ws.journal.has_written, ws.slugs)
-    failures = ws.failures()
-    summarised = list(not_pruned(files, summaries, ws.journal.pruned))
+    summarised = not_pruned(files, summaries, ws.journal.pruned)
     work = due_summaries(summarised, summaries, ws.today(now), archive.recent_days, summary_writer(ws.memory, ws.model_use))
-    present, active = {file.name for file in files}, ws.task_queue.active_groups()
-    spared = [job for job in work if not ws.extracting and _is_spared(ws, job, present, summaries)]
+    failures, active = ws.failures(), ws.task_queue.active_groups()
     return {
         "at": to_wire(now),
         "today": ws.today(now).isoformat(),
@@ -115,23 +113,25 @@ def plan(ws: Workspace, now: datetime) -> dict[str, Any]:
         "providerPausedUntil": _paused_until(ws, now),
         "providerPausedBecause": configured_state(ws.task_queue, ws.endpoint).reason or None,
         "summaries": [
-            _planned(
-                ws,
-                job,
-                failures.get(job.period.group),
-                now,
-                is_spared=job in spared,
-                in_flight=job.period.group in active,
-            )
-            for job in work
+            _planned(ws, job, summaries.get(job.period), failures.get(job.period.group), now, active) for job in work
         ],
     }
 
 
 def _planned(
-    ws: Workspace, job: SummaryJob, failure: Failure | None, now: datetime, *, is_spared: bool, in_flight: bool
+    ws: Workspace,
+    job: SummaryJob,
+    existing: ExistingSummary | None,
+    failure: Failure | None,
+    now: datetime,
+    active: Collection[str],
 ) -> dict[str, Any]:
     """Return what a summary that is due will take; nothing of a model where its extract stands."""
+    from ..summaries.meanwhile import waits_for_no_model  # imported here, since `status` does not need it
+
+    # an extract that waits was found to need a model
+    may_stay = not ws.extracting and (existing is None or (existing.extract and not existing.waits))
+    is_spared = may_stay and waits_for_no_model(job.period, job.sources, ws.memory, ws.config)
     waits = failure is not None and not is_due(failure.failed_at, failure.next_at, now)
     return {
         "group": job.period.group,
@@ -139,19 +139,9 @@ def _planned(
         "messages": sum(source.count for source in job.sources),
         "calls": 0 if is_spared else calls_needed(job.size, ws.config.llm),
         "tokens": 0 if ws.extracting or is_spared else job.size // BYTES_PER_TOKEN,
-        "inFlight": in_flight,
+        "inFlight": job.period.group in active,
         "waitsUntil": to_wire(failure.next_at) if failure and waits else None,
     }
-
-
-def _is_spared(ws: Workspace, job: SummaryJob, present: Collection[str], summaries: Mapping[Period, ExistingSummary]) -> bool:
-    """Return whether no model is asked for the job, whose files are there; an extract that waits was found to need one."""
-    from ..summaries.meanwhile import waits_for_no_model  # imported here, since `status` does not need it
-
-    existing = summaries.get(job.period)
-    if (existing and (existing.waits or not existing.extract)) or any(source.name not in present for source in job.sources):
-        return False
-    return waits_for_no_model(job.period, job.sources, ws.memory, ws.config)
 
 
 def _next_run(
