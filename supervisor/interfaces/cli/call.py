@@ -198,17 +198,17 @@ class Call:
         self.named = path or self.given_workspace
         return Path(self.named or workspace_of([], self.environ)).expanduser().absolute()
 
-    def moment(self, at: str | None = None, option: str = "--now") -> datetime | None:
-        """Return the instant *at*, else that of --now or RECALLD_NOW, None for the machine's clock; BadRequest for no time."""
-        text = at or self.given_now or self.environ.get("RECALLD_NOW")
+    def moment(self) -> datetime | None:
+        """Return the instant of --now or RECALLD_NOW, None for the machine's clock; BadRequest for no time."""
+        text = self.given_now or self.environ.get("RECALLD_NOW")
         if not text:
             return None
         instant = read_instant(text, UTC)
         if instant is None:
-            raise BadRequest(option, why_no_instant(text, UTC))
+            raise BadRequest("--now", why_no_instant(text, UTC))
         if instant.year > _LAST_YEAR:
             raise BadRequest(
-                option, Text("{value!r} is at the end of the calendar; give a year up to {year}", value=text, year=_LAST_YEAR)
+                "--now", Text("{value!r} is at the end of the calendar; give a year up to {year}", value=text, year=_LAST_YEAR)
             )
         self._keep_moment(instant)
         return instant
