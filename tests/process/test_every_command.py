@@ -12,7 +12,7 @@ from typing import Final
 
 import pytest
 
-from recalld.supervisor.interfaces.cli.main import COMMAND_LINE
+from recalld.supervisor.interfaces.cli.main import COMMAND_LINE, HIDDEN
 from recalld.supervisor.interfaces.cli.parser import Group
 
 #: What a person types.
@@ -122,7 +122,7 @@ def leaves(group: Group, before: str = "") -> set[str]:
     return {
         leaf
         for name, one in group.commands.items()
-        if not one.hidden
+        if name not in {*HIDDEN, "memory"}
         for leaf in (leaves(one, f"{before}{name} ") if isinstance(one, Group) else {before + name})
     }
 
