@@ -45,7 +45,7 @@ ROOMS: Final = (
         goal=950,
     ),
     Room("supervisor/host", most=2_744, goal=2_200),
-    Room("supervisor/checks", most=3_253, goal=2_100),
+    Room("supervisor/checks", most=3_243, goal=2_100),
     Room("supervisor/importing", most=2_787, goal=1_400),
     Room("supervisor/operations", most=1_994, goal=1_800),
     Room("supervisor/interfaces/cli", most=3_423, goal=2_600),
@@ -60,7 +60,7 @@ ROOMS: Final = (
     ),
 )
 #: All rooms together, lines and modules, and the lines of the tests.
-ALL: Final = Room("all", most=58_967, goal=48_000)
+ALL: Final = Room("all", most=58_957, goal=48_000)
 MODULES: Final = Room("modules", most=323, goal=270)
 OF_TESTS: Final = Room("tests", most=60_673, goal=48_000)
 
