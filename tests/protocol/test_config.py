@@ -97,6 +97,12 @@ def test_load_prefers_environment_variables_to_the_file() -> None:
     assert [source.kind for source in config.sources.take] == ["codex"]
 
 
+@pytest.mark.parametrize("toml", ["soft_cap = 400\nhard_cap = 100", "hard_cap = 100", "soft_cap = 100\nhard_cap = 100"])
+def test_load_lowers_the_first_key_of_a_pair_to_the_second(toml: str) -> None:
+    history = load(f"[history]\n{toml}".encode(), {}).history
+    assert (history.soft_cap, history.hard_cap) == (100, 100)
+
+
 @pytest.mark.parametrize("place", KEYS, ids=dotted)
 def test_load_refuses_a_value_of_the_wrong_type_for_every_key(place: tuple[str, str]) -> None:
     section, name = place
