@@ -141,13 +141,10 @@ class MemoryHold:
         self.lost = False
 
     def refuse(self, why: str) -> None:
-        self._deliver(Answer(self.uid, b"", why))
+        self.deliver(b"", why)
 
-    def deliver(self, sealed: bytes) -> None:
-        self._deliver(Answer(self.uid, sealed))
-
-    def _deliver(self, answer: Answer) -> None:
-        pool = self.pool
+    def deliver(self, sealed: bytes, refused: str = "") -> None:
+        pool, answer = self.pool, Answer(self.uid, sealed, refused)
         pool._before()  # it goes on until the pool has it
         pool.cargo.pop(self.uid, None)
         pool.done.setdefault(self.uid, answer)

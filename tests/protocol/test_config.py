@@ -56,6 +56,8 @@ def test_load_reads_a_file_and_keeps_defaults_for_the_rest() -> None:
         k1 = 2
         hit = "line"
         citations = "off"
+        [history]
+        soft_cap = 400
         [log]
         rotate_bytes = "1MiB"
         [privacy]
@@ -67,6 +69,7 @@ def test_load_reads_a_file_and_keeps_defaults_for_the_rest() -> None:
     assert config.archive.backoff == (timedelta(seconds=1), timedelta(seconds=90))
     assert config.archive.interval == timedelta(seconds=30)
     assert (config.recall.k1, config.recall.hit, config.recall.citations) == (2.0, "line", "off")
+    assert (config.history.soft_cap, config.history.hard_cap) == (300, 300)  # a pair in order
     assert config.log.rotate_bytes == 1_048_576
     assert config.privacy.patterns == ("身份证[0-9]{17}[0-9X]", "a,b")
     assert config.context == Config().context
@@ -95,12 +98,6 @@ def test_load_prefers_environment_variables_to_the_file() -> None:
     assert config.privacy.patterns == ("密码.*", "口令.*")
     assert config.archive.interval == timedelta(seconds=90)
     assert [source.kind for source in config.sources.take] == ["codex"]
-
-
-@pytest.mark.parametrize("toml", ["soft_cap = 400\nhard_cap = 100", "hard_cap = 100", "soft_cap = 100\nhard_cap = 100"])
-def test_load_lowers_the_first_key_of_a_pair_to_the_second(toml: str) -> None:
-    history = load(f"[history]\n{toml}".encode(), {}).history
-    assert (history.soft_cap, history.hard_cap) == (100, 100)
 
 
 @pytest.mark.parametrize("place", KEYS, ids=dotted)
