@@ -3,14 +3,13 @@ The memory block: which hits of a search it shows, and how they are written and 
 
 By default a hit is a source *file* with those of its lines that answer, at most fifteen files, the best first. Its lines are in
 the order of time, below one tag that names the day: a line out of its order would be read as an answer to the one before it. So
-the best line of all, which comes first, has a tag of its own, with the question that it answers. Code and lists are an entry of
-their own, with their lines. `hit = "line"` with `max_hits = 5` is 003 to the letter: five lines `[path] text` below a heading.
+the best line of all, which comes first, has a tag of its own. Code and lists are an entry of their own, with their lines.
+`hit = "line"` with `max_hits = 5` is 003 to the letter: five lines `[path] text` below a heading.
 
 `pack` adds the hits one by one, the best for their length first, and stops at hits that are worth little compared to the best.
-A line is added if the whole block, with header and tags, then still fits the budget of tokens; a smaller line may follow a
-larger one that did not fit. A long answer of the assistant is shown as the sentences with the question's words. `max_chars` is
-the clamp of 001: whole snippets while they fit, then one cut snippet, then none. `render` writes lines, tags and entries,
-`text/token_count` says what a text costs.
+A line is added, whole or else cut around the question's words, if the whole block, with header and tags, then still fits the
+budget of tokens; a smaller line may follow a larger one that did not fit. `max_chars` is the clamp of 001: whole snippets while
+they fit, then one cut snippet, then none. `render` writes lines, tags and entries, `text/token_count` says what a text costs.
 """
 
 from __future__ import annotations
@@ -23,13 +22,12 @@ from typing import Final, NamedTuple
 
 from ..index.hit import Hit, Passage
 from ..recall.audience import nameless
-from ..recall.neighbours import are_neighbours, is_answer
+from ..recall.neighbours import are_neighbours
 from ..text.quoting import day_in_brackets
 from ..text.record import record
-from ..text.snippet import excerpt
 from ..text.token_count import token_cost, whole_tokens
 from .choice import BlockLimits, distinct, group_of, in_order, is_visible, lines_of
-from .render import BETWEEN, TRUNCATED, entry, fenced, has_layout, head, shown, shown_lines, spoken, tag
+from .render import BETWEEN, entry, fenced, has_layout, head, shown, shown_lines, spoken, tag
 
 #: The reason for a line that a person has pinned, so that it is always shown.
 PINNED: Final = "pinned"
@@ -40,13 +38,6 @@ _MIN_CUT_CHARS: Final = 20
 #: A smaller block has no day in its head, in tokens or characters: it would have no words.
 _LEAST_DATED: Final = 128
 _LEAST_DATED_CHARS: Final = 400
-#: If a hit is a file, a message of at most this share of the budget is shown whole. A longer one is cut at line_chars.
-_WHOLE_SHARE: Final = 0.25
-#: An answer of the assistant of more bytes is shown as an excerpt of so many bytes: a Han character has three, and says as much
-#: as three letters. Where the assistant's words are asked for, both limits are numbers of characters, the second one the last.
-_ANSWER_BYTES: Final = 1_200
-_EXCERPT_BYTES: Final = 500
-_ASKED_EXCERPT_CHARS: Final = 1_000
 #: A token has at most this many ASCII characters: a word of five letters and its blank.
 _CHARS_PER_TOKEN: Final = 6
 
@@ -204,18 +195,8 @@ class MemoryBlock:
         chars, room = self._limits.line_chars, self._limits.tokens - self._size.tokens
         if not 0 < chars < len(hit.unit.text):
             return self._within(room, hit, 0)
-        if self._is_long_answer(hit.unit):
-            return self._within(room, hit, self._excerpt_chars(hit.unit.text)) or self._within(room, hit, chars)
-        share = self._limits.tokens * _WHOLE_SHARE if self._limits.hit == "file" else 0.0
-        return self._within(min(room, share), hit, 0) or self._within(room, hit, chars)
-
-    def _is_long_answer(self, unit: Passage) -> bool:
-        """Return whether the passage is shown as an excerpt, of the sentences with the question's words."""
-        size = len(unit.text) if self._limits.role == "assistant" else _bytes(unit.text)
-        return self._limits.hit == "file" and unit.role == "assistant" and size > _ANSWER_BYTES
-
-    def _excerpt_chars(self, text: str) -> int:
-        return _ASKED_EXCERPT_CHARS if self._limits.role == "assistant" else _EXCERPT_BYTES * len(text) // _bytes(text)
+        whole = self._within(room, hit, 0) if self._limits.hit == "file" else None
+        return whole or self._within(room, hit, chars)
 
     def _is_too_long(self, text: str) -> bool:
         """Return whether the text fits neither whole nor cut; a secret in it counts as it is, though hidden it is shorter."""
@@ -230,15 +211,13 @@ class MemoryBlock:
     def _line(self, hit: Hit, chars: int) -> _Line:
         """Return the hit as a line of at most *chars* characters, 0: whole; code and lists as several lines."""
         unit, weight, language, is_line = hit.unit, self._limits.cjk_weight, self._limits.language, self._limits.hit == "line"
-        words, mark = unit.text, ""
-        if chars and self._is_long_answer(unit):
-            words, chars, mark = excerpt(words, chars, self._terms), 0, TRUNCATED
+        words = unit.text
         if not is_line and has_layout(words):
             lines = shown_lines(words, chars, self._terms)
             if "\n" in lines:
-                text = fenced(unit.role, lines + mark, unit.speaker, language)
+                text = fenced(unit.role, lines, unit.speaker, language)
                 return _Line(hit, text, _Size(token_cost(text, weight), len(text)), is_fenced=True)
-        text = spoken("" if is_line else unit.role, shown(words, chars, self._terms) + mark, unit.speaker, language)
+        text = spoken("" if is_line else unit.role, shown(words, chars, self._terms), unit.speaker, language)
         return _Line(hit, text, _Size(token_cost(BETWEEN + text, weight), len(BETWEEN + text)))
 
     def _fits(self, line: _Line) -> bool:
@@ -309,8 +288,8 @@ def _worth_of_file(lines: Sequence[_Line]) -> tuple[bool, float]:
 def _entries_of(lines: Sequence[_Line], best: Hit | None) -> list[list[list[_Line]]]:
     """Return the entries of one file, one for each day, in runs of neighbours: pinned, the *best* line of all, the others."""
     entries: list[list[list[_Line]]] = []
-    before: _Line | None = None
-    for line in sorted(lines, key=lambda line: (not _is_pinned(line), not _is_ahead(line, best), _place(line.hit.unit))):
+    before, first = None, best and lines_of(best.unit)
+    for line in sorted(lines, key=lambda line: (not _is_pinned(line), lines_of(line.hit.unit) != first, _place(line.hit.unit))):
         if not before or not _share_an_entry(before, line):
             entries.append([[line]])
         elif are_neighbours(before.hit.unit, line.hit.unit):
@@ -319,14 +298,6 @@ def _entries_of(lines: Sequence[_Line], best: Hit | None) -> list[list[list[_Lin
             entries[-1].append([line])
         before = line
     return entries
-
-
-def _is_ahead(line: _Line, best: Hit | None) -> bool:
-    """True if the line is the *best* one of all, or the question that it answers."""
-    unit = line.hit.unit
-    if best is None or unit.file != best.unit.file or _is_pinned(line):
-        return False
-    return lines_of(unit) == lines_of(best.unit) or is_answer(best.unit, unit)
 
 
 def _share_an_entry(line: _Line, other: _Line) -> bool:

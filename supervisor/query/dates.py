@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from typing import TypeAlias
 
     _Meaning: TypeAlias = Callable[[re.Match[str], Said], Days | None]
-    _Rules: TypeAlias = tuple[tuple[re.Pattern[str], _Meaning], ...]
+    _Rules: TypeAlias = tuple[tuple[re.Pattern[str], _Meaning | None], ...]
 
 # ── the table ────────────────────────────────────────────────────────────────
 
@@ -91,13 +91,13 @@ _FIGURES: Final[_Rules] = (
         meanings.slashed,
     ),
 )
-#: Chinese, English, what it means; a phrase that one of the languages does not have is empty there. A habit has no date, and
-#: those of the lunar calendar are only found as words.
-_TABLE: Final[tuple[tuple[str, str, _Meaning], ...]] = (
-    (f"{_WEEK}[{HAN_WEEKDAYS}](?:到|至|[-~—])(?:{_WEEK})?[{HAN_WEEKDAYS}]", "", meanings.none),
-    *((zh, en, meanings.none) for zh, en in (NTH, WEEKLY, MONTHLY)),
-    ("", rf"\b(?:a\s+week\s+on\s+{WEEKDAY}|{WEEKDAY}\s+week\b)", meanings.none),
-    (f"(?:农历|阴历)(?:(?:{_N}|正|冬|腊)月)?(?:初?{_N}[日号]?)?", "", meanings.none),
+#: Chinese, English, what it means (None: no days, though its words alone may seem to); a phrase that one of the languages does
+#: not have is empty there. A habit has no date, and those of the lunar calendar are only found as words.
+_TABLE: Final[tuple[tuple[str, str, _Meaning | None], ...]] = (
+    (f"{_WEEK}[{HAN_WEEKDAYS}](?:到|至|[-~—])(?:{_WEEK})?[{HAN_WEEKDAYS}]", "", None),
+    *((zh, en, None) for zh, en in (NTH, WEEKLY, MONTHLY)),
+    ("", rf"\b(?:a\s+week\s+on\s+{WEEKDAY}|{WEEKDAY}\s+week\b)", None),
+    (f"(?:农历|阴历)(?:(?:{_N}|正|冬|腊)月)?(?:初?{_N}[日号]?)?", "", None),
     (
         f"{_NEAR_ZH}个?月的?(?P<day>{_N})[日号](?!线)",
         rf"\bthe\s+{_DAY}\s+of\s+{_NEAR}\s+month\b",
@@ -305,12 +305,12 @@ def _read(text: str, today: Said) -> tuple[Span, ...]:
     return tuple(_joined(sorted(spans, key=lambda span: span.start), rest))
 
 
-def _read_rule(pattern: re.Pattern[str], days_of: _Meaning, text: str, today: Said, spans: list[Span]) -> str:
+def _read_rule(pattern: re.Pattern[str], days_of: _Meaning | None, text: str, today: Said, spans: list[Span]) -> str:
     """Add the days that the phrase names in the text to *spans*, and return the text without it."""
 
     def taken(match: re.Match[str]) -> str:
         with suppress(ValueError, OverflowError):  # a day that does not exist must not be read as another date: 2月30日
-            days = days_of(match, today)
+            days = days_of and days_of(match, today)
             if days and (today.is_ahead or days.first <= today.day or _HAS_YEAR.search(match[0])):
                 spans.append(Span(days, match.start(), match.end()))
         return "\0" * len(match[0])

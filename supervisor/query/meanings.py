@@ -306,8 +306,3 @@ def _sentence(match: re.Match[str], ends: re.Pattern[str] = _SENTENCE_END) -> st
     start = max((end.end() for end in ends.finditer(text, 0, match.start())), default=0)
     end = ends.search(text, match.end())
     return text[start : end.start() if end else len(text)]
-
-
-def none(_match: re.Match[str], _said: Said) -> Days | None:
-    """Return no days: the phrase names none, though its words alone may seem to."""
-    return None

@@ -76,11 +76,6 @@ def are_neighbours(passage: Passage, other: Passage) -> bool:
     return between <= (_NEXT_SECTION if passage.tier == other.tier == "summary" else 1)
 
 
-def is_answer(passage: Passage, other: Passage) -> bool:
-    """Return whether the passage is the assistant's answer to the other one, a question of the user's right before it."""
-    return other.asks and other.role == "user" and passage.role == "assistant" and are_neighbours(other, passage)
-
-
 def follows(passage: Passage, other: Passage) -> bool:
     """True if the *other* passage is what was said next in the talk of *passage*."""
     if passage is other or (passage.file, passage.session) != (other.file, other.session) or not are_neighbours(passage, other):
