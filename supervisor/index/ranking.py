@@ -149,7 +149,10 @@ def verdict(query: Query, best: Sequence[Scored], corpus: Corpus, near: Nearness
     short = [days for days in query.days if days.length <= SHORT]
     is_dated = any(hit.candidate.day in days for days in short for hit in best if hit.candidate.day)
     is_of_day = query.only_days or is_dated
-    evidence = 1.0 if is_of_day else max(share * gate.needed / _WORDS, (near.highest - _FROM) / _SPAN if near else 0.0)
+    by_words, by_meaning = share * gate.needed / _WORDS, (near.highest - _FROM) / _SPAN if near else 0.0
+    # without a word of the request nearness is mostly chance, unless it is enough by itself
+    by_meaning = by_meaning if by_words or by_meaning >= 1.0 else 0.0
+    evidence = 1.0 if is_of_day else max(by_words, by_meaning)
     is_strong = nearest is not None and max(share, evidence) >= 1.0
     return Verdict(nearest, share, is_strong, max(0.0, min(1.0, evidence)))
 

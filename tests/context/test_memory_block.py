@@ -148,7 +148,7 @@ def test_memory_block_never_exceeds_the_token_budget(every):
 
 
 def test_memory_block_file_mode_shows_a_message_whole_if_it_fits():
-    long, longer = "花生" * 1000, "花生" * 1030  # 2,042 tokens with head and tag
+    long, longer = "花生" * 980, "花生" * 1030
     assert long in pack([hit(9, long)], [], ZH).text
     assert "[truncated]" in pack([hit(9, longer)], [], ZH).text
     assert "[truncated]" in pack([hit(9, long)], [], replace(ZH, hit="line")).text
