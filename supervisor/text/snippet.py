@@ -7,7 +7,6 @@ may join. Positions are code points.
 
 from __future__ import annotations
 
-import math
 import unicodedata
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
