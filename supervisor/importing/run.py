@@ -13,6 +13,7 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import field, replace
 from datetime import UTC, date, datetime, timedelta
+from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -206,21 +207,20 @@ class _Import:
 
         A very large day is cut, and where depends on its own messages alone: a newer export cuts it at the same place.
         """
+        chars: Counter[date] = Counter()
+
+        def piece_of(raw: dict[str, Any]) -> tuple[date, int]:
+            day = local_day(from_wire(raw["createdAt"]), self._ws.zone)
+            chars[day] += len(text_of(raw) or "")
+            return day, chars[day] // _DAY_CHARS
+
         batch: list[dict[str, Any]] = []
-        today: date | None = None
-        chars = chars_today = 0
-        for raw in self._staged.messages():
-            of = local_day(from_wire(raw["createdAt"]), self._ws.zone)
-            is_full = len(batch) >= _BATCH or chars >= _BATCH_CHARS
-            is_cut = of == today and chars_today >= _DAY_CHARS
-            if batch and (is_cut or (is_full and of != today)):
+        yielded = 0
+        for _, piece in groupby(self._staged.messages(), piece_of):
+            if batch and (len(batch) >= _BATCH or chars.total() - yielded >= _BATCH_CHARS):
                 yield batch
-                batch, chars = [], 0
-            if is_cut or of != today:
-                chars_today = 0
-            batch.append(raw)
-            length = len(text_of(raw) or "")
-            today, chars, chars_today = of, chars + length, chars_today + length
+                batch, yielded = [], chars.total()
+            batch += piece
         if batch:
             yield batch
 

@@ -13,7 +13,7 @@ import os
 import stat as modes
 import time
 from collections.abc import Iterator
-from contextlib import suppress
+from contextlib import closing, suppress
 from dataclasses import asdict
 from datetime import datetime, timedelta
 from fnmatch import fnmatchcase
@@ -85,7 +85,7 @@ class Taking:
         """Look what there is; False where the source is away, or is none that is read."""
         state, wire = self.state, to_wire(self._now)
         state.trouble = None
-        state.left = {name: why for name, why in state.left.items() if why["key"] in state.done}
+        state.left = {name: why for name, why in state.left.items() if why.get("key") in state.done}
         try:
             for root in _places(self._ws, self._source):
                 self._refuse_own(root)
@@ -152,9 +152,9 @@ class Taking:
         for key, signature in listed.items():
             if key in state.done:
                 continue
-            known = before.get(key, [signature, wire, wire])
+            known = before.get(key, (signature, wire, wire))
             is_same = known[0] == signature and known[1] <= wire
-            state.pending[key] = [signature, known[1] if is_same else wire, min(known[2], wire)]
+            state.pending[key] = (signature, known[1] if is_same else wire, min(known[2], wire))
 
     # ── reading ──────────────────────────────────────────────────────────────
 
@@ -190,11 +190,11 @@ class Taking:
                 if at_once or is_due:
                     yield root, name
 
-    def _is_quiet(self, waiting: list[str], span: timedelta) -> bool:
+    def _is_quiet(self, waiting: tuple[str, ...], span: timedelta) -> bool:
         since = wire_time(waiting[1])
         return since is None or self._now - since >= span
 
-    def _is_of_yesterday(self, waiting: list[str]) -> bool:
+    def _is_of_yesterday(self, waiting: tuple[str, ...]) -> bool:
         """True if the file waits since a day that is over: it is read at night at the latest, though it goes on changing."""
         since, zone = wire_time(waiting[2]), self._ws.zone
         return since is None or local_day(since, zone) < local_day(self._now, zone)
@@ -235,20 +235,17 @@ class Taking:
             state.messages += done.added
             state.unread += sum(done.unread.values())
         if is_workspace or not kind:
-            source = Source(root, only)
-            try:
+            with closing(Source(root, only)) as source:
                 if is_workspace:
                     self._take_texts(source, root)
                 elif WORKSPACE.label not in getattr(done, "kinds", ()):
                     self._copy_notes(source, root, share.strange)
-            finally:
-                source.close()
         return share.waits
 
     def _take_texts(self, source: Source, root: Path) -> None:
         inside, lines = [name for name in source.names if is_taken(name)], {*self.state.lines}
         edited = take_texts(self._ws, source, self._source.name, inside, self._now, lines, self.state.notes)
-        self.state.lines = sorted(lines)
+        self.state.lines = tuple(sorted(lines))
         for name in edited:
             self._leave_out(name, _NOTE_IS_OTHER, _key(root, f"memory/{name}"))
 
@@ -270,11 +267,8 @@ class Taking:
 
     def _forget_theirs(self, most: int = MOST_A_DAY) -> Wanted:
         for root in self._roots:
-            source = Source(root, [LIST] if root.is_dir() else None)
-            try:
+            with closing(Source(root, [LIST] if root.is_dir() else None)) as source:
                 left = forget_theirs(self._ws, source, self._source.name, self._now, most)
-            finally:
-                source.close()
             self.state.waits = len(left.messages) + len(left.lines) + len(left.files)
             return left
         return Wanted()

@@ -28,8 +28,14 @@ if TYPE_CHECKING:
 _MOST_CHARS: Final = 1_000_000
 _MS: Final = timedelta(milliseconds=1)
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
-#: In place of a time: the first messages of a conversation get that of the first that has one. No time is before 2000.
-_WAITS: Final = -1
+#: A message without a time gets that of the one before it in its conversation, which has one by then, else of the next.
+_DATE: Final = """
+    UPDATE said SET at = coalesce(
+        (SELECT at FROM said AS near WHERE near.of = said.of AND near.rowid < said.rowid AND +near.at > 0 ORDER BY rowid DESC),
+        (SELECT at FROM said AS near WHERE near.of = said.of AND near.rowid > said.rowid AND +near.at > 0 ORDER BY rowid),
+        ?
+    ) WHERE at IS NULL
+"""
 
 
 class Staging:
@@ -47,12 +53,11 @@ class Staging:
         self._database.execute("PRAGMA cache_size = -16000")
         self._database.execute("PRAGMA synchronous = OFF")
         self._database.execute(
-            "CREATE TABLE said (at INTEGER, of INTEGER, place INTEGER, raw BLOB, PRIMARY KEY (at, of, place)) WITHOUT ROWID"
+            "CREATE TABLE said (at INTEGER, of INTEGER, id TEXT, digest TEXT, raw BLOB, UNIQUE (id, digest))"
         )
-        self._database.execute("CREATE TABLE keys (id TEXT, digest TEXT, PRIMARY KEY (id, digest)) WITHOUT ROWID")
+        self._database.execute("CREATE INDEX in_time ON said (at, of)")
+        self._database.execute("CREATE INDEX in_conversation ON said (of)")
         self._latest, self._otherwise = latest, otherwise
-        self._waiting: set[int] = set()  # conversations whose first messages have no time yet
-        self._last: dict[int, int] = {}
         self.conversations: dict[Conversation, int] = {}
         self._titled: set[int] = set()
         self.undated = 0
@@ -68,46 +73,29 @@ class Staging:
     def add(self, talk: Talk) -> None:
         """Take in all messages of *talk*; OSError where the disk is full."""
         try:
-            self._add(talk)
+            self._database.execute("BEGIN")
+            for conversation, entry in talk:
+                self._put(conversation, entry)
+            self.undated += self._database.execute(_DATE, [_ms(self._otherwise)]).rowcount
+            self._database.execute("COMMIT")
         except sqlite3.Error as error:  # those of what is read are not meant: a reader turns them into NotImported
             full = error.sqlite_errorcode == sqlite3.SQLITE_FULL
             number = errno.ENOSPC if full else errno.EIO
             raise OSError(number, os.strerror(number), os.environ["SQLITE_TMPDIR"]) from error
 
-    def _add(self, talk: Talk) -> None:
-        self._database.execute("BEGIN")
-        for place, (conversation, entry) in enumerate(talk):
-            of = self.conversations.setdefault(conversation, len(self.conversations))
-            if entry.at is None or (entry.raw is None and entry.at > self._latest):
-                self.undated += 1
-                at = self._last.get(of, _WAITS)
-                if at == _WAITS:
-                    self._waiting.add(of)
-            else:
-                at = self._last[of] = (entry.at - _EPOCH) // _MS
-                if of in self._waiting:
-                    self._waiting.remove(of)
-                    self._database.execute("UPDATE said SET at = ? WHERE at = ? AND of = ?", (at, _WAITS, of))
-            self._put(at, of, place, conversation, entry)
-        self._waiting.clear()
-        otherwise = (self._otherwise - _EPOCH) // _MS
-        self._database.execute("UPDATE said SET at = ? WHERE at = ?", (otherwise, _WAITS))
-        self._database.execute("COMMIT")
-
-    def _put(self, at: int, of: int, place: int, conversation: Conversation, entry: Said) -> None:
-        text = entry.text
+    def _put(self, conversation: Conversation, entry: Said) -> None:
+        of, text = self.conversations.setdefault(conversation, len(self.conversations)), entry.text
         if entry.raw is None:
             text = spoken(text)
             text = text if len(text) <= _MOST_CHARS else f"{text[:_MOST_CHARS]}…"
             if not text:
                 return
         raw = dict(entry.raw) if entry.raw is not None else self._raw(text, of, conversation, entry)
-        digest = digest_of_text(text)
-        if entry.id and not self._database.execute("INSERT OR IGNORE INTO keys VALUES (?, ?)", (entry.id, digest)).rowcount:
-            return  # a session that was resumed is in two logs
-        if entry.name:
+        is_dated = entry.at and (entry.raw is not None or entry.at <= self._latest)
+        row = _ms(entry.at) if entry.at and is_dated else None, of, entry.id or None, digest_of_text(text), render_json(raw)
+        # a session that was resumed is in two logs
+        if self._database.execute("INSERT OR IGNORE INTO said VALUES (?, ?, ?, ?, ?)", row).rowcount and entry.name:
             self.names[entry.name] += 1
-        self._database.execute("INSERT INTO said VALUES (?, ?, ?, ?)", (at, of, place, render_json(raw)))
 
     def _raw(self, text: str, of: int, conversation: Conversation, entry: Said) -> dict[str, Any]:
         """Return the fields of a message of another program; `messages` adds its time, which is known by then."""
@@ -128,7 +116,7 @@ class Staging:
 
     def messages(self) -> Iterator[dict[str, Any]]:
         """Yield the messages as history.json has them, oldest first; those of one moment in the order of their log."""
-        for at, raw in self._database.execute("SELECT at, raw FROM said ORDER BY at, of, place"):
+        for at, raw in self._database.execute("SELECT at, raw FROM said ORDER BY at, of, rowid"):
             raw_message = parse_json(raw) | {"createdAt": to_wire(_EPOCH + at * _MS)}
             if self.me and raw_message.get("name") == self.me:
                 del raw_message["name"]
@@ -141,9 +129,13 @@ class Staging:
 
     def has(self, identity: str) -> bool:
         """Return whether one of the messages has this id."""
-        return self._database.execute("SELECT 1 FROM keys WHERE id = ? LIMIT 1", (identity,)).fetchone() is not None
+        return self._database.execute("SELECT 1 FROM said WHERE id = ? LIMIT 1", (identity,)).fetchone() is not None
 
     def count(self) -> int:
         """Return how many messages there are."""
         number: int = self._database.execute("SELECT count(*) FROM said").fetchone()[0]
         return number
+
+
+def _ms(moment: datetime) -> int:
+    return (moment - _EPOCH) // _MS

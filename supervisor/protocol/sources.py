@@ -11,7 +11,6 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import date, timedelta
-from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -20,6 +19,7 @@ from ..storage.lenient_json import parse_json
 from ..storage.texts import Text, restored
 from ..text.lazy_re import lazy_re
 from ..text.record import record
+from .json_record import read_record
 from .settings import made_key, read_duration
 
 if TYPE_CHECKING:
@@ -140,41 +140,30 @@ class State:
     trouble: dict[str, Any] | None = None
     left: dict[str, dict[str, Any]] = field(default_factory=dict)
     done: dict[str, str] = field(default_factory=dict)
-    pending: dict[str, list[str]] = field(default_factory=dict)
-    lines: list[str] = field(default_factory=list)
+    pending: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    lines: tuple[str, ...] = ()
     notes: dict[str, str] = field(default_factory=dict)
 
     def why(self) -> str:
         """Return why nothing is read, "" for no reason."""
-        return restored(str(self.trouble["english"]), self.trouble) if self.trouble else ""
+        return _text_of(self.trouble) if self.trouble else ""
 
     def shown(self) -> dict[str, Any]:
         """Return what a person is shown of it."""
-        left = {name: restored(str(why["english"]), why) for name, why in self.left.items()}
+        left = {name: _text_of(why) for name, why in self.left.items()}
         counts = {"messages": self.messages, "pending": len(self.pending), "unread": self.unread, "waits": self.waits}
         return {"read": self.taken, "away": self.away, **counts, "trouble": self.why(), "leftOut": left}
+
+
+def _text_of(why: dict[str, Any]) -> str:
+    return restored(str(why.get("english", "")), why)
 
 
 def read_state(files: Files, place: Path) -> State:
     """Return the state that a file says; where it says none, that of a source which was never read: nothing comes twice."""
     version = files.read_stable(place)
     try:
-        state = State(**parse_json(version.data)) if version else State()
-        is_sound = _is_sound(state)
-    except (ValueError, TypeError, AttributeError, LookupError):
+        state = read_record(State, parse_json(version.data)) if version else State()
+    except ValueError:
         return State()
-    return state if is_sound else State()
-
-
-def _is_sound(state: State) -> bool:
-    """True if every value, and what is in it, is of its type; an error where a value has nothing in it."""
-    reasons = [*state.left.values(), *([] if state.trouble is None else [state.trouble])]
-    texts = [state.taken, state.away, *state.done.values(), *state.notes.values()]
-    texts += [reason["english"] for reason in reasons] + [reason["key"] for reason in state.left.values()]
-    lists = [state.lines, *state.pending.values()]
-    return (
-        all(isinstance(items, list) for items in lists)
-        and all(isinstance(text, str) for text in [*texts, *chain.from_iterable(lists)])
-        and all(len(waiting) == _WAITING for waiting in state.pending.values())
-        and all(isinstance(count, int) for count in (state.messages, state.unread, state.waits))
-    )
+    return state if all(len(waiting) == _WAITING for waiting in state.pending.values()) else State()

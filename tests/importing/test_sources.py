@@ -209,7 +209,7 @@ def test_file_that_may_not_be_read_is_named_and_keeps_no_other_away(tmp_path, mo
     [
         *('{"done": 5}', '{"taken": []}', '{"taken": null}', '{"lines": {}}', '{"lines": [1]}', "[]", '{"no": 1}'),
         *('{"pending": {"a": 5}}', '{"pending": {"a": ["x"]}}', '{"pending": {"a": "abc"}}', '{"done": {"a": null}}'),
-        *('{"trouble": {}}', '{"left": {"a": {"english": "x"}}}', '{"messages": "1"}', '{"notes": {"a": []}}'),
+        *('{"trouble": []}', '{"left": {"a": "x"}}', '{"messages": "1"}', '{"notes": {"a": []}}'),
     ],
 )
 def test_state_that_is_none_begins_again(tmp_path, state):
