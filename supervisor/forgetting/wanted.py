@@ -75,8 +75,8 @@ class Wanted:
     lines: tuple[Line, ...] = ()
     files: tuple[str, ...] = ()
 
-    def __bool__(self) -> bool:
-        return bool(self.messages or self.lines or self.files)
+    def __len__(self) -> int:
+        return len(self.messages) + len(self.lines) + len(self.files)
 
     @property
     def digest(self) -> str:

@@ -74,10 +74,7 @@ def forget_theirs(ws: Workspace, source: Source, name: str, now: datetime, most:
     data, by = source.beside(LIST), f"source {name}"
     stones = keep_foreign(ws.files, ws.paths, data) if data else None
     unwanted = _meant(ws, stones, name, now) if stones else Wanted()
-    if (
-        stones is None
-        or len(unwanted.messages) + len(unwanted.lines) + len(unwanted.files) + _forgotten_today(ws, by, now) > most
-    ):
+    if stones is None or len(unwanted) + _forgotten_today(ws, by, now) > most:
         return unwanted
     if unwanted:
         begin(ws, unwanted, now, os.urandom(32), by=by)

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
 from functools import partial
 from importlib import metadata
 from pathlib import Path, PurePosixPath
@@ -243,8 +242,18 @@ def _of_package(entry: metadata.EntryPoint) -> Kind:
     """Return the kind that the package has a reader for."""
 
     def messages(source: Source) -> Iterator[Any]:
-        with _blamed(entry, source):
+        try:
             yield from entry.load()(source)
+        except (SupervisorError, GeneratorExit):
+            raise
+        except Exception as error:  # noqa: BLE001 - a package of somebody else's; the error's own text is not shown
+            why = Text(
+                "the reader {name} of the package {package} failed with {kind}",
+                name=entry.name,
+                package=entry.dist.name if entry.dist else entry.value,
+                kind=type(error).__name__,
+            )
+            raise NotImported(source.path, why, Text("update that package or uninstall it; nothing was added")) from None
 
     def read(log: Reading) -> Talk:
         counts: Counter[str] = Counter()
@@ -254,21 +263,3 @@ def _of_package(entry: metadata.EntryPoint) -> Kind:
             yield from message_of(log, message, f"{entry.name}-{session}-{counts[session]}", entry.name, entry.name)
 
     return Kind(name=entry.name, label=entry.name, knows=lambda source: any(True for _ in messages(source)), read=read)
-
-
-@contextmanager
-def _blamed(entry: metadata.EntryPoint, source: Source) -> Iterator[None]:
-    """Raise what goes wrong in the reader of a package as NotImported that names the package, without the error's own text."""
-    try:
-        yield
-    except (SupervisorError, GeneratorExit):
-        raise
-    except Exception as error:  # noqa: BLE001 - a package of somebody else's
-        package = entry.dist.name if entry.dist else entry.value
-        why = Text(
-            "the reader {name} of the package {package} failed with {kind}",
-            name=entry.name,
-            package=package,
-            kind=type(error).__name__,
-        )
-        raise NotImported(source.path, why, Text("update that package or uninstall it; nothing was added")) from None

@@ -9,9 +9,9 @@ from __future__ import annotations
 import hashlib
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from datetime import datetime, tzinfo
-from functools import cache
+from functools import cache, lru_cache
 from pathlib import Path, PurePosixPath
 from typing import Any, Final
 
@@ -323,15 +323,11 @@ def _numbers(match: re.Match[str]) -> list[int]:
     return [int(piece) for piece in re.findall(r"\d+", match["date"])]
 
 
-def _hours_of(period: str) -> Iterable[int]:
+@lru_cache
+def _hours_of(period: str) -> tuple[int, ...]:
     """Return the hours that a word for a part of the day means, such as "p. m." or "凌晨"; none for another word."""
     word = re.sub(r"[\s.,،\u200f]", "", period).casefold()
-    return _periods().get(word, ())
-
-
-@cache
-def _periods() -> Mapping[str, tuple[int, ...]]:
-    return {word: tuple(map(int, hours)) for word, *hours in _rows("day_periods.tsv")}
+    return next((tuple(map(int, hours)) for known, *hours in _rows("day_periods.tsv") if known == word), ())
 
 
 def _time(match: re.Match[str], order: str, zone: tzinfo) -> datetime | None:

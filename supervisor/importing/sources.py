@@ -161,7 +161,7 @@ class Taking:
     def take(self, control: Control, *, at_once: bool = False) -> bool:
         """Read the next files that are due; return whether more are."""
         if self._source.forgets:
-            self._forget_theirs()
+            self.forget()
         due = [*self._due(at_once=at_once)]
         batch: list[tuple[Path, str]] = []
         size = 0
@@ -265,17 +265,15 @@ class Taking:
             return False
         return not patterns or any(fnmatchcase(conversation.id, pattern) for pattern in patterns)
 
-    def _forget_theirs(self, most: int = MOST_A_DAY) -> Wanted:
+    def forget(self, *, yes: bool | None = None) -> Wanted:
+        """Forget what was forgotten there, a few a day, all of it with *yes*, none with False; return what waits here."""
+        most = MOST_A_DAY if yes is None else 10**9 if yes else -1
         for root in self._roots:
             with closing(Source(root, [LIST] if root.is_dir() else None)) as source:
                 left = forget_theirs(self._ws, source, self._source.name, self._now, most)
-            self.state.waits = len(left.messages) + len(left.lines) + len(left.files)
+            self.state.waits = len(left)
             return left
         return Wanted()
-
-    def forget(self, *, yes: bool) -> Wanted:
-        """Return what was forgotten there and waits here; with *yes* it is forgotten, and nothing is left."""
-        return self._forget_theirs(10**9 if yes else -1)
 
     def _leave_out(self, name: str, why: str, key: str = "") -> None:
         """Name a file that was left out; *key*: until it changes."""
