@@ -31,7 +31,7 @@ class Room(NamedTuple):
 ROOMS: Final = (
     Room("supervisor/text", most=2_589, goal=2_300),
     Room("supervisor/storage", most=2_427, goal=1_900),
-    Room("supervisor/protocol", most=4_972, goal=4_100),
+    Room("supervisor/protocol", most=4_961, goal=4_100),
     Room("supervisor/archive", most=4_650, goal=3_900),
     Room("supervisor/extracts", most=994, goal=950),
     Room("supervisor/summaries", most=2_095, goal=1_850),
@@ -46,7 +46,7 @@ ROOMS: Final = (
     ),
     Room("supervisor/host", most=2_744, goal=2_200),
     Room("supervisor/checks", most=3_243, goal=2_100),
-    Room("supervisor/importing", most=2_787, goal=1_400),
+    Room("supervisor/importing", most=2_755, goal=1_400),
     Room("supervisor/operations", most=1_994, goal=1_800),
     Room("supervisor/interfaces/cli", most=3_423, goal=2_600),
     Room("supervisor/interfaces/http supervisor/interfaces/page", most=2_451, goal=2_000),
@@ -60,7 +60,7 @@ ROOMS: Final = (
     ),
 )
 #: All rooms together, lines and modules, and the lines of the tests.
-ALL: Final = Room("all", most=58_860, goal=48_000)
+ALL: Final = Room("all", most=58_817, goal=48_000)
 MODULES: Final = Room("modules", most=323, goal=270)
 OF_TESTS: Final = Room("tests", most=60_643, goal=48_000)
 
