@@ -281,8 +281,8 @@ def _wire(state: ProviderState) -> dict[str, Any]:
 
 def _answers(raw: object) -> dict[str, Answers]:
     """Return the account of each model by the name that it is asked by; what can't be parsed counts as absent."""
-    accounts = {model: answer for model, answer in raw.items() if isinstance(answer, dict)} if isinstance(raw, dict) else {}
-    return {model: _account(account) for model, account in accounts.items()}
+    accounts = raw.items() if isinstance(raw, dict) else ()
+    return {model: _account(account) for model, account in accounts if isinstance(account, dict)}
 
 
 def _account(raw: Mapping[str, Any]) -> Answers:
