@@ -18,10 +18,10 @@ from itertools import groupby
 from typing import TYPE_CHECKING, Final
 
 from ..protocol.summary_file import MARKER, SOURCES
+from ..text.language import count_words, language_of
 from ..text.lazy_re import lazy_re
 from ..text.llm_output import HEADING, outside_code, own_words
 from ..text.small_talk import is_small_talk
-from ..text.tokenizer import HAN, KANA
 from . import phrases
 from .material import Material, is_copy, says_less
 
@@ -113,17 +113,8 @@ _FORGED: Final = lazy_re(
 )
 #: The tag before a quoted memory; a link is no tag.
 _SOURCE_TAG: Final = lazy_re(r"[ \t>*_+#.\d-]*(\[(?:memory\.md|memory/[^\]\n]*)\])(?!\()", re.IGNORECASE)
-_HAN: Final = lazy_re(f"[{HAN}]")
-_KANA: Final = lazy_re(f"[{KANA}]")
-#: Words, not names and identifiers, of any script that has them.
-_PLAIN_WORD: Final = lazy_re(rf"(?<![\w./@-])[^\W\d_A-Z{HAN}{KANA}][^\W\d_A-Z{HAN}{KANA}]+(?![\w./@-])")
-_URL: Final = lazy_re(r"https?://\S+")
-_HAN_WORTH: Final = 0.75  # words; as in supervisor/text/language.py
-_KANA_SHARE: Final = 0.1
-#: Fewest words that show a text's language, and the shares of Chinese that count as low and high.
+#: Fewest words that show a text's language.
 _MIN_WORDS: Final = 8
-_LOW_SHARE: Final = 0.2
-_HIGH_SHARE: Final = 0.8
 #: A text is too long for what it sums up from so many characters on, where it is so many times longer.
 _LONG_CHARS: Final = 400
 _LONGER: Final = 1.5
@@ -195,29 +186,15 @@ def _forges_source_tag(text: str, material: Material) -> bool:
 
 def _is_foreign(text: str, material: Material) -> bool:
     """
-    Return whether the text is clearly in the other language; where the material is mixed, either may be right.
+    Return whether the text is in the other language; where the material is mixed, either may be right.
 
     "en" without a sample proves nothing: `language_of` also returns it for a text without words.
     """
-    share, words = _chinese_share("\n".join(own_words(text)))
-    if words < _MIN_WORDS or not material.language:
+    words = "\n".join(own_words(text))
+    if material.language in {None, language_of(words)} or count_words(words) < _MIN_WORDS:
         return False
     known = bool(_WORD.search(material.text))
-    of_material = _chinese_share(material.text)[0] if known else 1.0
-    if material.language == "zh":
-        return share < _LOW_SHARE and of_material > _HIGH_SHARE
-    return share > _HIGH_SHARE and known and of_material < _LOW_SHARE
-
-
-def _chinese_share(text: str) -> tuple[float, float]:
-    """Return the Chinese share of the words, and the number of words, without names and identifiers."""
-    bare = _URL.sub(" ", text)
-    han, kana = len(_HAN.findall(bare)), len(_KANA.findall(bare))
-    plain = len(_PLAIN_WORD.findall(bare))
-    if kana > _KANA_SHARE * han:
-        return 0.0, plain + kana * _HAN_WORTH
-    words = han * _HAN_WORTH + plain
-    return (han * _HAN_WORTH / words if words else 0.0), words
+    return (language_of(material.text) if known else "zh") == material.language
 
 
 def _is_too_long(text: str, material: Material) -> bool:
