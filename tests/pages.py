@@ -34,7 +34,8 @@ _KIND_OF_DEFAULT: Final = r"^a (?:whole number|number|time|size) |^true or false
 _BETWEEN: Final = """
 ## Between keys
 
-In each pair a first one that is larger than the second counts as that.
+In each pair the first may not be larger than the second. If only the second is set, the first is lowered to it; if both are set
+and contradict each other, the configuration is refused.
 """
 _OF_BEFORE: Final = """
 ## Keys of versions before

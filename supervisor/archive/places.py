@@ -2,7 +2,7 @@
 Every place of a workspace: which files there are, what they hold, how a forgetting reaches it, and what a backup leaves out.
 
 One table for all that has to go through a workspace as a whole. A file that recalld makes and the table lacks is a bug:
-tests/forgetting/test_forget.py looks in every file for what was forgotten.
+tests/storage/test_paths_written.py makes a workspace that uses everything, and looks for one.
 """
 
 from __future__ import annotations

@@ -79,6 +79,8 @@ class ConfigWatch:
         #: The stat of the file that was compared last: it may have changed since the workspace was opened.
         self._compared: Stat | object | None = object()
         self._refused = ""
+        #: The configuration that was read last and is valid.
+        self.valid = ws.config
 
     def is_changed(self, now_s: float) -> bool:
         """
@@ -99,6 +101,7 @@ class ConfigWatch:
             names = [dotted(place) for place in keys(config) if _value(config, place) != _value(ws.config, place)]
             if names and stat is None:  # a program that synchronizes files may put the file back soon
                 raise BadConfig(FILE, Text("it is gone; put it back, or start the supervisor again to use the defaults"))
+            self.valid = config
         except BadConfig as error:
             names, why = [], error.sentence
         self._compared = stat  # not earlier: a file that the disk refused to read is read again

@@ -36,6 +36,7 @@ from .socket_server import Answering, CommandRequest, OperationRequest, Request,
 
 if TYPE_CHECKING:
     from ..host.answering import FileTurns
+    from ..protocol.config import Config
     from .http.changes import Changes
 
 #: The types of a request and of an answer.
@@ -55,33 +56,39 @@ def serve(root: Path, clock: Clock, render: Render, *, json: bool, has_worker: b
     """
     limit_malloc_arenas()
     manager, is_ended = ServiceManager(os.environ.get("NOTIFY_SOCKET", "")), threading.Event()
+    config: Config | None = None
     with event_printer(clock, render, json=json) as print_event:
         while not is_ended.is_set():
-            _serve(root, clock, print_event, manager, is_ended, has_worker=has_worker)
+            config = _serve(root, config, clock, print_event, manager, is_ended, has_worker=has_worker)
 
 
 def _serve(
     root: Path,
+    config: Config | None,
     clock: Clock,
     print_event: Callable[[Mapping[str, object]], None],
     manager: ServiceManager,
     is_ended: threading.Event,
     *,
     has_worker: bool,
-) -> None:
-    """Run the supervisor until a signal sets *is_ended*, or the configuration has changed."""
+) -> Config:
+    """
+    Run the supervisor until a signal sets *is_ended*, or the configuration has changed; return the one to go on with.
+
+    That is what was read when the change was seen: recalld.toml may be wrong by now.
+    """
     alarm, http = Alarm.of(os.environ), HttpService(clock)
 
     def report_event(event: Mapping[str, object]) -> None:
         print_event(event)
         http.event(event)
 
-    ws = open_workspace(root, os.environ, clock, report_event, lasting=True)
+    ws = open_workspace(root, os.environ, clock, report_event, config=config, lasting=True)
     alarm.keep(ws)
     workers = workers_of(ws, clock) if has_worker else None
     background = Background(ws, clock, manager.index_grown, file_turns(ws, clock, has_worker=has_worker), _sources(ws, clock))
-    config = ConfigWatch(ws, lambda: read_config(ws.files, ws.paths, os.environ))
-    host = Host(Supervisor(ws, clock, workers, background=background, config=config, manager=manager))
+    watch = ConfigWatch(ws, lambda: read_config(ws.files, ws.paths, os.environ))
+    host = Host(Supervisor(ws, clock, workers, background=background, config=watch, manager=manager))
     answers = Answers(lambda: ws)
 
     def report(why: str) -> None:
@@ -93,12 +100,13 @@ def _serve(
 
     on_signals(end)
     if is_ended.is_set():  # by a signal since the one before was closed
-        return
+        return ws.config
     with host:
         alarm.forget_later()
         answering = Answering(answers.answer, report, answers.within_s)
         with serve_socket(ws.paths.state, ws.files, answering), http.serving(answers):
             host.run()
+    return watch.valid
 
 
 def _sources(ws: Workspace, clock: Clock) -> Step | None:

@@ -88,7 +88,7 @@ RETIRED: Final[Mapping[Place, Place | str]] = {
 }
 
 
-#: Pairs of keys: a first one that is larger than the second counts as that.
+#: Pairs of keys: the first may not be larger than the second. If only the second is set, the first is lowered to it.
 ORDER: Final = (
     (("history", "soft_cap"), ("history", "hard_cap")),
     (("archive", "keep_newest"), ("history", "soft_cap")),
@@ -117,7 +117,7 @@ def load(toml: bytes | None, environ: Mapping[str, str]) -> Config:
     read: Mapping[str, Any] = tables(toml)
     given = gather(keys(Config()), read, environ, RETIRED)
     retired = tuple(place for place in RETIRED if place[1] in read.get(place[0], ()) or variable(place) in environ)
-    config = replace(_keep_order(applied(Config(), given)), retired=retired)
+    config = replace(_in_order(applied(Config(), given), given), retired=retired)
     if _is_ours(config.serve):
         raise BadConfig(
             "serve.upstream",
@@ -132,9 +132,19 @@ def load(toml: bytes | None, environ: Mapping[str, str]) -> Config:
     return config
 
 
-def _keep_order(config: Config) -> Config:
-    values = {place: getattr(getattr(config, place[0]), place[1]) for pair in ORDER for place in pair}
-    return applied(config, {smaller: min(values[smaller], values[larger]) for smaller, larger in ORDER})
+def _in_order(config: Config, given: Mapping[Place, Any]) -> Config:
+    for smaller, larger in ORDER:
+        less, more = (getattr(getattr(config, section), name) for section, name in (smaller, larger))
+        if less > more and smaller in given:
+            what = Text(
+                "{smaller} is more than {larger}, which is {value}; lower it or raise that",
+                smaller=str(less),
+                larger=dotted(larger),
+                value=str(more),
+            )
+            raise BadConfig(dotted(smaller), what)
+        config = applied(config, {smaller: min(less, more)})
+    return config
 
 
 def _is_ours(serve: table.Serve) -> bool:

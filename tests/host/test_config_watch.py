@@ -48,6 +48,9 @@ def test_config_watch_waits_until_nobody_writes_the_file(watched):
     assert not watched.look(1)
     assert watched.look(1)
     assert watched.world.events.all == [("config_taken", {"keys": ["archive.unarchived_limit"]})]
+    watched.write("[archive]\nunarchived_limit = -1\n")
+    assert not watched.look(5)
+    assert watched.watch.valid.archive.unarchived_limit == 1, "what is opened next: the file is wrong meanwhile"
 
 
 def test_config_watch_tells_a_wrong_file_once_and_keeps_the_one_before(watched):

@@ -57,7 +57,7 @@ def test_load_reads_a_file_and_keeps_defaults_for_the_rest() -> None:
         hit = "line"
         citations = "off"
         [history]
-        soft_cap = 400
+        hard_cap = 100
         [log]
         rotate_bytes = "1MiB"
         [privacy]
@@ -69,7 +69,7 @@ def test_load_reads_a_file_and_keeps_defaults_for_the_rest() -> None:
     assert config.archive.backoff == (timedelta(seconds=1), timedelta(seconds=90))
     assert config.archive.interval == timedelta(seconds=30)
     assert (config.recall.k1, config.recall.hit, config.recall.citations) == (2.0, "line", "off")
-    assert (config.history.soft_cap, config.history.hard_cap) == (300, 300)  # a pair in order
+    assert (config.history.soft_cap, config.history.hard_cap) == (100, 100)  # a pair in order
     assert config.log.rotate_bytes == 1_048_576
     assert config.privacy.patterns == ("身份证[0-9]{17}[0-9X]", "a,b")
     assert config.context == Config().context
@@ -143,6 +143,8 @@ REFUSED = {
     "[archive]\ntimezone = '/etc/localtime'": ("archive.timezone", "IANA"),
     "[care]\ntrash_days = 29": ("care.trash_days", "from 30 up"),
     "[history]\nhard_bytes = '10 parsec'": ("history.hard_bytes", "'10 parsec'"),
+    "[history]\nsoft_cap = 301": ("history.soft_cap", "301 is more than history.hard_cap, which is 300"),
+    "[history]\nsoft_cap = 200\nhard_cap = 100": ("history.soft_cap", "history.hard_cap, which is 100"),
     "[llm]\nbase_url = 'localhost:11434'": ("llm.base_url", "http://"),
     "[serve]\nport = 65536": ("serve.port", "65536"),
     "[serve]\nport = 8377\nupstream = 'http://localhost:8377/v1'": ("serve.upstream", "the address of recalld itself"),
