@@ -17,7 +17,6 @@ from hashlib import sha256
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Final
 
-from ..protocol.marks import before_words, read_struck
 from ..protocol.message import Message
 from ..storage.clock import from_wire, local, to_wire
 from ..storage.disk import Stat
@@ -52,7 +51,6 @@ _ACTS: Final = {
     "written": msgid("a line was written into {path}{by}"),
     "written_at": msgid("line {lines} was written into {path}{by}"),
     "replaced": msgid("a line was written into {path} in the place of an older one, which ended{by}"),
-    "replaced_at": msgid("line {lines} was written into {path} in the place of line {older}, which ended{by}"),
     "ended": msgid("something was marked as no longer true{by}"),
     "ended_at": msgid("line {lines} of {path} was marked as no longer true{by}"),
     "deleted": msgid("lines were deleted from {path}{by}"),
@@ -171,12 +169,8 @@ class Diary:
         """Return the diary with the lines of the *new* acts, the newest ones, and of those that a crash kept from it."""
         *whole, torn = data.split(b"\n")
         told = [match[1].decode() for line in whole if (match := _ID.match(line))]
-        last = told[-1] if told else ""
-        begin = acts.rfind(b"\n", 0, max(0, acts.rfind(last.encode()))) + 1  # what is told already is not parsed again
-        kept = _parsed(acts[begin:])
-        if last not in kept:
-            kept = _parsed(acts)
-        place = [*kept].index(last) + 1 if last in kept else len(kept) - new
+        kept = _parsed(acts)
+        place = [*kept].index(told[-1]) + 1 if told and told[-1] in kept else len(kept) - new
         lines = b"".join(self._line(act, language) for act in [*kept.values()][place:])
         # the power may leave zeros; else a person writes without a line break
         if torn and lines.startswith(torn.rstrip(b"\0")):
@@ -249,21 +243,16 @@ def _numbered(act: Act) -> tuple[str, dict[str, str]]:
     """Return the sentence that names the lines of the act by their numbers at that time, and these; else the plain one."""
     if act.kind == "hand" and "path" in act.fields:
         return "hand_file", {}
+    if act.kind == "replaced":
+        return "replaced", {}
     new: list[int] = []
     old: list[int] = []
-    older: list[int] = []  # lines that ended
     shift = 0
     for start, before, after in act.fields.get("hunks", ()):
-        (gone, come), first = (len(str(text).splitlines()) for text in (before, after)), start + 1
-        for number, line in enumerate(str(after).splitlines() if act.kind == "replaced" else (), start + 1):
-            if read_struck(line[len(before_words(line)) :]):  # what is above it goes on of the line that ended
-                older, first = [*older, number], number + 1
-        new.extend(range(first, start + 1 + come))
+        gone, come = (len(str(text).splitlines()) for text in (before, after))
+        new.extend(range(start + 1, start + 1 + come))
         old.extend(range(start + 1 + shift, start + 1 + shift + gone))
         shift += gone - come
-    if act.kind == "replaced":
-        is_plain = not (new and older)
-        return ("replaced", {}) if is_plain else ("replaced_at", {"lines": ranges(new), "older": ranges(older)})
     kind = "deleted" if act.kind == "text" and not new else act.kind
     numbers = old if kind == "deleted" else new
     return (f"{kind}_at", {"lines": ranges(numbers)}) if numbers else (act.kind, {})

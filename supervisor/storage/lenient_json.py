@@ -36,8 +36,6 @@ _BROKEN: Final = lazy_re(r"[\udc80-\udcff]")
 #: Characters in which a value is looked for first; the longest piece of JSON that may look complete before it is.
 _WINDOW: Final = 1024
 _TOKEN: Final = 16
-#: What an input method types in place of the signs of JSON.
-_FULL_WIDTH: Final = dict(zip("“”，：［］｛｝", '"",:[]{}', strict=True))
 #: How many times its own length may be read in vain while the next object is looked for.
 _TRIES: Final = 16
 
@@ -58,7 +56,8 @@ def parse_json(data: bytes) -> Any:
     except UnicodeDecodeError as error:
         raise ValueError(not_utf8(data) or Text("it is not UTF-8 at byte {at}", at=error.start)) from None
     except json.JSONDecodeError as error:
-        raise ValueError(not_utf8(data) or _why_not_json(error)) from None
+        why = Text("it is not JSON at line {line}, column {column}", line=error.lineno, column=error.colno)
+        raise ValueError(not_utf8(data) or why) from None
 
 
 def not_utf8(data: bytes, path: Path | None = None) -> Text | None:
@@ -78,22 +77,6 @@ def not_utf8(data: bytes, path: Path | None = None) -> Text | None:
         encoding=encoding,
         command=f"iconv -f {encoding} -t UTF-8 {old} > {new} && mv {new} {old}",
     )
-
-
-def _why_not_json(error: json.JSONDecodeError) -> Text:
-    """Return what people type by mistake at this place, or that it is not JSON."""
-    place = {"line": error.lineno, "column": error.colno}
-    sign, rest = error.doc[error.pos : error.pos + 1], error.doc[_next(error.doc, error.pos + 1) :][:1]
-    before = error.doc[max(0, error.pos - _TOKEN) : error.pos].rstrip()
-    if sign in _FULL_WIDTH:
-        return Text(
-            "it has {found} in place of {meant} at line {line}, column {column}", found=sign, meant=_FULL_WIDTH[sign], **place
-        )
-    if (sign in {"]", "}"} and before.endswith(",")) or (sign == "," and rest in {"]", "}"}):
-        return Text("it has a comma too many at line {line}, column {column}", **place)
-    if sign == "[" and error.msg.startswith("Extra data"):
-        return Text("a second array begins at line {line}, column {column}", **place)
-    return Text("it is not JSON at line {line}, column {column}", **place)
 
 
 def render_json(value: object) -> bytes:
