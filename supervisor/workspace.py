@@ -186,7 +186,7 @@ class Workspace:
     def diary(self) -> Diary:
         from .archive.diary import Diary
 
-        return Diary(self.files, self.paths, self.config, self.history)
+        return Diary(self.files, self.paths, self.config)
 
     @store
     def replaced_texts(self) -> ReplacedTexts:

@@ -14,16 +14,14 @@ from contextlib import suppress
 from dataclasses import field, replace
 from datetime import datetime
 from hashlib import sha256
-from itertools import islice
 from typing import TYPE_CHECKING, Any, Final
 
-from ..protocol.message import Message
 from ..storage.clock import from_wire, local, to_wire
 from ..storage.disk import Stat
 from ..storage.lenient_json import parse_json, render_json
 from ..storage.noting import tell_kept
 from ..storage.texts import Text, msgid, render
-from ..text.language import NEWEST, Language, language_of_most
+from ..text.language import Language
 from ..text.lazy_re import lazy_re
 from ..text.record import record
 
@@ -31,7 +29,6 @@ if TYPE_CHECKING:
     from ..protocol.config import Config
     from ..protocol.paths import WorkspacePaths
     from ..storage.files import Files
-    from .history import HistoryStore
 
 #: From so many bytes on CHANGES.md and acts.jsonl are cut to their newest half.
 _MOST_LINES: Final = 256_000
@@ -104,14 +101,14 @@ class Act:
 
 class Diary:
     """
-    The diary of one workspace, in the language that is set, else in that of most of the newest words when its file is made.
+    The diary of one workspace, in the language that is set when its file is made, else in English.
 
     Its title keeps the language, also where another one is set later: a file has one language. With `care.diary` off it keeps
     nothing.
     """
 
-    def __init__(self, files: Files, paths: WorkspacePaths, config: Config, history: HistoryStore) -> None:
-        self._files, self._paths, self._config, self._history = files, paths, config, history
+    def __init__(self, files: Files, paths: WorkspacePaths, config: Config) -> None:
+        self._files, self._paths, self._config = files, paths, config
         self._known: tuple[Stat | None, dict[str, Act]] = None, {}
         self._is_whole = False  # whether the diary tells all acts that are kept, as far as this process knows
 
@@ -156,7 +153,7 @@ class Diary:
                 self._files.replace(self._paths.acts, _newest_half(kept.data), kept)
             version = self._files.read_stable(self._paths.diary)
             data = version.data if version else b""
-            language = _language_of(data) if data else self._language(acts)
+            language = _language_of(data) if data else "zh" if self._config.language == "zh" else "en"
             if language is None:
                 return  # somebody else's file of that name is left alone
             told = self._with_untold(data or _head(language), kept.data if kept else b"", len(acts), language)
@@ -180,14 +177,6 @@ class Diary:
     def _line(self, act: Act, language: Language) -> bytes:
         when = f"{local(from_wire(act.at), self._config.archive.zone):%Y-%m-%d %H:%M}"
         return f"- {when} · {act.id} · {render(sentence_of(act), language)}\n".encode()
-
-    def _language(self, acts: Sequence[Act]) -> Language:
-        """Return the language of a diary that begins with these acts: that which is set, else that of the newest words."""
-        if self._config.language != "auto":
-            return self._config.language
-        texts = (entry.text for entry in reversed(self._history.read()) if isinstance(entry, Message) and entry.text)
-        written = (str(after) for act in reversed(acts) for _, _, after in act.fields.get("hunks", ()))
-        return language_of_most([*islice(texts, NEWEST)] or written)
 
 
 def _cut(diary: bytes) -> bytes:
