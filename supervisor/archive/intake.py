@@ -36,8 +36,8 @@ if TYPE_CHECKING:
 
 #: What other programs write before a message on its line: a list mark, a time, the speaker.
 _LABEL: Final = lazy_re(r"[-*+>\s]*(?:\[?[\d:T.\-\sZ]{4,24}\]?\s*)?[*_]{0,2}(?:\w[\w -]{0,30}[*_]{0,2}\s*[:：][*_]{0,2})?\s*")
-#: What a message becomes before it is stored.
-Marks: TypeAlias = "Callable[[Message], Message]"
+#: What a message becomes before it is stored; None for one that was forgotten.
+Rule: TypeAlias = "Callable[[Message], Message | None]"
 
 
 def intake(
@@ -61,13 +61,16 @@ def intake(
     # gather
     errors = ErrorCollector()
     update_journal(journal, memory)
-    marks: Marks = partial(with_marks, mark=mark, journal=journal, zone=settings.zone) if mark else _as_it_is
     dropped: dict[Path, list[Key]] = {}
+
+    def rule(message: Message) -> Message | None:
+        if journal.tombstones.has(message):
+            return None
+        return with_marks(message, mark, journal, settings.zone) if mark else message
+
     with errors:
-        _empty_drop_box(drop_box, history, journal, quarantine, events, dropped, marks)
-    messages = without_forgotten(history, journal)
-    if mark:
-        messages = _with_marks(history, messages, marks)
+        _empty_drop_box(drop_box, history, journal, quarantine, events, dropped, rule)
+    messages = _changed(history, rule) if mark or journal.tombstones.acts() else history.read()
     _record_renumbered(messages, journal)
     # decide and apply: ids first, since everything else goes by them
     with_ids = partial(assign_ids, known=journal.known, now=now, future=settings.future_limit)
@@ -101,41 +104,20 @@ def intake(
     return len(unseen)
 
 
-def _as_it_is(message: Message) -> Message:
-    return message
+def _changed(history: HistoryStore, rule: Rule) -> History:
+    """Return the messages of history.json, after the rule was applied there and to its backup, which is the version before."""
 
-
-def _with_marks(history: HistoryStore, messages: History, marks: Marks) -> History:
-    """Return the messages of history.json, after marks were put in the place of secrets there and in its backup."""
-
-    def rule(now: History) -> History:
-        after = tuple(marks(message) if isinstance(message, Message) else message for message in now)
+    def step(now: History) -> History:
+        ruled = (rule(entry) if isinstance(entry, Message) else entry for entry in now)
+        after = tuple(entry for entry in ruled if entry is not None)
         return now if after == now else after
 
-    if rule(messages) is messages:
-        return messages
-    messages = history.change(rule)
-    history.change_backup(rule)
-    return messages
-
-
-def without_forgotten(history: HistoryStore, journal: SeenJournal) -> History:
-    """Return the messages of history.json, after what was forgotten, and a program wrote again, was deleted from it."""
     messages = history.read()
-    has = journal.tombstones.has
-    if not (journal.tombstones.acts() and any(isinstance(entry, Message) and has(entry) for entry in messages)):
+    if step(messages) is messages:
         return messages
-    messages = history.change(
-        lambda now: tuple(message for message in now if not (isinstance(message, Message) and has(message)))
-    )
-    forget_backup(history, journal)
+    messages = history.change(step)
+    history.change_backup(step)
     return messages
-
-
-def forget_backup(history: HistoryStore, journal: SeenJournal) -> None:
-    """Delete what was forgotten from the backup of history.json, which is the version before; a damaged one is deleted."""
-    has = journal.tombstones.has
-    history.change_backup(lambda now: tuple(message for message in now if not (isinstance(message, Message) and has(message))))
 
 
 def update_journal(journal: SeenJournal, memory: MemoryFolder) -> Sequence[MemoryFile]:
@@ -168,7 +150,7 @@ def _empty_drop_box(
     quarantine: Quarantine,
     events: Events,
     dropped: dict[Path, list[Key]],
-    marks: Marks,
+    rule: Rule,
 ) -> None:
     """
     Append the messages of the drop-box to history.json, those of all files in one write: there may be thousands.
@@ -184,7 +166,7 @@ def _empty_drop_box(
             if version is None:
                 continue
             try:
-                messages = [*map(marks, drop_box.parse(path, version))]
+                messages = [*filter(None, map(rule, drop_box.parse(path, version)))]
             except ValueError as error:
                 if quarantine.keep("dropped", version.data) == "new":
                     events.emit("file_quarantined", file=drop_box.relative(path), why=str(error))
@@ -192,10 +174,10 @@ def _empty_drop_box(
             try:
                 place = drop_box.claim(path, version)
             except OSError:  # it is taken in all the same, and stays
-                found += [message for message in messages if not journal.tombstones.has(message)]
+                found += messages
                 raise
             if place:
-                found += [message for message in messages if not journal.tombstones.has(message)]
+                found += messages
                 claimed[place] = [message.key for message in messages]
     with errors:
         if found:
@@ -208,7 +190,7 @@ def _empty_drop_box(
 def _remove_recorded(dropped: dict[Path, list[Key]], drop_box: DropBox, journal: SeenJournal, errors: ErrorCollector) -> None:
     """Delete the drop-box files of which the journal has all messages: before that, another program could still lose them."""
     for path, keys in dropped.items():
-        if all(journal.holds(key) or journal.tombstones.has_key(key) for key in keys):
+        if all(map(journal.holds, keys)):
             with errors:
                 drop_box.remove(path)
 

@@ -6,7 +6,7 @@ It has no file: `SeenJournal` reads and writes it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from datetime import tzinfo
 from itertools import chain
@@ -166,14 +166,21 @@ class JournalState:
 
     def drop(self, is_unwanted: Callable[[Key], bool], renamed: Mapping[str, str]) -> None:
         """Forget these messages, and give dated files other names, "" for those of which nothing is left."""
-        tables: tuple[Mapping[Key, Any], ...] = (self.written, self.unwritten, self.in_history)
-        dropped = {key for known in (*tables, self.removed, self.reinserted) for key in known if is_unwanted(key)}
-        gone = {key[0] for key in dropped}
-        gone.difference_update(key[0] for known in tables for key in known if key not in dropped)
+        tables = (self.written, self.unwritten, self.in_history, self.removed, self.reinserted)
+        dropped = {key for table in tables for key in table if is_unwanted(key)}
         self._apply_dropped(dropped)
         self.removed -= dropped
         self.reinserted -= dropped
-        self._make_again(dropped, gone, renamed)
+        self.written = {key: renamed.get(name, name) for key, name in self.written.items() if key not in dropped}
+        self._filed_ids = {identity for identity, _ in self.written}
+        gone = {identity for identity, _ in dropped} - self._filed_ids
+        gone -= {identity for identity, _ in (*self.unwritten, *self.in_history)}
+        ids, self._ids, self._by_fingerprint = self._ids, {}, {}
+        for identity, fingerprints in ids.items():
+            if identity not in gone:
+                self._learn(identity, fingerprints)
+        for identity in gone:
+            self._times.pop(identity, None)
         for names in (self.names, self.notes, self.dated, self.pruned):
             forgotten = names & renamed.keys()
             names.difference_update(forgotten)
@@ -181,17 +188,6 @@ class JournalState:
                 names.update(filter(None, (renamed[name] for name in forgotten)))
         for name in renamed.keys() & self.accepted.keys():
             del self.accepted[name]
-
-    def _make_again(self, dropped: Collection[Key], gone: Collection[str], renamed: Mapping[str, str]) -> None:
-        """Make the tables again without what was dropped, and all about the ids that are gone."""
-        self.written = {key: renamed.get(name, name) for key, name in self.written.items() if key not in dropped}
-        self._filed_ids = {identity for identity, _ in self.written}
-        ids, self._ids, self._by_fingerprint = self._ids, {}, {}
-        for identity, fingerprints in ids.items():
-            if identity not in gone:
-                self._learn(identity, fingerprints)
-        for identity in gone:
-            self._times.pop(identity, None)
 
     # ── compact form ─────────────────────────────────────────────────────────
 
