@@ -97,9 +97,9 @@ def trim(history: History, written: Callable[[Message], bool], caps: Caps) -> Hi
     finished = [(n, message) for n, message in removable if message.archived is Archived.YES]
     removed: set[int] = set()
     count, size = len(messages), sum(sizes)
-    for candidates, is_over in ((finished, _over_soft), (removable, _over_hard)):
+    for candidates, most in ((finished, caps.soft), (removable, caps.hard)):
         for n, _ in candidates:
-            if not is_over(count, size, caps):
+            if count <= most and size <= caps.hard_bytes:
                 break
             if n not in removed:
                 removed.add(n)
@@ -111,9 +111,9 @@ def overflow(history: History, written: Callable[[Message], bool], caps: Caps) -
     """Return which cap the history exceeds although all messages that may leave have left; None when it exceeds none."""
     left = trim(history, written, caps)
     count, size = sum(isinstance(entry, Message) for entry in left), sum(map(_size, left))
-    if _over_hard(count, size, caps):
+    if count > caps.hard or size > caps.hard_bytes:
         return "hard"
-    return "soft" if _over_soft(count, size, caps) else None
+    return "soft" if count > caps.soft else None
 
 
 def _reconciled(message: Message, evidence: Evidence, today: date, recent_days: int) -> Message:
@@ -134,14 +134,6 @@ def _reconciled(message: Message, evidence: Evidence, today: date, recent_days: 
     if failure and (unarchived.attempts, unarchived.next_at) != (failure.attempts, failure.next_at):
         return with_failure(unarchived, failure.attempts, failure.failed_at, failure.next_at)
     return unarchived
-
-
-def _over_soft(count: int, size: int, caps: Caps) -> bool:
-    return count > caps.soft or size > caps.hard_bytes
-
-
-def _over_hard(count: int, size: int, caps: Caps) -> bool:
-    return count > caps.hard or size > caps.hard_bytes
 
 
 def _size(entry: object) -> int:
