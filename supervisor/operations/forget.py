@@ -7,7 +7,7 @@ import time
 from collections.abc import Collection
 from contextlib import suppress
 from dataclasses import replace
-from datetime import datetime
+from datetime import datetime, tzinfo
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, cast
 
@@ -23,6 +23,7 @@ from .days import period_in
 from .operation import Request, Visible, one_of, operation
 
 if TYPE_CHECKING:
+    from ..forgetting.wanted import Standing
     from ..workspace import Workspace
 
 #: Seconds to wait for a running supervisor, which does it in its next round.
@@ -145,16 +146,7 @@ def _shown(ws: Workspace, aimed: Wanted, request: ForgetRequest, now: datetime) 
     messages = sorted(aimed.messages.values(), key=lambda message: (message.said.created_at or now, message.said.key))
     places = preview(ws, aimed, now) if aimed else ()
     return Forgotten(
-        messages=tuple(
-            ToForget(
-                f"{message.said.key[0]}@{message.digest}",
-                to_wire(message.said.created_at) if message.said.created_at else "",
-                message.said.role,
-                shortened(message.said.text),
-                local_day(message.said.created_at, ws.zone).isoformat() if message.said.created_at else "",
-            )
-            for message in messages
-        ),
+        messages=tuple(_to_forget(message, ws.zone) for message in messages),
         lines=tuple(ToForget(line.ref, "", "", shortened(line.text)) for line in aimed.lines),
         files=aimed.files,
         places=places,
@@ -164,6 +156,12 @@ def _shown(ws: Workspace, aimed: Wanted, request: ForgetRequest, now: datetime) 
             ws, aimed, request.value if request.by == "match" else "", {name for place in places for name in place.files}
         ),
     )
+
+
+def _to_forget(message: Standing, zone: tzinfo) -> ToForget:
+    said, at = message.said, message.said.created_at
+    times = (to_wire(at), local_day(at, zone).isoformat()) if at else ("", "")
+    return ToForget(f"{said.key[0]}@{message.digest}", times[0], said.role, shortened(said.text), times[1])
 
 
 def _left(ws: Workspace, aimed: Wanted, text: str, gone: Collection[str]) -> tuple[str, ...]:
