@@ -11,6 +11,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from ..protocol.backup_file import is_tar
 from ..protocol.message import History, Key, Message, read_message
 from ..storage.errors import BadFile, BadRequest
 from ..storage.files import Files
@@ -94,6 +95,14 @@ def add_missing(
     version = files.read_stable(source)
     if version is None:
         raise BadRequest("--from", Text("{path} does not exist; check the path", path=source))
+    if is_tar(version.data):
+        raise BadRequest(
+            "--from",
+            Text(
+                "{path} is a backup of a whole workspace, no copy of history.json; `recalld backup restore FILE --into DIR` unpacks it",
+                path=source,
+            ),
+        )
     recovered = recover(version.data)
     if not recovered.elements:
         raise BadRequest("--from", not_utf8(version.data) or Text("{path} holds no array of messages", path=source))
