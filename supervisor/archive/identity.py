@@ -87,7 +87,7 @@ def renumbered(history: History, known: Known) -> dict[Key, Key]:
     may_have_left = {message.key for message in timeless[: max(places, default=0)]}
     present = {message.key for message in messages}
     taken = present | set(by_place.values())
-    met = _Once(lambda message: filter(known.holds, _known_keys(known, message)), taken)
+    met_by_any, met_by_derived = _Once(partial(_met_by, known, bool), taken), _Once(partial(_met_by, known, is_derived), taken)
     first: dict[Key, Key] = {}
     for message in unmet:
         is_reused = message.id in known.ids
@@ -95,8 +95,8 @@ def renumbered(history: History, known: Known) -> dict[Key, Key]:
         if match and (match in present or not known.holds(match)):
             match = None
         if not match and (message.given_at is not None or (is_reused and message.key in may_have_left)):
-            match = met.take(message)
-        if match and (is_reused or is_derived(match[0])):
+            match = (met_by_any if is_reused else met_by_derived).take(message)
+        if match:
             first[message.key] = match
             taken.add(match)
     return first
@@ -207,14 +207,7 @@ def _with_ids(history: History, known: Known) -> History:
     # subtle: another program may have added a message behind the new ones; it says where they end only if nothing else does
     present = [n for n, message in messages if n in ids or message.key in known.in_history]
     last_known = max(placed or present, default=-1)
-    free = _Once(partial(_known_keys, known), used)
-    numbers: defaultdict[str, Iterator[int]] = defaultdict(lambda: count(1))
-
-    def new_id(message: Message) -> str:
-        first = f"m-{message.fingerprint}"  # that of the n-th of equal messages ends with -n
-        names = (first if n == 1 else f"{first}-{n}" for n in numbers[first])
-        return next(name for name in names if name not in used_ids and name not in known.ids)
-
+    free, names = _Once(partial(_known_keys, known), used), _Names(known, used_ids)
     entries = []
     for n, entry in enumerate(history):
         if isinstance(entry, Message) and not entry.id:
@@ -222,7 +215,7 @@ def _with_ids(history: History, known: Known) -> History:
             # subtle: without a time words are those that left only before the last known message; all after it are new
             if not identity and entry.created_at is None and n < last_known:
                 identity = (free.take(entry) or ("",))[0]
-            identity = identity or new_id(entry)
+            identity = identity or names.new(entry)
             used.add((identity, entry.text_digest))
             used_ids.add(identity)
             entry = with_id(entry, identity)  # noqa: PLW2901 - the same entry, with its id
@@ -348,3 +341,24 @@ def _known_keys(known: Known, message: Message) -> list[Key]:
     ids = (identity for fingerprint in message.fingerprints for identity in known.by_fingerprint.get(fingerprint, ()))
     keys = ((identity, message.text_digest) for identity in dict.fromkeys(ids))
     return sorted(keys, key=lambda key: key not in known.in_history)
+
+
+def _met_by(known: Known, is_wanted: Callable[[str], bool], message: Message) -> Iterator[Key]:
+    """Yield the keys of its fingerprints by which these words were seen, in the order of first sight."""
+    ids = (identity for fingerprint in message.fingerprints for identity in known.by_fingerprint.get(fingerprint, ()))
+    keys = ((identity, message.text_digest) for identity in ids if is_wanted(identity))
+    return filter(known.holds, keys)
+
+
+class _Names:
+    """New ids of messages without one, made of their fingerprints; *used* only grows."""
+
+    def __init__(self, known: Known, used: Collection[str]) -> None:
+        self._known, self._used = known, used
+        self._numbers: defaultdict[str, Iterator[int]] = defaultdict(lambda: count(1))
+
+    def new(self, message: Message) -> str:
+        """Return an id that no message has or had; that of the n-th of equal messages ends with -n."""
+        first = f"m-{message.fingerprint}"
+        names = (first if n == 1 else f"{first}-{n}" for n in self._numbers[first])
+        return next(name for name in names if name not in self._used and name not in self._known.ids)

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 #: rendering them, called from a deeper place of the program, could fail.
 DEEPEST: Final = 500
 
+_BLANK: Final = lazy_re(r"[ \t\r\n]*")
 #: Where an object begins. In a string the quote would be escaped.
 _OBJECT: Final = lazy_re(r'\{[ \t\r\n]*"')
 _NEXT_OBJECT: Final = lazy_re(r'([ \t\r\n]*,[ \t\r\n]*)\{[ \t\r\n]*"')
@@ -107,10 +108,10 @@ class Recovered:
 
 def recover(data: bytes) -> Recovered:
     """
-    Return the complete objects of a JSON array, before and after each place where *data* is damaged; never raises.
+    Return the complete elements of a JSON array, before and after each place where *data* is damaged; never raises.
 
-    The first one, and the first after each fault, counts only if it has a role, since a part of a broken message is an object
-    too. The time is proportional to the size: what was tried in vain too often is unread.
+    After the first fault only objects count, and the first one after each fault only if it has a role, since a part of a
+    broken message is an object too. The time is proportional to the size: what was tried in vain too often is unread.
     """
     encoding = encoding_of(data)
     if encoding.startswith("UTF-16"):
@@ -123,7 +124,7 @@ def recover(data: bytes) -> Recovered:
 def _recovered(text: str) -> Recovered:
     text = text.removeprefix("\ufeff")
     recovered = Recovered()
-    start = at = 0  # where what is not read begins, and where the next object is looked for
+    start = at = _prefix(text, recovered)  # where what is not read begins, and where the next object is looked for
     fuel = _TRIES * len(text)
     while (begin := _OBJECT.search(text, at)) and fuel > 0:
         element, end, cost = _tried(text, begin.start())
@@ -136,6 +137,18 @@ def _recovered(text: str) -> Recovered:
             at = begin.start() + 1
     _keep_unread(recovered, text[start:])
     return recovered
+
+
+def _prefix(text: str, recovered: Recovered) -> int:
+    """Take the elements before the first fault, and return where they end."""
+    at = _next(text, 0)
+    while text[at : at + 1] == ("," if recovered.elements else "["):
+        element, end, _ = _tried(text, _next(text, at + 1))
+        if element is _NOTHING:
+            break
+        recovered.elements.append(element)
+        at = _next(text, end)
+    return at
 
 
 def _following(text: str, at: int, recovered: Recovered) -> int:
@@ -176,6 +189,11 @@ def _tried(text: str, at: int) -> tuple[Any, int, int]:
 def _keep_unread(recovered: Recovered, piece: str) -> None:
     if not _SIGNS.fullmatch(piece) and not _WRAPPER.fullmatch(piece):
         recovered.unread.append(piece)
+
+
+def _next(text: str, at: int) -> int:
+    blank = _BLANK.match(text, at)
+    return blank.end() if blank else at
 
 
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

@@ -12,8 +12,7 @@ from hypothesis import strategies as st
 from recalld.supervisor.storage import lenient_json
 from recalld.supervisor.storage.lenient_json import recover
 
-TEXTS = ("备份好了", "port 8443", '他说："[,]"')
-MESSAGES = [{"id": str(n), "role": "user", "text": text} for n, text in enumerate(TEXTS, 1)]
+MESSAGES = [{"id": "1", "text": "备份好了"}, {"id": "2", "text": "port 8443"}, {"id": "3", "text": '他说："[,]"'}]
 WHOLE = json.dumps(MESSAGES, ensure_ascii=False, indent=1).encode()
 
 
