@@ -30,9 +30,9 @@ class Room(NamedTuple):
 #: (`python -m tests.test_house` prints today's sizes); one that wants more lines takes them from another, in the same commit.
 ROOMS: Final = (
     Room("supervisor/text", most=2_588, goal=2_300),
-    Room("supervisor/storage", most=2_427, goal=1_900),
+    Room("supervisor/storage", most=2_410, goal=1_900),
     Room("supervisor/protocol", most=4_971, goal=4_100),
-    Room("supervisor/archive", most=4_650, goal=3_900),
+    Room("supervisor/archive", most=4_598, goal=3_900),
     Room("supervisor/extracts", most=994, goal=950),
     Room("supervisor/summaries", most=2_072, goal=1_850),
     Room("supervisor/query supervisor/index supervisor/recall supervisor/context", most=9_476, goal=8_000),
@@ -41,7 +41,7 @@ ROOMS: Final = (
     Room("supervisor/pool worker/crew.py", most=1_521, goal=1_400),
     Room(
         "supervisor/forgetting supervisor/operations/forget.py supervisor/operations/undo.py supervisor/operations/prune.py",
-        most=1_323,
+        most=1_321,
         goal=950,
     ),
     Room("supervisor/host", most=2_747, goal=2_200),
@@ -60,9 +60,9 @@ ROOMS: Final = (
     ),
 )
 #: All rooms together, lines and modules, and the lines of the tests.
-ALL: Final = Room("all", most=58_814, goal=48_000)
+ALL: Final = Room("all", most=58_743, goal=48_000)
 MODULES: Final = Room("modules", most=323, goal=270)
-OF_TESTS: Final = Room("tests", most=60_901, goal=48_000)
+OF_TESTS: Final = Room("tests", most=60_886, goal=48_000)
 
 
 def _lines(path: Path) -> int:
