@@ -62,12 +62,7 @@ def intake(
     errors = ErrorCollector()
     update_journal(journal, memory)
     dropped: dict[Path, list[Key]] = {}
-
-    def rule(message: Message) -> Message | None:
-        if journal.tombstones.has(message):
-            return None
-        return with_marks(message, mark, journal, settings.zone) if mark else message
-
+    rule: Rule = partial(_ruled, mark=mark, journal=journal, zone=settings.zone)
     with errors:
         _empty_drop_box(drop_box, history, journal, quarantine, events, dropped, rule)
     messages = _changed(history, rule) if mark or journal.tombstones.acts() else history.read()
@@ -102,6 +97,12 @@ def intake(
         events.emit("seen", messages=len(unseen), written_elsewhere=len(adopted))
     errors.raise_first()
     return len(unseen)
+
+
+def _ruled(message: Message, mark: Mark | None, journal: SeenJournal, zone: tzinfo) -> Message | None:
+    if journal.tombstones.has(message):
+        return None
+    return with_marks(message, mark, journal, zone) if mark else message
 
 
 def _changed(history: HistoryStore, rule: Rule) -> History:
