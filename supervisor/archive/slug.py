@@ -74,7 +74,6 @@ def slugs_of(
 
 
 def _counted(messages: Sequence[tuple[str, str]]) -> Counter[str]:
-    """Return the terms of a day, in the order in which they were said, each with the number of messages that have it."""
     plain = list(_without_secrets(messages))
     by_people = _terms([text for role, text in plain if role not in _NO_PEOPLE])
     return by_people or _terms([text for role, text in plain if role in _NO_PEOPLE])
