@@ -31,7 +31,7 @@ class Room(NamedTuple):
 ROOMS: Final = (
     Room("supervisor/text", most=2_588, goal=2_300),
     Room("supervisor/storage", most=2_410, goal=1_900),
-    Room("supervisor/protocol", most=4_971, goal=4_100),
+    Room("supervisor/protocol", most=4_978, goal=4_100),
     Room("supervisor/archive", most=4_598, goal=3_900),
     Room("supervisor/extracts", most=994, goal=950),
     Room("supervisor/summaries", most=2_072, goal=1_850),
@@ -60,9 +60,9 @@ ROOMS: Final = (
     ),
 )
 #: All rooms together, lines and modules, and the lines of the tests.
-ALL: Final = Room("all", most=58_743, goal=48_000)
+ALL: Final = Room("all", most=58_750, goal=48_000)
 MODULES: Final = Room("modules", most=323, goal=270)
-OF_TESTS: Final = Room("tests", most=60_886, goal=48_000)
+OF_TESTS: Final = Room("tests", most=60_885, goal=48_000)
 
 
 def _lines(path: Path) -> int:

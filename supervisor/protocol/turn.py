@@ -97,6 +97,13 @@ class Receipt:
     budgets: Mapping[str, int]
     config: Mapping[str, Any]
 
+    def __repr__(self) -> str:
+        """Return what fits a screen: the question and the beginning of the block, and numbers."""
+        return (
+            f"Receipt(id={self.id!r}, question={self.question[:60]!r}, memory={self.memory[:60]!r}, "
+            f"how={self.how!r}, {len(self.candidates)} candidates, {len(self.messages)} messages)"
+        )
+
 
 def turn_id(at: datetime, *parts: str) -> str:
     """

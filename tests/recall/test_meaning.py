@@ -257,7 +257,9 @@ def test_meaning_brings_the_newer_of_two_facts_with_the_older(tmp_path, older, n
     world.refresh()
     supervise(world)
     make_vectors(world.ws, world.clock)
-    found = texts(world.search(question))
+    search = world.search(question)
+    found = texts(search)
     assert found[0] == older
     assert newer in found[1:3]
-    assert {older, newer} <= {line for line in (older, newer) if line in world.inject(question, world.search(question)).memory}
+    memory = world.inject(question, search).memory
+    assert (older in memory, newer in memory) == (True, True)

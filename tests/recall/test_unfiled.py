@@ -86,7 +86,7 @@ def test_search_finds_what_the_journal_has_of_a_damaged_history(world, damage):
     ("name", "data", "why"),
     [
         ("history.json", b"[{", "history.json is not searched: "),
-        ("history.json", b"{}", "history.json is not searched: it holds an object, not an array"),
+        ("history.json", b"{}", "history.json is not searched: it holds no array"),
         ("history.json", "[“花生”]".encode("gbk"), "history.json is not searched: it is GBK, not UTF-8"),
         ("inbox.d/new/a.json", b"[{", "inbox.d/new/a.json is not searched: "),
     ],
