@@ -12,6 +12,7 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from bench.pieces import NUMBER, bare, in_digits, number, pieces, plain, shaped
+from recalld.supervisor.text.redact import HIDDEN
 from recalld.supervisor.text.tokenizer import tokens
 from recalld.supervisor.text.word_frequency import telling_words
 
@@ -66,8 +67,10 @@ def told(message: str, words: set[str]) -> float | None:
 
 
 def inventions(summary: str, material: Iterable[WindowMessage]) -> list[Piece]:
-    """Return the pieces of a summary that its material doesn't hold."""
+    """Return the pieces of a summary that its material doesn't hold; the mark of what is hidden is none."""
     ground = Ground(material)
+    for mark in HIDDEN.values():
+        summary = summary.replace(mark, "")
     return [piece for piece in pieces(summary) if not ground.holds(piece)]
 
 

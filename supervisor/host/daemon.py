@@ -29,7 +29,7 @@ from ..storage.texts import Text
 from .due import AGAIN, next_due
 from .lock import SupervisorLock, check_there
 from .notify import ServiceManager
-from .round import Round, report_errors, restore_history, run_round
+from .round import Round, collect, report_errors, restore_history, run_round
 from .watcher import ChangeDetector
 
 if TYPE_CHECKING:
@@ -256,6 +256,8 @@ class Supervisor:
             self._manager.stopping()
         if self._workers:
             self._attempt("worker", self._workers.stop, None)
+        if self.is_outdated:  # the results of the worker are by the old model
+            self._attempt("harvest", lambda: collect(self.ws, self._clock(), self._control), 0)
         if self._scope.errors:
             report_errors(self.ws, self._scope.errors.values())
 

@@ -20,12 +20,13 @@ from ..storage.os_errors import as_supervisor_error
 from ..storage.process import give_back_memory
 from ..text.chinese import rest
 from .jobs import NEVER_S, Job, end_all
-from .lock import SupervisorLock
+from .lock import take_lock
 
 if TYPE_CHECKING:
     from typing import Self
 
     from .daemon import Supervisor
+    from .lock import SupervisorLock
 
 #: Seconds after which an index that nobody has used is closed. The next question opens it again in some milliseconds; open, a
 #: thread of tantivy's reads a file twice a second, for as long as nothing happens.
@@ -34,19 +35,23 @@ INDEX_REST_S: Final = 300.0
 _HINTED_S: Final = 1.0
 #: Seconds to wait for all jobs together at the end.
 _JOIN_S: Final = 4.0
+_WAIT_S: Final = 0.1
 
 
 class Host:
     """
     Looks after the workspace of *supervisor* until it is stopped, or the configuration has changed.
 
-    It ends, too, when the workspace can't be looked after any more.
+    It ends, too, when the workspace can't be looked after any more. *lock* is the lock of the workspace where it is held
+    already; it is not released then.
     """
 
     _lock: SupervisorLock
 
-    def __init__(self, supervisor: Supervisor, *, now_s: Callable[[], float] = steady_s) -> None:
-        self.supervisor, self._now_s = supervisor, now_s
+    def __init__(
+        self, supervisor: Supervisor, lock: SupervisorLock | None = None, *, now_s: Callable[[], float] = steady_s
+    ) -> None:
+        self.supervisor, self._now_s, self._given = supervisor, now_s, lock
         background = supervisor.background
         self._round = Job("round", self._step, supervisor.ws.events.report, now_s=now_s)
         #: The rounds, and the background jobs.
@@ -61,10 +66,7 @@ class Host:
     def __enter__(self) -> Self:
         """Take the lock of the workspace; AlreadyRuns if another program has it."""
         ws, background = self.supervisor.ws, self.supervisor.background
-        try:
-            self._lock = SupervisorLock(ws)
-        except OSError as error:
-            raise as_supervisor_error(error, "open", ws.paths.root) from error
+        self._lock = self._given or take_lock(ws)
         try:
             self._stop_watching = watcher.watch(ws.paths, self._hint)
         except (OSError, Busy) as error:  # the looks find every change
@@ -76,13 +78,14 @@ class Host:
         return self
 
     def __exit__(self, *_: object) -> None:
-        """Release the lock."""
+        """Release the lock that it has taken."""
         ws = self.supervisor.ws
         if self._stop_watching:
             ws.memory.told = None
             self._stop_watching()
         ws.index.close()
-        self._lock.release()
+        if self._given is None:
+            self._lock.release()
 
     def stop(self) -> None:
         """End after the current steps; may be called from a signal handler."""
@@ -105,7 +108,7 @@ class Host:
         finally:
             end_all(self.jobs, _JOIN_S)
             while self.supervisor.is_outdated and any(job.is_running for job in self.jobs) and not self._stopping.is_set():
-                self._stopping.wait(_JOIN_S)  # no step may go on beside what is opened next
+                self._stopping.wait(_WAIT_S)  # no step may go on beside what is opened next
             if self.supervisor.background:
                 self.supervisor.background.end()
             self.supervisor.end()

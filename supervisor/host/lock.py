@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Final
 from ..archive.places import LEFT
 from ..protocol.paths import WORKERS
 from ..storage.errors import AlreadyRuns, Busy, LockLost
+from ..storage.os_errors import as_supervisor_error
 
 if TYPE_CHECKING:
     from ..workspace import Workspace
@@ -69,10 +70,18 @@ def check_there(ws: Workspace) -> None:
         raise LockLost(ws.paths.root)
 
 
+def take_lock(ws: Workspace) -> SupervisorLock:
+    """Return the supervisor's lock, which this process has now; AlreadyRuns or another SupervisorError if it can't be had."""
+    try:
+        return SupervisorLock(ws)
+    except OSError as error:
+        raise as_supervisor_error(error, "open", ws.paths.root) from error
+
+
 @contextlib.contextmanager
 def supervisor_lock(ws: Workspace) -> Iterator[SupervisorLock]:
-    """Hold the supervisor's lock; AlreadyRuns if another process holds it."""
-    lock = SupervisorLock(ws)
+    """Hold the supervisor's lock; a SupervisorError as above."""
+    lock = take_lock(ws)
     try:
         yield lock
     finally:

@@ -5,9 +5,10 @@ from __future__ import annotations
 import contextlib
 import os
 import threading
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import asdict
 from datetime import UTC
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
@@ -16,6 +17,7 @@ from ..host.background import Background
 from ..host.daemon import ConfigWatch, Supervisor
 from ..host.host import Host
 from ..host.jobs import Step
+from ..host.lock import supervisor_lock
 from ..host.notify import ServiceManager
 from ..host.workers import workers_of
 from ..operations.operation import NAMES, Caller, Operation, find
@@ -36,8 +38,8 @@ from .socket_server import Answering, CommandRequest, OperationRequest, Request,
 
 if TYPE_CHECKING:
     from ..host.answering import FileTurns
-    from ..protocol.config import Config
     from .http.changes import Changes
+    from .http.server import HttpThread
 
 #: The types of a request and of an answer.
 Q = TypeVar("Q")
@@ -52,61 +54,50 @@ def serve(root: Path, clock: Clock, render: Render, *, json: bool, has_worker: b
     """
     Run the supervisor until it is stopped: a host of one workspace that also answers at the socket.
 
-    Once recalld.toml has changed, everything is closed, and opened again.
+    Once recalld.toml has changed, another host goes on, with the workspace opened anew. The lock, the socket and an HTTP
+    service whose address is the same stay, so that no answer is cut off.
     """
     limit_malloc_arenas()
-    manager, is_ended = ServiceManager(os.environ.get("NOTIFY_SOCKET", "")), threading.Event()
-    config: Config | None = None
+    manager, alarm, http = ServiceManager(os.environ.get("NOTIFY_SOCKET", "")), Alarm.of(os.environ), HttpService(clock)
+    is_ended, host = threading.Event(), None
     with event_printer(clock, render, json=json) as print_event:
-        while not is_ended.is_set():
-            config = _serve(root, config, clock, print_event, manager, is_ended, has_worker=has_worker)
 
+        def report_event(event: Mapping[str, object]) -> None:
+            print_event(event)
+            http.event(event)
 
-def _serve(
-    root: Path,
-    config: Config | None,
-    clock: Clock,
-    print_event: Callable[[Mapping[str, object]], None],
-    manager: ServiceManager,
-    is_ended: threading.Event,
-    *,
-    has_worker: bool,
-) -> Config:
-    """
-    Run the supervisor until a signal sets *is_ended*, or the configuration has changed; return the one to go on with.
+        def report(why: str) -> None:
+            ws.events.transition("error", why, what="the socket", why=why)
 
-    That is what was read when the change was seen: recalld.toml may be wrong by now.
-    """
-    alarm, http = Alarm.of(os.environ), HttpService(clock)
+        def end() -> None:
+            is_ended.set()
+            if host:
+                host.stop()
 
-    def report_event(event: Mapping[str, object]) -> None:
-        print_event(event)
-        http.event(event)
-
-    ws = open_workspace(root, os.environ, clock, report_event, config=config, lasting=True)
-    alarm.keep(ws)
-    workers = workers_of(ws, clock) if has_worker else None
-    background = Background(ws, clock, manager.index_grown, file_turns(ws, clock, has_worker=has_worker), _sources(ws, clock))
-    watch = ConfigWatch(ws, lambda: read_config(ws.files, ws.paths, os.environ))
-    host = Host(Supervisor(ws, clock, workers, background=background, config=watch, manager=manager))
-    answers = Answers(lambda: ws)
-
-    def report(why: str) -> None:
-        ws.events.transition("error", why, what="the socket", why=why)
-
-    def end() -> None:
-        is_ended.set()
-        host.stop()
-
-    on_signals(end)
-    if is_ended.is_set():  # by a signal since the one before was closed
-        return ws.config
-    with host:
-        alarm.forget_later()
+        ws = open_workspace(root, os.environ, clock, report_event, lasting=True)
+        alarm.keep(ws)
+        answers = Answers(lambda: ws)
         answering = Answering(answers.answer, report, answers.within_s)
-        with serve_socket(ws.paths.state, ws.files, answering), http.serving(answers):
-            host.run()
-    return watch.valid
+        on_signals(end)
+        with supervisor_lock(ws) as lock, serve_socket(ws.paths.state, ws.files, answering), http:
+            alarm.forget_later()
+            while not is_ended.is_set():
+                http.use(answers)
+                watch = ConfigWatch(ws, partial(read_config, ws.files, ws.paths, os.environ))
+                host = Host(_supervisor(ws, clock, manager, watch, has_worker=has_worker), lock)
+                with host:
+                    if not is_ended.is_set():  # a signal that came before there was this host
+                        host.run()
+                if host.supervisor.is_outdated:
+                    # as it was read when the change was seen: the file may be wrong by now
+                    ws = open_workspace(root, os.environ, clock, report_event, config=watch.valid, lasting=True)
+                    alarm.keep(ws)
+
+
+def _supervisor(ws: Workspace, clock: Clock, manager: ServiceManager, watch: ConfigWatch, *, has_worker: bool) -> Supervisor:
+    workers, turns = workers_of(ws, clock) if has_worker else None, file_turns(ws, clock, has_worker=has_worker)
+    background = Background(ws, clock, manager.index_grown, turns, _sources(ws, clock))
+    return Supervisor(ws, clock, workers, background=background, config=watch, manager=manager)
 
 
 def _sources(ws: Workspace, clock: Clock) -> Step | None:
@@ -134,37 +125,44 @@ def file_turns(ws: Workspace, clock: Clock, *, has_worker: bool) -> FileTurns | 
 
 
 class HttpService:
-    """The HTTP service of a supervisor, where `[serve] port` is set; its modules are loaded then, by its own thread."""
+    """The HTTP service of a supervisor, while `[serve] port` is set; its modules are loaded then, by its own thread."""
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
+        self._thread: HttpThread | None = None
         self._changes: Changes | None = None
 
-    @contextlib.contextmanager
-    def serving(self, answers: Answers) -> Iterator[None]:
-        """Serve what *answers*."""
-        events, serve = answers.workspace.events, answers.workspace.config.serve
-        if not serve.port:
-            yield
-            return
-        from .http.changes import Changes
-        from .http.server import HttpThread, Place
+    def __enter__(self) -> None:
+        """Begin; `use` starts the service."""
 
-        fields: dict[str, Any] = {"host": serve.host, "port": serve.port}
-
-        def report(why: str) -> None:
-            events.transition("port_refused", why, reason=why, **fields)
-            if not why:
-                events.emit("port_open", **fields)
-
-        self._changes = Changes()
-        place = Place(serve.host, serve.port, serve.allow_remote)
-        thread = HttpThread(place, answers, self._changes, self._clock, report)
-        thread.start()
-        try:
-            yield
-        finally:
+    def __exit__(self, *_: object) -> None:
+        """End the service."""
+        thread, self._thread = self._thread, None
+        if thread:
             thread.end()
+
+    def use(self, answers: Answers) -> None:
+        """Serve what *answers* at the address of its configuration; a service that is there already stays."""
+        serve = answers.workspace.config.serve
+        place = (serve.host, serve.port, serve.allow_remote)
+        if self._thread and self._thread.place == place:
+            return
+        self.__exit__()
+        if serve.port:
+            from .http.changes import Changes
+            from .http.server import HttpThread, Place
+
+            fields: dict[str, Any] = {"host": serve.host, "port": serve.port}
+
+            def report(why: str) -> None:
+                events = answers.workspace.events
+                events.transition("port_refused", why, reason=why, **fields)
+                if not why:
+                    events.emit("port_open", **fields)
+
+            self._changes = Changes()
+            self._thread = HttpThread(Place(*place), answers, self._changes, self._clock, report)
+            self._thread.start()
 
     def event(self, event: Mapping[str, object]) -> None:
         """Pass an event on to those who listen."""

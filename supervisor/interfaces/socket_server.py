@@ -106,12 +106,13 @@ def serve_socket(state: Path, files: Files, answering: Answering) -> Iterator[No
     try:
         yield
     finally:
-        listening.shutdown(socket.SHUT_RDWR)  # closing alone does not wake a thread that waits for a connection
-        thread.join(_JOIN_S)
-        listening.close()
-        now = files.disk.stat(path)
-        if now and now.inode == inode:  # else the path is the socket of another supervisor
-            files.remove(path)
+        with contextlib.suppress(OSError):  # the folder may be gone by now, or be read-only
+            listening.shutdown(socket.SHUT_RDWR)  # closing alone does not wake a thread that waits for a connection
+            thread.join(_JOIN_S)
+            listening.close()
+            now = files.disk.stat(path)
+            if now and now.inode == inode:  # else the path is the socket of another supervisor
+                files.remove(path)
 
 
 def _read_request(line: socket.socket) -> bytes:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import socket
 from typing import TYPE_CHECKING
 
 import pytest
@@ -81,6 +82,9 @@ def test_run_uses_a_changed_configuration_and_keeps_it_when_wrong(tmp_path):
     recalld = Command.made(tmp_path / "工作区")
     toml = recalld.root / "recalld.toml"
     before = toml.read_text(encoding="utf-8").replace("[archive]\n", '[archive]\nexchange_wait = "0s"\n')
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
+    before = before.replace("[serve]\n", f"[serve]\nport = {port}\n")
     toml.write_text(before, encoding="utf-8")
 
     def logged(event: str) -> int:
@@ -88,14 +92,20 @@ def test_run_uses_a_changed_configuration_and_keeps_it_when_wrong(tmp_path):
         return sum(json.loads(line)["event"] == event for line in lines)
 
     with recalld.supervised() as process:
-        toml.write_text(before.replace("[archive]\n", "[archive]\nunarchived_limit = 1\n"), encoding="utf-8")
-        until(lambda: logged("config_taken") == 1, process)
-        for text in ("我对花生过敏。", "点外卖要备注。"):
-            assert recalld("append", "--role", "user", "--text", text).code == 0
+        until(lambda: logged("port_open") == 1, process)
+        with socket.create_connection(("127.0.0.1", port)) as line:
+            line.sendall(f"GET /healthz HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\n".encode())  # a request that is not whole yet
+            toml.write_text(before.replace("[archive]\n", "[archive]\nunarchived_limit = 1\n"), encoding="utf-8")
+            until(lambda: logged("config_taken") == 1, process)
+            for text in ("我对花生过敏。", "点外卖要备注。"):
+                assert recalld("append", "--role", "user", "--text", text).code == 0
+            line.sendall(b"\r\n")
+            assert line.recv(100).startswith(b"HTTP/1.1 200")
         until(lambda: logged("archived") == 1, process)
+        assert recalld("run", "--until-settled").code == 75, "the lock is held all the time"
         toml.write_text("[archive]\nunarchived_limit = 'one'\n", encoding="utf-8")
         until(lambda: logged("config_refused") == 1, process)
         # a supervisor that is too busy to answer leaves the work to the command, which refuses the file
         until(lambda: bool(recalld("search", "花生").out), process)
-        assert logged("stopped") == 1, "it has opened the workspace once more, for the configuration that was right"
-    assert logged("stopped") == logged("started") == 2
+        assert logged("stopped") == 0
+    assert logged("stopped") == logged("started") == 1

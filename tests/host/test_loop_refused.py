@@ -59,6 +59,7 @@ SITES = (
     "watch_leases > claimed",
     "watch_leases > requeue",
     "stop > reclaim",
+    "end > collect",
 )
 #: What keeps the error of a call, for those who called it.
 KEEPS = {"attempt", "_attempt"}
