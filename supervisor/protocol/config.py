@@ -78,7 +78,7 @@ _LEFT: Final = {
     "tools": "search_results=15",
     "embeddings": "cache_bytes=500MB",
     "log": "rotate_every=1d keep_bytes=500MB",
-    "care": "quarantine_limit=10 previous_age=365d previous_bytes=20MB",
+    "care": "quarantine_limit=10 previous_bytes=20MB",
     "pool": "window=0 patience=10m",
 }
 #: Keys of versions before, which are passed over: the value that always holds now, or the key that has taken their place.

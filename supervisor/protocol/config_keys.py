@@ -321,10 +321,10 @@ class Care:
     """How the workspace is watched and protected."""
 
     quarantine_limit: ClassVar[int] = 10  # how many copies of damaged files are kept
-    previous_age: ClassVar[timedelta] = timedelta(days=365)  # how long replaced and deleted texts stay in .recalld/previous/
-    previous_bytes: ClassVar[int] = 20_000_000  # the most bytes of them; the newest are kept
+    previous_bytes: ClassVar[int] = 20_000_000  # the most bytes of replaced and deleted texts; the newest are kept
     poll: timedelta = duration("1s", "The time between two checks of history.json and inbox.json.", least="50ms")
     tree_poll: timedelta = duration("5s", "The same of the other files.", least="50ms")
+    previous_age: timedelta = duration("365d", "How long replaced and deleted texts stay in .recalld/previous/.", least="30d")
     trash_days: int = number(90, "How many days pruned files stay in trash/ before they are deleted.", least=30)
     diary: bool = flag(True, "Say in CHANGES.md what was done to memory, and keep what `recalld undo` needs.")
     allow_network_fs: bool = flag(False, "Allow a workspace on a network file system, where locks may not work.")

@@ -35,7 +35,7 @@ PROMISED = """
     summarize.char_limit 2000
     tools.dialect recall · serve.host 127.0.0.1 · serve.port 0 · privacy.redact llm
     log.rotate_bytes 10MB · log.keep_days 30
-    care.allow_network_fs False · care.poll 1s · care.tree_poll 5s
+    care.allow_network_fs False · care.poll 1s · care.tree_poll 5s · care.previous_age 365d
 """
 
 
