@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import json
 import threading
+import time
 from typing import TYPE_CHECKING
 
 import pytest
@@ -74,6 +75,31 @@ def test_body_over_the_limit_in_pieces_is_413(service: Service):
     piece = f"{1 << 16:x}\r\n{'x' * (1 << 16)}\r\n"
     head = ("POST /api/search HTTP/1.1", "Transfer-Encoding: chunked", "Content-Type: application/json")
     assert sent(service, *head, body=piece * 20) == 413
+
+
+def test_request_that_drips_is_closed(service: Service, monkeypatch):
+    monkeypatch.setattr(server, "_ARRIVE_S", 0.5)
+    head = f"POST /api/stats HTTP/1.1\r\nHost: 127.0.0.1:{service.port}\r\nAuthorization: Bearer {service.token}\r\n"
+    with_body = f"{head}Content-Type: application/json\r\nContent-Length: 100\r\n\r\n"
+    for data in ("", "G", head, with_body):
+        assert service.raw(data.encode()).status in (0, 400, 408)
+    whole = f"GET /healthz HTTP/1.1\r\nHost: 127.0.0.1:{service.port}\r\n\r\n"
+    for half in (head, with_body):
+        assert service.raw((whole + half).encode()).status == 200  # and then it is closed
+
+
+def test_time_to_arrive_is_ten_seconds():
+    assert server._ARRIVE_S == 10.0
+
+
+def test_answer_may_take_longer_than_its_request(service: Service, monkeypatch):
+    monkeypatch.setattr(server, "_ARRIVE_S", 0.2)
+    with service.client.stream("GET", "/events") as answer:
+        lines = answer.iter_lines()
+        assert next(lines) == ": recalld"
+        time.sleep(0.5)
+        service.changes.event({"event": "archived", "messages": 3})
+        assert any(line.startswith("data: ") for line in lines)
 
 
 def test_get_changes_nothing(service: Service):

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import gzip
 import json
 import select
 import socket
@@ -48,6 +49,7 @@ class Act:
     refuses: tuple[str, ...] = ()  # parameters that are refused with 400
     mute: bool = False  # a stream has no word in it, not even the error
     model: str = "qwen-test"  # what the server calls it
+    flood: bytes = b""  # sent again and again, in place of everything else, until the client goes away
 
 
 #: The acts by name.
@@ -78,6 +80,15 @@ ACTS = {
     "no usage": Act(usage=False),
     "mute": Act(mute=True, status=400, message="This model's maximum context length is 2048 tokens"),
     "old": Act(refuses=("stream_options", "temperature")),
+    "endless line": Act(flood=b"data: " + b"x" * 65_530),
+    "endless thinking": Act(
+        flood=b'data: {"choices": [{"index": 0, "delta": {"reasoning_content": "%s"}}]}\n\n' % (b"x" * 50_000)
+    ),
+    "endless error": Act(status=500, flood=b"x" * 65_536, headers=(("Content-Type", "text/plain"),)),
+    "gzip bomb": Act(
+        body=gzip.compress(b"data: " + bytes(100_000_000)),
+        headers=(("Content-Type", "text/event-stream"), ("Content-Encoding", "gzip")),
+    ),
 }
 
 Script = Callable[[int, str], Act]
@@ -98,6 +109,7 @@ class Seen:
     at_once: int = 0
     most_at_once: int = 0
     gone: int = 0  # clients that went away before the end
+    flooded: int = 0  # bytes of floods
 
     @property
     def calls(self) -> int:
@@ -162,6 +174,9 @@ class _Handler(Handler):
             act = replace(act, status=200, body=b"", headers=(("Content-Type", "text/event-stream"),))
         if act.status == 200 and not body.get("stream") and act.body is None:
             act = replace(act, body=_whole(act, body))
+        if act.flood:
+            self._flood(act)
+            return
         if act.body is not None or act.status != 200:
             error = {"error": {"message": act.message, "type": "error", "code": None}}
             data = json.dumps(error).encode() if act.body is None else act.body
@@ -172,6 +187,16 @@ class _Handler(Handler):
         self.send_header("Transfer-Encoding", "chunked")
         self.end_headers()
         self._stream(act, body)
+
+    def _flood(self, act: Act) -> None:
+        self.close_connection = True
+        self.send_response(act.status)
+        for name, value in act.headers or (("Content-Type", "text/event-stream"),):
+            self.send_header(name, value)
+        self.end_headers()
+        while not self.server.ended.is_set():
+            self.wfile.write(act.flood)
+            self.server.seen.flooded += len(act.flood)
 
     def _stream(self, act: Act, body: dict[str, Any]) -> None:
         size = max(1, -(-len(act.text) // act.parts))

@@ -12,7 +12,7 @@ from recalld.supervisor.protocol.config import load
 from recalld.supervisor.storage.errors import BadConfig
 from recalld.worker.providers import Cancelled, ProviderError, choose
 from recalld.worker.providers.extractive import Extractive
-from recalld.worker.providers.openai import OpenAi
+from recalld.worker.providers.openai import MOST_BYTES, OpenAi
 from recalld.worker.providers.server_pages import Capacity
 from tests.llm.server import ACTS, TEXT, Act, Server
 from tests.process.command import until
@@ -197,12 +197,43 @@ def test_openai_quotes_no_text_of_the_server_in_an_error(server, status):
 # ── answers without end ──────────────────────────────────────────────────────
 
 
+@pytest.mark.parametrize("act", ["endless line", "endless error"])
+def test_openai_ends_an_answer_that_has_no_end(server, act):
+    server.play(act)
+    error = refused(provider(server, timeout_s=50))
+    assert (error.reason, error.why.partition(":")[0]) == ("provider", "the server's answer has no end")
+    until(lambda: server.seen.gone == 1)
+    assert server.seen.flooded < 4 * MOST_BYTES  # what lies in the buffers of the sockets included
+
+
+def test_openai_ends_a_list_of_models_that_has_no_end(server):
+    server.models = replace(ACTS["endless line"], body=b"")
+    with pytest.raises(ProviderError, match="the server's answer has no end"):
+        provider(server, timeout_s=50).listed()
+
+
+def test_openai_cuts_off_a_model_that_thinks_without_end(server):
+    server.play("endless thinking")
+    assert refused(provider(server, timeout_s=50)).reason == "truncated"
+    until(lambda: server.seen.gone == 1)
+
+
 def test_openai_reads_no_further_when_an_answer_goes_round_in_a_circle(server):
     server.play(Act(text="对花生过敏。" + "换了水管，花了 38 元。" * 1_000, parts=100, end="hang"))
     assert 2_000 <= len(ask(provider(server)).text) < 4_000
     until(lambda: server.seen.gone == 1)
     server.play(Act(text="".join(f"第 {n} 根水管花了 {n * 7} 元。" for n in range(900)), parts=400))
     assert ask(provider(server)).text.endswith("6293 元。")
+
+
+def test_openai_unpacks_no_compressed_answer(server):
+    server.play("gzip bomb")
+    error = refused(provider(server))
+    assert (error.reason, error.why.partition(";")[0]) == (
+        "provider",
+        "the server answers with something else than a chat completion",
+    )
+    assert server.seen.headers[0]["accept-encoding"] == "identity"
 
 
 def test_openai_builds_one_tls_context_for_all_calls(server, monkeypatch):

@@ -165,8 +165,8 @@ ROWS: Final = (
     ),
     Undone(
         "redirects are followed",
-        "_tls_context(trust_env), follow_redirects=False)",
-        "_tls_context(trust_env), follow_redirects=True)",
+        "follow_redirects=False,\n",
+        "follow_redirects=True,\n",
         "tests/llm/test_provider.py",
     ),
     Undone(

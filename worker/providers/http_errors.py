@@ -79,6 +79,7 @@ TABLE: Final = (
     _row("300-599", "", "provider", Text("the server does not take chat completions there")),
 )
 STRANGE: Final = ServerError("provider", Text("the server answers with something else than a chat completion; check base_url"))
+ENDLESS: Final = ServerError("provider", Text("the server's answer has no end"))
 UNREACHABLE: Final = ServerError("provider", Text("the server can't be reached"))
 SILENT: Final = ServerError("timeout", Text("the server did not answer in time"))
 BROKEN: Final = ServerError("timeout", Text("the connection broke in the middle of the answer"))

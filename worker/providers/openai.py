@@ -3,9 +3,9 @@ A model behind any server with OpenAI's chat completions: Ollama, llama.cpp, vLL
 
 Answers are streamed, since only a stream distinguishes a slow answer from a dead server. No tools are offered, and the client's
 own retries and its long time-outs (600 s) are not used. Thinking is dropped, and the cost is the server's figures, else an
-estimate. No value that a server sends is trusted to have the type that it should have, or a redirect to lead to a server that
-may read the prompt; its words are in no error. What a server's error means is decided in `http_errors.py`. Source:
-docs/reference/protocol.md, 6.
+estimate. No value that a server sends is trusted to have the type that it should have, an answer to have an end, or a redirect
+to lead to a server that may read the prompt; its words are in no error. What a server's error means is decided in
+`http_errors.py`. Source: docs/reference/protocol.md, 6.
 """
 
 from __future__ import annotations
@@ -32,13 +32,15 @@ if TYPE_CHECKING:
 
     from recalld.supervisor.protocol.config import Config
 
-#: The HTTP library of the installed openai: httpx2, before openai 3 httpx.
+#: The HTTP library of the installed openai: httpx2, before openai 3 httpx. It reads a body only from a stream of its own kind.
 _HTTP: Final[Any] = import_module(openai.DefaultAsyncHttpxClient.__bases__[0].__module__)
 OPENAI: Final = "https://api.openai.com/v1"
 CONNECT_S: Final = 10.0
 #: Longest silence between two chunks of an answer. Before the first only the whole time-out counts: a small machine reads long.
 SILENCE_S: Final = 120.0
 _CANCEL_POLL_S: Final = 0.1
+#: The most bytes of an answer: a stream has some 300 for a token, and one with much thinking 30,000 tokens.
+MOST_BYTES: Final = 16_000_000
 #: Seconds to wait for the list of models, and for a page about the server.
 LIST_S: Final = 10.0
 PAGE_S: Final = 3.0
@@ -181,7 +183,13 @@ class OpenAi:
         """Return a client with a new connection, since a server that sent an empty stream may have closed the one before."""
         # made here, since the client would send requests to this machine through a proxy, and the prompt to another host
         trust_env = not is_local(self.base_url)
-        http = openai.DefaultAsyncHttpxClient(trust_env=trust_env, verify=_tls_context(trust_env), follow_redirects=False)
+        http = openai.DefaultAsyncHttpxClient(
+            trust_env=trust_env,
+            verify=_tls_context(trust_env),
+            follow_redirects=False,
+            headers={"Accept-Encoding": "identity"},
+            event_hooks={"response": [_bound]},
+        )
         timeout = openai.Timeout(None, connect=min(CONNECT_S, self.timeout_s))  # the whole has a limit of its own
         return openai.AsyncOpenAI(api_key=self.key, base_url=self.base_url, max_retries=0, timeout=timeout, http_client=http)
 
@@ -195,6 +203,9 @@ class OpenAi:
         headers: Mapping[str, str] = {}
         about = ""
         match error:
+            case _Endless() | openai.APIConnectionError(__cause__=_Endless()):
+                # a model that goes on and on is the fault of this material, not of the server
+                problem = http_errors.ENDINGS["length"] if answer.began else http_errors.ENDLESS
             case openai.APIStatusError():
                 problem, headers = http_errors.classify(error.status_code, _words(error)), error.response.headers
                 about = str(error.status_code)
@@ -231,3 +242,31 @@ def _tls_context(trust_env: bool) -> ssl.SSLContext:
     """Return the one TLS context of all clients: to build it costs more than a call."""
     context: ssl.SSLContext = _HTTP.create_ssl_context(trust_env=trust_env)
     return context
+
+
+class _Endless(Exception):
+    """The answer has more than MOST_BYTES."""
+
+
+class _Bounded(_HTTP.AsyncByteStream):  # type: ignore[misc]
+    """The body of a response, which is read up to MOST_BYTES."""
+
+    def __init__(self, body: Any) -> None:
+        self._body = body
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        size = 0
+        async for chunk in self._body:
+            size += len(chunk)
+            if size > MOST_BYTES:
+                raise _Endless
+            yield chunk
+
+    async def aclose(self) -> None:
+        """Close the connection."""
+        await self._body.aclose()
+
+
+async def _bound(response: Any) -> None:
+    response.headers.pop("content-encoding", None)  # it is not unpacked: a block may become a thousand times larger
+    response.stream = _Bounded(response.stream)

@@ -1,7 +1,8 @@
 """
 The thread that serves HTTP: it binds the port of `[serve]`, and tries again where that is taken.
 
-Whatever goes wrong here is an event and a line in `status`; no round waits for it.
+Whatever goes wrong here is an event and a line in `status`; no round waits for it. A request has to arrive within ten seconds,
+head and body, so that one that drips takes no place from others.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import uvicorn
+from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from ...storage.clock import Clock
 from ...storage.errors import InternalError, SupervisorError
@@ -27,6 +29,8 @@ from .site import Access, Answers, Site
 if TYPE_CHECKING:
     from .changes import Changes
 
+#: Seconds until a whole request must have arrived.
+_ARRIVE_S: Final = 10.0
 #: Seconds that an idle connection is kept, and connections that are open at once; one more is answered with 503.
 _IDLE_S: Final = 5
 _MOST_CONNECTIONS: Final = 200
@@ -147,7 +151,7 @@ def uvicorn_config(app: Any) -> uvicorn.Config:
     """Return how an application is served."""
     return uvicorn.Config(
         app,
-        http="h11",
+        http=_Connection,
         ws="none",
         loop="asyncio",
         lifespan="on",
@@ -185,3 +189,25 @@ class Server(uvicorn.Server):
         if self._loop and self._stopped:
             with contextlib.suppress(RuntimeError):  # it has ended already
                 self._loop.call_soon_threadsafe(self._stopped.set)
+
+
+class _Connection(H11Protocol):
+    """A connection that is closed where a request takes too long to arrive; an idle one is closed by uvicorn."""
+
+    _limit: asyncio.TimerHandle | None = None
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        super().connection_made(transport)
+        self._watch()
+
+    def handle_events(self) -> None:
+        super().handle_events()
+        self._watch()
+
+    def _watch(self) -> None:
+        is_arriving = str(self.conn.their_state) in ("IDLE", "SEND_BODY") and not self.timeout_keep_alive_task
+        if is_arriving and not self._limit:
+            self._limit = self.loop.call_later(_ARRIVE_S, self.transport.abort)
+        elif self._limit and not is_arriving:
+            self._limit.cancel()
+            self._limit = None
