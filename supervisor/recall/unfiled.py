@@ -22,11 +22,11 @@ from urllib.parse import quote, unquote
 from ..archive.identity import assign_ids
 from ..archive.journal import SeenJournal
 from ..index.chunking import Chunk, chunk_message, neighbours
-from ..index.documents import MOST_CHARS, beginning, talk_documents
+from ..index.documents import CONTEXT_WIDTHS, MOST_CHARS, beginning, talk_documents
 from ..index.hit import BY_ID, Passage
 from ..index.overlay import NOTHING, Overlay, OverlayGroup, overlay_group
 from ..protocol.dated_file import Block, block_of
-from ..protocol.message import Archived, History, Message
+from ..protocol.message import Archived, History, Key, Message
 from ..protocol.paths import WorkspacePaths
 from ..storage.clock import NEVER, Deadline
 from ..storage.errors import SupervisorError
@@ -46,7 +46,7 @@ if TYPE_CHECKING:
     from ..archive.memory_folder import MemoryFolder
     from ..protocol.config_keys import Archive
 
-#: Messages that are made without a look at the clock.
+#: Messages of one group, which is made without a look at the clock, and anew where a message of it or near it is another.
 _GROUP: Final = 16
 #: How long a search waits for a history.json that can't be read, in seconds.
 _PATIENCE_S: Final = 0.1
@@ -68,7 +68,7 @@ class UnfiledPassages:
 
 
 class Unfiled:
-    """The messages of a workspace that no dated file holds yet; what was made of them is kept while they are the same."""
+    """The messages of a workspace that no dated file holds yet; what was made of them is kept from search to search."""
 
     def __init__(
         self,
@@ -84,6 +84,8 @@ class Unfiled:
         self._journal = SeenJournal(files, paths, settings.zone, only_unwritten=True)
         self._present: tuple[History, tuple[int, int], list[Message]] = ((), (0, 0), [])
         self._last: tuple[Sequence[Message], UnfiledPassages] = (), UnfiledPassages()
+        self._chunks: dict[Key, tuple[Message, Chunk]] = {}
+        self._groups: dict[tuple[object, ...], OverlayGroup] = {}
         self._unread: dict[str, str] = {}
         self._lock = threading.RLock()
         self._is_loaded = False
@@ -156,24 +158,37 @@ class Unfiled:
             return replace(self._last[1], skipped=tuple(self._chunk(message).passage for message in skipped))
 
     def _made(self, messages: Sequence[Message], deadline: Deadline) -> UnfiledPassages:
-        days: defaultdict[str, list[Chunk]] = defaultdict(list)
-        for message in messages:
-            chunk = self._chunk(message)
-            days[f"day {chunk.passage.day}"].append(chunk)
-        groups: list[OverlayGroup] = []
-        left = 0
+        days = self._days(messages, deadline.part(0.5))  # the other half is for their words
+        before, self._groups = self._groups, {}
         for day in sorted(days, reverse=True):
             for talk in neighbours(days[day]):
                 paths = {chunk.passage.path: chunk.passage.path for chunk in talk}
                 for start in reversed(range(0, len(talk), _GROUP)):
                     places = range(start, min(start + _GROUP, len(talk)))
-                    if deadline.is_over:
-                        left += len(places)
-                    else:
+                    near = talk[max(0, start - CONTEXT_WIDTHS[-1]) : places.stop + CONTEXT_WIDTHS[-1]]
+                    key = day, start, *(chunk.passage for chunk in near)
+                    if key in before:
+                        self._groups[key] = before[key]
+                    elif not deadline.is_over:
                         keys = tuple(talk[n].passage.path for n in places)
-                        groups.append(overlay_group(keys, talk_documents(day, paths, talk, places)))
+                        self._groups[key] = overlay_group(keys, talk_documents(day, paths, talk, places))
         passages = tuple(chunk.passage for day in days.values() for chunk in day if chunk.passage.text.strip())
-        return UnfiledPassages(Overlay({f"unfiled {n}": group for n, group in enumerate(groups)}), passages, left)
+        overlay = Overlay({f"unfiled {n}": group for n, group in enumerate(self._groups.values())})
+        return UnfiledPassages(overlay, passages, len(messages) - sum(len(group.keys) for group in self._groups.values()))
+
+    def _days(self, messages: Sequence[Message], deadline: Deadline) -> Mapping[str, list[Chunk]]:
+        """Return the chunks of the messages by day, oldest first; those that there was no time to make are missing."""
+        before, self._chunks = self._chunks, {}
+        days: defaultdict[str, list[Chunk]] = defaultdict(list)
+        for message in reversed(messages):
+            known, chunk = before.get(message.key, (None, None))
+            if chunk is None or known != message:
+                if deadline.is_over:
+                    continue
+                chunk = self._chunk(message)
+            self._chunks[message.key] = message, chunk
+            days[f"day {chunk.passage.day}"].append(chunk)
+        return {day: chunks[::-1] for day, chunks in days.items()}
 
     def _chunk(self, message: Message) -> Chunk:
         return beginning(chunk_message(path_by_id(message.id), block_of(message), self._settings.zone))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from dataclasses import replace
 from datetime import timedelta
 from typing import TYPE_CHECKING
@@ -44,6 +45,24 @@ def test_history_window_keeps_fewer_than_five_in_a_tiny_budget():
     found = window(talk(20, user="问" * 600, assistant="答" * 600), replace(LIMITS, tokens=70))
     assert ids(found) == ["m18", "m19"]
     assert window(talk(20), replace(LIMITS, tokens=0)) == Window()
+
+
+def calls_of_window(count: int) -> int:
+    """How many functions a block calls whose messages are far above its budget, and generators, by step."""
+    said, calls = talk(count, user="a question " * 40, assistant="an answer " * 40), [0]
+    before = sys.getprofile()
+    sys.setprofile(lambda _frame, event, _arg: calls.__setitem__(0, calls[0] + (event == "call")))
+    try:
+        found = window(said, replace(LIMITS, most=count, tokens=1000, message_chars=100))
+    finally:
+        sys.setprofile(before)
+    assert 10 < len(found.said) < 30
+    return calls[0]
+
+
+def test_history_window_of_twice_the_messages_takes_twice_the_work():
+    window(talk(2), LIMITS)
+    assert calls_of_window(120) < 2.5 * calls_of_window(60)
 
 
 @pytest.mark.feature("003.23")
