@@ -8,8 +8,9 @@ the best line of all, which comes first, has a tag of its own. Code and lists ar
 
 `pack` adds the hits one by one, the best for their length first, and stops at hits that are worth little compared to the best.
 A line is added, whole or else cut around the question's words, if the whole block, with header and tags, then still fits the
-budget of tokens; a smaller line may follow a larger one that did not fit. `max_chars` is the clamp of 001: whole snippets while
-they fit, then one cut snippet, then none. `render` writes lines, tags and entries, `text/token_count` says what a text costs.
+budget of tokens; a smaller line may follow a larger one that did not fit. A long answer of the assistant that does not fit is
+shown as the sentences with the question's words. `max_chars` is the clamp of 001: whole snippets while they fit, then one cut
+snippet, then none. `render` writes lines, tags and entries, `text/token_count` says what a text costs.
 """
 
 from __future__ import annotations
@@ -25,9 +26,10 @@ from ..recall.audience import nameless
 from ..recall.neighbours import are_neighbours
 from ..text.quoting import day_in_brackets
 from ..text.record import record
+from ..text.snippet import excerpt
 from ..text.token_count import token_cost, whole_tokens
 from .choice import BlockLimits, distinct, group_of, in_order, is_visible, lines_of
-from .render import BETWEEN, entry, fenced, has_layout, head, shown, shown_lines, spoken, tag
+from .render import BETWEEN, TRUNCATED, entry, fenced, has_layout, head, shown, shown_lines, spoken, tag
 
 #: The reason for a line that a person has pinned, so that it is always shown.
 PINNED: Final = "pinned"
@@ -38,6 +40,11 @@ _MIN_CUT_CHARS: Final = 20
 #: A smaller block has no day in its head, in tokens or characters: it would have no words.
 _LEAST_DATED: Final = 128
 _LEAST_DATED_CHARS: Final = 400
+#: An answer of the assistant of more bytes that does not fit is shown as an excerpt of so many bytes, or of `line_chars` if
+#: those are more; where the assistant's words are asked for, of so many characters.
+_ANSWER_BYTES: Final = 1_200
+_EXCERPT_BYTES: Final = 500  # a Han character has three, and says as much as three letters
+_ASKED_EXCERPT_CHARS: Final = 1_000
 #: A token has at most this many ASCII characters: a word of five letters and its blank.
 _CHARS_PER_TOKEN: Final = 6
 
@@ -196,7 +203,16 @@ class MemoryBlock:
         if not 0 < chars < len(hit.unit.text):
             return self._within(room, hit, 0)
         whole = self._within(room, hit, 0) if self._limits.hit == "file" else None
+        if not whole and self._is_long_answer(hit.unit):
+            whole = self._within(room, hit, max(chars, self._excerpt_chars(hit.unit.text)))
         return whole or self._within(room, hit, chars)
+
+    def _is_long_answer(self, unit: Passage) -> bool:
+        """Return whether the passage is shown as an excerpt, of the sentences with the question's words, if it does not fit."""
+        return self._limits.hit == "file" and unit.role == "assistant" and _bytes(unit.text) > _ANSWER_BYTES
+
+    def _excerpt_chars(self, text: str) -> int:
+        return _ASKED_EXCERPT_CHARS if self._limits.role == "assistant" else _EXCERPT_BYTES * len(text) // _bytes(text)
 
     def _is_too_long(self, text: str) -> bool:
         """Return whether the text fits neither whole nor cut; a secret in it counts as it is, though hidden it is shorter."""
@@ -211,13 +227,15 @@ class MemoryBlock:
     def _line(self, hit: Hit, chars: int) -> _Line:
         """Return the hit as a line of at most *chars* characters, 0: whole; code and lists as several lines."""
         unit, weight, language, is_line = hit.unit, self._limits.cjk_weight, self._limits.language, self._limits.hit == "line"
-        words = unit.text
+        words, mark = unit.text, ""
+        if 0 < chars < len(words) and self._is_long_answer(unit):
+            words, chars, mark = excerpt(words, chars, self._terms), 0, TRUNCATED
         if not is_line and has_layout(words):
             lines = shown_lines(words, chars, self._terms)
             if "\n" in lines:
-                text = fenced(unit.role, lines, unit.speaker, language)
+                text = fenced(unit.role, lines + mark, unit.speaker, language)
                 return _Line(hit, text, _Size(token_cost(text, weight), len(text)), is_fenced=True)
-        text = spoken("" if is_line else unit.role, shown(words, chars, self._terms), unit.speaker, language)
+        text = spoken("" if is_line else unit.role, shown(words, chars, self._terms) + mark, unit.speaker, language)
         return _Line(hit, text, _Size(token_cost(BETWEEN + text, weight), len(BETWEEN + text)))
 
     def _fits(self, line: _Line) -> bool:

@@ -7,7 +7,10 @@ may join. Positions are code points.
 
 from __future__ import annotations
 
+import math
+import re
 import unicodedata
+from bisect import bisect_right
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
@@ -28,6 +31,14 @@ _FOLDED: Final[Mapping[int, int | str]] = {**{code: code - 0xFEE0 for code in ra
 _LATIN: Final = lazy_re(r"[A-Za-z0-9]+")
 _HAN_RUN: Final = lazy_re(f"[{HAN}]+")
 _WORD_CHARS: Final = 15  # of a Latin word that a snippet may skip to begin with the next word
+#: A sentence or a line, with what ends it; the point of a number ends none.
+_SENTENCE: Final = lazy_re(r"(?:[^\n.!?。！？；;]|\.(?=\d))*(?:[.!?；;]+(?=\s|$)|[。！？]+|[.!?；;]+|\n+|$)")
+#: A piece of code with its fences; the group is the first fence.
+_CODE: Final = lazy_re(r"^[ \t]*(```[\w+#.-]*|~~~[\w+#.-]*)[ \t]*$.*?^[ \t]*(?:```|~~~)[ \t]*$", re.MULTILINE | re.DOTALL)
+#: What is left out between two parts of an excerpt.
+GAP: Final = "\n…\n"
+#: What ends a sentence or a clause, with the blank after it; a snippet does not begin with it.
+_END: Final = lazy_re(r"[.,;:!?]+\s+|[。，；：！？、]+")
 #: The most occurrences of one term that are considered.
 _FINDS: Final = 40
 
@@ -72,12 +83,68 @@ def snippet_span(text: str, chars: int, terms: Sequence[str] = ()) -> tuple[int,
         first, last = _densest(finds, chars)
         start = max(0, min(first - max(0, chars - (last - first)) // 4, len(text) - chars))
         start = _word_start(text, start, min(first, start + _WORD_CHARS))
+        if start and (mark := _END.match(text, start, first)):
+            start = mark.end()
     end = min(len(text), start + chars)
     while start < end and not is_grapheme_boundary(text, start):
         start += 1
     while end > start and not is_grapheme_boundary(text, end):
         end -= 1
     return start, end
+
+
+def excerpt(text: str, chars: int, terms: Sequence[str]) -> str:
+    r"""
+    Return the sentences of *text* with the most of *terms*, in their order, in about *chars* characters.
+
+    A text with none of the terms gives its beginning. A term counts half as much at each further occurrence, and less in a text
+    that is full of it.
+
+    >>> excerpt("先说天气。今天很热。花生过敏要带药。别的没有。药在抽屉里。", 16, ["过敏", "药"])
+    '…\n花生过敏要带药。\n…\n药在抽屉里。'
+    """
+    finds = _finds(_comparable(text, terms), terms)
+    spans = [match.span() for match in _SENTENCE.finditer(text) if match[0].strip()]
+    spans = [(start, end) for start, end in spans if is_grapheme_boundary(text, start)]
+    starts = [start for start, _ in spans]
+    often = Counter(term for _, _, term in finds)
+    has: dict[int, set[str]] = {}
+    for start, _, term in finds:
+        has.setdefault(max(0, bisect_right(starts, start) - 1), set()).add(term)
+    met: Counter[str] = Counter()
+    taken: dict[int, tuple[int, int]] = {}
+    left = chars
+    while has and left > 0:
+        gain = {n: sum(0.5 ** met[term] / often[term] for term in words) for n, words in has.items()}
+        best = max(gain, key=lambda n: (gain[n] / math.sqrt(spans[n][1] - spans[n][0]), -n))
+        start, end = spans[best]
+        if end - start > left:
+            if taken and left < _WORD_CHARS:
+                break
+            cut = snippet_span(text[start:end], left, terms)
+            start, end = start + cut[0], start + cut[1]
+        taken[best] = start, end
+        left -= end - start
+        met.update(has.pop(best))
+    return _joined(text, sorted(taken.values()) or [snippet_span(text, chars)])
+
+
+def _joined(text: str, spans: Sequence[tuple[int, int]]) -> str:
+    """Return the parts of the text with gaps between them; a part inside code gets its fence."""
+    fences = [(match.span(), match[1]) for match in _CODE.finditer(text)]
+    parts: list[str] = []
+    at, closing = 0, ""
+    for start, end in spans:
+        opening = next((fence for (first, last), fence in fences if first < start and end < last), "")
+        if closing and opening != closing:
+            parts.append("\n```")
+        parts += [GAP if at else GAP[1:]] * (start > at)
+        if opening and opening != closing:
+            parts.append(f"{opening}\n")
+        parts.append(text[start:end].strip("\n"))
+        at, closing = end, opening
+    parts += ["\n```"] * bool(closing)
+    return "".join([*parts, GAP[:-1] * (at < len(text.rstrip()))])
 
 
 def _comparable(text: str, terms: Sequence[str]) -> str:

@@ -240,6 +240,29 @@ def test_pack_hides_secrets_as_if_they_had_been_hidden_before(texts, limits):
     assert pack(hits, (), replace(limits, hide=hide)).text == pack(hidden, (), limits).text
 
 
+@pytest.mark.parametrize(
+    ("text", "terms", "kept"),
+    [
+        (
+            "The mower is old. " * 150 + "The mower takes SAE 30 oil, 0.6 litres. " + "A mower is loud. " * 150,
+            ["mower", "oil"],
+            "SAE 30 oil, 0.6 litres.",
+        ),
+        (
+            "割草机很旧。" * 250 + "割草机用SAE 30机油，零点六升。" + "割草机很吵。" * 250,
+            ["割草机", "机油"],
+            "SAE 30机油，零点六升。",
+        ),
+    ],
+)
+@pytest.mark.parametrize("tokens", [512, 1024])
+def test_fact_in_a_long_answer_that_does_not_fit_is_in_the_block(text, terms, kept, tokens):
+    block = pack([hit(9, text, role="assistant")], terms, BlockLimits(tokens=tokens))
+    assert kept in block.text
+    assert "[truncated]" in block.text
+    assert block.tokens < 400
+
+
 def test_pack_takes_a_long_answer_only_where_the_others_leave_room():
     question = hit(15, "红油要怎么炼才香？", start=14, message="q")
     reply = replace(

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from recalld.supervisor.text.snippet import _densest, is_grapheme_boundary, snippet_span
+from recalld.supervisor.text.snippet import _densest, excerpt, is_grapheme_boundary, snippet_span
 
 #: What a person sees as one character, each by a rule of UAX 29.
 CLUSTERS = {
@@ -90,3 +90,32 @@ def test_snippet_takes_the_first_span_with_most_terms_and_the_rarest(found, char
     best = max(range(len(finds)), key=lambda at: (len(terms[at]), sum(Fraction(1, often[term]) for term in terms[at]), -at))
     inside = spans[best] or finds[:1]
     assert _densest(finds, chars) == (inside[0][0], max(end for _, end, _ in inside))
+
+
+@pytest.mark.parametrize(
+    ("text", "term", "snippet"),
+    [
+        (
+            "Rain fell for a whole week. The mower takes thin oil, and little of it. Then came frost, and more rain, and mud.",
+            "mower",
+            "The mower takes thin oil, and little of it.",
+        ),
+        ("雨下了一整个星期。割草机用薄机油，只要一点点。后来下霜了。", "机油", "割草机用薄机油，只要一点点。后来下霜了。"),
+        ("Put it into .env and into no other file, as we said before, please.", "env", ".env and into no other"),
+    ],
+)
+def test_snippet_does_not_begin_with_the_end_of_a_sentence(text, term, snippet):
+    start, end = snippet_span(text, len(snippet), [term])
+    assert text[start:end] == snippet
+
+
+def test_excerpt_keeps_the_fence_and_language_of_code():
+    code = "```python\n" + "".join(f"step_{n}()\n" for n in range(90)) + "restore(backup)\n```\n"
+    text = "Some advice. " * 60 + "\n" + code + "More advice. " * 60
+    assert excerpt(text, 60, ["restor", "backup"]) == "…\n```python\nrestore(backup)\n```\n…"
+
+
+def test_excerpt_is_the_beginning_without_terms_and_never_cuts_a_character():
+    assert excerpt("第一句。第二句。", 100, ["花生"]) == "第一句。第二句。"
+    assert excerpt("一" * 50, 10, []) == "一" * 10 + "\n…"
+    assert "e\u0301" in excerpt("cafe\u0301 " * 200, 20, ["cafe"])
