@@ -172,4 +172,4 @@ def test_mcp_names_its_client_in_the_diary(ask, world):
         return (await client.call_tool("memory_write", {"content": "对花生过敏"})).is_error
 
     assert not ask(write)
-    assert re.search(r"write，mcp \d", (world.root / "CHANGES.md").read_text("utf-8"))
+    assert re.search(r"write, mcp \d", (world.root / "CHANGES.md").read_text("utf-8"))
