@@ -100,9 +100,9 @@ def intake(
 
 
 def _ruled(message: Message, mark: Mark | None, journal: SeenJournal, zone: tzinfo) -> Message | None:
-    if journal.tombstones.has(message):
-        return None
-    return with_marks(message, mark, journal, zone) if mark else message
+    marked = with_marks(message, mark, journal, zone) if mark else message
+    # what was forgotten may have had its marks by then, or be from before there were any
+    return None if any(map(journal.tombstones.has, (message, marked))) else marked
 
 
 def _changed(history: HistoryStore, rule: Rule) -> History:
@@ -191,7 +191,7 @@ def _empty_drop_box(
 def _remove_recorded(dropped: dict[Path, list[Key]], drop_box: DropBox, journal: SeenJournal, errors: ErrorCollector) -> None:
     """Delete the drop-box files of which the journal has all messages: before that, another program could still lose them."""
     for path, keys in dropped.items():
-        if all(map(journal.holds, keys)):
+        if all(journal.holds(key) or journal.tombstones.has_key(key) for key in keys):
             with errors:
                 drop_box.remove(path)
 

@@ -204,7 +204,7 @@ class JournalState:
         yield from ({"written": written(file), "file": file} for file in sorted(self.names))
         yield from ({"written": written(file), "file": file, "by": "another"} for file in sorted(self.notes))
         yield from ({"seen": message.raw} for message in self.unwritten.values())
-        left = (identity for identity in self._ids if identity not in listed)
+        left = (identity for identity in [*self._ids] if identity not in listed)  # another thread may add one
         yield from line_of("known", [[identity, *self._ids[identity]] for identity in left])
         yield from line_of("times", sorted(self._times.items()))
         yield from line_of("here", [*self.in_history])

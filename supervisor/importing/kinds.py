@@ -123,7 +123,11 @@ def is_workspace(source: Source) -> bool:
 
 
 def workspace(log: Reading) -> Talk:
-    """Yield the messages of a workspace word for word: of `history.json`, and of dated files with recalld's head."""
+    """
+    Yield the messages of a workspace word for word: of `history.json`, and of dated files with recalld's head.
+
+    The clock there has judged the times of dated files; these alone are believed when they are after `latest`.
+    """
     yield from _of_history(log)
     for name in _dated_files(log.source):
         dated = parse_dated(log.source.read(name), Path(name))
@@ -149,15 +153,15 @@ def _of_history(log: Reading) -> Talk:
                 log.note("file", name)
             continue
         for n, entry in enumerate(history):
-            if isinstance(entry, Message) and log.settled is not None and not (entry.id and entry.created_at):
-                continue  # the supervisor there gives it both, and it comes then
-            if isinstance(entry, Message):
-                identity = entry.id or f"{name}#{n}-{entry.fingerprint}"
-                raw = {field: value for field, value in entry.raw.items() if field not in OUR_FIELDS} | {"id": identity}
-                record = Said(id=identity, at=entry.created_at, role=entry.role, text=entry.text, raw=raw)
-                yield _place_of(raw), record
-            else:
+            if not isinstance(entry, Message):
                 log.note("message", f"{name}#{n}")
+                continue
+            at = entry.created_at if entry.created_at and entry.created_at <= log.latest else None
+            if log.settled is not None and not (entry.id and at):
+                continue  # the supervisor there gives it both, or files it as it is, and it comes then
+            identity = entry.id or f"{name}#{n}-{entry.fingerprint}"
+            raw = {field: value for field, value in entry.raw.items() if field not in OUR_FIELDS} | {"id": identity}
+            yield _place_of(raw), Said(id=identity, at=at, role=entry.role, text=entry.text, raw=raw)
 
 
 def _bytes_at(source: Source, path: str) -> bytes | None:

@@ -139,6 +139,7 @@ def bring_in(
             reading = Reading(
                 source=source,
                 zone=ws.zone,
+                latest=staged.latest,
                 dates=dates,
                 sessions=lambda: {session for file in ws.memory.dated() for session in file.sessions},
                 is_known=ws.journal.has_written,

@@ -57,7 +57,7 @@ class Staging:
         )
         self._database.execute("CREATE INDEX in_time ON said (at, of)")
         self._database.execute("CREATE INDEX in_conversation ON said (of)")
-        self._latest, self._otherwise = latest, otherwise
+        self.latest, self._otherwise = latest, otherwise
         self.conversations: dict[Conversation, int] = {}
         self._titled: set[int] = set()
         self.undated = 0
@@ -91,10 +91,13 @@ class Staging:
             if not text:
                 return
         raw = dict(entry.raw) if entry.raw is not None else self._raw(text, of, conversation, entry)
-        is_dated = entry.at and (entry.raw is not None or entry.at <= self._latest)
-        row = _ms(entry.at) if entry.at and is_dated else None, of, entry.id or None, digest_of_text(text), render_json(raw)
+        is_dated = entry.at and (entry.raw is not None or entry.at <= self.latest)
+        at, key = _ms(entry.at) if entry.at and is_dated else None, (entry.id or None, digest_of_text(text))
+        row = at, of, *key, render_json(raw)
         # a session that was resumed is in two logs
-        if self._database.execute("INSERT OR IGNORE INTO said VALUES (?, ?, ?, ?, ?)", row).rowcount and entry.name:
+        if not self._database.execute("INSERT OR IGNORE INTO said VALUES (?, ?, ?, ?, ?)", row).rowcount:
+            self._database.execute("UPDATE said SET at = ? WHERE at IS NULL AND id = ? AND digest = ?", (at, *key))
+        elif entry.name:
             self.names[entry.name] += 1
 
     def _raw(self, text: str, of: int, conversation: Conversation, entry: Said) -> dict[str, Any]:

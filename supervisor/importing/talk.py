@@ -50,7 +50,7 @@ class Said:
     """
     A message: *at* is when it was said, None where the log does not say; *name* who spoke, where that is no role.
 
-    *raw* are all fields of a message of recalld's own, which is added word for word.
+    *raw* are all fields of a message of recalld's own, which is added word for word; its time was judged by who read it.
     """
 
     id: str
@@ -70,14 +70,16 @@ class Reading:
     """
     What a reader gets: the *source*, and the *zone* of times without one; and where it counts what it does not take.
 
-    *dates* is the order of day and month, "" to find it. *sessions* returns the conversations that the workspace has,
-    *is_known* whether it has a message of this id. A file that may not be whole yet is passed over, and put into *waits*, but
-    for those in *settled*. `unread` counts the entries that could not be read, by their kind, `places` names where these are;
-    `left_out` counts those that are no talk, by the name that their program gives to their kind.
+    No time after *latest* is believed, but where another workspace has filed it. *dates* is the order of day and month, "" to
+    find it. *sessions* returns the conversations that the workspace has, *is_known* whether it has a message of this id. A file
+    that may not be whole yet is passed over, and put into *waits*, but for those in *settled*. `unread` counts the entries that
+    could not be read, by their kind, `places` names where these are; `left_out` counts those that are no talk, by the name that
+    their program gives to their kind.
     """
 
     source: Source
     zone: tzinfo
+    latest: datetime
     dates: str = ""
     sessions: Callable[[], Iterable[str]] = tuple
     is_known: Callable[[str], bool] = bool

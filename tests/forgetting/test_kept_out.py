@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from recalld.supervisor.forgetting import sweep
+from recalld.supervisor.forgetting.wanted import wanted
 from recalld.supervisor.importing.run import bring_in
 from tests.world import Diarist, World, at, message
 
@@ -66,6 +68,20 @@ def test_intake_marks_what_a_program_wrote_and_writes_again(world: World, tmp_pa
     world.write(raws)
     world.settle()
     assert (len(texts(world)), left(world)) == (4, set())
+
+
+@pytest.mark.parametrize("before", ["", STORE], ids=["stored as it was", "stored with a mark"])
+def test_what_was_forgotten_stays_away_in_its_first_words(tmp_path: Path, before: str) -> None:
+    world = Diarist(tmp_path / "w", at("2026-01-31T10:00"), before)
+    raw = message("m-1", "2026-01-30T09:00", SAID)
+    world.drop("phone.json", raw)
+    world.settle()
+    sweep.begin(world.ws, wanted(world.ws, "message", "m-1", world.clock()), world.clock(), bytes(32))
+    world.settle()
+    world.reopen(STORE)
+    world.drop("again.json", raw)
+    world.settle()
+    assert (world.dropped(), world.history(), texts(world), left(world)) == ([], [], [], set())
 
 
 def test_lines_are_written_with_marks_and_once(world: World) -> None:

@@ -11,7 +11,7 @@ from recalld.supervisor.importing.source import Source
 from recalld.supervisor.importing.talk import Reading
 from recalld.supervisor.storage.clock import to_wire
 from tests.importing import made
-from tests.world import ZONE
+from tests.world import ZONE, at
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -101,7 +101,7 @@ def read(path: Path) -> tuple[str, list[str], Reading]:
     """The kind of the source, a line for each message, and what could not be read."""
     source = Source(path)
     (kind,) = kinds_of(source)
-    lines, log = [], Reading(source=source, zone=ZONE)
+    lines, log = [], Reading(source=source, zone=ZONE, latest=at("2026-12-31T00:00"))
     for conversation, said in kind.read(log):
         place = " ".join(filter(None, (conversation.id, conversation.chat)))
         speaker = f"{said.name}: " if said.name else ""

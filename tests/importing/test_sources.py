@@ -264,6 +264,20 @@ def test_line_that_is_said_again_on_a_later_day_comes_again(tmp_path):
     assert [line.text for line in world.ws.long_term.read().lines] == lines
 
 
+def test_time_far_ahead_waits_for_the_dated_file_that_has_it(tmp_path):
+    there = World(tmp_path / "lap", at("2099-01-01T10:00"), WITHOUT_MODEL)
+    there.write([message("x1", "2098-12-31T10:00", "die Fähre")])
+    there.intake()
+    there.archive(everything=True)
+    world = world_with(tmp_path / "ws", f'from = "recalld"\npath = "{tmp_path}/lap"')
+    (there.root / "memory").rename(tmp_path / "late")
+    now_of(world, "lap")
+    assert texts(world) == []
+    (tmp_path / "late").rename(there.root / "memory")
+    now_of(world, "lap")
+    assert [block.created_at for blocks in world.dated_files().values() for block in blocks] == [at("2098-12-31T10:00")]
+
+
 def test_what_was_forgotten_there_stays_here_unless_the_source_forgets(tmp_path):
     there = made.other(tmp_path / "lap", message("x1", "2026-01-20T09:00", "Dr. Huber in Linz."))
     world = world_with(tmp_path / "ws", f'from = "recalld"\npath = "{tmp_path}/lap"')

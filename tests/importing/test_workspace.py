@@ -29,6 +29,18 @@ def test_message_of_another_workspace_keeps_its_fields_and_picture(tmp_path):
     assert [path.name for path in (world.root / "attachments").iterdir()]
 
 
+def test_time_far_ahead_is_believed_from_dated_files_alone(tmp_path):
+    there = World(tmp_path / "lap", at("2099-01-01T10:00"), WITHOUT_MODEL)
+    there.write([message("x1", "2026-01-20T09:00", "die Fähre"), message("x2", "2098-12-31T10:00", "渡轮九点开", session="s")])
+    there.intake()
+    there.archive(everything=True)
+    there.add(message("x3", "2099-01-01T10:00", "pier 7"))
+    world = World(tmp_path / "ws", NOW, WITHOUT_MODEL)
+    assert bring_in(world.ws, there.root, NOW, UNLIMITED).undated == 1
+    times = {identity: block.created_at for identity, block in blocks(world).items()}
+    assert times == {"x1": at("2026-01-20T09:00"), "x2": at("2098-12-31T10:00"), "x3": at("2026-01-20T09:00")}
+
+
 def test_words_that_a_person_edited_here_do_not_come_back_as_others(tmp_path):
     there = made.other(tmp_path / "lap", message("x1", "2026-01-20T09:00", "am Freitag"))
     path = next((there.root / "memory").glob("2*.md"))
