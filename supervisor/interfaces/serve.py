@@ -79,7 +79,7 @@ def serve(root: Path, clock: Clock, render: Render, *, json: bool, has_worker: b
         answers = Answers(lambda: ws)
         answering = Answering(answers.answer, report, answers.within_s)
         on_signals(end)
-        with supervisor_lock(ws) as lock, serve_socket(ws.paths.state, ws.files, answering), http:
+        with supervisor_lock(ws) as lock, serve_socket(ws.paths.state, ws.files, answering), contextlib.closing(http):
             alarm.forget_later()
             while not is_ended.is_set():
                 http.use(answers)
@@ -132,11 +132,8 @@ class HttpService:
         self._thread: HttpThread | None = None
         self._changes: Changes | None = None
 
-    def __enter__(self) -> None:
-        """Begin; `use` starts the service."""
-
-    def __exit__(self, *_: object) -> None:
-        """End the service."""
+    def close(self) -> None:
+        """End the service, if there is one."""
         thread, self._thread = self._thread, None
         if thread:
             thread.end()
@@ -147,7 +144,7 @@ class HttpService:
         place = (serve.host, serve.port, serve.allow_remote)
         if self._thread and self._thread.place == place:
             return
-        self.__exit__()
+        self.close()
         if serve.port:
             from .http.changes import Changes
             from .http.server import HttpThread, Place
