@@ -6,18 +6,17 @@ It reads everything and changes nothing; what mends is in repair.py.
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
-from collections.abc import Mapping
+from collections import defaultdict
+from collections.abc import Container, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from ..archive.coverage import MemoryFile, covered
-from ..archive.deletions import Absences
 from ..archive.memory_folder import MemoryFolder
 from ..forgetting.wanted import blocks_at
 from ..protocol.attachments import attachments_of, digest_in_name
-from ..protocol.dated_file import is_broken, parse_dated
-from ..protocol.message import Archived, InvalidEntry, Key, Message
+from ..protocol.dated_file import Block, is_broken, parse_dated
+from ..protocol.message import Archived, History, InvalidEntry, Key, Message
 from ..storage.by_content import is_aside
 from ..storage.errors import SupervisorError
 from ..storage.lenient_json import not_utf8
@@ -77,20 +76,25 @@ def fsck(ws: Workspace) -> Ledger:
     ledger = Ledger()
     ws.journal.refresh()
     named = {name: ws.paths.relative(ws.paths.seen) for m in [*ws.journal.unwritten.values()] for name in attachments_of(m.raw)}
-    in_files, texts = _count_files(ws, ledger, named)
+    in_files = _read_files(ws, ledger, named)
     _check_attachments(ws, named, ledger)
     in_history: dict[Key, Message] = {}
     try:
         history = ws.history.read()
         in_history = {entry.key: entry for entry in history if isinstance(entry, Message)}
         ledger.set_aside = sum(isinstance(entry, InvalidEntry) for entry in history)
-        _check_flags(history, set(in_files), ws, ledger)
+        _check_flags(history, in_files, ws, ledger)
     except SupervisorError as error:
         ledger.damage.append(error.sentence)
     present = {file.name: file.broken for file in ws.memory.dated()}
     gone = ws.deletions.absences()
-    met = set(in_files) | in_history.keys() | set(ws.journal.written) | set(ws.journal.unwritten)
-    again = _known_by_other_keys(ws, met, texts) | _edited(ws, gone, set(in_files), present)
+    met = {*in_files, *in_history, *ws.journal.written, *ws.journal.unwritten}
+    texts = {(name, key[1]) for key, names in in_files.items() for name in names}
+    # a program has given these another id: the file of each has its first
+    again = {key for key in met if (ws.journal.file_of(key), key[1]) in texts}
+    # a person has changed the words of these in their file
+    edited = (key for key, block in gone.removed.items() if block and block.key in in_files)
+    again |= {key for key in edited if not present.get(ws.journal.file_of(key) or "")}
     seen = {key for key in met if key in in_files or key not in again}
     for key in sorted(seen):
         if key in in_files:
@@ -114,17 +118,6 @@ def fsck(ws: Workspace) -> Ledger:
     ledger.seen = len(seen) + ledger.set_aside
     ledger.forgotten = sum(ws.journal.tombstones.counts())
     return ledger
-
-
-def _known_by_other_keys(ws: Workspace, keys: set[Key], texts: set[tuple[str, str]]) -> set[Key]:
-    """Return the keys of messages to which a program has given another id: the file of each has its first."""
-    return {key for key in keys if (ws.journal.file_of(key), key[1]) in texts}
-
-
-def _edited(ws: Workspace, gone: Absences, in_files: set[Key], broken: Mapping[str, bool]) -> set[Key]:
-    """Return the messages whose words a person has changed in their file, by their old words."""
-    changed = (key for key, block in gone.removed.items() if block and block.key in in_files)
-    return {key for key in changed if not broken.get(ws.journal.file_of(key) or "")}
 
 
 def _check_attachments(ws: Workspace, named: Mapping[str, str], ledger: Ledger) -> None:
@@ -156,58 +149,48 @@ def is_accepted(ws: Workspace, file: MemoryFile) -> bool:
     return ws.journal.accepted.get(file.name) == file.digest
 
 
-def _why_not_whole(path: Path, data: bytes) -> Text:
-    why = not_utf8(data, path)
-    if why:
-        return Text("{name}: {why}", name=path.name, why=why)
-    return Text(
-        "{name} is no longer whole: its head or its end is missing, or it holds zeros; `recalld fsck --repair`, with the supervisor stopped, has the next run write its messages again",
-        name=path.name,
-    )
-
-
-def _why_short(name: str, blocks: int, count: int) -> Text:
-    return Text(
-        "{name} ends after {found} of its {count} messages: put a whole copy of it back, or `recalld fsck --repair` with the supervisor stopped; if you deleted the others, `recalld fsck --accept {name}`",
-        name=name,
-        found=blocks,
-        count=count,
-    )
-
-
-def _count_files(ws: Workspace, ledger: Ledger, named: dict[str, str]) -> tuple[Counter[Key], set[tuple[str, str]]]:
+def _read_files(ws: Workspace, ledger: Ledger, named: dict[str, str]) -> Mapping[Key, list[str]]:
     """
-    Read every dated file and summary; return in how many blocks each message is, and the pairs of a file and a text in it.
+    Read every dated file and summary; return the names of the files in which each message is, one for each of its blocks.
 
     The pictures and files that messages name are added to *named*.
     """
-    counts: Counter[Key] = Counter()
     where: defaultdict[Key, list[str]] = defaultdict(list)
     gone = ws.deletions.absences()
     memory = MemoryFolder(ws.files, ws.paths)
     files = memory.dated()
+
+    def count(name: str, blocks: Iterable[Block]) -> None:
+        for block in blocks:
+            where[block.key].append(name)
+            named.update(dict.fromkeys(attachments_of(block.fields), name))
+
     for file in files:
-        version = ws.files.read_stable(memory.path_of(file.name))
-        parsed = parse_dated(version.data, memory.path_of(file.name)) if version else None
-        is_damaged = version and not (parsed and not is_broken(version.data, memory.path_of(file.name)))
-        if version and is_damaged and file.name in ws.journal.names and not is_accepted(ws, file):
-            ledger.damage.append(_why_not_whole(memory.path_of(file.name), version.data))
-        if parsed is None or version is None:
+        path = memory.path_of(file.name)
+        version = ws.files.read_stable(path)
+        if version is None:
+            continue
+        parsed = parse_dated(version.data, path)
+        is_damaged = parsed is None or is_broken(version.data, path)
+        if is_damaged and file.name in ws.journal.names and not is_accepted(ws, file):
+            ledger.damage.append(_why_damaged(path, version.data))
+        if parsed is None:
             continue
         ledger.dated_files += 1
         ledger.edited_files += parsed.is_edited
         if file.name in gone.cut:
-            ledger.damage.append(_why_short(file.name, len(parsed.blocks), parsed.count))
-        for block in parsed.blocks:
-            counts[block.key] += 1
-            where[block.key].append(file.name)
-            named.update(dict.fromkeys(attachments_of(block.fields), file.name))
+            ledger.damage.append(
+                Text(
+                    "{name} ends after {found} of its {count} messages: put a whole copy of it back, or `recalld fsck --repair` with the supervisor stopped; if you deleted the others, `recalld fsck --accept {name}`",
+                    name=file.name,
+                    found=len(parsed.blocks),
+                    count=parsed.count,
+                )
+            )
+        count(file.name, parsed.blocks)
     for name, path in gone.moved.items():
         ledger.moved.append(Text("{name} is now {path}, and is read there", name=name, path=printable(ws.paths.relative(path))))
-        for block in blocks_at(ws, path):
-            counts[block.key] += 1
-            where[block.key].append(name)
-            named.update(dict.fromkeys(attachments_of(block.fields), name))
+        count(name, blocks_at(ws, path))
     for key, names in where.items():
         if len(names) > 1:
             ledger.damage.append(Text("message {id} is there {count} times: {names}", id=key[0], count=len(names), names=names))
@@ -218,10 +201,19 @@ def _count_files(ws: Workspace, ledger: Ledger, named: dict[str, str]) -> tuple[
     for name in sorted({file.name for file in files if file.ours and not file.original}):
         if ws.files.disk.stat(ws.paths.original(name)):
             ledger.damage.append(Text("{name} is in memory/ and in originals/", name=name))
-    return counts, {(name, key[1]) for key, names in where.items() for name in names}
+    return where
 
 
-def _check_flags(history: tuple[object, ...], in_files: set[Key], ws: Workspace, ledger: Ledger) -> None:
+def _why_damaged(path: Path, data: bytes) -> Text:
+    if why := not_utf8(data, path):
+        return Text("{name}: {why}", name=path.name, why=why)
+    return Text(
+        "{name} is no longer whole: its head or its end is missing, or it holds zeros; `recalld fsck --repair`, with the supervisor stopped, has the next run write its messages again",
+        name=path.name,
+    )
+
+
+def _check_flags(history: History, in_files: Container[Key], ws: Workspace, ledger: Ledger) -> None:
     for entry in history:
         if not isinstance(entry, Message) or entry.archived is not Archived.YES:
             continue

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import contextlib
 import errno
-import fnmatch
 import os
 import stat as modes
 from collections.abc import Iterator
 from datetime import timedelta
+from glob import escape, glob
 from pathlib import Path
 from pwd import getpwuid
 from shlex import quote
@@ -48,29 +48,27 @@ _LASTING_TEXTS: Final = {
 def rights(look: Look) -> Faults:
     """Yield files that another user owns, files that this user may not use, and files that all users may read."""
     ws, root = look.ws, look.ws.paths.root
-    owner = os.stat(root).st_uid
-    foreign: list[str] = []
-    closed: list[str] = []
-    open_to_all: list[str] = []
-    unwanted = os.W_OK if ws.files.disk.is_read_only(root) else 0  # the check `read_only` reports a read-only disk
-    is_open = bool(os.stat(root).st_mode & modes.S_IXOTH)
+    top, here = os.stat(root), quote(str(root))
+    foreign, closed, open_to_all = list[str](), list[str](), list[str]()
+    wanted = os.R_OK if ws.files.disk.is_read_only(root) else os.R_OK | os.W_OK  # the check `read_only` reports such a disk
     for path, stat in walk(root):
         name = "." if path == root else ws.paths.relative(path)
-        if stat.st_uid != owner:
+        if stat.st_uid != top.st_uid:
             foreign.append(name)
-        elif not modes.S_ISLNK(stat.st_mode) and not os.access(path, _wanted(stat.st_mode) & ~unwanted):
+        elif modes.S_ISLNK(stat.st_mode):
+            continue
+        elif not os.access(path, wanted | os.X_OK if modes.S_ISDIR(stat.st_mode) else wanted):
             closed.append(name)
-        elif is_open and modes.S_ISREG(stat.st_mode) and stat.st_mode & modes.S_IROTH and _is_reached(root, path):
+        elif modes.S_ISREG(stat.st_mode) and stat.st_mode & modes.S_IROTH and _is_reached(root, path):
             open_to_all.append(name)
-    here, user = quote(str(root)), _user(owner)
     if foreign:
-        command = f"sudo chown -R {user} {here}"
+        user = _user(top.st_uid)
         yield bad(
             "files belong to another user than the workspace, {user} ({count}), the first is {name}; `{command}` gives them back.",
             user=user,
             count=len(foreign),
             name=foreign[0],
-            command=command,
+            command=f"sudo chown -R {user} {here}",
         )
     if closed and not any(writable(look)):
         yield bad(
@@ -80,12 +78,11 @@ def rights(look: Look) -> Faults:
             command=f"chmod -R u+rwX {here}",
         )
     if open_to_all:
-        command = f"chmod go-rwx {here}"
         yield odd(
             "all users of this machine can read files of the workspace ({count}), the first is {name}; `{command}` closes it.",
             count=len(open_to_all),
             name=open_to_all[0],
-            command=command,
+            command=f"chmod go-rwx {here}",
         )
 
 
@@ -119,13 +116,8 @@ def walk(root: Path) -> Iterator[tuple[Path, os.stat_result]]:
                 yield path, os.lstat(path)
 
 
-def _wanted(mode: int) -> int:
-    return os.R_OK | os.W_OK | (os.X_OK if modes.S_ISDIR(mode) else 0)
-
-
 def _is_reached(root: Path, path: Path) -> bool:
-    folders = path.relative_to(root).parents
-    return all(os.stat(root / folder).st_mode & modes.S_IXOTH for folder in folders)
+    return all(os.stat(root / folder).st_mode & modes.S_IXOTH for folder in path.relative_to(root).parents)
 
 
 def _user(uid: int) -> str:
@@ -249,14 +241,9 @@ LEFT_OVER: Final = (
 
 def left_over(look: Look) -> Faults:
     """Yield one fault with the files of earlier versions that nothing writes any more."""
-    paths: list[Path] = []
-    for pattern in LEFT_OVER:
-        place, _, name = pattern.rpartition("/")
-        folder = Path(os.path.normpath(look.ws.paths.root / place))
-        with contextlib.suppress(OSError):  # the folder above may be another user's
-            paths += [folder / entry for entry in fnmatch.filter(look.ws.files.disk.names(folder), name)]
-    if paths:
+    root = str(look.ws.paths.root)
+    if files := [os.path.normpath(path) for pattern in LEFT_OVER for path in glob(f"{escape(root)}/{pattern}")]:
         yield odd(
             "no version writes or reads these any more, and no memory is in them that is not elsewhere; they may be deleted: {files}.",
-            files=[quote(str(path)) for path in paths],
+            files=list(map(quote, files)),
         )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import stat as modes
 from collections.abc import Callable
+from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from heapq import nlargest
 from pathlib import Path
@@ -13,7 +14,7 @@ from ..archive.deletions import is_other
 from ..archive.history import history_copies
 from ..host.last_night import read_last_fsck
 from ..protocol.attachments import attachments_of
-from ..protocol.dated_file import Block, undated_in
+from ..protocol.dated_file import undated_in
 from ..protocol.message import Message
 from ..protocol.paths import QUEUE_FOLDERS, is_unfinished
 from ..query.parse import Query
@@ -26,7 +27,6 @@ from ..text.decoding import encoding_of
 from ..text.printable import printable
 from ..text.tokenizer import tokens
 from ..text.word_frequency import rarity_asked
-from ..workspace import Workspace
 from .check import Faults, Look, bad, odd
 from .incoming import LONGEST_WAIT
 from .machine import walk, writable
@@ -202,12 +202,10 @@ def encodings(look: Look) -> Faults:
     """Yield the long-term file and those of the newest notes that are not in UTF-8: nothing can be added to such a file."""
     ws, names = look.ws, {}
     for path in _newest_notes(look):
-        try:
+        with suppress(OSError, Busy):  # what is no file is reported by its reader, or it is being written
             version = ws.files.read_stable(path)
-        except (OSError, Busy):
-            continue  # a link, a folder, a pipe, somebody else's file: whatever reads it reports that; or it is being written
-        if version and encoding_of(version.data) != "UTF-8":
-            names[ws.paths.relative(path)] = not_utf8(version.data, path) or Text("it is not UTF-8")
+            if version and encoding_of(version.data) != "UTF-8":
+                names[ws.paths.relative(path)] = not_utf8(version.data, path) or Text("it is not UTF-8")
     for name, why in sorted(names.items())[:1]:
         yield bad(
             "files are not in UTF-8 and can't be read ({count}), the first is {name}: {why}; save them as UTF-8, or put whole copies in their place.",
@@ -261,13 +259,22 @@ def index(look: Look) -> Faults:
 
 
 def found_again(look: Look) -> Faults:
-    """Yield the dated file of a message, another each day, that the index does not find by the message's own rarest words."""
+    """
+    Yield the dated file of a message that the index does not find by the message's own rarest words; another file each day.
+
+    Another message that has all of these words will do, too.
+    """
     ws = look.ws
     files = [file.name for file in look.files if file.ours]
-    first = look.now.toordinal() % max(len(files), 1)
+    first, ended = look.now.toordinal() % max(len(files), 1), read_ended(ws.files, ws.paths).messages
     for name in (files[first:] + files[:first])[:_MOST_FILES]:
-        if chosen := _telling(ws, name):
-            if not _is_found(ws, *chosen):
+        for block in ws.memory.blocks(name)[:_MOST_MESSAGES]:
+            words = _rarest_words(block.words, ws.index.frequency)
+            if block.id in ended or len(words) < 2:
+                continue
+            query = Query(dict.fromkeys(words, 1.0), text=" ".join(words))
+            hits = ws.index.search(query, _HITS, deadline=within(_PATIENCE_S)).hits
+            if not any(hit.unit.message == block.id or {*words} <= {*tokens(hit.unit.text)} for hit in hits):
                 yield bad(
                     "a message of {file} is not found by its own rarest words; `recalld index rebuild` makes the index again.",
                     file=name,
@@ -275,61 +282,45 @@ def found_again(look: Look) -> Faults:
             return
 
 
-def _telling(ws: Workspace, name: str) -> tuple[Block, list[str]] | None:
-    """Return the message of the file with the rarest words, and these; None if no message has enough."""
-    ended = read_ended(ws.files, ws.paths).messages
-    blocks = [block for block in ws.memory.blocks(name)[:_MOST_MESSAGES] if block.id not in ended]
-    rarest = [(block, rarest_words(block.words, ws.index.frequency)) for block in blocks]
-    telling = [pair for pair in rarest if len(pair[1]) > 1]
-    return min(telling, key=lambda pair: sum(map(ws.index.frequency, pair[1])) / len(pair[1]), default=None)
-
-
-def rarest_words(text: str, frequency: Callable[[str], int]) -> list[str]:
+def _rarest_words(text: str, frequency: Callable[[str], int]) -> list[str]:
     """Return the tokens of *text* that are no everyday words and in the fewest passages by *frequency*, rarest first."""
     rare = {token for token in tokens(text[:_MOST_CHARS]) if rarity_asked(token) >= _RARE}
     counts = {token: count for token in sorted(rare) if (count := frequency(token)) <= _MOST_PASSAGES}
     return sorted(counts, key=counts.__getitem__)[:_WORDS]
 
 
-def _is_found(ws: Workspace, block: Block, words: list[str]) -> bool:
-    """Return whether the message is a hit, or another that has all of the words."""
-    query = Query(dict.fromkeys(words, 1.0), text=" ".join(words))
-    hits = ws.index.search(query, _HITS, deadline=within(_PATIENCE_S)).hits
-    return any(hit.unit.message == block.id or {*words} <= {*tokens(hit.unit.text)} for hit in hits)
-
-
 def tasks(look: Look) -> Faults:
     """Yield summaries that fail or wait after a failure, and tasks that no worker takes."""
     ws = look.ws
-    last = ws.config.archive.max_attempts
-    failing = {group.partition("-")[2]: failure for group, failure in sorted(ws.failures().items()) if failure.attempts < last}
-    for label, one in [*failing.items()][:1]:
-        times = {"since": look.local_time(one.failed_at), "time": look.local_time(one.next_at)}
+    failing = [(group, f) for group, f in sorted(ws.failures().items()) if f.attempts < ws.config.archive.max_attempts]
+    for group, failure in failing[:1]:
         yield odd(
             "summaries wait after a failure ({count}), the first is {label}, since {since}: {why}; it is tried again at {time}, `recalld summary redo {label}` tries now.",
             count=len(failing),
-            label=label,
-            why=why_failed(one.reason),
-            **times,
+            label=group.partition("-")[2],
+            since=look.local_time(failure.failed_at),
+            why=why_failed(failure.reason),
+            time=look.local_time(failure.next_at),
         )
+    newer = len(ws.task_queue.newer())
     for folder in QUEUE_FOLDERS[:3]:
         stats = ws.files.disk.stats(ws.paths.worker / folder)
         times_ns = [stat.mtime_ns for name, stat in stats.items() if name.endswith(".json")]
         since = datetime.fromtimestamp(min(times_ns) / 1e9, UTC) if times_ns else look.now
-        if look.now - since > LONGEST_WAIT:
-            newer = len(ws.task_queue.newer()) if folder == QUEUE_FOLDERS[0] else 0
-            if newer:
-                yield odd(
-                    "tasks in worker/queue are of a newer recalld ({count}), and wait for it; upgrade recalld, or delete them.",
-                    count=newer,
-                )
-            else:
-                yield odd(
-                    "tasks wait in worker/{folder} ({count}) since {since}, and nobody takes them; `recalld run --until-settled` does.",
-                    folder=folder,
-                    count=len(times_ns),
-                    since=look.local_time(since),
-                )
+        if look.now - since <= LONGEST_WAIT:
+            continue
+        if newer and folder == QUEUE_FOLDERS[0]:
+            yield odd(
+                "tasks in worker/queue are of a newer recalld ({count}), and wait for it; upgrade recalld, or delete them.",
+                count=newer,
+            )
+        else:
+            yield odd(
+                "tasks wait in worker/{folder} ({count}) since {since}, and nobody takes them; `recalld run --until-settled` does.",
+                folder=folder,
+                count=len(times_ns),
+                since=look.local_time(since),
+            )
 
 
 def why_failed(reason: str) -> str:

@@ -144,16 +144,15 @@ def _written_twice(ws: Workspace) -> list[str]:
 
     Of the files with the same message the last one that was made is returned; a file in which a person wrote never is.
     """
-    names: list[str] = []
-    files = ws.memory.dated()
-    parsed = {file.name: ws.memory.parsed(file.name) for file in files}
-    keys = {name: {block.key for block in dated.blocks} for name, dated in parsed.items() if dated}
+    files = sorted(ws.memory.dated(), key=lambda file: (to_wire(file.created) if file.created else "", file.name), reverse=True)
+    parsed = {file.name: dated for file in files if (dated := ws.memory.parsed(file.name))}
+    keys = {name: {block.key for block in dated.blocks} for name, dated in parsed.items()}
     times = Counter(key for held in keys.values() for key in held)
-    for file in sorted(files, key=lambda file: (to_wire(file.created) if file.created else "", file.name), reverse=True):
-        one = parsed[file.name]
-        if one and not one.has_more and any(times[key] > 1 for key in keys[file.name]):
-            names.append(file.name)
-            times.subtract(keys[file.name])
+    names: list[str] = []
+    for name, dated in parsed.items():
+        if not dated.has_more and any(times[key] > 1 for key in keys[name]):
+            names.append(name)
+            times.subtract(keys[name])
     return names
 
 

@@ -23,7 +23,7 @@ from ..storage.clock import from_wire, to_wire, wire_time
 from ..storage.disk import read_outside
 from ..storage.errors import BadConfig
 from ..storage.os_errors import why_refused
-from ..storage.texts import Text, msgid
+from ..storage.texts import Text
 from .check import Faults, Finding, Look, bad, odd
 from .machine import disk_space
 from .units import SERVICE, Installation, below_head, installed
@@ -157,10 +157,10 @@ def hooks(look: Look) -> Faults:
     for name, at, fields in newest_events(look.ws.paths.log):
         if at < since:
             break
-        client, why = str(fields.get("client", "")), fields.get("why")
-        if name == "hook_failed" and why == HOOK_LATE:
+        client, why = str(fields.get("client", "")), fields.get("why") if name == "hook_failed" else None
+        if why == HOOK_LATE:
             late.append((at, client))
-        elif name == "hook_failed" and why == HOOK_UNKNOWN:
+        elif why == HOOK_UNKNOWN:
             unknown.add(client)
     if unknown:
         yield odd(
@@ -168,17 +168,12 @@ def hooks(look: Look) -> Faults:
             clients=", ".join(sorted(unknown)),
         )
     if late:
-        clients, time = ", ".join(sorted({client for _, client in late})), look.local_time(from_wire(late[0][0]))
-        late_hooks = (
-            msgid(
-                "the hook of {clients} was out of time in the last day ({count}), last at {time}, so these questions had no memory; the machine was busy, or the disk slow."
-            )
-            if look.is_running
-            else msgid(
-                "the hook of {clients} was out of time in the last day ({count}), last at {time}, so these questions had no memory; `recalld service install` has a supervisor answer it in time."
-            )
+        yield bad(
+            "the hook of {clients} was out of time in the last day ({count}), last at {time}, so these questions had no memory; the machine was busy, or no supervisor ran: `recalld service install` keeps one running.",
+            clients=", ".join(sorted({client for _, client in late})),
+            count=len(late),
+            time=look.local_time(from_wire(late[0][0])),
         )
-        yield bad(Text(late_hooks, clients=clients, count=len(late), time=time))
 
 
 def _of_a_connection(look: Look, connection: Connection) -> Faults:

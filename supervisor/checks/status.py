@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime
 from typing import Any
@@ -23,7 +24,7 @@ from ..summaries.llm_state import (
     provider_state,
     summary_writer,
 )
-from ..summaries.retry import is_due
+from ..summaries.retry import ProviderState, is_due
 from ..summaries.schedule import SummaryJob, due_summaries, files_by_period, not_pruned
 from ..workspace import Workspace
 from .check import Look
@@ -32,22 +33,22 @@ from .check import Look
 def status(look: Look) -> dict[str, Any]:
     """Return the state of the workspace: counts, lags, queue, last run, retries; keys are stable, times are wire times."""
     ws, now = look.ws, look.now
-    history, waiting = look.history, look.waiting
-    oldest = min((message.created_at for message in waiting if message.created_at), default=None)
+    oldest = min((message.created_at for message in look.waiting if message.created_at), default=None)
     files, summaries = look.files, ws.memory.summaries()
     named = covered(files, summaries)
     days = ws.today(now), ws.config.archive.recent_days
     at_home = named | left_as_they_are(files, *days, memory=ws.memory, use=ws.model_use)
     behind = [file.day for members in files_by_period(files, *days).values() for file in members if file.name not in at_home]
     active = list(ws.task_queue.active_groups().values())
-    made = [file.created for file in files if file.created]
+    last_run = max((file.created for file in files if file.created), default=None)
+    fsck, backup = read_last_fsck(ws), read_last_backup(ws)
     return {
         "workspace": str(ws.paths.root),
         "now": to_wire(now),
         "timezone": ws.config.archive.timezone,
         "supervisor": "running" if ws.files.disk.is_locked(ws.paths.supervisor_lock) else "not running",
-        "history": _flags(history),
-        "unwritten": len(waiting),
+        "history": _flags(look.history),
+        "unwritten": len(look.waiting),
         "oldestUnwritten": to_wire(oldest) if oldest else None,
         "oldestUnsummarised": min(behind).isoformat() if behind else None,
         "datedFiles": len(files),
@@ -62,9 +63,10 @@ def status(look: Look) -> dict[str, Any]:
             for group, f in sorted(ws.failures().items())
         },
         "previous": ws.replaced_texts.held()._asdict(),
-        **_last_night(ws),
-        "lastRun": to_wire(max(made)) if made else None,
-        "nextRun": _next_run(ws, history, waiting, files, now),
+        "lastFsck": {"at": to_wire(fsck.at), "lost": fsck.lost, "damage": fsck.damage} if fsck else None,
+        "lastBackup": {"at": to_wire(backup.at), "file": backup.file, "failed": backup.failed or None} if backup else None,
+        "lastRun": to_wire(last_run) if last_run else None,
+        "nextRun": _next_run(look),
         "trouble": look.no_history.sentence if look.no_history else None,
     }
 
@@ -81,14 +83,6 @@ def _summaries(files: Sequence[MemoryFile], summaries: Mapping[Period, ExistingS
     }
 
 
-def _last_night(ws: Workspace) -> dict[str, Any]:
-    fsck, backup = read_last_fsck(ws), read_last_backup(ws)
-    return {
-        "lastFsck": {"at": to_wire(fsck.at), "lost": fsck.lost, "damage": fsck.damage} if fsck else None,
-        "lastBackup": {"at": to_wire(backup.at), "file": backup.file, "failed": backup.failed or None} if backup else None,
-    }
-
-
 def plan(ws: Workspace, now: datetime) -> dict[str, Any]:
     """Return what a run at *now* would do: why it is due, its dated files, and the summaries of present ones in their order."""
     look = Look(ws, now, ws.environ)
@@ -100,6 +94,7 @@ def plan(ws: Workspace, now: datetime) -> dict[str, Any]:
     summarised = not_pruned(files, summaries, ws.journal.pruned)
     work = due_summaries(summarised, summaries, ws.today(now), archive.recent_days, summary_writer(ws.memory, ws.model_use))
     failures, active = ws.failures(), ws.task_queue.active_groups()
+    model = configured_state(ws.task_queue, ws.endpoint)
     return {
         "at": to_wire(now),
         "today": ws.today(now).isoformat(),
@@ -107,11 +102,11 @@ def plan(ws: Workspace, now: datetime) -> dict[str, Any]:
         "due": why_due(history=ws.history, journal=ws.journal, memory=ws.memory, settings=archive, caps=ws.caps, now=now)
         if days
         else None,
-        "nextRun": _next_run(ws, look.history, waiting, files, now),
+        "nextRun": _next_run(look),
         "unwritten": len(waiting),
         "dated": [{"file": day.name, "messages": len(day.blocks)} for day in days],
-        "providerPausedUntil": _paused_until(ws, now),
-        "providerPausedBecause": configured_state(ws.task_queue, ws.endpoint).reason or None,
+        "providerPausedUntil": _paused_until(model, now),
+        "providerPausedBecause": model.reason or None,
         "summaries": [
             _planned(ws, job, summaries.get(job.period), failures.get(job.period.group), now, active) for job in work
         ],
@@ -144,54 +139,48 @@ def _planned(
     }
 
 
-def _next_run(
-    ws: Workspace, history: History, waiting: list[Message], files: Sequence[MemoryFile], now: datetime
-) -> str | None:
-    overflowing = is_overflowing(history, ws.journal, ws.caps)
-    moment = next_run(waiting, files, ws.config.archive, now, overflowing=overflowing)
+def _next_run(look: Look) -> str | None:
+    ws = look.ws
+    overflowing = is_overflowing(look.history, ws.journal, ws.caps)
+    moment = next_run(look.waiting, look.files, ws.config.archive, look.now, overflowing=overflowing)
     return to_wire(moment) if moment else None
 
 
 def _cost(ws: Workspace, now: datetime) -> dict[str, Any]:
     state = configured_state(ws.task_queue, ws.endpoint)
-    today = state.day == ws.today(now).isoformat()
+    is_today = state.day == ws.today(now).isoformat()
     return {
         "calls": calls_today(now, ws.model_use),
         "maxCalls": ws.config.llm.max_calls_per_day,
-        "promptTokens": state.prompt_tokens if today else 0,
-        "completionTokens": state.completion_tokens if today else 0,
-        "pausedUntil": _paused_until(ws, now),
+        "promptTokens": state.prompt_tokens if is_today else 0,
+        "completionTokens": state.completion_tokens if is_today else 0,
+        "pausedUntil": _paused_until(state, now),
         "pausedBecause": state.reason or None,
     }
 
 
 def _models(ws: Workspace) -> dict[str, Any]:
-    accounts = provider_state(ws.task_queue).answers
-    if not accounts:
-        return {}
-    return {
-        "models": {
-            model: {
-                "answersAccepted": account.accepted,
-                "answersRefused": sum(account.refused.values()),
-                "reasons": dict(sorted(account.refused.items())),
-            }
-            for model, account in sorted(accounts.items())
+    models = {
+        model: {
+            "answersAccepted": account.accepted,
+            "answersRefused": sum(account.refused.values()),
+            "reasons": dict(sorted(account.refused.items())),
         }
+        for model, account in sorted(provider_state(ws.task_queue).answers.items())
     }
+    return {"models": models} if models else {}
 
 
-def _paused_until(ws: Workspace, now: datetime) -> str | None:
-    state = configured_state(ws.task_queue, ws.endpoint)
+def _paused_until(state: ProviderState, now: datetime) -> str | None:
     return to_wire(state.next_at) if state.next_at and state.next_at > now else None
 
 
 def _flags(history: History) -> dict[str, int]:
-    messages = [entry for entry in history if isinstance(entry, Message)]
+    flags = Counter(entry.archived for entry in history if isinstance(entry, Message))
     return {
-        "messages": len(messages),
-        "false": sum(m.archived is Archived.NO for m in messages),
-        "pending": sum(m.archived is Archived.PENDING for m in messages),
-        "true": sum(m.archived is Archived.YES for m in messages),
+        "messages": flags.total(),
+        "false": flags[Archived.NO],
+        "pending": flags[Archived.PENDING],
+        "true": flags[Archived.YES],
         "odd": sum(isinstance(entry, InvalidEntry) for entry in history),
     }

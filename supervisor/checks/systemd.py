@@ -1,7 +1,8 @@
 """
 systemd, as far as `recalld service` needs it: units installed and removed, and the state of a service.
 
-What is somebody else's is seen before anything is changed. A service that does not start stays installed.
+What is somebody else's is seen before anything is changed, and of a unit that was edited by hand a copy is kept. A service that
+does not start stays installed.
 """
 
 from __future__ import annotations
@@ -22,12 +23,14 @@ from .units import (
     AGAIN,
     BACKUP,
     BACKUP_TIMER,
+    COPY,
     FSCK,
     SERVICE,
     SYSTEM_FOLDER,
     TEMPLATES,
     TIMER,
     Installation,
+    below_head,
     parse_unit,
     unit_folder,
 )
@@ -74,16 +77,16 @@ class Systemd:
         name: str = "",
     ) -> None:
         self.user = user
-        self._service = Installation(Path(), user, name=name)
+        self._names = [Installation(Path(), user, name=name).unit(template) for template in TEMPLATES]
         self.folder = folder or (SYSTEM_FOLDER if user else unit_folder())
         self.files = Files(RealDisk())
-        self._run = run
+        self.run = run
         self._booted = booted
 
     @property
     def path(self) -> Path:
         """The unit of the service itself."""
-        return self.folder / self._service.unit(SERVICE)
+        return self.folder / self._names[0]
 
     def command(self, *words: str) -> list[str]:
         """Return the command of systemctl with these *words*."""
@@ -97,7 +100,7 @@ class Systemd:
             )
         if self.user and os.geteuid() != 0:
             raise ServiceForbidden(Text("units of the system are root's"), Text("give the same command with `sudo`"))
-        if self._run(self.command("show", "--property=Version")).returncode:
+        if self.run(self.command("show", "--property=Version")).returncode:
             raise NoService(
                 Text("this user has no session of systemd"),
                 Text("log in again, not by su or sudo, or have root give `recalld service install --system USER`"),
@@ -105,7 +108,7 @@ class Systemd:
 
     def call(self, *words: str, may_fail: bool = False) -> None:
         """Run systemctl; NoService with its message if it fails. What *may_fail* is done to units that it may not know."""
-        done = self._run(self.command(*words))
+        done = self.run(self.command(*words))
         if done.returncode and not may_fail:
             sentence = (done.stderr.strip() or f"exit code {done.returncode}").splitlines()[0].rstrip(".")
             raise NoService(
@@ -115,28 +118,17 @@ class Systemd:
 
     def show(self, unit: str) -> dict[str, str]:
         """Return the properties of the unit by name."""
-        done = self._run(self.command("show", unit, f"--property={_PROPERTIES}"))
+        done = self.run(self.command("show", unit, f"--property={_PROPERTIES}"))
         return dict(line.partition("=")[::2] for line in done.stdout.splitlines())
 
     def runs(self, unit: str) -> bool:
-        """Return whether the unit runs, starts or ends."""
+        """True if the unit runs, starts or ends."""
         return self.show(unit).get("ActiveState") in ("active", "activating", "deactivating", "reloading")
-
-    def has_recalld(self, python: str) -> bool:
-        """Return whether this Python exists and has recalld."""
-        return self._run([python, "-P", "-c", "import recalld"]).returncode == 0
-
-    def last_error(self, unit: str, invocation: str) -> str:
-        """Return the last error that the unit wrote to the journal in the run *invocation*; "" if none can be read."""
-        option = "--unit" if self.user else "--user-unit"
-        match = [f"_SYSTEMD_INVOCATION_ID={invocation}"] if invocation else [f"{option}={unit}"]
-        done = self._run(["journalctl", "--no-pager", "--quiet", "--priority=err", "--lines=1", "--output=cat", *match])
-        return done.stdout.strip().removeprefix("recalld: ").rstrip(".")
 
     def units(self) -> dict[str, tuple[FileVersion, Installation]]:
         """Return the units of this service that exist, by name; ForeignUnit for one that `install` did not make."""
         units = {}
-        for name in map(self._service.unit, TEMPLATES):
+        for name in self._names:
             try:
                 version = self.files.read_stable(self.folder / name, most=MOST_OUTSIDE)
             except OSError as error:  # a folder, a pipe, a link to a device
@@ -149,7 +141,7 @@ class Systemd:
 
 
 def lingers(user: str, folder: Path = _LINGERING) -> bool:
-    """Return whether the services of the user go on when that user is not logged in."""
+    """True if the services of the user go on when that user is not logged in."""
     return (folder / user).exists()
 
 
@@ -164,29 +156,35 @@ def installation(systemd: Systemd) -> Installation:
 # ── installed and removed ────────────────────────────────────────────────────
 
 
-def install(wanted: Installation, systemd: Systemd) -> None:
+def install(wanted: Installation, systemd: Systemd) -> list[Path]:
     """
     Write the units, start them and wait until the service is ready; NoService, with the reason, if it does not start.
 
+    Return the copies of units that were not as this recalld makes them: a person, or another version, wrote them so.
     ForeignUnit, before anything is changed, for a unit that is not of this workspace's service.
     """
-    contents, before = wanted.units(), systemd.units()
+    contents, before, copies = wanted.units(), systemd.units(), list[Path]()
     for name, (_, what) in before.items():
         if what.workspace != wanted.workspace:
             raise ForeignUnit(systemd.folder / name)
+    for name, (version, what) in before.items():
+        if below_head(version.data) != below_head(what.units().get(name, b"")):
+            copies.append(systemd.folder / f"{name}{COPY}")
+            systemd.files.replace(copies[-1], version.data, systemd.files.read_stable(copies[-1]), mode=_UNIT_MODE)
     _remove([name for name in before if name not in contents], systemd)
     systemd.files.make_folder(systemd.folder)
     for name, data in contents.items():
         systemd.files.replace(systemd.folder / name, data, before[name][0] if name in before else None, mode=_UNIT_MODE)
-    _start(systemd, wanted.started, wanted.python)
+    _start(systemd, wanted, wanted.started, enable=True)
+    return copies
 
 
 def restart(systemd: Systemd, what: Installation) -> None:
     """Restart the service with the installed code and unit; NoService, with the reason, if that fails."""
-    _start(systemd, [what.unit(SERVICE)], what.python, enable=False)
+    _start(systemd, what, [what.unit(SERVICE)], enable=False)
 
 
-def _start(systemd: Systemd, names: list[str], python: str, *, enable: bool = True) -> None:
+def _start(systemd: Systemd, what: Installation, names: list[str], *, enable: bool) -> None:
     try:
         systemd.call("daemon-reload")
         systemd.call("reset-failed", *names, may_fail=True)
@@ -195,7 +193,7 @@ def _start(systemd: Systemd, names: list[str], python: str, *, enable: bool = Tr
         systemd.call("restart", *names)
     except NoService as error:
         if systemd.show(names[0]).get("ActiveState") in ("failed", "activating"):
-            raise NoService(why_down(systemd, names[0], python), Text("`recalld doctor` may say more")) from error
+            raise NoService(_why_down(systemd, what), Text("`recalld doctor` may say more")) from error
         raise
 
 
@@ -230,7 +228,7 @@ def state_of(systemd: Systemd, what: Installation) -> dict[str, Any]:
     shown = systemd.show(unit)
     state = shown.get("ActiveState", "")
     waits = shown.get("SubState") == _WAITING
-    down = "" if state in ("active", "activating", "reloading") and not waits else why_down(systemd, unit, what.python)
+    down = "" if state in ("active", "activating", "reloading") and not waits else _why_down(systemd, what)
     return {
         "unit": unit,
         "workspace": str(what.workspace),
@@ -252,16 +250,20 @@ def _state_at_night(systemd: Systemd, timer: str, started: str) -> str:
     return systemd.show(timer).get("ActiveState", "")
 
 
-def why_down(systemd: Systemd, unit: str, python: str) -> str:
-    """Return why the service with this *python* does not run: its last error, if the journal has one."""
+def _why_down(systemd: Systemd, what: Installation) -> str:
+    """Return why the service does not run: what systemd says of it, or its last error, if the journal has one."""
+    unit = what.unit(SERVICE)
     state = systemd.show(unit)
     result, code = state.get("Result", ""), state.get("ExecMainStatus", "")
     has_ended = result == "exit-code"
     if reason := REASONS.get(code if has_ended else result):
         return reason
-    if has_ended and (code == _NO_PROGRAM or not systemd.has_recalld(python)):
-        return python_gone(python)
-    if sentence := systemd.last_error(unit, state.get("InvocationID", "")):
+    if has_ended and (code == _NO_PROGRAM or systemd.run([what.python, "-P", "-c", "import recalld"]).returncode):
+        return python_gone(what.python)
+    run = state.get("InvocationID")
+    match = f"_SYSTEMD_INVOCATION_ID={run}" if run else f"{'--unit' if systemd.user else '--user-unit'}={unit}"
+    done = systemd.run(["journalctl", "--no-pager", "--quiet", "--priority=err", "--lines=1", "--output=cat", match])
+    if sentence := done.stdout.strip().removeprefix("recalld: ").rstrip("."):
         return sentence
     if has_ended:
         return Text("it ended with exit code {code}", code=code)

@@ -34,10 +34,12 @@ AGAIN: Final = "recalld-again.timer"
 BACKUP: Final = "recalld-backup.service"
 BACKUP_TIMER: Final = "recalld-backup.timer"
 TEMPLATES: Final = (SERVICE, FSCK, TIMER, TROUBLE, AGAIN, BACKUP, BACKUP_TIMER)
-#: The units that start with the machine; a timer starts its service.
-STARTED: Final = (SERVICE, TIMER, BACKUP_TIMER)
+#: How many nightly backups are kept at first: those of a week.
+KEEP: Final = 7
 SYSTEM_FOLDER: Final = Path("/etc/systemd/system")
 _FOLDER: Final = Path(__file__).resolve().parent / "units"
+#: The ending of a copy of a unit that was edited by hand; systemd passes it over.
+COPY: Final = ".bak"
 #: The first line of recalld's units, the second, which has the workspace, and the third, which says how the unit was made.
 _MARK: Final = "# Made by `recalld service install`, which makes it again; what you change goes into `systemctl edit`."
 _OF: Final = "# The workspace: "
@@ -59,30 +61,42 @@ _SYSTEM_STATE: Final = Path("/var/lib/recalld")
 
 
 @record
-class Backups:
-    """The folder of the nightly backups, and how many of them are kept."""
-
-    folder: Path
-    keep: int
-
-
-@record
 class Installation:
     """
     An installation: the service of *workspace*, in the caller's own service manager or, with *user*, in the system's.
 
     *key* is the file with the key of the model's server, None if no key is needed; *python* is a Python that has recalld.
-    Without *backups* there is no timer for them. *name* distinguishes the service from others of this user; *memory_max* is the
-    memory that it may use, as systemd writes it.
+    *backups* is the folder of the nightly backups, of which *keep* are kept; without it there is no timer for them. *name*
+    distinguishes the service from others of this user; *memory_max* is the memory that it may use, as systemd writes it.
+    BadRequest for a value that no unit can hold.
     """
 
     workspace: Path
     user: str = ""
     key: Path | None = None
     python: str = sys.executable
-    backups: Backups | None = None
+    backups: Path | None = None
+    keep: int = KEEP
     name: str = ""
     memory_max: str = ""
+
+    def __post_init__(self) -> None:
+        paths = {"--workspace": self.workspace, "--key-file": self.key, "--backup-to": self.backups, "python": self.python}
+        for field, path in paths.items():
+            if _CONTROL.search(str(path)):
+                raise BadRequest(
+                    field,
+                    Text("{value!r} has a line break or another character that no unit can hold; rename it", value=str(path)),
+                )
+        for field, name, pattern in (("--system", self.user, _USER), ("--name", self.name, _NAME)):
+            if name and not pattern.fullmatch(name):
+                raise BadRequest(
+                    field, Text("{value!r} can't be a part of a unit's name; use letters, digits, . _ and -", value=name)
+                )
+        if self.memory_max and not _MEMORY.fullmatch(self.memory_max):
+            raise BadRequest(
+                "--memory-max", Text("{value!r} is no size; give one such as 400M, 1G or 20%", value=self.memory_max)
+            )
 
     def unit(self, template: str) -> str:
         """Return the name of the unit of that *template*."""
@@ -116,49 +130,25 @@ class Installation:
         return f"{self.user}+{self.name}" if self.name else self.user
 
     @property
-    def templates(self) -> tuple[str, ...]:
-        """The templates of its units."""
-        return tuple(template for template in TEMPLATES if self.backups or template not in (BACKUP, BACKUP_TIMER))
+    def _templates(self) -> tuple[str, ...]:
+        return TEMPLATES if self.backups else TEMPLATES[:-2]
 
     @property
     def started(self) -> list[str]:
-        """The names of the units that start with the machine."""
-        return [self.unit(template) for template in self.templates if template in STARTED]
+        """The names of the units that start with the machine; a timer starts its service."""
+        return [self.unit(template) for template in self._templates if template in (SERVICE, TIMER, BACKUP_TIMER)]
 
     def units(self) -> dict[str, bytes]:
-        """Return the contents of each unit, by name; BadRequest for a value that no unit can hold."""
-        self._refuse_bad_values()
-        return {self.unit(template): self._with_head(self._filled(template)) for template in self.templates}
-
-    def _refuse_bad_values(self) -> None:
-        folder = self.backups.folder if self.backups else ""
-        paths = {"--workspace": self.workspace, "--key-file": self.key or "", "--backup-to": folder, "python": self.python}
-        for field, path in paths.items():
-            if _CONTROL.search(str(path)):
-                raise BadRequest(
-                    field,
-                    Text("{value!r} has a line break or another character that no unit can hold; rename it", value=str(path)),
-                )
-        for field, name, pattern in (("--system", self.user, _USER), ("--name", self.name, _NAME)):
-            if name and not pattern.fullmatch(name):
-                raise BadRequest(
-                    field, Text("{value!r} can't be a part of a unit's name; use letters, digits, . _ and -", value=name)
-                )
-        if self.memory_max and not _MEMORY.fullmatch(self.memory_max):
-            raise BadRequest(
-                "--memory-max", Text("{value!r} is no size; give one such as 400M, 1G or 20%", value=self.memory_max)
-            )
-
-    def _with_head(self, body: str) -> bytes:
+        """Return the contents of each unit, by name."""
         made: dict[str, object] = {"python": self.python}
         if self.backups:
-            made |= {"backups": str(self.backups.folder), "keep": self.backups.keep}
+            made |= {"backups": str(self.backups), "keep": self.keep}
         made |= {key: value for key, value in (("name", self.name), ("memoryMax", self.memory_max)) if value}
-        workspace = json.dumps(str(self.workspace), ensure_ascii=False)
-        return f"{_MARK}\n{_OF}{workspace}\n{_MADE}{json.dumps(made, ensure_ascii=False)}\n{body}".encode()
+        workspace, how = (json.dumps(value, ensure_ascii=False) for value in (str(self.workspace), made))
+        head = f"{_MARK}\n{_OF}{workspace}\n{_MADE}{how}\n"
+        return {self.unit(template): f"{head}{self._filled(template)}\n".encode() for template in self._templates}
 
     def _filled(self, template: str) -> str:
-        kept = self.backups
         words = {
             "at": self._at,
             "workspace": in_list(str(self.workspace)),
@@ -170,11 +160,11 @@ class Installation:
             "alarm_variable": in_list(f"{VARIABLE}={self.alarm}"),
             "options": in_command(self.options),
             "memory": f"\nMemoryMax={self.memory_max}" if self.memory_max else "",
-            "backup": f"{in_command(str(kept.folder))} --keep {kept.keep}" if kept else "",
+            "backup": f"{in_command(str(self.backups))} --keep {self.keep}" if self.backups else "",
             "target": "multi-user.target" if self.user else "default.target",
             "sandbox": self._sandbox(template),
         }
-        return _fill(template, words) + "\n"
+        return _fill(template, words)
 
     def _sandbox(self, template: str) -> str:
         if not self.user:
@@ -184,7 +174,7 @@ class Installation:
         writable = f"ReadWritePaths=-{in_list(str(self.workspace))}\n" if template != TROUBLE else ""
         sandbox = _fill("sandbox-system.conf", {"writable": writable, "user": self.user, "place": self._place})
         if template == BACKUP and self.backups:
-            sandbox += f"\nReadWritePaths=-{in_list(str(self.backups.folder))}"
+            sandbox += f"\nReadWritePaths=-{in_list(str(self.backups))}"
         return sandbox
 
 
@@ -215,14 +205,16 @@ def in_list(path: str) -> str:
 
 
 def remains(what: Installation, environ: Mapping[str, str] = os.environ) -> list[Path]:
-    """Return what a service leaves outside the workspace: caches, and systemd's stamps of its timers, as far as they exist."""
+    """Return what a removed service leaves: caches, systemd's stamps of its timers, and copies of units that were edited."""
     if what.user:
-        stamps, caches = _STAMPS, [folder / what.alarm.name for folder in _FOLDERS]
+        folder, stamps = SYSTEM_FOLDER, _STAMPS
+        caches = [place / what.alarm.name for place in _FOLDERS]
     else:
-        stamps = Path(user_folder("XDG_DATA_HOME", environ)) / "systemd" / "timers"
+        folder, stamps = unit_folder(environ), Path(user_folder("XDG_DATA_HOME", environ)) / "systemd" / "timers"
         caches = [Path(user_folder("XDG_CACHE_HOME", environ)) / "recalld"]
-    timers = (what.unit(template) for template in TEMPLATES if template.endswith(".timer"))
-    return [path for path in (*caches, *(stamps / f"stamp-{name}" for name in timers)) if path.exists()]
+    names = [what.unit(template) for template in TEMPLATES]
+    left = [*caches, *(stamps / f"stamp-{name}" for name in names), *(folder / f"{name}{COPY}" for name in names)]
+    return [path for path in left if path.exists()]
 
 
 # ── installed units ──────────────────────────────────────────────────────────
@@ -230,35 +222,28 @@ def remains(what: Installation, environ: Mapping[str, str] = os.environ) -> list
 
 def parse_unit(data: bytes, user: str = "") -> Installation | None:
     """Return the installation that a unit is of; None for somebody else's. The *user* of one of the system is in its name."""
-    mark, workspace, made_line, body = [*data.decode("utf-8", "replace").split("\n", 3), "", "", ""][:4]
-    if mark != _MARK:
-        return None
     try:
+        mark, workspace, made_line, body = data.decode("utf-8", "replace").split("\n", 3)
         made = json.loads(made_line.removeprefix(_MADE))
         key = _KEY.search(body)
-        return Installation(
-            workspace=_path_in(json.loads(workspace.removeprefix(_OF))),
+        what = Installation(
+            workspace=Path(json.loads(workspace.removeprefix(_OF))),
             user=user,
-            key=_path_in(key[1].replace("%%", "%")) if key else None,
-            python=str(_path_in(made["python"])),
-            backups=Backups(_path_in(made["backups"]), int(made["keep"])) if "backups" in made else None,
+            key=Path(key[1].replace("%%", "%")) if key else None,
+            python=str(made["python"]),
+            backups=Path(made["backups"]) if "backups" in made else None,
+            keep=int(made.get("keep", KEEP)),
             name=str(made.get("name", "")),
             memory_max=str(made.get("memoryMax", "")),
         )
-    except (ValueError, LookupError, TypeError, AttributeError, OverflowError, RecursionError):
+    except (BadRequest, ValueError, LookupError, TypeError, AttributeError, OverflowError, RecursionError):
         return None
+    return what if mark == _MARK else None
 
 
 def below_head(data: bytes) -> bytes:
     """Return a unit without the lines that say how it was made."""
     return data.split(b"\n", 3)[-1]
-
-
-def _path_in(value: object) -> Path:
-    """Return a path that a unit names; ValueError if recalld could not have written it."""
-    if _CONTROL.search(path := str(value)):
-        raise ValueError(path)
-    return Path(path)
 
 
 def installed(workspace: Path, environ: Mapping[str, str]) -> dict[Path, Installation]:

@@ -10,11 +10,11 @@ from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
-from typing import Annotated, Any, Final
+from typing import Annotated, Any
 
 from ...checks.services import check_key, service_faults
 from ...checks.systemd import Systemd, install, installation, lingers, restart, state_of, uninstall
-from ...checks.units import BACKUP, FSCK, SERVICE, TROUBLE, Backups, Installation, remains
+from ...checks.units import BACKUP, FSCK, SERVICE, TROUBLE, Installation, remains
 from ...protocol.making import check_made
 from ...protocol.paths import WorkspacePaths, check_inside
 from ...storage.errors import AlreadyRuns, BadConfig, BadFile, BadRequest, ForeignUnit, NoPermission, NoService, NoUnit
@@ -22,9 +22,6 @@ from ...storage.files import Files
 from ...storage.texts import Text
 from .call import Call
 from .parser import Option, command
-
-#: How many nightly backups are kept by default: those of a week.
-_KEEP: Final = 7
 
 System = Annotated[str, Option("--system", "a unit of the system, for this user; root's", metavar="USER")]
 Name = Annotated[str, Option("--name", "which service, where this user has several; each workspace has one")]
@@ -53,17 +50,16 @@ def service_install(
     root = Path(os.path.realpath(_root(call, system)))
     if not dry_run:
         check_made(root)
-    before = _before(Installation(root, system, name=name), systemd)
-    backups = before.backups
-    if backup_to:
-        backups = Backups(_real(backup_to), keep or (backups.keep if backups else _KEEP))
-    elif keep and backups:
-        backups = replace(backups, keep=keep)
+    bare, before = Installation(root, system, name=name), None
+    with suppress(NoUnit, ForeignUnit):
+        before = installation(systemd)
+    before = before if before and before.workspace == root else bare
     wanted = replace(
         before,
         python=sys.executable,
         key=_real(key_file) if key_file else before.key,
-        backups=None if no_backup else backups,
+        backups=None if no_backup else _real(backup_to) if backup_to else before.backups,
+        keep=keep or before.keep,
         memory_max=memory_max or before.memory_max,
     )
     if keep and not wanted.backups and not no_backup:
@@ -71,19 +67,25 @@ def service_install(
     if dry_run:
         _show_units(call, systemd, wanted)
         return
-    wanted.units()
     systemd.check()
     call.opened(root)
     _check(wanted, systemd)
-    install(wanted, systemd)
+    copies = list(map(str, install(wanted, systemd)))
     if no_backup:
         _forget_backups(root, systemd.files)
     unit, goes_on = wanted.unit(SERVICE), lingers(system or pwd.getpwuid(os.getuid()).pw_name)
     status = f"recalld service status{wanted.options}"
-    runs = Text("{unit} runs now, and whenever the machine starts; `{command}` says how it is.", unit=unit, command=status)
-    ends = Text("It ends when you log out; `loginctl enable-linger` lets it go on.")
-    answer = {"unit": unit, "workspace": str(root), "lingers": goes_on}
-    call.answer(answer, [runs] if system or goes_on else [runs, ends])
+    sentences = [
+        Text("{unit} runs now, and whenever the machine starts; `{command}` says how it is.", unit=unit, command=status)
+    ]
+    if not (system or goes_on):
+        sentences.append(Text("It ends when you log out; `loginctl enable-linger` lets it go on."))
+    if copies:
+        sentences.append(
+            Text("Units that were edited, or of another version, were written again; copies are kept: {files}.", files=copies)
+        )
+    answer = {"unit": unit, "workspace": str(root), "lingers": goes_on, "copies": copies}
+    call.answer(answer, sentences)
 
 
 @command("service restart", common=("json",))
@@ -181,14 +183,6 @@ def _real(path: Path) -> Path:
     return Path(os.path.realpath(path.expanduser()))
 
 
-def _before(bare: Installation, systemd: Systemd) -> Installation:
-    """Return the present installation of this workspace; *bare* if there is none, or the unit is somebody else's."""
-    with suppress(NoUnit, ForeignUnit):
-        what = installation(systemd)
-        return what if what.workspace == bare.workspace else bare
-    return bare
-
-
 def _forget_backups(root: Path, files: Files) -> None:
     """Delete the outcome of the last backup, since no later backup would replace a failure."""
     paths = WorkspacePaths(root)
@@ -217,7 +211,7 @@ def _check(wanted: Installation, systemd: Systemd) -> None:
     if wanted.key:
         check_key(wanted.key)
     if wanted.backups:
-        check_folder(root, wanted.backups.folder, "--backup-to")
+        check_folder(root, wanted.backups, "--backup-to")
     if not systemd.runs(wanted.unit(SERVICE)) and systemd.files.disk.is_locked(WorkspacePaths(root).supervisor_lock):
         raise AlreadyRuns(root)
 
