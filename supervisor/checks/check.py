@@ -159,8 +159,11 @@ class Check:
     A row of the table: the *name* under which `doctor` lists the check, and what finds its faults.
 
     *only* names the view that it is for, where it is for one: "doctor" for a slow check, "status" for what is known without.
+    `status` tells also the odd findings of one that *advises*; `fsck` tells the bad findings of one that *counts*.
     """
 
     name: str
     find: Callable[[Look], Faults]
     only: Literal["", "doctor", "status"] = ""
+    advises: bool = False
+    counts: bool = False

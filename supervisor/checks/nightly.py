@@ -37,7 +37,7 @@ from .check import Look
 from .fsck import Ledger
 from .machine import SCARCE_BYTES, walk
 from .repair import bring_pictures_back
-from .table import account, wrong
+from .table import account, found_quickly
 
 #: Seconds after which the user's command is killed.
 _COMMAND_S: Final = 30.0
@@ -73,7 +73,7 @@ def report(
     last = replace(read_last_fsck(ws) or LastFsck(now, 0, 0), at=now)
     keep_last(ws, replace(last, failed=""))  # it is run anew
     # a fault is not new because a time or count changed
-    kinds = {sentence: _DIGITS.sub("0", sentence) for sentence in wrong(look)}
+    kinds = {sentence: _DIGITS.sub("0", sentence) for sentence in found_quickly(look)[0]}
     new = [sentence for sentence, kind in kinds.items() if kind not in last.told]
     command, failed = ws.config.care.on_trouble, ""
     if command and new:

@@ -8,7 +8,7 @@ message, which is the slow check of the memory, and runs the memory's quick chec
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import replace
 from datetime import datetime
@@ -27,7 +27,7 @@ from ..storage.files import Files
 from ..storage.os_errors import as_supervisor_error
 from ..storage.texts import Text, msgid
 from ..workspace import Workspace
-from .check import Check, Faults, Finding, Look, bad, odd
+from .check import Check, Finding, Look, bad, odd
 from .fsck import Ledger
 
 #: In the order in which `doctor` lists them: first the machine's checks, since the rest depends on the machine.
@@ -38,82 +38,57 @@ TABLE: Final = (
     Check("rights", machine.writable),
     Check("links", machine.folders),
     Check("links", machine.links, only="doctor"),
-    Check("disk", machine.disk),
+    Check("disk", machine.disk, advises=True),
     Check("clock", machine.clock),
-    Check("format", incoming.newer_format),
+    Check("format", incoming.newer_format, counts=True),
     Check("status", machine.read_only),
     Check("status", incoming.history),
-    Check("status", incoming.unread),
+    Check("status", incoming.unread, counts=True),
     Check("status", incoming.forgetting),
-    Check("status", incoming.dropped),
+    Check("status", incoming.dropped, counts=True),
     Check("status", incoming.inbox),
     Check("status", incoming.waiting),
     Check("status", machine.lasting),
-    Check("files", memory.gone),
-    Check("files", memory.moved),
-    Check("files", memory.taken_out),
-    Check("files", memory.undated),
+    Check("files", memory.gone, counts=True),
+    Check("files", memory.moved, advises=True),
+    Check("files", memory.taken_out, advises=True),
+    Check("files", memory.undated, advises=True),
     Check("files", memory.damaged),
     Check("files", memory.accounting, only="doctor"),
     Check("files", memory.known_losses, only="status"),
     Check("status", memory.attachments),
-    Check("status", incoming.entries),
+    Check("status", incoming.entries, counts=True),
     Check("status", services.last_night),
     Check("files", memory.quarantine),
     Check("files", machine.left_over),
     Check("long-term file", memory.long_term),
-    Check("files", memory.encodings),
+    Check("files", memory.encodings, counts=True),
     Check("index", memory.index, only="doctor"),
     Check("tasks", memory.tasks),
-    Check("model", model.paused),
+    Check("model", model.paused, advises=True),
     Check("model", model.model, only="doctor"),
     Check("key", model.key, only="doctor"),
     Check("service", services.units),
     Check("clients", services.clients, only="doctor"),
     Check("clients", services.hooks),
-    Check("sources", services.sources),
+    Check("sources", services.sources, advises=True),
     Check("supervisor", services.supervisor),
     Check("supervisor", services.port),
 )
 
-#: The checks of the files that hold the memory whose bad findings `fsck` adds to its account.
-_BESIDE_ACCOUNT: Final = (
-    incoming.newer_format,
-    incoming.unread,
-    incoming.dropped,
-    memory.gone,
-    incoming.entries,
-    memory.encodings,
-)
-
-
 # ── status ───────────────────────────────────────────────────────────────────
 
-#: The checks whose odd findings `status` tells, too.
-_ADVICE: Final = (machine.disk, services.sources, memory.moved, memory.taken_out, memory.undated, model.paused)
 
-
-def wrong(look: Look) -> list[str]:
-    """Return a sentence for each present fault that a quick check finds, and for what the last `fsck` found."""
-    return _found_quickly(look)[0]
-
-
-def _found_quickly(look: Look) -> tuple[list[str], list[str]]:
-    """Return a sentence for each present fault, and what a person should know besides."""
-    sentences: list[str] = []
-    advice: list[str] = []
-    for check in TABLE:
-        for fault in check.find(look) if check.only != "doctor" else ():
-            if fault.state == "bad":
-                sentences.append(fault.why)
-            elif check.find in _ADVICE:
-                advice.append(fault.why)
-    return list(dict.fromkeys(sentences)), advice
+def found_quickly(look: Look) -> tuple[list[str], list[str]]:
+    """Return a sentence for each fault that a quick check finds, or the last `fsck` found, and for what else to know."""
+    quick = [(check, fault) for check in TABLE if check.only != "doctor" for fault in check.find(look)]
+    faults = dict.fromkeys(fault.why for _, fault in quick if fault.state == "bad")
+    return [*faults], [fault.why for check, fault in quick if fault.state == "odd" and check.advises]
 
 
 def verdict(look: Look) -> tuple[list[str], bool]:
     """Return the first lines of `status`, and whether all is well."""
-    faults, advice = _found_quickly(look)
+    faults, advice = found_quickly(look)
     if look.is_running:
         well = Text("all is well; the supervisor runs.")
     elif look.unseen:
@@ -139,7 +114,7 @@ def examine(look: Look, refused: BadConfig | None = None, *, slow: bool = True) 
     by_check: dict[str, list[Finding]] = {}
     reported: set[str] = set()
     for check in (check for check in TABLE if check.only != ("status" if slow else "doctor")):
-        faults = [bad(refused.sentence)] if refused and check.name == "configuration" else _faults(check.find, look)
+        faults = [bad(refused.sentence)] if refused and check.name == "configuration" else _faults(check, look)
         by_check.setdefault(check.name, []).extend(fault for fault in faults if fault.why not in reported)
         reported.update(fault.why for fault in faults)
     return [
@@ -186,14 +161,14 @@ def opened_anyway(root: Path, environ: Mapping[str, str], now: datetime) -> tupl
     return Workspace(root, config, files, EventLog(paths.log, fixed_clock(now), config.log), environ), refused
 
 
-def _faults(find: Callable[[Look], Faults], look: Look) -> list[Finding]:
+def _faults(check: Check, look: Look) -> list[Finding]:
     """Return what the check finds; if the check fails, why, unless a right is missing, which another check reports."""
     faults: list[Finding] = []
     try:
-        faults += find(look)
+        faults += check.find(look)
     except Exception as error:  # noqa: BLE001 - a check that fails must not stop the others
         refused = as_supervisor_error(error, "doctor", look.ws.paths.root)
-        has_no_right = isinstance(refused, NoPermission) and find is not machine.rights
+        has_no_right = isinstance(refused, NoPermission) and check.find is not machine.rights
         if not (has_no_right and any(machine.rights(look))):
             faults.append(bad(refused.sentence))
     return faults
@@ -205,7 +180,7 @@ def _faults(find: Callable[[Look], Faults], look: Look) -> list[Finding]:
 def account(look: Look) -> Ledger:
     """Return the account of every message, with all faults of the memory; losses and damage are kept for `status`."""
     ledger = look.ledger
-    others = (fault for find in _BESIDE_ACCOUNT for fault in find(look))
+    others = (fault for check in TABLE if check.counts for fault in check.find(look))
     ledger.faults = [fault.why for fault in others if fault.state == "bad"]
     ledger.advice = [fault.why for fault in memory.taken_out(look)]
     with suppress(OSError, SupervisorError):  # the next account keeps it
