@@ -197,9 +197,9 @@ def _start(systemd: Systemd, what: Installation, names: list[str], *, enable: bo
         raise
 
 
-def uninstall(systemd: Systemd) -> Path:
+def uninstall(systemd: Systemd) -> Installation:
     """
-    Stop and remove the units and return the workspace that they served, which is not changed.
+    Stop and remove the units and return what they were; the workspace that they served is not changed.
 
     NoUnit if there is no such unit; ForeignUnit, before anything is changed, for a unit that `install` did not make.
     """
@@ -208,7 +208,7 @@ def uninstall(systemd: Systemd) -> Path:
         raise NoUnit(systemd.path)
     _remove([*units], systemd)
     systemd.call("daemon-reload")
-    return next(what.workspace for _, what in units.values())
+    return next(what for _, what in units.values())
 
 
 def _remove(names: list[str], systemd: Systemd) -> None:

@@ -95,23 +95,23 @@ def fsck(
     ws, at = call.opened()
     mended: dict[str, object] = {}
     if accept:
-        mended = {"accepted": call.perform(upkeep.accept, upkeep.AcceptRequest(file=accept))}
+        mended["accepted"] = call.perform(upkeep.accept, upkeep.AcceptRequest(file=accept))
     if accept_times:
-        mended |= {"acceptedTimes": call.perform(upkeep.accept_times)}
+        mended["acceptedTimes"] = call.perform(upkeep.accept_times)
     if repair:
-        mended |= {"repaired": wire(asdict(call.perform(upkeep.repair)))}
-    if report and call.moment() is None:
-        nightly.await_quiet_end(ws, utc_now, sleep)
-        at = utc_now()
+        mended["repaired"] = wire(asdict(call.perform(upkeep.repair)))
+    wrong: list[str] = []
     if report:
+        if call.moment() is None:
+            nightly.await_quiet_end(ws, utc_now, sleep)
+            at = utc_now()
         ledger, wrong = nightly.report(ws, at, call.renderer())
     else:
-        ledger, wrong = account(Look(ws, at, os.environ)), []
+        ledger = account(Look(ws, at, os.environ))
     for sentence in wrong:
         call.say(sentence, BadFile.exit_code)
-    answer = wire(asdict(ledger)) | mended
     if call.json or not report:
-        call.answer(answer)
+        call.answer(wire(asdict(ledger)) | mended)
     elif not wrong:
         call.tell(Text("every message is accounted for ({count}), and nothing is wrong.", count=ledger.seen))
     return BadFile.exit_code if wrong or not ledger.is_well else 0
@@ -146,15 +146,12 @@ def doctor(
         f"{render(word(finding.state))}  {render(word(finding.check))}  {printable_line(render(finding.why))}"
         for finding in shown
     )
-    rows_of_json = [{**asdict(finding), "mend": finding.mend} for finding in findings]
-    call.answer({**count, "checks": rows_of_json}, [*rows, _total(count)])
-    return BadFile.exit_code if count["bad"] else 0
-
-
-def _total(count: dict[str, int]) -> str:
+    total = Text("{count} checks, all well.", count=count["good"])
     if count["odd"] or count["bad"]:
-        return Text("{count} checks: {bad} bad, {odd} odd.", count=sum(count.values()), bad=count["bad"], odd=count["odd"])
-    return Text("{count} checks, all well.", count=count["good"])
+        total = Text("{count} checks: {bad} bad, {odd} odd.", count=len(findings), bad=count["bad"], odd=count["odd"])
+    rows_of_json = [{**asdict(finding), "mend": finding.mend} for finding in findings]
+    call.answer({**count, "checks": rows_of_json}, [*rows, total])
+    return BadFile.exit_code if count["bad"] else 0
 
 
 @command("restore")
@@ -188,14 +185,12 @@ def index_status(call: Call) -> None:
     from ...operations import upkeep
 
     inventory = call.perform(upkeep.index_status)
-    state = (
-        Text(
+    state: Text = Word("up to date")
+    if inventory.differing:
+        state = Text(
             "files of memory that are not in it as they are now: {count}; the next question takes them in, or `recalld index rebuild`",
             count=inventory.differing,
         )
-        if inventory.differing
-        else Word("up to date")
-    )
     call.answer({**_held(inventory), "differing": inventory.differing}, {**_held(inventory), "state": state})
 
 
@@ -204,7 +199,6 @@ def index_rebuild(call: Call) -> int:
     """Rebuild the index from the files, and compute the missing vectors; 69 if their server does not answer."""
     from ...host.background import make_vectors
     from ...operations import upkeep
-    from ...storage.clock import utc_now
 
     changes = asdict(call.perform(upkeep.index_rebuild, upkeep.RebuildRequest()))
     ws, _ = call.opened()
@@ -233,15 +227,18 @@ def model_test(call: Call) -> int:
     reply = ask_worker(ws.paths.root, task, ws.config.llm.timeout.total_seconds() + _BESIDE_S, os.environ, call.language)
     if reply.result is None:
         return call.say(reply.sentence, reply.exit_code)
-    result = reply.result
-    outcome = {"answer": result.text} if result.status == "done" else {"error": result.error}
+    result, is_answer = reply.result, reply.result.status == "done"
+    outcome = {"answer": result.text} if is_answer else {"error": result.error}
     fields = {"model": result.model, "seconds": f"{result.duration_ms / 1000:.1f}", **outcome}
-    was_paused = "answer" in fields and end_pause(ws.model_use)
-    if call.json or "answer" in fields:
-        answer = " ".join(fields.get("answer", "").split())[:_SHOWN]
-        sentence = Text(
-            "{model} answered after {seconds} s: {answer}", model=fields["model"], seconds=fields["seconds"], answer=answer
-        )
-        over = Text("its pause is over; a running supervisor asks it for summaries again.")
-        call.answer(fields, [sentence, over] if was_paused else sentence)
-    return call.say(Text("no answer came: {why}.", why=result.error), 69) if "error" in fields else 0
+    if not is_answer:
+        if call.json:
+            call.answer(fields)
+        return call.say(Text("no answer came: {why}.", why=result.error), 69)
+    answer = " ".join(result.text.split())[:_SHOWN]
+    sentences = [
+        Text("{model} answered after {seconds} s: {answer}", model=result.model, seconds=fields["seconds"], answer=answer)
+    ]
+    if end_pause(ws.model_use):
+        sentences.append(Text("its pause is over; a running supervisor asks it for summaries again."))
+    call.answer(fields, sentences)
+    return 0

@@ -105,15 +105,14 @@ def service_uninstall(call: Call, system: System = "", name: Name = "") -> None:
     """Stop the service and remove its units; the memory stays."""
     systemd = Systemd(system, name=name)
     systemd.check()
-    workspace = uninstall(systemd)
-    _forget_backups(workspace, systemd.files)
-    what = Installation(workspace, system, name=name)
+    what = uninstall(systemd)
+    _forget_backups(what.workspace, systemd.files)
     shutil.rmtree(what.alarm, ignore_errors=True)
     left = list(map(str, remains(what)))
-    sentences = [Text("the service is gone; the memory is still in {path}.", path=workspace)]
+    sentences = [Text("the service is gone; the memory is still in {path}.", path=what.workspace)]
     if left:
-        sentences.append(Text("caches and stamps of timers are left, which may be deleted: {places}.", places=left))
-    call.answer({"workspace": str(workspace), "left": left}, sentences)
+        sentences.append(Text("caches, stamps of timers and copies are left, which may be deleted: {places}.", places=left))
+    call.answer({"workspace": str(what.workspace), "left": left}, sentences)
 
 
 @command("service status", common=("json",))
@@ -125,8 +124,7 @@ def service_status(call: Call, system: System = "", name: Name = "") -> int:
     what = installation(systemd)
     facts = state_of(systemd, what)
     call.answer(facts, {key: value for key, value in facts.items() if key not in ("down", "retries")})
-    wrong = [*_wrong(facts, what.options)]
-    faults = [*service_faults(systemd.folder, what)]
+    wrong, faults = [*_wrong(facts, what.options)], [*service_faults(systemd.folder, what)]
     for sentence in (*wrong, *(fault.why for fault in faults)):
         call.say(sentence, BadFile.exit_code)
     return BadFile.exit_code if wrong or any(fault.state == "bad" for fault in faults) else 0
@@ -134,17 +132,13 @@ def service_status(call: Call, system: System = "", name: Name = "") -> int:
 
 def _wrong(facts: Mapping[str, Any], options: str) -> Iterator[str]:
     if facts["down"]:
+        logs = f"recalld service logs{options}"
         yield Text(
-            "{unit} does not run: {why}; `{command}` shows its output.",
-            unit=facts["unit"],
-            why=facts["down"],
-            command=f"recalld service logs{options}",
+            "{unit} does not run: {why}; `{command}` shows its output.", unit=facts["unit"], why=facts["down"], command=logs
         )
     if facts["retries"]:
-        yield Text(
-            "systemd tries it again by itself, in ten minutes at the latest; `{command}` does now.",
-            command=f"recalld service restart{options}",
-        )
+        restart = f"recalld service restart{options}"
+        yield Text("systemd tries it again by itself, in ten minutes at the latest; `{command}` does now.", command=restart)
     if facts["nightlyFsck"] == "failed":
         yield Text("the nightly check found something; `recalld status` says what.")
     if facts["nightlyBackup"] == "failed":
@@ -218,7 +212,8 @@ def _check(wanted: Installation, systemd: Systemd) -> None:
 
 def _show_units(call: Call, systemd: Systemd, wanted: Installation) -> None:
     texts = {str(systemd.folder / name): data.decode() for name, data in wanted.units().items()}
-    started = wanted.started
-    commands = [systemd.command("daemon-reload"), systemd.command("enable", *started), systemd.command("restart", *started)]
-    shown = [*(f"# {path}\n{text}" for path, text in texts.items()), *map(" ".join, commands)]
-    call.answer({"units": texts, "commands": commands}, shown)
+    commands = [systemd.command("daemon-reload"), *(systemd.command(verb, *wanted.started) for verb in ("enable", "restart"))]
+    call.answer(
+        {"units": texts, "commands": commands},
+        [*(f"# {path}\n{text}" for path, text in texts.items()), *map(" ".join, commands)],
+    )
