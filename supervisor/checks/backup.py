@@ -13,8 +13,9 @@ import os
 import stat as modes
 import tempfile
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from datetime import datetime
+from itertools import chain
 from pathlib import Path
 from typing import Final
 
@@ -96,133 +97,98 @@ def _sweep_temporary(files: Files, place: Path, now: datetime) -> None:
 
 
 def _written(ws: Workspace, file: Path, now: datetime, made_by: str) -> Backup:
-    state = _State(ws)
-    state.take()
-    entries: list[Entry] = []
+    """Write the file; Busy if the lock is not free, or a file is being written in place; Conflict if a dated file is gone."""
+    paths, disk = ws.paths, ws.files.disk
+    entries, left_out = list[Entry](), list[str]()
+    # no lock file can be written to a disk that is mounted read-only
+    with contextlib.nullcontext() if disk.is_read_only(paths.root) else ws.files.lock(paths.history_lock):
+        began = time.perf_counter()
+        changing = _read_changing(ws)
+        folders = [paths.memory, *ws.memory.month_folders()]
+        once = {name: folder / name for folder in folders for name in disk.names(folder)}
+        locked_ms = round((time.perf_counter() - began) * 1000, 3)
 
     def parts() -> Iterator[bytes]:
-        for path, version in state.files():
-            entries.append(entry_of(path, version))
+        for path, version in chain(changing.items(), _read_once(ws, once), _read_others(ws, paths.root, left_out)):
+            entries.append(entry_of(paths.relative(path), version))
             yield render_file(entries[-1], version.data)
         yield render_end(Contents(to_wire(now), made_by, tuple(entries)))
 
     ws.files.create_from(file, parts())
-    return Backup(file, Contents(to_wire(now), made_by, tuple(entries)), tuple(state.left_out), state.locked_ms)
+    return Backup(file, Contents(to_wire(now), made_by, tuple(entries)), tuple(left_out), locked_ms)
 
 
-class _State:
+def _read_changing(ws: Workspace) -> dict[Path, FileVersion]:
     """
-    One state of a workspace: the files that change as they were under the lock, and then the files that are made once.
+    Return the files that change, read in the order in which a message passes the places.
 
-    The places of a message are read in the order in which it passes them. So a message that moves on meanwhile is in the backup
-    twice, as after a crash, but never missing.
+    So a message that moves on meanwhile is in the backup twice, as after a crash, but never missing.
     """
+    paths, disk, versions = ws.paths, ws.files.disk, dict[Path, FileVersion]()
 
-    def __init__(self, ws: Workspace) -> None:
-        self._paths = ws.paths
-        self._ws = ws
-        self._files = ws.files
-        self._disk = ws.files.disk
-        self._changing: dict[Path, FileVersion] = {}
-        self._dated: list[tuple[Path, list[str]]] = []  # folders, memory/ first, with the names in each
-        self.locked_ms = 0.0
-        self.left_out: list[str] = []
-
-    def take(self) -> None:
-        """Read the files that change; Busy if the lock is not free, or a file is being written in place."""
-        # no lock file can be written to a disk that is mounted read-only
-        is_still = self._disk.is_read_only(self._paths.root)
-        with contextlib.nullcontext() if is_still else self._files.lock(self._paths.history_lock):
-            began = time.perf_counter()
-            self._read_changing()
-            self.locked_ms = round((time.perf_counter() - began) * 1000, 3)
-
-    def files(self) -> Iterator[tuple[str, FileVersion]]:
-        """Yield each file with its path relative to the workspace; Conflict if a dated file is gone."""
-        for path, version in self._changing.items():
-            yield self._paths.relative(path), version
-        for name, path in {name: folder / name for folder, names in self._dated for name in names}.items():
-            # a dated file may have moved to originals/ since the list was made
-            data = self._read(path) or self._read(self._paths.original(name))
-            if data:
-                yield self._paths.relative(path), data
-            elif day_of_name(name) and self._disk.stat(path) is None:
-                raise Conflict(path)
-        for path in self._others(self._paths.root):
-            if data := self._read(path):
-                yield self._paths.relative(path), data
-
-    # ── what changes ─────────────────────────────────────────────────────────
-
-    def _read_changing(self) -> None:
-        """Read the files that change, in the order in which a message passes the places."""
-        self._hold([self._paths.history, self._paths.history_backup])
-        if stat := self._disk.stat(self._paths.seen):  # the journal grows at its end
-            self._changing[self._paths.seen] = FileVersion(_whole_lines(self._disk.read(self._paths.seen)), stat)
-        self._hold_dropped()
-        self._hold([*self._tasks(), *self._regular(self._paths.summaries)])
-        folders = [self._paths.memory, *self._ws.memory.month_folders()]
-        self._dated = [(folder, self._disk.names(folder)) for folder in folders]
-
-    def _hold(self, paths: Iterable[Path]) -> None:
-        for path in paths:
-            if version := self._files.read_stable(path, _WAIT_LOCKED_S):
-                self._changing[path] = version
-
-    def _hold_dropped(self) -> None:
-        """Read the drop-box, in which a file may get its hidden name meanwhile: what the first pass misses the second finds."""
-        passes = (path for _ in range(2) for path in self._stats(self._paths.drop_box))
-        held: set[Stat] = set()
-        for path, stat in passes:
-            if stat not in held and (version := self._files.read_stable(path, _WAIT_LOCKED_S)):
-                held.add(stat)
-                self._changing[path] = version
-
-    def _tasks(self) -> list[Path]:
-        """Return the files of the task queue; a task that moves on meanwhile is returned at its last place."""
-        *steps, failed = (self._paths.worker / name for name in QUEUE_FOLDERS)
-        tasks = {path.name: path for folder in steps for path in self._regular(folder)}
-        return [*tasks.values(), *self._regular(failed)]
-
-    def _regular(self, folder: Path) -> list[Path]:
-        return [path for path, _ in self._stats(folder)]
-
-    def _stats(self, folder: Path) -> list[tuple[Path, Stat]]:
-        stats = sorted(self._disk.stats(folder).items())
+    def regular(folder: Path) -> list[tuple[Path, Stat]]:
+        stats = sorted(disk.stats(folder).items())
         return [(folder / name, stat) for name, stat in stats if modes.S_ISREG(stat.mode) and not TEMPORARY.fullmatch(name)]
 
-    # ── files that are made once, and other people's files ───────────────────
+    def read(path: Path) -> bool:
+        if version := ws.files.read_stable(path, _WAIT_LOCKED_S):
+            versions[path] = version
+        return version is not None
 
-    def _read(self, path: Path) -> FileVersion | None:
-        stat = self._disk.stat(path)
-        if stat is None or not modes.S_ISREG(stat.mode) or TEMPORARY.fullmatch(path.name):
-            return None
-        if path.suffix == ".jsonl" and path.parent in (self._paths.root, self._paths.state):  # such a file only grows
-            return FileVersion(_whole_lines(self._disk.read(path)), stat)
-        return self._files.read_stable(path)
+    read(paths.history)
+    read(paths.history_backup)
+    if stat := disk.stat(paths.seen):  # the journal grows at its end
+        versions[paths.seen] = FileVersion(_whole_lines(disk.read(paths.seen)), stat)
+    dropped: set[Stat] = set()
+    for path, stat in (entry for _ in range(2) for entry in regular(paths.drop_box)):
+        # a file may get its hidden name meanwhile: what the first pass misses the second finds
+        if stat not in dropped and read(path):
+            dropped.add(stat)
+    *steps, failed = (paths.worker / name for name in QUEUE_FOLDERS)
+    tasks = {path.name: path for folder in steps for path, _ in regular(folder)}  # one that moves on, at its last place
+    for path in [*tasks.values(), *(path for folder in (failed, paths.summaries) for path, _ in regular(folder))]:
+        read(path)
+    return versions
 
-    def _others(self, folder: Path) -> Iterator[Path]:
-        """Yield the regular files below the folder that have not been read yet."""
-        paths = self._paths
-        looked_in = {paths.memory, paths.summaries, paths.drop_box, *(paths.worker / name for name in QUEUE_FOLDERS)}
-        looked_at = {paths.history, paths.history_backup, paths.seen}
-        is_done = folder in looked_in or folder.parent == paths.originals
-        for name, stat in sorted(self._disk.stats(folder).items()):
-            path = folder / name
-            if self._is_not_kept(path):
-                continue
-            if modes.S_ISDIR(stat.mode) and len(path.relative_to(paths.root).parts) <= MOST_FOLDERS:
-                yield from self._others(path)
-            elif not modes.S_ISREG(stat.mode):
-                self.left_out.append(paths.relative(path))
-            elif not is_done and path not in looked_at:
-                yield path
 
-    def _is_not_kept(self, path: Path) -> bool:
-        paths = self._paths
-        place = place_of(paths.relative(path))
-        is_passed = place is not None and not place.in_backup
-        return is_passed or path.name == ".git" or path in (paths.root / LIST, paths.root / LOST_AND_FOUND)
+def _read_once(ws: Workspace, places: Mapping[str, Path]) -> Iterator[tuple[Path, FileVersion]]:
+    """Yield the files of memory, which are made once, by their names and *places*; Conflict if a dated file is gone."""
+    for name, path in places.items():
+        # a dated file may have moved to originals/ since the list was made
+        version = _read(ws, path) or _read(ws, ws.paths.original(name))
+        if version:
+            yield path, version
+        elif day_of_name(name) and ws.files.disk.stat(path) is None:
+            raise Conflict(path)
+
+
+def _read_others(ws: Workspace, folder: Path, left_out: list[str]) -> Iterator[tuple[Path, FileVersion]]:
+    """Yield the other regular files below the folder; what else is there is added to *left_out*."""
+    paths = ws.paths
+    read_before = {paths.memory, paths.summaries, paths.drop_box, *(paths.worker / name for name in QUEUE_FOLDERS)}
+    is_read = folder in read_before or folder.parent == paths.originals
+    for name, stat in sorted(ws.files.disk.stats(folder).items()):
+        path, relative = folder / name, paths.relative(folder / name)
+        place = place_of(relative)
+        if (place and not place.in_backup) or name == ".git" or path in (paths.root / LIST, paths.root / LOST_AND_FOUND):
+            continue
+        if modes.S_ISDIR(stat.mode) and relative.count("/") < MOST_FOLDERS:
+            yield from _read_others(ws, path, left_out)
+        elif not modes.S_ISREG(stat.mode):
+            left_out.append(relative)
+        elif is_read or path in (paths.history, paths.history_backup, paths.seen):
+            continue
+        elif version := _read(ws, path):
+            yield path, version
+
+
+def _read(ws: Workspace, path: Path) -> FileVersion | None:
+    stat = ws.files.disk.stat(path)
+    if stat is None or not modes.S_ISREG(stat.mode) or TEMPORARY.fullmatch(path.name):
+        return None
+    if path.suffix == ".jsonl" and path.parent in (ws.paths.root, ws.paths.state):  # such a file only grows
+        return FileVersion(_whole_lines(ws.files.disk.read(path)), stat)
+    return ws.files.read_stable(path)
 
 
 def _whole_lines(data: bytes) -> bytes:

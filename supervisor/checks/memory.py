@@ -268,18 +268,20 @@ def found_again(look: Look) -> Faults:
     files = [file.name for file in look.files if file.ours]
     first, ended = look.now.toordinal() % max(len(files), 1), read_ended(ws.files, ws.paths).messages
     for name in (files[first:] + files[:first])[:_MOST_FILES]:
-        for block in ws.memory.blocks(name)[:_MOST_MESSAGES]:
-            words = _rarest_words(block.words, ws.index.frequency)
-            if block.id in ended or len(words) < 2:
-                continue
-            query = Query(dict.fromkeys(words, 1.0), text=" ".join(words))
-            hits = ws.index.search(query, _HITS, deadline=within(_PATIENCE_S)).hits
-            if not any(hit.unit.message == block.id or {*words} <= {*tokens(hit.unit.text)} for hit in hits):
-                yield bad(
-                    "a message of {file} is not found by its own rarest words; `recalld index rebuild` makes the index again.",
-                    file=name,
-                )
-            return
+        blocks = [block for block in ws.memory.blocks(name)[:_MOST_MESSAGES] if block.id not in ended]
+        rarest = [(block, _rarest_words(block.words, ws.index.frequency)) for block in blocks]
+        telling = [(block, words) for block, words in rarest if len(words) > 1]
+        if not telling:
+            continue
+        message, words = min(telling, key=lambda pair: sum(map(ws.index.frequency, pair[1])) / len(pair[1]))
+        query = Query(dict.fromkeys(words, 1.0), text=" ".join(words))
+        hits = ws.index.search(query, _HITS, deadline=within(_PATIENCE_S)).hits
+        if not any(hit.unit.message == message.id or {*words} <= {*tokens(hit.unit.text)} for hit in hits):
+            yield bad(
+                "a message of {file} is not found by its own rarest words; `recalld index rebuild` makes the index again.",
+                file=name,
+            )
+        return
 
 
 def _rarest_words(text: str, frequency: Callable[[str], int]) -> list[str]:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from recalld.supervisor.checks.systemd import Systemd, install, installation, lingers, restart, run_program, state_of, uninstall
-from recalld.supervisor.checks.units import BACKUP, BACKUP_TIMER, SERVICE, Backups, Installation, remains
+from recalld.supervisor.checks.units import BACKUP, BACKUP_TIMER, SERVICE, TIMER, Installation, remains
 from recalld.supervisor.storage.errors import ForeignUnit, NoService, NoUnit, ServiceForbidden
 from tests.kinds import OTHERS
 
@@ -86,12 +86,37 @@ def test_install_again_brings_the_units_up_to_date(machine):
     assert machine.tree() == HERE.units()
 
 
-def test_install_again_makes_a_unit_that_was_edited_as_it_was(machine):
-    """Its first line says so; what is added with `systemctl edit` is in a file of its own."""
+def test_install_again_keeps_a_copy_of_a_unit_that_was_edited(machine):
+    """Its first line says that it is made again; what is added with `systemctl edit` is in a file of its own."""
+    assert install(HERE, machine.systemd()) == []
+    edited = HERE.units()[SERVICE] + b"Nice=5\n"
+    (machine.folder / SERVICE).write_bytes(edited)
+    copy = machine.folder / f"{SERVICE}.bak"
+    assert install(replace(HERE, key=Path("/key")), machine.systemd()) == [copy]
+    assert machine.tree() == {**replace(HERE, key=Path("/key")).units(), copy.name: edited}
+    assert install(HERE, machine.systemd()) == []
+    assert machine.tree() == {**HERE.units(), copy.name: edited}
+
+
+def test_install_keeps_a_copy_of_an_edited_unit_that_it_removes(machine):
+    with_backups = replace(HERE, backups=Path("/mnt/usb"))
+    install(with_backups, machine.systemd())
+    edited = with_backups.units()[BACKUP_TIMER].replace(b"04:20", b"05:20")
+    (machine.folder / BACKUP_TIMER).write_bytes(edited)
+    assert install(HERE, machine.systemd()) == [machine.folder / f"{BACKUP_TIMER}.bak"]
+    assert machine.tree() == {**HERE.units(), f"{BACKUP_TIMER}.bak": edited}
+
+
+def test_install_changes_nothing_where_no_copy_of_an_edited_unit_can_be_kept(machine):
     install(HERE, machine.systemd())
     (machine.folder / SERVICE).write_bytes(HERE.units()[SERVICE] + b"Nice=5\n")
-    install(HERE, machine.systemd())
-    assert machine.tree() == HERE.units()
+    (machine.folder / f"{SERVICE}.bak").mkdir()
+    before = {path.name: path.read_bytes() for path in machine.folder.iterdir() if path.is_file()}
+    machine.called.clear()
+    with pytest.raises(OSError, match="bak"):
+        install(HERE, machine.systemd())
+    assert {path.name: path.read_bytes() for path in machine.folder.iterdir() if path.is_file()} == before
+    assert machine.called == []
 
 
 @pytest.mark.parametrize("theirs", [b"[Service]\nExecStart=/bin/true\n", Installation(Path("/elsewhere")).units()[SERVICE]])
@@ -126,7 +151,7 @@ def test_install_leaves_what_is_no_unit_alone(machine, kind):
 
 
 def test_install_without_the_backups_of_before_removes_their_units(machine):
-    with_backups = replace(HERE, backups=Backups(Path("/mnt/usb"), 7))
+    with_backups = replace(HERE, backups=Path("/mnt/usb"))
     install(with_backups, machine.systemd())
     assert machine.tree() == with_backups.units()
     assert state_of(machine.systemd(), installation(machine.systemd()))["nightlyBackup"] == "active"
@@ -182,7 +207,7 @@ def test_restart_of_a_service_that_does_not_start_says_why(machine):
 def test_uninstall_removes_the_units_and_names_the_memory(machine):
     install(HERE, machine.systemd())
     (machine.folder / "other.service").write_bytes(b"[Unit]\n")
-    assert uninstall(machine.systemd()) == HERE.workspace
+    assert uninstall(machine.systemd()) == HERE
     assert machine.tree() == {"other.service": b"[Unit]\n"}
     with pytest.raises(NoUnit):
         uninstall(machine.systemd())
@@ -244,20 +269,22 @@ def test_services_of_two_workspaces_are_apart(machine):
         install(one, machine.systemd(name=one.name))
     assert machine.tree() == {**HERE.units(), **work.units()}
     assert state_of(machine.systemd(name="work"), work)["workspace"] == "/home/我/工作"
-    assert uninstall(machine.systemd()) == HERE.workspace
+    assert uninstall(machine.systemd()) == HERE
     assert machine.tree() == work.units()
     assert installation(machine.systemd(name="work")) == work
 
 
-def test_remains_of_a_service_are_its_cache_and_stamps(tmp_path):
-    environ = {"XDG_DATA_HOME": str(tmp_path / "data"), "XDG_CACHE_HOME": str(tmp_path / "cache")}
-    stamps, cache = tmp_path / "data/systemd/timers", tmp_path / "cache/recalld"
-    for folder in (stamps, cache):
+def test_remains_of_a_service_are_its_cache_stamps_and_copies(tmp_path):
+    environ = {f"XDG_{name}_HOME": str(tmp_path / name) for name in ("DATA", "CACHE", "CONFIG")}
+    stamps, cache, units = tmp_path / "DATA/systemd/timers", tmp_path / "CACHE/recalld", tmp_path / "CONFIG/systemd/user"
+    for folder in (stamps, cache, units):
         folder.mkdir(parents=True)
     (cache / "dictionary").touch()
     for timer in ("recalld-fsck.timer", "other.timer"):
         (stamps / f"stamp-{timer}").touch()
-    assert remains(HERE, environ) == [cache, stamps / "stamp-recalld-fsck.timer"]
+    for copy in (f"{TIMER}.bak", "other.timer.bak"):
+        (units / copy).touch()
+    assert remains(HERE, environ) == [cache, stamps / f"stamp-{TIMER}", units / f"{TIMER}.bak"]
 
 
 def test_run_program_that_is_not_there_is_no_fault():
