@@ -94,12 +94,6 @@ def gone(look: Look) -> Faults:
         )
 
 
-def moved(look: Look) -> Faults:
-    """Yield the present places of dated files that a person has moved or renamed: they are read there."""
-    for name, path in look.absences.moved.items():
-        yield odd("{name} is now {path}, and is read there.", name=name, path=printable(look.ws.paths.relative(path)))
-
-
 def taken_out(look: Look) -> Faults:
     """Yield how many messages that a person deleted or changed by hand still stand elsewhere as they were."""
     ws = look.ws

@@ -110,11 +110,7 @@ def model(look: Look) -> Faults:
         yield bad("the model can't be asked: {why}; `recalld model test` asks it again.", why=why)
         return
     listed: dict[str, Any] = json.loads(reply.result.text)
-    if listed["known"] is None:
-        yield odd(
-            "the server has no list of models, so {model} was not looked up; `recalld model test` asks it.", model=llm.model
-        )
-    elif not listed["known"]:
+    if listed["known"] is False:  # None where the server has no list
         yield bad(
             "the server does not have the model {model}, but {others}; correct llm.model in recalld.toml, `recalld model test` asks it then.",
             model=llm.model,

@@ -156,27 +156,29 @@ def installation(systemd: Systemd) -> Installation:
 # ── installed and removed ────────────────────────────────────────────────────
 
 
-def install(wanted: Installation, systemd: Systemd) -> list[Path]:
+def install(wanted: Installation, systemd: Systemd, say: Callable[[Text], object]) -> None:
     """
     Write the units, start them and wait until the service is ready; NoService, with the reason, if it does not start.
 
-    Return the copies of units that were not as this recalld makes them: a person, or another version, wrote them so.
-    ForeignUnit, before anything is changed, for a unit that is not of this workspace's service.
+    Copies of units that are not as this recalld makes them are kept first, and *say* is called with a sentence that names them:
+    a person, or another version, wrote them so. ForeignUnit, before anything is changed, for a unit of another service.
     """
-    contents, before, copies = wanted.units(), systemd.units(), list[Path]()
+    contents, before, copies = wanted.units(), systemd.units(), list[str]()
     for name, (_, what) in before.items():
         if what.workspace != wanted.workspace:
             raise ForeignUnit(systemd.folder / name)
     for name, (version, what) in before.items():
         if below_head(version.data) != below_head(what.units().get(name, b"")):
-            copies.append(systemd.folder / f"{name}{COPY}")
-            systemd.files.replace(copies[-1], version.data, systemd.files.read_stable(copies[-1]), mode=_UNIT_MODE)
+            copy = systemd.folder / f"{name}{COPY}"
+            systemd.files.replace(copy, version.data, systemd.files.read_stable(copy), mode=_UNIT_MODE)
+            copies.append(str(copy))
+    if copies:
+        say(Text("units that were edited, or of another version, are written again; copies are kept: {files}.", files=copies))
     _remove([name for name in before if name not in contents], systemd)
     systemd.files.make_folder(systemd.folder)
     for name, data in contents.items():
         systemd.files.replace(systemd.folder / name, data, before[name][0] if name in before else None, mode=_UNIT_MODE)
     _start(systemd, wanted, wanted.started, enable=True)
-    return copies
 
 
 def restart(systemd: Systemd, what: Installation) -> None:

@@ -50,7 +50,6 @@ TABLE: Final = (
     Check("status", incoming.waiting),
     Check("status", machine.lasting),
     Check("files", memory.gone, counts=True),
-    Check("files", memory.moved, advises=True),
     Check("files", memory.taken_out, advises=True),
     Check("files", memory.undated, advises=True),
     Check("files", memory.damaged),

@@ -14,9 +14,11 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from recalld.supervisor.checks.systemd import Systemd, install, installation, lingers, restart, run_program, state_of, uninstall
+from recalld.supervisor.checks import systemd as service
+from recalld.supervisor.checks.systemd import Systemd, installation, lingers, restart, run_program, state_of, uninstall
 from recalld.supervisor.checks.units import BACKUP, BACKUP_TIMER, SERVICE, TIMER, Installation, remains
 from recalld.supervisor.storage.errors import ForeignUnit, NoService, NoUnit, ServiceForbidden
+from recalld.supervisor.storage.texts import Text
 from tests.kinds import OTHERS
 
 if TYPE_CHECKING:
@@ -67,6 +69,13 @@ class Machine:
         return {path.name: path.read_bytes() for path in self.folder.iterdir()} if self.folder.exists() else {}
 
 
+def install(wanted: Installation, systemd: Systemd) -> list[str]:
+    """Install the service, and return the copies of units that are named."""
+    said: list[Text] = []
+    service.install(wanted, systemd, said.append)
+    return [copy for sentence in said for copy in sentence.fields["files"]]
+
+
 @pytest.fixture
 def machine(tmp_path: Path) -> Machine:
     (tmp_path / "booted").mkdir()
@@ -92,7 +101,7 @@ def test_install_again_keeps_a_copy_of_a_unit_that_was_edited(machine):
     edited = HERE.units()[SERVICE] + b"Nice=5\n"
     (machine.folder / SERVICE).write_bytes(edited)
     copy = machine.folder / f"{SERVICE}.bak"
-    assert install(replace(HERE, key=Path("/key")), machine.systemd()) == [copy]
+    assert install(replace(HERE, key=Path("/key")), machine.systemd()) == [str(copy)]
     assert machine.tree() == {**replace(HERE, key=Path("/key")).units(), copy.name: edited}
     assert install(HERE, machine.systemd()) == []
     assert machine.tree() == {**HERE.units(), copy.name: edited}
@@ -103,7 +112,7 @@ def test_install_keeps_a_copy_of_an_edited_unit_that_it_removes(machine):
     install(with_backups, machine.systemd())
     edited = with_backups.units()[BACKUP_TIMER].replace(b"04:20", b"05:20")
     (machine.folder / BACKUP_TIMER).write_bytes(edited)
-    assert install(HERE, machine.systemd()) == [machine.folder / f"{BACKUP_TIMER}.bak"]
+    assert install(HERE, machine.systemd()) == [str(machine.folder / f"{BACKUP_TIMER}.bak")]
     assert machine.tree() == {**HERE.units(), f"{BACKUP_TIMER}.bak": edited}
 
 
@@ -160,6 +169,16 @@ def test_install_without_the_backups_of_before_removes_their_units(machine):
     assert machine.tree() == HERE.units()
     assert ["systemctl", "--user", "--no-pager", "disable", "--now", BACKUP, BACKUP_TIMER] in machine.called
     assert state_of(machine.systemd(), installation(machine.systemd()))["nightlyBackup"] == "none"
+
+
+def test_install_names_the_copy_of_an_edited_unit_also_where_the_service_does_not_start(machine):
+    install(HERE, machine.systemd())
+    (machine.folder / SERVICE).write_bytes(HERE.units()[SERVICE] + b"Nice=5\n")
+    machine.refuses["restart"] = "Job for recalld.service failed."
+    said: list[Text] = []
+    with pytest.raises(NoService):
+        service.install(HERE, machine.systemd(), said.append)
+    assert [f"{SERVICE}.bak" in sentence for sentence in said] == [True]
 
 
 def test_check_says_that_systemd_does_not_run(machine):

@@ -290,7 +290,6 @@ ELSEWHERE = {
         machine.writable,
         machine.links,
         services.sources,
-        memory.moved,
         memory.undated,
         memory.quarantine,
         memory.long_term,

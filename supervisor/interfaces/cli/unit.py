@@ -70,7 +70,7 @@ def service_install(
     systemd.check()
     call.opened(root)
     _check(wanted, systemd)
-    copies = list(map(str, install(wanted, systemd)))
+    install(wanted, systemd, call.say)
     if no_backup:
         _forget_backups(root, systemd.files)
     unit, goes_on = wanted.unit(SERVICE), lingers(system or pwd.getpwuid(os.getuid()).pw_name)
@@ -80,12 +80,7 @@ def service_install(
     ]
     if not (system or goes_on):
         sentences.append(Text("It ends when you log out; `loginctl enable-linger` lets it go on."))
-    if copies:
-        sentences.append(
-            Text("Units that were edited, or of another version, were written again; copies are kept: {files}.", files=copies)
-        )
-    answer = {"unit": unit, "workspace": str(root), "lingers": goes_on, "copies": copies}
-    call.answer(answer, sentences)
+    call.answer({"unit": unit, "workspace": str(root), "lingers": goes_on}, sentences)
 
 
 @command("service restart", common=("json",))
