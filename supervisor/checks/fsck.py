@@ -15,8 +15,8 @@ from ..archive.coverage import MemoryFile, covered
 from ..archive.memory_folder import MemoryFolder
 from ..forgetting.wanted import blocks_at
 from ..protocol.attachments import attachments_of, digest_in_name
-from ..protocol.dated_file import Block, is_broken, parse_dated
-from ..protocol.message import Archived, History, InvalidEntry, Key, Message
+from ..protocol.dated_file import Block, DatedFile, is_broken, parse_dated
+from ..protocol.message import Archived, InvalidEntry, Key, Message
 from ..storage.by_content import is_aside
 from ..storage.errors import SupervisorError
 from ..storage.lenient_json import not_utf8
@@ -78,25 +78,17 @@ def fsck(ws: Workspace) -> Ledger:
     named = {name: ws.paths.relative(ws.paths.seen) for m in [*ws.journal.unwritten.values()] for name in attachments_of(m.raw)}
     in_files = _read_files(ws, ledger, named)
     _check_attachments(ws, named, ledger)
-    in_history: dict[Key, Message] = {}
-    try:
-        history = ws.history.read()
-        in_history = {entry.key: entry for entry in history if isinstance(entry, Message)}
-        ledger.set_aside = sum(isinstance(entry, InvalidEntry) for entry in history)
-        _check_flags(history, in_files, ws, ledger)
-    except SupervisorError as error:
-        ledger.damage.append(error.sentence)
+    in_history = _read_history(ws, in_files, ledger)
     present = {file.name: file.broken for file in ws.memory.dated()}
     gone = ws.deletions.absences()
     met = {*in_files, *in_history, *ws.journal.written, *ws.journal.unwritten}
+    # the words of one that a person changed stand in its file under another key; that of a broken file may be lost
+    edited = {key for key, block in gone.removed.items() if block and block.key in in_files}
+    edited = {key for key in edited if not present.get(ws.journal.file_of(key) or "")}
+    # a program has given another id to a message whose file has the first
     texts = {(name, key[1]) for key, names in in_files.items() for name in names}
-    # a program has given these another id: the file of each has its first
-    again = {key for key in met if (ws.journal.file_of(key), key[1]) in texts}
-    # a person has changed the words of these in their file
-    edited = (key for key, block in gone.removed.items() if block and block.key in in_files)
-    again |= {key for key in edited if not present.get(ws.journal.file_of(key) or "")}
-    seen = {key for key in met if key in in_files or key not in again}
-    for key in sorted(seen):
+    again = {key for key in met - in_files.keys() if key in edited or (ws.journal.file_of(key), key[1]) in texts}
+    for key in sorted(met - again):
         if key in in_files:
             ledger.in_files += 1
         elif key in gone.removed:
@@ -115,7 +107,7 @@ def fsck(ws: Workspace) -> Ledger:
             ledger.removed_ids.append(key[0])
         else:
             ledger.lost.append(Text("{id} (was in {name})", id=key[0], name=ws.journal.file_of(key)))
-    ledger.seen = len(seen) + ledger.set_aside
+    ledger.seen = len(met - again) + ledger.set_aside
     ledger.forgotten = sum(ws.journal.tombstones.counts())
     return ledger
 
@@ -179,14 +171,7 @@ def _read_files(ws: Workspace, ledger: Ledger, named: dict[str, str]) -> Mapping
         ledger.dated_files += 1
         ledger.edited_files += parsed.is_edited
         if file.name in gone.cut:
-            ledger.damage.append(
-                Text(
-                    "{name} ends after {found} of its {count} messages: put a whole copy of it back, or `recalld fsck --repair` with the supervisor stopped; if you deleted the others, `recalld fsck --accept {name}`",
-                    name=file.name,
-                    found=len(parsed.blocks),
-                    count=parsed.count,
-                )
-            )
+            ledger.damage.append(_why_short(file.name, parsed))
         count(file.name, parsed.blocks)
     for name, path in gone.moved.items():
         ledger.moved.append(Text("{name} is now {path}, and is read there", name=name, path=printable(ws.paths.relative(path))))
@@ -194,13 +179,12 @@ def _read_files(ws: Workspace, ledger: Ledger, named: dict[str, str]) -> Mapping
     for key, names in where.items():
         if len(names) > 1:
             ledger.damage.append(Text("message {id} is there {count} times: {names}", id=key[0], count=len(names), names=names))
-    ledger.copies = [Text("{copy} is a copy of {kept}", copy=copy, kept=kept) for copy, kept in sorted(memory.copies().items())]
-    summaries = memory.summaries()
-    ledger.summaries = len(summaries)
-    ledger.covered_files = len(covered(files, summaries))
     for name in sorted({file.name for file in files if file.ours and not file.original}):
         if ws.files.disk.stat(ws.paths.original(name)):
             ledger.damage.append(Text("{name} is in memory/ and in originals/", name=name))
+    ledger.copies = [Text("{copy} is a copy of {kept}", copy=copy, kept=kept) for copy, kept in sorted(memory.copies().items())]
+    summaries = memory.summaries()
+    ledger.summaries, ledger.covered_files = len(summaries), len(covered(files, summaries))
     return where
 
 
@@ -213,10 +197,26 @@ def _why_damaged(path: Path, data: bytes) -> Text:
     )
 
 
-def _check_flags(history: History, in_files: Container[Key], ws: Workspace, ledger: Ledger) -> None:
-    for entry in history:
-        if not isinstance(entry, Message) or entry.archived is not Archived.YES:
-            continue
+def _why_short(name: str, parsed: DatedFile) -> Text:
+    return Text(
+        "{name} ends after {found} of its {count} messages: put a whole copy of it back, or `recalld fsck --repair` with the supervisor stopped; if you deleted the others, `recalld fsck --accept {name}`",
+        name=name,
+        found=len(parsed.blocks),
+        count=parsed.count,
+    )
+
+
+def _read_history(ws: Workspace, in_files: Container[Key], ledger: Ledger) -> set[Key]:
+    try:
+        history = ws.history.read()
+    except SupervisorError as error:
+        ledger.damage.append(error.sentence)
+        return set()
+    messages = [entry for entry in history if isinstance(entry, Message)]
+    ledger.set_aside = sum(isinstance(entry, InvalidEntry) for entry in history)
+    for message in (message for message in messages if message.archived is Archived.YES):
         # a message that was lost from its file and found elsewhere is unwritten, and the next run writes it again
-        if not (entry.key in in_files or entry.key in ws.journal.unwritten or ws.journal.file_of(entry.key)):
-            ledger.damage.append(Text("message {id} is flagged true, but no dated file was ever made of it", id=entry.id))
+        if not (message.key in in_files or message.key in ws.journal.unwritten or ws.journal.file_of(message.key)):
+            text = Text("message {id} is flagged true, but no dated file was ever made of it", id=message.id)
+            ledger.damage.append(text)
+    return {message.key for message in messages}

@@ -62,13 +62,6 @@ def test_backup_of_a_day_is_made_once_and_read_back_again(memory, place):
         night(memory, place, "2026-01-28")
 
 
-def test_backup_of_a_night_takes_nothing_of_another_workspace_for_its_own(memory, place):
-    (place / "记忆[1]-nightly-2026-01-28.tar").touch()
-    for _ in range(2):
-        with pytest.raises(BadRequest, match="is not known to this workspace"):
-            night(memory, place, "2026-01-28")
-
-
 def test_backup_of_another_memory_of_the_same_name_is_left_alone(memory, place, tmp_path):
     (tmp_path / "other").mkdir()
     other = World(tmp_path / "other" / memory.root.name, at("2026-01-28T04:20"))
@@ -103,11 +96,3 @@ def test_backup_is_not_begun_where_it_would_fill_the_disk(memory, place, monkeyp
     with pytest.raises(StorageError, match="would leave less than 256 MiB free"):
         night(memory, place, "2026-01-28")
     assert [*place.iterdir()] == []
-
-
-@pytest.mark.parametrize("content", ["", "[]", '{"at": 7}'])
-def test_last_backup_that_cannot_be_read_is_written_again(memory, place, content):
-    memory.put(".recalld/backup.json", content)
-    assert read_last_backup(memory.ws) is None
-    night(memory, place, "2026-01-28")
-    assert read_last_backup(memory.ws)

@@ -325,11 +325,6 @@ def a_unit_that_was_edited(it: Broken) -> None:
         unit.write("Restart=no\n")
 
 
-def a_unit_of_another_version(it: Broken) -> None:
-    unit = it.installed() / SERVICE
-    unit.write_bytes(unit.read_bytes().replace(b"WatchdogSec=120", b"WatchdogSec=60"))
-
-
 def a_timer_that_is_gone(it: Broken) -> None:
     (it.installed() / TIMER).unlink()
 
@@ -371,7 +366,6 @@ BROKEN: dict[Callable[[Broken], None], set[tuple[str, str]]] = {
     a_key_in_the_configuration: {("key", "bad")},
     a_key_file_that_others_may_read: {("service", "bad")},
     a_unit_that_was_edited: {("service", "odd")},
-    a_unit_of_another_version: {("service", "odd")},
     a_timer_that_is_gone: {("service", "odd")},
     a_service_of_an_environment_that_is_gone: {("service", "bad")},
     a_service_that_does_not_run: {("service", "bad")},
