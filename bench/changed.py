@@ -186,7 +186,7 @@ def main() -> None:
             ws = open_workspace(Path(folder), settings, clock, lasting=True)  # by meaning too, as in a supervisor
             ws.searcher.refresh()
             make_vectors(ws, clock)
-            if ws.meaning and (made := ws.meaning.embedder()):
+            if ws.meaning and (made := ws.meaning.embedder):
                 made[0].load()
             found = [(one, ask(ws, one, now)) for one in asked]
         print(f"\n{language}\n\n{table(found)}", flush=True)

@@ -130,7 +130,7 @@ def opened(root: Path, settings: dict[str, str], at: str) -> Workspace:
     ws.searcher.refresh()
     if why := make_vectors(ws, clock)[1]:
         sys.exit(f"{why}")
-    if ws.meaning and (made := ws.meaning.embedder()):
+    if ws.meaning and (made := ws.meaning.embedder):
         made[0].load()
     return ws
 

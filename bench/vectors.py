@@ -112,7 +112,7 @@ def main() -> None:
         meaning, chance = both.meaning, Chance()
         assert meaning is not None
         store = VectorStore(both.files, both.paths.vectors, both.paths.state / "vectors.lock", chance.name)
-        meaning._made = [(chance, store)]  # noqa: SLF001
+        meaning.embedder = chance, store
         words.searcher.refresh()
         pick = random.Random(2)
         texts = [one.text.split(" ") for one in itertools.islice(_messages(found.messages), ASKED)]
@@ -128,10 +128,9 @@ def main() -> None:
         medians(ways, asked[:5])
         figures = medians(ways, asked)
         size = sum(path.stat().st_size for path in both.paths.vectors.iterdir())
-        held = store.segments()
-        print(
-            f"{found.messages:,} messages, {sum(len(one.units) for one in held):,} vectors in {len(held)} files, {size / 1e6:.0f} MB\n"
-        )
+        held = store.table()
+        assert held is not None
+        print(f"{found.messages:,} messages, {len(held.units):,} vectors, {size / 1e6:.0f} MB\n")
         print("| | median ms | 95 % | processor ms |\n|---|---|---|---|")
         for name, (median, most, processor) in figures.items():
             print(f"| {name} | {median:.1f} | {most:.1f} | {processor:.1f} |")

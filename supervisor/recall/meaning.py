@@ -15,6 +15,7 @@ import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from datetime import tzinfo
+from functools import cached_property
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
@@ -30,7 +31,7 @@ from ..storage.errors import BadConfig, SupervisorError
 from ..storage.files import Files
 from ..storage.texts import Text
 from .embedders import AUTO, IDLE_S, Embedder, InProcess, Refused, embedder_of
-from .vectors import Array, Segment, VectorStore
+from .vectors import Array, Table, VectorStore
 
 if TYPE_CHECKING:
     from ..events import Events
@@ -68,22 +69,18 @@ _REST_S: Final = 30.0
 
 class Near:
     """
-    A `Nearness`: of one question's *vector* among the passages *units* (None: all) of which the segments have vectors.
+    A `Nearness`: of one question's *vector* among the passages *units* (None: all) of which the table has vectors.
 
     What all of them have in common, the middle of memory, is taken out of the vectors before they are compared.
     """
 
-    def __init__(self, segments: Sequence[Segment], vector: Array, units: Collection[int] | None, weight: float) -> None:
-        self._segments, self._units, self._weight = segments, units, weight
-        wanted = None if units is None else np.fromiter(units, np.uint64, len(units))
-        step = max(1, sum(len(segment.units) for segment in segments) // _SAMPLE)
-        rows = [segment.near(vector, _COMPARED) if wanted is None else segment.rows(wanted)[1] for segment in segments]
-        vectors = np.concatenate([segment.vectors(some) for segment, some in zip(segments, rows, strict=True)])
-        known = (
-            vectors
-            if wanted is not None
-            else np.concatenate([segment.vectors(np.arange(0, len(segment.units), step)) for segment in segments])
-        )
+    def __init__(self, table: Table, vector: Array, units: Collection[int] | None, weight: float) -> None:
+        self._table, self._units, self._weight = table, units, weight
+        if units is None:
+            rows, sample = table.near(vector, _COMPARED), table.places[:: max(1, len(table.places) // _SAMPLE)]
+        else:
+            rows = sample = table.find(np.fromiter(units, np.uint64, len(units)))[1]
+        vectors, known = table.vectors(rows), table.vectors(sample)
         known = known[known.any(axis=1)]
         middle = known.sum(axis=0)
         self._common = middle / (np.linalg.norm(middle) or 1)
@@ -97,26 +94,23 @@ class Near:
         #: The most standard deviations that one of so few texts can be away.
         self.most = math.sqrt(max(0, len(cosines) - 1))
         self.stands_out = self.highest >= min(_STANDS_OUT, _OF_MOST * self.most)
-        names = np.concatenate([segment.units[some] for segment, some in zip(segments, rows, strict=True)])
-        self.nearest: Mapping[int, float] = dict(zip(names[order].tolist(), above[order].tolist(), strict=True))
-        self.nearest = {unit: far for unit, far in self.nearest.items() if far > _FROM}
+        nearest = zip(table.rows["unit"][rows[order]].tolist(), above[order].tolist(), strict=True)
+        self.nearest: Mapping[int, float] = {unit: far for unit, far in nearest if far > _FROM}
 
     def like(self, unit: int) -> Mapping[int, float]:
         """Return what is near to this passage, the nearest first, as a part of the nearness from which two are alike."""
-        rows = [(segment, segment.rows(np.array([unit], np.uint64))[1]) for segment in self._segments]
-        vector = next((segment.vectors(row)[0] for segment, row in rows if len(row)), None)
+        vector = self._table.vector(unit)
         if vector is None or not vector.any():
             return {}
-        near = Near(self._segments, vector, self._units, self._weight)
+        near = Near(self._table, vector, self._units, self._weight)
         alike = min(_ALIKE, _OF_MOST * near.most)
         return {other: far / alike for other, far in near.nearest.items() if other not in (unit, _PROBE_UNIT)}
 
     def worth(self, units: Sequence[int]) -> list[float]:
         """Return what the nearness of each passage adds, as a share of the best score by words."""
-        wanted, above = np.array(units, np.uint64), np.zeros(len(units), np.float32)
-        for segment in self._segments:
-            places, rows = segment.rows(wanted)
-            above[places] = np.maximum(0, self._deviations(segment.vectors(rows)) - _FROM)
+        above = np.zeros(len(units), np.float32)
+        places, rows = self._table.find(np.array(units, np.uint64))
+        above[places] = np.maximum(0, self._deviations(self._table.vectors(rows)) - _FROM)
         worths: list[float] = (self._weight * np.minimum(1, above / max(_LEAST_SPAN, self.highest - _FROM))).tolist()
         return worths
 
@@ -139,8 +133,6 @@ class Meaning:
     def __init__(self, config: Config, files: Files, paths: WorkspacePaths) -> None:
         self._config, self._files, self._paths = config, files, paths
         self.idle_s = IDLE_S
-        self._made: list[tuple[Embedder, VectorStore] | None] = []
-        self._making = threading.Lock()
         self._thread: threading.Thread | None = None
         self._rested: Deadline = within(0.0)
         #: The units of each group whose vectors are made, by the name and the contents of the group.
@@ -151,18 +143,15 @@ class Meaning:
         self.wake: Callable[[], None] = lambda: None
         self.fault = ""
 
+    @cached_property
     def embedder(self) -> tuple[Embedder, VectorStore] | None:
-        """Return the embedder with its vectors, None if there is none; a wrong configuration is in `fault`."""
-        with self._making:
-            if not self._made:
-                try:
-                    embedder = embedder_of(self._config)
-                    lock = self._paths.state / "vectors.lock"
-                    self._made.append((embedder, VectorStore(self._files, self._paths.vectors, lock, embedder.name)))
-                except BadConfig as error:
-                    self._made.append(None)
-                    self.fault = str(error)
-            return self._made[0]
+        """The embedder with its vectors, None if there is none; a wrong configuration is in `fault`."""
+        try:
+            embedder = embedder_of(self._config)
+        except BadConfig as error:
+            self.fault = str(error)
+            return None
+        return embedder, VectorStore(self._files, self._paths.vectors, self._paths.state / "vectors.lock", embedder.name)
 
     # ── in a turn ────────────────────────────────────────────────────────────
 
@@ -172,14 +161,14 @@ class Meaning:
 
         A model that was given back is loaded in the background, for the next question.
         """
-        made = self.embedder()
+        made = self.embedder
         is_busy = self._thread is not None and self._thread.is_alive()
-        segments = made[1].segments() if made and self._rested.is_over and not is_busy else ()
-        if made is None or sum(len(segment.units) for segment in segments) < _LEAST_VECTORS:
+        table = made[1].table() if made and self._rested.is_over and not is_busy else None
+        if made is None or table is None or len(table.units) < _LEAST_VECTORS:
             return None
         try:
             vector = self._vector(made[0], question, deadline)
-            if len(vector) != segments[0].size:
+            if len(vector) != table.size:
                 raise ValueError("the question's vector has another length than those of memory")
         except BlockingIOError:
             self.is_wanted = True
@@ -193,7 +182,7 @@ class Meaning:
             self.fault = _reason(made[0], error) if is_server or not isinstance(error, TimeoutError) else ""
             return None
         self.fault = ""
-        return lambda units: Near(segments, vector, units, self._config.recall.meaning)
+        return lambda units: Near(table, vector, units, self._config.recall.meaning)
 
     def _vector(self, embedder: Embedder, question: str, deadline: Deadline) -> Array:
         """Return the vector of the question; TimeoutError at the deadline, whatever the embedder does."""
@@ -216,7 +205,7 @@ class Meaning:
 
     def rest(self) -> None:
         """Give the model back if nobody has asked for it for `idle_s`."""
-        made = self.embedder()
+        made = self.embedder
         if made and time.monotonic() - InProcess.used_s > self.idle_s:
             made[0].unload()
 
@@ -235,7 +224,7 @@ class Meaning:
         Returns how many groups were looked at, and the reason of a failure or "". A failure is reported by the event
         `backend_failed`; the next call goes on.
         """
-        made, fault, done = self.embedder(), "", 0
+        made, fault, done = self.embedder, "", 0
         if made is None:
             return 0, self.fault
         try:
@@ -278,7 +267,7 @@ class Meaning:
         deadline: Deadline,
     ) -> int:
         done = 0
-        if self.is_wanted and store.segments():
+        if self.is_wanted and store.table():
             embedder.load()
             self.is_wanted = False
         for key, texts in groups:
@@ -287,16 +276,12 @@ class Meaning:
                 embedder.load()
                 self._prove(embedder, store)
             lacking = store.lacking(texts_by_unit) if store.size_bytes < self._config.embeddings.cache_bytes else []
-            made: list[Array] = []
-            try:
-                for at in range(0, len(lacking), _BATCH):
-                    if control.should_stop() or deadline.is_over:
-                        return done
-                    embedder.load()
-                    made.append(_vectors_of(embedder, [texts_by_unit[unit] for unit in lacking[at : at + _BATCH]]))
-            finally:
-                if made:
-                    store.add(lacking[: sum(map(len, made))], np.concatenate(made))
+            for at in range(0, len(lacking), _BATCH):
+                if control.should_stop() or deadline.is_over:
+                    return done
+                embedder.load()
+                batch = lacking[at : at + _BATCH]
+                store.add(batch, _vectors_of(embedder, [texts_by_unit[unit] for unit in batch]))
             self._done[key] = [*texts_by_unit]
             done += 1
         store.keep({_PROBE_UNIT, *(unit for units in self._done.values() for unit in units)})
@@ -305,15 +290,11 @@ class Meaning:
 
     def _prove(self, embedder: Embedder, store: VectorStore) -> None:
         """Delete all vectors if the model behind the name has changed: they are made again."""
-        probe = embedder.vectors([_PROBE], _PATIENCE_S)
-        rows = [(segment, segment.rows(np.array([_PROBE_UNIT], np.uint64))[1]) for segment in store.segments()]
-        held = [
-            passage.vectors(row)[0] @ probe[0] if passage.size == probe.shape[1] else 0.0 for passage, row in rows if len(row)
-        ]
-        if (held and min(held) < _SAME) or any(passage.size != probe.shape[1] for passage, _ in rows):
+        probe, table = embedder.vectors([_PROBE], _PATIENCE_S), store.table()
+        known = table.vector(_PROBE_UNIT) if table else None
+        if known is None or len(known) != probe.shape[1] or known @ probe[0] < _SAME:
             store.clear()
-            self._done, held = {}, []
-        if not held:
+            self._done = {}
             store.add([_PROBE_UNIT], probe)
         self._is_proved = True
 

@@ -97,7 +97,7 @@ class Searcher:
         search = Search(self) if audience.sees_all else self.for_group(self, audience)
         query = search.attempt(lambda: self._parsed(question, now, recent, is_input), Query({}, text=question))
         if self.meaning:
-            search.attempt(self.meaning.embedder, None)
+            search.attempt(lambda: self.meaning and self.meaning.embedder, None)
         search.attempt(lambda: self._load_libraries(query, now), None)
         deadline = deadline or within(self.settings.timeout_ms / 1000)
         unfiled = search.attempt(lambda: search.unfiled(question if is_input else "", now, deadline), UnfiledPassages())

@@ -17,7 +17,7 @@ def test_hostile_archives_are_refused_within_their_time_and_memory():
 
 def test_archives_that_nobody_changed_are_read(tmp_path, monkeypatch):
     monkeypatch.setattr("tests.fuzz.archives.hostile_tar", lambda data, _: data)
-    monkeypatch.setattr("tests.fuzz.archives.hostile_vectors", lambda data, _: data)
+    monkeypatch.setattr("tests.fuzz.archives.mutated", lambda data, _: data)
     (tmp_path / "里").mkdir()
     tar, held = bases(tmp_path)
     for seed in (0, 1):

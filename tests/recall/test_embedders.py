@@ -54,12 +54,12 @@ def why_words_alone(world, how="bm25"):
 @pytest.mark.parametrize(("backend", "package"), [("use", USE), ("e5", E5)])
 def test_embedder_is_the_configured_one(world, model, backend, package):
     filled(world, f'[recall]\nbackend = "{backend}"\n')
-    embedder, _ = supervise(world).ws.meaning.embedder()
+    embedder, _ = supervise(world).ws.meaning.embedder
     assert embedder.package is package
 
 
 def test_embedder_is_the_one_that_comes_with_recalld_by_default(world, folder):
-    embedder, _ = supervise(filled(world)).ws.meaning.embedder()
+    embedder, _ = supervise(filled(world)).ws.meaning.embedder
     assert embedder.package is USE
 
 

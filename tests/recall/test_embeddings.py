@@ -45,7 +45,7 @@ def make(world):
 
 
 def files(world):
-    return sorted((world.root / ".recalld/vectors").glob("*.i8"))
+    return sorted((world.root / ".recalld/vectors").glob("*.vectors"))
 
 
 def sent(server):
@@ -101,9 +101,9 @@ def test_vectors_of_another_model_behind_the_same_name_are_made_again(ready, ser
     ready.note("2026-01-30-note.md", "买了电钢琴，花了六千。\n")
     ready.refresh()
     make(ready.reopen())
-    store = ready.ws.meaning.embedder()[1]
-    assert {one.size for one in store.segments()} == {7 if act == "other length" else 256}
-    assert sum(len(one.units) for one in store.segments()) == len(SAID) + 1  # all, and the probe, without small talk
+    store = ready.ws.meaning.embedder[1]
+    assert store.table().size == (7 if act == "other length" else 256)
+    assert len(store.table().units) == len(SAID) + 1  # all, and the probe, without small talk
     assert ready.search(QUESTION).how == "hybrid"
     assert all(one.read_bytes() != before for one in files(ready))
 
@@ -120,22 +120,22 @@ def test_vectors_of_a_former_model_go_once_the_new_ones_are_there(ready, server)
 
 
 def test_vectors_of_texts_that_have_gone_are_dropped_in_time(ready):
-    before = sum(len(one.units) for one in ready.ws.meaning.embedder()[1].segments())
+    before = len(ready.ws.meaning.embedder[1].table().units)
     ready.note("2026-01-30-note.md", "".join(f"- 第 {n} 次去了第 {n} 家店。\n" for n in range(30)))
     ready.refresh()
     make(ready)
-    assert sum(len(one.units) for one in ready.ws.meaning.embedder()[1].segments()) == before + 30
+    assert len(ready.ws.meaning.embedder[1].table().units) == before + 30
     (ready.root / "memory/2026-01-30-note.md").unlink()
     ready.refresh()
     make(ready)
-    assert sum(len(one.units) for one in ready.ws.meaning.embedder()[1].segments()) == before
+    assert len(ready.ws.meaning.embedder[1].table().units) == before
 
 
 @pytest.mark.parametrize("fault", FAULTS)
 def test_a_server_that_fails_leaves_what_the_words_find(ready, server, fault):
     words = by_words(ready)
     ready.reopen(hybrid(server.url).replace("60000", "1000" if fault in {"hang", "drip"} else "60000"))
-    ready.ws.meaning.embedder()
+    assert ready.ws.meaning.embedder
     server.act = fault
     found = ready.search(QUESTION)
     assert (found.hits, found.how) == (words, "bm25")

@@ -40,7 +40,7 @@ def unloaded(monkeypatch):
 
 
 def vectors(world):
-    return sorted((world.root / ".recalld/vectors").glob("*.i8"))
+    return sorted((world.root / ".recalld/vectors").glob("*.vectors"))
 
 
 def asleep(monkeypatch):
@@ -68,7 +68,7 @@ def test_search_finds_a_misspelt_word_beside_what_means_the_same(ready):
 
 def test_a_search_is_by_words_alone_while_no_passage_has_a_vector(tmp_path):
     world = supervise(filled(World(tmp_path, at("2026-01-31T10:00"))))
-    model, store = world.ws.meaning.embedder()
+    model, store = world.ws.meaning.embedder
     model.load()
     world.ws.meaning._prove(model, store)
     assert world.search(QUESTION).how == "bm25"
