@@ -43,12 +43,11 @@ if TYPE_CHECKING:
     from .longterm.long_term_file import LongTermFile
     from .protocol.llm import CallLog, Endpoint
     from .protocol.queue import TaskQueue
-    from .recall.audience import Audience
-    from .recall.group_search import Parts
     from .recall.lines import LineReader
     from .recall.meaning import Meaning
-    from .recall.search import Search, Searcher
+    from .recall.search import Searcher
     from .recall.unfiled import Unfiled
+    from .recall.visible import Parts
     from .storage.by_content import ReplacedTexts
     from .summaries.llm_state import ModelUse
     from .text.redact import Marks
@@ -254,18 +253,13 @@ class Workspace:
             meaning=self.meaning,
             settings=self.config.recall,
             events=self.events,
-            for_group=self._group_search,
+            parts=self.parts,
         )
-
-    def _group_search(self, searcher: Searcher, audience: Audience) -> Search:
-        from .recall.group_search import GroupSearch
-
-        return GroupSearch(searcher, self.parts, audience)
 
     @store
     def parts(self) -> Parts:
         """What groups may see of the index."""
-        from .recall.group_search import Parts
+        from .recall.visible import Parts
 
         return Parts(self.index, self.unfiled)
 

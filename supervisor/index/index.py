@@ -37,7 +37,7 @@ from .engine import VERSION as SCHEMA
 from .engine import Engine, refuse_damaged, segment_files
 from .hit import Answer, Asked
 from .manifest import Manifest, Record, parse_manifest
-from .overlay import NOTHING, Overlay, overlay_of
+from .overlay import overlay_of
 from .scan import Scan, has_new_long_term, rescan, scan
 from .view import View
 
@@ -309,8 +309,7 @@ class Index:
         limit: int,
         least: float = 0.0,
         deadline: Deadline = NEVER,
-        unfiled: Overlay = NOTHING,
-        part: Callable[[View], View] | None = None,
+        part: Callable[[View], View] = lambda whole: whole,
         names: Collection[str] = (),
         meaning: Asked | None = None,
         *,
@@ -319,13 +318,12 @@ class Index:
         """
         Return the hits, best first, or why there are none (`View.answer`); none of a file that has changed.
 
-        The messages *unfiled* are searched with the files, as one memory; *part* returns the part of the view that is searched.
-        For *names* and errors see `read_current`.
+        *part* returns what is searched of the view, with messages that no file holds yet. For *names* and errors see
+        `read_current`.
         """
 
         def read(whole: View) -> Answer:
-            view = part(whole) if part else whole.with_unfiled(unfiled)
-            return view.answer(query, limit, least, meaning, originals=originals)
+            return part(whole).answer(query, limit, least, meaning, originals=originals)
 
         answer, changed = self.read_current(read, lambda answer: (hit.unit.path for hit in answer.hits), names, deadline)
         return replace(answer, hits=tuple(hit for hit in answer.hits if hit.unit.path not in changed))

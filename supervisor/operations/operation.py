@@ -102,7 +102,7 @@ class Visible:
         audience = self.audience
         if audience.chat.is_direct:
             return result
-        from ..recall.group_search import heard
+        from ..recall.visible import heard
 
         hits = tuple(hit for hit in result.hits if not audience.may_not_read(hit.unit.text))
         return replace(result, hits=hits if audience.sees_all else tuple(map(heard, hits)))

@@ -221,7 +221,7 @@ def _saved(memory: Visible, turn: Injection) -> Injection:
 
 def _for_group(memory: Visible, turn: Injection) -> Injection:
     """Return the turn as a group may see it, without scores; the receipt on disk, which is the owner's, has them."""
-    from ..recall.group_search import heard
+    from ..recall.visible import heard
 
     left_out = tuple((heard(hit), why) for hit, why in turn.left_out)
     receipt = replace(

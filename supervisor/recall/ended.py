@@ -8,19 +8,17 @@ Lines are struck in their file (`protocol/struck`). A message and a line of a su
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import field, replace
 from datetime import date
 from typing import TYPE_CHECKING, Final
 
-from ..index.chunking import chunk_note
 from ..index.hit import Hit, Passage
-from ..protocol.marks import Dated, Struck, before_words, in_place_of, read_struck
+from ..protocol.marks import Struck, before_words, read_struck
 from ..protocol.paths import WorkspacePaths
 from ..query.intent import asks_past
 from ..storage.files import Files, digest_of
 from ..storage.noting import note
-from ..text.decoding import decoded
 from ..text.record import record
 
 if TYPE_CHECKING:
@@ -93,14 +91,11 @@ def take_ended_back(files: Files, paths: WorkspacePaths, kind: str, name: str) -
     return True
 
 
-def of_today(
-    hits: Sequence[Hit], query: Query, today: date, files: Files, paths: WorkspacePaths, *, sees_all: bool
-) -> list[Hit]:
+def of_today(hits: Sequence[Hit], query: Query, today: date, files: Files, paths: WorkspacePaths) -> list[Hit]:
     """
     Return the hits without what is no longer true; where the past is asked for, with it, and with the day on which it ended.
 
-    What a person has struck without a day comes behind the best hit that stands, and is never the only hit. Where the past is
-    asked for, who *sees_all* gets the line that stands in the place of a struck one of memory.md as well.
+    What a person has struck without a day comes behind the best hit that stands, and is never the only hit.
     """
     ended = read_ended(files, paths)
     if not ended.messages and not ended.lines and not any("~~" in hit.unit.text for hit in hits):
@@ -113,9 +108,6 @@ def of_today(
         for hit in others
         if (left := _text_now(hit.unit, ended, is_past=is_past))
     ]
-    if is_past and sees_all:
-        places = {(hit.unit.path, hit.unit.start) for hit in stand}
-        stand += [hit for hit in _in_their_place(files, paths, gone) if (hit.unit.path, hit.unit.start) not in places]
     is_alone, best = not stand, max((hit.rank for hit in stand), default=0.0)
     for hit, ended_line in gone:
         if is_past if ended_line.until else not is_alone:  # a day says for itself that this is over
@@ -123,21 +115,6 @@ def of_today(
             rank = hit.rank if ended_line.until else min(hit.rank, best * _BEHIND)
             stand.append(replace(hit, unit=unit).reaching(rank, "days"))
     return sorted(stand, key=lambda hit: -hit.rank)
-
-
-def _in_their_place(files: Files, paths: WorkspacePaths, gone: Sequence[tuple[Hit, Struck]]) -> Iterator[Hit]:
-    """Yield the lines that stand in the place of the struck ones of memory.md, each once and right behind that one."""
-    struck = [hit for hit, _ in gone if hit.unit.tier == "long_term"]
-    version = files.read_shown(paths.root / struck[0].unit.path) if struck else None
-    text = decoded(version.data) if version else ""
-    lines = (
-        {chunk.passage.start: chunk.passage for chunk in chunk_note(struck[0].unit.path, text, None, "long_term")}
-        if text
-        else {}
-    )
-    dated = [Dated(line.start, line.day, line.text) for line in lines.values()]
-    in_place = {in_place_of(hit.unit.start, dated): hit for hit in reversed(struck)}  # of several the best
-    yield from (replace(hit, unit=lines[n]).reaching(hit.rank * _BEHIND, "days") for n, hit in in_place.items() if n in lines)
 
 
 def _text_now(unit: Passage, ended: Ended, *, is_past: bool) -> str:

@@ -14,7 +14,7 @@ import stat
 from collections.abc import Callable, Iterator, Sequence
 from datetime import datetime, tzinfo
 from pathlib import Path, PurePosixPath
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 from urllib.parse import quote, unquote
 
 from ..index.hit import BY_ID, Passage
@@ -24,6 +24,7 @@ from ..storage.errors import BadFile, BadRequest, NotFound
 from ..storage.foreign_name import parts_of
 from ..storage.texts import Text
 from ..text.decoding import decoded
+from ..text.lazy_re import lazy_re
 from ..text.record import record
 from .audience import ALONE, Audience
 
@@ -32,8 +33,10 @@ if TYPE_CHECKING:
     from ..archive.memory_folder import MemoryFolder
     from ..protocol.dated_file import Block
     from ..storage.files import Files
-    from .group_search import Parts
     from .unfiled import Unfiled
+    from .visible import Parts
+
+_SPAN: Final = lazy_re(r"L?(\d{1,9})(?:-L?(\d{1,9}))?")
 
 
 @record
@@ -159,7 +162,7 @@ class LineReader:
         elif parts[0] == "memory" or "/".join(parts) in LONG_TERM:
             is_seen = "/".join(parts) in self.parts().seen_by(audience, now).notes
         else:
-            raise BadRequest("path", Text("{path!r} is no memory file; it looks like memory/2026-01-28-deploy.md", path=path))
+            raise _no_memory(path)
         with contextlib.suppress(BadRequest):  # a link or a folder has just come in its place
             if is_seen:
                 return self._resolve(path)
@@ -168,11 +171,8 @@ class LineReader:
     def _resolve(self, path: str) -> Path:
         parts = _parts_of(path)
         place = self.paths.root.joinpath(*parts)
-        if not digest_in_name(path) and parts[0] != "memory" and parts not in {("memory.md",), ("MEMORY.md",)}:
-            not_memory = BadRequest(
-                "path", Text("{path!r} is no memory file; it looks like memory/2026-01-28-deploy.md", path=path)
-            )
-            raise NotFound(path) if self.files.disk.stat(place) is None else not_memory
+        if not digest_in_name(path) and parts[0] != "memory" and "/".join(parts) not in LONG_TERM:
+            raise NotFound(path) if self.files.disk.stat(place) is None else _no_memory(path)
         if any(_is_link(self.files, self.paths.root.joinpath(*parts[:n])) for n in range(1, len(parts) + 1)):
             raise BadRequest("path", Text("{path!r} leads through a link", path=path))
         status = self.files.disk.stat(place)
@@ -183,12 +183,16 @@ class LineReader:
         return place
 
 
+def _no_memory(path: str) -> BadRequest:
+    return BadRequest("path", Text("{path!r} is no memory file; it looks like memory/2026-01-28-deploy.md", path=path))
+
+
 def _parts_of(path: str) -> tuple[str, ...]:
     """Return the names in the path; BadRequest if no file of memory can have such a path."""
     parts = parts_of(path, from_here=True)
     stays = parts_of(path.lower().replace("%2e", ".").replace("%2f", "/"), from_here=True)  # also as in a URI
     if not stays or parts != PurePosixPath(path).parts or not (path.endswith(".md") or digest_in_name(path)):
-        raise BadRequest("path", Text("{path!r} is no memory file; it looks like memory/2026-01-28-deploy.md", path=path))
+        raise _no_memory(path)
     return parts
 
 
@@ -203,16 +207,11 @@ def _cited(text: str) -> list[tuple[int, int | None]]:
     """Return the spans of "L4-L6,L9" or "L4", which follow one another."""
     spans: list[tuple[int, int | None]] = []
     before = 0
-    for part in text.replace("L", "").split(","):
-        first, _, last = part.partition("-")
-        try:
-            start, end = int(first), int(last or first)
-        except ValueError:
-            raise BadRequest("path", Text("#{cited} is no citation; it looks like #L4-L6,L9", cited=text)) from None
-        if end < start:
-            raise BadRequest("path", Text("#{cited} ends before it begins; it looks like #L4-L6,L9", cited=text))
-        if start <= before:
-            raise BadRequest("path", Text("#{cited} goes back; it looks like #L4-L6,L9", cited=text))
+    for part in text.split(","):
+        match = _SPAN.fullmatch(part)
+        start, end = (int(match[1]), int(match[2] or match[1])) if match else (0, 0)
+        if not before < start <= end:
+            raise BadRequest("path", Text("#{cited} is no citation; it looks like #L4-L6,L9", cited=text))
         spans.append((start, end))
         before = end
     return spans

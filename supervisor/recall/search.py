@@ -13,7 +13,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime, tzinfo
-from functools import reduce
+from functools import cached_property, reduce
 from typing import TYPE_CHECKING, Final, TypeVar
 
 from ..index.bm25 import load_numpy
@@ -28,7 +28,7 @@ from ..protocol.marks import only_pinned
 from ..protocol.message import Message
 from ..protocol.paths import WorkspacePaths
 from ..query.parse import REQUEST_WEIGHT, Query, as_typed, parse_query, readable, subject_of
-from ..storage.clock import Deadline, local_day, within
+from ..storage.clock import NEVER, Deadline, local_day, within
 from ..storage.control import UNENDING, UNLIMITED, Control
 from ..storage.errors import BadFile
 from ..storage.files import Files
@@ -41,11 +41,13 @@ from .audience import ALONE, Audience
 from .ended import of_today
 from .neighbours import going_on
 from .unfiled import Unfiled, UnfiledPassages, is_asked_by
+from .visible import Parts, VisibleView, named_by_day
 
 if TYPE_CHECKING:
     from ..events import Events
     from ..index.commit import Changes
     from ..index.index import Index
+    from ..index.view import View
     from ..protocol.config_keys import Recall
     from .meaning import Meaning
 
@@ -72,7 +74,7 @@ class Searcher:
     unfiled: Unfiled
     settings: Recall
     events: Events
-    for_group: Callable[[Searcher, Audience], Search]  # the steps for an audience that may not see all
+    parts: Parts  # what audiences may see that may not see all
 
     def search(
         self,
@@ -94,22 +96,19 @@ class Searcher:
         a *deadline* the search ends `[recall] timeout_ms` after the libraries are loaded.
         """
         began = time.perf_counter()
-        search = Search(self) if audience.sees_all else self.for_group(self, audience)
+        search = Search(self, audience)
         query = search.attempt(lambda: self._parsed(question, now, recent, is_input), Query({}, text=question))
-        if self.meaning:
-            search.attempt(lambda: self.meaning and self.meaning.embedder, None)
         search.attempt(lambda: self._load_libraries(query, now), None)
-        deadline = deadline or within(self.settings.timeout_ms / 1000)
-        unfiled = search.attempt(lambda: search.unfiled(question if is_input else "", now, deadline), UnfiledPassages())
-        meaning = search.attempt(lambda: search.asked(query, deadline), None)
-        answer = search.attempt(lambda: search.by_terms(query, deadline, unfiled, meaning), Answer())
+        search.deadline = deadline or within(self.settings.timeout_ms / 1000)
+        search.attempt(lambda: search.read_unfiled(question if is_input else "", now), None)
+        meaning = search.attempt(lambda: search.asked(query), None)
+        answer = search.attempt(lambda: search.by_terms(query, meaning), Answer())
         hits = list(answer.hits)
         how = BOTH if meaning and hits else WORDS if hits else "none"
         if not (hits and answer.is_strong):
-            literal = search.attempt(lambda: search.literally(query, answer.passed, deadline, unfiled), list[Hit]())
+            literal = search.attempt(lambda: search.literally(query, answer.passed), list[Hit]())
             hits, how = _before(literal, hits), "literal" if literal else how
-        today, whole = local_day(now, self.zone), audience.sees_all
-        hits = search.attempt(lambda: of_today(hits, query, today, self.files, self.paths, sees_all=whole), hits)
+        hits = search.attempt(lambda: of_today(hits, query, local_day(now, self.zone), self.files, self.paths), hits)
         if self.settings.originals == "fallback":
             hits.sort(key=lambda hit: hit.unit.tier == "original")
         pinned: tuple[Passage, ...] = search.attempt(lambda: _pinned(self.files, self.paths), ()) if is_input else ()
@@ -125,8 +124,8 @@ class Searcher:
             miss=None if hits else search.attempt(lambda: _as_typed(answer.miss, query.text), None),
             is_strong=answer.is_strong,
             evidence=answer.evidence,
-            unfiled=unfiled.overlay.units,
-            skipped=unfiled.skipped,
+            unfiled=search.unfiled.overlay.units,
+            skipped=search.unfiled.skipped,
             unsearched=_reasons((*search.faults, *_unmade(self.index.made_percent), *_unread(self._unread))),
             how="failed" if search.faults and not hits else how,
             ms=round((time.perf_counter() - began) * 1000, 3),
@@ -186,6 +185,8 @@ class Searcher:
         self.events.emit("index_damaged", why=error.why)
 
     def _load_libraries(self, query: Query, now: datetime) -> None:
+        if self.meaning:
+            _ = self.meaning.embedder
         if not query.is_empty:
             load_numpy()
             self.unfiled.load_tokenizer(now)
@@ -203,10 +204,13 @@ class Searcher:
 
 
 class Search:
-    """The steps of one search of all memory; the error of a step is kept in `faults`, and the next step goes on."""
+    """The steps of one search for *audience*; the error of a step is kept in `faults`, and the next step goes on."""
 
-    def __init__(self, of: Searcher) -> None:
+    def __init__(self, of: Searcher, audience: Audience) -> None:
         self.of = of
+        self.part = None if audience.sees_all else of.parts.part(audience)
+        self.deadline = NEVER
+        self.unfiled = UnfiledPassages()
         self.faults: list[str] = []
 
     def attempt(self, step: Callable[[], T], otherwise: T) -> T:
@@ -217,43 +221,50 @@ class Search:
             self.faults.append(as_supervisor_error(error, "recall", self.of.paths.root).sentence)
         return otherwise
 
-    def unfiled(self, question: str, now: datetime, deadline: Deadline) -> UnfiledPassages:
-        """Return the messages that no file holds yet, except those that are the *question* or a line of it."""
-        passages = self.of.unfiled.passages(now, deadline, is_asked_by(question, now))
-        if passages.left:
-            self.faults.append(
-                Text("messages that are not filed yet ({count}) could not be searched: time was up", count=passages.left)
-            )
-        return passages
+    def read_unfiled(self, question: str, now: datetime) -> None:
+        """Read the messages that no file holds yet, except those that are the *question* or a line of it."""
+        self.unfiled = self.of.unfiled.passages(now, self.deadline, is_asked_by(question, now))
+        if left := self.unfiled.left:
+            self.faults.append(Text("messages that are not filed yet ({count}) could not be searched: time was up", count=left))
 
-    def asked(self, query: Query, deadline: Deadline) -> Asked | None:
+    def asked(self, query: Query) -> Asked | None:
         """Return how near passages come by meaning; None where it can't be said, or the question only names days or numbers."""
         if self.of.meaning is None or query.only_days or not any(word.isalpha() for word in query.words):
             return None
-        return self.of.meaning.ask(query.text, deadline)
+        return self.of.meaning.ask(query.text, self.deadline)
 
-    def by_terms(self, query: Query, deadline: Deadline, unfiled: UnfiledPassages, meaning: Asked | None = None) -> Answer:
+    def by_terms(self, query: Query, meaning: Asked | None) -> Answer:
         """Return the answer of the index; if it is damaged, the answer of the files held in memory, until it is rebuilt."""
         if query.is_empty:
             return Answer()
         try:
-            answer = self.indexed(query, deadline, unfiled, meaning)
+            answer = self.indexed(query, meaning)
         except BadFile as error:
             self.of.report_damage(error)
-            answer = self.indexed(query, deadline, unfiled, meaning)
+            answer = self.indexed(query, meaning)
         if self.of.index.left and self.of.index.made_percent == _ALL:
             self.faults.append(Text("not all changed files could be searched: time was up, or there are too many"))
         return answer
 
-    def indexed(self, query: Query, deadline: Deadline, unfiled: UnfiledPassages, meaning: Asked | None) -> Answer:
+    def indexed(self, query: Query, meaning: Asked | None) -> Answer:
         """Return the answer of the index, with the originals as `[recall] originals` says."""
-        least, originals = self.of.settings.min_score, self.of.settings.originals != "never"
-        names = self.of.unfiled.written_names  # no longer unfiled, in files that may be too new for the index
+        settings, part, unfiled = self.of.settings, self.part, self.unfiled.overlay
+
+        def visible(whole: View) -> View:
+            return part.of(whole.with_unfiled(unfiled)).view if part else whole.with_unfiled(unfiled)
+
         return self.of.index.search(
-            query, LIMIT, least, deadline, unfiled.overlay, names=names, meaning=meaning, originals=originals
+            query,
+            LIMIT,
+            settings.min_score,
+            self.deadline,
+            visible,
+            names=self.of.unfiled.written_names,  # no longer unfiled, in files that may be too new for the index
+            meaning=meaning,
+            originals=settings.originals != "never",
         )
 
-    def literally(self, query: Query, passed: Sequence[str], deadline: Deadline, unfiled: UnfiledPassages) -> list[Hit]:
+    def literally(self, query: Query, passed: Sequence[str]) -> list[Hit]:
         """
         Return the newest passages with the words that *passed* the gate but are everywhere, so that scores do not differ.
 
@@ -272,27 +283,32 @@ class Search:
         if not self.knows_all:
             wanted += [part for word in query.words for part in literal_terms(word, is_known) if part not in wanted]
         if query.is_empty and query.text and not any(map(str.isalnum, query.text)):
-            return self.containing([query.text], unfiled, deadline)
+            return self.containing([query.text])
         if not wanted:
             return []
         gate = gate_of(query, is_known)
         literal = [*wanted, *(word for word in query.words if not word.isascii())]
 
         def is_answer(hit: Hit) -> bool:
-            chars = _LATE_CHARS if deadline.is_over else MOST_CHARS
+            chars = _LATE_CHARS if self.deadline.is_over else MOST_CHARS
             present, text = {*tokens(hit.unit.searched[:chars])}, hit.unit.searched.casefold()
             parts = [part for part in literal if part in text]
             return gate.share(word for word in gate.worth if word in present or any(word in part for part in parts)) >= 1.0
 
-        hits = [*filter(is_answer, self.containing(wanted, unfiled, deadline))]
+        hits = [*filter(is_answer, self.containing(wanted))]
         return newest_and_fullest(hits, wanted) if passed else hits
 
     # ── what the steps search ────────────────────────────────────────────────
 
+    @cached_property
+    def visible(self) -> VisibleView | None:
+        """What the audience may see, None for all of memory."""
+        return self.of.parts.read(self.part, self.unfiled.overlay) if self.part else None
+
     @property
     def is_readable(self) -> bool:
-        """Whether there is an index."""
-        return self.of.index.is_readable
+        """Whether words can be looked up."""
+        return self.part is not None or self.of.index.is_readable
 
     @property
     def knows_all(self) -> bool:
@@ -301,19 +317,29 @@ class Search:
 
     def frequency(self, word: str) -> int:
         """Return how many passages have the word."""
-        return self.of.index.frequency(word)
+        return self.visible.view.corpora[0].frequency(word) if self.visible else self.of.index.frequency(word)
 
-    def containing(self, wanted: Sequence[str], unfiled: UnfiledPassages, deadline: Deadline) -> list[Hit]:
-        """Return the newest passages that contain one of *wanted*, in the order of path and line."""
+    def containing(self, wanted: Sequence[str]) -> list[Hit]:
+        """Return the newest passages that contain one of *wanted*; those of files in the order of path and line."""
+        if self.visible:
+            return newest_and_fullest(hits_of(self.visible.passages, wanted), wanted)[:LITERAL_LIMIT]
         records = self.of.index.records()
-        hits = search_files(self.of.files, self.of.paths, records, wanted, LITERAL_LIMIT, self.of.zone, deadline)
-        if deadline.is_over:
+        hits = search_files(self.of.files, self.of.paths, records, wanted, LITERAL_LIMIT, self.of.zone, self.deadline)
+        if self.deadline.is_over:
             self.faults.append(Text("time was up before all files were searched"))
-        return hits + hits_of(unfiled.passages, wanted)[-LITERAL_LIMIT:]
+        return hits + hits_of(self.unfiled.passages, wanted)[-LITERAL_LIMIT:]
 
     def told(self, result: SearchResult) -> SearchResult:
-        """Return the result as the audience may see it."""
-        return result
+        """Return the result as the audience may see it: a group no file, no time, and no reason why something failed."""
+        if self.part is None:
+            return result
+        hits = tuple(replace(hit, unit=named_by_day(hit.unit)) for hit in result.hits)
+        # the reasons name files of other conversations
+        unsearched = Text("a part of it could not be read") if result.unsearched else ""
+        files = self.attempt(lambda: self.visible.file_count if self.visible else 0, 0)
+        return replace(
+            result, hits=hits, files=files, pinned=(), miss=None, unsearched=unsearched, unfiled=0, skipped=(), ms=0.0
+        )
 
     def emit_events(self, hits: int) -> None:
         """Emit an event for each lasting fault that has begun or ended with this search."""

@@ -160,9 +160,11 @@ class VectorStore:
 
     def keep(self, units: Collection[int]) -> None:
         """Delete the vectors of all other passages, once these are a tenth."""
-        table, wanted = self.table(), np.fromiter(units, np.uint64, len(units))
-        places = table.places[np.isin(table.units, wanted)] if table else []
-        if table is None or len(table.rows) - len(places) < max(1, _DEAD * len(table.rows)):
+        table = self.table()
+        if table is None:
+            return
+        places = table.places[np.isin(table.units, np.fromiter(units, np.uint64, len(units)))]
+        if len(table.rows) - len(places) < max(1, _DEAD * len(table.rows)):
             return
         with self._files.lock(self._lock, _WAIT_S):
             if self.table() is table:

@@ -1,5 +1,5 @@
 """
-Search for an audience that may not see all: the part of memory that they may see is an index of its own (docs/decisions/0115).
+The part of memory that an audience may see which may not see all: it is an index of its own (docs/decisions/0115).
 
 If all of memory were searched and the hits filtered afterwards, they would reveal something of the rest: by a typo that is read
 as a hidden word, by a hit that hidden ones crowd out. So the passages that a group may see are selected in the index by a mark,
@@ -10,26 +10,20 @@ others.
 
 from __future__ import annotations
 
-import threading
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from datetime import datetime
-from functools import cached_property
+from functools import cached_property, lru_cache
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from ..index.chunking import Chunk, neighbours
 from ..index.documents import Document, document_of, meant, with_neighbours, words_in
-from ..index.hit import BY_ID, Answer, Asked, Hit, Passage, ScoreParts, SearchResult
-from ..index.literal import hits_of, newest_and_fullest
-from ..index.overlay import NOTHING, Overlay, OverlayGroup, overlay_group
-from ..query.parse import Query
-from ..storage.clock import Deadline
-from ..storage.texts import Text
+from ..index.hit import BY_ID, Hit, Passage, ScoreParts
+from ..index.overlay import Overlay, OverlayGroup, overlay_group
 from .audience import Audience, nameless
-from .search import LIMIT, LITERAL_LIMIT, Search, Searcher
-from .unfiled import Unfiled, UnfiledPassages, path_by_id
+from .unfiled import Unfiled, path_by_id
 
 if TYPE_CHECKING:
     from ..index.index import Index
@@ -144,84 +138,20 @@ class Parts:
 
     def __init__(self, index: Index, unfiled: Unfiled) -> None:
         self._index, self._unfiled = index, unfiled
-        self._kept: dict[tuple[object, ...], Part] = {}
-        self._keeping = threading.Lock()
+        self.part = lru_cache(_MOST_KEPT)(Part)
 
     def seen_by(self, audience: Audience, now: datetime) -> VisibleView:
         """Return all that they may see, as the files are now. BadFile if the index is damaged."""
-        return self.read(audience, self._unfiled.passages(now).overlay)
+        return self.read(self.part(audience), self._unfiled.passages(now).overlay)
 
-    def read(self, audience: Audience, unfiled: Overlay) -> VisibleView:
-        """Return what they may see of the files, as these are now, and of the messages *unfiled*."""
-        part, names = self.part(audience), self._unfiled.written_names
+    def read(self, part: Part, unfiled: Overlay) -> VisibleView:
+        """Return this part of the files, as these are now, and of the messages *unfiled*."""
         seen, _ = self._index.read_current(
-            lambda whole: part.of(whole.with_unfiled(unfiled)), lambda made: (passage.path for passage in made.passages), names
+            lambda whole: part.of(whole.with_unfiled(unfiled)),
+            lambda made: (passage.path for passage in made.passages),
+            self._unfiled.written_names,
         )
         return seen
-
-    def part(self, audience: Audience) -> Part:
-        """Return the part that they may see, which is kept from search to search."""
-        key = audience.in_groups, *audience.readers
-        with self._keeping:
-            part = self._kept.pop(key) if key in self._kept else Part(audience)
-            self._kept[key] = part  # last in order: those that were used last are kept
-            for other in [*self._kept][:-_MOST_KEPT]:
-                del self._kept[other]
-        return part
-
-
-class GroupSearch(Search):
-    """The steps of one search for *audience*."""
-
-    def __init__(self, of: Searcher, parts: Parts, audience: Audience) -> None:
-        super().__init__(of)
-        self._parts, self._audience = parts, audience
-        self._unfiled = NOTHING
-
-    def unfiled(self, question: str, now: datetime, deadline: Deadline) -> UnfiledPassages:
-        """Return the messages that no file holds yet."""
-        unfiled = super().unfiled(question, now, deadline)
-        self._unfiled = unfiled.overlay
-        return unfiled
-
-    def indexed(self, query: Query, deadline: Deadline, _unfiled: UnfiledPassages, meaning: Asked | None) -> Answer:
-        """Return the answer of the index to them."""
-        settings, originals = self.of.settings, self.of.settings.originals != "never"
-        names, part = self.of.unfiled.written_names, self._parts.part(self._audience)
-
-        def visible(whole: View) -> View:
-            return part.of(whole.with_unfiled(self._unfiled)).view
-
-        hits = self.of.index.search(
-            query, LIMIT, settings.min_score, deadline, part=visible, names=names, meaning=meaning, originals=originals
-        )
-        return replace(hits, miss=None)
-
-    @property
-    def is_readable(self) -> bool:
-        """Whether words are searched."""
-        return True
-
-    def frequency(self, word: str) -> int:
-        """Return how many of the passages that they may see have the word."""
-        return self._seen.view.corpora[0].frequency(word)
-
-    def containing(self, wanted: Sequence[str], _unfiled: UnfiledPassages, _deadline: Deadline) -> list[Hit]:
-        """Return the newest passages that contain one of *wanted*."""
-        return newest_and_fullest(hits_of(self._seen.passages, wanted), wanted)[:LITERAL_LIMIT]
-
-    def told(self, result: SearchResult) -> SearchResult:
-        """Return the result as they may see it: days in place of files, no time, and no reason where something failed."""
-        hits = tuple(replace(hit, unit=_named_by_day(hit.unit)) for hit in result.hits)
-        unsearched = result.unsearched and Text(
-            "a part of it could not be read"
-        )  # the reasons name files of other conversations
-        files = self.attempt(lambda: self._seen.file_count, 0)
-        return replace(result, hits=hits, files=files, pinned=(), unsearched=unsearched, unfiled=0, skipped=(), ms=0.0)
-
-    @cached_property
-    def _seen(self) -> VisibleView:
-        return self._parts.read(self._audience, self._unfiled)
 
 
 def heard(hit: Hit) -> Hit:
@@ -232,7 +162,7 @@ def heard(hit: Hit) -> Hit:
     return replace(hit, unit=unit, score=None, parts=ScoreParts())
 
 
-def _named_by_day(unit: Passage) -> Passage:
+def named_by_day(unit: Passage) -> Passage:
     """Return the passage with its day in place of the path of a dated file, whose name and folder may reveal other messages."""
     if unit.file == BY_ID[:-1]:
         return unit
