@@ -266,14 +266,13 @@ class MemoryBlock:
     def _entries(self, lines: Sequence[_Line]) -> Iterator[tuple[list[_Line], str, float]]:
         """Yield the entries of one file: the lines, the tag and the day before them, and the tokens of tag and day."""
         before = None
-        for runs in _entries_of(lines, self.best):
-            day = runs[0][0].hit.unit.day if self._limits.hit == "file" else None
-            yield [line for run in runs for line in run], *self._source(runs, None if day == before else day)
+        for each in _entries_of(lines, self.best):
+            day = each[0].hit.unit.day if self._limits.hit == "file" else None
+            yield each, *self._source(each, None if day == before else day)
             before = day
 
-    def _source(self, runs: Sequence[Sequence[_Line]], day: date | None) -> tuple[str, float]:
-        first = runs[0][0].hit.unit
-        spans = _stretches([line.hit.unit for run in runs for line in run])
+    def _source(self, lines: Sequence[_Line], day: date | None) -> tuple[str, float]:
+        first, spans = lines[0].hit.unit, _stretches([line.hit.unit for line in lines])
         place = first.path, spans, day
         if place not in self._sources:
             path = first.path if self._limits.names else nameless(first.path)
@@ -303,18 +302,15 @@ def _worth_of_file(lines: Sequence[_Line]) -> tuple[bool, float]:
     return not any(map(_is_pinned, lines)), -max(line.hit.rank for line in lines)
 
 
-def _entries_of(lines: Sequence[_Line], best: Hit | None) -> list[list[list[_Line]]]:
-    """Return the entries of one file, one for each day, in runs of neighbours: pinned, the *best* line of all, the others."""
-    entries: list[list[list[_Line]]] = []
-    before, first = None, best and lines_of(best.unit)
+def _entries_of(lines: Sequence[_Line], best: Hit | None) -> list[list[_Line]]:
+    """Return the entries of one file, one for each day: pinned, the *best* line of all, the others."""
+    entries: list[list[_Line]] = []
+    first = best and lines_of(best.unit)
     for line in sorted(lines, key=lambda line: (not _is_pinned(line), lines_of(line.hit.unit) != first, _place(line.hit.unit))):
-        if not before or not _share_an_entry(before, line):
-            entries.append([[line]])
-        elif are_neighbours(before.hit.unit, line.hit.unit):
-            entries[-1][-1].append(line)
+        if entries and _share_an_entry(entries[-1][-1], line):
+            entries[-1].append(line)
         else:
-            entries[-1].append([line])
-        before = line
+            entries.append([line])
     return entries
 
 

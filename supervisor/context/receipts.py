@@ -6,7 +6,7 @@ Only files whose name is a turn's are ever deleted.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Final
@@ -59,20 +59,11 @@ class ReceiptStore:
         self._mark = mark
 
     def write(self, receipt: Receipt) -> None:
-        """Write the receipt durably and delete the oldest beyond the limits. Writing it twice is harmless."""
+        """Write the receipt durably, in place of an older one of the same turn, and delete the oldest beyond the limits."""
         self._files.make_folder(self._folder)
-        try:
-            self._files.create(self._folder / f"{receipt.id}.json", render_receipt(self._marked(receipt)))
-        except FileExistsError:
-            return  # the same turn: the id is made of the content
+        path = self._folder / f"{receipt.id}.json"
+        self._files.replace(path, render_receipt(self._marked(receipt)), self._files.read_stable(path))
         self._rotate(receipt.id)
-
-    def put(self, context: Receipt) -> None:
-        """Write a prepared context durably; it replaces the one of the same turn that was made for an earlier inbox."""
-        self._files.make_folder(self._folder)
-        path = self._folder / f"{context.id}.json"
-        self._files.replace(path, render_receipt(self._marked(context)), self._files.read_stable(path))
-        self._rotate(context.id)
 
     def inbox_of(self, turn: str) -> str:
         """Return the digest of the inbox that the context of *turn* was made for; "" if there is no such context."""
@@ -111,7 +102,8 @@ class ReceiptStore:
             return {**entry, "content": mark(str(entry.get("content") or ""))}
 
         question, folded = mark(receipt.question), receipt.question.casefold()
-        gone = {text for text in _strings([receipt.terms, receipt.miss]) if text in folded and text not in question.casefold()}
+        words = map(str.casefold, (*receipt.terms, *receipt.miss.get("lacks", ()), *receipt.miss.get("nowhere", ())))
+        gone = {word for word in words if word in folded and word not in question.casefold()}
         return replace(
             receipt,
             question=question,
@@ -136,13 +128,3 @@ class ReceiptStore:
             size += stats[identity].size
             if count > self._kept or size > self._kept_bytes:
                 self._files.remove(self._folder / f"{identity}.json")
-
-
-def _strings(value: Any) -> Iterator[str]:
-    if isinstance(value, str):
-        yield value.casefold()
-    elif isinstance(value, Mapping):
-        yield from _strings([*value.values()])
-    elif isinstance(value, (list, tuple)):
-        for item in value:
-            yield from _strings(item)

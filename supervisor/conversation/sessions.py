@@ -41,12 +41,11 @@ class Marker:
     """
     What was summed up: the *numbers* of the messages, and the digests of the *files* of which all messages of the session were.
 
-    For people: *id* and time *at* of the newest message, and the *ids* of all messages of that time that were summed up.
+    For people: *id* and time *at* of the newest message.
     """
 
     id: str
     at: datetime
-    ids: frozenset[str]
     numbers: frozenset[int]
     files: frozenset[str] = frozenset()
 
@@ -154,9 +153,7 @@ class SessionPart:
         numbers = added.union(before.numbers if before else ())
         whole = (digest for digest, blocks in self.files.items() if blocks <= numbers)
         files = self.older.union(before.files if before else (), whole)
-        newest = blocks[-1]
-        ids = frozenset(id_of(block) for block in blocks if block.created_at == newest.created_at)
-        return Marker(id_of(newest), newest.created_at, ids, numbers, files)
+        return Marker(id_of(blocks[-1]), blocks[-1].created_at, numbers, files)
 
 
 def overflowing(part: SessionPart, max_history: int, least: int, since: datetime | None = None) -> list[Block]:
@@ -274,12 +271,12 @@ def _failure_from_wire(raw: Any) -> Backoff:
 
 def _marker_to_wire(marker: Marker) -> dict[str, Any]:
     numbers = b64encode(array("Q", sorted(marker.numbers)).tobytes()).decode("ascii")
-    about = {"id": marker.id, "at": to_wire(marker.at), "ids": sorted(marker.ids)}
+    about = {"id": marker.id, "at": to_wire(marker.at), "ids": [marker.id]}  # the ids are for versions before 0.38
     return {**about, "format": _MARKER_FORMAT, "messages": numbers, "files": sorted(marker.files)}
 
 
 def _marker_from_wire(raw: Any) -> Marker | None:
     if raw.get("format", 1) != _MARKER_FORMAT:
         return None
-    ids, files = (frozenset(map(str, raw[name])) for name in ("ids", "files"))
-    return Marker(str(raw["id"]), from_wire(raw["at"]), ids, frozenset(array("Q", b64decode(raw["messages"]))), files)
+    numbers = frozenset(array("Q", b64decode(raw["messages"])))
+    return Marker(str(raw["id"]), from_wire(raw["at"]), numbers, frozenset(map(str, raw["files"])))

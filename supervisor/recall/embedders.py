@@ -112,28 +112,13 @@ class Package:
     def fault_of_files(self) -> Text | None:
         """Return which file of the package is missing or has changed since its installation, else None; takes 0.1 s."""
         distribution = self.distribution
-        if distribution is None or not distribution.files:
-            return self._half_installed("RECORD")
-        for file in distribution.files:
-            if not file.hash or file.suffix == ".pyc":
-                continue
-            try:
-                with open(open_outside(str(file.locate())), "rb") as opened:
-                    digest = hashlib.file_digest(opened, file.hash.mode).digest()
-            except OSError:
-                return self._half_installed(str(file))
-            if base64.urlsafe_b64encode(digest).rstrip(b"=").decode() != file.hash.value:
-                return Text(
-                    "nothing is found by meaning: {name} of {package} is damaged; `pip install --force-reinstall --no-deps {package}` mends it",
-                    name=str(file),
-                    package=self.name,
-                )
-        return None
-
-    def _half_installed(self, missing: str) -> Text:
+        files = (distribution and distribution.files) or ()
+        changed = [str(file) for file in files if not _is_as_installed(file)]
+        if files and not changed:
+            return None
         return Text(
-            "nothing is found by meaning: {package} is only half installed ({name} is missing); `pip install --force-reinstall --no-deps {package}` mends it",
-            name=missing,
+            "nothing is found by meaning: {package} is not as it was installed ({name}); `pip install --force-reinstall --no-deps {package}` mends it",
+            name=changed[0] if changed else "RECORD",
             package=self.name,
         )
 
@@ -166,6 +151,17 @@ class Package:
             needed=self.needs_mb,
             free=left,
         )
+
+
+def _is_as_installed(file: metadata.PackagePath) -> bool:
+    if not file.hash or file.suffix == ".pyc":
+        return True
+    try:
+        with open(open_outside(str(file.locate())), "rb") as opened:
+            digest = hashlib.file_digest(opened, file.hash.mode).digest()
+    except OSError:
+        return False
+    return base64.urlsafe_b64encode(digest).rstrip(b"=").decode() == file.hash.value
 
 
 def _load_use(_file: str) -> Callable[[list[str], bool], Array]:

@@ -44,6 +44,7 @@ _ASKS: Final = lazy_re(
 )
 _SENTENCE: Final = lazy_re(r"[^。！？!?\n]+?(?:[。！？!?]|[.](?=\s|\Z)|\n|\Z)", re.DOTALL)
 _LEAST_CHARS: Final = 2
+_NOTHING: Final = Text("No model is set (`llm.base_url`, `llm.model`), and memory holds nothing that fits.")
 
 
 def system_prompt(language: Language, files: Files, paths: WorkspacePaths) -> str:
@@ -77,11 +78,7 @@ def from_memory(made: Injection, language: Language) -> str:
     found = [hit.unit for hit in made.shown if hit not in aside and not hit.unit.asks]
     units = [unit for unit in found if unit.role != "assistant" or not unit.text.startswith(beginnings)][:_MOST_SHOWN]
     passages = "\n".join(f"- {' '.join(unit.text.split())} [{unit.citation}]" for unit in units)
-    sentence = [
-        Text("No model is set (`llm.base_url`, `llm.model`), so this is what memory holds:\n{passages}", passages=passages)
-        if passages
-        else Text("No model is set (`llm.base_url`, `llm.model`), and memory holds nothing that fits.")
-    ]
+    sentence = [_what_memory_holds(passages) if passages else _NOTHING]
     if wanted := asked_to_remember([made.receipt.question]):
         sentence.append(
             Text(
@@ -92,13 +89,14 @@ def from_memory(made: Injection, language: Language) -> str:
     return "\n".join(text.in_language(language) for text in sentence)
 
 
+def _what_memory_holds(passages: str) -> Text:
+    return Text("No model is set (`llm.base_url`, `llm.model`), so this is what memory holds:\n{passages}", passages=passages)
+
+
 def _beginnings() -> tuple[str, ...]:
     """Return how the answers of `from_memory` begin, in each language."""
-    sentence = (
-        Text("No model is set (`llm.base_url`, `llm.model`), so this is what memory holds:\n{passages}", passages=""),
-        Text("No model is set (`llm.base_url`, `llm.model`), and memory holds nothing that fits."),
-    )
-    return tuple(text.in_language(language).strip() for text in sentence for language in get_args(Language))
+    sentences = (_what_memory_holds(""), _NOTHING)
+    return tuple(text.in_language(language).strip() for text in sentences for language in get_args(Language))
 
 
 def asked_to_remember(texts: Iterable[str]) -> str:
