@@ -132,7 +132,12 @@ def window(messages: Sequence[Message], limits: WindowLimits, before: int = 0) -
     def said(place: int, chars: int) -> tuple[WindowMessage, int]:
         return _said(kept[place], chars, limits)
 
+    # what each takes at least: cut, or whole, since the mark of a cut takes more than a few characters
+    whole = enumerate(next(_lengths(kept, limits)))
+    fewest = [min(said(place, chars)[1], said(place, limits.message_chars)[1]) for place, chars in whole]
     for start in range(len(kept)):
+        if len(kept) - start > limits.least and sum(fewest[start:]) > limits.tokens:
+            continue
         for lengths in _lengths(kept[start:], limits):
             block = [said(place, chars) for place, chars in enumerate(lengths, start)]
             tokens = sum(cost for _, cost in block)

@@ -25,7 +25,7 @@ from ..text.language import language_of
 from ..text.lazy_re import lazy_re
 from ..text.small_talk import is_small_talk
 from .asking import in_one_line
-from .sessions import OVERFLOW, Intent, Progress, SessionPart, is_spoken, overflowing, past_threshold, session_digest, source_of
+from .sessions import OVERFLOW, Intent, Progress, is_spoken, overflowing, past_threshold, session_digest, source_of
 
 if TYPE_CHECKING:
     from ..events import Events
@@ -157,10 +157,11 @@ class SessionLines:
         progress = self._settled(session, now)
         if not progress.failure.is_over(now):
             return None
-        rule = self._config.conversation
+        rule, line = self._config.conversation, self._config.summarize
         part = self._talk.read(session, now, progress.markers.get("overflow"))
         left = overflowing(part, rule.max_history, rule.overflow_min, since)
-        grown, source = self._grown(part) if in_turn else [], OVERFLOW
+        grown = past_threshold(part, line.message_threshold, line.char_threshold, line.keep_recent) if in_turn else []
+        source = OVERFLOW
         if len(grown) > len(left):
             left, source = grown, source_of(session, grown) or OVERFLOW
         if not left:
@@ -172,11 +173,6 @@ class SessionLines:
                 self._note_failure(session, progress, error, now)
             return None
         return self._write(session, progress, Intent("overflow", source, text, part.past(left)), len(left), now)
-
-    def _grown(self, part: SessionPart) -> list[Block]:
-        config = self._config
-        most, chars = config.summarize.message_threshold, config.summarize.char_threshold
-        return past_threshold(part, most, chars, config.summarize.keep_recent)
 
     def _write(self, session: str, progress: Progress, intent: Intent, messages: int, now: datetime) -> Written | None:
         """Write the line of so many *messages* and move the marker past them; the marker alone where the text is blank."""

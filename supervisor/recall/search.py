@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import stat
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from datetime import datetime, tzinfo
 from functools import cached_property, reduce
@@ -126,7 +126,7 @@ class Searcher:
             evidence=answer.evidence,
             unfiled=search.unfiled.overlay.units,
             skipped=search.unfiled.skipped,
-            unsearched=_reasons((*search.faults, *_unmade(self.index.made_percent), *_unread(self._unread))),
+            unsearched=search.unsearched,
             how="failed" if search.faults and not hits else how,
             ms=round((time.perf_counter() - began) * 1000, 3),
         )
@@ -185,15 +185,11 @@ class Searcher:
         self.events.emit("index_damaged", why=error.why)
 
     def _load_libraries(self, query: Query, now: datetime) -> None:
-        if self.meaning:
-            _ = self.meaning.embedder
         if not query.is_empty:
             load_numpy()
             self.unfiled.load_tokenizer(now)
-
-    @property
-    def _unread(self) -> Mapping[str, str]:
-        return {**self.index.unread, **self.unfiled.unread}
+        if self.meaning:
+            _ = self.meaning.embedder
 
     def _parsed(self, question: str, now: datetime, recent: Sequence[Message], is_input: bool) -> Query:
         if not is_input and not any(map(str.isalnum, question)):  # small talk in a turn; who searches for 🦖 means the sign
@@ -329,6 +325,24 @@ class Search:
             self.faults.append(Text("time was up before all files were searched"))
         return hits + hits_of(self.unfiled.passages, wanted)[-LITERAL_LIMIT:]
 
+    @property
+    def unsearched(self) -> str:
+        """Why not all of memory was searched, "" if it was."""
+        index, reasons = self.of.index, [*self.faults]
+        unread = {**index.unread, **self.of.unfiled.unread}
+        if index.made_percent < _ALL:
+            reasons.append(
+                Text(
+                    "the index is being made and has {percent} % of memory so far; each question goes on with it, and `recalld index rebuild` finishes it",
+                    percent=index.made_percent,
+                )
+            )
+        if unread:
+            reasons.append(Text("{path} is not searched: {why}", path=min(unread), why=unread[min(unread)]))
+        if len(unread) > 1:
+            reasons.append(Text("{count} more are not searched", count=len(unread) - 1))
+        return _reasons(reasons)
+
     def told(self, result: SearchResult) -> SearchResult:
         """Return the result as the audience may see it: a group no file, no time, and no reason why something failed."""
         if self.part is None:
@@ -358,22 +372,6 @@ def _as_typed(miss: Miss | None, text: str) -> Miss | None:
 def _reasons(faults: Iterable[str]) -> str:
     reasons = [Text("{reason}", reason=fault) for fault in dict.fromkeys(faults)]
     return reduce(lambda before, after: Text("{before}; {after}", before=before, after=after), reasons) if reasons else ""
-
-
-def _unmade(percent: int) -> Iterator[str]:
-    if percent < _ALL:
-        yield Text(
-            "the index is being made and has {percent} % of memory so far; each question goes on with it, and `recalld index rebuild` finishes it",
-            percent=percent,
-        )
-
-
-def _unread(files: Mapping[str, str]) -> Iterator[str]:
-    if files:
-        first = min(files)
-        yield Text("{path} is not searched: {why}", path=first, why=files[first])
-    if len(files) > 1:
-        yield Text("{count} more are not searched", count=len(files) - 1)
 
 
 def _before(first: list[Hit], others: Sequence[Hit]) -> list[Hit]:
