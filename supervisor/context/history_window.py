@@ -281,7 +281,6 @@ def time_line(now: datetime, language: Language) -> str:
 
 
 def _joined(turn: Iterable[tuple[str, str]]) -> list[tuple[str, str]]:
-    """Return the messages; consecutive ones of one role are joined."""
     joined: list[tuple[str, str]] = []
     for role, text in turn:
         if joined and joined[-1][0] == role:

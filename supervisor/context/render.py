@@ -195,7 +195,6 @@ def _one_line(text: str) -> str:
 
 
 def _visible(text: str) -> str:
-    """Return the text without characters that can't be seen, or that move a cursor or the direction of writing."""
     return text if text.isprintable() else _UNWRITABLE.sub("\ufffd", _UNSEEN.sub("", _ANSI.sub("", text)))
 
 

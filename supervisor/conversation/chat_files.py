@@ -137,7 +137,6 @@ class ChatFiles(Generic[M]):
 
 
 def _head(data: bytes) -> str | None:
-    """Return the key that the first line has, None where that is none."""
     try:
         head: Any = json.loads(data.partition(b"\n")[0])
     except ValueError:

@@ -176,7 +176,6 @@ class MemoryManager:
         return in_loop_of_its_own(self._sum_up(by_hand=by_hand))
 
     def _due(self, *, by_hand: bool) -> int:
-        """Return how many of the oldest messages are summed up now."""
         if self._model is None:
             if not self._has_warned and self.needs_summary():
                 self._has_warned = True
@@ -225,7 +224,6 @@ class MemoryManager:
             self._keep(fold.so_far, waiting[done:count])
 
     def _keep(self, summary: str, covered: Sequence[dict[str, Any]]) -> None:
-        """Take the new summary in place of the messages that it has."""
         with self._lock:
             self._summed_up += len(covered)
             self.conversation_summary = summary

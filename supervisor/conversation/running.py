@@ -195,7 +195,6 @@ def _units(messages: Sequence[Said], starts: Sequence[int], open_at: int) -> lis
 
 
 def _wire(message: Said) -> dict[str, Any]:
-    """Return the message as a model's server takes it."""
     raw = {name: value for name, value in message.raw.items() if name != "text" or "content" in message.raw}
     return {**raw, "role": message.role, "content": raw.get("content", message.raw.get("text"))}
 

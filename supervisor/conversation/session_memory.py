@@ -84,10 +84,8 @@ class SessionMemory(MemoryManager):
             return self._is_private()
 
     def _is_private(self) -> bool:
-        return self._kept.is_private or any(chat_of(message.block.fields).is_direct for message in self._of_session())
-
-    def _of_session(self) -> list[SessionMessage]:
-        return [raw for raw in self._buffer if isinstance(raw, SessionMessage)]
+        messages = (raw for raw in self._buffer if isinstance(raw, SessionMessage))
+        return self._kept.is_private or any(chat_of(message.block.fields).is_direct for message in messages)
 
     def _refresh(self) -> None:
         """Read summary and messages from the workspace."""

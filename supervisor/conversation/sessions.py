@@ -190,12 +190,10 @@ def is_spoken(block: Block) -> bool:
 
 def source_of(session: str, blocks: Sequence[Block]) -> str:
     """Return the source of a session's line: its name, else the channel of its newest message that has one, else ""."""
+    if session.strip():
+        return session
     channels = (block.fields.get("channel") for block in reversed(blocks))
-    return (
-        session
-        if session.strip()
-        else next((channel for channel in channels if isinstance(channel, str) and channel.strip()), "")
-    )
+    return next((channel for channel in channels if isinstance(channel, str) and channel.strip()), "")
 
 
 # ── on disk ──────────────────────────────────────────────────────────────────

@@ -183,7 +183,6 @@ def _day_of(message: Said, zone: tzinfo) -> date | None:
 
 
 def _read_all(messages: Sequence[Mapping[str, Any]]) -> list[tuple[int, Said]]:
-    """Return the messages among the elements, each with its place."""
     entries = []
     for n, raw in enumerate(messages):
         with suppress(ValueError):
