@@ -275,7 +275,7 @@ class Meaning:
             if store.lacking(texts_by_unit) and not self._is_proved:
                 embedder.load()
                 self._prove(embedder, store)
-            lacking = store.lacking(texts_by_unit) if store.size_bytes < self._config.embeddings.cache_bytes else []
+            lacking = store.lacking(texts_by_unit, self._config.embeddings.cache_bytes)
             for at in range(0, len(lacking), _BATCH):
                 if control.should_stop() or deadline.is_over:
                     return done

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
+import math
 import stat as modes
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
@@ -38,7 +39,7 @@ _DEAD: Final = 0.1
 #: The largest 8-bit number; bits of a word of a code; rows of a block, which have one middle.
 _MOST: Final = 127
 _BITS: Final = 64
-_BLOCK: Final = 4096
+_BLOCK: Final = 2048
 _END: Final = ord("\n")
 
 
@@ -120,17 +121,11 @@ class VectorStore:
                 return table
         return None
 
-    @property
-    def size_bytes(self) -> int:
-        """What the vectors take on disk."""
-        table = self.table()
-        return table.stat.size if table else 0
-
-    def lacking(self, units: Iterable[int]) -> list[int]:
-        """Return those of *units* that have no vector, each once, in order."""
+    def lacking(self, units: Iterable[int], most_bytes: float = math.inf) -> list[int]:
+        """Return those of *units* that have no vector, each once, in order; none once the file has *most_bytes*."""
         left, table = np.array([*dict.fromkeys(units)], np.uint64), self.table()
         if table and len(left):
-            left = np.delete(left, table.find(left)[0])
+            left = np.delete(left, table.find(left)[0] if table.stat.size < most_bytes else slice(None))
         return [int(unit) for unit in left]
 
     def add(self, units: Sequence[int], vectors: Array) -> None:
@@ -210,18 +205,22 @@ def _block(numbers: Array) -> Block:
 
 
 def _open(path: Path, stat: Stat, before: Table | None) -> Table | None:
-    """Return the table; its whole blocks are those of *before*, if that has grown."""
+    """Return the table; what it had *before* is not read again where the file has only grown since."""
     match = _NAME.fullmatch(path.name)
     kind = _row(int(match[2]) if match else 0)
     count = stat.size // kind.itemsize
     if not count or not modes.S_ISREG(stat.mode):
         return None
     rows = np.memmap(path, kind, "r", shape=(count,))
-    has_grown = before and before.stat.inode == stat.inode and len(before.rows) <= count
-    blocks = before.blocks[: len(before.rows) // _BLOCK] if before and has_grown else ()
-    numbers = rows["numbers"]
+    if before and not (before.is_whole and before.stat.inode == stat.inode and len(before.rows) <= count):
+        before = None
+    begin = len(before.rows) if before else 0
+    blocks, numbers = before.blocks[: begin // _BLOCK] if before else (), rows["numbers"]
     blocks += tuple(_block(numbers[at : at + _BLOCK]) for at in range(len(blocks) * _BLOCK, count, _BLOCK))
-    newest_first = np.flatnonzero(rows["end"] == _END)[::-1]
-    units, first = np.unique(rows["unit"][newest_first], return_index=True)
-    is_whole = len(newest_first) == count and stat.size == rows.nbytes
-    return Table(stat, is_whole, rows, blocks, units, newest_first[first]) if len(units) else None
+    places = begin + np.flatnonzero(rows["end"][begin:] == _END)[::-1]  # the newest first
+    is_whole = len(places) == count - begin and stat.size == rows.nbytes
+    units = rows["unit"][places]
+    if before:
+        units, places = np.concatenate([units, before.units]), np.concatenate([places, before.places])
+    units, first = np.unique(units, return_index=True)
+    return Table(stat, is_whole, rows, blocks, units, places[first]) if len(units) else None
