@@ -124,26 +124,18 @@ class Package:
 
     def fault_of_processor(self, source: Path = _PROCESSOR) -> Text | None:
         """Return which instructions this processor lacks; None if it has all, or needs none of them."""
-        try:
-            match = _FLAGS.search(read_outside(source)) if self.needs else None
-        except OSError:
-            return None
+        match = _found_in(source, _FLAGS) if self.needs else None
         lacking = [name for name in self.needs if match and name.encode() not in match[1].split()]
-        return (
-            Text(
-                "nothing is found by meaning: this processor lacks what the model of recalld[meaning] needs ({names})",
-                names=", ".join(lacking),
-            )
-            if lacking
-            else None
+        if not lacking:
+            return None
+        return Text(
+            "nothing is found by meaning: this processor lacks what the model of recalld[meaning] needs ({names})",
+            names=", ".join(lacking),
         )
 
     def fault_of_memory(self, source: Path = _MEMORY) -> Text | None:
         """Return that there is too little free memory to load the model; None if there is enough, or it is not known."""
-        try:
-            free = _FREE.search(read_outside(source))
-        except OSError:
-            return None
+        free = _found_in(source, _FREE)
         if not free or (left := int(free[1]) // 1024) >= self.needs_mb:
             return None
         return Text(
@@ -151,6 +143,13 @@ class Package:
             needed=self.needs_mb,
             free=left,
         )
+
+
+def _found_in(source: Path, pattern: re.Pattern[bytes]) -> re.Match[bytes] | None:
+    try:
+        return pattern.search(read_outside(source))
+    except OSError:
+        return None
 
 
 def _is_as_installed(file: metadata.PackagePath) -> bool:
