@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 _TEMPLATES: Final = ("running-summary", "recursive-summary")
 _JOINT: Final = "\n\n"
 #: Texts whose tokens are not counted again.
-_COUNTED: Final = 1024
+_COUNTED: Final = 256
 
 
 class MemoryManager:
