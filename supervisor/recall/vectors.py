@@ -2,7 +2,7 @@
 Vectors of passages, kept next to the index: one file a model, which grows by rows and is mapped into memory to be searched.
 
 The name of the file says which model it belongs to, and how many elements a vector has. A row has the name of its passage
-(`Document.unit`), the vector in 8-bit numbers, and a line break, without which it is no row; the last row of a passage counts.
+(`Document.unit`), the vector in 8-bit numbers, and a mark with a line break, without which it is no row; the last row of a passage counts.
 Codes in memory, with one bit a number, whether it is above the middle, find what may be near; the numbers say how near it is.
 All of it can be made again: the folder may be deleted at any moment. A text that the model refuses has a vector of zeros, so
 that it is not sent again.
@@ -40,7 +40,8 @@ _DEAD: Final = 0.1
 _MOST: Final = 127
 _BITS: Final = 64
 _BLOCK: Final = 2048
-_END: Final = ord("\n")
+#: The end of a row.
+_END: Final = int.from_bytes(b"vec\n", "little")
 
 
 @dataclass(frozen=True, eq=False)
@@ -190,7 +191,7 @@ class VectorStore:
 
 
 def _row(size: int) -> np.dtype[Any]:
-    return np.dtype([("unit", "<u8"), ("numbers", "i1", (size,)), ("end", "u1")])
+    return np.dtype([("unit", "<u8"), ("numbers", "i1", (size,)), ("end", "<u4")])
 
 
 def _codes(numbers: Array, middle: Array) -> Array:
