@@ -2,10 +2,10 @@
 Vectors of passages, kept next to the index: one file a model, which grows by rows and is mapped into memory to be searched.
 
 The name of the file says which model it belongs to, and how many elements a vector has. A row has the name of its passage
-(`Document.unit`), the vector in 8-bit numbers, and a mark with a line break, without which it is no row; the last row of a passage counts.
-Codes in memory, with one bit a number, whether it is above the middle, find what may be near; the numbers say how near it is.
-All of it can be made again: the folder may be deleted at any moment. A text that the model refuses has a vector of zeros, so
-that it is not sent again.
+(`Document.unit`), the vector in 8-bit numbers, and a mark with a line break, without which it is no row; the last row of a
+passage counts. Codes in memory, with one bit a number, whether it is above the middle, find what may be near; the numbers say
+how near it is. All of it can be made again: the folder may be deleted at any moment. A text that the model refuses has a vector
+of zeros, so that it is not sent again.
 """
 
 from __future__ import annotations
