@@ -35,9 +35,9 @@ ROOMS: Final = (
     Room("supervisor/archive", most=4_598, goal=3_900),
     Room("supervisor/extracts", most=994, goal=950),
     Room("supervisor/summaries", most=2_072, goal=1_850),
-    Room("supervisor/query supervisor/index supervisor/recall supervisor/context", most=9_514, goal=8_000),
+    Room("supervisor/query supervisor/index supervisor/recall supervisor/context", most=9_400, goal=8_000),
     Room("supervisor/longterm", most=1_082, goal=950),
-    Room("supervisor/conversation supervisor/replies", most=2_718, goal=2_300),
+    Room("supervisor/conversation supervisor/replies", most=2_681, goal=2_300),
     Room("supervisor/pool worker/crew.py", most=1_521, goal=1_400),
     Room(
         "supervisor/forgetting supervisor/operations/forget.py supervisor/operations/undo.py supervisor/operations/prune.py",
@@ -55,14 +55,14 @@ ROOMS: Final = (
     Room("supervisor/interfaces", most=1_325, goal=1_500),
     Room(
         "worker prompts recalld supervisor/__init__.py supervisor/events.py supervisor/faults.py supervisor/workspace.py",
-        most=2_704,
+        most=2_698,
         goal=2_000,
     ),
 )
 #: All rooms together, lines and modules, and the lines of the tests.
-ALL: Final = Room("all", most=58_797, goal=48_000)
+ALL: Final = Room("all", most=58_640, goal=48_000)
 MODULES: Final = Room("modules", most=323, goal=270)
-OF_TESTS: Final = Room("tests", most=61_124, goal=48_000)
+OF_TESTS: Final = Room("tests", most=61_105, goal=48_000)
 
 
 def _lines(path: Path) -> int:
