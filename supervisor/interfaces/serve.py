@@ -38,7 +38,6 @@ from .socket_server import Answering, CommandRequest, OperationRequest, Request,
 
 if TYPE_CHECKING:
     from ..host.answering import FileTurns
-    from .http.changes import Changes
     from .http.server import HttpThread
 
 #: The types of a request and of an answer.
@@ -62,10 +61,6 @@ def serve(root: Path, clock: Clock, render: Render, *, json: bool, has_worker: b
     is_ended, host = threading.Event(), None
     with event_printer(clock, render, json=json) as print_event:
 
-        def report_event(event: Mapping[str, object]) -> None:
-            print_event(event)
-            http.event(event)
-
         def report(why: str) -> None:
             ws.events.transition("error", why, what="the socket", why=why)
 
@@ -74,7 +69,7 @@ def serve(root: Path, clock: Clock, render: Render, *, json: bool, has_worker: b
             if host:
                 host.stop()
 
-        ws = open_workspace(root, os.environ, clock, report_event, lasting=True)
+        ws = open_workspace(root, os.environ, clock, print_event, lasting=True)
         alarm.keep(ws)
         answers = Answers(lambda: ws)
         answering = Answering(answers.answer, report, answers.within_s)
@@ -90,7 +85,7 @@ def serve(root: Path, clock: Clock, render: Render, *, json: bool, has_worker: b
                         host.run()
                 if host.supervisor.is_outdated:
                     # as it was read when the change was seen: the file may be wrong by now
-                    ws = open_workspace(root, os.environ, clock, report_event, config=watch.valid, lasting=True)
+                    ws = open_workspace(root, os.environ, clock, print_event, config=watch.valid, lasting=True)
                     alarm.keep(ws)
 
 
@@ -130,7 +125,6 @@ class HttpService:
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
         self._thread: HttpThread | None = None
-        self._changes: Changes | None = None
 
     def close(self) -> None:
         """End the service, if there is one."""
@@ -146,7 +140,6 @@ class HttpService:
             return
         self.close()
         if serve.port:
-            from .http.changes import Changes
             from .http.server import HttpThread, Place
 
             fields: dict[str, Any] = {"host": serve.host, "port": serve.port}
@@ -157,14 +150,8 @@ class HttpService:
                 if not why:
                     events.emit("port_open", **fields)
 
-            self._changes = Changes()
-            self._thread = HttpThread(Place(*place), answers, self._changes, self._clock, report)
+            self._thread = HttpThread(Place(*place), answers, self._clock, report)
             self._thread.start()
-
-    def event(self, event: Mapping[str, object]) -> None:
-        """Pass an event on to those who listen."""
-        if self._changes:
-            self._changes.event(event)
 
 
 class Answers:

@@ -14,7 +14,6 @@ import pytest
 from mcp import Client
 
 from recalld import Memory, SupervisorError, register_all_tools
-from recalld.supervisor.interfaces.http.changes import Changes
 from recalld.supervisor.interfaces.http.server import HttpThread, Place
 from recalld.supervisor.interfaces.mcp import MemoryServer, SupervisorClient
 from recalld.supervisor.interfaces.serve import Answers
@@ -125,7 +124,7 @@ def rest(workspace: Workspace) -> Iterator[httpx2.Client]:
     """A client of the HTTP service over that workspace, with the token."""
     opened = threading.Event()
     answers = Answers(lambda: workspace.memory.workspace)
-    service = HttpThread(Place("127.0.0.1", 0, False), answers, Changes(), _now, lambda _: opened.set())
+    service = HttpThread(Place("127.0.0.1", 0, False), answers, _now, lambda _: opened.set())
     service.start()
     assert opened.wait(PATIENCE_S)
     token = (workspace.command.root / ".recalld" / "token").read_text().strip()

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import httpx2
 
-from recalld.supervisor.interfaces.http.changes import Changes
 from recalld.supervisor.interfaces.http.server import HttpThread, Place
 from recalld.supervisor.interfaces.serve import Answers
 from tests.patience import PATIENCE_S
@@ -36,11 +35,8 @@ class Service:
     def __init__(self, root: Path, toml: str = WITHOUT_MODEL) -> None:
         self.world = World(root, at(NOW), toml)
         self.reports: list[str] = []
-        self.changes = Changes()
         self._open = threading.Event()
-        self._thread = HttpThread(
-            Place("127.0.0.1", 0, False), Answers(lambda: self.world.ws), self.changes, self.world.clock, self._report
-        )
+        self._thread = HttpThread(Place("127.0.0.1", 0, False), Answers(lambda: self.world.ws), self.world.clock, self._report)
 
     def _report(self, why: str) -> None:
         self.reports.append(why)
@@ -67,6 +63,11 @@ class Service:
     @property
     def token(self) -> str:
         return self.world.paths.token.read_text().strip()
+
+    def log(self, event: str) -> None:
+        """An event comes into log.jsonl."""
+        with self.world.paths.log.open("a", encoding="utf-8") as log:
+            log.write(f"{json.dumps({'ts': '2026-02-15T10:00:00.000Z', 'event': event})}\n")
 
     def stranger(self, **headers: str) -> httpx2.Client:
         """A client without the token."""

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING
 import pytest
 
 from recalld.supervisor.interfaces.http import gate, server
-from recalld.supervisor.interfaces.http.changes import Changes
 from recalld.supervisor.interfaces.serve import Answers
 from tests.http.service import NOW
 from tests.patience import PATIENCE_S
@@ -98,7 +97,7 @@ def test_answer_may_take_longer_than_its_request(service: Service, monkeypatch):
         lines = answer.iter_lines()
         assert next(lines) == ": recalld"
         time.sleep(0.5)
-        service.changes.event({"event": "archived", "messages": 3})
+        service.log("archived")
         assert any(line.startswith("data: ") for line in lines)
 
 
@@ -161,7 +160,7 @@ def test_service_that_is_ended_while_it_begins_serves_nobody(tmp_path, monkeypat
         assert goes_on.wait(PATIENCE_S)
         return world.ws
 
-    thread = server.HttpThread(server.Place("127.0.0.1", 0, False), Answers(served), Changes(), world.clock, reports.append)
+    thread = server.HttpThread(server.Place("127.0.0.1", 0, False), Answers(served), world.clock, reports.append)
     thread.start()
     assert begins.wait(PATIENCE_S)
     thread.end()
@@ -177,7 +176,7 @@ def test_events_say_what_has_changed_without_its_words(service: Service):
     with service.client.stream("GET", "/events") as answer:
         lines = answer.iter_lines()
         assert next(lines) == ": recalld"
-        service.changes.event({"event": "archived", "messages": 3})
+        service.log("archived")
         found = []
         service.world.put("memory.md", "秘密在信箱里\n")
         for line in lines:

@@ -92,7 +92,6 @@ def test_page_of_a_visit_that_ended_says_how_to_enter_again(reader):
     tab = reader.open("/long-term?edit=1")
     tab.fill("#content", "还没保存的一行\n")
     reader.site.world.clock.forward(hours=13)
-    reader.site.changes.event({"event": "archived"})
     tab.wait_for_selector("#live[data-state=ended]")
     assert "recalld open" in tab.inner_text("#live")
     assert tab.input_value("#content") == "还没保存的一行\n"

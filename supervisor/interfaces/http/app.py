@@ -8,7 +8,6 @@ first request.
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
 from collections.abc import AsyncIterator, Mapping
 from functools import partial
@@ -27,6 +26,7 @@ from ...storage.errors import BadRequest, SupervisorError
 from ...storage.texts import Text
 from ..proxy.endpoint import Proxy, protocol_error
 from .api_routes import memory_routes, operation_routes
+from .changes import stream
 from .gate import NO_TOKEN, Gate
 from .reading import form_fields, json_object, problem, query
 from .site import FORM_HEADER, PROXY, Site
@@ -48,12 +48,8 @@ def make_app(site: Site, *, is_remote: bool) -> ASGIApp:
 
     @contextlib.asynccontextmanager
     async def lifespan(_: Starlette) -> AsyncIterator[None]:
-        watching = asyncio.create_task(site.changes.watch(lambda: site.workspace, site.run))
-        try:
-            yield
-        finally:
-            watching.cancel()
-            await proxy.end()
+        yield
+        await proxy.end()
 
     proxy = Proxy(site)
     routes = [
@@ -120,8 +116,9 @@ def _own_routes(site: Site) -> list[BaseRoute]:
         return answer
 
     async def events(request: Request) -> Response:
-        stays = partial(site.has_cookie, request) if site.has_cookie(request) else None
-        return StreamingResponse(site.changes.stream(stays), media_type="text/event-stream")
+        is_browser = site.has_cookie(request)
+        changes = stream(lambda: site.workspace, site.run, site.ended, lambda: not is_browser or site.has_cookie(request))
+        return StreamingResponse(changes, media_type="text/event-stream")
 
     return [
         Route("/healthz", health),

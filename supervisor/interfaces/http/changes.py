@@ -1,7 +1,7 @@
 """
-What has changed, for open pages: one stream of server-sent events with kinds and names, and never a word of a message.
+What has changed, for open pages: a stream of server-sent events with kinds and names, and never a word of a message.
 
-The files are looked at once a second while somebody listens; the supervisor's own events come at once.
+The files are looked at once a second for each listener; the events of the log are read from its end.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import json
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, TypeAlias
 
@@ -20,102 +20,70 @@ from ...storage.errors import SupervisorError
 if TYPE_CHECKING:
     from ...workspace import Workspace
 
-#: Seconds between two looks at the files, and between two signs of life.
+#: Seconds between two looks at the files, and the looks between two signs of life.
 _LOOK_S: Final = 1.0
-_SIGN_S: Final = 10.0
+_SIGN: Final = 10
 #: The priority of an event that is no fault.
 _NOTICE: Final = 6
-#: Changes that wait for a listener; one that takes none loses the oldest.
-_MOST_WAITING: Final = 100
-#: A change, {kind, id}, with the name of an event as its id; None is the end.
-Change: TypeAlias = "dict[str, str] | None"
+#: The log among the signatures, and its newest bytes, of which one look takes the events.
+_LOG: Final = "log"
+_MOST_BYTES: Final = 100_000
+#: A change, {kind, id}; the id of an event is its name.
+Change: TypeAlias = "dict[str, str]"
 #: What changes when something of that kind does.
-Signature: TypeAlias = "tuple[Stat | None, ...]"
+Signatures: TypeAlias = "dict[str, tuple[Stat | None, ...]]"
 
 
-class Changes:
-    """The changes of a workspace, for any number of listeners in the event loop of the service."""
+async def stream(
+    ws: Callable[[], Workspace],
+    run: Callable[..., Awaitable[tuple[list[Change], Signatures | None]]],
+    ended: asyncio.Event,
+    stays: Callable[[], bool],
+) -> AsyncIterator[str]:
+    """
+    Yield the changes as server-sent events until the service has *ended*, or who listens no longer *stays*.
 
-    def __init__(self) -> None:
-        self._loop: asyncio.AbstractEventLoop | None = None
-        self._listeners: set[asyncio.Queue[Change]] = set()
-        self._seen: dict[str, Signature] = {}
-        self._served: Callable[[], Workspace] | None = None
+    *run* runs a function in a thread.
+    """
+    (_, seen), looks = await run(_looked, ws, None), 0
+    yield ": recalld\n\n"
+    while stays():
+        with contextlib.suppress(TimeoutError):
+            await asyncio.wait_for(ended.wait(), _LOOK_S)
+            return
+        (changes, seen), looks = await run(_looked, ws, seen), looks + 1
+        for change in changes:
+            yield f"event: change\ndata: {json.dumps(change)}\n\n"
+        if looks % _SIGN == 0:
+            yield ":\n\n"
 
-    # ── from elsewhere ───────────────────────────────────────────────────────
 
-    def event(self, entry: Mapping[str, object]) -> None:
-        """Pass on an event of the log, by its name; any thread may call it."""
-        name = str(entry.get("event"))
-        change = {"kind": "fault" if priority(name) < _NOTICE else "event", "id": name}
-        if self._loop and self._listeners:
-            with contextlib.suppress(RuntimeError):  # the loop has just ended
-                self._loop.call_soon_threadsafe(self.publish, change)
-
-    async def watch(self, ws: Callable[[], Workspace], run: Callable[..., Awaitable[list[dict[str, str]]]]) -> None:
-        """Look at the files once a second while somebody listens, for ever; *run* runs a function in a thread."""
-        self._loop, self._served = asyncio.get_running_loop(), ws
-        while True:
-            await asyncio.sleep(_LOOK_S)
-            if not self._listeners:
-                self._seen = {}
-                continue
-            with contextlib.suppress(SupervisorError, OSError):  # the supervisor reports it
-                for change in await run(self._look, ws):
-                    self.publish(change)
-
-    def _look(self, served: Callable[[], Workspace]) -> list[dict[str, str]]:
+def _looked(served: Callable[[], Workspace], before: Signatures | None) -> tuple[list[Change], Signatures | None]:
+    """Return what has changed, and what the files are like now; nothing where the disk fails, which the supervisor reports."""
+    try:
         ws = served()
-        before, self._seen = self._seen, signatures(ws)
-        kinds = [kind for kind, version in self._seen.items() if before and before.get(kind) != version]
-        return [{"kind": kind, "id": ""} for kind in kinds]
-
-    # ── to the listeners ─────────────────────────────────────────────────────
-
-    def publish(self, change: Change) -> None:
-        """Pass on a change, in the event loop; a listener that takes none loses the oldest."""
-        for listener in self._listeners:
-            if listener.full():
-                listener.get_nowait()
-            listener.put_nowait(change)
-
-    def close(self) -> None:
-        """End all streams."""
-        self.publish(None)
-
-    @contextlib.contextmanager
-    def subscribed(self) -> Iterator[asyncio.Queue[Change]]:
-        """Yield a queue of the changes from now on."""
-        listener: asyncio.Queue[Change] = asyncio.Queue(_MOST_WAITING)
-        if self._served and not self._seen:  # what changes before the next look is a change for the first listener, too
-            with contextlib.suppress(SupervisorError, OSError):
-                self._seen = signatures(self._served())
-        self._listeners.add(listener)
-        try:
-            yield listener
-        finally:
-            self._listeners.discard(listener)
-
-    async def stream(self, stays: Callable[[], bool] | None = None) -> AsyncIterator[str]:
-        """Yield the changes as server-sent events, with a comment from time to time, for as long as who listens *stays*."""
-        with self.subscribed() as listener:
-            yield ": recalld\n\n"
-            while stays is None or stays():
-                try:
-                    change = await asyncio.wait_for(listener.get(), _SIGN_S)
-                except TimeoutError:
-                    yield ":\n\n"
-                    continue
-                if change is None:
-                    return
-                yield f"event: change\ndata: {json.dumps(change)}\n\n"
+        now = signatures(ws)
+        return ([*_changes(ws, before, now)] if before else []), now
+    except (SupervisorError, OSError):
+        return [], before
 
 
-def signatures(ws: Workspace) -> dict[str, Signature]:
+def _changes(ws: Workspace, before: Signatures, now: Signatures) -> Iterator[Change]:
+    (old,), (new,) = before[_LOG], now[_LOG]
+    if new and new != old:
+        begin = old.size if old and old.inode == new.inode else 0  # another file begins where the log was rotated
+        for line in ws.files.disk.read(ws.paths.log, max(begin, new.size - _MOST_BYTES)).splitlines():
+            with contextlib.suppress(ValueError, LookupError, TypeError):
+                name = str(json.loads(line)["event"])
+                yield {"kind": "fault" if priority(name) < _NOTICE else "event", "id": name}
+    yield from ({"kind": kind, "id": ""} for kind in now if kind != _LOG and before.get(kind) != now[kind])
+
+
+def signatures(ws: Workspace) -> Signatures:
     """Return what changes in the workspace when something of a kind does; costs a few stats."""
     paths, stat = ws.paths, ws.files.disk.stat
 
-    def of(*places: Path) -> Signature:
+    def of(*places: Path) -> tuple[Stat | None, ...]:
         return tuple(map(stat, places))
 
     return {
@@ -126,4 +94,5 @@ def signatures(ws: Workspace) -> dict[str, Signature]:
         "long-term": of(paths.root / ws.long_term.path),
         "turn": of(paths.turns),
         "queue": of(paths.worker / "queue", paths.worker / "running", paths.worker / "results", paths.worker / "failed"),
+        _LOG: of(paths.log),
     }

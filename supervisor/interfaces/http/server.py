@@ -15,7 +15,7 @@ import logging
 import socket
 import threading
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import uvicorn
 from uvicorn.protocols.http.h11_impl import H11Protocol
@@ -25,9 +25,6 @@ from ...storage.errors import InternalError, SupervisorError
 from .app import make_app
 from .gate import MOST_HEAD
 from .site import Access, Answers, Site
-
-if TYPE_CHECKING:
-    from .changes import Changes
 
 #: Seconds until a whole request must have arrived.
 _ARRIVE_S: Final = 10.0
@@ -60,11 +57,11 @@ class Place(NamedTuple):
 class HttpThread:
     """Serves HTTP at *place* in a thread of its own until it is ended; *report* gets why it can't, "" once it does."""
 
-    def __init__(self, place: Place, answers: Answers, changes: Changes, clock: Clock, report: Callable[[str], None]) -> None:
+    def __init__(self, place: Place, answers: Answers, clock: Clock, report: Callable[[str], None]) -> None:
         self.place = place
         #: The port that is listened at; that of *place*, unless that is 0.
         self.port = place.port
-        self._answers, self._changes, self._clock, self._report = answers, changes, clock, report
+        self._answers, self._clock, self._report = answers, clock, report
         self._ending = threading.Event()
         self._server: Server | None = None
         self._thread = threading.Thread(target=self._serve, name="http", daemon=True)
@@ -106,8 +103,8 @@ class HttpThread:
             access = Access(ws.files, ws.paths)
             access.token()  # made now: `recalld open` reads it
             self.port = line.getsockname()[1]
-            site = Site(self._answers, access, self._changes, self._clock, self.place.host, self.port)
-            self._server = Server(uvicorn_config(make_app(site, is_remote=self.place.is_remote)), self._changes)
+            site = Site(self._answers, access, self._clock, self.place.host, self.port)
+            self._server = Server(uvicorn_config(make_app(site, is_remote=self.place.is_remote)), site.ended)
             if self._ending.is_set():
                 return  # there was no server yet that `end` could stop
             self._report("")
@@ -168,25 +165,23 @@ def uvicorn_config(app: Any) -> uvicorn.Config:
 
 
 class Server(uvicorn.Server):
-    """A server that waits to be stopped, and does not look ten times a second whether it was."""
+    """A server that waits to be *stopped*, and does not look ten times a second whether it was."""
 
-    def __init__(self, config: uvicorn.Config, changes: Changes) -> None:
+    def __init__(self, config: uvicorn.Config, stopped: asyncio.Event) -> None:
         super().__init__(config)
-        self._changes = changes
-        self._stopped: asyncio.Event | None = None
+        self._stopped = stopped
         self._loop: asyncio.AbstractEventLoop | None = None
 
     async def main_loop(self) -> None:
         """Wait until it is stopped."""
-        self._loop, self._stopped = asyncio.get_running_loop(), asyncio.Event()
+        self._loop = asyncio.get_running_loop()
         if not self.should_exit:
             await self._stopped.wait()
-        self._changes.close()
 
     def stop(self) -> None:
         """End it, from any thread."""
         self.should_exit = True
-        if self._loop and self._stopped:
+        if self._loop:
             with contextlib.suppress(RuntimeError):  # it has ended already
                 self._loop.call_soon_threadsafe(self._stopped.set)
 

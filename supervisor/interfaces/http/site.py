@@ -9,6 +9,7 @@ scripts keep it where no other port gets it. A browser without scripts has it in
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
 import hmac
 import secrets
@@ -21,7 +22,6 @@ from starlette.exceptions import HTTPException
 
 from ...operations.operation import Caller, Operation
 from ...storage.clock import Clock
-from ...storage.disk import Stat
 from ...storage.errors import InternalError, SupervisorError
 from ...storage.noting import acting
 from ...storage.texts import Text
@@ -36,7 +36,6 @@ if TYPE_CHECKING:
     from ...storage.files import Files
     from ...text.language import Language
     from ...workspace import Workspace
-    from .changes import Changes
 
 Q = TypeVar("Q")
 A = TypeVar("A")
@@ -64,10 +63,11 @@ class Answers(Protocol):
 class Site:
     """The workspace that is served at *host* and *port*: *answers* performs operations, *clock* is the supervisor's."""
 
-    def __init__(self, answers: Answers, access: Access, changes: Changes, clock: Clock, host: str, port: int) -> None:
-        self.answers, self.access, self.changes = answers, access, changes
+    def __init__(self, answers: Answers, access: Access, clock: Clock, host: str, port: int) -> None:
+        self.answers, self.access, self.clock = answers, access, clock
         self.host, self.port = host, port
-        self.clock = clock
+        #: Set when the service ends, so that no stream of changes goes on.
+        self.ended = asyncio.Event()
         #: Cookies of one host are sent to each of its ports, so that the name tells them apart.
         self.cookie_name = f"recalld_{port}"
 
@@ -164,8 +164,6 @@ class Access:
     def __init__(self, files: Files, paths: WorkspacePaths) -> None:
         self._files = files
         self._path = paths.token
-        self._seen: Stat | None = None
-        self._token = ""
 
     def token(self) -> str:
         """Return the token; a new one is made where there is none, or where others could read it."""
@@ -178,13 +176,9 @@ class Access:
 
     def _found(self) -> str:
         """Return the token; "" where there is none, or where others could read it."""
-        stat = self._files.disk.stat(self._path)
-        if stat is None or stat != self._seen:
-            version = self._files.read_stable(self._path)
-            is_own = version is not None and not version.stat.mode & _OTHERS
-            self._token = version.data.decode("ascii", "replace").strip() if version and is_own else ""
-            self._seen = version.stat if version else None
-        return self._token
+        version = self._files.read_stable(self._path)
+        is_own = version is not None and not version.stat.mode & _OTHERS
+        return version.data.decode("ascii", "replace").strip() if version and is_own else ""
 
     def is_token(self, given: str) -> bool:
         """True if this is the token."""
