@@ -124,24 +124,6 @@ class Definition:
             "additionalProperties": False,
         }
 
-    def strict_schema(self, language: Language, dialect: Dialect) -> dict[str, Any]:
-        """
-        Return the schema in the form of OpenAI's strict mode: every property is required, and null means its default.
-
-        Defaults and least values are in the descriptions, since strict mode refuses or does not check them.
-        """
-        properties = {}
-        for parameter in self._shown(dialect):
-            shape = parameter.schema(language)
-            shape.pop("default", None)
-            shape.pop("minimum", None)
-            if not parameter.is_required:
-                shape["type"] = [parameter.kind, "null"]
-                if parameter.choices:
-                    shape["enum"] = [*parameter.choices, None]
-            properties[parameter.name] = shape
-        return {"type": "object", "properties": properties, "required": [*properties], "additionalProperties": False}
-
     def arguments(self, given: Mapping[str, Any], dialect: Dialect) -> dict[str, Any]:
         """Return the arguments of a call, without those that are null; BadRequest names a wrong argument."""
         known = {parameter.name: parameter for parameter in self.parameters}

@@ -4,7 +4,7 @@ The tools as a model calls them: schemas for its API, and the call of one by nam
     from recalld import Memory, register_all_tools
 
     tools = register_all_tools(Memory("~/assistant"), channel="telegram")
-    tools.openai()  # the schemas for chat completions, in strict form
+    tools.openai()  # the schemas for chat completions
     tools.call("memory_search", '{"query": "备份在哪台机器上？"}').text  # what goes back as the tool's message
 """
 
@@ -44,44 +44,36 @@ class Reply:
 
 
 class Tool:
-    """One tool of a registry, with the members that CountBot (000) and nanobot use."""
+    """One tool over *tools*, with the members that CountBot (000) and nanobot use."""
 
-    def __init__(self, registry: ToolRegistry, definition: Definition) -> None:
-        self._registry = registry
-        self.definition = definition
+    def __init__(self, tools: MemoryTools, definition: Definition, dialect: Dialect) -> None:
+        self._tools = tools
+        self.definition, self.dialect, self.language = definition, dialect, tools.language
         self.name = definition.name
-        self.description = definition.description(registry.language)
-        self.parameters = definition.schema(*self.words)
-
-    @property
-    def words(self) -> tuple[Language, Dialect]:
-        """The language and the dialect of its description."""
-        return self._registry.language, self._registry.dialect
-
-    @property
-    def strict_parameters(self) -> dict[str, Any]:
-        """The schema of its arguments for OpenAI's strict mode."""
-        return self.definition.strict_schema(*self.words)
+        self.description = definition.description(tools.language)
+        self.parameters = definition.schema(tools.language, dialect)
 
     def set_channel(self, channel: str | None) -> None:
         """Set the source of what is written from now on."""
-        self._registry.set_channel(channel)
+        self._tools.set_channel(channel)
 
     async def execute(self, **arguments: Any) -> str:
         """Return the text for the model."""
         return self.call(arguments).text
 
-    def is_of(self, registry: ToolRegistry) -> bool:
-        """True if this registry made the tool; a tool that was only registered here has another registry."""
-        return self._registry is registry
-
     def call(self, arguments: str | Mapping[str, Any] | None = None) -> Reply:
         """Call it; as `ToolRegistry.call`."""
-        return self._registry.call(self.name, arguments)
+        try:
+            with acting("tool"):
+                answer = self.function()(**self.definition.arguments(_parsed(arguments), self.dialect))
+        except Exception as error:  # noqa: BLE001 - the model gets the error, and the conversation goes on
+            fault = as_supervisor_error(error, self.name, self._tools.memory.workspace.paths.root)
+            return Reply(render(fault, self._tools.language), is_error=True)
+        return Reply(as_text(answer), as_wire(answer))
 
     def function(self) -> Callable[..., Answer]:
         """Return it as a plain Python function, whose arguments may have their JSON names (001) or their Python names."""
-        method: Callable[..., Answer] = getattr(self._registry.tools, self.name)
+        method: Callable[..., Answer] = getattr(self._tools, self.name)
 
         @wraps(method)
         def called(*values: Any, **given: Any) -> Answer:
@@ -91,7 +83,7 @@ class Tool:
 
 
 class ToolRegistry:
-    """The tools that a model has; none where there is no memory."""
+    """The tools that a model has, over *tools*; none where there is no memory."""
 
     def __init__(
         self, tools: MemoryTools | None, definitions: tuple[Definition, ...], *, language: Language, dialect: Dialect
@@ -99,7 +91,7 @@ class ToolRegistry:
         self.tools = tools
         self.language = language
         self.dialect = dialect
-        self._tools = {definition.name: Tool(self, definition) for definition in definitions}
+        self._tools = {definition.name: Tool(tools, definition, dialect) for definition in definitions if tools}
 
     def __iter__(self) -> Iterator[Tool]:
         """Yield the tools in the order in which a model gets them."""
@@ -127,11 +119,8 @@ class ToolRegistry:
 
     def set_channel(self, channel: str | None) -> None:
         """Set the source of what is written from now on; None is web-chat."""
-        if self.tools:
-            self.tools.set_channel(channel)
         for tool in self:
-            if not tool.is_of(self):
-                tool.set_channel(channel)
+            tool.set_channel(channel)
 
     # ── descriptions for a model ─────────────────────────────────────────────
 
@@ -140,16 +129,11 @@ class ToolRegistry:
         return {tool.name: tool.function() for tool in self}
 
     def openai(self) -> list[dict[str, Any]]:
-        """Return the function schemas of OpenAI's chat completions, in strict form."""
+        """Return the function schemas of OpenAI's chat completions."""
         return [
             {
                 "type": "function",
-                "function": {
-                    "name": tool.name,
-                    "description": tool.description,
-                    "strict": True,
-                    "parameters": tool.strict_parameters,
-                },
+                "function": {"name": tool.name, "description": tool.description, "parameters": tool.parameters},
             }
             for tool in self
         ]
@@ -160,8 +144,7 @@ class ToolRegistry:
 
     def guidance(self) -> str:
         """Return the section for the system prompt, in the language and dialect of the first tool; "" without tools."""
-        spoken = next((tool.words for tool in self), (self.language, self.dialect))
-        return guidance(self.names, *spoken)
+        return next((guidance(self.names, tool.language, tool.dialect) for tool in self), "")
 
     # ── a call ───────────────────────────────────────────────────────────────
 
@@ -171,22 +154,10 @@ class ToolRegistry:
 
         It never raises: an error is a reply with one sentence and `is_error`.
         """
-        tool = self._tools.get(name)
-        if tool is not None and not tool.is_of(self):
+        if tool := self._tools.get(name):
             return tool.call(arguments)
-        try:
-            with acting("tool"):
-                answer = self._answer(tool, name, arguments)
-        except Exception as error:  # noqa: BLE001 - the model gets the error, and the conversation goes on
-            root = self.tools.memory.workspace.paths.root if self.tools else ""
-            return Reply(render(as_supervisor_error(error, name[:40], root), self.language), is_error=True)
-        return Reply(as_text(answer), as_wire(answer))
-
-    def _answer(self, tool: Tool | None, name: str, arguments: str | Mapping[str, Any] | None) -> Answer:
-        if tool is None:
-            names = self.names or Text("none")
-            raise BadRequest(str(name)[:40], Text("there is no such tool; there are {names}", names=names))
-        return tool.function()(**tool.definition.arguments(_parsed(arguments), self.dialect))
+        why = Text("there is no such tool; there are {names}", names=self.names or Text("none"))
+        return Reply(render(BadRequest(str(name)[:40], why), self.language), is_error=True)
 
 
 def _parsed(arguments: str | Mapping[str, Any] | None) -> Mapping[str, Any]:
@@ -256,7 +227,8 @@ class _StoreTool(Tool):
     _of: ClassVar[Definition]
 
     def __init__(self, memory_store: MemoryStore | Memory | str | os.PathLike[str]) -> None:
-        super().__init__(register_all_tools(memory_store, language="zh", dialect="lines"), self._of)
+        tools: Any = register_all_tools(memory_store, language="zh", dialect="lines").tools  # some, since there is a store
+        super().__init__(tools, self._of, "lines")
 
 
 class MemoryWriteTool(_StoreTool):
