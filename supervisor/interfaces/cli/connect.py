@@ -62,7 +62,8 @@ def connect(
             end = Text(_end(done, refused, removes=remove))
         else:
             again = f"recalld connect{named}{' --remove' if remove else ''} --yes"
-            end = Text("Nothing was written. `{command}` does it; with --dry-run every line is shown.", command=again)
+            more = msgid("Nothing was written. `{command}` does it; with --dry-run every line is shown.")
+            end = Text(msgid("Nothing was written. `{command}` does it.") if dry_run else more, command=again)
         shown = [*head, *rows, *([""] if head or rows else []), *notes, end]
     call.answer(_as_data(machine, changes, refused, written=writes), shown)
     return refused[0][1].exit_code if refused else 0
