@@ -85,7 +85,6 @@ class MemoryServer(Server[Any]):
         return ListToolsResult(tools=[self._tool(definition) for definition in self._registry.definitions])
 
     async def _call_tool(self, context: ServerRequestContext[Any], call: CallToolRequestParams) -> CallToolResult:
-        """Return the answer of a tool, as text and as JSON; an error is one sentence."""
         client = _client_of(context)
         reply = await anyio.to_thread.run_sync(self._call, call.name, call.arguments or {}, client, limiter=self._limiter)
         text = TextContent(type="text", text=reply.text)

@@ -163,7 +163,7 @@ def by_socket(root: Path, row: Row, language: str = "en", **who: str) -> Any:
 
 
 def by_rest(rest: httpx2.Client, row: Row, language: str = "en", **who: str) -> Any:
-    answer = rest.post(row.name, json=row.request, params=who, headers={"Cookie": f"recalld_language={language}"})
+    answer = rest.post(row.name, json=row.request, params=who, headers={"Accept-Language": language})
     return answer.json() if answer.status_code == 200 else answer.json()["detail"]
 
 

@@ -72,7 +72,6 @@ def reading(browser: Any, site: Service, *, language: str = "en", scheme: str = 
         viewport={"width": width, "height": 800}, color_scheme=scheme, locale="zh-CN" if language == "zh" else "en-GB"
     )
     context.add_init_script(_KEEP_REPORTS)
-    context.add_cookies([{"name": "recalld_language", "value": language, "url": site.url}])
     context.set_default_timeout(30_000)
     tab = context.new_page()
     reader = Reader(tab, site)

@@ -63,10 +63,9 @@ class Page(HTMLParser):
         self.text += data
 
 
-def shown(site: Service, address: str, status: int = 200, language: str = "en", **cookies: str) -> Page:
+def shown(site: Service, address: str, status: int = 200, language: str = "en") -> Page:
     """The page at the address, which has that status."""
-    kept = "; ".join(f"{name}={value}" for name, value in {"recalld_language": language, **cookies}.items())
-    answer = site.client.get(address, headers={**HTML, "Cookie": kept})
+    answer = site.client.get(address, headers={**HTML, "Accept-Language": language})
     assert answer.status_code == status, (address, answer.status_code, answer.text[-400:])
     return Page(answer.text)
 
@@ -122,7 +121,7 @@ def test_today_says_what_is_wrong_and_what_mends_it(site):
 
 @pytest.mark.parametrize(("language", "sentence"), [("en", "That is not the token"), ("zh", "这不是这份记忆的令牌")])
 def test_gate_says_of_a_wrong_token_that_it_is_wrong_without_scripts(site, language, sentence):
-    with site.stranger(**HTML, Cookie=f"recalld_language={language}") as client:
+    with site.stranger(**HTML, **{"Accept-Language": language}) as client:
         before, after = client.get("/"), client.post("/session", data={"token": "wrong"})
     told = {
         name: [(tag, "hidden" in about) for tag, about in Page(page.text).elements if about.get("id") == "wrong"]
@@ -163,7 +162,7 @@ RUBBISH = (
         "/search?q=x&session=-",
     ),
     *("/forget?by=%00&value=%00",),
-    *("/health?all=x", "/long-term?line=x&all=1", "/sessions?done=<b>&line=x", "/static/", "/preferences", "/file-now"),
+    *("/health?all=x", "/long-term?line=x&all=1", "/sessions?done=<b>&line=x", "/static/", "/file-now"),
 )
 
 
@@ -201,16 +200,6 @@ def test_edit_of_a_summary_shows_both_where_it_has_changed(site):
         assert "我写的。" in again.text
         assert "另一份。" in again.text
         assert client.post("/days/2026-01-10/edit", data={"text": "x"}).status_code == 403
-
-
-def test_preferences_keep_the_language_and_lead_back(site):
-    with entered(site) as client:
-        token = form_token(client.get("/").text)
-        answer = client.post("/preferences", data={"form_token": token, "language": "zh", "back": "/days?year=2026"})
-        assert (answer.status_code, answer.headers["location"]) == (303, "/days?year=2026")
-        assert 'lang="zh-CN"' in client.get("/").text
-        for back in ("//evil.example", "/\\evil.example", "https://evil.example"):
-            assert client.post("/preferences", data={"form_token": token, "back": back}).headers["location"] == "/"
 
 
 def test_sessions_are_kept_without_scripts_too(site):

@@ -132,7 +132,6 @@ def _opened_with_defaults(call: Call) -> tuple[Workspace, datetime]:
 
 
 def _leave(call: Call, ws: Workspace, raws: list[dict[str, Any]], now: datetime, *, as_found: bool) -> list[str]:
-    """Leave the messages in the drop-box and return their ids."""
     from ...archive.append import leave, refuse_odd
 
     if not as_found:

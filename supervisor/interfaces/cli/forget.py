@@ -63,7 +63,6 @@ def forget(
 
 
 def _wants(call: Call) -> bool:
-    """Return whether the person wants it; nobody is asked who can't answer."""
     if not (sys.stdin and sys.stdin.isatty()):
         return False
     return call.confirm(Text("Forget this for good? It can't be undone."))

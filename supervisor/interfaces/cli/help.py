@@ -34,8 +34,6 @@ def page(command: Command | Group, path: Sequence[str], language: Language, head
 
 
 class _Page:
-    """Writes a page of help in one language."""
-
     def __init__(self, language: Language) -> None:
         self._language: Language = language
         self._colon = "：" if language == "zh" else ":"
@@ -77,7 +75,6 @@ class _Page:
         return lines
 
     def _meaning(self, param: Option) -> str:
-        """Return what a parameter means, with its range and its default where the help does not say them."""
         notes = [f"x>={param.least}"] if param.least is not None else []
         notes += [self._say(Text("required"))] if param.is_required and not param.is_argument else []
         if param.default and not param.is_flag and not param.is_required and not isinstance(param.default, list):

@@ -81,25 +81,13 @@ HIDDEN: Final[Mapping[str, str | tuple[str, str]]] = {
 
 #: Commands of earlier versions, by their first words, and what does their work now.
 LEFT: Final = {
-    "chat": Text(
-        'there is no chat any more: any program asks by inbox.json and finds the answer in history.json where `[turns] reply = "worker"` is set, `recalld connect` gives this memory to an assistant, and `recalld inject --query TEXT` shows what it holds.'
-    ),
-    "demo": Text(
-        "there is no demo among the commands any more: `script/demo` in a clone of the repository shows recalld at work on a sample conversation."
-    ),
-    "redact": Text(
-        'there is no `redact` any more: `recalld forget --match TEXT` takes back a secret that is stored, and `[privacy] redact = "store"` in recalld.toml stores a mark in the place of the next one.'
-    ),
-    "status --metrics": Text(
-        "there are no figures for Prometheus any more: `recalld status --json` has them, and ends with 65 when something is wrong."
-    ),
+    "chat": Text("there is no chat any more: `recalld connect` gives this memory to an assistant."),
+    "demo": Text("there is no demo any more: `script/demo` in a clone of the repository shows recalld at work."),
+    "redact": Text("there is no `redact` any more: `recalld forget --match TEXT` takes back what is stored."),
+    "status --metrics": Text("there are no figures for Prometheus any more: `recalld status --json` has them."),
     "pool pause": Text("a model of the pool is not paused any more: while its workers are stopped, tasks wait in their files."),
-    "pool flush": Text(
-        "nothing is flushed any more: what a pool holds in Redis may be deleted with Redis's own commands at any time, and is offered again."
-    ),
-    "gateway": Text(
-        "there is no gateway any more: each workspace answers over HTTP at the `[serve] port` of its own recalld.toml, and a web server in front of them can pass /w/NAME/ on to that port."
-    ),
+    "pool flush": Text("nothing is flushed any more: what a pool holds in Redis may be deleted with Redis's own commands."),
+    "gateway": Text("there is no gateway any more: each workspace answers over HTTP at its own `[serve] port`."),
     "fleet": Text(
         "there is no fleet any more: `recalld -w DIR/NAME service install --name NAME` makes a service for each workspace, and `systemctl --user disable --now recalld-fleet` ends the unit of the fleet."
     ),
@@ -147,8 +135,6 @@ _BEFORE: Final = (
 
 
 class _CommandLine(Group):
-    """The whole of it: the options before the command, and all commands."""
-
     def __init__(self) -> None:
         super().__init__("The memory of a long-running local assistant, kept in files a person can read.", _commands)
         self.params = _BEFORE

@@ -8,13 +8,13 @@ is typed and what it means; its docstring is the help.
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from copy import copy
 from functools import cached_property, partial
 from importlib import import_module
 from pathlib import Path
 from types import UnionType
-from typing import Annotated, Any, Final, NoReturn, TypeAlias, TypeVar, get_args, get_origin
+from typing import Annotated, Any, Final, TypeAlias, TypeVar, get_args, get_origin
 
 from ...storage.texts import Text, msgid
 from .call import Call
@@ -194,9 +194,8 @@ class Group:
     def named(self, name: str, path: str) -> Command | Group:
         """Return the command of this name; UsageFault, with those that are like it, if there is none."""
         if name not in self.commands:
-            if near := _near(name, self.commands):
-                raise UsageFault(Text("No such command {name}; the nearest is {near}", name=repr(name), near=near), path)
-            raise UsageFault(Text("No such command {name}", name=repr(name)), path)
+            sentences = msgid("No such command {name}"), msgid("No such command {name}; the nearest is {near}")
+            raise _unknown(sentences, repr(name), self.commands, path)
         return self.commands[name]
 
 
@@ -223,7 +222,9 @@ def read_options(
             if name == HELP:
                 raise HelpWanted(path)
             if name not in by_name:
-                _refuse_option(name if word.startswith("--") else word, by_name, path)
+                sentences = msgid("No such option {name}"), msgid("No such option {name}; the nearest is {near}")
+                named = name if word.startswith("--") else word
+                raise _unknown(sentences, named, [long for long in by_name if long[1] == "-"], path)
             param = by_name[name]
             if param.is_flag and equals:
                 raise UsageFault(Text("Option {name} takes no value", name=name), path)
@@ -238,16 +239,11 @@ def _value(name: str, left: Iterator[str], path: str) -> str:
     raise UsageFault(Text("Option {name} needs a value", name=name), path)
 
 
-def _refuse_option(name: str, known: Mapping[str, object] | Sequence[str], path: str) -> NoReturn:
-    if near := _near(name, [other for other in known if other.startswith("--")]):
-        raise UsageFault(Text("No such option {name}; the nearest is {near}", name=name, near=near), path)
-    raise UsageFault(Text("No such option {name}", name=name), path)
-
-
-def _near(name: str, known: Mapping[str, object] | Sequence[str]) -> list[str]:
+def _unknown(sentences: tuple[str, str], name: str, known: Iterable[str], path: str) -> UsageFault:
     from difflib import get_close_matches
 
-    return get_close_matches(name, known)
+    near = get_close_matches(name.strip("'"), [*known])
+    return UsageFault(Text(sentences[bool(near)], name=name, near=near), path)
 
 
 # ── declared ─────────────────────────────────────────────────────────────────

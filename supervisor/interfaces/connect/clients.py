@@ -64,17 +64,6 @@ CLIENTS: Final[Mapping[str, Client]] = {
 }
 
 
-#: Clients that earlier versions connected, and the files of their MCP servers.
-LEFT: Final[Mapping[str, str]] = {
-    "gemini-cli": "~/.gemini/settings.json",
-    "antigravity": "~/.gemini/antigravity/mcp_config.json",
-    "cursor": "~/.cursor/mcp.json",
-    "opencode": "~/.config/opencode/opencode.json",
-    "openclaw": "~/.openclaw/openclaw.json",
-    "nanobot": "~/.nanobot/config.json",
-}
-
-
 @record
 class Place:
     """Where a client is connected: the user's folder *home* or a *project*, with the *argv* that starts recalld there."""

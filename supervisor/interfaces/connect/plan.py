@@ -125,7 +125,6 @@ def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def _rendered(settings: dict[str, Any], text: str) -> str:
-    """Return the settings as JSON in the form of the *text*, which it is where nothing has changed."""
     return text if settings == _settings(text) else _as_json(settings, text)
 
 
@@ -208,7 +207,6 @@ def _take_out(settings: dict[str, Any], wanted: Wanted, goes: Callable[[str, boo
 
 
 def _hook_argv(entry: Any) -> list[str]:
-    """Return what a hook starts; [] where that is no command line of a shell."""
     from shlex import split
 
     try:

@@ -24,7 +24,7 @@ from ...storage.foreign_name import is_below
 from ...storage.os_errors import from_os_error
 from ...storage.texts import Text, msgid
 from ...text.record import record
-from .clients import CLIENTS, LEFT, Place, Wanted, wanted
+from .clients import CLIENTS, Place, Wanted, wanted
 from .plan import Refused, comparable, connected, disconnected, is_blank, workspaces
 
 if TYPE_CHECKING:
@@ -34,10 +34,6 @@ if TYPE_CHECKING:
 
 #: Settings of more bytes are not read; those of a busy client have some hundred thousand.
 _MOST_BYTES: Final = 20_000_000
-#: What stands for any client that speaks MCP.
-MCP: Final = "mcp"
-#: Other names of clients.
-_ALIASES: Final = {"claude": "claude-code", "gemini": "gemini-cli"}
 
 
 @dataclass(eq=False, repr=False)
@@ -244,19 +240,14 @@ def _bytes_of(change: Change) -> bytes:
 
 def client_names(given: Sequence[str], known: Collection[str]) -> list[str]:
     """Return the clients that are meant: those that are *given*, else those that are *known*; BadRequest for another."""
-    names = [_ALIASES.get(name.lower(), name.lower()) for name in given]
-    for name in names:
-        if name in LEFT:
-            raise BadRequest(
-                "CLIENT",
-                Text(
-                    "recalld no longer writes the settings of {client}: to connect it, put what `recalld connect mcp` prints among the MCP servers in {path}; to disconnect it, take out the entry `recalld` there, and what starts recalld in the files beside it",
-                    client=name,
-                    path=LEFT[name],
-                ),
-            )
-        if name not in CLIENTS:
-            raise BadRequest("CLIENT", Text("there is no client {name}; there are {names}", name=name, names=[*CLIENTS, MCP]))
+    names = ["claude-code" if name.lower() == "claude" else name.lower() for name in given]
+    if other := next((name for name in names if name not in CLIENTS), None):
+        why = Text(
+            "recalld writes the settings of {names}; to connect {client}, put what `recalld connect mcp` prints among the MCP servers in its settings, and to disconnect it, take the entry `recalld` out of them",
+            names=[*CLIENTS],
+            client=other,
+        )
+        raise BadRequest("CLIENT", why)
     return list(dict.fromkeys(names or known))
 
 

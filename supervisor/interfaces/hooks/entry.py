@@ -96,7 +96,6 @@ def repository_of(project: str) -> str:
 
 
 def _line(path: str) -> str:
-    """Return the first line of a small file, "" where there is none."""
     try:
         with open(path, encoding="utf-8") as file:
             return file.readline(_MOST_OF_PATH).strip()

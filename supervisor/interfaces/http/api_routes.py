@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from starlette.exceptions import HTTPException
 from starlette.responses import JSONResponse
@@ -66,34 +66,37 @@ class Summed:
 
 def memory_routes(site: Site) -> list[BaseRoute]:
     """Return the routes of 000."""
-
-    def route(path: str, answer: Any, method: str = "GET") -> BaseRoute:
-        return Route(path, partial(answer, site), methods=[method])
-
     return [
         Route("/api/memory/long-term", partial(_text, site), methods=["GET", "PUT"]),
-        route("/api/memory/stats", _get_stats),
-        route("/api/memory/recent", _get_recent),
-        route("/api/memory/search", _search, "POST"),
-        route("/api/chat/sessions/{session_id:path}/summarize", _sum_up, "POST"),
+        Route("/api/memory/stats", partial(_get_stats, site)),
+        Route("/api/memory/recent", partial(_get_recent, site)),
+        Route("/api/memory/search", partial(_search, site), methods=["POST"]),
+        Route("/api/chat/sessions/{session_id:path}/summarize", partial(_sum_up, site), methods=["POST"]),
     ]
 
 
 async def _text(site: Site, request: Request) -> Response:
-    return await (_put_text if request.method == "PUT" else _get_text)(site, request)
-
-
-async def _get_text(site: Site, request: Request) -> Response:
     query(request)
+    if request.method == "PUT":
+        return await _put_text(site, request)
     answer = await site.perform(request, long_term.long_term_text, NoArguments())
     return JSONResponse(to_json(Content(answer.text)), headers={"ETag": f'"{answer.etag}"'})
 
 
 async def _put_text(site: Site, request: Request) -> Response:
-    query(request)
+    """Save the text and return the answer of 000; 412, with both texts, if it replaces another one than the client read."""
     content = body_of(request, await request.body(), "content").get("content")
     refuse_no_text("content", content)
-    return await _saved(site, request, str(content))
+    tags = [tag.strip() for tag in request.headers.get("if-match", "*").split(",")]
+    etag = None if "*" in tags else tags[0].strip('"')
+    replacement = long_term.ReplaceRequest(content=str(content), etag=etag)
+    try:
+        done = await site.perform(request, long_term.replace_long_term, replacement)
+    except StaleText as stale:
+        sentence = stale.in_language(site.language(request))
+        more = {"code": stale.code, "content": stale.text, "yours": content}
+        return problem(stale.http_status, sentence, {"ETag": f'"{stale.etag}"'}, **more)
+    return JSONResponse(to_json(Saved(True, "Memory updated")), headers={"ETag": f'"{done.etag}"'})
 
 
 async def _get_stats(site: Site, request: Request) -> Response:
@@ -127,19 +130,6 @@ async def _sum_up(site: Site, request: Request) -> Response:
     entry = parse_entry(written.text)
     message = render(written.sentence(msgid("saved to memory, line {line} ({total} in all)")), _ITS_LANGUAGE)
     return JSONResponse(to_json(Summed(True, entry.content if entry else written.text, message)))
-
-
-async def _saved(site: Site, request: Request, content: str) -> Response:
-    """Save the text and return the answer of 000; 412, with both texts, if it replaces another one than the client read."""
-    tags = [tag.strip() for tag in request.headers.get("if-match", "*").split(",")]
-    etag = None if "*" in tags else tags[0].strip('"')
-    try:
-        done = await site.perform(request, long_term.replace_long_term, long_term.ReplaceRequest(content=content, etag=etag))
-    except StaleText as stale:
-        sentence = stale.in_language(site.language(request))
-        more = {"code": stale.code, "content": stale.text, "yours": content}
-        return problem(stale.http_status, sentence, {"ETag": f'"{stale.etag}"'}, **more)
-    return JSONResponse(to_json(Saved(True, "Memory updated")), headers={"ETag": f'"{done.etag}"'})
 
 
 # ── operations ───────────────────────────────────────────────────────────────

@@ -22,13 +22,13 @@ from starlette.responses import JSONResponse, PlainTextResponse, RedirectRespons
 from starlette.routing import Route
 
 from ...longterm.lines import DEFAULT_SOURCE
-from ...storage.errors import BadRequest, SupervisorError
+from ...storage.errors import BadRequest, InternalError, SupervisorError
 from ...storage.texts import Text
 from ..proxy.endpoint import Proxy, protocol_error
 from .api_routes import memory_routes, operation_routes
 from .changes import stream
 from .gate import NO_TOKEN, Gate
-from .reading import form_fields, json_object, problem, query
+from .reading import form_fields, json_object, media_type, of_error, problem, query
 from .site import FORM_HEADER, PROXY, Site
 
 if TYPE_CHECKING:
@@ -78,7 +78,10 @@ def _response(site: Site, page: Any, request: Request, error: Exception) -> Resp
     if isinstance(error, HTTPException) and not isinstance(error.detail, Text):  # the router's
         why = _SENTENCES.get(error.status_code, Text("this is no valid HTTP request."))
         error = HTTPException(error.status_code, why, error.headers)
-    status, sentence, headers, more = site.told(error, site.language(request))
+    ws = site.workspace
+    if not isinstance(error, (HTTPException, SupervisorError, OSError)):
+        ws.events.report("http", [InternalError.of("a request over HTTP", error)])
+    status, sentence, headers, more = of_error(error, site.language(request), str(ws.paths.root))
     if request.url.path.startswith(PROXY):
         return protocol_error(request.url.path, status, sentence, headers)
     is_browser = "text/html" in request.headers.get("accept", "") and not request.url.path.startswith(("/api/", "/mcp"))
@@ -95,7 +98,7 @@ def _own_routes(site: Site) -> list[BaseRoute]:
 
     async def enter(request: Request) -> Response:
         """Return the cookie for the token, which comes as JSON or as a form, and to a script that *keeps* it the form token."""
-        is_form = request.headers.get("content-type", "").startswith("application/x-www-form-urlencoded")
+        is_form = media_type(request) == "application/x-www-form-urlencoded"
         body = await request.body()
         given = form_fields(body) if is_form else json_object(request, body)
         if not await site.run(site.access.is_token, str(given.get("token", "")).strip()):
@@ -154,7 +157,6 @@ class McpEndpoint:
 
 
 def _manager(site: Site, request: Request) -> Any:
-    """Return the SDK's manager of a server for the client, which is what the address of the request says."""
     given = query(request, "session", "chat", "channel", "read_only", "allow_delete")
     session, chat = given.get("session", ""), given.get("chat", "")
     site.caller(request, session, chat)  # which refuses what is no kind of chat

@@ -72,7 +72,10 @@ def _changes(ws: Workspace, before: Signatures, now: Signatures) -> Iterator[Cha
     (old,), (new,) = before[_LOG], now[_LOG]
     if new and new != old:
         begin = old.size if old and old.inode == new.inode else 0  # another file begins where the log was rotated
-        for line in ws.files.disk.read(ws.paths.log, max(begin, new.size - _MOST_BYTES)).splitlines():
+        begin, lines = max(begin, new.size - _MOST_BYTES), b""
+        with contextlib.suppress(OSError):
+            lines = ws.files.disk.read(ws.paths.log, begin, max(0, new.size - begin))
+        for line in lines.splitlines():
             with contextlib.suppress(ValueError, LookupError, TypeError):
                 name = str(json.loads(line)["event"])
                 yield {"kind": "fault" if priority(name) < _NOTICE else "event", "id": name}

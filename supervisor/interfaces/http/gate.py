@@ -21,6 +21,7 @@ from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect, Request
 
 from ...storage.texts import Text, msgid
+from .reading import JSON, media_type
 from .site import PROXY, Site
 
 if TYPE_CHECKING:
@@ -43,7 +44,6 @@ LONG_TERM_PATHS: Final = frozenset({"/api/memory/long-term", "/api/replace_long_
 _LOOPBACK: Final = frozenset({"localhost", "127.0.0.1", "[::1]"})
 #: Where programs ask: these want a header.
 FOR_PROGRAMS: Final = ("/api/", "/mcp", PROXY, "/openapi.json")
-_JSON: Final = "application/json"
 #: What a request without the token is told.
 NO_TOKEN: Final = msgid(
     "this needs the token of the workspace: run `recalld open`, or send the header Authorization: Bearer TOKEN."
@@ -99,7 +99,7 @@ class Gate:
         path = request.url.path
         if path not in OPEN_PATHS and not path.startswith(STATIC) and not self._is_known(request):
             raise HTTPException(401, Text(NO_TOKEN), {"WWW-Authenticate": "Bearer"})
-        if _has_body(request.headers) and _kind(request.headers) != _JSON and path.startswith(("/api/", "/mcp")):
+        if _has_body(request.headers) and media_type(request) != JSON and path.startswith(("/api/", "/mcp")):
             raise HTTPException(415, Text("the body must have the type application/json."))
         if int(request.headers.get("content-length") or 0) > (most := _most_body(request.url.path)):
             raise _too_large(most)
@@ -114,7 +114,6 @@ class Gate:
         return by_token or by_cookie
 
     def _check_place(self, request: Request) -> None:
-        """Refuse a Host that is no address of this service, and an Origin that is another one."""
         headers = request.headers
         hosts, origins = headers.getlist("host"), headers.getlist("origin")
         is_odd = request.scope["http_version"] not in ("1.0", "1.1") or len(hosts) != 1
@@ -159,7 +158,6 @@ def _too_large(most: int) -> HTTPException:
 
 
 def _limited(most: int, receive: Receive) -> Receive:
-    """Return *receive*, which raises HTTPException (413) once more than *most* bytes have come."""
     left = most
 
     async def receive_limited() -> Message:
@@ -175,10 +173,6 @@ def _limited(most: int, receive: Receive) -> Receive:
 
 def _has_body(headers: Headers) -> bool:
     return "transfer-encoding" in headers or headers.get("content-length", "0") != "0"
-
-
-def _kind(headers: Headers) -> str:
-    return headers.get("content-type", "").partition(";")[0].strip().lower()
 
 
 def _split(host: str) -> tuple[str, str]:

@@ -127,7 +127,6 @@ def _closed(schema: dict[str, Any]) -> dict[str, Any]:
 
 
 def _countbot(of: dict[str, Any]) -> dict[str, Any]:
-    """Return the paths of 000, with the schemas *of* answers by the names of their types."""
     lines = schema(LinesRequest)["properties"]
     words = {"keywords": lines["keywords"], "max_results": lines["maxResults"], "match_mode": lines["matchMode"]}
     search = {"type": "object", "required": ["keywords"], "properties": words, "additionalProperties": False}

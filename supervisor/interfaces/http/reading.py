@@ -27,10 +27,17 @@ if TYPE_CHECKING:
 
     from ...text.language import Language
 
+#: The type of a body for programs.
+JSON: Final = "application/json"
 #: The most fields of a form.
 _MOST_FIELDS: Final = 100
 #: What no text of a person has: NUL, and half an emoji, which UTF-8 can't encode.
 _UNWRITABLE: Final = lazy_re("[\0\ud800-\udfff]")
+
+
+def media_type(request: Request) -> str:
+    """Return the type of the body, "" where the request names none."""
+    return request.headers.get("content-type", "").partition(";")[0].strip().lower()
 
 
 def query(request: Request, *names: str) -> dict[str, str]:
@@ -89,7 +96,7 @@ def json_object(request: Request, body: bytes) -> dict[str, Any]:
     """
     if not body:
         return {}
-    if request.headers.get("content-type", "").partition(";")[0].strip().lower() != "application/json":
+    if media_type(request) != JSON:
         raise HTTPException(415, Text("the body must have the type application/json."))
     try:
         parsed = json.loads(body.decode("utf-8"), object_pairs_hook=_once, parse_constant=_no_number)

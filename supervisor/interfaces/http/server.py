@@ -87,7 +87,6 @@ class HttpThread:
             self._ending.wait(_RETRY_S)
 
     def _bound(self) -> socket.socket | None:
-        """Return the listening socket; None, after a report, if there can't be one."""
         if self.place.is_remote and not self.place.allow_remote:
             self._report("remote")
             return None
@@ -110,8 +109,8 @@ class HttpThread:
             self._report("")
             asyncio.run(self._server.serve([line]))
         except (Exception, SystemExit) as error:  # noqa: BLE001 - a fault of the service ends no round; uvicorn exits where it can't start
-            fault = error if isinstance(error, SupervisorError) else InternalError.of("http", _as_exception(error))
-            ws.events.report("http", [fault])
+            bug = error if isinstance(error, Exception) else RuntimeError(type(error).__name__)
+            ws.events.report("http", [bug if isinstance(bug, SupervisorError) else InternalError.of("http", bug)])
         else:
             ws.events.report("http", ())
 
@@ -129,10 +128,6 @@ def bound(place: Place) -> socket.socket:
         line.close()
         raise
     return line
-
-
-def _as_exception(error: BaseException) -> Exception:
-    return error if isinstance(error, Exception) else RuntimeError(type(error).__name__)
 
 
 def be_quiet() -> None:

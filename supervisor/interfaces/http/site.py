@@ -22,12 +22,11 @@ from starlette.exceptions import HTTPException
 
 from ...operations.operation import Caller, Operation
 from ...storage.clock import Clock
-from ...storage.errors import InternalError, SupervisorError
 from ...storage.noting import acting
 from ...storage.texts import Text
 from ..language import spoken_language
 from ..locate import page_address
-from .reading import form_fields, of_error
+from .reading import form_fields
 
 if TYPE_CHECKING:
     from starlette.requests import Request
@@ -41,8 +40,6 @@ Q = TypeVar("Q")
 A = TypeVar("A")
 #: Where the proxy in front of a model server is.
 PROXY: Final = "/v1/"
-#: The cookie in which the page keeps the language that its reader chose.
-LANGUAGE_COOKIE: Final = "recalld_language"
 #: The header and the field that carry the token of a form.
 FORM_HEADER, FORM_FIELD = "x-form-token", "form_token"
 
@@ -84,9 +81,8 @@ class Site:
     # ── who asks ─────────────────────────────────────────────────────────────
 
     def language(self, request: Request) -> Language:
-        """Return the language of the reader: of the cookie, of recalld.toml, of the browser, of the locale, else English."""
-        chosen = request.cookies.get(LANGUAGE_COOKIE)
-        setting = chosen if chosen in ("en", "zh") else self.workspace.config.language
+        """Return the language of the reader: that of recalld.toml, of the browser, of the locale, else English."""
+        setting = self.workspace.config.language
         accepted = request.headers.get("accept-language", "").lower()
         if request.url.path.startswith(PROXY) or not accepted:  # below /v1 a program speaks for its own user
             return spoken_language(setting, self.workspace.environ)
@@ -122,13 +118,6 @@ class Site:
     async def run(self, function: Callable[..., A], *arguments: Any) -> A:
         """Return what the function returns; it runs in a thread, since it waits for files or locks."""
         return await run_in_threadpool(function, *arguments)
-
-    def told(self, error: Exception, language: Language) -> tuple[int, str, dict[str, str], dict[str, Any]]:
-        """Return what is answered to an error, as `of_error` does; a bug becomes an event."""
-        ws = self.workspace
-        if not isinstance(error, (HTTPException, SupervisorError, OSError)):
-            ws.events.report("http", [InternalError.of("a request over HTTP", error)])
-        return of_error(error, language, str(ws.paths.root))
 
     # ── forms ────────────────────────────────────────────────────────────────
 
@@ -175,7 +164,6 @@ class Access:
         return token
 
     def _found(self) -> str:
-        """Return the token; "" where there is none, or where others could read it."""
         version = self._files.read_stable(self._path)
         is_own = version is not None and not version.stat.mode & _OTHERS
         return version.data.decode("ascii", "replace").strip() if version and is_own else ""

@@ -257,7 +257,6 @@ def _template(instruction: str | None) -> Callable[[str, Language], PromptTempla
 
 
 def _wire(message: ChatMessage, place: int) -> dict[str, Any]:
-    """Return the message as chat completions have it, with its place in the store."""
     calls = [_call(block) for block in message.blocks if isinstance(block, ToolCallBlock)]
     calls = calls or [_plain(call) for call in message.additional_kwargs.get("tool_calls") or ()]
     files = [

@@ -14,15 +14,15 @@ from typing import TYPE_CHECKING, Final
 from starlette.responses import PlainTextResponse, Response
 from starlette.routing import Route
 
-from ..http.site import LANGUAGE_COOKIE, Site
+from ..http.site import Site
 from . import days, health, memory, search
-from .views import LANGUAGES, STATIC, View, go, own_address, static_file
+from .views import STATIC, View, static_file
 
 if TYPE_CHECKING:
     from starlette.requests import Request
     from starlette.routing import BaseRoute
 
-#: How long a browser keeps a choice of its reader, and a file whose address has its digest.
+#: How long a browser keeps a file whose address has its digest.
 _KEPT_S: Final = 365 * 24 * 3600
 _TABLE: Final[tuple[tuple[str, Callable[[View], Awaitable[Response]], tuple[str, ...]], ...]] = (
     ("/", health.today, ("GET",)),
@@ -46,7 +46,7 @@ def routes(site: Site) -> list[BaseRoute]:
         return await show(View(site, request))
 
     made: list[BaseRoute] = [Route(path, partial(answer, show), methods=[*methods]) for path, show, methods in _TABLE]
-    return [*made, Route("/preferences", partial(_prefer, site), methods=["POST"]), Route("/static/{name}", _static)]
+    return [*made, Route("/static/{name}", _static)]
 
 
 def problem(site: Site, request: Request, status: int, sentence: str) -> Response:
@@ -57,16 +57,7 @@ def problem(site: Site, request: Request, status: int, sentence: str) -> Respons
     return view.shown(name, status=status, sentence=sentence, status_code=status, was_wrong=request.url.path == "/session")
 
 
-async def _prefer(site: Site, request: Request) -> Response:
-    form = await site.form(request)
-    answer = go(own_address(form.get("back", "")))
-    if (language := form.get("language")) in LANGUAGES:
-        answer.set_cookie(LANGUAGE_COOKIE, str(language), max_age=_KEPT_S, httponly=True, samesite="strict")
-    return answer
-
-
 async def _static(request: Request) -> Response:
-    """Return a file of the page; one whose address has its digest is kept."""
     name = request.path_params["name"]
     if name not in STATIC:
         return PlainTextResponse("not found\n", 404)

@@ -71,7 +71,6 @@ def strip(counted: Sequence[DayCount], today: date) -> list[Mapping[str, Any]]:
 
 
 async def _newest(view: View, last: DayCount) -> DayAnswer:
-    """Return the last messages of the newest day, the oldest of them first."""
     start = max(0, last.messages - _NEWEST)
     return await view.ask(days.day, days.DayRequest(day=last.day.isoformat(), start=start, limit=_NEWEST))
 

@@ -141,5 +141,4 @@ async def _preview(view: View, by: str, value: str, back: str, *, has_changed: b
 
 
 def _place_of(by: str) -> str:
-    """Return the place in the navigation: where the words were found."""
     return "memory" if by == "line" else "days"

@@ -95,7 +95,6 @@ def place(hit: Hit) -> str:
 
 
 def _note(query: str, result: Any, *, filtered: bool) -> str:
-    """Return why there are no hits, or why not all of memory was searched; "" if there is nothing to say."""
     if result is None:
         return ""
     if result.hits:

@@ -50,8 +50,6 @@ PAGES: Final = (
     ("sessions", "/sessions"),
     ("health", "/health"),
 )
-#: The values that the reader's choice of a language may have.
-LANGUAGES: Final = ("en", "zh")
 
 
 @cache

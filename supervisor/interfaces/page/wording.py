@@ -230,16 +230,8 @@ def excerpt_html(text: str, terms: Sequence[str], most: int = HIT_CHARS) -> Mark
     wanted = [_pattern(term) for term in terms if term.strip()]
     if not wanted:
         return escape(printable(shown))
-    pieces, last = [], 0
-    for match in re.finditer("|".join(wanted), shown, re.IGNORECASE):
-        pieces += [
-            escape(printable(shown[last : match.start()])),
-            Markup("<mark>"),
-            escape(printable(match[0])),
-            Markup("</mark>"),
-        ]
-        last = match.end()
-    return Markup("").join([*pieces, escape(printable(shown[last:]))])
+    parts = map(printable, re.split(f"({'|'.join(wanted)})", shown, flags=re.IGNORECASE))
+    return Markup("").join(Markup("<mark>{}</mark>").format(part) if n % 2 else escape(part) for n, part in enumerate(parts))
 
 
 def _pattern(term: str) -> str:

@@ -106,7 +106,6 @@ def with_memory(talk: Talk, memory: str, where: MemoryPlace, begin: int = 0) -> 
 
 
 def _put_in_system(kind: Kind, fields: dict[str, Any], messages: list[Any], block: str) -> None:
-    """Put the block behind the system prompt; where there is none, it is the block."""
     prompts = [n for n, message in enumerate(messages) if isinstance(message, dict) and message.get("role") in SYSTEM_ROLES]
     if prompts:
         messages[prompts[0]] = _with_block(messages[prompts[0]], block, is_behind=True)

@@ -293,7 +293,6 @@ def returned_headers(headers: Iterable[tuple[bytes, bytes]]) -> Headers:
 
 
 def _passed(headers: Headers, stay: frozenset[str]) -> Headers:
-    """Return the headers but those that *stay*, and those that a header `Connection` names (RFC 9110, 7.6.1)."""
     named = b",".join(value for name, value in headers if name == b"connection").decode("latin-1").lower()
     left_out = stay | {name.strip() for name in named.split(",")}
     return [(name, value) for name, value in headers if name.decode("latin-1") not in left_out]

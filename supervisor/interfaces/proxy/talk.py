@@ -104,7 +104,6 @@ def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def _messages(kind: Kind, value: object) -> tuple[Said, ...]:
-    """Return the messages; none where one of them is not understood."""
     if isinstance(value, str) and kind == "responses":
         return (Said("user", value, value),)
     messages = []

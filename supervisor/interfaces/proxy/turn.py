@@ -94,7 +94,6 @@ def _last_answer(ws: Workspace, session: str, until: datetime) -> str:
 
 
 def _newest(ws: Workspace) -> list[Message]:
-    """Return the messages of history.json, newest first; none if it can't be read."""
     with contextlib.suppress(SupervisorError, OSError):
         return [message for message in reversed(ws.history.read()) if isinstance(message, Message)]
     return []

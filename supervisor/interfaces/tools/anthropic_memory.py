@@ -145,7 +145,6 @@ class AnthropicMemory:
         return f"{head}\n{shown}{note}"
 
     def _insert(self, path: str, insert_line: int, insert_text: str) -> str:
-        """Insert lines after line *insert_line*, 0 being the beginning."""
 
         def rule(text: str) -> str:
             lines = text.removesuffix("\n").split("\n") if text else []
@@ -261,7 +260,6 @@ class AnthropicMemory:
         return stat
 
     def _is_folder(self, place: Path, missing: str) -> bool:
-        """True if a folder is there; an error, *missing*, for nothing."""
         stat = self._stat(place)
         if stat is None and place != self._paths.memory:
             raise _Refused(missing)
@@ -307,7 +305,6 @@ class _Note(LongTermFile):
 
 
 def _checked(command: object) -> tuple[str, dict[str, Any]]:
-    """Return the name of the command and its arguments; BadRequest names the one that is wrong."""
     if not isinstance(command, Mapping):
         raise BadRequest("command", Text("it must be an object with command and path, not {kind}", kind=type(command).__name__))
     given: dict[str, Any] = {key: value for key, value in command.items() if value is not None}  # a model's null is nothing
@@ -337,7 +334,6 @@ def _numbered(lines: Sequence[str], first: int) -> str:
 
 
 def _only_place(text: str, part: str, path: str) -> int:
-    """Return where *part* begins in the text; an error unless it is there exactly once."""
     if part not in text:
         raise _Refused(f"No replacement was performed, old_str `{part}` did not appear verbatim in {path}.")
     if text.count(part) > 1:  # as the SDK lists them, occurrences may overlap

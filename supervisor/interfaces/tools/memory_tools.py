@@ -254,7 +254,6 @@ class MemoryTools:
         return next((f"{block.id}@{block.key[1][:8]}" for block in blocks if block.id == unit.message), "")
 
     def _by_keywords(self, keywords: str, limit: int | None, match_mode: str) -> SearchAnswer:
-        """Return the answer of 000's search, with the lines as 001's results."""
         path, lines = self._long_term()
         most = self.memory.workspace.config.tools.search_results if limit is None else limit
         words = keywords.split()
@@ -348,7 +347,6 @@ class MemoryTools:
         return max(1, bisect_left(range(1, most), True, key=lambda count: not room.holds(text_for(count))))
 
     def _citation(self, place: str) -> str:
-        """Return the source line for *place*, "" if `recall.citations` hides it."""
         mode = self.memory.workspace.config.recall.citations
         is_shown = mode == "on" or (mode == "auto" and self.audience.chat.is_direct)
         return f"Source: {place}" if is_shown else ""

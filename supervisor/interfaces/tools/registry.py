@@ -161,7 +161,6 @@ class ToolRegistry:
 
 
 def _parsed(arguments: str | Mapping[str, Any] | None) -> Mapping[str, Any]:
-    """Return the arguments as an object; BadRequest if they are not one."""
     value: object = arguments
     if isinstance(arguments, str) or arguments is None:
         try:
