@@ -108,7 +108,8 @@ def workspace(tmp_path_factory: pytest.TempPathFactory) -> Workspace:
     )
     assert command("run", "--until-settled", "--no-worker").code in (0, 69)
     assert command("inject", "--query", "penicillin").code == 0
-    environ = {key: value for key, value in command.environ.items() if key.startswith("RECALLD_")}
+    # the language is that of who asks
+    environ = {key: value for key, value in command.environ.items() if key.startswith("RECALLD_") and key != "RECALLD_LANGUAGE"}
     return Workspace(command, Memory(root, environ=environ, clock=_now))
 
 

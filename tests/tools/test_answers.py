@@ -95,18 +95,17 @@ def test_memory_search_finds_an_everyday_word_that_few_lines_have(world):
     assert [(one["path"], one["startLine"]) for one in found] == [("memory.md", 2)]
 
 
-def test_memory_search_is_disabled_where_memory_can_not_be_searched(memory, world, monkeypatch):
+def test_memory_search_says_in_its_note_that_the_search_failed(memory, world, monkeypatch):
     monkeypatch.setattr(type(memory.workspace.index), "search", lambda *_, **__: 1 / 0)
     answer = tools_of(memory).call("memory_search", {"query": "花生"})
     assert not answer.is_error
+    assert {*answer.data} == {"results", "note"}
     assert answer.data["results"] == []
-    assert answer.data["disabled"] is True
-    assert answer.data["error"].startswith("not all of memory could be searched: ")
-    assert "recalld doctor" in answer.data["action"]
+    assert answer.data["note"].startswith("not all of memory could be searched: ")
 
 
 @pytest.mark.parametrize("spoilt", ["large", "folder"])
-def test_memory_search_is_disabled_where_a_file_was_not_searched(memory, world, spoilt):
+def test_memory_search_says_in_its_note_that_a_file_was_not_searched(memory, world, spoilt):
     place = world.root / "memory.md"
     place.unlink()
     if spoilt == "folder":
@@ -120,7 +119,7 @@ def test_memory_search_is_disabled_where_a_file_was_not_searched(memory, world, 
         "a link, a folder or another thing that is not a regular file" if spoilt == "folder" else "larger than 20,000,000 bytes"
     )
     told = f"not all of memory could be searched: memory.md is not searched: it is {why}."
-    assert answer == {"results": [], "disabled": True, "error": told, "action": answer["action"]}
+    assert answer == {"results": [], "note": told}
     found = tools.call("memory_search", {"query": "8443"}).data
     assert found["results"]
     assert found["note"] == told
@@ -131,15 +130,15 @@ def test_memory_search_is_disabled_where_a_file_was_not_searched(memory, world, 
 def test_memory_search_says_that_time_was_up(memory, monkeypatch):
     monkeypatch.setattr(type(memory.workspace.index), "left", property(lambda _: 1, lambda *_: None), raising=False)
     answer = tools_of(memory).call("memory_search", {"query": "zyxwvut"}).data
-    assert answer["disabled"] is True
-    assert "time was up" in answer["error"]
+    assert (answer["results"], "files" in answer) == ([], False)
+    assert "time was up" in answer["note"]
 
 
-def test_memory_search_is_disabled_where_the_workspace_is_gone(memory, world):
+def test_memory_search_is_an_error_where_the_workspace_is_gone(memory, world):
     tools = tools_of(memory)
     os.rename(world.root, world.root.with_name("elsewhere"))
     for arguments in ({"query": "花生"}, {"keywords": "花生"}):
-        assert tools.call("memory_search", arguments).data["disabled"] is True
+        assert tools.call("memory_search", arguments).is_error
     assert not world.root.exists()
 
 

@@ -53,8 +53,10 @@ def answer(
     faults: list[str] = []
     text = ""
     if messages := messages_of(event, client, project, to_wire(clock())):
+        from ...operations.history import AppendRequest, append
+
         with _alone(faults, "keeping what was said", ws), changing or contextlib.nullcontext():
-            _append(ws, messages, clock)
+            perform(append, ws, AppendRequest(messages=messages), Caller(clock=clock))
     with _alone(faults, "the block", ws):
         text = written(event, _block(ws, event, client, project, clock, keep_fresh=keep_fresh))
     if faults:
@@ -92,9 +94,3 @@ def _block(ws: Workspace, event: Event, client: str, project: str, clock: Clock,
         if fits(client, block):
             return block
     return ""
-
-
-def _append(ws: Workspace, messages: list[dict[str, Any]], clock: Clock) -> None:
-    from ...operations.history import AppendRequest, append
-
-    perform(append, ws, AppendRequest(messages=messages), Caller(clock=clock))

@@ -115,7 +115,7 @@ def _operation(name: str, answer: dict[str, Any]) -> dict[str, Any]:
     request_schema = _closed(schema(operation.request))
     body = {"required": bool(request_schema.get("required")), "content": {"application/json": {"schema": request_schema}}}
     who = None if operation.owner else WHO  # a group would be refused
-    return _route(name, _first_line(operation.run.__doc__), answer, body=body, parameters=who)
+    return _route(name, (operation.run.__doc__ or "").strip().partition("\n")[0], answer, body=body, parameters=who)
 
 
 def _closed(schema: dict[str, Any]) -> dict[str, Any]:
@@ -174,7 +174,3 @@ def _route(
             **{status: {"description": why, "content": problem} for status, why in REFUSED.items()},
         },
     }
-
-
-def _first_line(text: str | None) -> str:
-    return next(line.strip() for line in (text or "").splitlines() if line.strip())

@@ -156,17 +156,15 @@ class Access:
 
     def token(self) -> str:
         """Return the token; a new one is made where there is none, or where others could read it."""
-        if not (token := self._found()):
+        version = self._files.read_stable(self._path)
+        is_own = version is not None and not version.stat.mode & _OTHERS
+        token = version.data.decode("ascii", "replace").strip() if version and is_own else ""
+        if not token:
             self._files.remove(self._path)
             self._files.make_folder(self._path.parent)
             token = secrets.token_urlsafe(_BYTES)
             self._files.replace(self._path, f"{token}\n".encode(), None)
         return token
-
-    def _found(self) -> str:
-        version = self._files.read_stable(self._path)
-        is_own = version is not None and not version.stat.mode & _OTHERS
-        return version.data.decode("ascii", "replace").strip() if version and is_own else ""
 
     def is_token(self, given: str) -> bool:
         """True if this is the token."""

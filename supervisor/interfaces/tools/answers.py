@@ -1,15 +1,15 @@
 """
 What the tools answer: typed results, their JSON, and how they are clamped to the budget of a turn.
 
-`MemorySearchResult` is that of 001, with the day of a memory, its author and its place. A search has one of three distinct
-outcomes: results; no results, with the number of files that were searched; or `disabled`, no results because not all of memory
-could be searched. An answer's *said* is the text of 000, for a client without structured answers; if it is "", such a client
-gets the JSON.
+`MemorySearchResult` is that of 001, with the day of a memory, its author and its place. A search has results; or none, with the
+number of files that were searched; or none, and a note that not all of memory could be searched. An answer's *said* is the text
+of 000, for a client without structured answers; if it is "", such a client gets the JSON.
 """
 
 from __future__ import annotations
 
 import json
+from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import MISSING, fields, is_dataclass, replace
 from typing import TYPE_CHECKING, Any, Final, TypeAlias, get_args, get_origin, get_type_hints
@@ -61,9 +61,6 @@ class SearchAnswer:
     files: int | None = None  # that were searched
     total: int | None = None  # entries of the long-term file, of a line search
     note: str = ""
-    disabled: bool = False  # memory can't be searched: *error* says why, *action* what helps
-    error: str = ""
-    action: str = ""
     said: str = ""
 
 
@@ -261,16 +258,10 @@ def cut(text: str, room: Room) -> str:
 
     The cut is between two characters as a person sees them; a line break before the mark is left out.
     """
-    least, most = 0, len(text) - 1
-    while least < most:
-        middle = (least + most + 1) // 2
-        if room.holds(text[:middle] + TRUNCATED):
-            least = middle
-        else:
-            most = middle - 1
-    while least and not is_grapheme_boundary(text, least):
-        least -= 1
-    kept = text[:least].rstrip("\r\n")
+    end = max(0, bisect_left(range(len(text)), True, key=lambda end: not room.holds(text[:end] + TRUNCATED)) - 1)
+    while end and not is_grapheme_boundary(text, end):
+        end -= 1
+    kept = text[:end].rstrip("\r\n")
     return kept + TRUNCATED if kept and room.holds(kept + TRUNCATED) else ""
 
 

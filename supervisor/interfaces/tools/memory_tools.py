@@ -18,8 +18,7 @@ from typing import TYPE_CHECKING, Final
 from ...longterm.lines import Line, matching, one_line, parse_entry, recent_lines, search_text, text_of
 from ...protocol.marks import without_marks
 from ...protocol.paths import LONG_TERM
-from ...storage.errors import BadRequest, Conflict, NotFound, SupervisorError, refuse_no_text
-from ...storage.os_errors import as_supervisor_error
+from ...storage.errors import BadRequest, Conflict, NotFound, refuse_no_text
 from ...storage.texts import Text, msgid, render
 from ...text.lazy_re import lazy_re
 from ..search_notes import NOT_ASKED, refs_of, why_no_hits, why_not_whole
@@ -73,7 +72,8 @@ class MemoryTools:
         self.memory = memory
         self._session = session
         self._chat = chat
-        self._channel = channel
+        #: The source of what is written.
+        self.channel = channel
         #: Whether texts contain the names of lines that `memory_delete` takes.
         self.shows_refs = False
         #: Whether results contain the names of messages that `memory_forget` takes.
@@ -88,7 +88,7 @@ class MemoryTools:
 
     def set_channel(self, channel: str | None) -> None:
         """Set the source of what is written from now on; None is the default, web-chat (000)."""
-        self._channel = channel or "web-chat"
+        self.channel = channel or "web-chat"
 
     # ── looking things up ────────────────────────────────────────────────────
 
@@ -104,23 +104,16 @@ class MemoryTools:
         """
         Search memory for what fits *query*, best first (001), or the lines of the long-term file for *keywords* (000).
 
-        *max_results* is 5 for a query, 15 for keywords; *min_score* is 0 to 1, as the scores are. The answer is `disabled` if
-        memory can't be searched; BadRequest only for wrong arguments.
+        *max_results* is 5 for a query, 15 for keywords; *min_score* is 0 to 1, as the scores are. NotFound where the workspace
+        is gone; a note says where not all of memory could be searched.
         """
         if query is None and keywords is None:
             raise BadRequest("query", Text("{tool} needs it", tool=SEARCH.name))
-        try:
-            self._refuse_no_workspace()
-            if query is not None:
-                return self._ranked(query, MAX_RESULTS if max_results is None else max_results, min_score)
-            return self._by_keywords(keywords or "", max_results, match_mode)
-        except BadRequest:
-            raise
-        except (SupervisorError, OSError) as error:
-            fault = as_supervisor_error(error, "memory_search", self.memory.workspace.paths.root)
-            return SearchAnswer(
-                disabled=True, error=self._render(fault), action=self._render(Text("`recalld doctor` says what mends it"))
-            )
+        if not self._is_there(""):
+            raise NotFound(self.memory.workspace.paths.root)
+        if query is not None:
+            return self._ranked(query, MAX_RESULTS if max_results is None else max_results, min_score)
+        return self._by_keywords(keywords or "", max_results, match_mode)
 
     def memory_get(self, path: str, start: int | None = None, lines: int | None = None) -> GetAnswer:
         """
@@ -166,7 +159,7 @@ class MemoryTools:
         """
         refuse_no_text("content", content)
         unmarked = without_marks(content)
-        made = self.memory.write(unmarked, self._channel, replaces=replaces, item=item, session=self._session, chat=self._chat)
+        made = self.memory.write(unmarked, self.channel, replaces=replaces, item=item, session=self._session, chat=self._chat)
         if not made.is_shown:
             if not any(line.text == made.text for line in self.memory.workspace.long_term.read().lines):
                 raise Conflict(made.path)
@@ -217,29 +210,15 @@ class MemoryTools:
             text = Text("it is written down, and the supervisor goes on with it; `recalld status` says when it is done.")
         return ForgetAnswer(messages=len(done.messages), lines=len(done.lines), done=done.done, said=self._render(text))
 
-    @property
-    def channel(self) -> str:
-        """The source of what is written."""
-        return self._channel
-
     # ── steps ────────────────────────────────────────────────────────────────
 
     def _ranked(self, query: str, limit: int, least: float) -> SearchAnswer:
         result = self.memory.find(query, limit, session=self._session, chat=self._chat)
         not_whole = self._render(why_not_whole(result))
         hits = [hit for hit in result.hits if hit.score is None or share(hit.score) >= least]
-        if not hits and not_whole:
-            return SearchAnswer(
-                disabled=True,
-                error=not_whole,
-                action=self._render(
-                    Text(
-                        "search again, or look at recall_failed and file_unread in log.jsonl; `recalld doctor` says what mends it"
-                    )
-                ),
-            )
         if not hits:
-            return SearchAnswer(files=result.files, note=self._render(why_no_hits(result) if query.strip() else NOT_ASKED))
+            why = self._render(why_no_hits(result) if query.strip() else NOT_ASKED)
+            return SearchAnswer(files=None if not_whole else result.files, note=not_whole or why)
         refs = refs_of(hits, lambda: self._long_term()[1])
         refs = [ref or self._message_ref(hit) for hit, ref in zip(hits, refs, strict=True)]
         results = clamped([self._result(hit, ref) for hit, ref in zip(hits, refs, strict=True)], self._room())
@@ -321,10 +300,6 @@ class MemoryTools:
         """Return the path of the long-term file, and those of its lines that are not blank and may be shown."""
         result = self.memory.read(1, _EVERY, session=self._session, chat=self._chat)
         return result.path, result.lines
-
-    def _refuse_no_workspace(self) -> None:
-        if not self._is_there(""):
-            raise NotFound(self.memory.workspace.paths.root)
 
     def _is_there(self, path: str) -> bool:
         ws = self.memory.workspace
