@@ -119,7 +119,7 @@ def test_cookie_of_a_browser_with_scripts_sends_no_form(service: Service):
     with visitor(service, keeps=True) as (client, header):
         page_ = client.get("/long-term?edit=1").text
         assert header["X-Form-Token"] not in page_
-        assert re.findall('name="form_token" value="([^"]*)"', page_) == ["", ""]
+        assert re.findall('name="form_token" value="([^"]*)"', page_) == [""]
         for given in ("", header["X-Form-Token"]):
             answer = client.post("/long-term", data={"content": "x", "form_token": given})
             assert answer.status_code == (303 if given else 403)

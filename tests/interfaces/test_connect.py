@@ -414,7 +414,7 @@ def test_connect_finds_clients_by_their_folder_or_their_command(home, tmp_path):
 
 def test_client_names_refuses_an_unknown_client():
     assert client_names(["Claude", "codex", "codex"], ()) == ["claude-code", "codex"]
-    with pytest.raises(BadRequest, match="claude-code, codex, mcp"):
+    with pytest.raises(BadRequest, match="claude-code, codex; to connect vim"):
         client_names(["vim"], ())
 
 

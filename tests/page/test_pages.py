@@ -121,7 +121,7 @@ def test_today_says_what_is_wrong_and_what_mends_it(site):
 
 @pytest.mark.parametrize(("language", "sentence"), [("en", "That is not the token"), ("zh", "这不是这份记忆的令牌")])
 def test_gate_says_of_a_wrong_token_that_it_is_wrong_without_scripts(site, language, sentence):
-    with site.stranger(**HTML, **{"Accept-Language": language}) as client:
+    with site.stranger(**{**HTML, "Accept-Language": language}) as client:
         before, after = client.get("/"), client.post("/session", data={"token": "wrong"})
     told = {
         name: [(tag, "hidden" in about) for tag, about in Page(page.text).elements if about.get("id") == "wrong"]
