@@ -48,11 +48,11 @@ ROOMS: Final = (
     Room("supervisor/checks", most=3_110, goal=2_100),
     Room("supervisor/importing", most=2_765, goal=1_400),
     Room("supervisor/operations", most=1_994, goal=1_800),
-    Room("supervisor/interfaces/cli", most=3_412, goal=2_600),
-    Room("supervisor/interfaces/http supervisor/interfaces/page", most=2_477, goal=2_000),
-    Room("supervisor/interfaces/tools supervisor/interfaces/mcp.py supervisor/interfaces/llamaindex", most=2_388, goal=1_900),
-    Room("supervisor/interfaces/connect supervisor/interfaces/hooks supervisor/interfaces/proxy", most=1_998, goal=1_900),
-    Room("supervisor/interfaces", most=1_325, goal=1_500),
+    Room("supervisor/interfaces/cli", most=3_390, goal=2_600),
+    Room("supervisor/interfaces/http supervisor/interfaces/page", most=2_382, goal=2_000),
+    Room("supervisor/interfaces/tools supervisor/interfaces/mcp.py supervisor/interfaces/llamaindex", most=2_317, goal=1_900),
+    Room("supervisor/interfaces/connect supervisor/interfaces/hooks supervisor/interfaces/proxy", most=1_967, goal=1_900),
+    Room("supervisor/interfaces", most=1_312, goal=1_500),
     Room(
         "worker prompts recalld supervisor/__init__.py supervisor/events.py supervisor/faults.py supervisor/workspace.py",
         most=2_698,
@@ -60,9 +60,9 @@ ROOMS: Final = (
     ),
 )
 #: All rooms together, lines and modules, and the lines of the tests.
-ALL: Final = Room("all", most=58_640, goal=48_000)
+ALL: Final = Room("all", most=58_408, goal=48_000)
 MODULES: Final = Room("modules", most=323, goal=270)
-OF_TESTS: Final = Room("tests", most=61_105, goal=48_000)
+OF_TESTS: Final = Room("tests", most=61_092, goal=48_000)
 
 
 def _lines(path: Path) -> int:
