@@ -7,14 +7,16 @@ The state is in `worker/failed/provider.json`, which is read and changed under t
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
-from dataclasses import asdict, replace
+import contextlib
+from collections.abc import Collection
+from dataclasses import asdict, fields, replace
 from datetime import date, datetime, timedelta
 from functools import lru_cache, partial
 from typing import TYPE_CHECKING, Any, Final
 
 from ..archive.coverage import MemoryFile
 from ..archive.flags import Failure
+from ..protocol.json_record import read_record
 from ..protocol.llm import MATERIAL_SHARE, CallLog, Endpoint
 from ..protocol.paths import WorkspacePaths
 from ..protocol.prompts import version_of_summaries
@@ -23,7 +25,7 @@ from ..storage.clock import from_wire, local, local_day, to_wire, truncate_to_ms
 from ..storage.errors import NoSummary
 from ..storage.texts import Text, restored, stored
 from ..text.record import record
-from .retry import TWICE, Answers, ProviderState, Waits, after_fault, after_success, calls_allowed, with_usage, without_fault
+from .retry import TWICE, Answers, ProviderState, Waits, after_call, calls_allowed, with_usage, without_fault
 from .schedule import SummaryWriter, files_by_period
 
 if TYPE_CHECKING:
@@ -43,6 +45,13 @@ BYTES_PER_TOKEN: Final = 3
 MAX_QUEUED: Final = 8
 #: The wait between tries after more failures than `archive.max_attempts`.
 _BACKLOG_INTERVAL: Final = timedelta(days=1)
+#: The names of fields in provider.json, where they are other ones.
+_STORED_AS: Final = {
+    "failed_at": "failedAt",
+    "next_at": "nextAt",
+    "prompt_tokens": "promptTokens",
+    "completion_tokens": "completionTokens",
+}
 
 
 @record
@@ -119,21 +128,15 @@ def waiting_failures(task_queue: TaskQueue) -> dict[str, Failure]:
 
 
 def provider_state(task_queue: TaskQueue) -> ProviderState:
-    """Return what is known of the provider; an unreadable field counts as absent."""
-    raw = task_queue.provider()
-    return ProviderState(
-        attempts=_number(raw, "attempts"),
-        failed_at=_time(raw, "failedAt"),
-        next_at=_time(raw, "nextAt"),
-        reason=restored(str(raw.get("reason", "")), raw.get("reasonText")),
-        server=str(raw.get("server", "")),
-        key=str(raw.get("key", "")),
-        day=str(raw.get("day", "")),
-        calls=_number(raw, "calls"),
-        prompt_tokens=_number(raw, "promptTokens"),
-        completion_tokens=_number(raw, "completionTokens"),
-        answers=_answers(raw.get("answers")),
-    )
+    """Return what is known of the provider; a field that can't be read counts as absent."""
+    raw, state = task_queue.provider(), ProviderState()
+    for part in fields(ProviderState):
+        name = _STORED_AS.get(part.name, part.name)
+        is_negative = isinstance(raw.get(name), int) and raw[name] < 0
+        with contextlib.suppress(ValueError):
+            read = read_record(ProviderState, {} if is_negative or name not in raw else {part.name: raw[name]})
+            state = replace(state, **{part.name: getattr(read, part.name)})
+    return replace(state, reason=restored(state.reason, raw.get("reasonText")))
 
 
 def configured_state(task_queue: TaskQueue, endpoint: Endpoint) -> ProviderState:
@@ -199,16 +202,14 @@ def note_answer(model: str, reason: str | None, use: ModelUse) -> None:
 
 def _after(before: ProviderState, result: Result, now: datetime, use: ModelUse) -> ProviderState:
     """Return the state of the provider after the result."""
-    archive = use.config.archive
-    after = with_usage(before, result.usage, local_day(now, archive.zone).isoformat(), calls_today(now, use))
+    used = with_usage(before, result.usage, local_day(now, use.config.archive.zone).isoformat(), calls_today(now, use))
     started = from_wire(result.started_at) if result.started_at else None
     if result.reason == "provider":
         retry_after = timedelta(seconds=result.retry_after_s)
-        after = after_fault(after, started, now, result.error, retry_after, waits_of(use.config))
+        after = after_call(used, started, now, waits_of(use.config), result.error, retry_after)
         return replace(after, server=use.endpoint.server, key=use.endpoint.key)
-    if result.status == "done" or result.reason not in NO_ANSWER:
-        return after_success(after, started, now)
-    return after
+    is_answer = result.status == "done" or result.reason not in NO_ANSWER
+    return after_call(used, started, now, waits_of(use.config)) if is_answer else used
 
 
 def calls_today(now: datetime, use: ModelUse) -> int:
@@ -262,45 +263,8 @@ def _context_bytes(llm: Llm) -> int:
 
 
 def _wire(state: ProviderState) -> dict[str, Any]:
-    fields: dict[str, Any] = {
-        "attempts": state.attempts,
-        "failedAt": to_wire(state.failed_at) if state.failed_at else None,
-        "nextAt": to_wire(state.next_at) if state.next_at else None,
-        "reason": state.reason,
-        "reasonText": stored(state.reason),
-        "server": state.server or None,
-        "key": state.key or None,
-        "day": state.day,
-        "calls": state.calls,
-        "promptTokens": state.prompt_tokens,
-        "completionTokens": state.completion_tokens,
-        "answers": {model: asdict(answer) for model, answer in state.answers.items()} or None,
-    }
-    return {key: value for key, value in fields.items() if value is not None}
-
-
-def _answers(raw: object) -> dict[str, Answers]:
-    """Return the account of each model by the name that it is asked by; what can't be parsed counts as absent."""
-    accounts = raw.items() if isinstance(raw, dict) else ()
-    return {model: _account(account) for model, account in accounts if isinstance(account, dict)}
-
-
-def _account(raw: Mapping[str, Any]) -> Answers:
-    refused = raw.get("refused")
-    return Answers(
-        accepted=_number(raw, "accepted"),
-        refused={str(why): _number(refused, why) for why in refused} if isinstance(refused, dict) else {},
-        recent=str(raw.get("recent", "")),
-    )
-
-
-def _number(raw: Mapping[str, Any], key: str) -> int:
-    value = raw.get(key)
-    return value if isinstance(value, int) and not isinstance(value, bool) and value >= 0 else 0
-
-
-def _time(raw: Mapping[str, Any], key: str) -> datetime | None:
-    try:
-        return from_wire(raw[key])
-    except (KeyError, TypeError, ValueError):
-        return None
+    values = {_STORED_AS.get(part.name, part.name): getattr(state, part.name) for part in fields(state)}
+    values |= {name: to_wire(value) for name, value in values.items() if isinstance(value, datetime)}
+    values["reasonText"] = stored(state.reason)
+    values["answers"] = {model: asdict(account) for model, account in state.answers.items()}
+    return {name: value for name, value in values.items() if value not in (None, "", {})}

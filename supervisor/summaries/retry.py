@@ -21,16 +21,12 @@ from ..text.record import record
 if TYPE_CHECKING:
     from ..protocol.summary_file import Source
 
-#: The waits after the first, second, … failure; past the last of them one try a day.
-BACKOFF: Final = tuple(timedelta(minutes=m) for m in (10, 30, 120, 360, 720))
-BACKLOG_INTERVAL: Final = timedelta(days=1)
 #: A model writes worse than extracts where so many of its last answers were refused.
 RECENT_ANSWERS: Final = 30
 REFUSED_MOST: Final = 20
 _MARK_DIGITS: Final = 12
 #: The end of the mark of a text that was refused twice, where no extract stands for it: no further answer is asked for.
 TWICE: Final = "-twice"
-
 
 #: The waits after the first failures, the wait after more, and by up to which share of it each is changed.
 Waits: TypeAlias = "tuple[Sequence[timedelta], timedelta, float]"
@@ -45,11 +41,19 @@ class Backoff:
     next_at: datetime | None = None
 
     def again(self, now: datetime, waits: Waits, seed: str, least: timedelta = timedelta()) -> Self:
-        """Return the state after one more failure, at *now*; the wait is *least* at least, and the same for the same *seed*."""
-        steps, later, jitter = waits
+        """
+        Return the state after one more failure, at *now*; the wait is *least* at least, and the same for the same *seed*.
+
+        >>> waits = [timedelta(minutes=10), timedelta(minutes=30)], timedelta(days=1), 0.0
+        >>> third = Backoff(2).again(datetime(2026, 1, 31), waits, "day-2026-01-20")
+        >>> third.attempts, str(third.next_at)
+        (3, '2026-02-01 00:00:00')
+        """
+        steps, later, share = waits
         attempts = self.attempts + 1
-        wait = max(jittered(delay_after(attempts, steps, later), jitter, f"{seed}-{attempts}"), least)
-        return replace(self, attempts=attempts, failed_at=now, next_at=now + wait)
+        wait = steps[attempts - 1] if attempts <= len(steps) else later
+        unit = int.from_bytes(hashlib.sha256(f"{seed}-{attempts}".encode()).digest()[:4]) / 2**31 - 1
+        return replace(self, attempts=attempts, failed_at=now, next_at=now + max(wait * (1 + share * unit), least))
 
     def is_over(self, now: datetime) -> bool:
         """Return whether nothing failed, or the wait after it is over."""
@@ -102,24 +106,6 @@ class ProviderState(Backoff):
         return self.failed_at == now or (started_at or now) <= self.failed_at <= now
 
 
-def delay_after(attempts: int, steps: Sequence[timedelta] = BACKOFF, later: timedelta = BACKLOG_INTERVAL) -> timedelta:
-    """
-    Return the wait before the next try, after *attempts* failures.
-
-    *attempts* counts from 1. Past the last step the wait is *later*, one day.
-
-    >>> delay_after(1), delay_after(5), delay_after(6)
-    (datetime.timedelta(seconds=600), datetime.timedelta(seconds=43200), datetime.timedelta(days=1))
-    """
-    return steps[attempts - 1] if attempts <= len(steps) else later
-
-
-def jittered(delay: timedelta, share: float, seed: str) -> timedelta:
-    """Return the delay changed by up to ± *share* of it; the same *seed* (a group and its attempt) gives the same result."""
-    unit = int.from_bytes(hashlib.sha256(seed.encode()).digest()[:4]) / 2**31 - 1
-    return delay * (1 + share * unit)
-
-
 def refused_mark(model: str, sources: Iterable[Source], times: int = 1) -> str:
     """
     Return the mark of a text of one model, whose answer was refused once or twice.
@@ -152,30 +138,25 @@ def with_usage(state: ProviderState, usage: Mapping[str, int], today: str, calls
     )
 
 
-def after_fault(
+def after_call(
     state: ProviderState,
     started_at: datetime | None,
     now: datetime,
-    reason: str,
-    retry_after: timedelta,
     waits: Waits,
+    fault: str | None = None,
+    retry_after: timedelta = timedelta(),
 ) -> ProviderState:
     """
-    Return the state after a fault of the provider in a call that began at *started_at*.
+    Return the state after a call that began at *started_at*: a *fault* of the provider pauses it, an answer ends the pause.
 
-    Calls that were in flight when the provider failed count as one failure. A *retry_after* that is longer than the wait, which
-    the server asked for, is respected.
+    A call that was in flight when the provider failed changes nothing: such calls count as one failure, and end no pause. A
+    *retry_after* that is longer than the wait, which the server asked for, is respected.
     """
     if state.was_in_flight(started_at, now):
         return state
-    return replace(state.again(now, waits, "provider", retry_after), reason=reason)
-
-
-def after_success(state: ProviderState, started_at: datetime | None, now: datetime) -> ProviderState:
-    """Return the state after an answer to a call that began at *started_at*; a call in flight at the fault ends no pause."""
-    if state.was_in_flight(started_at, now):
-        return state
-    return without_fault(state)
+    if fault is None:
+        return without_fault(state)
+    return replace(state.again(now, waits, "provider", retry_after), reason=fault)
 
 
 def without_fault(state: ProviderState) -> ProviderState:

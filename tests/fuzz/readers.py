@@ -32,9 +32,9 @@ from recalld.supervisor.storage.errors import SupervisorError
 from recalld.supervisor.storage.files import Files
 from recalld.supervisor.storage.lenient_json import parse_json, recover, render_json
 from recalld.supervisor.summaries import quality
-from recalld.supervisor.summaries.llm_state import calls_left, note_result, provider_state, summary_writer
+from recalld.supervisor.summaries.llm_state import calls_left, note_result, provider_state, summary_writer, waits_of
 from recalld.supervisor.summaries.material import Material
-from recalld.supervisor.summaries.retry import BACKLOG_INTERVAL, BACKOFF, delay_after, is_due
+from recalld.supervisor.summaries.retry import Backoff, is_due
 from recalld.supervisor.text import decoding, language, llm_output, redact, small_talk, token_count, tokenizer
 from recalld.supervisor.workspace import Workspace
 from tests.crash.model_disk import ModelDisk
@@ -212,7 +212,7 @@ def failure(data: bytes) -> None:
     ws = _workspace(f"worker/failed/{_TASK.group}.json", data)
     for found in ws.failures().values():
         is_due(found.failed_at, found.next_at, NOW)
-        delay_after(found.attempts + 1, BACKOFF, BACKLOG_INTERVAL)
+        Backoff(found.attempts).again(NOW, waits_of(ws.config), "group")
     summary_writer(ws.memory, ws.model_use)
 
 

@@ -1,34 +1,87 @@
-"""How long a group waits after a failure: 10 min, 30 min, 2 h, 6 h, 12 h, then a day."""
+"""How long what failed waits, and when the model may be asked (docs/reference/protocol.md, 3, Failure)."""
 
 from __future__ import annotations
 
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from recalld.supervisor.summaries.retry import delay_after, is_due, jittered
+from recalld.supervisor.protocol.config import load
+from recalld.supervisor.summaries.llm_state import provider_state, waits_of
+from recalld.supervisor.summaries.retry import Backoff, ProviderState, after_call, calls_allowed, is_due, with_usage
+from tests.archive.states import NOON
 
-NOW = datetime(2026, 1, 31, 2, tzinfo=UTC)
-DELAYS = st.timedeltas(timedelta(), timedelta(days=2))
+TODAY = "2026-01-31"
+STEPS, LATER, _ = waits_of(load(b"", {}))
+WAITS = STEPS, LATER, 0.0
 
 
-@pytest.mark.parametrize("attempts", [1, 5, 6])
+def failing(state: ProviderState, now=NOON, started=None, retry_after=timedelta()) -> ProviderState:
+    return after_call(state, started or now, now, WAITS, "连不上", retry_after)
+
+
+def test_again_waits_longer_each_time_then_one_day():
+    state, now, waits = Backoff(), NOON, []
+    for _ in range(7):
+        state = state.again(now, WAITS, "provider")
+        waits.append(state.next_at - now)
+        now = state.next_at
+    assert waits == [*(timedelta(minutes=m) for m in (10, 30, 120, 360, 720)), timedelta(days=1), timedelta(days=1)]
+
+
+@given(st.integers(0, 9), st.floats(0, 1), st.text())
+def test_again_changes_a_wait_by_its_share_and_the_same_seed_alike(attempts, share, seed):
+    exact, moved, again = (Backoff(attempts).again(NOON, (STEPS, LATER, s), seed).next_at for s in (0.0, share, share))
+    assert moved == again
+    assert abs(moved - exact) <= (exact - NOON) * share + timedelta(microseconds=1)
+
+
+def test_again_spreads_groups():
+    groups = [f"day-2026-01-{day:02d}" for day in range(1, 29)]
+    assert len({Backoff().again(NOON, (STEPS, LATER, 0.1), group).next_at for group in groups}) > 20
+
+
+@pytest.mark.parametrize("attempts", [0, 5])
 @pytest.mark.parametrize("ahead", [timedelta(days=365), timedelta(minutes=5)])
-def test_is_due_returns_true_when_the_failure_is_in_the_future(attempts, ahead):
+def test_is_due_is_true_when_the_failure_is_in_the_future(attempts, ahead):
     """The failure was noted while the clock was ahead, then it was put right."""
-    noted = NOW + ahead
-    assert is_due(noted, noted + delay_after(attempts), NOW)
+    failure = Backoff(attempts).again(NOON + ahead, WAITS, "provider")
+    assert is_due(failure.failed_at, failure.next_at, NOON)
 
 
-@given(DELAYS, st.floats(0, 1), st.text())
-def test_jittered_stays_within_its_share_and_is_deterministic(delay, share, of):
-    moved = jittered(delay, share, of)
-    assert moved == jittered(delay, share, of)
-    assert abs(moved - delay) <= delay * share + timedelta(microseconds=1)
+def test_after_call_counts_concurrent_faults_as_one():
+    state = failing(ProviderState())
+    later = NOON + timedelta(seconds=9)
+    assert failing(state, later, started=NOON - timedelta(seconds=30)) == state
+    assert failing(state, NOON, started=NOON + timedelta(seconds=1)) == state
+    assert failing(state, later, started=NOON + timedelta(seconds=1)).attempts == 2
 
 
-def test_jittered_is_exact_at_zero_share_and_spreads_groups_otherwise():
-    assert jittered(timedelta(minutes=10), 0, "day-2026-01-15-1") == timedelta(minutes=10)
-    assert len({jittered(timedelta(minutes=10), 0.1, f"day-2026-01-{day:02d}-1") for day in range(1, 29)}) > 20
+def test_after_call_keeps_the_pause_for_an_answer_begun_before_the_fault():
+    state = failing(ProviderState(), retry_after=timedelta(hours=11))
+    assert state.next_at == NOON + timedelta(hours=11)
+    assert after_call(state, NOON - timedelta(seconds=30), NOON, WAITS) == state
+    assert after_call(state, NOON - timedelta(seconds=30), NOON + timedelta(seconds=9), WAITS) == state
+    assert after_call(state, None, NOON, WAITS) == state
+    assert not after_call(state, NOON + timedelta(seconds=1), NOON + timedelta(seconds=9), WAITS).is_failing
+
+
+@pytest.mark.parametrize(("day", "tokens"), [(TODAY, 1_000), ("2026-01-30", 100)])
+def test_with_usage_resets_the_tokens_on_a_new_day_and_sets_the_calls(day, tokens):
+    before = with_usage(ProviderState(), {"promptTokens": 900}, day, 7)
+    after = with_usage(before, {"promptTokens": 100}, TODAY, 8)
+    assert (after.day, after.calls, after.prompt_tokens) == (TODAY, 8, tokens)
+
+
+@given(st.integers(0, 100), st.integers(0, 100), st.integers(0, 100))
+def test_calls_allowed_never_exceeds_the_daily_cap(spent, cap, under_way):
+    allowed = calls_allowed(ProviderState(), NOON, spent, cap, under_way)
+    assert allowed == max(0, cap - spent - under_way)
+
+
+def test_provider_state_keeps_what_can_be_read_of_a_spoiled_file(world):
+    spoiled = {"attempts": -3, "failedAt": "yesterday", "server": None, "key": 7, "calls": True, "answers": [1]}
+    world.ws.task_queue.note_provider({**spoiled, "day": TODAY, "promptTokens": 900, "reason": "429"})
+    assert provider_state(world.ws.task_queue) == ProviderState(day=TODAY, prompt_tokens=900, reason="429")
