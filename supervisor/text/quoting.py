@@ -102,40 +102,22 @@ def quote(text: str, language: Language) -> str:
     return f"{_ABOVE_FENCE[language]}\n{fence}\n{text}\n{fence}"
 
 
-def take_entries(entries: Sequence[Entry], room: int, language: Language, weight: float) -> tuple[str, int, list[Entry]]:
+def take_entries(entries: Sequence[Entry], room: int, language: Language, weight: float) -> tuple[list[Entry], list[Entry]]:
     """
-    Return as many entries as *room* tokens hold, as one text, how many tokens it is, and the entries that are left.
+    Return as many entries as *room* tokens hold, and the entries that are left.
 
     An entry larger than the room is cut, and its parts are numbered; something is always taken.
     """
-    shown: list[str] = []
     tokens = 0
     for n, entry in enumerate(entries):
         text = entry.shown(language, entries[n - 1] if n else None)
-        cost = 1 + (estimate_tokens(text, weight) if len(text) <= room * _TOKEN_CHARS else room)
-        if tokens + cost > room:
-            if shown:
-                return "\n".join(shown), tokens, list(entries[n:])
+        tokens += 1 + (estimate_tokens(text, weight) if len(text) <= room * _TOKEN_CHARS else room)
+        if tokens > room:
+            if n:
+                return list(entries[:n]), list(entries[n:])
             part, rest = _cut(entry, room, language, weight)
-            text = part.shown(language)
-            return text, estimate_tokens(text, weight), [*([rest] if rest.text else []), *entries[1:]]
-        shown.append(text)
-        tokens += cost
-    return "\n".join(shown), tokens, []
-
-
-def taken(entries: Sequence[Entry], rest: Sequence[Entry]) -> list[Entry]:
-    """
-    Return the entries that `take_entries` took when it left the *rest*: whole ones, or the beginning of the first.
-
-    >>> first = Entry("USER", "周五部署。端口 8443。")
-    >>> [one.text for one in taken([first], [Entry("USER", "端口 8443。", 2)])]
-    ['周五部署。']
-    """
-    whole = list(entries[: len(entries) - len(rest)])
-    if whole or not entries:
-        return whole
-    return [replace(entries[0], text=entries[0].text[: -len(rest[0].text)])]
+            return [part], [*([rest] if rest.text else []), *entries[1:]]
+    return list(entries), []
 
 
 def _cut(entry: Entry, room: int, language: Language, weight: float) -> tuple[Entry, Entry]:
@@ -202,18 +184,14 @@ class Fold:
         self.left, self.so_far, self.language = list(entries), so_far, language
         self._cjk_weight = cjk_weight
         self._most = maxsize
-        self._size = 0
+        #: The entries of the piece, and those behind it.
+        self.read: list[Entry] = []
         self._rest: list[Entry] = []
 
     def piece(self, room: int) -> str:
         """Return the next entries, as many as *room* tokens hold, as a model reads them."""
-        text, self._size, self._rest = take_entries(self.left, min(room, self._most), self.language, self._cjk_weight)
-        return text
-
-    @property
-    def read(self) -> list[Entry]:
-        """The entries of the piece."""
-        return taken(self.left, self._rest)
+        self.read, self._rest = take_entries(self.left, min(room, self._most), self.language, self._cjk_weight)
+        return dialogue_of(self.read, self.language)
 
     @property
     def is_last(self) -> bool:
@@ -222,9 +200,10 @@ class Fold:
 
     def halve(self) -> bool:
         """Halve the length of this piece and all later ones; return False if that would be too short to be worth a call."""
-        if self._size // 2 < MIN_PIECE:
+        half = estimate_tokens(dialogue_of(self.read, self.language), self._cjk_weight) // 2
+        if half < MIN_PIECE:
             return False
-        self._most = self._size // 2
+        self._most = half
         return True
 
     def take(self, summary: str) -> None:

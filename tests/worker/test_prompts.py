@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from recalld.supervisor.protocol.dated_file import Block
-from recalld.supervisor.text.quoting import Entry, quote, sanitized, take_entries
+from recalld.supervisor.text.quoting import Entry, dialogue_of, quote, sanitized, take_entries
 from recalld.supervisor.text.token_count import estimate_tokens
 from recalld.worker.writing import entries_of
 from tests.world import at
@@ -90,10 +90,10 @@ def test_take_entries_returns_every_word_once_and_keeps_the_token_limit(texts, r
     told = ""
 
     while entries:
-        piece, tokens, rest = take_entries(entries, room, "zh", 1.0)
+        taken, rest = take_entries(entries, room, "zh", 1.0)
+        piece = dialogue_of(taken, "zh")
         assert len(rest) <= len(entries)
-        assert tokens <= max(room, 12 + 8)  # the head of an entry is never cut
-        assert estimate_tokens(piece) <= tokens
+        assert estimate_tokens(piece) <= max(room, 12 + 8)  # the head of an entry is never cut
         bare = re.sub(r"^09:02 user(?: \(第 \d+ 段\))?: ", "", piece, flags=re.MULTILINE)
         told += "".join(bare.split())
         entries = rest
@@ -102,7 +102,7 @@ def test_take_entries_returns_every_word_once_and_keeps_the_token_limit(texts, r
 
 
 def test_take_entries_cuts_a_message_of_ten_megabytes_to_the_token_limit():
-    piece, _, rest = take_entries([Entry("09:02 user", "日志一行 error 500\n" * 700_000)], 4000, "zh", 1.0)
+    taken, rest = take_entries([Entry("09:02 user", "日志一行 error 500\n" * 700_000)], 4000, "zh", 1.0)
 
-    assert 3000 < estimate_tokens(piece) <= 4000
+    assert 3000 < estimate_tokens(dialogue_of(taken, "zh")) <= 4000
     assert rest[0].part == 2
