@@ -24,14 +24,10 @@ HEADING: Final = lazy_re(r"[ \t]{0,3}#{1,6}(?:[ \t]|$)|[ \t]*\*\*[^*\n]{1,40}\*\
 _CODE_SPAN: Final = lazy_re(r"`[^`\n]*`")
 _MARKDOWN: Final = frozenset({"markdown", "md", "text", "txt", "plaintext"})
 
-_THOUGHTS: Final = lazy_re(r"<(think|thinking|thought|reasoning)>.*?</\1>", re.IGNORECASE | re.DOTALL)
-#: A server that puts the opening tag into the prompt returns only the closing one.
-_THOUGHTS_END: Final = lazy_re(r"(?<!`)</(?:think|thinking)>[ \t]*(?:\n|\Z)", re.IGNORECASE)
 _TAGGED: Final = lazy_re(r"<(summary|answer|output|response)>(.*)</\1>", re.IGNORECASE | re.DOTALL)
 _STOP_SIGN: Final = lazy_re(r"(?:<\|(?:im_end|eot_id|end|endoftext|return)\|>|</s>|<end_of_turn>)\Z")
 _RULE: Final = lazy_re(r"\A(?:-{3,}|\*{3,}|_{3,})[ \t]*\n(?=[ \t]*\n|#)")
 _LAST_RULE: Final = lazy_re(r"\n[ \t]*\n(?:-{3,}|\*{3,}|_{3,})\Z")
-_WRAPPED: Final = lazy_re(r"\A(`{3,}|~{3,})(?:markdown|md)?[ \t]*\n(.*)\n\1\Z", re.DOTALL | re.IGNORECASE)
 
 _OPENING: Final = lazy_re(
     r"\A(?:[*_# \t]{0,8}(?:(?:sure|certainly|of course|okay|ok|absolutely|no problem|got it)\b[^\w\n]{0,4})?"
@@ -88,7 +84,7 @@ _NOTHING: Final = lazy_re(
 )
 _THOUGHT: Final = lazy_re(r"\s*<(think|thinking|thought|reasoning)>.*?(?:</\1>|\Z)", re.DOTALL | re.IGNORECASE)
 #: If the chat template itself opens the thinking, the answer has only its end, on a line of its own.
-_END: Final = lazy_re(r"\A.*?^[ \t]*</think(?:ing)?>[ \t]*$", re.DOTALL | re.MULTILINE | re.IGNORECASE)
+_THOUGHT_END: Final = lazy_re(r"^[ \t]*</think(?:ing)?>[ \t]*$", re.MULTILINE | re.IGNORECASE)
 #: The channels of Harmony, the format of gpt-oss: an answer is in the last one, if that is "final".
 _CHANNEL: Final = lazy_re(r"(?:<\|start\|>\w+)?<\|channel\|>(\w+)[^<]*<\|message\|>")
 _CHANNEL_END: Final = lazy_re(r"<\|(?:end|return|call)\|>\s*\Z")
@@ -100,7 +96,7 @@ def cleaned(text: str) -> str:
     r"""
     Return the answer without what models put around it, with plain line breaks and without blanks at its ends.
 
-    Removed are complete thoughts before the answer, a fence, a `<summary>` tag or rules around all of it, a line that announces
+    Removed are thoughts before the answer, a fence, a `<summary>` tag or rules around all of it, a line that announces
     it, a line that offers more, and a stop sign of the model's format. The result is "" if nothing is left. Cleaning twice
     changes nothing more.
 
@@ -122,11 +118,7 @@ def without_thinking(text: str) -> str:
     >>> without_thinking("<think>用户要摘要……</think>\n\n## 部署")
     '## 部署'
     """
-    text = after_thoughts(text).strip()
-    wrapped = _WRAPPED.match(text)
-    if wrapped and not re.search(rf"^{wrapped[1]}", wrapped[2], re.MULTILINE):
-        text = wrapped[2].strip()
-    return text
+    return _without_fence(after_thoughts(text).strip()).strip()
 
 
 def says_nothing(text: str) -> bool:
@@ -199,17 +191,6 @@ def own_words(text: str) -> list[str]:
     return [_CODE_SPAN.sub("", line) for line in outside_code(text)[0]]
 
 
-def _without_thoughts(text: str) -> str:
-    thoughts = _THOUGHTS.match(text)
-    if thoughts:
-        return text[thoughts.end() :]
-    end = _THOUGHTS_END.search(text)
-    if not end:
-        return text
-    before = text[: end.start()]
-    return text if "<think" in before.lower() or outside_code(before)[1] else text[end.end() :]
-
-
 def _without_tag(text: str) -> str:
     tagged = _TAGGED.fullmatch(text)
     return tagged[2] if tagged and f"</{tagged[1]}>" not in tagged[2] else text
@@ -229,7 +210,7 @@ def _without_fence(text: str) -> str:
 
 
 def _cleaned_once(text: str) -> str:
-    bare = _without_thoughts(text).strip(_BLANK)
+    bare = after_thoughts(text).strip(_BLANK) or text  # thinking alone is judged as it is
     for pattern in (_STOP_SIGN, _OPENING, _CLOSING):
         bare = pattern.sub("", bare, count=1).strip(_BLANK)
     bare = _without_tag(bare).strip(_BLANK)
@@ -244,13 +225,16 @@ def after_thoughts(text: str) -> str:
 
     >>> after_thoughts("<think>用户要摘要……</think>\n周五部署。"), after_thoughts("周五部署。")
     ('\n周五部署。', '周五部署。')
+    >>> after_thoughts("```\n</think>\n```")
+    '```\n</think>\n```'
     >>> after_thoughts("<|channel|>analysis<|message|>hm<|end|><|start|>assistant<|channel|>final<|message|>Friday.")
     'Friday.'
     """
     while match := _THOUGHT.match(text):
         text = text[match.end() :]
-    if "</think" in text:
-        text = _END.sub("", text)
+    end = _THOUGHT_END.search(text) if "</think" in text else None
+    if end and "<think" not in text[: end.start()] and not outside_code(text[: end.start()])[1]:
+        text = text[end.end() :]
     if "<|channel|>" in text:
         *_, last = _CHANNEL.split(text) if (channels := _CHANNEL.findall(text)) else (text,)
         text = _CHANNEL_END.sub("", last) if channels and channels[-1] == "final" else "" if channels else text

@@ -190,7 +190,7 @@ def test_add_takes_a_system_prompt_that_is_said_again_once():
     [
         (RuntimeError("502"), "provider"),
         ("", "empty"),
-        ("<think>用户要我总结对话</think>", "empty"),
+        ("<think>用户要我总结对话</think>", "thought"),
         ("抱歉，我无法协助处理该请求。", "refused"),
         (EXAMPLE, "vague"),
         ("请逐步总结提供的对话内容，将其补充到之前的摘要中并返回一个新的摘要。", "vague"),

@@ -120,7 +120,7 @@ def test_summarize_conversation_believes_nothing_to_record_and_asks_once(said, t
     ("said", "reason"),
     [
         ("", "empty"),
-        ("<think>用户要总结</think>", "empty"),
+        ("<think>用户要总结</think>", "thought"),
         ("抱歉，我无法协助处理该请求。", "refused"),
         ("502 Bad Gateway\n\nnginx/1.24.0", "vague"),
         ('{"summary": "API"}', "data"),
