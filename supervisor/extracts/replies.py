@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from datetime import datetime, timedelta
 from typing import Final
 
-from ..text.figures import figures
+from ..text.figures import figures, without_figures
 from ..text.lazy_re import lazy_re
 from ..text.record import record
 from ..text.tokenizer import HAN, spelled
@@ -92,14 +92,7 @@ def needs_question(text: str) -> bool:
 
 def tells_figure(text: str) -> bool:
     """True if the text has a number, a day or a time, in digits or in words."""
-    return has_figures(text) or any(figures(text))
-
-
-def _without_figures(text: str) -> str:
-    """Return the text with blanks in the place of its figures."""
-    for figure in list(figures(text)):
-        text = text[: figure.start] + " " * (figure.end - figure.start) + text[figure.end :]
-    return text
+    return has_figures(text) or bool(figures(text))
 
 
 def taken_back(lines: Sequence[Line]) -> dict[int, int]:
@@ -155,4 +148,4 @@ def names_in(text: str) -> dict[str, float]:
     bare = text
     for cue in ("change", "off", "correction"):
         bare = without_cue(bare, cue)
-    return {word: rare for _, word in spelled(_without_figures(bare)) if len(word) > 1 and (rare := rarity(word))}
+    return {word: rare for _, word in spelled(without_figures(bare)) if len(word) > 1 and (rare := rarity(word))}

@@ -94,13 +94,9 @@ def says_less(text: str, material: Material) -> bool:
 def _held(extract: str, text: str) -> tuple[int, int]:
     """Return how many of the extract's figures and telling words the text has, in any spelling, and how many these are."""
     answer = Material(((None, text),))
-    wanted, words = _figures(extract), _telling(extract)
+    wanted, words = {*figures(extract)}, _telling(extract)
     has_word = (word in answer.tokens or any(pair in answer.bare for pair in _pairs(word)) for word in words)
-    return len(wanted & _figures(text)) + sum(has_word), len(wanted) + len(words)
-
-
-def _figures(text: str) -> frozenset[tuple[str, object]]:
-    return frozenset((figure.kind, figure.value) for figure in figures(text))
+    return len(wanted.intersection(figures(text))) + sum(has_word), len(wanted) + len(words)
 
 
 def _pairs(word: str) -> list[str]:
@@ -130,4 +126,4 @@ def _bare(text: str) -> str:
 
 def _telling(text: str) -> frozenset[str]:
     words = (word for word in telling_words(text) if rarity(word) and not any(map(str.isnumeric, word)))
-    return frozenset(word for word in words if next(figures(word), None) is None)
+    return frozenset(word for word in words if not figures(word))

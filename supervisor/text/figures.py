@@ -9,11 +9,9 @@ one may only count. Pure.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
-from typing import Final, Literal
+from typing import Final
 
 from .lazy_re import lazy_re
-from .record import record
 
 #: Characters as wide as a Han character, and the digits, points and colons that they are; the length stays.
 _NARROW: Final = str.maketrans("０１２３４５６７８９．：％－／～", "0123456789.:%-/~")
@@ -23,118 +21,80 @@ _HAN_MYRIADS: Final = {"万": 10_000, "亿": 100_000_000}
 _MULTIPLES: Final = (
     {"k": 1_000, "w": 10_000, "hundred": 100, "thousand": 1_000, "million": 1_000_000} | _HAN_TENS | _HAN_MYRIADS
 )
-_MONTHS: Final = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
 _WEEKDAYS: Final = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
-
+_MONTHS: Final = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
+_MONTH: Final = (
+    r"(?<![A-Za-z])(?:jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?|sept?(?:ember)?"
+    r"|oct(?:ober)?|nov(?:ember)?|dec(?:ember)?)\b\.?"
+)
 #: It begins with a digit or with 十, as 百姓 and 千万别 do not.
 _HAN_NUMBER: Final = "[零〇一二三四五六七八九十两][零〇一二三四五六七八九十百千万亿两]{0,11}"
-_COUNT: Final = rf"(?:\d+|{_HAN_NUMBER})"
-_MONTH: Final = (
-    r"(?:jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?|sept?(?:ember)?|oct(?:ober)?"
-    r"|nov(?:ember)?|dec(?:ember)?)\b\.?"
+_COUNT: Final = rf"(?:\d{{1,2}}|{_HAN_NUMBER})"
+#: How each is written. The first that matches at a place is what is written there.
+_FIGURE: Final = lazy_re(
+    # a name, but digits with a short unit, "5km" and "3rd", are a number
+    r"(?P<name>(?<![A-Za-z0-9.])\d+(?:\.\d+){2,}"
+    r"|(?<![A-Za-z0-9.])(?=[\d./-]{0,40}[A-Za-z_])(?=[A-Za-z_./-]{0,80}\d)(?!\d[\d.,:]*-?[A-Za-z]{1,5}(?![A-Za-z0-9]))"
+    r"[A-Za-z0-9_./-]{1,80}[A-Za-z0-9_])"
+    rf"|(?:\d{{4}}\s?[-/.年]\s?)?(?P<month>{_COUNT})\s?月\s?(?P<of_month>{_COUNT})\s?[日号]?"
+    r"|\d{4}[-/.](?P<iso_month>\d{1,2})[-/.](?P<iso_day>\d{1,2})(?!\d)"
+    rf"|(?P<name_of_month>{_MONTH})\s(?:the\s)?(?P<behind>\d{{1,2}})(?:st|nd|rd|th)?(?![\d:])"
+    rf"|(?P<before>\d{{1,2}})(?:st|nd|rd|th)?\s(?:of\s)?(?P<month_named>{_MONTH})"
+    r"|(?:周|星期|礼拜)(?P<han_day>[一二三四五六日天])"
+    rf"|(?<![A-Za-z])(?P<day>{'|'.join(_WEEKDAYS)})(?:s|nes|rs|ur|urs)?(?:day)?s?\b"
+    rf"|(?P<hour>\d{{1,2}}(?=:\d\d|\s?[ap]\.?m\b)|{_COUNT}(?=\s?点(?!\d)))(?::|\s?点)?"
+    rf"(?:(?P<half>半)|(?P<minute>(?<=:)\d\d|{_COUNT}(?=分)|(?<=点)(?:\d\d|{_HAN_NUMBER}))分?|钟|整)?(?:\s?[ap]\.?m\b\.?)?"
+    r"|(?P<digits>(?<![\d.])\d{1,3}(?:,\d{3})+(?:\.\d+)?|\d{1,15}(?:\.\d{1,15})?)"
+    r"(?P<multiple>\s?[百千万亿]{1,3}|\s?号(?![线楼院门])|\s?(?:hundred|thousand|million)\b|[kw]\b|(?P<ordinal>st|nd|rd|th)\b)?"
+    rf"|(?P<hans>{_HAN_NUMBER})(?P<dated>\s?月|\s?[日号](?![线楼院门]))?",
+    re.IGNORECASE,
 )
-_ORDINAL: Final = r"\d{1,2}(?:st|nd|rd|th)?"
-_BEGIN: Final = r"(?<![A-Za-z0-9_.:,/-])"
-#: How each kind is written. The first that matches at a place is what is written there.
-_WRITTEN: Final = {
-    "name": (  # but digits with a short unit, "5km" and "3rd", are a number
-        r"(?<![A-Za-z0-9.])\d+(?:\.\d+){2,}",
-        (
-            r"(?<![A-Za-z0-9.])(?=[\d./-]{0,40}[A-Za-z_])(?=[A-Za-z_./-]{0,80}\d)(?!\d[\d.,:]*-?[A-Za-z]{1,5}(?![A-Za-z0-9]))"
-            r"[A-Za-z0-9_./-]{1,80}[A-Za-z0-9_]"
-        ),
-    ),
-    "day": (
-        r"\d{4}\s?[-/.年]\s?(?P<m>\d{1,2})\s?[-/.月]\s?(?P<d>\d{1,2})(?!\d)\s?[日号]?",
-        rf"(?<![\d个])(?P<zm>{_COUNT})\s?月\s?(?:(?P<zd>{_COUNT})\s?[日号]|份?(?!\d))",
-        rf"(?<![A-Za-z])(?P<em>{_MONTH})\s(?:the\s)?(?P<ed>{_ORDINAL})(?![\d:])",
-        rf"{_BEGIN}(?P<fd>{_ORDINAL})\s(?:of\s)?(?P<fm>{_MONTH})(?![a-z])",
-        rf"{_BEGIN}(?P<od>\d{{1,2}})(?:st|nd|rd|th)\b|(?<![\d.:,月])(?P<zo>{_COUNT})\s?号(?![线楼院门])",
-    ),
-    "weekday": (
-        r"(?:周|星期|礼拜)(?P<zw>[一二三四五六日天])",
-        rf"(?<![A-Za-z])(?P<ew>{'|'.join(_WEEKDAYS)})(?:s|nes|rs|ur|urs)?(?:day)?s?\b",
-    ),
-    "time": (
-        r"(?P<h>\d{1,2}):(?P<min>\d\d)(?:\s?[ap]\.?m\b\.?)?",
-        rf"(?P<zh>{_COUNT})\s?点(?!\d)(?:(?P<half>半)|(?P<zmin>{_COUNT})分?|钟|整)?",
-        r"(?P<eh>\d{1,2})\s?[ap]\.?m\b\.?",
-    ),
-    "number": (
-        r"(?P<digits>(?<![\d.])\d{1,3}(?:,\d{3})+(?:\.\d+)?|\d{1,15}(?:\.\d{1,15})?)(?P<multiple>\s?[百千万亿]{1,3}|\s?(?:hundred|thousand|million)\b|[kw]\b)?",
-        rf"(?P<hans>{_HAN_NUMBER})",
-    ),
-}
-_FIGURE: Final = lazy_re("|".join(f"(?P<{kind}>{'|'.join(forms)})" for kind, forms in _WRITTEN.items()), re.IGNORECASE)
 #: The largest number in Chinese that may only count, or be part of a word: 两个方案, 一起, 十分.
 _COUNTED: Final = 10
 
 
-@record
-class Figure:
+def figures(text: str) -> list[float | str]:
     """
-    What is written from *start* to *end*.
+    Return the figures of the text in their order.
 
-    *value*: of a number itself; of a day (month, day of the month), 0 where one is not named; of a time the minute of half
-    a day; of a weekday 0 to 6, Monday first; of a name its letters and digits.
-    """
-
-    kind: Literal["number", "day", "weekday", "time", "name"]
-    value: float | tuple[int, int] | str
-    start: int
-    end: int
-
-
-def figures(text: str) -> Iterator[Figure]:
-    """
-    Yield the figures of the text in their order.
-
-    >>> [f.value for f in figures("三万二 is 32k, not 32,500")]
+    >>> figures("三万二 is 32k, not 32,500")
     [32000.0, 32000.0, 32500.0]
-    >>> [f.value for f in figures("1月28日, Jan 28th; 下午三点半 is 15:30; 周三")]
-    [(1, 28), (1, 28), 210, 210, 2]
+    >>> figures("1月28日 is Jan 28; 下午三点半 is 15:30 and 3:30 pm; 周三"), figures("gpt-4o: 两个")
+    (['1/28', '1/28', '3:30', '3:30', '3:30', 'wed'], ['gpt-4o'])
     """
-    for match in _FIGURE.finditer(text.translate(_NARROW)):
-        if figure := _figure_of(match):
-            yield figure
+    values = (_value(match) for match in _FIGURE.finditer(text.translate(_NARROW)))
+    return [value for value in values if value is not None]
 
 
-def _figure_of(match: re.Match[str]) -> Figure | None:
+def without_figures(text: str) -> str:
+    """Return the text with a blank in the place of each figure."""
+    return _FIGURE.sub(lambda match: match[0] if _value(match) is None else " ", text.translate(_NARROW))
+
+
+def _value(match: re.Match[str]) -> float | str | None:
     if match["name"]:
-        return Figure("name", match["name"].casefold(), *match.span())
+        return match["name"].casefold()
+    month, day = match["month"] or match["iso_month"], match["of_month"] or match["iso_day"]
+    if name := match["name_of_month"] or match["month_named"]:
+        month, day = str(_MONTHS.index(name[:3].lower()) + 1), match["behind"] or match["before"]
+    if month:
+        return f"{_count(month):.0f}/{_count(day):.0f}"
+    if match["han_day"]:
+        return _WEEKDAYS["一二三四五六日".find(match["han_day"].replace("天", "日"))]
     if match["day"]:
-        return _day_of(match)
-    if match["weekday"]:
-        chinese = "一二三四五六日".find((match["zw"] or "").replace("天", "日"))
-        return Figure("weekday", chinese if match["zw"] else _WEEKDAYS.index(match["ew"][:3].lower()), *match.span())
-    return _time_of(match) if match["time"] else _number_of(match)
-
-
-def _day_of(match: re.Match[str]) -> Figure | None:
-    month = _count(match["m"] or match["zm"] or "") or _month(match["em"] or match["fm"] or "")
-    day = _count(match["d"] or match["zd"] or match["od"] or match["zo"] or re.sub(r"\D", "", match["ed"] or match["fd"] or ""))
-    return Figure("day", (int(month), int(day)), *match.span()) if month <= 12 and day <= 31 and (month or day) else None
-
-
-def _month(name: str) -> int:
-    return _MONTHS.index(name[:3].lower()) + 1 if name else 0
-
-
-def _time_of(match: re.Match[str]) -> Figure | None:
-    hour = _count(match["h"] or match["zh"] or match["eh"])
-    minute = 30 if match["half"] else _count(match["min"] or match["zmin"] or "")
-    return Figure("time", int(hour * 60 + minute) % 720, *match.span()) if hour <= 24 and minute < 60 else None
-
-
-def _number_of(match: re.Match[str]) -> Figure | None:
+        return match["day"].lower()
+    if match["hour"]:
+        return f"{_count(match['hour']) % 12:.0f}:{30 if match['half'] else _count(match['minute'] or ''):02.0f}"
     if match["hans"]:
         value = _count(match["hans"])
-        return Figure("number", value, *match.span()) if value > _COUNTED else None
+        return f"/{value:.0f}" if match["dated"] else value if value > _COUNTED else None
     value = float(match["digits"].replace(",", ""))
+    if match["ordinal"] or (match["multiple"] or "").endswith("号"):
+        return f"/{value:.0f}"
     multiple = (match["multiple"] or "").strip().lower()
     for sign in [multiple] if multiple.isascii() else multiple:
         value *= _MULTIPLES.get(sign, 1)
-    return Figure("number", value, *match.span())
+    return value
 
 
 def _count(written: str) -> float:

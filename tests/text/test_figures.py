@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections import Counter
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from recalld.supervisor.text.figures import figures
+from recalld.supervisor.text.figures import _NARROW as NARROW
+from recalld.supervisor.text.figures import figures, without_figures
 
 #: Spellings that are equal, each row in both languages.
 EQUAL = (
@@ -24,20 +27,15 @@ EQUAL = (
 )
 
 
-def said(text: str) -> list[object]:
-    return [(one.kind, one.value) for one in figures(text)]
-
-
 @pytest.mark.parametrize("spellings", EQUAL, ids=lambda row: row[0])
 def test_figures_are_equal_however_they_are_written(spellings):
-    first = said(spellings[0])
+    first = figures(spellings[0])
     assert len(first) == 1
-    assert {one: said(one) for one in spellings} == dict.fromkeys(spellings, first)
+    assert {spelling: figures(spelling) for spelling in spellings} == dict.fromkeys(spellings, first)
 
 
 @given(st.text() | st.lists(st.sampled_from("一二十百千万亿半点号月日周三:.,-/ 0123aApmk元天h\n")).map("".join))
-def test_figures_are_in_order_and_inside_of_any_text(text):
-    ends = [0]
-    for one in figures(text):
-        assert ends[-1] <= one.start < one.end <= len(text)
-        ends.append(one.end)
+def test_without_figures_takes_figures_from_any_text_and_adds_nothing(text):
+    left = without_figures(text)
+    assert len(figures(left)) <= len(figures(text))
+    assert not Counter(left.replace(" ", "")) - Counter(text.translate(NARROW))
