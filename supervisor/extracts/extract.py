@@ -189,7 +189,6 @@ def choose(lines: Sequence[Line], links: Mapping[int, int], budget: int, kind: K
 
 
 def _cost(line: Line) -> int:
-    """Return the characters of its bullet."""
     return _STAMP_CHARS + len(line.who) + len(line.asked) + len(line.text)
 
 

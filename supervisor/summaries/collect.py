@@ -210,7 +210,6 @@ def _stands_as_it_is(stores: _Stores, result: Result, period: Period, reason: Re
 
 
 def _set_aside(stores: _Stores, path: Path, why: str) -> None:
-    """Move the file from results/ to quarantine."""
     version = stores.files.read_stable(path)
     if version:
         kept = stores.quarantine.keep("result", version.data)

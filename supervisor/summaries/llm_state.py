@@ -201,7 +201,6 @@ def note_answer(model: str, reason: str | None, use: ModelUse) -> None:
 
 
 def _after(before: ProviderState, result: Result, now: datetime, use: ModelUse) -> ProviderState:
-    """Return the state of the provider after the result."""
     used = with_usage(before, result.usage, local_day(now, use.config.archive.zone).isoformat(), calls_today(now, use))
     started = from_wire(result.started_at) if result.started_at else None
     if result.reason == "provider":
@@ -258,7 +257,6 @@ def calls_needed(size_bytes: int, llm: Llm) -> int:
 
 
 def _context_bytes(llm: Llm) -> int:
-    """Return how many bytes of dated files one call can read."""
     return round(llm.context_tokens * MATERIAL_SHARE * BYTES_PER_TOKEN)
 
 

@@ -128,6 +128,5 @@ class QueuedModel(Model):
             raise NoSummary(Text("the worker's result can't be read: {why}", why=str(error)), "input") from None
 
     def _refuse(self) -> None:
-        """Raise NoSummary if the model may not be asked now."""
         if refused := refusal(self._clock(), self._use):
             raise refused

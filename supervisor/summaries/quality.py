@@ -202,7 +202,6 @@ def _is_too_long(text: str, material: Material) -> bool:
 
 
 def _alone(rule: Callable[[str], bool]) -> Callable[[str, Material], bool]:
-    """Return the rule that looks at the text alone."""
     return lambda text, _: rule(text)
 
 

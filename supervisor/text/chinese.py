@@ -201,7 +201,6 @@ class MappedDictionary:
         return tokens
 
     def _cut(self, run: str) -> list[str]:
-        """Return the most probable words of the run, as jieba computes them."""
         best = [(0.0, 0)] * (len(run) + 1)
         for start in reversed(range(len(run))):
             ends, end = [], start + 1

@@ -254,6 +254,5 @@ class Marks:
 
 
 def _is_kept(text: str, secret: Secret, patterns: tuple[str, ...]) -> bool:
-    """True if it is a mail address that no pattern asks for."""
     words = text[secret.start : secret.end]
     return bool(_WHOLE_MAIL.fullmatch(words)) and not any(re.fullmatch(pattern, words) for pattern in patterns)

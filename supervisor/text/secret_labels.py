@@ -147,7 +147,6 @@ def _labels(lower: str) -> Iterator[re.Match[str]]:
 
 
 def _behind(text: str, label: re.Match[str]) -> Found | None:
-    """Return the secret behind the label."""
     separator = _SEPARATOR.match(text, label.end())
     if separator is None:
         return None
@@ -179,7 +178,6 @@ def _end_of_value(text: str, label: re.Match[str], separator: re.Match[str]) -> 
 
 
 def _is_password(text: str, word: str, value: re.Match[str], separator: re.Match[str]) -> bool:
-    """True if the word looks like a password behind such a separator."""
     if value.lastgroup and (separator["sign"] or separator["is"]):  # in quotes
         return True
     if len(word) < _LEAST or _HAN.search(word):
@@ -193,5 +191,4 @@ def _is_password(text: str, word: str, value: re.Match[str], separator: re.Match
 
 
 def _is_key(word: str, least: int) -> bool:
-    """True if the word has letters and digits, and *least* characters."""
     return word.isascii() and len(word) >= least and any(map(str.isdigit, word)) and any(map(str.isalpha, word))

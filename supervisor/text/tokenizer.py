@@ -204,7 +204,6 @@ def _stemmed(word: str) -> str:
 
 
 def _pairs(run: str) -> list[str]:
-    """Return the overlapping pairs of characters, or the single character."""
     folded = _fold(run)
     return [folded[i : i + 2] for i in range(len(folded) - 1)] or [folded]
 
