@@ -318,11 +318,17 @@ def refuse_stale(text: str, named: Mapping[int, str]) -> None:
 # ── searching ───────────────────────────────────────────────────
 
 
+def matching(lines: Iterable[Line], keywords: Sequence[str], *, every: bool) -> tuple[Line, ...]:
+    """Return the lines that contain one of the keywords, with *every* all of them; case does not count."""
+    wanted = [word.casefold() for word in keywords]
+    test = all if every else any
+    return tuple(line for line in lines if test(word in line.text.casefold() for word in wanted))
+
+
 def search_text(lines: Sequence[Line], keywords: Sequence[str], max_results: int, match_mode: str, language: Language) -> str:
     """
     Return the newest matches in the order of the file, or the sentence that says why there are none; never all lines.
 
-    A line matches that has one of the keywords, with "and" all of them, in any case.
     BadRequest if *match_mode* is neither "or" nor "and".
     """
     if match_mode not in {"or", "and"}:
@@ -333,8 +339,7 @@ def search_text(lines: Sequence[Line], keywords: Sequence[str], max_results: int
         return render(Text("memory is empty"), language)
     if not words:
         return render(Text("give valid keywords to search for") if keywords else Text("give keywords to search for"), language)
-    test, wanted = (all if match_mode == "and" else any), [word.casefold() for word in words]
-    matches = [line for line in lines if test(word in line.text.casefold() for word in wanted)]
+    matches = matching(lines, words, every=match_mode == "and")
     if not matches:
         both = msgid("{before} and {after}") if match_mode == "and" else msgid("{before} or {after}")
         joined = reduce(lambda before, after: render(Text(both, before=before, after=after), language), words)
