@@ -80,7 +80,7 @@ PURE: Final = tuple(
         "protocol": "attachments connections dated_file inbox json_record marks message parts period summary_file task turn",
         "extracts": "candidates cues extract replies sentences",
         "archive": "coverage flags identity plan slug",
-        "summaries": "material phrases quality retry schedule",
+        "summaries": "material quality retry schedule",
         "query": "calendar dates intent meanings parse unknown_words",
         "index": "chunking hit",
         "recall": "audience neighbours",

@@ -3,10 +3,10 @@ Whether an answer may become a summary: one table of rules, in order, each with 
 
 One gate for days, months, the lines of sessions and running summaries. The text of a model is untrusted input. A rejected text
 costs no memory: the extract of the same material is the summary, and what an answer is measured by. A rule that is not sure
-accepts, since a good text that is rejected each time costs calls for nothing. What refusals and data look like is in
-`phrases.py`, and what it says against its material in `material.py`. Its form is judged here: whether it is cut off, repeats
-itself, is a transcript, or fills in a form. A list needs no full stop, and a text may end in code, a URL or a
-number. Whether the model reached its output limit is the worker's to report. Pure, and linear in the length of the text.
+accepts, since a good text that is rejected each time costs calls for nothing: of thinking aloud, refusals and data only clear
+signs count, such as how a text begins. What else says nothing of its material, an error or a greeting, is refused for that
+(`material.says_less`). A list needs no full stop, and a text may end in code, a URL or a number. Whether the model reached its
+output limit is the worker's to report. Pure, and linear in the length of the text.
 """
 
 from __future__ import annotations
@@ -20,9 +20,8 @@ from typing import TYPE_CHECKING, Final
 from ..protocol.summary_file import MARKER, SOURCES
 from ..text.language import count_words, language_of
 from ..text.lazy_re import lazy_re
-from ..text.llm_output import HEADING, outside_code, own_words
+from ..text.llm_output import HEADING, opening, outside_code, own_words
 from ..text.small_talk import is_small_talk
-from . import phrases
 from .material import Material, is_copy, says_less
 
 if TYPE_CHECKING:
@@ -31,6 +30,30 @@ if TYPE_CHECKING:
 MAX_CHARS: Final = 8_000  # characters of one summary
 
 _WORD: Final = lazy_re(r"\w")
+
+
+def thinks_aloud(text: str) -> bool:
+    """Return whether the text thinks aloud about its task, or has a thinking tag at either end of a line."""
+    return bool(_THINKING.match(opening(text))) or any(_THOUGHT.match(line) for line in own_words(text))
+
+
+def is_data(text: str) -> bool:
+    """Return whether the text is a JSON object or array, whole or cut off, a page, a traceback, or only fenced code."""
+    lines, in_code = outside_code(text)
+    return bool(_DATA.match(opening(text))) or not (in_code or any(_WORD.search(line) for line in lines))
+
+
+def is_refusal(text: str) -> bool:
+    """
+    Return whether the text declines to summarise, or asks for the material.
+
+    >>> is_refusal("抱歉，我无法协助处理该请求。"), is_refusal("助手说“抱歉，我无法协助”，用户便换了一家。")
+    (True, False)
+    """
+    body = opening(text)
+    if len(body) > _REFUSAL_MAX_CHARS or any(HEADING.match(line) for line in body.split("\n")):
+        return False
+    return bool(_REFUSAL.match(body))
 
 
 def is_cut_off(text: str) -> bool:
@@ -55,9 +78,14 @@ def repeats_itself(text: str) -> bool:
 
 
 def is_transcript(text: str) -> bool:
-    """Return whether lines have a time and a speaker, as those of a conversation, or most have one of the same speakers."""
+    """
+    Return whether the text is a conversation: lines in both roles, with a time and a speaker, or of the same few speakers.
+
+    So is one with a mark of a chat template.
+    """
     lines = [line for line in outside_code(text)[0] if line.strip()]
-    if sum(bool(_SPOKEN.match(line)) for line in lines) >= _SPOKEN_LINES:
+    roles = {match.lastgroup for line in lines if (match := _ROLE.match(line))}
+    if len(roles) > 1 or any(map(_TEMPLATE.match, lines)) or sum(map(bool, map(_SPOKEN.match, lines))) >= _SPOKEN_LINES:
         return True
     speakers = Counter(match[1].casefold() for line in lines if (match := _LABEL.match(line)))
     again = sum(times for times in speakers.values() if times > 1)
@@ -104,6 +132,46 @@ def _dangles(last: str) -> bool:
     )
 
 
+#: Thinking aloud, at the beginning of a text.
+_ABOUT_IT: Final = (
+    r"[^.\n]{0,60}\b(?:conversation|messages?|transcript|dialogue|chat|material|text|summary|summari[sz]\w*|user|prompt"
+    r"|instructions?)\b"
+)
+_ABOUT_IT_ZH: Final = r"[^。\n《]{0,16}(?:对话|消息|聊天|这段|以上|上面|给定|用户|要求|摘要|总结)"
+_THINKING: Final = lazy_re(
+    r"(?:(?:okay|ok|alright|hmm+|well|so|right|first)\b[,.:…\s]{0,4})?(?:(?:so )?the user "
+    r"(?:wants|is asking|asked|has asked|needs|would like) me to (?:summar|read|write a summ|create|produce|condense|extract)"
+    r"|(?:(?:i|we) (?:need to|have to|should|will)|i['’]ll|let me|let['’]s)(?: first| start by| now)? "
+    rf"(?:summar|read|look|go through|analy|parse|see|write|produce|think|figure){_ABOUT_IT}"
+    r"|(?:let['’]s|let me) (?:see|think)(?:\b[.,:…]| (?:about )?(?:what|how|which|this|it)\b)"
+    r"|the user (?:provided|gave|shared) (?:a|the|me|some)\b"
+    r"|thinking process\b|my task is to\b)"
+    r"|(?:(?:好的|好|嗯+|首先|那么|现在)[，,。…\s]{0,2})?(?:用户(?:让|要|想|希望|需要|要求)我(?:总结|概括|整理|把|对)"
+    r"|(?:我们?|让我)(?:现在)?(?:需要|得|要|应该|来|先){0,3}(?:仔细)?(?:总结|阅读|看|分析|理解|通读|梳理|整理|读|提取)"
+    rf"{_ABOUT_IT_ZH}|让我(?:先|再)?(?:好好|仔细)?(?:想一?想|想一下|思考一下|理一?理|捋一?捋)|思考过程|我的任务是)",
+    re.IGNORECASE,
+)
+_TAG: Final = r"(?:think|thinking|thought|reasoning)>"
+_THOUGHT: Final = lazy_re(rf"\s*</?{_TAG}|.*</{_TAG}\s*$", re.IGNORECASE)
+
+_DATA: Final = lazy_re(
+    r"(?:json\s*)?(?:\{\s*(?:[\"'][^\"'\n]{0,80}[\"']\s*:|\}\s*\Z)|\[\s*(?:[{\"]|\]\s*\Z))"
+    r"|<(?:!doctype|html|head|body|\?xml|error|tool_call|function|invoke)\b|Traceback \(most recent call last\)",
+    re.IGNORECASE,
+)
+
+_REFUSAL_MAX_CHARS: Final = 600  # characters of a refusal
+#: How a refusal begins. Longer material knows one by what it leaves unsaid (`material.says_less`).
+_REFUSAL: Final = lazy_re(
+    r"(?:(?:i['’]?m|i am) (?:\w+ )?(?:sorry|afraid)|sorry|(?:my )?apologies|i apologi[sz]e|unfortunately|as an? (?:ai|(?:large )?language)\b)"
+    r"[^.\n]{0,60}?\b(?:can['’]?t|cannot|unable|not able|don['’]?t|do not|won['’]?t|must decline)\b"
+    r"|i (?:can['’]?t|cannot|won['’]?t|am unable to|am not able to) (?:help|assist|provide|summari[sz]e|comply|process|access)"
+    r"|(?:please|could you) (?:provide|share|paste|send)\b"
+    r"|(?:非常|很|十分|实在)?(?:抱歉|对不起)[^。\n]{0,30}?(?:无法|不能|没法|没办法|不便|拒绝)"
+    r"|(?:作为[^，。\n]{0,16}，)?我?(?:暂时|目前)?(?:无法|不能|不便)(?:协助|帮|提供|总结|处理|回答|满足|查看|访问)"
+    r"|请[您你]?(?:先|再)?(?:提供|发送|粘贴)",
+    re.IGNORECASE,
+)
 #: Characters that can't be written, or are written and can't be seen.
 _UNWRITABLE: Final = lazy_re("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ud800-\udfff\ufffe\uffff]")
 _FORGED: Final = lazy_re(
@@ -140,6 +208,14 @@ _CLAUSE_TIMES: Final = 4
 _SHORTEST_CLAUSE: Final = 4
 _IN_A_ROW: Final = 6
 _NO_WORD: Final = lazy_re(r"[\W_]+")
+_ROLE: Final = lazy_re(
+    r"(?:\*\*)?(?:(?P<them>user|human|用户|人类)|(?P<us>assistant|ai|bot|助手|助理|机器人))(?:\*\*)?[ \t]*[:：]", re.IGNORECASE
+)
+#: What only a template has on a line, or a dated file before a message.
+_TEMPLATE: Final = lazy_re(
+    r"\s*(?:<\|[a-z_]{2,24}\|>|\[/?INST\]|<</?SYS>>|<(?:start|end)_of_turn>|#{2,3} (?:Instruction|Response|Human|Assistant):)"
+    r"|.*(?:<\|[a-z_]{2,24}\|>|\[/?INST\])\s*$|\*\*\d\d:\d\d [a-z_-]+\*\*[ \t]*$",
+)
 #: A line of a conversation: a time, and who speaks.
 _SPEAKERS: Final = "user|assistant|human|ai|用户|助手|助理"
 _TIME: Final = r"[(（\[]?(?:\d{4}-)?(?:\d\d-\d\d )?\d{1,2}[:：]\d\d[)）\]]?"
@@ -208,12 +284,11 @@ def _alone(rule: Callable[[str], bool]) -> Callable[[str, Material], bool]:
 #: What is refused, and why. The order counts: data may also look like a refusal, and the beginning of a text is judged
 #: before its end.
 RULES: Final[tuple[tuple[Callable[[str, Material], bool], Reason], ...]] = (
-    (_alone(phrases.thinks_aloud), "thought"),
-    (_alone(phrases.is_data), "data"),  # JSON, whole or half, or only code
-    (_alone(phrases.is_refusal), "refused"),
+    (_alone(thinks_aloud), "thought"),
+    (_alone(is_data), "data"),  # JSON, whole or half, or only code
+    (_alone(is_refusal), "refused"),
     (_alone(is_small_talk), "empty"),
     (_alone(is_transcript), "transcript"),
-    (_alone(phrases.continues_the_talk), "transcript"),
     (_forges_source_tag, "forged"),
     (_alone(repeats_itself), "repeats"),
     (_is_foreign, "language"),  # before its length, since English has more characters than Chinese
