@@ -51,6 +51,8 @@ _FIGURE: Final = lazy_re(
 )
 #: The largest number in Chinese that may only count, or be part of a word: 两个方案, 一起, 十分.
 _COUNTED: Final = 10
+#: A larger number before 号 is no day: of a house, a cabinet.
+_LAST_DAY: Final = 31
 
 
 def figures(text: str) -> list[float | str]:
@@ -87,11 +89,12 @@ def _value(match: re.Match[str]) -> float | str | None:
         return f"{_count(match['hour']) % 12:.0f}:{30 if match['half'] else _count(match['minute'] or ''):02.0f}"
     if match["hans"]:
         value = _count(match["hans"])
-        return f"/{value:.0f}" if match["dated"] else value if value > _COUNTED else None
+        is_day = match["dated"] and value <= _LAST_DAY
+        return f"/{value:.0f}" if is_day else value if value > _COUNTED else None
     value = float(match["digits"].replace(",", ""))
-    if match["ordinal"] or (match["multiple"] or "").endswith("号"):
-        return f"/{value:.0f}"
     multiple = (match["multiple"] or "").strip().lower()
+    if (match["ordinal"] or multiple == "号") and value <= _LAST_DAY:
+        return f"/{value:.0f}"
     for sign in [multiple] if multiple.isascii() else multiple:
         value *= _MULTIPLES.get(sign, 1)
     return value
