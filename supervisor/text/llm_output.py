@@ -233,8 +233,9 @@ def after_thoughts(text: str) -> str:
     while match := _THOUGHT.match(text):
         text = text[match.end() :]
     end = _THOUGHT_END.search(text) if "</think" in text else None
-    if end and "<think" not in text[: end.start()] and not outside_code(text[: end.start()])[1]:
-        text = text[end.end() :]
+    if end and "<think" not in text[: end.start()]:
+        is_in_code = outside_code(text[: end.start()])[1] and not outside_code(text)[1]  # a block that is closed behind it
+        text = text if is_in_code else text[end.end() :]
     if "<|channel|>" in text:
         *_, last = _CHANNEL.split(text) if (channels := _CHANNEL.findall(text)) else (text,)
         text = _CHANNEL_END.sub("", last) if channels and channels[-1] == "final" else "" if channels else text
