@@ -232,10 +232,11 @@ def after_thoughts(text: str) -> str:
     """
     while match := _THOUGHT.match(text):
         text = text[match.end() :]
-    end = _THOUGHT_END.search(text) if "</think" in text else None
-    if end and "<think" not in text[: end.start()]:
-        is_in_code = outside_code(text[: end.start()])[1] and not outside_code(text)[1]  # a block that is closed behind it
-        text = text if is_in_code else text[end.end() :]
+    if end := _THOUGHT_END.search(text) if "</think" in text else None:
+        before = text[: end.start()].lstrip()
+        is_in_code = outside_code(before)[1] and not outside_code(text)[1]  # in a block that is closed behind it
+        is_later = "<think" in before and "\n" in before.partition("<think")[0]
+        text = text if is_in_code or is_later else text[end.end() :]
     if "<|channel|>" in text:
         *_, last = _CHANNEL.split(text) if (channels := _CHANNEL.findall(text)) else (text,)
         text = _CHANNEL_END.sub("", last) if channels and channels[-1] == "final" else "" if channels else text
