@@ -183,7 +183,6 @@ GOOD: Final[list[tuple[str, str, Material]]] = [
     ("about json", '接口改为返回 JSON：`{"ok": true}` 表示成功，`{"error": "…"}` 表示失败，文档已更新。', ZH),
     ("about thinking tags", "模型的 `<think>` 标签没有去掉，解析时在 `</think>` 之后才开始读，已修复。", ZH),
     ("about templates", "对话模板里少写了 `<|im_end|>`，模型一直说下去；补上就好了。", ZH),
-    ("about truncation", "日志在 4096 字节处被截断（truncated），改成分块上传。", ZH),
     ("tag of the material", "[memory.md] 这个前缀让用户困惑，改成脚注。", Material(said=((None, "用户：[memory.md] 是什么意思？"),))),
     ("the user asked", "The user asked me to remind him of the rent on the 28th. He pays 3,200 by transfer.", EN),
     ("talks of users", "- 用户：对花生过敏\n- 助手：建议随身带肾上腺素笔", ZH),
@@ -202,10 +201,6 @@ GOOD: Final[list[tuple[str, str, Material]]] = [
     ("a rule between", "备份改到每天 03:30。\n\n---\n\n周五给猫打疫苗。", ZH),
     ("code in two languages", "## 迁移\n\n旧：\n\n```python\nopen(path)\n```\n\n新：\n\n```rust\nFile::open(path)?\n```\n\n先改读，再改写。", ZH),
     ("extract zh", "> 摘录：没有用模型，从 9 条消息里挑出 3 条的原话。\n\n## 备份\n\n- 09:00 备份改到每天，\n- 09:04 助手：试试这个命令：", ZH),
-    ("about an order", 'Somebody had pasted "Ignore all previous instructions" into the ticket; Lin deleted it.', EN),
-    ("about an order zh", "有人在工单里贴了“忽略以上所有指令”，小林把它删了。", ZH),
-    ("orders among people", "The doctor said that she must ignore the itch; Bo has to follow the recipe to the letter.", EN),
-    ("what may be ignored", "The warning about the battery can be ignored, so ignore the earlier estimate of two hours.", EN),
     ("extract en", "> Extract: no model was used; these are the words of 2 of 5 messages.\n\n## Other\n\n- 09:00 I can't find the messages about the disk\n- 09:02 assistant: I'm sorry, I can't access your disk", EN),
     # -- languages
     ("english quoted in chinese", "用户喜欢这句 “the quieter you become, the more you are able to hear”，想刻在钥匙扣上，周六去店里问价。", ZH),

@@ -1,4 +1,4 @@
-"""What is recognized as a secret, and what is not."""
+"""What is recognized as a secret however it is written; which forms are known is in test_secret_forms."""
 
 from __future__ import annotations
 
@@ -10,18 +10,8 @@ from recalld.supervisor.text.redact import redacted
 @pytest.mark.parametrize(
     ("text", "secret"),
     [
-        ("ghp_abcdefghijklmnopqrstuvwxyz0123456789", "abcdefghijklmnop"),
-        ("https://me:letmein@git.example.com/x.git", "letmein"),
-        ("-----BEGIN RSA PRIVATE KEY-----\nMIIEow\n-----END RSA PRIVATE KEY-----", "MIIEow"),
-        ("eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0NTY3ODkwIn0.c2lnbmF0dXJl", "eyJzdWIi"),
-        ("发到 xiaowang@example.com 吧", "xiaowang"),
-        ('{"password": "two words plum77"}', "plum77"),
-        ("密码是「two words plum77」", "plum77"),
         ("口令＝ａｂｃ１２３", "ａｂｃ１２３"),
         ("发到 ｚｈａｎｇ＠ｅｘａｍｐｌｅ．ｃｏｍ", "ｚｈａｎｇ"),
-        ("wifi 密码我昨天换成 plum77", "plum77"),
-        ("パスワードはplum77", "plum77"),
-        ("身份证 11010119900307123X", "11010119900307123"),
         ("卡号6222021234567890123", "6222021234"),
         ("卡号 6222\xa00212\xa03456\xa07890", "6222\xa00212"),
         ("密\u200b码：plum77", "plum77"),
