@@ -29,12 +29,12 @@ class Room(NamedTuple):
 #: A file is in the room with the longest of its paths. Whoever makes a room smaller lowers its limit in the same commit
 #: (`python -m tests.test_house` prints today's sizes); one that wants more lines takes them from another, in the same commit.
 ROOMS: Final = (
-    Room("supervisor/text", most=2_655, goal=2_300),
+    Room("supervisor/text", most=2_577, goal=2_300),
     Room("supervisor/storage", most=2_410, goal=1_900),
     Room("supervisor/protocol", most=4_978, goal=4_100),
     Room("supervisor/archive", most=4_598, goal=3_900),
-    Room("supervisor/extracts", most=994, goal=950),
-    Room("supervisor/summaries", most=2_072, goal=1_850),
+    Room("supervisor/extracts", most=986, goal=950),
+    Room("supervisor/summaries", most=1_987, goal=1_850),
     Room("supervisor/query supervisor/index supervisor/recall supervisor/context", most=9_400, goal=8_000),
     Room("supervisor/longterm", most=1_082, goal=950),
     Room("supervisor/conversation supervisor/replies", most=2_681, goal=2_300),
@@ -60,9 +60,9 @@ ROOMS: Final = (
     ),
 )
 #: All rooms together, lines and modules, and the lines of the tests.
-ALL: Final = Room("all", most=58_408, goal=48_000)
-MODULES: Final = Room("modules", most=323, goal=270)
-OF_TESTS: Final = Room("tests", most=61_092, goal=48_000)
+ALL: Final = Room("all", most=58_237, goal=48_000)
+MODULES: Final = Room("modules", most=322, goal=270)
+OF_TESTS: Final = Room("tests", most=61_058, goal=48_000)
 
 
 def _lines(path: Path) -> int:
