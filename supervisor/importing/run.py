@@ -11,6 +11,7 @@ from __future__ import annotations
 import os
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping
+from contextlib import closing
 from dataclasses import field, replace
 from datetime import UTC, date, datetime, timedelta
 from itertools import groupby
@@ -26,11 +27,11 @@ from ..storage.clock import from_wire, local_day
 from ..storage.control import Control
 from ..storage.texts import Text
 from ..text.record import record
-from .kinds import KINDS, kinds_of, labels
+from .kinds import Kind, kinds_of, labels
 from .notes import Copied, copy_notes, notes_of
 from .source import NotImported, Source
 from .staging import Staging
-from .talk import Conversation, Reading, Said
+from .talk import Reading
 
 if TYPE_CHECKING:
     from ..workspace import Workspace
@@ -78,29 +79,13 @@ class Imported:
     no_talk: dict[str, int] = field(default_factory=dict)
 
 
-@record(kw_only=True)
-class Share:
-    """
-    What is taken of a source: the files *only* below its folder, of one *kind* alone ("" for any), and what is *wanted*.
-
-    A file that may not be whole yet is put into *waits* and not read, but for those in *settled* (None: all). *strange* are the
-    files that no reader has taken.
-    """
-
-    only: Collection[str] | None = None
-    kind: str = ""
-    wanted: Callable[[Conversation, Said], bool]
-    settled: Collection[str] | None = None
-    waits: set[str] = field(default_factory=set)
-    strange: list[str] = field(default_factory=list)
-
-
-def _of_no_kind(source: Source, path: Path) -> NotImported:
+def of_no_kind(source: Source) -> NotImported:
+    """Return that nothing in the source is of a kind that can be imported."""
     if encoded := next(filter(source.encoded, source.named("*.json*")), ""):
         return source.no_utf8(encoded)
     has_bytes = any(map(source.has_bytes, source.names))
     why = Text("it is no log and no export that recalld knows") if has_bytes else Text("there is nothing in it")
-    return NotImported(path, why, Text("these are read: {kinds}, Markdown notes; nothing was added", kinds=labels()))
+    return NotImported(source.path, why, Text("these are read: {kinds}, Markdown notes; nothing was added", kinds=labels()))
 
 
 def bring_in(
@@ -112,67 +97,69 @@ def bring_in(
     dates: str = "",
     who: Callable[[Mapping[str, int]], str] = lambda _people: "",
     dry_run: bool = False,
-    share: Share | None = None,
 ) -> Imported | Copied:
     """
     Import the file, folder or archive at *path*, conversations or notes; with *dry_run* say what that would do.
 
     *who* is asked, before anything is added, which of the people in the export of a messenger the owner is, "" for none.
-    NotImported, and nothing is added, if it is of no kind that is known, can't be read to its end, or holds no message; with a
-    *share* it may hold none.
+    NotImported, and nothing is added, if it is of no kind that is known, can't be read to its end, or holds no message.
     """
-    source = Source(path, share.only if share else None)
-    try:
-        kinds = kinds_of(source)
-        source.opened.clear()
-        if share and share.kind:
-            kinds = [kind for kind in KINDS if kind.name == share.kind]
-        elif not kinds and (notes_of(source) or (source.left_out and not source.names)):
-            return copy_notes(ws, source, {}, dry_run=dry_run or share is not None)  # a source has its own way to copy them
+    with closing(Source(path)) as source:
+        kinds, notes = kinds_of(source), notes_of(source)
+        if not kinds and (notes or (source.left_out and not source.names)):
+            return copy_notes(ws, source, {}, dry_run=dry_run)
         if not kinds:
-            raise _of_no_kind(source, path)
-        named = [*dict.fromkeys(kind.label for kind in kinds)]
+            raise of_no_kind(source)
+        done = Import(ws, kinds, reading_of(ws, source, now, dates), now).run(control, who, dry_run=dry_run)
+    if not done.messages:
+        why = Text("{kinds} was recognised, but there is no message in it", kinds=done.kinds)
+        raise NotImported(path, why, Text("export it again, or give another file; nothing was added"))
+    return replace(done, notes=len(notes), left_out=tuple(source.left_out))
+
+
+def reading_of(ws: Workspace, source: Source, now: datetime, dates: str = "", **about: Any) -> Reading:
+    """Return what the readers of a source get that is imported into this workspace."""
+    ws.journal.refresh()
+    return Reading(
+        source=source,
+        zone=ws.zone,
+        latest=now + ws.config.archive.future_limit,
+        dates=dates,
+        sessions=lambda: {session for file in ws.memory.dated() for session in file.sessions},
+        is_known=ws.journal.has_written,
+        **about,
+    )
+
+
+class Import:
+    """One import: what a source has of these *kinds*."""
+
+    def __init__(self, ws: Workspace, kinds: Collection[Kind], reading: Reading, now: datetime) -> None:
+        self._ws, self._kinds, self._reading, self._now = ws, kinds, reading, now
         ws.files.make_folder(ws.paths.state)
-        ws.journal.refresh()
-        changed = datetime.fromtimestamp(path.stat().st_mtime, UTC)
-        with Staging(ws.paths.state, now + ws.config.archive.future_limit, min(changed, now)) as staged:
-            reading = Reading(
-                source=source,
-                zone=ws.zone,
-                latest=staged.latest,
-                dates=dates,
-                sessions=lambda: {session for file in ws.memory.dated() for session in file.sessions},
-                is_known=ws.journal.has_written,
-                settled=share.settled if share else None,
-                waits=share.waits if share else set(),
-            )
-            for kind in kinds:
-                talk = kind.read(reading)
-                staged.add((pair for pair in talk if share.wanted(*pair)) if share else talk)
-            if not staged.count() and not share:
-                why = Text("{kinds} was recognised, but there is no message in it", kinds=named)
-                raise NotImported(path, why, Text("export it again, or give another file; nothing was added"))
-            people = dict(staged.names.most_common()) if any(kind.is_of_people for kind in kinds) else {}
-            staged.me = who(people)
-            adding = _Import(ws, staged, reading, now, has_client=any(kind.homes for kind in kinds))
-            done = replace(adding.run(control, dry_run=dry_run), people=people, me=staged.me)
-            return replace(done, kinds=tuple(named), notes=len(notes_of(source)), left_out=tuple(source.left_out))
-    finally:
-        if share and share.only:
-            share.strange.extend(sorted({*share.only} & {*source.names} - source.opened - {*notes_of(source)}))
-        source.close()
-
-
-class _Import:
-    """One import of a source that was read."""
-
-    def __init__(self, ws: Workspace, staged: Staging, reading: Reading, now: datetime, *, has_client: bool) -> None:
-        self._ws, self._staged, self._reading, self._now, self._has_client = ws, staged, reading, now, has_client
+        changed = datetime.fromtimestamp(reading.source.path.stat().st_mtime, UTC)
+        self._staged = Staging(ws.paths.state, reading.latest, min(changed, now))
+        self._has_client = any(kind.homes for kind in kinds)
         self._recorded: dict[str, Counter[tuple[str, str]]] = {}
         self._forgotten = (ws.journal.tombstones, *foreign_lists(ws.files, ws.paths))
 
-    def run(self, control: Control, *, dry_run: bool) -> Imported:
-        """Add what is new, a batch of days after another, and return what was done."""
+    def run(
+        self,
+        control: Control,
+        who: Callable[[Mapping[str, int]], str] = lambda _people: "",
+        *,
+        dry_run: bool = False,
+    ) -> Imported:
+        """Read all of it, add what is new, a batch of days after another, and return what was done."""
+        with closing(self._staged):
+            for kind in self._kinds:
+                self._staged.add(pair for pair in kind.read(self._reading) if self._reading.wanted(*pair))
+            has_people = any(kind.is_of_people for kind in self._kinds)
+            people = dict(self._staged.names.most_common()) if has_people else {}
+            self._staged.me = who(people) if self._staged.count() else ""
+            return replace(self._add_new(control, dry_run=dry_run), people=people, me=self._staged.me)
+
+    def _add_new(self, control: Control, *, dry_run: bool) -> Imported:
         ws, total, done, added = self._ws, self._staged.count(), 0, 0
         days: set[date] = set()
         for batch in self._whole_days():
@@ -200,6 +187,7 @@ class _Import:
             unread_file=self._keep_unread() if self._reading.unread and not dry_run else None,
             calls=calls,
             days_of_calls=days_of_calls,
+            kinds=tuple(dict.fromkeys(kind.label for kind in self._kinds)),
         )
 
     def _whole_days(self) -> Iterator[list[dict[str, Any]]]:

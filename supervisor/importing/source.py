@@ -15,6 +15,7 @@ import zlib
 from codecs import BOM_UTF8
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing, contextmanager, suppress
+from functools import partial
 from io import BufferedReader, RawIOBase, TextIOWrapper
 from pathlib import Path, PurePosixPath
 from typing import IO, Any, Final
@@ -105,8 +106,8 @@ class Source:
 
     def __init__(self, path: Path, only: Iterable[str] | None = None) -> None:
         self.path = path
-        #: Of each member the archive or the file that it is in, and where there.
-        self._members: dict[str, tuple[zipfile.ZipFile, str] | tuple[Path, Member | None]] = {}
+        #: Of each member what opens it.
+        self._members: dict[str, Callable[[], IO[bytes]]] = {}
         self._archives: list[zipfile.ZipFile] = []
         self.left_out: list[str] = []
         self.opened: set[str] = set()
@@ -150,10 +151,10 @@ class Source:
             return
         if zipfile.is_zipfile(path) or path.suffix.lower() == ".zip":
             self._open_archive(path, f"{relative}/" if path != self.path else "", deep=True)
-        elif path == self.path and is_tar(_head(path)):
+        elif path == self.path and _is_tar(path):
             self._open_backup(path)
         else:
-            self._members[relative] = (path, None)
+            self._members[relative] = partial(_opened, path)
 
     def _open_backup(self, path: Path) -> None:
         try:
@@ -169,7 +170,7 @@ class Source:
             ) from None
         for member in entries[:-1]:
             if "/".join(parts_of(member.name)) == member.name:
-                self._members[member.name] = (path, member)
+                self._members[member.name] = partial(_opened, path, member)
             else:
                 self.left_out.append(member.name)
 
@@ -202,7 +203,7 @@ class Source:
             if deep and info.filename.lower().endswith(".zip"):
                 self._open_archive(archive.open(info), f"{name}/", deep=False)
             else:
-                self._members[name] = (archive, info.filename)
+                self._members[name] = partial(archive.open, info.filename)
 
     def close(self) -> None:
         """Close the archives."""
@@ -226,11 +227,7 @@ class Source:
     def open(self, name: str) -> IO[bytes]:
         """Open a member for reading; it is then among those that were *opened*."""
         self.opened.add(name)
-        holder, inner = self._members[name]
-        if isinstance(holder, zipfile.ZipFile):
-            return holder.open(str(inner))
-        part = _Part(holder, inner.offset, inner.size) if isinstance(inner, Member) else _Part(holder)
-        return BufferedReader(part, 1 << 16)
+        return self._members[name]()
 
     @contextmanager
     def text(self, name: str, errors: str = "strict") -> Iterator[TextIOWrapper]:
@@ -284,13 +281,7 @@ class Source:
             events = ijson.parse(file, use_float=True)
             for path, event, value in events:
                 if path == prefix and event == "start_map":
-                    builder = ijson.ObjectBuilder()
-                    builder.event(event, value)
-                    for inner, following, record in events:
-                        builder.event(following, record)
-                        if inner == prefix and following == "end_map":
-                            break
-                    yield around, builder.value
+                    yield around, next(ijson.items(itertools.chain([(path, event, value)], events), prefix))
                 elif event == "end_map":
                     around = {key: value for key, value in around.items() if not key.startswith(f"{path}." if path else "")}
                 elif event in ("string", "number", "boolean") and not path.startswith(prefix):
@@ -317,7 +308,7 @@ class Source:
         try:
             with closing(self._json_text(name)) as file:
                 for n, (path, event, value) in enumerate(ijson.parse(file)):
-                    if event == "map_key" and path in ("", "item", "results.item"):
+                    if event == "map_key" and path in ("", "item"):
                         keys.add(value)
                     if n > _HEAD_EVENTS or len(path) > _LONGEST_PATH or (event == "end_map" and path == "item"):
                         break
@@ -375,9 +366,9 @@ class Source:
 
     def encoded(self, name: str) -> Text | None:
         """Return which other encoding than UTF-8 a member seems to have, with what converts it; None if that is not known."""
-        holder, inner = self._members[name]
+        place = self._place(name)
         with self.reading(name), closing(self.open(name)) as file:
-            return not_utf8(file.read(_MOST_AT_ONCE), holder if isinstance(holder, Path) and inner is None else None)
+            return not_utf8(file.read(_MOST_AT_ONCE), place if place.is_file() else None)
 
     def _damaged(self, name: str, why: Any) -> NotImported:
         return NotImported(self._place(name), why, Text("export or copy it again; nothing was added"))
@@ -386,6 +377,10 @@ class Source:
         return self.path if name == self.path.name else self.path / name
 
 
-def _head(path: Path) -> bytes:
-    with open(open_outside(path), "rb") as file:
-        return file.read(_TAR_HEAD)
+def _is_tar(path: Path) -> bool:
+    with _opened(path) as file:
+        return is_tar(file.read(_TAR_HEAD))
+
+
+def _opened(path: Path, member: Member | None = None) -> IO[bytes]:
+    return BufferedReader(_Part(path, member.offset, member.size) if member else _Part(path), 1 << 16)

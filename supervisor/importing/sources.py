@@ -33,9 +33,9 @@ from ..storage.texts import Text, stored
 from ..text.printable import printable_line
 from ..workspace import Workspace
 from .another import LIST, MOST_A_DAY, forget_theirs, is_taken, take_texts
-from .kinds import KINDS, WORKSPACE, logs_of
-from .notes import copy_notes
-from .run import Imported, Share, bring_in
+from .kinds import CLIENTS, WORKSPACE, Kind, kinds_of, logs_of
+from .notes import copy_notes, notes_of
+from .run import Import, of_no_kind, reading_of
 from .source import NotImported, Source, entries
 from .talk import Conversation, Said
 
@@ -223,24 +223,30 @@ class Taking:
 
     def _bring_in(self, root: Path, names: list[str], control: Control) -> set[str]:
         """Add what is new in the files, and return those that may not be whole yet."""
-        state, kind = self.state, self._source.kind
-        is_workspace = kind == "recalld"
-        settled = {name for name in names if self._is_quiet(state.pending[_key(root, name)], _SETTLED)}
+        ws, state = self._ws, self.state
         only = names if root.is_dir() else None
-        share = Share(
-            only=only, kind="workspace" if is_workspace else kind, wanted=self._is_wanted, settled=settled if only else None
-        )
-        done = bring_in(self._ws, root, self._now, control, share=share)
-        if isinstance(done, Imported):
+        settled = {name for name in names if self._is_quiet(state.pending[_key(root, name)], _SETTLED)} if only else None
+        with closing(Source(root, only)) as source:
+            kinds = self._kinds(source)
+            reading = reading_of(ws, source, self._now, settled=settled, wanted=self._is_wanted)
+            done = Import(ws, kinds, reading, self._now).run(control)
             state.messages += done.added
             state.unread += sum(done.unread.values())
-        if is_workspace or not kind:
-            with closing(Source(root, only)) as source:
-                if is_workspace:
-                    self._take_texts(source, root)
-                elif WORKSPACE.label not in getattr(done, "kinds", ()):
-                    self._copy_notes(source, root, share.strange)
-        return share.waits
+            if self._source.kind == "recalld":
+                self._take_texts(source, root)
+            elif not self._source.kind and WORKSPACE not in kinds:
+                self._copy_notes(source, root, {*names} & {*source.names} - source.opened)
+        return reading.waits
+
+    def _kinds(self, source: Source) -> list[Kind]:
+        """Return the kinds of what is read; NotImported where nothing is of one, nor a note."""
+        if kind := self._source.kind:
+            return [WORKSPACE] if kind == "recalld" else [client for client in CLIENTS if client.name == kind]
+        kinds = kinds_of(source)
+        source.opened.clear()
+        if not kinds and source.names and not notes_of(source):
+            raise of_no_kind(source)
+        return kinds
 
     def _take_texts(self, source: Source, root: Path) -> None:
         inside, lines = [name for name in source.names if is_taken(name)], {*self.state.lines}
@@ -249,8 +255,9 @@ class Taking:
         for name in edited:
             self._leave_out(name, _NOTE_IS_OTHER, _key(root, f"memory/{name}"))
 
-    def _copy_notes(self, source: Source, root: Path, strange: list[str]) -> None:
-        """Copy the notes next to the logs, and name what is neither."""
+    def _copy_notes(self, source: Source, root: Path, unread: set[str]) -> None:
+        """Copy the notes next to the logs, and name what is neither of the *unread* files."""
+        strange = sorted(unread - {*notes_of(source)}) if root.is_dir() else []
         copied = copy_notes(self._ws, source, self.state.notes, dry_run=False)
         for why, names in ((_NOTE_IS_OTHER, copied.different), (_NOTE_IS_LARGE, copied.too_large)):
             for name in names:
@@ -292,7 +299,7 @@ class Taking:
 
 def _places(ws: Workspace, source: TakenSource) -> list[Path]:
     """Return the folders or the file of the source that are there."""
-    kind = next((kind for kind in KINDS if kind.homes and kind.name == source.kind), None)
+    kind = next((kind for kind in CLIENTS if kind.name == source.kind), None)
     if kind and not source.path:
         return logs_of(kind, ws.environ)
     home, path = ws.environ.get("HOME") or str(Path.home()), source.path

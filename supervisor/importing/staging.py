@@ -11,14 +11,14 @@ import os
 import sqlite3
 from collections import Counter
 from collections.abc import Iterator
-from datetime import UTC, datetime, timedelta
+from dataclasses import replace
+from datetime import datetime
 from pathlib import Path
-from types import TracebackType
-from typing import TYPE_CHECKING, Any, Final, Self
+from typing import TYPE_CHECKING, Any, Final
 
 from ..context.spoken import spoken
 from ..protocol.message import digest_of_text
-from ..storage.clock import to_wire
+from ..storage.clock import to_wire, wire_time
 from ..storage.lenient_json import parse_json, render_json
 
 if TYPE_CHECKING:
@@ -26,13 +26,11 @@ if TYPE_CHECKING:
 
 #: Characters of a message; what is longer is a file that was pasted, and is cut with an ellipsis.
 _MOST_CHARS: Final = 1_000_000
-_MS: Final = timedelta(milliseconds=1)
-_EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 #: A message without a time gets that of the one before it in its conversation, which has one by then, else of the next.
 _DATE: Final = """
     UPDATE said SET at = coalesce(
-        (SELECT at FROM said AS near WHERE near.of = said.of AND near.rowid < said.rowid AND +near.at > 0 ORDER BY rowid DESC),
-        (SELECT at FROM said AS near WHERE near.of = said.of AND near.rowid > said.rowid AND +near.at > 0 ORDER BY rowid),
+        (SELECT at FROM said AS near WHERE near.of = said.of AND near.rowid < said.rowid AND +near.at IS NOT NULL ORDER BY rowid DESC),
+        (SELECT at FROM said AS near WHERE near.of = said.of AND near.rowid > said.rowid AND +near.at IS NOT NULL ORDER BY rowid),
         ?
     ) WHERE at IS NULL
 """
@@ -52,22 +50,17 @@ class Staging:
         self._database = sqlite3.connect("", isolation_level=None)
         self._database.execute("PRAGMA cache_size = -16000")
         self._database.execute("PRAGMA synchronous = OFF")
-        self._database.execute(
-            "CREATE TABLE said (at INTEGER, of INTEGER, id TEXT, digest TEXT, raw BLOB, UNIQUE (id, digest))"
-        )
+        self._database.execute("CREATE TABLE said (at TEXT, of INTEGER, id TEXT, digest TEXT, raw BLOB, UNIQUE (id, digest))")
         self._database.execute("CREATE INDEX in_time ON said (at, of)")
         self._database.execute("CREATE INDEX in_conversation ON said (of)")
-        self.latest, self._otherwise = latest, otherwise
+        self._latest, self._otherwise = latest, otherwise
         self.conversations: dict[Conversation, int] = {}
-        self._titled: set[int] = set()
         self.undated = 0
         self.names: Counter[str] = Counter()
         self.me = ""
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, _kind: type[BaseException] | None, _error: BaseException | None, _trace: TracebackType | None) -> None:
+    def close(self) -> None:
+        """Delete the messages."""
         self._database.close()
 
     def add(self, talk: Talk) -> None:
@@ -76,7 +69,7 @@ class Staging:
             self._database.execute("BEGIN")
             for conversation, entry in talk:
                 self._put(conversation, entry)
-            self.undated += self._database.execute(_DATE, [_ms(self._otherwise)]).rowcount
+            self.undated += self._database.execute(_DATE, [to_wire(self._otherwise)]).rowcount
             self._database.execute("COMMIT")
         except sqlite3.Error as error:  # those of what is read are not meant: a reader turns them into NotImported
             full = error.sqlite_errorcode == sqlite3.SQLITE_FULL
@@ -84,43 +77,29 @@ class Staging:
             raise OSError(number, os.strerror(number), os.environ["SQLITE_TMPDIR"]) from error
 
     def _put(self, conversation: Conversation, entry: Said) -> None:
-        of, text = self.conversations.setdefault(conversation, len(self.conversations)), entry.text
-        if entry.raw is None:
+        text, raw, is_dated = entry.text, entry.raw, entry.at is not None
+        if raw is None:
             text = spoken(text)
             text = text if len(text) <= _MOST_CHARS else f"{text[:_MOST_CHARS]}…"
             if not text:
                 return
-        raw = dict(entry.raw) if entry.raw is not None else self._raw(text, of, conversation, entry)
-        is_dated = entry.at and (entry.raw is not None or entry.at <= self.latest)
-        at, key = _ms(entry.at) if entry.at and is_dated else None, (entry.id or None, digest_of_text(text))
-        row = at, of, *key, render_json(raw)
+            title = "" if conversation in self.conversations else conversation.title  # once, in its first message
+            raw = _raw(entry, text, replace(conversation, title=title))
+            is_dated = entry.at is not None and entry.at <= self._latest
+        of = self.conversations.setdefault(conversation, len(self.conversations))
+        at, key = to_wire(entry.at) if entry.at and is_dated else None, (entry.id or None, digest_of_text(text))
         # a session that was resumed is in two logs
-        if not self._database.execute("INSERT OR IGNORE INTO said VALUES (?, ?, ?, ?, ?)", row).rowcount:
+        if not self._database.execute(
+            "INSERT OR IGNORE INTO said VALUES (?, ?, ?, ?, ?)", (at, of, *key, render_json(raw))
+        ).rowcount:
             self._database.execute("UPDATE said SET at = ? WHERE at IS NULL AND id = ? AND digest = ?", (at, *key))
         elif entry.name:
             self.names[entry.name] += 1
 
-    def _raw(self, text: str, of: int, conversation: Conversation, entry: Said) -> dict[str, Any]:
-        """Return the fields of a message of another program; `messages` adds its time, which is known by then."""
-        title = conversation.title if of not in self._titled else ""  # once, in its first message
-        self._titled.add(of)
-        raw = {
-            "id": entry.id,
-            "role": entry.role,
-            "text": text,
-            "channel": conversation.channel,
-            "session": conversation.id,
-            "chat": conversation.chat,
-            "name": entry.name,
-            "project": conversation.project,
-            "title": title,
-        }
-        return {field: value for field, value in raw.items() if value}
-
     def messages(self) -> Iterator[dict[str, Any]]:
         """Yield the messages as history.json has them, oldest first; those of one moment in the order of their log."""
         for at, raw in self._database.execute("SELECT at, raw FROM said ORDER BY at, of, rowid"):
-            raw_message = parse_json(raw) | {"createdAt": to_wire(_EPOCH + at * _MS)}
+            raw_message = parse_json(raw) | {"createdAt": at}
             if self.me and raw_message.get("name") == self.me:
                 del raw_message["name"]
             yield raw_message
@@ -128,7 +107,7 @@ class Staging:
     def span(self) -> tuple[datetime | None, datetime | None]:
         """Return the times of the oldest and of the newest message; None without messages."""
         first, last = self._database.execute("SELECT min(at), max(at) FROM said").fetchone()
-        return (None, None) if first is None else (_EPOCH + first * _MS, _EPOCH + last * _MS)
+        return wire_time(first), wire_time(last)
 
     def has(self, identity: str) -> bool:
         """Return whether one of the messages has this id."""
@@ -140,5 +119,8 @@ class Staging:
         return number
 
 
-def _ms(moment: datetime) -> int:
-    return (moment - _EPOCH) // _MS
+def _raw(entry: Said, text: str, conversation: Conversation) -> dict[str, Any]:
+    """Return the fields of a message of another program; `messages` adds its time, which is known by then."""
+    raw = {"id": entry.id, "role": entry.role, "text": text, "channel": conversation.channel, "session": conversation.id}
+    raw |= {"chat": conversation.chat, "name": entry.name, "project": conversation.project, "title": conversation.title}
+    return {field: value for field, value in raw.items() if value}

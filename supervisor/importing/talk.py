@@ -74,7 +74,7 @@ class Reading:
     find it. *sessions* returns the conversations that the workspace has, *is_known* whether it has a message of this id. A file
     that may not be whole yet is passed over, and put into *waits*, but for those in *settled*. `unread` counts the entries that
     could not be read, by their kind, `places` names where these are; `left_out` counts those that are no talk, by the name that
-    their program gives to their kind.
+    their program gives to their kind. Of what a reader yields the *wanted* is taken.
     """
 
     source: Source
@@ -83,6 +83,7 @@ class Reading:
     dates: str = ""
     sessions: Callable[[], Iterable[str]] = tuple
     is_known: Callable[[str], bool] = bool
+    wanted: Callable[[Conversation, Said], object] = lambda _conversation, _entry: True
     settled: Container[str] | None = None
     waits: set[str] = field(default_factory=set)
     unread: Counter[str] = field(default_factory=Counter)

@@ -10,10 +10,8 @@ docs/reference/protocol.md, 6.
 
 from __future__ import annotations
 
-import contextlib
-import re
 import threading
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -33,12 +31,14 @@ if TYPE_CHECKING:
 
 #: Seconds after which a worker without work exits.
 IDLE_S: Final = 60.0
-_TASK: Final = lazy_re(r"(?P<group>(?:day|month)-[0-9-]+)-[0-9a-f]{10}-\d+\.json")
-#: A task that somebody waits for, by the digest of its session.
-_ASKED: Final = lazy_re(r"(?P<group>session-(?P<digest>[0-9a-f]{16}))-[0-9a-f]{10}-\d+\.json")
-
-#: An answer, or a look further: by the digest of its input.
-_REPLY: Final = lazy_re(r"(?P<group>(?:reply|lookup)-[0-9a-f]{16})-[0-9a-f]{10}-\d+\.json")
+_NAME: Final = lazy_re(
+    r"(?P<group>(?:day|month)-[0-9-]+|(?:session|reply|lookup)-[0-9a-f]{16})-[0-9a-f]{10}-\d+\.json"
+)
+#: How the groups begin of days and months; of tasks that somebody waits for, by the digest of a session; and of answers and
+#: looks further, by that of an input.
+_PERIODS: Final = ("day-", "month-")
+_ASKED: Final = "session-"
+_REPLIES: Final = ("reply-", "lookup-")
 
 
 class TaskQueue:
@@ -46,18 +46,19 @@ class TaskQueue:
 
     def __init__(self, files: Files, paths: WorkspacePaths) -> None:
         self._files = files
-        self.queue, self.running, self.results, self.failed = (paths.worker / name for name in QUEUE_FOLDERS)
+        self._folders = [paths.worker / name for name in QUEUE_FOLDERS]
+        self.queue, self.running, self.results, self.failed = self._folders
         self._paths = paths
         self.provider_state = self.failed / "provider.json"
 
     def prepare(self) -> None:
         """Create the folders where they are absent."""
-        for folder in (self.queue, self.running, self.results, self.failed):
+        for folder in self._folders:
             self._files.make_folder(folder, lasting=True)
 
     def sync_folders(self) -> None:
         """Make durable which files are in the folders, after a process was killed between a change and its fsync."""
-        for folder in (self.queue, self.running, self.results, self.failed):
+        for folder in self._folders:
             self._files.disk.sync_folder(folder)
 
     # ── the supervisor's side ────────────────────────────────────────────────
@@ -75,19 +76,15 @@ class TaskQueue:
 
     def active_groups(self) -> dict[str, str]:
         """Return the days and months that have a task or a result, each with the name of its folder."""
-        groups: dict[str, str] = {}
-        for folder in (self.queue, self.running, self.results):
-            for name in _names(self._files, folder):
-                groups[_group(name)] = folder.name
-        return groups
+        return {_group(name): folder.name for folder in self._folders[:3] for name in self._names(folder)}
 
     def queued_count(self) -> int:
         """Count the days and months in the queue."""
-        return len(_names(self._files, self.queue))
+        return len(self._names(self.queue))
 
     def finished(self) -> list[Path]:
         """Return the result files of days and months, by name."""
-        return [self.results / name for name in _names(self._files, self.results)]
+        return [self.results / name for name in self._names(self.results)]
 
     def read_result(self, path: Path) -> Result:
         """Return the parsed result; ValueError with a reason when the file is not one."""
@@ -113,7 +110,7 @@ class TaskQueue:
 
     def claimed(self) -> dict[str, int]:
         """Return all running tasks by file name, each with the time of its last heartbeat in nanoseconds."""
-        names = [name for kind in (_TASK, _ASKED, _REPLY) for name in _names(self._files, self.running, kind)]
+        names = self._names(self.running, (*_PERIODS, _ASKED, *_REPLIES))
         stats = {name: self._files.disk.stat(self.running / name) for name in names}
         return {name: stat.mtime_ns for name, stat in stats.items() if stat}
 
@@ -136,26 +133,25 @@ class TaskQueue:
 
         Tasks that a person requested are removed only if *asked_too*.
         """
-        names = [name for name in _names(self._files, self.queue) if asked_too or not self._is_redo(name)]
+        names = [name for name in self._names(self.queue) if asked_too or not getattr(self._queued(name), "redo", False)]
         for name in names:
             self._files.remove(self.queue / name)
         return len(names)
 
-    def _is_redo(self, name: str) -> bool:
+    def _queued(self, name: str) -> Task | AskedTask | ValueError | None:
+        """Return the queued task; the fault of one that can't be read, and None where there is none."""
         version = self._files.read_stable(self.queue / name)
-        with suppress(ValueError):
-            task = parse_task(version.data) if version else None
-            return isinstance(task, Task) and task.redo
-        return False
+        try:
+            return parse_task(version.data) if version else None
+        except ValueError as error:
+            return error
 
     # ── answers ──────────────────────────────────────────────────────────────
 
     def replies(self) -> dict[str, str]:
         """Return the ids of the answers that are asked for, each with the folder that shows how far its task has come."""
-        running: dict[str, str] = {}
-        for folder in (self.queue, self.running, self.results):
-            running |= {name.removesuffix(".json"): folder.name for name in _names(self._files, folder, _REPLY)}
-        return running
+        names = {name: folder.name for folder in self._folders[:3] for name in self._names(folder, _REPLIES)}
+        return {name.removesuffix(".json"): folder for name, folder in names.items()}
 
     def reply(self, identity: str) -> Result:
         """Return the result of an answer; ValueError with a reason when the file is no result."""
@@ -177,19 +173,15 @@ class TaskQueue:
         """Delete the task with this id and its result: nobody waits any more. A worker that has it stops within a heartbeat."""
         self.discard(self.results / f"{identity}.json")
 
-    def is_awaited(self, task: AskedTask) -> bool:
-        """Return whether a process waits for the task, and so holds the lock of its session."""
-        return self._is_awaited(f"{task.id}.json")
-
     def abandoned(self) -> list[Path]:
         """Return the results that nobody waits for any more: the process that did was killed."""
-        return [self.results / name for name in _names(self._files, self.results, _ASKED) if not self._is_awaited(name)]
+        return [self.results / name for name in self._names(self.results, _ASKED) if not self.is_awaited(name)]
 
-    def _is_awaited(self, name: str) -> bool:
-        if _REPLY.fullmatch(name):
-            return True  # it is withdrawn by whoever asked, also after a crash
-        match = _ASKED.fullmatch(name)
-        return match is not None and self._files.disk.is_locked(self._paths.session_lock(match["digest"]))
+    def is_awaited(self, name: str) -> bool:
+        """Return whether somebody waits for the task: for an answer whoever asked, else who holds the lock of its session."""
+        kind, _, digest = _group(name).rpartition("-")
+        # an answer is withdrawn by whoever asked, also after a crash
+        return f"{kind}-" in _REPLIES or (f"{kind}-" == _ASKED and self._files.disk.is_locked(self._paths.session_lock(digest)))
 
     # ── the worker's side ────────────────────────────────────────────────────
 
@@ -201,11 +193,11 @@ class TaskQueue:
         *asked_only*, the newest day or month. What nobody waits for any more is deleted. A file that is not a task is moved to
         ``results/`` unchanged, where the supervisor quarantines it; one of a newer recalld stays.
         """
-        waiting = _names(self._files, self.queue, _REPLY) + _names(self._files, self.queue, _ASKED)
+        waiting = self._names(self.queue, _REPLIES) + self._names(self.queue, _ASKED)
         for name in waiting:
-            if not self._is_awaited(name):
+            if not self.is_awaited(name):
                 self._files.remove(self.queue / name)
-        names = [] if asked_only else sorted(_names(self._files, self.queue), key=_recency, reverse=True)
+        names = [] if asked_only else sorted(self._names(self.queue), key=_recency, reverse=True)
         claims = (self._claim(name, server) for name in (*waiting, *names))
         return next((task for task in claims if task), None)
 
@@ -232,25 +224,12 @@ class TaskQueue:
 
     def _is_for(self, server: str, name: str) -> bool:
         """Return whether the queued task can be done by a worker of this version, whose model has the mark *server*."""
-        version = self._files.read_stable(self.queue / name)
-        try:
-            task = parse_task(version.data) if version else None
-        except NewerVersion:
-            return False
-        except ValueError:
-            return True  # it is set aside
-        return not isinstance(task, AskedTask) or task.server in {"", server}
+        task = self._queued(name)  # what is none is set aside
+        return not isinstance(task, NewerVersion) and (not isinstance(task, AskedTask) or task.server in {"", server})
 
     def newer(self) -> list[str]:
         """Return the names of the queued tasks that a newer recalld has made: they wait for one of its workers."""
-        return [name for name in _names(self._files, self.queue) if not self._is_for("", name)]
-
-    def heartbeat(self, task: Task | AskedTask) -> None:
-        """Update the time of the running task; does nothing when it was requeued in the meantime."""
-        try:
-            self._files.disk.touch(self.running / f"{task.id}.json")
-        except FileNotFoundError:
-            return
+        return [name for name in self._names(self.queue) if not self._is_for("", name)]
 
     def finish(self, result: Result) -> None:
         """Write the result, once, and remove the running task."""
@@ -308,14 +287,13 @@ class TaskQueue:
         """Delete the record of the group's failure: it succeeded, or has nothing left to do."""
         self._files.remove(self.failed / f"{group}.json")
 
-
-def _names(files: Files, folder: Path, named: re.Pattern[str] = _TASK) -> list[str]:
-    """Return the names of the tasks or results of days and months, or of those that are *named* so."""
-    return [name for name in files.disk.names(folder) if named.fullmatch(name)]
+    def _names(self, folder: Path, groups: str | tuple[str, ...] = _PERIODS) -> list[str]:
+        """Return the names of the tasks or results whose groups begin so."""
+        return [name for name in self._files.disk.names(folder) if _group(name).startswith(groups)]
 
 
 def _group(name: str) -> str:
-    match = _TASK.fullmatch(name) or _ASKED.fullmatch(name) or _REPLY.fullmatch(name)
+    match = _NAME.fullmatch(name)
     return match["group"] if match else ""
 
 
@@ -343,7 +321,8 @@ class Lease:
         """Show that its holder is alive; False when the lease is lost."""
         with self._lock:
             if self._is_held():
-                self._task_queue.heartbeat(self.task)
+                with suppress(FileNotFoundError):  # it was requeued meanwhile
+                    self._files.disk.touch(self._path)
                 self._touched = self._mtime()
             return self._is_held()
 
@@ -359,7 +338,7 @@ class Lease:
 
     def give_up_if_abandoned(self) -> None:
         """Lose the lease of a task that nobody waits for any more, and delete the task."""
-        if isinstance(self.task, AskedTask) and not self._task_queue.is_awaited(self.task):
+        if isinstance(self.task, AskedTask) and not self._task_queue.is_awaited(self._path.name):
             with self._lock:
                 self._lost = True
                 self._task_queue.withdraw(self.task.id)
@@ -381,11 +360,11 @@ class Lease:
         return stat.mtime_ns if stat else None
 
 
-def worker_lock(files: Files, paths: WorkspacePaths) -> contextlib.ExitStack:
+def worker_lock(files: Files, paths: WorkspacePaths) -> ExitStack:
     """Hold one of the worker locks until the stack is closed: it shows the supervisor that the claimed tasks have a worker."""
-    lock = contextlib.ExitStack()
+    lock = ExitStack()
     for slot in range(WORKERS):
-        with contextlib.suppress(Busy):
+        with suppress(Busy):
             lock.enter_context(files.lock_for_life(paths.worker_lock(slot), wait_s=0))
             return lock
     raise Busy(paths.worker_lock(0), timedelta())

@@ -148,12 +148,6 @@ def test_read_result_refuses_a_group_that_differs_from_the_id(task_queue):
         task_queue.read_result(task_queue.finished()[0])
 
 
-def test_heartbeat_ignores_a_task_that_is_not_running(task_queue):
-    task_queue.submit(task())
-    task_queue.heartbeat(task())
-    assert task_queue.active_groups() == {"day-2026-01-15": "queue"}
-
-
 # ── what somebody waits for ──────────────────────────────────────────────────
 
 DIGEST = "d2a84f4b8b650937"
