@@ -88,7 +88,6 @@ def forget_theirs(ws: Workspace, source: Source, name: str, now: datetime, most:
 
 
 def _forgotten_today(ws: Workspace, by: str, now: datetime) -> int:
-    """Return how many messages, lines and notes were forgotten within a day because of this source."""
     since = to_wire(now - _DAY)
     acts = [act for act in ws.journal.tombstones.acts() if act.by == by and act.begun > since]
     return sum(len(act.messages) + len(act.lines) + len(act.files) for act in acts)

@@ -33,7 +33,6 @@ def is_export(key: str, source: Source) -> bool:
 
 
 def _conversation_files(source: Source) -> list[str]:
-    """Return the files of an export that hold conversations: `conversations.json`, numbered ones, or those of other names."""
     named = [*source.named("conversations.json"), *source.named("conversations-[0-9]*.json")]
     return named or source.json_with(frozenset({"mapping"}), frozenset({"chat_messages"}))
 

@@ -243,7 +243,6 @@ def labels() -> list[str]:
 
 
 def _of_package(entry: metadata.EntryPoint) -> Kind:
-    """Return the kind that the package has a reader for."""
 
     def messages(source: Source) -> Iterator[Any]:
         try:

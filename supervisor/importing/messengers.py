@@ -112,7 +112,6 @@ def _telegram_message(raw: Mapping[str, Any], chat: object, zone: tzinfo) -> Sai
 
 
 def _leaves(value: object) -> Iterator[str]:
-    """Yield the words and the coordinates of a poll, a place or a contact."""
     if isinstance(value, dict):
         for inner in value.values():
             yield from _leaves(inner)

@@ -273,7 +273,6 @@ class Import:
         return len(groups), -(-len(groups) // most)
 
     def _keep_unread(self) -> Path:
-        """Name what could not be read in a file, and return its path."""
         ws = self._ws
         place = ws.paths.state / UNREAD
         data = "".join(f"{line}\n" for line in self._reading.places).encode("utf-8", "replace")

@@ -120,7 +120,6 @@ class Staging:
 
 
 def _raw(entry: Said, text: str, conversation: Conversation) -> dict[str, Any]:
-    """Return the fields of a message of another program; `messages` adds its time, which is known by then."""
     raw = {"id": entry.id, "role": entry.role, "text": text, "channel": conversation.channel, "session": conversation.id}
     raw |= {"chat": conversation.chat, "name": entry.name, "project": conversation.project, "title": conversation.title}
     return {field: value for field, value in raw.items() if value}

@@ -17,7 +17,7 @@ import tarfile
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any, Final, Self, cast
+from typing import IO, TYPE_CHECKING, Final, Self, cast
 
 from ..storage.clock import from_wire
 from ..storage.disk import open_outside
@@ -26,7 +26,7 @@ from ..storage.foreign_name import LONGEST_NAME, parts_of
 from ..storage.lenient_json import parse_json
 from ..storage.texts import Text, msgid
 from ..text.record import record
-from .json_record import read_record
+from .json_record import read_record, wire_name
 
 if TYPE_CHECKING:
     from ..storage.files import FileVersion
@@ -148,19 +148,21 @@ class BackupFile:
             yield part
 
     def _parse(self, members: Sequence[Member]) -> Contents:
-        """Return what the list says; ValueError when there is none."""
         # a list that is longer than its files need is none: parsed, JSON takes twenty times its size
         room = _OF_A_LINE + sum(_OF_A_LINE + 6 * len(os.fsencode(member.name)) for member in members)
         if not members or members[-1].name != LIST or members[-1].size > room:
             raise ValueError
         raw = parse_json(b"".join(self._parts(members[-1])))
-        try:
-            if raw["recalld"] > FORMAT:
-                raise NewerFormat(self._path, int(raw["recalld"]))
-            from_wire(raw["createdAt"])
-            return Contents(raw["createdAt"], str(raw["madeBy"]), tuple(map(_entry, raw["files"])))
-        except (KeyError, TypeError) as error:
-            raise ValueError from error
+        version = raw.get("recalld") if isinstance(raw, dict) else None
+        if not isinstance(version, int):
+            raise ValueError  # noqa: TRY004 - every fault of the bytes is one kind
+        if version > FORMAT:
+            raise NewerFormat(self._path, version)
+        contents = read_record(Contents, raw, wire_name)
+        from_wire(contents.created_at)
+        if any(abs(entry.mtime_ns) >= _LATEST_NS for entry in contents.files):
+            raise ValueError
+        return contents
 
     def _check(self, members: Sequence[Member]) -> None:
         """Raise BadBackup unless the files are those of the list, each once and inside the folder."""
@@ -179,13 +181,6 @@ class BackupFile:
             or any(name[:n] in sizes for name in sizes for n, letter in enumerate(name) if letter == "/")
         ):
             raise BadBackup(self._path, Text("its files are not those of its list"))
-
-
-def _entry(raw: dict[str, Any]) -> Entry:
-    entry = read_record(Entry, raw)
-    if abs(entry.mtime_ns) >= _LATEST_NS:
-        raise ValueError
-    return entry
 
 
 @record

@@ -38,17 +38,16 @@ _BACKEND: Final = (
 )
 
 
-def _provider_url() -> str:
-    return text("", Text("The address of an OpenAI-compatible server (Ollama listens on port 11434)."), _URL)
+_KEY_ENV: Final = "The name of the variable that holds the key; the key itself is never in a file."
 
 
-def _provider_model() -> str:
-    return text("", Text("The model's name on that server."), _LINE)
+@record
+class Provider:
+    """A model and its server: that of `llm`, and those that a pool asks, the sections of [providers] in pool.toml."""
 
-
-def _provider_key() -> str:
-    meaning = "The name of the variable that holds the key; the key itself is never in a file."
-    return text("OPENAI_API_KEY", meaning, _VARIABLE, secret=True)
+    base_url: str = text("", Text("The address of an OpenAI-compatible server (Ollama listens on port 11434)."), _URL)
+    model: str = text("", Text("The model's name on that server."), _LINE)
+    api_key_env: str = text("OPENAI_API_KEY", _KEY_ENV, _VARIABLE, secret=True)
 
 
 @record
@@ -158,16 +157,13 @@ class Context:
 
 
 @record
-class Llm:
+class Llm(Provider):
     """The model that writes summaries and answers."""
 
     provider: Literal["auto", "openai", "extractive"] = choice(
         "auto openai extractive",
         "What writes summaries. auto: openai if base_url or model is set, else extracts without a model.",
     )
-    base_url: str = _provider_url()
-    model: str = _provider_model()
-    api_key_env: str = _provider_key()
     temperature: float = number(0.3, "The sampling temperature of the model.", most=2)
     context_tokens: int = number(8192, "The context window in tokens of the model that summarises.", least=512)
     timeout: timedelta = duration("10m", "The time limit of one completion.", least="1s")
@@ -255,7 +251,7 @@ class Embeddings:
     cache_bytes: ClassVar[int] = 500_000_000  # the most bytes of vectors; the newest memories get theirs first
     base_url: str = text("", "The address of a server with `/v1/embeddings`.", _URL)
     model: str = text("", "The model's name on that server; empty: no embeddings.", _LINE)
-    api_key_env: str = _provider_key()
+    api_key_env: str = text("OPENAI_API_KEY", _KEY_ENV, _VARIABLE, secret=True)
     question_prefix: str = text(
         "", 'What the model wants before a question: "query: " for E5, "search_query: " for Nomic', _LINE
     )
@@ -340,19 +336,23 @@ class Care:
     )
 
 
-def _prefix() -> str:
-    return text(
+@record
+class Sealed:
+    """What the hosts and the workers of a pool have alike."""
+
+    prefix: str = text(
         "recalld", "What the names of its keys in Redis begin with; workers and hosts of one pool have the same.", _NAME
+    )
+    key_env: str = text(
+        "RECALLD_POOL_KEY",
+        "The name of the variable with the key that seals what leaves this host, 32 bytes in base64; two with a comma between while it is changed.",
+        _VARIABLE,
+        secret=True,
     )
 
 
-def _key_env() -> str:
-    meaning = "The name of the variable with the key that seals what leaves this host, 32 bytes in base64; two with a comma between while it is changed."
-    return text("RECALLD_POOL_KEY", meaning, _VARIABLE, secret=True)
-
-
 @record
-class Pool:
+class Pool(Sealed):
     """A pool of workers elsewhere that does the tasks (`recalld[pool]`)."""
 
     url: str = text(
@@ -361,8 +361,6 @@ class Pool:
         _REDIS,
         secret=True,
     )
-    prefix: str = _prefix()
-    key_env: str = _key_env()
     profile: str = text("default", "Which model of the pool writes: the name of a section of the workers' pool.toml.", _NAME)
 
 
@@ -378,19 +376,8 @@ class Sources:
 
 
 @record
-class Crew:
+class Crew(Sealed):
     """One worker process of a pool, [pool] of its pool.toml."""
 
-    prefix: str = _prefix()
-    key_env: str = _key_env()
     threads: int = number(16, "Tasks done at once by this process.", least=1, most=256)
     grace: timedelta = duration("25s", "For how long a worker that is stopped lets its calls end.")
-
-
-@record
-class Provider:
-    """A model that the pool asks, a section of [providers] in pool.toml."""
-
-    base_url: str = _provider_url()
-    model: str = _provider_model()
-    api_key_env: str = _provider_key()

@@ -9,13 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import asdict
-from typing import Final
+from typing import Final, Literal
 
 from ..storage.lenient_json import parse_json, render_json
 from ..text.record import record
 from .json_record import read_record
 
-VERSION: Final = 1
 #: The clients that `connect` sets up; earlier versions had others.
 CLIENTS: Final = ("claude-code", "codex")
 #: Why a hook of a client failed, as its event says: its time was up; or there is none for the client.
@@ -38,17 +37,17 @@ class Connection:
     made: bool = False
 
 
+@record
+class _File:
+    version: Literal[1]
+    connections: tuple[Connection, ...]
+
+
 def parse_connections(data: bytes) -> tuple[Connection, ...]:
     """Return the connections; ValueError for a file that is none of these."""
-    raw = parse_json(data)
-    try:
-        if raw["version"] != VERSION:
-            raise ValueError("its version is another")
-        return tuple(read_record(Connection, entry) for entry in raw["connections"])
-    except (KeyError, TypeError, AttributeError) as error:
-        raise ValueError("it lists no connections") from error
+    return read_record(_File, parse_json(data)).connections
 
 
 def render_connections(connections: Sequence[Connection]) -> bytes:
     """Return the bytes of the file."""
-    return render_json({"version": VERSION, "connections": [asdict(connection) for connection in connections]}) + b"\n"
+    return render_json(asdict(_File(1, tuple(connections)))) + b"\n"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Hashable, Mapping
 from dataclasses import MISSING, fields, is_dataclass
 from datetime import datetime
@@ -17,6 +18,11 @@ R = TypeVar("R")
 @cache
 def _hints(kind: Hashable) -> dict[str, Any]:
     return get_type_hints(kind)
+
+
+def wire_name(field: str) -> str:
+    """Return the name of a field in JSON: "createdAt" of `created_at`."""
+    return re.sub("_([a-z])", lambda match: match[1].upper(), field)
 
 
 def read_record(kind: type[R], raw: object, name_of: Callable[[str], str] = str) -> R:
@@ -41,7 +47,7 @@ def _read(hint: Any, value: Any, name: str) -> Any:
     origin, arguments = get_origin(hint), get_args(hint)
     if origin in (Union, UnionType):  # with None
         return None if value is None else _read(arguments[0], value, name)
-    if origin is tuple and isinstance(value, list):
+    if origin is tuple and isinstance(value, list) and (arguments[-1] is ... or len(arguments) == len(value)):
         return tuple(_read(arguments[0], item, name) for item in value)
     if origin in (dict, Mapping) and isinstance(value, dict):
         return {key: _read(arguments[1], item, name) for key, item in value.items()}

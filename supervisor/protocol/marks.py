@@ -128,7 +128,6 @@ def _has(mark: re.Pattern[str], line: str) -> bool:
 
 
 def _parted(mark: re.Pattern[str]) -> re.Pattern[str]:
-    """Return the mark with the blanks that part it from the words."""
     return re.compile(rf"^(?:{mark.pattern})[ \t]*|[ \t]*(?:{mark.pattern})", re.IGNORECASE | re.MULTILINE)
 
 

@@ -31,9 +31,7 @@ if TYPE_CHECKING:
 
 #: Seconds after which a worker without work exits.
 IDLE_S: Final = 60.0
-_NAME: Final = lazy_re(
-    r"(?P<group>(?:day|month)-[0-9-]+|(?:session|reply|lookup)-[0-9a-f]{16})-[0-9a-f]{10}-\d+\.json"
-)
+_NAME: Final = lazy_re(r"(?P<group>(?:day|month)-[0-9-]+|(?:session|reply|lookup)-[0-9a-f]{16})-[0-9a-f]{10}-\d+\.json")
 #: How the groups begin of days and months; of tasks that somebody waits for, by the digest of a session; and of answers and
 #: looks further, by that of an input.
 _PERIODS: Final = ("day-", "month-")
@@ -223,7 +221,6 @@ class TaskQueue:
         return task
 
     def _is_for(self, server: str, name: str) -> bool:
-        """Return whether the queued task can be done by a worker of this version, whose model has the mark *server*."""
         task = self._queued(name)  # what is none is set aside
         return not isinstance(task, NewerVersion) and (not isinstance(task, AskedTask) or task.server in {"", server})
 
@@ -288,7 +285,6 @@ class TaskQueue:
         self._files.remove(self.failed / f"{group}.json")
 
     def _names(self, folder: Path, groups: str | tuple[str, ...] = _PERIODS) -> list[str]:
-        """Return the names of the tasks or results whose groups begin so."""
         return [name for name in self._files.disk.names(folder) if _group(name).startswith(groups)]
 
 

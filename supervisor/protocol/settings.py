@@ -324,7 +324,6 @@ def _meant(names: list[str]) -> str:
 
 
 def _printable(name: str) -> str:
-    """Return the name, shortened and escaped so that it fits into one line of text."""
     return name if len(name) <= _SHOWN_CHARS and name.isprintable() else repr(name[:_SHOWN_CHARS])
 
 

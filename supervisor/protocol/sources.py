@@ -30,8 +30,6 @@ _KEY: Final = "sources.take"
 _NAME: Final = r"[^\W_][\w-]{0,39}"
 _NO_NAME: Final = lazy_re(r"[^\w-]+|^[\W_]+")
 _FROM: Final = ("claude-code", "codex", "recalld")
-#: What is kept of a file that waits: its signature, since when it has not changed, and since when it waits.
-_WAITING: Final = 3
 
 
 @record(kw_only=True)
@@ -140,7 +138,7 @@ class State:
     trouble: dict[str, Any] | None = None
     left: dict[str, dict[str, Any]] = field(default_factory=dict)
     done: dict[str, str] = field(default_factory=dict)
-    pending: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    pending: dict[str, tuple[str, str, str]] = field(default_factory=dict)
     lines: tuple[str, ...] = ()
     notes: dict[str, str] = field(default_factory=dict)
 
@@ -163,7 +161,6 @@ def read_state(files: Files, place: Path) -> State:
     """Return the state that a file says; where it says none, that of a source which was never read: nothing comes twice."""
     version = files.read_stable(place)
     try:
-        state = read_record(State, parse_json(version.data)) if version else State()
+        return read_record(State, parse_json(version.data)) if version else State()
     except ValueError:
         return State()
-    return state if all(len(waiting) == _WAITING for waiting in state.pending.values()) else State()

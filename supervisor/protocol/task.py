@@ -11,7 +11,6 @@ from __future__ import annotations
 import hashlib
 import json
 import math
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, field, fields, replace
 from datetime import datetime
@@ -22,7 +21,7 @@ from ..storage.foreign_name import parts_of
 from ..storage.lenient_json import parse_json, render_json
 from ..storage.texts import restored, stored
 from ..text.record import record
-from .json_record import read_record
+from .json_record import read_record, wire_name
 from .message import ATTEMPTS_END
 from .summary_file import Source, can_be_named
 
@@ -185,7 +184,7 @@ def parse_task(data: bytes) -> Task | AskedTask:
     """
     raw = _object(data, VERSION, ASKED_VERSION, REPLY_VERSION)
     if raw["version"] != VERSION:
-        asked = read_record(AskedTask, raw, _wire)
+        asked = read_record(AskedTask, raw, wire_name)
         for message in asked.messages:
             if not all(isinstance(message.get(name), str) for name in ("role", "content")):
                 raise ValueError("messages are not {role, content, createdAt}")
@@ -193,7 +192,7 @@ def parse_task(data: bytes) -> Task | AskedTask:
         if not all({"role", "content"} <= set(turn) for turn in asked.turns):
             raise ValueError("turns are not {role, content}")
         return _checked(asked)
-    task = read_record(Task, raw, _wire)
+    task = read_record(Task, raw, wire_name)
     if not all(parts_of(name, from_here=True) for name in task.material):
         raise ValueError("material leads out of the folder")
     return _checked(task)
@@ -208,7 +207,7 @@ def parse_result(data: bytes) -> Result:
         raw.pop("reason", None)
     elif "reason" not in raw:
         raise ValueError("it failed without a reason")
-    result = read_record(Result, raw, _wire)
+    result = read_record(Result, raw, wire_name)
     return replace(
         _checked(result),
         error=restored(result.error, raw.get("errorText")),
@@ -234,18 +233,13 @@ def _checked(record: R) -> R:
 
 
 def _render(record: Task | AskedTask | Result, version: int) -> bytes:
-    values = {_wire(key): value for key, value in asdict(record).items() if value is not None}
+    values = {wire_name(key): value for key, value in asdict(record).items() if value is not None}
     if text := stored(values.get("error", "")):
         values["errorText"] = text
     for key in ("tooLong", "joined", "apart", "turns", "mark", "request"):
         if not values.get(key):
             values.pop(key, None)  # a file without it is read by every version
     return render_json({"version": version, **values}) + b"\n"
-
-
-def _wire(key: str) -> str:
-    """Return the name of a field in JSON: "createdAt" of `created_at`."""
-    return re.sub("_([a-z])", lambda match: match[1].upper(), key)
 
 
 def _object(data: bytes, *versions: int) -> dict[str, Any]:

@@ -128,7 +128,6 @@ class SaidBack:
         return any(session in ("", block.session) and only_says_back(block.words, given) for session, given in turns)
 
     def _before(self, at: datetime) -> list[str]:
-        """Return the turns of the hour before, newest first."""
         first, last = (turn_id(moment, "")[:18] for moment in (at - _ANSWERED, at))
         return [identity for identity in reversed(self._ids) if first <= identity[:18] <= last]
 

@@ -302,7 +302,7 @@ def test_import_counts_a_conversation_whose_tree_is_a_loop(world, log):
 
 def test_staging_says_that_the_disk_is_full(log):
     talk = ((Conversation(id="1", channel="x"), Said(id=str(n), at=NOW, role="user", text="字" * 900)) for n in range(50))
-    with Staging(log, NOW, NOW) as staged:
+    with contextlib.closing(Staging(log, NOW, NOW)) as staged:
         staged._database.execute("PRAGMA max_page_count = 8")
         with pytest.raises(OSError, match="No space left"):
             staged.add(talk)

@@ -15,11 +15,12 @@ from recalld.supervisor.checks.backup import create
 from recalld.supervisor.checks.check import Look
 from recalld.supervisor.forgetting import sweep
 from recalld.supervisor.forgetting.wanted import wanted
-from recalld.supervisor.importing import sources
+from recalld.supervisor.importing import source, sources
 from recalld.supervisor.importing.run import bring_in
 from recalld.supervisor.importing.sources import Taking, state_of, take_in
 from recalld.supervisor.protocol.config import load
 from recalld.supervisor.storage.control import UNLIMITED
+from recalld.supervisor.storage.disk import open_outside
 from recalld.supervisor.storage.errors import BadConfig
 from tests.importing import machines, made
 from tests.world import WITHOUT_MODEL, World, at, message, talk
@@ -193,12 +194,12 @@ def test_file_that_may_not_be_read_is_named_and_keeps_no_other_away(tmp_path, mo
         made._lines(tmp_path / "log" / f"{name}.jsonl", record)
     world = world_with(tmp_path / "ws", f'path = "{tmp_path}/log"')
 
-    def refusing(ws, root, now, control, *, share):  # for root every file can be read
-        if "b.jsonl" in share.only:
-            raise PermissionError(13, "Permission denied", str(root / "b.jsonl"))
-        return bring_in(ws, root, now, control, share=share)
+    def refusing(path: Path) -> int:  # for root every file can be read
+        if path.name == "b.jsonl":
+            raise PermissionError(13, "Permission denied", str(path))
+        return open_outside(path)
 
-    monkeypatch.setattr(sources, "bring_in", refusing)
+    monkeypatch.setattr(source, "open_outside", refusing)
     now_of(world, "log")
     assert texts(world) == ["a：周五交稿", "c：周五交稿"]
     assert "b.jsonl" in state_of(world.ws, "log").shown()["leftOut"]
