@@ -211,8 +211,6 @@ KINDS: Final = (
 )
 #: The kinds that a client of this machine keeps.
 CLIENTS: Final = tuple(kind for kind in KINDS if kind.homes)
-#: Clients whose logs earlier versions read.
-LEFT: Final[Mapping[str, str]] = {"gemini-cli": "Gemini CLI", "opencode": "OpenCode", "openclaw": "OpenClaw"}
 
 
 def kinds_of(source: Source) -> list[Kind]:

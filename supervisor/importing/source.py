@@ -111,7 +111,6 @@ class Source:
         self._archives: list[zipfile.ZipFile] = []
         self.left_out: list[str] = []
         self.opened: set[str] = set()
-        self._keys: dict[str, frozenset[str]] = {}
         try:
             if only is not None and path.is_dir():
                 for name in sorted(only):
@@ -289,19 +288,6 @@ class Source:
 
     def keys(self, name: str) -> frozenset[str]:
         """Return the keys of a JSON file's object, or of the first object of its array; none if it is no JSON."""
-        if name not in self._keys:  # each kind asks
-            self._keys[name] = self._read_keys(name)
-        return self._keys[name]
-
-    def _json_text(self, name: str) -> IO[bytes]:
-        """Open a JSON file behind the mark that some editors put before UTF-8."""
-        file = self.open(name)
-        if file.read(len(BOM_UTF8)) == BOM_UTF8:
-            return file
-        file.close()
-        return self.open(name)
-
-    def _read_keys(self, name: str) -> frozenset[str]:
         import ijson
 
         keys: set[str] = set()
@@ -315,6 +301,14 @@ class Source:
         except (ijson.JSONError, OSError, ValueError, zipfile.BadZipFile, zlib.error):
             pass
         return frozenset(keys)
+
+    def _json_text(self, name: str) -> IO[bytes]:
+        """Open a JSON file behind the mark that some editors put before UTF-8."""
+        file = self.open(name)
+        if file.read(len(BOM_UTF8)) == BOM_UTF8:
+            return file
+        file.close()
+        return self.open(name)
 
     def json_with(self, *wanted: frozenset[str]) -> list[str]:
         """Return those of the first JSON files that begin with all keys of one of the *wanted* sets."""

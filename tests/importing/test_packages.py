@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Final
 
 import pytest
 
-from recalld.supervisor.importing.kinds import LEFT
 from recalld.supervisor.interfaces.cli.call import Call
 from recalld.supervisor.interfaces.cli.main import run_command
 from tests.process.command import Command
@@ -127,10 +126,3 @@ def test_reader_may_yield_rubbish_which_is_counted(world, package, diary, capsys
     told = capsys.readouterr()
     assert "Entries that could not be read: 2" in told.err
     assert told.out.splitlines()[1].split() == ["added", "1"]
-
-
-@pytest.mark.parametrize("client", LEFT)
-def test_client_whose_logs_are_no_longer_read_is_known_by_name(world, capsys, client):
-    assert run_command(Call(["-w", str(world.root), "import", client], {"RECALLD_LANGUAGE": "en"})) == 64
-    (sentence,) = capsys.readouterr().err.splitlines()
-    assert f"no longer reads the logs of {LEFT[client]}" in sentence

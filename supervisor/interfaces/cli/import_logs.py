@@ -201,20 +201,12 @@ def _sentences(done: Imported | Copied, *, dry_run: bool) -> Iterator[Text]:
 
 def _paths(what: str) -> list[Path]:
     """Return the logs of a client, or the path that was given; BadRequest where a client has none."""
-    from ...importing.kinds import CLIENTS, LEFT, logs_of
+    from ...importing.kinds import CLIENTS, logs_of
 
     path = Path(what).expanduser()
     client = next((kind for kind in CLIENTS if kind.name == what), None)
-    if path.exists() or (client is None and what not in LEFT):
+    if path.exists() or client is None:
         return [path]
-    if client is None:
-        raise BadRequest(
-            "import",
-            Text(
-                "recalld no longer reads the logs of {client}, and what was imported stays; a package can bring a reader for them, docs/how-to/import-what-you-have.md",
-                client=LEFT[what],
-            ),
-        )
     if paths := logs_of(client, os.environ):
         return paths
     no_logs = Text("{client} has kept no logs on this machine; give the path of a file or folder", client=client.label)
