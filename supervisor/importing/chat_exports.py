@@ -11,8 +11,9 @@ from collections.abc import Iterator, Mapping
 from datetime import tzinfo
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
+from ..storage.instant import read_instant
 from ..text.lazy_re import lazy_re
-from .talk import Conversation, Reading, Said, Talk, text_of, tool_calls, tool_line, when, words
+from .talk import Conversation, Reading, Said, Talk, text_of, tool_calls, tool_line, words
 
 if TYPE_CHECKING:
     from .source import Source
@@ -95,7 +96,7 @@ def _chatgpt_message(message: Mapping[str, Any], key: str, zone: tzinfo) -> Said
     ):
         return None
     role, kind = author.get("role"), content.get("content_type")
-    identity, at = str(message.get("id") or key), when(message.get("create_time"), zone)
+    identity, at = str(message.get("id") or key), read_instant(message.get("create_time"), zone)
     recipient = message.get("recipient") or "all"
     if role == "tool" or kind in _TOOLS or (role == "assistant" and recipient != "all"):
         name = author.get("name") or (recipient if recipient != "all" else kind)
@@ -139,7 +140,7 @@ def _last_branch(messages: list[dict[str, Any]], leaf: object) -> list[dict[str,
 
 def _claude_message(log: Reading, message: Mapping[str, Any]) -> Iterator[Said]:
     """Yield a message with the names of its files, the text that was pasted, and the calls of tools."""
-    identity, at = text_of(message, "uuid"), when(message.get("created_at"), log.zone)
+    identity, at = text_of(message, "uuid"), read_instant(message.get("created_at"), log.zone)
     content = message.get("content")
     text = words(content) if content else text_of(message, "text")
     attached = [

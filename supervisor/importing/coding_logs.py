@@ -18,8 +18,9 @@ from operator import itemgetter
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Any, Final
 
+from ..storage.instant import read_instant
 from ..text.lazy_re import lazy_re
-from .talk import Conversation, Reading, Said, Talk, text_of, tool_calls, tool_line, when, words
+from .talk import Conversation, Reading, Said, Talk, text_of, tool_calls, tool_line, words
 
 if TYPE_CHECKING:
     from .source import Source
@@ -168,7 +169,7 @@ def _claude_code_message(lines: list[dict[str, Any]], name: str, zone: tzinfo) -
     conversation = Conversation(
         id=text_of(first, "sessionId") or PurePosixPath(name).stem, channel="claude-code", project=text_of(first, "cwd")
     )
-    at, role = when(first.get("timestamp"), zone), first["type"]
+    at, role = read_instant(first.get("timestamp"), zone), first["type"]
     contents = [line["message"].get("content") for line in lines]
     text = "\n".join(filter(None, map(words, contents)))
     identity = text_of(first["message"], "id") or text_of(first, "uuid")
@@ -208,7 +209,7 @@ def codex(log: Reading) -> Talk:
         for number, raw in _records(log, name):
             inner = raw.get("payload")
             payload: Mapping[str, Any] = inner if isinstance(inner, dict) else raw  # older logs have no envelope
-            at = when(raw.get("timestamp"), log.zone) or at
+            at = read_instant(raw.get("timestamp"), log.zone) or at
             if raw.get("type") == "session_meta" or (number == 1 and "id" in raw and "type" not in raw):
                 session, project = text_of(payload, "id") or session, text_of(payload, "cwd")
                 is_subagent = isinstance(payload.get("source"), dict) and "subagent" in payload["source"]

@@ -21,10 +21,11 @@ from ..protocol.attachments import attachments_of, digest_in_name, holds, joined
 from ..protocol.dated_file import parse_dated
 from ..protocol.message import OUR_FIELDS, Message, parse_history, role_of
 from ..storage.errors import SupervisorError
+from ..storage.instant import read_instant
 from ..storage.texts import Text
 from ..text.record import record
 from .source import NotImported, Source
-from .talk import SOMEONE, Conversation, Reading, Said, Talk, text_of, tool_calls, tool_line, when, words
+from .talk import SOMEONE, Conversation, Reading, Said, Talk, text_of, tool_calls, tool_line, words
 
 #: Fields that a message may have its time in.
 _TIMES: Final = ("createdAt", "created_at", "timestamp", "time", "date")
@@ -92,7 +93,7 @@ def message_of(log: Reading, message: object, place: str, session: str, channel:
         return
     if message["role"] in ("system", "developer"):
         return
-    at = next((t for field in _TIMES if (t := when(message.get(field), log.zone))), None)
+    at = next((t for field in _TIMES if (t := read_instant(message.get(field), log.zone))), None)
     identity, role = text_of(message, "id") or place, role_of(message["role"])
     calls = [*tool_calls(message.get("content"), identity, at)]
     text = words(message.get("content") or message.get("text"))

@@ -15,10 +15,11 @@ from functools import cache, lru_cache
 from pathlib import Path, PurePosixPath
 from typing import Any, Final
 
+from ..storage.instant import read_instant
 from ..storage.texts import Text
 from ..text.lazy_re import lazy_re
 from .source import NotImported, Source
-from .talk import SOMEONE, Conversation, Reading, Said, Talk, when
+from .talk import SOMEONE, Conversation, Reading, Said, Talk
 
 #: What kind of chat each of Telegram's types is; the others are direct.
 _TELEGRAM_CHATS: Final = {
@@ -105,7 +106,7 @@ def _telegram_message(raw: Mapping[str, Any], chat: object, zone: tzinfo) -> Sai
         if isinstance(value, dict) and any(_leaves(value))
     ]
     text = "\n".join(filter(None, [text, *(f"[{name}]" for name in attached)]))
-    at = when(raw.get("date_unixtime"), zone) or when(raw.get("date"), zone)
+    at = read_instant(raw.get("date_unixtime"), zone) or read_instant(raw.get("date"), zone)
     is_forwarded = any(field.startswith(("forwarded_from", "saved_from")) for field in raw)  # its author, or the id of one
     author = raw.get("forwarded_from") or raw.get("saved_from") if is_forwarded else raw.get("from")
     return Said(id=f"telegram:{chat}:{raw.get('id')}", at=at, role="user", text=text, name=str(author or SOMEONE))
@@ -339,4 +340,4 @@ def _time(match: re.Match[str], order: str, zone: tzinfo) -> datetime | None:
         t = datetime(year + 2000 if year < _TWO_DIGITS else year, month, day, hour, minute, second, tzinfo=zone)
     except ValueError:
         return None
-    return when(t.isoformat(), zone)
+    return read_instant(t.isoformat(), zone)

@@ -25,7 +25,7 @@ from ..forgetting.wanted import Wanted
 from ..protocol.message import digest_of_text
 from ..protocol.paths import LONG_TERM
 from ..protocol.sources import State, TakenSource, read_state
-from ..storage.clock import Clock, local_day, to_wire, wire_time
+from ..storage.clock import Clock, local_day, to_wire, truncate_to_ms, wire_time
 from ..storage.control import Control
 from ..storage.errors import BadRequest
 from ..storage.os_errors import why_refused
@@ -74,7 +74,7 @@ class Taking:
     """One source, and what is taken of it at *now*."""
 
     def __init__(self, ws: Workspace, source: TakenSource, now: datetime) -> None:
-        self._ws, self._source, self._now = ws, source, now
+        self._ws, self._source, self._now = ws, source, truncate_to_ms(now)
         self.state = state_of(ws, source.name)
         #: The folders or files that it has here, each with what it holds: names, signatures and sizes.
         self._roots: dict[Path, dict[str, tuple[str, int]]] = {}
@@ -83,7 +83,7 @@ class Taking:
 
     def look(self) -> bool:
         """Look what there is; False where the source is away, or is none that is read."""
-        state, wire = self.state, to_wire(self._now)
+        state = self.state
         state.trouble = None
         state.left = {name: why for name, why in state.left.items() if why.get("key") in state.done}
         try:
@@ -96,7 +96,7 @@ class Taking:
             self._roots = {}
             state.trouble = _stored(Text("{path} can't be read ({why})", path=error.filename or "", why=why_refused(error)))
         is_there = any(self._roots.values())
-        state.away = "" if is_there or state.trouble else state.away or wire
+        state.away = "" if is_there or state.trouble else state.away or to_wire(self._now)
         if is_there:
             self._note_changes()
         return is_there
@@ -145,16 +145,15 @@ class Taking:
 
     def _note_changes(self) -> None:
         """Note which files have changed since they were read, and since when they have not any more."""
-        state, wire = self.state, to_wire(self._now)
+        state, now = self.state, self._now
         listed = {_key(root, name): signature for root, names in self._roots.items() for name, (signature, _) in names.items()}
         state.done = {key: signature for key, signature in state.done.items() if listed.get(key) == signature}
         before, state.pending = state.pending, {}
         for key, signature in listed.items():
-            if key in state.done:
-                continue
-            known = before.get(key, (signature, wire, wire))
-            is_same = known[0] == signature and known[1] <= wire
-            state.pending[key] = (signature, known[1] if is_same else wire, min(known[2], wire))
+            if key not in state.done:
+                known, since, first = before.get(key, (signature, now, now))
+                is_same = known == signature and since <= now
+                state.pending[key] = (signature, since if is_same else now, min(first, now))
 
     # ── reading ──────────────────────────────────────────────────────────────
 
@@ -176,28 +175,19 @@ class Taking:
         return len(batch) < len(due)
 
     def _due(self, *, at_once: bool) -> Iterator[tuple[Path, str]]:
-        last, every = wire_time(self.state.taken), self._source.every
+        last, every, zone = wire_time(self.state.taken), self._source.every, self._ws.zone
         rests = every and last and timedelta() <= self._now - last < every
         for root, names in self._roots.items():
             for name in sorted(names):
-                waiting = self.state.pending.get(_key(root, name))
-                if waiting is None:
+                if (waiting := self.state.pending.get(_key(root, name))) is None:
                     continue
+                _, since, first = waiting
                 if every:  # what has waited since before the last batch is of its round
-                    is_due = not rests or waiting[2] <= self.state.taken
-                else:
-                    is_due = self._is_quiet(waiting, _QUIET) or self._is_of_yesterday(waiting)
+                    is_due = not rests or (last is not None and first <= last)
+                else:  # it is read at night at the latest, though it goes on changing
+                    is_due = self._now - since >= _QUIET or local_day(first, zone) < local_day(self._now, zone)
                 if at_once or is_due:
                     yield root, name
-
-    def _is_quiet(self, waiting: tuple[str, ...], span: timedelta) -> bool:
-        since = wire_time(waiting[1])
-        return since is None or self._now - since >= span
-
-    def _is_of_yesterday(self, waiting: tuple[str, ...]) -> bool:
-        """True if the file waits since a day that is over: it is read at night at the latest, though it goes on changing."""
-        since, zone = wire_time(waiting[2]), self._ws.zone
-        return since is None or local_day(since, zone) < local_day(self._now, zone)
 
     def _read(self, root: Path, names: list[str], control: Control) -> None:
         """Read files; where they can't be, each alone, so that one keeps no other away."""
@@ -225,7 +215,7 @@ class Taking:
         """Add what is new in the files, and return those that may not be whole yet."""
         ws, state = self._ws, self.state
         only = names if root.is_dir() else None
-        settled = {name for name in names if self._is_quiet(state.pending[_key(root, name)], _SETTLED)} if only else None
+        settled = {name for name in names if self._now - state.pending[_key(root, name)][1] >= _SETTLED} if only else None
         with closing(Source(root, only)) as source:
             kinds = self._kinds(source)
             reading = reading_of(ws, source, self._now, settled=settled, wanted=self._is_wanted)
@@ -291,7 +281,7 @@ class Taking:
         """Write down how far the source is read."""
         ws, place = self._ws, self._ws.paths.source(self._source.name)
         ws.files.make_folder(ws.paths.sources)
-        data = json.dumps(asdict(self.state)).encode() + b"\n"
+        data = json.dumps(asdict(self.state), default=to_wire).encode() + b"\n"
         before = ws.files.read_stable(place)
         if before is None or before.data != data:
             ws.files.replace(place, data, before)

@@ -8,7 +8,6 @@ from dataclasses import dataclass, field
 from datetime import datetime, tzinfo
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
-from ..storage.instant import read_instant
 from ..text.printable import printable_line
 from ..text.record import record
 
@@ -106,19 +105,6 @@ class Reading:
             return False
         self.waits.add(name)
         return True
-
-
-def when(value: object, zone: tzinfo) -> datetime | None:
-    """
-    Return the time that a log gives; None for one before 2000 or that can't be read.
-
-    >>> from datetime import UTC
-    >>> when(1687000000.123, UTC), when(0, UTC)
-    (datetime.datetime(2023, 6, 17, 11, 6, 40, 123000, tzinfo=datetime.timezone.utc), None)
-    """
-    if isinstance(value, str) and not value.strip():
-        return None
-    return read_instant(value, zone)
 
 
 def words(content: object) -> str:

@@ -7,6 +7,7 @@ from collections.abc import Callable, Hashable, Mapping
 from dataclasses import MISSING, fields, is_dataclass
 from datetime import datetime
 from functools import cache
+from itertools import repeat
 from types import UnionType
 from typing import Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
 
@@ -48,7 +49,8 @@ def _read(hint: Any, value: Any, name: str) -> Any:
     if origin in (Union, UnionType):  # with None
         return None if value is None else _read(arguments[0], value, name)
     if origin is tuple and isinstance(value, list) and (arguments[-1] is ... or len(arguments) == len(value)):
-        return tuple(_read(arguments[0], item, name) for item in value)
+        kinds = repeat(arguments[0]) if arguments[-1] is ... else arguments
+        return tuple(_read(kind, item, name) for kind, item in zip(kinds, value, strict=False))
     if origin in (dict, Mapping) and isinstance(value, dict):
         return {key: _read(arguments[1], item, name) for key, item in value.items()}
     if is_dataclass(hint):

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from datetime import date, timedelta
+from datetime import date, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -138,7 +138,7 @@ class State:
     trouble: dict[str, Any] | None = None
     left: dict[str, dict[str, Any]] = field(default_factory=dict)
     done: dict[str, str] = field(default_factory=dict)
-    pending: dict[str, tuple[str, str, str]] = field(default_factory=dict)
+    pending: dict[str, tuple[str, datetime, datetime]] = field(default_factory=dict)
     lines: tuple[str, ...] = ()
     notes: dict[str, str] = field(default_factory=dict)
 

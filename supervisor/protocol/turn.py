@@ -88,21 +88,14 @@ class Receipt:
     how: str = ""
     files: int = 0
     ms: float = 0.0
-    candidates: tuple[Candidate, ...] = ()
+    candidates: tuple[Candidate, ...] = field(default=(), repr=False)
     miss: Mapping[str, Any] = field(default_factory=dict)  # why nothing was found: {nearest, share, lacks, nowhere}
-    memory: str = ""
-    history: tuple[Mapping[str, Any], ...] = ()  # {id, role, content, whole}
-    messages: tuple[Mapping[str, str], ...] = ()  # chat-completions
+    memory: str = field(default="", repr=False)
+    history: tuple[Mapping[str, Any], ...] = field(default=(), repr=False)  # {id, role, content, whole}
+    messages: tuple[Mapping[str, str], ...] = field(default=(), repr=False)  # chat-completions
     tokens: Mapping[str, int]
     budgets: Mapping[str, int]
     config: Mapping[str, Any]
-
-    def __repr__(self) -> str:
-        """Return what fits a screen: the question and the beginning of the block, and numbers."""
-        return (
-            f"Receipt(id={self.id!r}, question={self.question[:60]!r}, memory={self.memory[:60]!r}, "
-            f"how={self.how!r}, {len(self.candidates)} candidates, {len(self.messages)} messages)"
-        )
 
 
 def turn_id(at: datetime, *parts: str) -> str:
