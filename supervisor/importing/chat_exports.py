@@ -55,8 +55,9 @@ def chatgpt(log: Reading) -> Talk:
         conversation = Conversation(
             id=text_of(raw, "conversation_id", "id") or place, channel="chatgpt", title=text_of(raw, "title")
         )
-        branch = _shown_branch(mapping, raw.get("current_node"))
-        if branch and _parent(mapping, branch[0]) in mapping:
+        parents = {key: text_of(node, "parent") if isinstance(node, dict) else "" for key, node in mapping.items()}
+        branch = _branch(parents, text_of(raw, "current_node"))
+        if branch and parents[branch[0]] in mapping:
             log.note("loop", place)  # what was said before it is not known
         for key in branch:
             message = mapping[key].get("message") if isinstance(mapping[key], dict) else None
@@ -72,20 +73,14 @@ def chatgpt(log: Reading) -> Talk:
                 log.note("message", f"{place} {key}")
 
 
-def _shown_branch(mapping: Mapping[str, Any], current: object) -> list[str]:
-    """Return the nodes from the root to *current*, or to the last of all; a loop in the tree ends it."""
-    key = current if isinstance(current, str) and current in mapping else next(reversed([*mapping]), None)
+def _branch(parents: dict[str, str], leaf: str) -> list[str]:
+    """Return the ids from the root to the *leaf*, or to the last of all; a loop in the tree ends it."""
+    key = leaf if leaf in parents else next(reversed(parents), "")
     branch: dict[str, None] = {}
-    while isinstance(key, str) and key in mapping and key not in branch:
+    while key in parents and key not in branch:
         branch[key] = None
-        key = _parent(mapping, key)
+        key = parents[key]
     return [*reversed(branch)]
-
-
-def _parent(mapping: Mapping[str, Any], key: str) -> str | None:
-    node = mapping[key]
-    parent = node.get("parent") if isinstance(node, dict) else None
-    return parent if isinstance(parent, str) else None
 
 
 def _chatgpt_message(message: Mapping[str, Any], key: str, zone: tzinfo) -> Said | None:
@@ -120,22 +115,13 @@ def claude(log: Reading) -> Talk:
         readable = [message for message in messages if isinstance(message, dict)]
         for m in range(len(messages) - len(readable)):
             log.note("message", f"{place} {m}")
-        for message in _last_branch(readable, raw.get("current_leaf_message_uuid")):
-            for entry in _claude_message(log, message):
-                yield conversation, entry
-
-
-def _last_branch(messages: list[dict[str, Any]], leaf: object) -> list[dict[str, Any]]:
-    """Return the messages of the branch that ends last, all of them where they name no parents."""
-    by_id = {message.get("uuid"): message for message in messages}
-    if not any(message.get("parent_message_uuid") in by_id for message in messages):
-        return messages
-    key = leaf if leaf in by_id else messages[-1].get("uuid")
-    kept: set[object] = set()
-    while key in by_id and key not in kept:
-        kept.add(key)
-        key = by_id[key].get("parent_message_uuid")
-    return [message for message in messages if message.get("uuid") in kept]
+        parents = {text_of(message, "uuid"): text_of(message, "parent_message_uuid") for message in readable}
+        has_branches = any(parent and parent in parents for parent in parents.values())
+        branch = _branch(parents, text_of(raw, "current_leaf_message_uuid")) if has_branches else parents
+        for message in readable:
+            if text_of(message, "uuid") in branch:
+                for entry in _claude_message(log, message):
+                    yield conversation, entry
 
 
 def _claude_message(log: Reading, message: Mapping[str, Any]) -> Iterator[Said]:
