@@ -138,11 +138,6 @@ def _elements(listed: object) -> list[object]:
 
 
 def _read_input(raw: object, zone: tzinfo) -> Message | None:
-    message = read_message(_with_role(raw), zone)
+    fields = {"text": raw} if isinstance(raw, str) else raw
+    message = read_message({"role": "user", **fields} if isinstance(fields, dict) else raw, zone)
     return message if not isinstance(message, InvalidEntry) and message.role == "user" and message.text.strip() else None
-
-
-def _with_role(raw: object) -> object:
-    if isinstance(raw, str):
-        return {"role": "user", "text": raw}
-    return {"role": "user", **raw} if isinstance(raw, dict) else raw

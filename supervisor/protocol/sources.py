@@ -94,10 +94,6 @@ def _sessions(value: Any) -> tuple[str, ...]:
     return tuple(map(_text, value if isinstance(value, list) else [value]))
 
 
-def _flag(value: Any) -> bool:
-    return (False, True)[(False, True).index(value)]
-
-
 #: The keys of a source: the field of each, and what reads it.
 _READERS: Final[dict[str, tuple[str, Callable[[Any], Any]]]] = {
     "name": ("name", lambda value: _text(value, _NAME)),
@@ -106,7 +102,7 @@ _READERS: Final[dict[str, tuple[str, Callable[[Any], Any]]]] = {
     "session": ("sessions", _sessions),
     "since": ("since", lambda value: value if type(value) is date else date.fromisoformat(value)),
     "every": ("every", read_duration),
-    "forgets": ("forgets", _flag),
+    "forgets": ("forgets", lambda value: (False, True)[(False, True).index(value)]),
 }
 
 

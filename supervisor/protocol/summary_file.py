@@ -120,12 +120,14 @@ def parse_summary(data: bytes, period: str, path: Path) -> Summary:
         name: fields.get(name, "") for name in ("zone", "created", "provider", "model", "prompt", "refused")
     }
     about |= {name: fields.get(name) == "true" for name in ("extract", "waits", "enough", "empty", "joined")}
+    if not is_intact and whole and not whole.endswith("\n"):
+        whole = f"{whole}\n"  # the marker is on a line of its own
     return Summary(
         period=period,
         text=_words_of(body),
         sources=tuple(sorted(sources.values())),
         unverified=int(marked) if (marked := fields.get("unverified", "")).isdecimal() else 0,
-        kept=edited if is_intact else _with_line_break(whole),
+        kept=edited if is_intact else whole,
         **about,
     )
 
@@ -167,11 +169,6 @@ def _is_intact(part: str, digest: str) -> bool:
     """Return whether the digest in the head of the machine part is that of all the rest: no person has edited it."""
     head, mark, body = part.partition(f"digest: {digest}\n---\n")
     return bool(mark) and body_digest(f"{head}---\n{body}") == digest
-
-
-def _with_line_break(text: str) -> str:
-    """Return the text with a line break at its end, so that the marker is on a line of its own."""
-    return text if not text or text.endswith("\n") else f"{text}\n"
 
 
 def _words_of(body: str) -> str:
