@@ -472,7 +472,7 @@ class World:
         )
 
     def round(self, runs: Any = "due") -> Round:
-        return run_round(self.ws, self.clock(), runs, control=self.control)
+        return run_round(self.ws, self.clock(), everything=runs == "all", control=self.control)
 
     # ── asking ───────────────────────────────────────────────────────────────
 

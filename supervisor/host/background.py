@@ -76,11 +76,6 @@ class Background:
         self.jobs = [self._contexts, self._indexing, self._vectors]
         self.jobs += [Job("sources", sources, ws.events.report, now_s=now_s)] if sources else []
 
-    def start(self) -> None:
-        """Run each job at once."""
-        for job in self.jobs:
-            job.wake()
-
     def end(self) -> None:
         """Stop running the jobs."""
         for job in self.jobs:

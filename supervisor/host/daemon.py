@@ -4,29 +4,31 @@ The supervisor of one open workspace: does a round when something has changed or
 `poll` checks with a few stats whether there is anything to do; `work` does it. `host` decides when and in which thread they
 are called. A step that fails ends nothing: its error is reported with those of the next round, which tries the step again.
 
-Between two rounds everything is in the files, except two waits: after the disk refused a write, and after the clock was set. A
-clock that is set ahead makes days look old and waits look over: days that have not ended would be summarised and paid for, and
-nothing can undo that. So for a while after a jump of the clock no step begins that depends on age.
+Between two rounds everything is in the files, except the wait after the clock was set. A clock that is set ahead makes days
+look old and waits look over: days that have not ended would be summarised and paid for, and nothing can undo that. So for a
+while after a jump of the clock no step begins that depends on age.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from datetime import UTC, datetime, timedelta
+from collections.abc import Callable, Iterator
+from datetime import UTC, datetime, time, timedelta
 from functools import partial
-from typing import TYPE_CHECKING, Any, Final, Literal, TypeVar
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
+from ..archive.intake import unwritten
+from ..archive.run import is_overflowing, next_run
 from ..faults import FaultScope
 from ..protocol.config import FILE
 from ..protocol.paths import check_inside
 from ..protocol.period import quiet_until
 from ..protocol.settings import dotted, keys
-from ..storage.clock import LARGE, SMALL, Clock, steady_s
+from ..storage.clock import LARGE, SMALL, Clock, local, steady_s
 from ..storage.control import UNLIMITED, Control
 from ..storage.disk import Stat
-from ..storage.errors import BadConfig, BadFile, SupervisorError
+from ..storage.errors import BadConfig
 from ..storage.texts import Text
-from .due import AGAIN, next_due
+from ..summaries.llm_state import provider_state
 from .lock import SupervisorLock, check_there
 from .notify import ServiceManager
 from .round import Round, collect, report_errors, restore_history, run_round
@@ -52,6 +54,10 @@ _EARLY_S: Final = 0.5
 _TREE_REST: Final = 500
 _TREE_REST_MOST_S: Final = 60.0
 _NOW: Final = datetime.min.replace(tzinfo=UTC)
+#: The wait after a step that failed, and while a step is still due at the end of a round.
+AGAIN: Final = timedelta(seconds=30)
+#: The longest time between two rounds: a change that nothing announced is found by then.
+LONGEST: Final = timedelta(hours=6)
 
 
 def pause_after(moved: timedelta) -> timedelta:
@@ -140,9 +146,6 @@ class Supervisor:
         self._manager = manager or ServiceManager()
         self._steady_s = steady
         self._config = config
-        self._no_archive_until = float("-inf")
-        #: The error of the last archive run, as long as no other run may begin.
-        self._refused: SupervisorError | None = None
         #: When the monotonic clock began, by the wall clock of the last round; it moves as far as the wall clock is set.
         self._began: datetime | None = None
         self._no_ageing_until = float("-inf")
@@ -234,9 +237,8 @@ class Supervisor:
                 done = self.tick(self._clock())
             self._status = min(map(str, done.errors.values()), default="running")
             self._give_sign(float("inf"))
-            self._wants_round = not done.errors and (
-                done.may_leave_more or self._attempt("poll", self._changes.near_changed, False)
-            )
+            changed = self._attempt("poll", self._changes.near_changed, False)
+            self._wants_round = not done.errors and (done.may_leave_more or changed)  # what failed is tried again when it is due
         if self._workers:
             if self._quiet_until(self._clock()) is None:
                 self._attempt("worker", self._workers.start_if_needed, None)
@@ -265,41 +267,25 @@ class Supervisor:
         """
         Do one round at *now*.
 
-        For a while after the disk has refused an archive run no other begins, and after a jump of the clock no step that
-        depends on age. A damaged history is restored. BadConfig if a folder leads out of the workspace since it was opened,
-        LockLost if the workspace is no longer there.
+        For a while after a jump of the clock no step begins that depends on age. A damaged history is restored. BadConfig if a
+        folder leads out of the workspace since it was opened, LockLost if the workspace is no longer there.
         """
         self._attempt("workspace", partial(check_there, self.ws), None)
         check_inside(self.ws.paths)
-        is_paused = self._steady_s() < self._no_archive_until
         before, self._scope = self._scope.errors, FaultScope(self.ws.paths.root)
         is_asked = self._attempt("request", lambda: self.ws.files.disk.stat(self.ws.paths.archive_request) is not None, False)
-        runs: Literal["due", "all", "none"] = "none" if is_paused else "all" if is_asked else "due"
         ageing = not self._has_jumped(now) and self._quiet_until(now) is None
-        # a run that was left out does not end the fault of the run before
-        lasting = {"archive": self._refused} if is_paused and self._refused else {}
-        faults = [*before.values(), *lasting.values()]
-        done = run_round(self.ws, now, runs, ageing=ageing, before=faults, control=self._control)
-        if runs == "all":  # the request was served, or its error reported
+        done = run_round(self.ws, now, everything=is_asked, ageing=ageing, before=before.values(), control=self._control)
+        if is_asked:  # the request was served, or its error reported
             self._attempt("request", lambda: self.ws.files.remove(self.ws.paths.archive_request), None)
-        if not is_paused:
-            error = done.errors.get("archive")
-            self._refused = error if error and not isinstance(error, BadFile) else None
-            self._no_archive_until = self._steady_s() + AGAIN.total_seconds() if self._refused else float("-inf")
         if done.found_damage(self.ws.paths.history):
             self._attempt("restore", lambda: self._restore_when_quiet(now), None)
-        failed = bool(before or done.errors)
-        self._due_at = self._attempt("due time", lambda: self._next_due(now, failed=failed), now + AGAIN)
-        done.errors |= lasting
+        self._due_at = self._attempt("due time", lambda: next_due(self.ws, now), now + AGAIN)
+        if before or done.errors:  # so that a file that can't be read stays a fault
+            self._due_at = min(self._due_at, now + AGAIN)
+        if (left_s := self._no_ageing_until - self._steady_s()) > 0:
+            self._due_at = min(self._due_at, now + timedelta(seconds=left_s))
         return done
-
-    def _next_due(self, now: datetime, *, failed: bool) -> datetime:
-        """Return when the next round is due by time alone: soon after errors, at the end of a wait, or when a step is due."""
-        ends = [self._no_archive_until, self._no_ageing_until]
-        left_s = [end - self._steady_s() for end in ends if end > self._steady_s()]
-        # also after a failure, so that a file that can't be read stays a fault
-        due = min([next_due(self.ws, now), *(now + timedelta(seconds=left) for left in left_s)])
-        return min(due, now + AGAIN) if failed else due
 
     def _attempt(self, name: str, step: Callable[[], T], otherwise: T) -> T:
         return self._scope.attempt(name, step, otherwise)
@@ -326,3 +312,37 @@ class Supervisor:
         if stat is None or self._steady_s() - self._damaged[1] >= quiet_s:
             restore_history(self.ws, now)
             self._damaged = None
+
+
+# ── when time alone makes a round due, so that none is done just to find out ──
+
+
+def next_due(ws: Workspace, now: datetime) -> datetime:
+    """Return when a step of a round will be due, seen from the end of a round at *now*; nothing changes until then."""
+    return min(moment if moment > now else now + AGAIN for moment in _moments(ws, now))
+
+
+def next_retry(ws: Workspace, now: datetime) -> datetime | None:
+    """Return when the first of the waits after failures ends; None if there is none."""
+    provider = provider_state(ws.task_queue).next_at
+    waits = [failure.next_at for failure in ws.failures().values()] + ([provider] if provider else [])
+    return min((wait for wait in waits if wait > now), default=None)
+
+
+def midnight(ws: Workspace, now: datetime) -> datetime:
+    """Return when the next local day begins."""
+    return local(datetime.combine(ws.today(now) + timedelta(days=1), time(), ws.zone), ws.zone)
+
+
+def _moments(ws: Workspace, now: datetime) -> Iterator[datetime]:
+    yield now + LONGEST
+    yield midnight(ws, now)
+    if quiet_end := quiet_until(ws.config.care.quiet_hours, now, ws.zone):
+        yield quiet_end
+    if retry := next_retry(ws, now):
+        yield retry
+    history = ws.history.read()
+    waiting = unwritten(history, ws.journal)
+    overflowing = is_overflowing(history, ws.journal, ws.caps)
+    if run := next_run(waiting, ws.memory.dated(), ws.config.archive, now, overflowing=overflowing):
+        yield run

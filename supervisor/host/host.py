@@ -1,8 +1,8 @@
 """
-The host of a workspace: looks at it, has a thread do what there is to do, and gives back what a supervisor at rest needs not.
+The host of a workspace: each of its jobs has a thread, and what a supervisor at rest needs not is given back.
 
-A look costs a few stats; only a change that it finds, or a due time, wakes the job that does rounds. File events make a look
-come sooner.
+The job of the rounds looks at the workspace, with a few stats, and does a round where that finds a change or one is due. File
+events make a look come sooner.
 """
 
 from __future__ import annotations
@@ -31,8 +31,6 @@ if TYPE_CHECKING:
 #: Seconds after which an index that nobody has used is closed. The next question opens it again in some milliseconds; open, a
 #: thread of tantivy's reads a file twice a second, for as long as nothing happens.
 INDEX_REST_S: Final = 300.0
-#: Seconds until a workspace whose file changed during a step is looked at again.
-_HINTED_S: Final = 1.0
 #: Seconds to wait for all jobs together at the end.
 _JOIN_S: Final = 4.0
 _WAIT_S: Final = 0.1
@@ -51,21 +49,21 @@ class Host:
     def __init__(
         self, supervisor: Supervisor, lock: SupervisorLock | None = None, *, now_s: Callable[[], float] = steady_s
     ) -> None:
-        self.supervisor, self._now_s, self._given = supervisor, now_s, lock
+        self.supervisor, self._given = supervisor, lock
         background = supervisor.background
         self._round = Job("round", self._step, supervisor.ws.events.report, now_s=now_s)
         #: The rounds, and the background jobs.
         self.jobs = [self._round, *(background.jobs if background else ())]
         self._stop_watching: Callable[[], None] | None = None
-        self._look_at_s = float("-inf")
         #: Whether an event has said that a file may have changed, and whether it may be one of memory.
         self._is_hinted = self._is_memory_hinted = False
-        self._stopping, self._wake = threading.Event(), threading.Event()
+        #: Whether `stop` was called; whether the jobs have to end for any reason.
+        self._stopping, self._ending = threading.Event(), threading.Event()
         self._ended_by: SupervisorError | None = None
 
     def __enter__(self) -> Self:
         """Take the lock of the workspace; AlreadyRuns if another program has it."""
-        ws, background = self.supervisor.ws, self.supervisor.background
+        ws = self.supervisor.ws
         self._lock = self._given or take_lock(ws)
         try:
             self._stop_watching = watcher.watch(ws.paths, self._hint)
@@ -73,8 +71,8 @@ class Host:
             ws.events.transition("watch_lost", True, why=str(error))
         else:
             ws.memory.told = object()
-        if background:
-            background.start()
+        for job in self.jobs:
+            job.wake()
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -90,7 +88,7 @@ class Host:
     def stop(self) -> None:
         """End after the current steps; may be called from a signal handler."""
         self._stopping.set()
-        self._wake.set()
+        self._ending.set()
 
     @property
     def is_stopping(self) -> bool:
@@ -102,9 +100,7 @@ class Host:
         for job in self.jobs:
             job.start()
         try:
-            while not (self._stopping.is_set() or self.supervisor.is_outdated):
-                self._wake.wait(self.look())
-                self._wake.clear()
+            self._ending.wait()
         finally:
             end_all(self.jobs, _JOIN_S)
             while self.supervisor.is_outdated and any(job.is_running for job in self.jobs) and not self._stopping.is_set():
@@ -115,30 +111,7 @@ class Host:
         if self._ended_by:
             raise self._ended_by
 
-    # ── looking ──────────────────────────────────────────────────────────────
-
-    def look(self) -> float:
-        """Wake a thread if there is something to do, and return the seconds until the next look."""
-        now_s = self._now_s()
-        if self._is_hinted or now_s >= self._look_at_s:
-            if not self._round.is_running:
-                self._look()
-            self._look_at_s = now_s + self.supervisor.ws.config.care.poll.total_seconds()
-        self._rest()
-        next_s = max(0.0, self._look_at_s - self._now_s())
-        return min(next_s, _HINTED_S) if self._is_hinted else next_s
-
-    def _look(self) -> None:
-        hinted, self._is_hinted = self._is_hinted, False
-        memory_hinted, self._is_memory_hinted = self._is_memory_hinted, False
-        try:
-            has_work = self.supervisor.poll(self._lock, hinted=hinted, memory_hinted=memory_hinted)
-            if self.supervisor.is_outdated:
-                self._wake.set()
-            elif has_work:
-                self._round.wake()
-        except SupervisorError as error:
-            self._end_by(error)
+    # ── working ──────────────────────────────────────────────────────────────
 
     def _hint(self, name: str) -> None:
         """Look at the workspace now: a file of that *name* may have changed."""
@@ -148,24 +121,28 @@ class Host:
         if supervisor.background:
             supervisor.background.hint(name)
         self._is_memory_hinted = self._is_memory_hinted or not name.endswith(".json")
-        if not self._is_hinted and name != supervisor.ws.paths.inbox.name:
+        if name != supervisor.ws.paths.inbox.name:
             self._is_hinted = True
-            self._wake.set()
-
-    # ── working ──────────────────────────────────────────────────────────────
+            self._round.wake()
 
     def _step(self, until_end: Control) -> float:
+        """Look, work if there is something to do, and return the seconds until the next look."""
+        supervisor = self.supervisor
+        hinted, self._is_hinted = self._is_hinted, False
+        memory_hinted, self._is_memory_hinted = self._is_memory_hinted, False
         try:
-            self.supervisor.work(until_end)
-        except (SupervisorError, OSError) as error:
-            self._end_by(as_supervisor_error(error, "round", self.supervisor.ws.paths.root))
+            has_work = supervisor.poll(self._lock, hinted=hinted, memory_hinted=memory_hinted)
+            if has_work and not supervisor.is_outdated:
+                supervisor.work(until_end)
+        except (SupervisorError, OSError) as error:  # its lock is lost, or a newer recalld has written the workspace
+            self._ended_by = as_supervisor_error(error, "round", supervisor.ws.paths.root)
+            self.stop()
             return NEVER_S
-        return 0.0 if self.supervisor.wants_more else NEVER_S
-
-    def _end_by(self, error: SupervisorError) -> None:
-        """End, since the workspace can't be looked after: its lock is lost, or a newer recalld has written it."""
-        self._ended_by = error
-        self.stop()
+        if supervisor.is_outdated:
+            self._ending.set()
+            return NEVER_S
+        self._rest()
+        return 0.0 if supervisor.wants_more else supervisor.ws.config.care.poll.total_seconds()
 
     # ── at rest ──────────────────────────────────────────────────────────────
 

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, Literal, TypeVar
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from ..archive import intake as archive_intake
 from ..archive import restore as archive_restore
@@ -200,8 +200,8 @@ class Round:
 def run_round(
     ws: Workspace,
     now: datetime,
-    runs: Literal["due", "all", "none"] = "due",
     *,
+    everything: bool = False,
     ageing: bool = True,
     before: Iterable[SupervisorError] = (),
     control: Control = UNLIMITED,
@@ -209,13 +209,13 @@ def run_round(
     """
     Run each step once at *now*.
 
-    *runs*: archive if a run is due ("due"), archive every unwritten message ("all"), or do not archive, since the disk has just
-    refused ("none"). Without *ageing* no summary is submitted and no text deleted: the clock was set, and a day may only look
-    as if it were over. *before* are errors since the last round; they are reported with those of this one.
+    With *everything* every unwritten message is archived, else what is due. Without *ageing* no summary is submitted and no
+    text deleted: the clock was set, and a day may only look as if it were over. *before* are errors since the last round; they
+    are reported with those of this one.
     """
     began = time.monotonic()
     with ws.journal.held(), ws.memory.held(), noting() as noted:
-        done = _run_steps(ws, now, runs, control, ageing=ageing)
+        done = _run_steps(ws, now, control, everything=everything, ageing=ageing)
         ws.attempt("diary", lambda: _keep(ws, noted, now), None)
     report_errors(ws, (*before, *done.errors.values()))
     done.ms = round((time.monotonic() - began) * 1000)
@@ -232,7 +232,7 @@ def _keep(ws: Workspace, noted: list[dict[str, Any]], now: datetime) -> None:
     ws.diary.keep([*noted, *new], now)
 
 
-def _run_steps(ws: Workspace, now: datetime, runs: Literal["due", "all", "none"], control: Control, *, ageing: bool) -> Round:
+def _run_steps(ws: Workspace, now: datetime, control: Control, *, everything: bool, ageing: bool) -> Round:
     scope = FaultScope(ws.paths.root)
     done = Round(errors=scope.errors)
 
@@ -242,7 +242,7 @@ def _run_steps(ws: Workspace, now: datetime, runs: Literal["due", "all", "none"]
     run_step("forget", lambda: forget(ws, now), 0)
     done.seen = run_step("intake", lambda: intake(ws, now, control), 0)
     done.summaries = run_step("harvest", lambda: collect(ws, now, control), 0)
-    done.archived = run_step("archive", lambda: _archive_if_due(ws, now, runs, control), 0)
+    done.archived = run_step("archive", lambda: _archive_due(ws, now, control, everything=everything), 0)
     run_step("groups", lambda: ws.groups.keep(now), None)
     done.extracts = run_step("extracts", lambda: write_extracts(ws, now, control), 0) if ageing else 0
     done.submitted = run_step("roll-up", lambda: submit(ws, now), 0) if ageing else 0
@@ -264,12 +264,10 @@ def _run_steps(ws: Workspace, now: datetime, runs: Literal["due", "all", "none"]
     return done
 
 
-def _archive_if_due(ws: Workspace, now: datetime, runs: Literal["due", "all", "none"], control: Control) -> int:
-    if runs == "all":
-        return archive(ws, now, control, everything=True)
-    archive_run.tell_overflow(history=ws.history, journal=ws.journal, events=ws.events, caps=ws.caps)
-    why = why_due(ws, now) if runs == "due" else None
-    return archive(ws, now, control) if why else 0
+def _archive_due(ws: Workspace, now: datetime, control: Control, *, everything: bool) -> int:
+    if not everything:
+        archive_run.tell_overflow(history=ws.history, journal=ws.journal, events=ws.events, caps=ws.caps)
+    return archive(ws, now, control, everything=everything) if everything or why_due(ws, now) else 0
 
 
 def _report_copies(ws: Workspace) -> None:
@@ -298,7 +296,7 @@ def until_settled(ws: Workspace, now: datetime, workers: Workers | None, control
     total = Round()
     with supervisor_lock(ws):
         while not control.should_stop():
-            done = run_round(ws, now, "all", control=control)
+            done = run_round(ws, now, everything=True, control=control)
             total.add(done)
             if done.did:
                 continue
@@ -322,7 +320,7 @@ def archive_now(ws: Workspace, now: datetime) -> tuple[dict[str, str], int]:
     keys = [message.key for message in ws.unfiled.messages(now)]
     try:
         with supervisor_lock(ws):
-            for error in run_round(ws, now, "all").errors.values():
+            for error in run_round(ws, now, everything=True).errors.values():
                 raise error
     except AlreadyRuns:
         with suppress(FileExistsError):

@@ -30,15 +30,17 @@ class SupervisorError(Exception):
     traceback while an error is handled, and an error equals only itself.
     """
 
-    exit_code: ClassVar[int]
+    exit_code: ClassVar[int] = 1
     http_status: ClassVar[int] = 500
     #: Its name for programs, such as "error.bad_file", and its sentence.
     code: ClassVar[str] = ""
     english: ClassVar[str]
 
-    def __init_subclass__(cls) -> None:
-        """Make the class a dataclass, and name it for programs; a kind of another error has that one's name."""
+    def __init_subclass__(cls, exit_code: int | None = None, http_status: int | None = None) -> None:
+        """Make the class a dataclass, and name it for programs; a kind of another error has that one's name and numbers."""
         dataclass(eq=False, repr=False)(cls)
+        cls.exit_code = cls.exit_code if exit_code is None else exit_code
+        cls.http_status = http_status or cls.http_status
         cls.code = cls.code or "error." + re.sub("(?<!^)(?=[A-Z])", "_", cls.__name__).lower()
 
     def __new__(cls, *_fields: object, **_named: object) -> Self:
@@ -66,45 +68,36 @@ class SupervisorError(Exception):
         return vars(self)
 
 
-class BadConfig(SupervisorError):
+class BadConfig(SupervisorError, exit_code=78):
     """The configuration is wrong; *key* is "section.key", a variable's name, or the file. Never retried."""
 
-    exit_code = 78
     english = msgid("{key}: {why}.")
     key: str
     why: str
 
 
-class BadRequest(SupervisorError):
+class BadRequest(SupervisorError, exit_code=64, http_status=400):
     """A caller's argument is wrong (command line, tool, REST 400); *field* names it."""
 
-    exit_code = 64
-    http_status = 400
     english = msgid("{field}: {why}.")
     field: str
     why: str
 
 
-class OwnersAlone(BadRequest):
+class OwnersAlone(BadRequest, http_status=403):
     """What a group asked for is the owner's alone (REST 403)."""
 
-    http_status = 403
 
-
-class NotFound(SupervisorError):
+class NotFound(SupervisorError, exit_code=64, http_status=404):
     """The requested file does not exist (REST 404)."""
 
-    exit_code = 64
-    http_status = 404
     english = msgid("{path} does not exist; check the path, relative to the workspace.")
     path: PurePath | str
 
 
-class StaleLine(SupervisorError):
+class StaleLine(SupervisorError, exit_code=64, http_status=409):
     """*ref* has no digest, or not that of the line that is there: *now* ("" for none) with this *text*. Nothing was deleted."""
 
-    exit_code = 64
-    http_status = 409
     english = msgid("{ref} is not the name of the line that is there now: {found}; nothing was changed.")
     ref: str
     now: str
@@ -115,53 +108,44 @@ class StaleLine(SupervisorError):
         return {"ref": self.ref, "found": line}
 
 
-class StaleText(SupervisorError):
+class StaleText(SupervisorError, exit_code=64, http_status=412):
     """The file at *path* is no longer the one that was read (REST 412): it has this *etag* and *text* now."""
 
-    exit_code = 64
-    http_status = 412
     english = msgid("{path} was changed after it was read, and nothing was written; bring both texts together, and save again.")
     path: PurePath | str
     etag: str
     text: str
 
 
-class BadFile(SupervisorError):
+class BadFile(SupervisorError, exit_code=65, http_status=422):
     """A file can't be parsed; a copy of it goes to quarantine, and everything else goes on. *mend* says what mends it."""
 
-    exit_code = 65
-    http_status = 422
     english = msgid("{path} can't be read: {why}; {mend}; it was not overwritten.")
     path: PurePath | str
     why: str
     mend: str = Text("repair it or move it away")
 
 
-class Unchangeable(SupervisorError):
+class Unchangeable(SupervisorError, exit_code=74):
     """A file that another program or a person keeps is in a form that recalld does not write; it was left as it is."""
 
-    exit_code = 74
     english = msgid("{path} can't be changed: {why}; {mend}; it was left as it is.")
     path: PurePath | str
     why: str
     mend: str
 
 
-class BadBackup(SupervisorError):
+class BadBackup(SupervisorError, exit_code=65, http_status=422):
     """The file is no backup, or not all of it is as it was made; nothing was unpacked."""
 
-    exit_code = 65
-    http_status = 422
     english = msgid("{path} is no sound backup: {why}; nothing was unpacked, use another one.")
     path: PurePath | str
     why: str
 
 
-class Busy(SupervisorError):
+class Busy(SupervisorError, exit_code=75, http_status=503):
     """A lock was not obtained within *waited* (REST 503); the next tick tries again."""
 
-    exit_code = 75
-    http_status = 503
     english = msgid("{path} is in use by another program and was not free within {waited_s:g} s; try again.")
     path: PurePath | str
     waited: timedelta
@@ -170,147 +154,121 @@ class Busy(SupervisorError):
         return {"path": self.path, "waited_s": self.waited.total_seconds()}
 
 
-class AlreadyRuns(SupervisorError):
+class AlreadyRuns(SupervisorError, exit_code=75, http_status=409):
     """Another supervisor runs in the workspace *root*."""
 
-    exit_code = 75
-    http_status = 409
     english = msgid("a supervisor already runs in {root}; {mend}.")
     root: PurePath | str
     mend: str = Text("use that one, or stop it first: Ctrl-C where it runs, a service with `systemctl --user stop recalld`")
 
 
-class LockLost(SupervisorError):
+class LockLost(SupervisorError, exit_code=75, http_status=503):
     """The state folder of the workspace at *root* was deleted or moved while the supervisor ran; another one may run now."""
 
-    exit_code = 75
-    http_status = 503
     english = msgid(
         "{root}/.recalld was deleted or moved away while the supervisor ran, or a disk was mounted over it; the supervisor stops, start it again."
     )
     root: PurePath | str
 
 
-class NoWorkspace(SupervisorError):
+class NoWorkspace(SupervisorError, exit_code=74, http_status=503):
     """There is no workspace at *root*: perhaps its disk is not mounted. None was made there."""
 
-    exit_code = 74
-    http_status = 503
     english = msgid(
         "{root} has no workspace, and none was made there; mount its disk or move it back, `recalld init` makes a new one."
     )
     root: PurePath | str
 
 
-class Conflict(SupervisorError):
+class Conflict(SupervisorError, exit_code=75, http_status=409):
     """The file changed between reading and writing. The caller reads it again and applies its change again."""
 
-    exit_code = 75
-    http_status = 409
     english = msgid("{path} was changed by another program in the meantime; try again.")
     path: PurePath | str
 
 
-class NewerFormat(SupervisorError):
+class NewerFormat(SupervisorError, exit_code=78):
     """A newer recalld wrote the file; *found* is the format that it states. This version never rewrites it."""
 
-    exit_code = 78
     english = msgid("{path} has format {found} of a newer recalld; upgrade recalld to open it.")
     path: PurePath | str
     found: str | int
 
 
-class StorageError(SupervisorError):
+class StorageError(SupervisorError, exit_code=74, http_status=507):
     """Reading or writing failed: the disk is full, gone or broken. No file was replaced by a part of one."""
 
-    exit_code = 74
-    http_status = 507
     english = msgid("{path} could not be read or written: {why}; check the disk and its free space.")
     path: PurePath | str
     why: str
 
 
-class NoProcess(SupervisorError):
+class NoProcess(SupervisorError, exit_code=71, http_status=503):
     """The system refuses to start a process, a worker's, or a thread."""
 
-    exit_code = 71
-    http_status = 503
     english = msgid(
         "the system starts no more processes and threads: {why}; end other programs, or raise the limit of processes (ulimit -u) or memory."
     )
     why: str
 
 
-class NoPermission(SupervisorError):
+class NoPermission(SupervisorError, exit_code=77, http_status=403):
     """This user may not access the file, or it is on a read-only disk. *mend* says what mends it."""
 
-    exit_code = 77
-    http_status = 403
     english = msgid("{path} can't be accessed: {why}; {mend}.")
     path: PurePath | str
     why: str
     mend: str = Text("check its owner and mode")
 
 
-class NoService(SupervisorError):
+class NoService(SupervisorError, exit_code=69, http_status=503):
     """The service manager is not there, or did not start the service. *mend* says what mends it."""
 
-    exit_code = 69
-    http_status = 503
     english = msgid("the service can't run: {why}; {mend}.")
     why: str
     mend: str
 
 
-class ServiceForbidden(SupervisorError):
+class ServiceForbidden(SupervisorError, exit_code=77, http_status=403):
     """This user may not manage the service. *mend* says what mends it."""
 
-    exit_code = 77
-    http_status = 403
     english = msgid("the service may not be managed: {why}; {mend}.")
     why: str
     mend: str
 
 
-class NoSummary(SupervisorError):
+class NoSummary(SupervisorError, exit_code=69, http_status=503):
     """
     The model gave no text that can become a summary; *reason* is one word, as in the events (protocol.md, 6.2).
 
     *is_too_long*: the prompt was longer than the model's context.
     """
 
-    exit_code = 69
-    http_status = 503
     english = msgid("no summary was written: {why}; what was there stays, try again later.")
     why: str
     reason: str = "refused"
     is_too_long: bool = False
 
 
-class NoUnit(SupervisorError):
+class NoUnit(SupervisorError, exit_code=64, http_status=404):
     """No service is installed: there is no unit at *path*."""
 
-    exit_code = 64
-    http_status = 404
     english = msgid("no service is installed, {path} is not there; `recalld service install` installs one.")
     path: PurePath | str
 
 
-class ForeignUnit(SupervisorError):
+class ForeignUnit(SupervisorError, exit_code=65, http_status=409):
     """A unit of that name is somebody else's, or of another workspace; it was left as it is."""
 
-    exit_code = 65
-    http_status = 409
     english = msgid(
         "{path} is not as `recalld service install` made it for this workspace; move it away, and what you change in a unit goes into `systemctl edit`."
     )
     path: PurePath | str
 
 
-class InternalError(SupervisorError):
+class InternalError(SupervisorError, exit_code=1):
     """A bug: *step* failed with an exception of *kind* at *where*. Its text is left out, since it may quote a message."""
 
-    exit_code = 1
     english = msgid("{step} failed with an unexpected error ({kind} at {where}); please report it.")
     step: str
     kind: str

@@ -102,9 +102,9 @@ class Answering(SilentServer, Case):
             ws.files.sweep(folder)
         if not self.looks:  # another program speaks: what was answered leaves history.json before the answers are looked at
             adder(ws, Clock(NOW))({"id": "后", "role": "user", "text": "后来的话", "session": "丙"})
-        run_round(ws, NOW, "all")
+        run_round(ws, NOW, everything=True)
         self.settle(ws)
-        run_round(ws, NOW, "all")
+        run_round(ws, NOW, everything=True)
 
     def glance(self, disk: ModelDisk, _acks: Sequence[object]) -> list[str]:
         """A question of an unfinished turn stands nowhere without its answer, nor an answer without its question."""

@@ -83,7 +83,8 @@ def background_of(world) -> Background:
 def test_background_reports_an_inbox_that_can_not_be_read_once(world):
     (world.root / "inbox.json").mkdir()
     background = background_of(world)
-    background.start()
+    for job in background.jobs:
+        job.wake()
     for _ in range(5):
         for job in background.jobs:
             job.run_due()

@@ -12,7 +12,6 @@ from recalld.supervisor.archive.places import LEFT
 from recalld.supervisor.host.background import Background
 from recalld.supervisor.host.daemon import ConfigWatch, Supervisor
 from recalld.supervisor.host.host import Host
-from recalld.supervisor.host.jobs import NEVER_S
 from recalld.supervisor.storage.errors import AlreadyRuns, LockLost, SupervisorError
 from recalld.supervisor.workspace import read_config
 from tests.patience import PATIENCE_S
@@ -27,10 +26,11 @@ if TYPE_CHECKING:
 TOML = f"[archive]\n{IN_SHANGHAI}\nexchange_wait = '0s'\n"
 
 
-def run_due(host: Host) -> int:
-    """Run the jobs that are due until none is, and return how many steps ran."""
+def look(host: Host) -> int:
+    """Run the jobs that are due until none is, and return how many steps of the background jobs ran."""
+    rounds, *background = host.jobs
     ran = 0
-    while did := sum(job.run_due() for job in host.jobs):
+    while rounds.run_due() + (did := sum(job.run_due() for job in background)):
         ran += did
     return ran
 
@@ -53,15 +53,11 @@ class Hosted:
         return Host(Supervisor(ws, self.clock, None, self.clock.monotonic, background, config), now_s=self.clock.monotonic)
 
     def rest(self, host: Host) -> int:
-        """Let it look and work until there is nothing to do; returns how many jobs ran."""
+        """Let it look and work for some seconds; returns how many steps of the background jobs ran."""
         ran = 0
-        for _ in range(60):
+        for _ in range(12):
             self.clock.forward(seconds=1)
-            host.look()
-            did = run_due(host)
-            ran += did
-            if not did and self.clock.seconds % 6 == 0:
-                break
+            ran += look(host)
         return ran
 
     def say(self, text: str = "我对花生过敏。") -> None:
@@ -115,6 +111,7 @@ def test_host_waits_for_a_step_before_another_configuration_is_used(hosted, monk
     with hosted.host() as host:
         hosted.rest(host)
         host.supervisor.is_outdated = host.jobs[1].is_running = True
+        host.jobs[0].wake()
         running = threading.Thread(target=host.run)
         running.start()
         running.join(0.1)
@@ -154,10 +151,10 @@ def test_host_begins_no_round_once_its_lock_is_lost(hosted, event):
         if event:
             host._hint(event)
         hosted.clock.forward(seconds=5)
-        host.look()
-        assert host._round.at_s == NEVER_S, "no round was woken"
+        look(host)
         with pytest.raises(LockLost):
             host.run()
+        assert list(world.paths.state.iterdir()) == [world.paths.supervisor_lock], "no round has written"
 
 
 @pytest.fixture
@@ -191,21 +188,26 @@ def test_host_takes_few_stats_for_a_message_that_an_event_tells_of(told):
         for name in ("2025-12-01-花生.md", "history.json"):
             told.hints[0](name)
             before = len(disks[0].made)
-            host.look()
+            host.jobs[0].run_due()
             counts.append(len(disks[0].made) - before)
     assert counts[1] < 13 <= counts[0]
 
 
-def test_host_looks_again_at_a_file_that_changed_during_a_step(told):
+def test_host_looks_again_at_a_file_that_changed_during_a_step(told, monkeypatch):
     with told.host() as host:
         told.rest(host)
-        host._round.is_running = True
-        told.say()
+        looks = []
+
+        def poll(*_lock: object, hinted: bool, **_more: bool) -> bool:
+            looks.append(hinted)
+            if len(looks) == 1:
+                told.hints[0]("history.json")
+            return False
+
+        monkeypatch.setattr(host.supervisor, "poll", poll)
         told.hints[0]("history.json")
-        assert host.look() <= 1
-        host._round.is_running = False
-        host.look()
-        assert run_due(host) == 1
+        look(host)
+    assert looks == [True, True]
 
 
 def test_host_ends_when_another_program_has_the_workspace(hosted):

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from recalld.supervisor.protocol.config import Config
 
 #: The modules whose calls are refused, but for what they do in a round.
-LOOP = ("host/host.py", "host/daemon.py", "host/due.py", "host/workers.py")
+LOOP = ("host/host.py", "host/daemon.py", "host/workers.py")
 ROUND = "run_round"
 TOML = f'[archive]\n{IN_SHANGHAI}\njitter = 0\ninterval = "1s"\n{ASK}[llm]\nmodel = "qwen-test"\n'
 #: Passes of the loop in one life, half a minute each: a round each.
@@ -177,7 +177,7 @@ class Life:
         with Host(supervisor, now_s=clock.monotonic) as host:
             self.gate.is_shut = False
             while self.passes < PASSES and not (host.is_stopping or supervisor.is_outdated):
-                host.look()
+                host.jobs[0].wake()
                 while host.jobs[0].run_due():
                     pass
             host.stop()

@@ -60,7 +60,7 @@ def test_session_stays_a_groups_when_its_message_is_forgotten(private: World) ->
 
 def test_session_stays_a_groups_when_its_day_was_pruned(private: World) -> None:
     private.add(SAID)
-    run_round(private.ws, private.clock(), "all")
+    run_round(private.ws, private.clock(), everything=True)
     for path in private.paths.memory.glob("2026-*.md"):
         path.unlink()
     private.reopen("")
