@@ -35,10 +35,10 @@ from recalld.supervisor.storage.os_errors import as_supervisor_error
 from recalld.supervisor.storage.output import line_printer
 from recalld.supervisor.text.language import Language
 from recalld.supervisor.text.printable import printable, printable_json
-from recalld.worker.answering import answer
 from recalld.worker.desk import FolderDesk
 from recalld.worker.loop import Worker
 from recalld.worker.providers import Model, choose
+from recalld.worker.results import answer
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

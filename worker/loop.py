@@ -25,10 +25,9 @@ from recalld.supervisor.storage.clock import Clock
 from recalld.supervisor.storage.errors import BadConfig, Busy
 from recalld.supervisor.storage.process import on_signals
 
-from .answering import answer
 from .providers import Cancelled, Model, NoCall, Summariser
 from .providers.server_pages import Capacity
-from .summarize import summarise
+from .results import answer, summarise
 
 if TYPE_CHECKING:
     from .desk import FolderClaim, FolderDesk

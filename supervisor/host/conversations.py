@@ -14,23 +14,30 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from ..context.build import Injection, context, turn_budgets
 from ..context.request import Asked, resolve_waiting, with_summary
+from ..context.secrets import turn_language
+from ..conversation.running import Conversation, Limits, to_sum_up
+from ..conversation.sessions import RunningSummary, session_group
+from ..conversation.turns import read_said
+from ..extracts.extract import extract_of_talk
 from ..index.hit import SearchResult
 from ..protocol.inbox import Chat, chat_of
+from ..protocol.prompts import PromptTemplate, load_template
+from ..recall.audience import Audience
+from ..replies.talk import system_prompt
 from ..storage.clock import NEVER, Clock, Deadline, within
+from ..storage.errors import NoSummary
+from ..summaries.llm_state import refusal
 from ..text.language import Language
 
-if TYPE_CHECKING:
+if TYPE_CHECKING:  # what asks a model loads asyncio, which a turn without one does not wait for
     from datetime import datetime
 
-    from ..context.build import Injection
     from ..conversation.asking import ChatStream
     from ..conversation.memory_manager import MemoryManager
-    from ..conversation.running import Limits
     from ..conversation.session_memory import SessionMemory
-    from ..conversation.sessions import RunningSummary
     from ..protocol.message import Message
-    from ..protocol.prompts import PromptTemplate
     from ..storage.control import Control
     from ..summaries.model import Model, QueuedModel
     from ..workspace import Workspace
@@ -59,14 +66,12 @@ def open_session(
     """Return the memory of a session's conversation, as of now; *append* adds a message to the workspace."""
     from ..conversation.session_memory import SessionMemory
 
-    stores: dict[str, Any] = {"files": ws.session_files, "talk": ws.session_talk, "append": append, "limits": limits}
-    wiring = {**stores, **_wiring(ws, clock), "deadline": deadline}
-    return SessionMemory(llm, system_prompt, session, settings=settings, **wiring)
+    stores: dict[str, Any] = {"files": ws.session_files, "talk": ws.session_talk, **_wiring(ws, clock)}
+    limited: dict[str, Any] = {"append": append, "limits": limits, "deadline": deadline}
+    return SessionMemory(llm, system_prompt, session, settings=settings, **stores, **limited)
 
 
 def _wiring(ws: Workspace, clock: Clock) -> dict[str, Any]:
-    from ..protocol.prompts import load_template
-
     template = partial(load_template, files=ws.files, paths=ws.paths)
     return {"config": ws.config, "template": template, "events": ws.events, "clock": clock}
 
@@ -79,7 +84,6 @@ def turn_deadline(ws: Workspace, control: Control) -> Deadline:
 @contextlib.contextmanager
 def queued_model(ws: Workspace, session: str, attempt: int, clock: Clock) -> Iterator[QueuedModel]:
     """Yield the configured model, which the session asks through the queue; *attempt* failures came before."""
-    from ..conversation.sessions import session_group
     from ..summaries.model import QueuedModel
     from .workers import AskedWorker
 
@@ -105,11 +109,7 @@ def session_writer(
     """
     from ..conversation.asking import NOT_AN_ANSWER, in_loop_of_its_own
     from ..conversation.session_lines import extract_line, told
-    from ..conversation.sessions import session_group
     from ..conversation.summarizer import ConversationSummarizer
-    from ..extracts.extract import extract_of_talk
-    from ..protocol.prompts import load_template
-    from ..storage.errors import NoSummary
 
     def template(name: str, language: Language) -> PromptTemplate:
         return load_template(prompt if name == "conversation-to-memory" else name, language, ws.files, ws.paths)
@@ -149,11 +149,6 @@ def reply_turn(ws: Workspace, inputs: Sequence[Message], chat: Chat, now: dateti
 
     Where none is set nothing reads the history, so that memory leaves nothing out for standing there.
     """
-    from ..context.build import context
-    from ..context.secrets import turn_language
-    from ..recall.audience import Audience
-    from ..replies.talk import system_prompt
-
     given = resolve_waiting(inputs, ws.groups.mark(ws.shown_history.read(), now), chat)
     audience = Audience(chat=chat, in_groups=ws.config.recall.in_groups)
     result = ws.searcher.for_input(given.question, now, given.before, audience)
@@ -168,8 +163,6 @@ def reply_turn(ws: Workspace, inputs: Sequence[Message], chat: Chat, now: dateti
 
 def reply_language(ws: Workspace, inputs: Sequence[Message], chat: Chat) -> Language:
     """Return the language of recalld's own words in an answer to these inputs."""
-    from ..context.secrets import turn_language
-
     return turn_language(resolve_waiting(inputs, (), chat), ws.config)
 
 
@@ -186,8 +179,6 @@ def running_summary(
     kept = kept_summary(ws, request.chat.session)
     if kept is None or ws.config.turns.overflow != "summary" or ws.extracting:
         return kept
-    from ..context.build import turn_budgets
-
     room = turn_budgets(request, system, result, ws.config).history
     return ws.attempt("continuing a running summary", lambda: _continued(ws, request, kept, room, append, clock, control), kept)
 
@@ -208,9 +199,6 @@ def _continued(
     *kept* summary is returned while a failure waits to be tried again, or another process continues the summary.
     """
     from ..conversation.memory_manager import limits_of
-    from ..conversation.running import Conversation, to_sum_up
-    from ..conversation.turns import read_said
-    from ..summaries.llm_state import refusal
 
     config, session = ws.config, request.chat.session
     limits = replace(limits_of(config), shown_messages=config.context.max_messages, shown_tokens=history_tokens)
