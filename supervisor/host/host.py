@@ -7,6 +7,7 @@ events make a look come sooner.
 
 from __future__ import annotations
 
+import contextlib
 import threading
 import time
 from collections.abc import Callable
@@ -20,7 +21,7 @@ from ..storage.os_errors import as_supervisor_error
 from ..storage.process import give_back_memory
 from ..text.chinese import rest
 from .jobs import NEVER_S, Job, end_all
-from .lock import take_lock
+from .lock import supervisor_lock
 
 if TYPE_CHECKING:
     from typing import Self
@@ -54,7 +55,8 @@ class Host:
         self._round = Job("round", self._step, supervisor.ws.events.report, now_s=now_s)
         #: The rounds, and the background jobs.
         self.jobs = [self._round, *(background.jobs if background else ())]
-        self._stop_watching: Callable[[], None] | None = None
+        #: What ends with the host: file events, the index, the lock that it has taken.
+        self._held = contextlib.ExitStack()
         #: Whether an event has said that a file may have changed, and whether it may be one of memory.
         self._is_hinted = self._is_memory_hinted = False
         #: Whether `stop` was called; whether the jobs have to end for any reason.
@@ -64,9 +66,10 @@ class Host:
     def __enter__(self) -> Self:
         """Take the lock of the workspace; AlreadyRuns if another program has it."""
         ws = self.supervisor.ws
-        self._lock = self._given or take_lock(ws)
+        self._lock = self._given or self._held.enter_context(supervisor_lock(ws))
+        self._held.callback(ws.index.close)
         try:
-            self._stop_watching = watcher.watch(ws.paths, self._hint)
+            self._held.callback(watcher.watch(ws.paths, self._hint))
         except (OSError, Busy) as error:  # the looks find every change
             ws.events.transition("watch_lost", True, why=str(error))
         else:
@@ -77,13 +80,8 @@ class Host:
 
     def __exit__(self, *_: object) -> None:
         """Release the lock that it has taken."""
-        ws = self.supervisor.ws
-        if self._stop_watching:
-            ws.memory.told = None
-            self._stop_watching()
-        ws.index.close()
-        if self._given is None:
-            self._lock.release()
+        self.supervisor.ws.memory.told = None
+        self._held.close()
 
     def stop(self) -> None:
         """End after the current steps; may be called from a signal handler."""

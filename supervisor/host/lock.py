@@ -24,68 +24,50 @@ _LOCK_WAIT_S: Final = 1.0
 
 
 class SupervisorLock:
-    """
-    The supervisor's lock of the workspace *ws*, which this process takes; AlreadyRuns if another process holds it.
-
-    What a crash has left is cleaned up.
-    """
+    """The supervisor's lock of the workspace *ws*, which this process holds (`supervisor_lock`)."""
 
     def __init__(self, ws: Workspace) -> None:
-        ws.prepare()
-        self._disk, self._paths, self._events = ws.files.disk, ws.paths, ws.events
-        self._held = ws.files.lock_for_life(ws.paths.supervisor_lock, wait_s=_LOCK_WAIT_S)
-        try:
-            self._held.__enter__()
-        except Busy:
-            raise AlreadyRuns(ws.paths.root) from None
-        try:
-            self._inode = self._found()
-            sweep(ws)
-            reclaim(ws)
-            self._events.emit("started")
-        except BaseException:
-            self._held.__exit__(None, None, None)
-            raise
-
-    def release(self) -> None:
-        """Let another process take it."""
-        try:
-            self._events.emit("stopped")
-        finally:
-            self._held.__exit__(None, None, None)
+        self._ws = ws
+        self._inode = self._found()
 
     def check(self) -> None:
         """Raise LockLost if the lock file is no longer the one that is held: it was moved, or a disk was mounted over it."""
         if self._inode is None or self._found() != self._inode:
-            raise LockLost(self._paths.root)
+            raise LockLost(self._ws.paths.root)
 
     def _found(self) -> int | None:
-        stat = self._disk.stat(self._paths.supervisor_lock)
+        stat = self._ws.files.disk.stat(self._ws.paths.supervisor_lock)
         return stat and stat.inode
+
+
+@contextlib.contextmanager
+def supervisor_lock(ws: Workspace) -> Iterator[SupervisorLock]:
+    """
+    Hold the supervisor's lock of the workspace, and clean up what a crash has left.
+
+    AlreadyRuns if another process holds it, another SupervisorError if it can't be had.
+    """
+    with contextlib.ExitStack() as held:
+        try:
+            ws.prepare()
+            try:
+                held.enter_context(ws.files.lock_for_life(ws.paths.supervisor_lock, wait_s=_LOCK_WAIT_S))
+            except Busy:
+                raise AlreadyRuns(ws.paths.root) from None
+            lock = SupervisorLock(ws)
+            sweep(ws)
+            reclaim(ws)
+            ws.events.emit("started")
+        except OSError as error:
+            raise as_supervisor_error(error, "open", ws.paths.root) from error
+        held.callback(ws.events.emit, "stopped")
+        yield lock
 
 
 def check_there(ws: Workspace) -> None:
     """Raise LockLost if the state folder is gone, maybe with the workspace: a write now would begin a new workspace."""
     if ws.files.disk.stat(ws.paths.state) is None:
         raise LockLost(ws.paths.root)
-
-
-def take_lock(ws: Workspace) -> SupervisorLock:
-    """Return the supervisor's lock, which this process has now; AlreadyRuns or another SupervisorError if it can't be had."""
-    try:
-        return SupervisorLock(ws)
-    except OSError as error:
-        raise as_supervisor_error(error, "open", ws.paths.root) from error
-
-
-@contextlib.contextmanager
-def supervisor_lock(ws: Workspace) -> Iterator[SupervisorLock]:
-    """Hold the supervisor's lock; a SupervisorError as above."""
-    lock = take_lock(ws)
-    try:
-        yield lock
-    finally:
-        lock.release()
 
 
 def sweep(ws: Workspace) -> int:

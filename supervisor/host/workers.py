@@ -99,14 +99,9 @@ class Workers:
                 self.failures = self.failures + 1 if self._ws.task_queue.queued_count() else 0
                 self._not_before = time.monotonic() + min(2.0**self.failures, _LONGEST_S) if self.failures > 1 else 0.0
         if self._child is None and self._ws.task_queue.queued_count() and time.monotonic() >= self._not_before:
-            command = worker_command(self._ws.paths.root)
-            if self._idle_s is not None:
-                command += ["--idle", str(self._idle_s)]
-            environ = {**os.environ, "RECALLD_NOW": to_wire(self._clock())} if "RECALLD_NOW" in os.environ else None
-            try:
-                self._child = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, env=environ)
-            except OSError as error:
-                raise NoProcess(why_refused(error)) from error
+            idle = [] if self._idle_s is None else ["--idle", str(self._idle_s)]
+            now = {"RECALLD_NOW": to_wire(self._clock())} if "RECALLD_NOW" in os.environ else {}
+            self._child = _start(self._ws.paths.root, *idle, environ={**os.environ, **now})
 
     def watch_leases(self) -> None:
         """Requeue every claimed task that had no heartbeat for the length of the lease; raises the first error at the end."""
@@ -131,6 +126,14 @@ class Workers:
             _end(self._child)
             self._child = None
             reclaim(self._ws)
+
+
+def _start(root: Path, *options: str, environ: Mapping[str, str], stderr: int | None = None) -> subprocess.Popen[bytes]:
+    command, nothing = [*worker_command(root), *options], subprocess.DEVNULL
+    try:
+        return subprocess.Popen(command, stdin=nothing, stdout=nothing, stderr=stderr, env=environ)
+    except OSError as error:
+        raise NoProcess(why_refused(error)) from error
 
 
 def _end(child: subprocess.Popen[bytes]) -> None:
@@ -169,7 +172,9 @@ class AskedWorker:
             self._bury(self._child)
         if self._child is None and (not any_worker(self._ws) or self._patience.is_over):
             reclaim(self._ws)
-            self._child = self._started()
+            options = ("--asked", "--idle", str(self._idle_s))
+            environ = {**os.environ, **self._ws.environ}
+            self._child = _start(self._ws.paths.root, *options, environ=environ, stderr=subprocess.PIPE)
 
     def stop(self) -> None:
         """End the worker that was started here."""
@@ -177,14 +182,6 @@ class AskedWorker:
             with self._child:  # its pipe is closed, too
                 _end(self._child)
             self._child = None
-
-    def _started(self) -> subprocess.Popen[bytes]:
-        command = [*worker_command(self._ws.paths.root), "--asked", "--idle", str(self._idle_s)]
-        streams = {"stdin": subprocess.DEVNULL, "stdout": subprocess.DEVNULL, "stderr": subprocess.PIPE}
-        try:
-            return subprocess.Popen(command, env={**os.environ, **self._ws.environ}, **streams)  # type: ignore[call-overload, no-any-return]
-        except OSError as error:
-            raise NoProcess(error.strerror or str(error)) from error
 
     def _bury(self, child: subprocess.Popen[bytes]) -> None:
         """Raise NoSummary after a worker that reports why it can't work, or after a few that end without a word."""

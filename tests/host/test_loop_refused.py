@@ -54,7 +54,7 @@ SITES = (
     "_restore_when_quiet > stat",
     "_restore_when_quiet > restore_history",
     "start_if_needed > queued_count",
-    "start_if_needed > fork",
+    "_start > fork",
     "start_if_needed > reclaim",
     "watch_leases > claimed",
     "watch_leases > requeue",
