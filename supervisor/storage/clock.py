@@ -11,6 +11,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from datetime import UTC, date, datetime, timedelta, tzinfo
 from pathlib import Path
 from typing import Final, TypeAlias
@@ -157,31 +158,15 @@ def machine_zone(environ: Mapping[str, str] = os.environ, etc: Path = Path("/etc
 
     The link is what the machine's own clock goes by; `timedatectl set-timezone` leaves /etc/timezone as it was.
     """
-    for name in (environ.get("TZ", ""), _target(etc / "localtime"), _text(etc / "timezone")):
+    names = [environ.get("TZ", "")]
+    with suppress(OSError):
+        names.append(str((etc / "localtime").readlink()))
+    with suppress(OSError):
+        names.append(read_outside(etc / "timezone").decode("utf-8", "replace"))
+    for name in names:
         # TZ may be ":Asia/Shanghai" or a path; the link is one: ../usr/share/zoneinfo/Asia/Shanghai
         candidate = name.strip().removeprefix(":").rpartition("zoneinfo/")[2]
-        if candidate and _is_zone(candidate):
-            return candidate
+        with suppress(KeyError, ValueError, OSError):  # also POSIX rules such as CST-8, which are not names
+            if candidate:
+                return ZoneInfo(candidate).key
     return "UTC"
-
-
-def _is_zone(name: str) -> bool:
-    try:
-        ZoneInfo(name)
-    except (KeyError, ValueError, OSError):  # also POSIX rules such as CST-8, which are not names
-        return False
-    return True
-
-
-def _text(path: Path) -> str:
-    try:
-        return read_outside(path).decode("utf-8", "replace")
-    except OSError:
-        return ""
-
-
-def _target(link: Path) -> str:
-    try:
-        return str(link.readlink())
-    except OSError:
-        return ""

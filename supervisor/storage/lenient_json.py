@@ -8,6 +8,7 @@ Lenient JSON: parsing that loses nothing of what other programs write, and rende
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import dataclass, field
 from shlex import quote
 from typing import TYPE_CHECKING, Any, Final
@@ -23,10 +24,12 @@ if TYPE_CHECKING:
 #: rendering them, called from a deeper place of the program, could fail.
 DEEPEST: Final = 500
 
-_BLANK: Final = lazy_re(r"[ \t\r\n]*")
 #: Where an object begins. In a string the quote would be escaped.
 _OBJECT: Final = lazy_re(r'\{[ \t\r\n]*"')
-_NEXT_OBJECT: Final = lazy_re(r'([ \t\r\n]*,[ \t\r\n]*)\{[ \t\r\n]*"')
+#: What is before the first element, before another one, and before another one that is an object.
+_FIRST: Final = lazy_re(r"[ \t\r\n]*\[[ \t\r\n]*")
+_NEXT: Final = lazy_re(r"[ \t\r\n]*,[ \t\r\n]*")
+_NEXT_OBJECT: Final = lazy_re(r'[ \t\r\n]*,[ \t\r\n]*(?=\{[ \t\r\n]*")')
 #: All that a fault between two elements may leave: signs without words.
 _SIGNS: Final = lazy_re(r"[\s\[\]{},:;.，；、。：“”‘’\"'\ufeff]*")
 #: What some programs put around the array.
@@ -122,16 +125,18 @@ def recover(data: bytes) -> Recovered:
 
 
 def _recovered(text: str) -> Recovered:
-    text = text.removeprefix("\ufeff")
+    text = text.removeprefix("\ufeff").lstrip(" \t\r\n")
     recovered = Recovered()
-    start = at = _prefix(text, recovered)  # where what is not read begins, and where the next object is looked for
+    # where what is not read begins, and where the next object is looked for
+    at = _take(text, 0, recovered, _FIRST)
+    start = at = _take(text, at, recovered, _NEXT) if at else 0
     fuel = _TRIES * len(text)
     while (begin := _OBJECT.search(text, at)) and fuel > 0:
         element, end, cost = _tried(text, begin.start())
         if isinstance(element, dict) and isinstance(element.get("role"), str):
             _keep_unread(recovered, text[start : begin.start()])
             recovered.elements.append(element)
-            start = at = _following(text, end, recovered)
+            start = at = _take(text, end, recovered, _NEXT_OBJECT)
         else:
             fuel -= max(cost, _WINDOW // 2) if element is _NOTHING else cost
             at = begin.start() + 1
@@ -139,22 +144,10 @@ def _recovered(text: str) -> Recovered:
     return recovered
 
 
-def _prefix(text: str, recovered: Recovered) -> int:
-    """Take the elements before the first fault, and return where they end."""
-    at = _next(text, 0)
-    while text[at : at + 1] == ("," if recovered.elements else "["):
-        element, end, _ = _tried(text, _next(text, at + 1))
-        if element is _NOTHING:
-            break
-        recovered.elements.append(element)
-        at = _next(text, end)
-    return at
-
-
-def _following(text: str, at: int, recovered: Recovered) -> int:
-    """Take the objects that follow at *at*, each after a comma, and return where they end."""
-    while begin := _NEXT_OBJECT.match(text, at):
-        element, end, _ = _tried(text, begin.end(1))
+def _take(text: str, at: int, recovered: Recovered, before: re.Pattern[str]) -> int:
+    """Take the values that follow at *at*, *before* before each, and return where they end."""
+    while begin := before.match(text, at):
+        element, end, _ = _tried(text, begin.end())
         if element is _NOTHING:
             break
         recovered.elements.append(element)
@@ -189,11 +182,6 @@ def _tried(text: str, at: int) -> tuple[Any, int, int]:
 def _keep_unread(recovered: Recovered, piece: str) -> None:
     if not _SIGNS.fullmatch(piece) and not _WRAPPER.fullmatch(piece):
         recovered.unread.append(piece)
-
-
-def _next(text: str, at: int) -> int:
-    blank = _BLANK.match(text, at)
-    return blank.end() if blank else at
 
 
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

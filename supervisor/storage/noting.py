@@ -8,12 +8,13 @@ Who acts is named where a request comes in (`acting`): by which kind of interfac
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from contextvars import ContextVar
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 from ..text.printable import printable_line
 
+T = TypeVar("T")
 _NOTING: Final[ContextVar[list[dict[str, Any]] | None]] = ContextVar("noting", default=None)
 #: The interface that acts, and its client, "" for what is not known.
 _ACTING: Final[ContextVar[tuple[str, str]]] = ContextVar("acting", default=("", ""))
@@ -23,15 +24,9 @@ _KEPT: Final[ContextVar[list[str] | None]] = ContextVar("kept", default=None)
 _MOST_NAME: Final = 40
 
 
-@contextmanager
-def noting() -> Iterator[list[dict[str, Any]]]:
+def noting() -> AbstractContextManager[list[dict[str, Any]]]:
     """Collect what stores note meanwhile, in this thread."""
-    noted: list[dict[str, Any]] = []
-    before = _NOTING.set(noted)
-    try:
-        yield noted
-    finally:
-        _NOTING.reset(before)
+    return _meanwhile(_NOTING, list[dict[str, Any]]())
 
 
 def note(kind: str, **fields: Any) -> None:
@@ -41,15 +36,10 @@ def note(kind: str, **fields: Any) -> None:
         noted.append({"kind": kind, **fields})
 
 
-@contextmanager
-def acting(interface: str, client: str = "") -> Iterator[None]:
+def acting(interface: str, client: str = "") -> AbstractContextManager[object]:
     """Say who acts meanwhile, in this thread; without a *client*, the one that was said outside."""
     name = " ".join(printable_line(client).split())[:_MOST_NAME] or _ACTING.get()[1]
-    before = _ACTING.set((interface, name))
-    try:
-        yield
-    finally:
-        _ACTING.reset(before)
+    return _meanwhile(_ACTING, (interface, name))
 
 
 def author(interface: str, operation: str) -> str:
@@ -58,15 +48,9 @@ def author(interface: str, operation: str) -> str:
     return " ".join(filter(None, (named or interface, operation, client)))
 
 
-@contextmanager
-def kept_ids() -> Iterator[list[str]]:
+def kept_ids() -> AbstractContextManager[list[str]]:
     """Collect the ids of the acts that are written down meanwhile, in this thread: what `undo` takes."""
-    ids: list[str] = []
-    before = _KEPT.set(ids)
-    try:
-        yield ids
-    finally:
-        _KEPT.reset(before)
+    return _meanwhile(_KEPT, list[str]())
 
 
 def tell_kept(ids: Iterable[str]) -> None:
@@ -74,3 +58,12 @@ def tell_kept(ids: Iterable[str]) -> None:
     kept = _KEPT.get()
     if kept is not None:
         kept.extend(ids)
+
+
+@contextmanager
+def _meanwhile(variable: ContextVar[Any], value: T) -> Iterator[T]:
+    before = variable.set(value)
+    try:
+        yield value
+    finally:
+        variable.reset(before)
