@@ -2,17 +2,18 @@
 The background jobs of an open workspace, which keep recall ready between its rounds (docs/explanation/recall.md).
 
 One updates the index when files change; one prepares the context of the input that waits in inbox.json; one makes the vectors
-by which memories are found by meaning; one takes in sources. A job that fails never stops the rounds.
+by which memories are found by meaning. A job that fails never stops the rounds.
 """
 
 from __future__ import annotations
 
 import contextlib
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from datetime import timedelta
 from functools import partial
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
 from ..context.prepared import PreparedContexts
@@ -48,8 +49,8 @@ class Background:
     """
     The background jobs of *ws*, due by *now_s*; *index_grown* is called while an index is made.
 
-    *turns* answers what waits in inbox.json, in place of making its context ready for an assistant. *sources* takes in what
-    other programs have kept.
+    *turns* answers what waits in inbox.json, in place of making its context ready for an assistant. *steps* are those of other
+    jobs, by their names.
     """
 
     def __init__(
@@ -58,7 +59,7 @@ class Background:
         clock: Clock,
         index_grown: Callable[[], None] = lambda: None,
         turns: FileTurns | None = None,
-        sources: Step | None = None,
+        steps: Mapping[str, Step] = MappingProxyType({}),
         now_s: Callable[[], float] = steady_s,
     ) -> None:
         self._ws = ws
@@ -74,7 +75,7 @@ class Background:
         name, step = ("answers", turns.step) if turns else ("ready context", _context_step(ws, clock))
         self._contexts = Job(name, step, ws.events.report, now_s=now_s)
         self.jobs = [self._contexts, self._indexing, self._vectors]
-        self.jobs += [Job("sources", sources, ws.events.report, now_s=now_s)] if sources else []
+        self.jobs += [Job(name, step, ws.events.report, now_s=now_s) for name, step in steps.items()]
 
     def end(self) -> None:
         """Stop running the jobs."""

@@ -16,8 +16,6 @@ if TYPE_CHECKING:
 
 #: The version of the socket's protocol (cli.md).
 PROTOCOL: Final = 4
-#: Options of every command that take a value.
-_WITH_VALUE: Final = frozenset({"-w", "--workspace", "--now"})
 #: Seconds to wait for the acknowledgement, which a supervisor that is stopped or hangs never sends.
 _ACKNOWLEDGE_S: Final = 0.25
 #: The `op` of a request that calls a model's tool; it is not an operation.
@@ -39,45 +37,34 @@ def version() -> str:
     return f"recalld {version('recalld')}"
 
 
-def named_workspace(argv: list[str]) -> str:
-    """Return the workspace that the arguments name (the last of several), "" if they name none."""
-    name, words = "", iter(argv)
+def split_workspace(argv: list[str]) -> tuple[str, list[str]]:
+    """
+    Return the workspace that the arguments name (the last of several, "" for none), and the arguments without these options.
+
+    >>> split_workspace(["-w", "memory", "search", "the", "red", "--workspace=old", "bike"])
+    ('old', ['search', 'the', 'red', 'bike'])
+    """
+    name, left, words = "", [], iter(argv)
     for word in words:
         if word == "--":
-            break
-        if word in {"-w", "--workspace"}:
+            left += [word, *words]
+        elif word in {"-w", "--workspace"}:
             name = next(words, "")
         elif word.startswith("--workspace="):
             name = word.partition("=")[2]
         elif word.startswith("-w"):
             name = word[2:]
-    return name
-
-
-def without_workspace(argv: list[str]) -> list[str]:
-    """
-    Return the arguments without the options that name the workspace.
-
-    >>> without_workspace(["-w", "memory", "search", "the", "red", "--workspace=old", "bike"])
-    ['search', 'the', 'red', 'bike']
-    """
-    left, words = [], iter(argv)
-    for word in words:
-        if word in {"-w", "--workspace"}:
-            next(words, "")
-        elif not word.startswith(("--workspace=", "-w")):
+        else:
             left.append(word)
-    return left
+    return name, left
 
 
 def command_of(argv: list[str]) -> str:
     """Return the first argument that is neither an option nor an option's value."""
-    skip = False
-    for word in argv:
-        if skip:
-            skip = False
-        elif word in _WITH_VALUE:
-            skip = True
+    words = iter(split_workspace(argv)[1])
+    for word in words:
+        if word == "--now":
+            next(words, "")
         elif not word.startswith("-"):
             return word
     return ""
@@ -85,7 +72,7 @@ def command_of(argv: list[str]) -> str:
 
 def workspace_of(argv: list[str], environ: Mapping[str, str]) -> str:
     """Return the workspace: the option's, RECALLD_WORKSPACE, ./workspace if it is one, else the user's data folder."""
-    workspace = named_workspace(argv) or environ.get("RECALLD_WORKSPACE", "")
+    workspace = split_workspace(argv)[0] or environ.get("RECALLD_WORKSPACE", "")
     if workspace:
         return os.path.expanduser(workspace)
     if any(os.path.exists(os.path.join("workspace", name)) for name in ("history.json", "recalld.toml")):

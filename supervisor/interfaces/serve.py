@@ -33,7 +33,7 @@ from .cli.call import Once, ServedCall
 from .cli.main import run_command
 from .cli.output import Render, event_printer
 from .entry import SERVED_COMMANDS
-from .locate import HOOK, TOOL, folder_id, named_workspace
+from .locate import HOOK, TOOL, folder_id, split_workspace
 from .socket_server import Answering, CommandRequest, OperationRequest, Request, serve_socket
 
 if TYPE_CHECKING:
@@ -74,12 +74,12 @@ def serve(root: Path, clock: Clock, render: Render, *, json: bool, has_worker: b
         answers = Answers(lambda: ws)
         answering = Answering(answers.answer, report, answers.within_s)
         on_signals(end)
-        with supervisor_lock(ws) as lock, serve_socket(ws.paths.state, ws.files, answering), contextlib.closing(http):
+        with supervisor_lock(ws) as lock, serve_socket(ws.paths.state, ws.files, answering) as keep, contextlib.closing(http):
             alarm.forget_later()
             while not is_ended.is_set():
                 http.use(answers)
                 watch = ConfigWatch(ws, partial(read_config, ws.files, ws.paths, os.environ))
-                host = Host(_supervisor(ws, clock, manager, watch, has_worker=has_worker), lock)
+                host = Host(_supervisor(ws, clock, manager, watch, keep, has_worker=has_worker), lock)
                 with host:
                     if not is_ended.is_set():  # a signal that came before there was this host
                         host.run()
@@ -89,19 +89,17 @@ def serve(root: Path, clock: Clock, render: Render, *, json: bool, has_worker: b
                     alarm.keep(ws)
 
 
-def _supervisor(ws: Workspace, clock: Clock, manager: ServiceManager, watch: ConfigWatch, *, has_worker: bool) -> Supervisor:
+def _supervisor(
+    ws: Workspace, clock: Clock, manager: ServiceManager, watch: ConfigWatch, keep_socket: Step, *, has_worker: bool
+) -> Supervisor:
     workers, turns = workers_of(ws, clock) if has_worker else None, file_turns(ws, clock, has_worker=has_worker)
-    background = Background(ws, clock, manager.index_grown, turns, _sources(ws, clock))
+    steps = {"socket": keep_socket}
+    if ws.config.sources.take:
+        from ..importing.sources import step_of
+
+        steps["sources"] = step_of(ws, clock)
+    background = Background(ws, clock, manager.index_grown, turns, steps)
     return Supervisor(ws, clock, workers, background=background, config=watch, manager=manager)
-
-
-def _sources(ws: Workspace, clock: Clock) -> Step | None:
-    """Return what takes in the sources of recalld.toml; None where there is none."""
-    if not ws.config.sources.take:
-        return None
-    from ..importing.sources import step_of
-
-    return step_of(ws, clock)
 
 
 def file_turns(ws: Workspace, clock: Clock, *, has_worker: bool) -> FileTurns | None:
@@ -202,12 +200,11 @@ class Answers:
 def _run(request: CommandRequest, served: Workspace) -> dict[str, Any]:
     if request.name not in SERVED_COMMANDS:
         raise ValueError("no command of a supervisor")
-    environ = {key: value for key, value in os.environ.items() if key.startswith("RECALLD_")}
-    if _settings(request.environ) != _settings(environ):
+    if _settings(request.environ) != _settings(os.environ):
         raise ValueError("another configuration")
     once = None if request.once is None else Once.of(request.once)
     argv = list(request.argv)
-    call = ServedCall(argv, request.environ, once, named_workspace(argv), served)
+    call = ServedCall(argv, request.environ, once, split_workspace(argv)[0], served)
     code = run_command(call)
     return {"out": "".join(call.out), "err": "".join(call.err), "code": code}
 
@@ -256,5 +253,5 @@ def _perform(request: OperationRequest, served: Workspace) -> dict[str, Any]:
 
 def _settings(environ: Mapping[str, str]) -> dict[str, str]:
     """Return the variables that change an answer; clock, workspace, locale and where HTTP is served may differ from ours."""
-    ours = {key: value for key, value in environ.items() if key.startswith("RECALLD_") and key not in OTHER_VARIABLES}
-    return {key: value for key, value in ours.items() if not key.startswith("RECALLD_SERVE_")}
+    others = {*OTHER_VARIABLES, *(key for key in environ if key.startswith("RECALLD_SERVE_"))}
+    return {key: value for key, value in environ.items() if key.startswith("RECALLD_") and key not in others}

@@ -25,11 +25,13 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from ..protocol.json_record import read_record
 from ..storage.clock import within
+from ..storage.control import UNLIMITED, Control
 from ..storage.errors import InternalError
 from ..text.record import record
 from .locate import MAX_REQUEST, PROTOCOL, command_of, socket_path, version
 
 if TYPE_CHECKING:
+    from ..host.jobs import Step
     from ..storage.files import Files
 
 #: Seconds until a request must have arrived: a client has it ready before it connects, but a busy machine may halt it between.
@@ -45,6 +47,8 @@ _RESPOND_S: Final = 2.0
 #: Seconds until accepting a connection is tried again after a failure, and seconds to wait for the thread at the end.
 _RETRY_S: Final = 0.1
 _JOIN_S: Final = 1.0
+#: Seconds between two looks whether the socket is still there.
+_LOOK_S: Final = 10.0
 #: Connections that are open at once, each with a thread.
 _MAX_CONNECTIONS: Final = 32
 
@@ -81,30 +85,42 @@ class OperationRequest:
 Request: TypeAlias = CommandRequest | OperationRequest
 #: The fields that have another name in JSON.
 _NAMES: Final = {"environ": "env", "name": "op"}
-
-#: Runs a request and returns the answer as JSON: {out, err, code} of a command, {answer} or {error} of an operation.
 Answer: TypeAlias = "Callable[[Request], dict[str, Any]]"
 
 
-def _soon(_request: Request) -> float:
-    return 2.0
+@contextlib.contextmanager
+def serve_socket(state: Path, files: Files, answering: Answering) -> Iterator[Step]:
+    """
+    Have *answering* answer at a socket in the folder *state*, in other threads, until the block ends.
+
+    Yields the step that makes the socket again where somebody has deleted it, or where it could not be made.
+    """
+    path: Path | None = None
+    with contextlib.ExitStack() as listening:
+
+        def step(_until_end: Control = UNLIMITED) -> float:
+            nonlocal path
+            if path is None or files.disk.stat(path) is None:
+                listening.close()
+                try:
+                    path = listening.enter_context(_listening(state, files, answering))
+                except OSError as error:
+                    where = f"{error.filename}: " if error.filename else ""
+                    answering.report(f"the socket can't be made: {where}{error.strerror or error}")
+            return _LOOK_S
+
+        step()
+        yield step
 
 
 @contextlib.contextmanager
-def serve_socket(state: Path, files: Files, answering: Answering) -> Iterator[None]:
-    """Have *answering* answer at a socket in the folder *state*, in other threads, until the block ends."""
-    try:
-        listening, path = _listen(state, files)
-    except OSError as error:
-        where = f"{error.filename}: " if error.filename else ""
-        answering.report(f"the socket can't be made: {where}{error.strerror or error}")
-        yield
-        return
+def _listening(state: Path, files: Files, answering: Answering) -> Iterator[Path]:
+    listening, path = _listen(state, files)
     inode = os.lstat(path).st_ino
     thread = threading.Thread(target=answering.accept_all, args=(listening,), name="socket", daemon=True)
     thread.start()
     try:
-        yield
+        yield path
     finally:
         with contextlib.suppress(OSError):  # the folder may be gone by now, or be read-only
             listening.shutdown(socket.SHUT_RDWR)  # closing alone does not wake a thread that waits for a connection
@@ -209,7 +225,9 @@ class Answering:
     seconds the answer may take. *report* gets a sentence about an invalid request, about a bug, or why there is no socket.
     """
 
-    def __init__(self, answer: Answer, report: Callable[[str], None], within_s: Callable[[Request], float] = _soon) -> None:
+    def __init__(
+        self, answer: Answer, report: Callable[[str], None], within_s: Callable[[Request], float] = lambda _: 2.0
+    ) -> None:
         self._answer, self.report, self._within_s = answer, report, within_s
         self._free = threading.BoundedSemaphore(_MAX_CONNECTIONS)
         self._version = version()  # now, since an update of the package would change it
@@ -229,9 +247,8 @@ class Answering:
     def _serve(self, line: socket.socket) -> None:
         with line:
             try:
-                self._handle(line)
-            except OSError:
-                pass  # the client has gone, or does not take the answer
+                with contextlib.suppress(OSError):  # the client has gone, or does not take the answer
+                    self._handle(line)
             except Exception as error:  # noqa: BLE001 - a bug fails this request alone; only its kind is reported, since its text may quote a message
                 self.report(str(InternalError.of("a command at the socket", error)))
             finally:

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from contextlib import AbstractContextManager
 
+    from recalld.supervisor.host.jobs import Step
     from recalld.supervisor.interfaces.socket_server import CommandRequest as Request
 
 pytestmark = pytest.mark.proof
@@ -57,7 +58,7 @@ def answer(request: Request) -> dict[str, Any]:
     return {"out": " ".join(request.argv) + str(dict(request.environ)), "err": "", "code": 0}
 
 
-def served(world: World, answer: Callable[[Request], dict[str, Any]], told: list[str]) -> AbstractContextManager[None]:
+def served(world: World, answer: Callable[[Request], dict[str, Any]], told: list[str]) -> AbstractContextManager[Step]:
     return serve_socket(world.paths.state, world.files, Answering(answer, told.append))
 
 
@@ -387,3 +388,18 @@ def test_run_answers_nothing_for_a_copy_of_its_workspace(tmp_path):
     assert ["花生" in one.out for one in found] == [True, True, True, False]
     assert ["榛子" in one.out for one in found] == [False, False, False, True]
     assert (original.root / ".recalld" / "socket.path").exists()
+
+
+def test_socket_that_somebody_deleted_is_made_again(world, told):
+    path = world.paths.state / "socket"
+    with served(world, answer, told) as step:
+        inode = path.stat().st_ino
+        step()
+        assert path.stat().st_ino == inode
+        path.unlink()
+        step()
+        with socket.socket(socket.AF_UNIX) as line:
+            line.settimeout(PATIENCE_S)
+            line.connect(str(path))
+            assert answered(line, json.dumps(GOOD).encode() + b"\n")
+    assert (path.exists(), told) == (False, [])

@@ -13,7 +13,7 @@ from typing import Annotated, Final
 
 from ...storage.errors import BadRequest
 from ...storage.texts import Text
-from ..locate import version, without_workspace
+from ..locate import split_workspace, version
 from .call import Call, exit_code_of
 from .parser import (
     COMMANDS,
@@ -154,7 +154,7 @@ COMMAND_LINE: Final = _CommandLine()
 
 def run_command(call: Call) -> int:
     """Run the command that the arguments of *call* name, and return its exit code; 64 for one that has left."""
-    words = [word for word in without_workspace(call.argv) if not word.startswith("-") or word == "--metrics"]
+    words = [word for word in split_workspace(call.argv)[1] if not word.startswith("-") or word == "--metrics"]
     for count in (1, 2):
         if left := LEFT.get(" ".join(words[:count])):
             return call.say(left, BadRequest.exit_code)
