@@ -65,10 +65,10 @@ class Background:
         self._ws = ws
         self._turns = turns
         self._inbox, self._history = ws.paths.inbox.name, ws.paths.history.name
-        self._updater = IndexUpdater(ws, self._index_changed, index_grown)
-        self._indexing = Job("index", self._updater.step, ws.events.report, _GATHER_S, now_s)
         maker = VectorMaker(ws, clock, lambda: self._updater.has_tried)
         self._vectors = Job("vectors", maker.step, ws.events.report, _GATHER_S, now_s)
+        self._updater = IndexUpdater(ws, self._vectors.wake, index_grown)
+        self._indexing = Job("index", self._updater.step, ws.events.report, _GATHER_S, now_s)
         if ws.meaning:
             ws.meaning.wake = self._vectors.wake
             ws.meaning.is_wanted = True  # the first question of a supervisor is by meaning, too
@@ -109,9 +109,6 @@ class Background:
             is_other = index.is_lost or index.commit_on_disk() != (index.current_commit or updater.commit)
             if is_other and not updater.has_failed:  # one that has failed tries again by itself
                 self._indexing.wake()
-
-    def _index_changed(self) -> None:
-        self._vectors.wake()
 
 
 def make_vectors(ws: Workspace, clock: Clock, control: Control = UNLIMITED, deadline: Deadline = NEVER) -> tuple[int, str]:

@@ -219,11 +219,8 @@ class Supervisor:
         """Report the state to the service manager from time to time; a poll that gets here shows that no round hangs."""
         if self._status and (now_s - self._signed_s >= _SIGN_EVERY_S or self._manager.awaits_index):
             self._signed_s = self._steady_s()
-            self._manager.round_done(self._status, has_index=self._has_index)
-
-    @property
-    def _has_index(self) -> bool:
-        return self.background is None or self.background.has_index
+            has_index = self.background is None or self.background.has_index
+            self._manager.round_done(self._status, has_index=has_index)
 
     # ── working ──────────────────────────────────────────────────────────────
 

@@ -271,7 +271,6 @@ def _archive_due(ws: Workspace, now: datetime, control: Control, *, everything: 
 
 
 def _report_copies(ws: Workspace) -> None:
-    """Emit an event if copies of recalld's files have appeared or gone."""
     copies = sorted(ws.memory.copies())
     ws.events.transition("copy_found", copies, files=len(copies), file=copies[0] if copies else "")
 

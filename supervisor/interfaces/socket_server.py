@@ -44,10 +44,9 @@ _SEND_S: Final = 2.0
 _WHICH: Final = b'{"version": 0}\n'
 #: Seconds that `running_version` waits for a supervisor, which takes no request if it is stopped or hangs.
 _RESPOND_S: Final = 2.0
-#: Seconds until accepting a connection is tried again after a failure, and seconds to wait for the thread at the end.
+#: Seconds until a failed accept is tried again, to wait for the thread at the end, and between two looks for the socket.
 _RETRY_S: Final = 0.1
 _JOIN_S: Final = 1.0
-#: Seconds between two looks whether the socket is still there.
 _LOOK_S: Final = 10.0
 #: Connections that are open at once, each with a thread.
 _MAX_CONNECTIONS: Final = 32

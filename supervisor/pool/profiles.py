@@ -17,7 +17,7 @@ from ..protocol.settings import read_section
 from ..storage.disk import read_outside
 from ..storage.errors import BadConfig
 from ..storage.os_errors import from_os_error
-from ..storage.texts import Text, msgid
+from ..storage.texts import Text
 from ..text.record import record
 
 #: Keys of 0.34 and before, which a file may still have. Without a limit of a day more may be paid: it is set elsewhere first.
@@ -27,19 +27,11 @@ _LEFT: Final = _OF_A_DAY | {"heartbeat", "rate_wait", "requests_per_minute", "to
 
 @record
 class Profiles:
-    """What pool.toml says: the process, its models by name, and its keys that are not read any more."""
+    """What pool.toml says: the process, its models by name, and a *notice* of its keys that are not read any more."""
 
     crew: Crew
     models: Mapping[str, Provider]
-    left: tuple[str, ...] = ()
-
-    @property
-    def notice(self) -> Text | None:
-        """What the keys that are not read any more are to be told by."""
-        if not self.left:
-            return None
-        sentence = msgid("pool.toml has {keys}, which a pool does not regard any more; delete them")
-        return Text(sentence, keys=self.left)
+    notice: Text | None = None
 
 
 def read_profiles(path: Path, environ: Mapping[str, str]) -> Profiles:
@@ -81,4 +73,5 @@ def read_profiles(path: Path, environ: Mapping[str, str]) -> Profiles:
             raise BadConfig(
                 f"providers.{name}.model", Text('no model is named; give the name that the server knows, such as "qwen3:8b"')
             )
-    return Profiles(crew, profiles, left)
+    notice = Text("pool.toml has {keys}, which a pool does not regard any more; delete them", keys=left) if left else None
+    return Profiles(crew, profiles, notice)

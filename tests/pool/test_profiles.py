@@ -22,7 +22,7 @@ def test_rates_of_an_older_version_are_told_and_not_regarded(tmp_path):
     file = tmp_path / "pool.toml"
     file.write_text('[pool]\nrate_wait = "5s"\n[providers.fast]\nmodel = "m"\nprice_in = 2\n')
     found = profiles.read_profiles(file, {})
-    assert found.left == ("rate_wait", "price_in")
+    assert str(found.notice).startswith("pool.toml has rate_wait, price_in, ")
     assert "delete them" in str(found.notice)
 
 
