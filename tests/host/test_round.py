@@ -120,9 +120,10 @@ def test_supervisor_retries_a_full_disk_every_half_minute(world):
         world.forward(seconds=5)
     waits = [later - earlier for earlier, later in itertools.pairwise(dict.fromkeys(tries))]
     assert waits == [30] * 6
+    assert (len(world.events.of("degraded")), world.events.of("recovered")) == (1, [])
     disk.heal()
     supervisor.tick(world.clock.forward(seconds=30))
-    assert len(world.archived()) == 3
+    assert (len(world.archived()), len(world.events.of("recovered"))) == (3, 1)
 
 
 def test_round_continues_when_the_journal_cannot_be_compacted(world):
