@@ -30,7 +30,7 @@ class Room(NamedTuple):
 #: (`python -m tests.test_house` prints today's sizes); one that wants more lines takes them from another, in the same commit.
 ROOMS: Final = (
     Room("supervisor/text", most=2_577, goal=2_300),
-    Room("supervisor/storage", most=2_410, goal=1_900),
+    Room("supervisor/storage", most=2_334, goal=1_900),
     Room("supervisor/protocol", most=4_906, goal=4_100),
     Room("supervisor/archive", most=4_598, goal=3_900),
     Room("supervisor/extracts", most=986, goal=950),
@@ -38,13 +38,13 @@ ROOMS: Final = (
     Room("supervisor/query supervisor/index supervisor/recall supervisor/context", most=9_400, goal=8_000),
     Room("supervisor/longterm", most=1_082, goal=950),
     Room("supervisor/conversation supervisor/replies", most=2_681, goal=2_300),
-    Room("supervisor/pool worker/crew.py", most=1_521, goal=1_400),
+    Room("supervisor/pool worker/crew.py", most=1_514, goal=1_400),
     Room(
         "supervisor/forgetting supervisor/operations/forget.py supervisor/operations/undo.py supervisor/operations/prune.py",
         most=1_321,
         goal=950,
     ),
-    Room("supervisor/host", most=2_761, goal=2_200),
+    Room("supervisor/host", most=2_663, goal=2_200),
     Room("supervisor/checks", most=3_110, goal=2_100),
     Room("supervisor/importing", most=2_690, goal=1_400),
     Room("supervisor/operations", most=1_994, goal=1_800),
@@ -55,14 +55,14 @@ ROOMS: Final = (
     Room("supervisor/interfaces", most=1_312, goal=1_500),
     Room(
         "worker prompts recalld supervisor/__init__.py supervisor/events.py supervisor/faults.py supervisor/workspace.py",
-        most=2_698,
+        most=2_645,
         goal=2_000,
     ),
 )
 #: All rooms together, lines and modules, and the lines of the tests.
-ALL: Final = Room("all", most=58_082, goal=48_000)
-MODULES: Final = Room("modules", most=322, goal=270)
-OF_TESTS: Final = Room("tests", most=61_045, goal=48_000)
+ALL: Final = Room("all", most=57_848, goal=48_000)
+MODULES: Final = Room("modules", most=319, goal=270)
+OF_TESTS: Final = Room("tests", most=61_043, goal=48_000)
 
 
 def _lines(path: Path) -> int:
