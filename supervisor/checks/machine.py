@@ -241,8 +241,8 @@ LEFT_OVER: Final = (
 
 def left_over(look: Look) -> Faults:
     """Yield one fault with the files of earlier versions that nothing writes any more."""
-    root = str(look.ws.paths.root)
-    if files := [os.path.normpath(path) for pattern in LEFT_OVER for path in glob(f"{escape(root)}/{pattern}")]:
+    root = escape(str(look.ws.paths.root))
+    if files := [path for pattern in LEFT_OVER for path in glob(os.path.normpath(f"{root}/{pattern}"))]:
         yield odd(
             "no version writes or reads these any more, and no memory is in them that is not elsewhere; they may be deleted: {files}.",
             files=list(map(quote, files)),

@@ -17,14 +17,14 @@ from typing import Final
 
 from ..events import lasting_states, newest_events
 from ..host.last_night import read_last_backup, read_last_fsck
-from ..protocol.connections import CLIENTS, HOOK_LATE, HOOK_UNKNOWN, Connection, parse_connections
+from ..protocol.connections import CLIENTS, HOOK_LATE, HOOK_UNKNOWN, parse_connections
 from ..protocol.sources import read_state
 from ..storage.clock import from_wire, to_wire, wire_time
 from ..storage.disk import read_outside
 from ..storage.errors import BadConfig
 from ..storage.os_errors import why_refused
 from ..storage.texts import Text
-from .check import Faults, Finding, Look, bad, odd
+from .check import Faults, Look, bad, odd
 from .machine import disk_space
 from .units import SERVICE, Installation, below_head, installed
 
@@ -62,29 +62,25 @@ def last_night(look: Look) -> Faults:
     if fsck and fsck.failed:
         yield bad("the command of care.on_trouble failed: {why}; correct it in recalld.toml.", why=fsck.failed)
     if backup and backup.failed:
-        again = f"recalld backup nightly {quote(backup.folder)} --keep {backup.keep}"
         yield bad(
             "the nightly backup failed on {time}: {why}; `{command}` tries again.",
             time=look.local_time(backup.at),
             why=backup.failed,
-            command=again,
+            command=f"recalld backup nightly {quote(backup.folder)} --keep {backup.keep}",
         )
 
 
 def units(look: Look) -> Faults:
     """Yield the faults of the services of the workspace; if there are none, a fault if no service runs."""
     services = installed(look.ws.paths.root, look.environ)
-    faults: list[Finding] = []
-    for path, what in services.items():
-        faults += [*_of_the_units(path.parent, what), *_of_the_key(what)]
+    faults = [fault for path, what in services.items() for fault in (*_of_the_units(path.parent, what), *_of_the_key(what))]
     yield from faults
     if services and not look.is_running and not faults:
         options = next(iter(services.values())).options
-        again, why = (f"recalld service {verb}{options}" for verb in ("restart", "status"))
         yield bad(
             "the service is down: it is installed, and no supervisor runs; `{again}` starts it, `{status}` says why it ended.",
-            again=again,
-            status=why,
+            again=f"recalld service restart{options}",
+            status=f"recalld service status{options}",
         )
 
 
@@ -139,16 +135,38 @@ def _of_the_key(what: Installation) -> Faults:
 
 
 def clients(look: Look) -> Faults:
-    """Yield the faults of the connections with clients: entries that are gone, and those that start something else."""
+    """
+    Yield the first fault of each connection with a client: its entry is gone, or the hook that it starts is.
+
+    `hooks` tells of a client that has left, when its hook asks.
+    """
     version = look.ws.files.read_stable(look.ws.paths.connections)
     try:
         connections = parse_connections(version.data) if version else ()
     except ValueError as error:
         yield odd(".recalld/connections.json can't be read ({why}); connect the clients again.", why=str(error))
         return
-    for connection in connections:
-        if connection.client in CLIENTS:  # `hooks` tells of one that has left, when its hook asks
-            yield from _of_a_connection(look, connection)
+    for connection in (connection for connection in connections if connection.client in CLIENTS):
+        where = f" --project {quote(connection.project)}" if connection.project else ""
+        again = f"recalld connect {connection.client} --yes{where}"
+        text = ""
+        with suppress(OSError):
+            text = Path(connection.path).read_text(encoding="utf-8", errors="replace")
+        program, *rest = split(connection.command) or [""]
+        if not text or json.dumps(connection.command, ensure_ascii=False)[1:-1] not in text:
+            yield odd(
+                "{path} no longer has what connects {client}; `{command}` puts it in again, `recalld connect {client} --remove --yes` forgets it.",
+                client=connection.client,
+                path=connection.path,
+                command=again,
+            )
+        elif program and (_is_gone(program) or rest[1:2] != [str(look.ws.paths.root)]):
+            yield bad(
+                "the hook of {client} starts what does not exist or has another workspace, {hook}; `{command}`.",
+                client=connection.client,
+                hook=connection.command,
+                command=again,
+            )
 
 
 def hooks(look: Look) -> Faults:
@@ -173,30 +191,6 @@ def hooks(look: Look) -> Faults:
             clients=", ".join(sorted({client for _, client in late})),
             count=len(late),
             time=look.local_time(from_wire(late[0][0])),
-        )
-
-
-def _of_a_connection(look: Look, connection: Connection) -> Faults:
-    """Yield the first fault of a connection: of the client's file or, where the entry is a hook, of what that starts."""
-    where = f" --project {quote(connection.project)}" if connection.project else ""
-    again = f"recalld connect {connection.client} --yes{where}"
-    text = None
-    with suppress(OSError):
-        text = Path(connection.path).read_text(encoding="utf-8", errors="replace")
-    program, *rest = split(connection.command) or [""]
-    if text is None or json.dumps(connection.command, ensure_ascii=False)[1:-1] not in text:
-        yield odd(
-            "{path} no longer has what connects {client}; `{command}` puts it in again, `recalld connect {client} --remove --yes` forgets it.",
-            client=connection.client,
-            path=connection.path,
-            command=again,
-        )
-    elif program and (_is_gone(program) or rest[1:2] != [str(look.ws.paths.root)]):
-        yield bad(
-            "the hook of {client} starts what does not exist or has another workspace, {hook}; `{command}`.",
-            client=connection.client,
-            hook=connection.command,
-            command=again,
         )
 
 
