@@ -45,7 +45,7 @@ ROOMS: Final = (
         goal=950,
     ),
     Room("supervisor/host", most=2_663, goal=2_200),
-    Room("supervisor/checks", most=3_110, goal=2_100),
+    Room("supervisor/checks", most=3_104, goal=2_100),
     Room("supervisor/importing", most=2_690, goal=1_400),
     Room("supervisor/operations", most=1_994, goal=1_800),
     Room("supervisor/interfaces/cli", most=3_382, goal=2_600),
@@ -60,7 +60,7 @@ ROOMS: Final = (
     ),
 )
 #: All rooms together, lines and modules, and the lines of the tests.
-ALL: Final = Room("all", most=57_848, goal=48_000)
+ALL: Final = Room("all", most=57_842, goal=48_000)
 MODULES: Final = Room("modules", most=319, goal=270)
 OF_TESTS: Final = Room("tests", most=61_043, goal=48_000)
 
