@@ -8,11 +8,10 @@ and defaults are those of CountBot (000) and OpenClaw (001).
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
 
 from ...storage.errors import BadRequest
-from ...storage.texts import Text, msgid, render, template
+from ...storage.texts import Text, msgid, template
 from ...text.record import record
 from .answers import DeleteAnswer, ForgetAnswer, GetAnswer, ReadAnswer, SearchAnswer, WriteAnswer
 
@@ -106,13 +105,10 @@ class Definition:
     parameters: tuple[Parameter, ...]
     writes: bool = False
     deletes: bool = False
-    #: What else its model is told, "" for nothing.
-    warning: str = ""
 
     def description(self, language: Language) -> str:
         """Return what a model is told of it."""
-        text, warning = template(self.about, language), render(self.warning, language)
-        return f"{text}{warning}" if language == "zh" else f"{text} {warning[:1].upper()}{warning[1:]}".rstrip()
+        return template(self.about, language)
 
     def schema(self, language: Language, dialect: Dialect) -> dict[str, Any]:
         """Return the JSON schema of its arguments, as a model of this *dialect* sees it."""
@@ -297,10 +293,3 @@ def not_shown(audience: Audience) -> Text:
         if audience.in_groups == "none"
         else Text("what is written here is not shown in this conversation unless the owner marks the line `#shared`.")
     )
-
-
-def for_audience(audience: Audience, definition: Definition) -> Definition:
-    """Return the definition for the model of *audience*; for a group, that of `memory_write` says what will not be shown."""
-    if audience.sees_all or definition is not WRITE:
-        return definition
-    return replace(definition, warning=not_shown(audience))

@@ -24,7 +24,7 @@ from ...storage.texts import Text, render
 from ...text.record import record
 from ..language import spoken_language
 from .answers import Answer, as_text, as_wire
-from .definitions import DEFINITIONS, FORGET, READ, SEARCH, WRITE, Definition, Dialect, Language, for_audience
+from .definitions import DEFINITIONS, FORGET, READ, SEARCH, WRITE, Definition, Dialect, Language
 from .memory_tools import MemoryTools
 
 if TYPE_CHECKING:
@@ -207,7 +207,7 @@ def register_all_tools(
     tools = MemoryTools(memory, session=session, chat=chat, channel=channel)
     tools.language = language or spoken_language(memory.workspace.config.language, os.environ)
     chosen = tuple(
-        for_audience(tools.audience, definition)
+        definition
         for definition in DEFINITIONS.values()
         if not (definition.writes and read_only)
         and not (definition.deletes and not allow_delete)
