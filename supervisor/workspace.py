@@ -238,7 +238,7 @@ class Workspace:
     def unfiled(self) -> Unfiled:
         from .recall.unfiled import Unfiled
 
-        return Unfiled(self.files, self.paths, self.history, self.drop_box, self.deletions, self.config.archive)
+        return Unfiled(self.files, self.paths, self.history, self.drop_box, self.deletions, self.config.archive, self.mark)
 
     @store
     def searcher(self) -> Searcher:

@@ -221,19 +221,23 @@ def leave(raws: Sequence[dict[str, Any]], now: datetime, entropy: bytes, *, drop
     return [message.id for message in messages]
 
 
-def with_marks(message: Message, mark: Mark, journal: SeenJournal, zone: tzinfo) -> Message:
+def as_stored(message: Message, mark: Mark | None, journal: SeenJournal, zone: tzinfo) -> Message | None:
     """
-    Return a message that came in by a file with marks in the place of its secrets.
+    Return a message that came in by a file as it is stored: with *mark*, that puts marks in the place of its secrets.
 
-    One that was stored as it is before, or forgotten, is returned as it is: it is known by these words.
+    One that was stored as it is before is returned as it is: it is known by these words. None for one that was forgotten, which
+    may have had its marks by then, or be from before there were any.
     """
-    raw = with_words(message.raw, mark)
-    if raw == message.raw or journal.holds(message.key) or journal.tombstones.has(message):
+    if journal.tombstones.has(message):
+        return None
+    if mark is None or journal.holds(message.key) or (raw := with_words(message.raw, mark)) == message.raw:
         return message
     if any(fingerprint in journal.known.by_fingerprint for fingerprint in message.fingerprints):
         return message
-    entry = read_message(raw, zone)
-    return entry if isinstance(entry, Message) else message
+    marked = read_message(raw, zone)
+    if not isinstance(marked, Message):
+        return message
+    return None if journal.tombstones.has(marked) else marked
 
 
 def tell_odd_times(new: Iterable[Message], events: Events) -> None:

@@ -19,8 +19,7 @@ from ..storage.clock import local_day
 from ..storage.control import Control, ErrorCollector
 from ..storage.lenient_json import render_json
 from ..text.lazy_re import lazy_re
-from .append import DropBox, tell_odd_times, with_marks
-from .deletions import same_words
+from .append import DropBox, as_stored, tell_odd_times
 from .history import HistoryStore
 from .identity import add_messages, assign_ids, continues, reinsert_lost, renumbered
 
@@ -62,7 +61,7 @@ def intake(
     errors = ErrorCollector()
     update_journal(journal, memory)
     dropped: dict[Path, list[Key]] = {}
-    rule: Rule = partial(_ruled, mark=mark, journal=journal, zone=settings.zone)
+    rule: Rule = partial(as_stored, mark=mark, journal=journal, zone=settings.zone)
     with errors:
         _empty_drop_box(drop_box, history, journal, quarantine, events, dropped, rule)
     messages = _changed(history, rule) if mark or journal.tombstones.acts() else history.read()
@@ -81,7 +80,6 @@ def intake(
     if control.should_stop():
         return len(named)
     _quarantine_invalid(messages, quarantine, events)
-    _match_formatted(messages, journal, memory)
     unseen = [*named.values(), *_unseen(messages, journal)]
     # also what waits to be written: the note that holds it may have arrived only now
     filed = [message for message in (*unseen, *journal.unwritten.values()) if message.archived is Archived.YES]
@@ -97,12 +95,6 @@ def intake(
         events.emit("seen", messages=len(unseen), written_elsewhere=len(adopted))
     errors.raise_first()
     return len(unseen)
-
-
-def _ruled(message: Message, mark: Mark | None, journal: SeenJournal, zone: tzinfo) -> Message | None:
-    marked = with_marks(message, mark, journal, zone) if mark else message
-    # what was forgotten may have had its marks by then, or be from before there were any
-    return None if any(map(journal.tombstones.has, (message, marked))) else marked
 
 
 def _changed(history: HistoryStore, rule: Rule) -> History:
@@ -229,22 +221,6 @@ def _record_renumbered(history: History, journal: SeenJournal) -> None:
     for file, messages in written.items():
         journal.record_adopted(file, messages)
     journal.record_renumbered(list(unwritten.values()), list(unwritten))
-
-
-def _match_formatted(history: History, journal: SeenJournal, memory: MemoryFolder) -> None:
-    """
-    Take a message as written whose dated file has it with other blank lines: a formatter changed it, nobody sent it again.
-
-    While the journal knows the words as they were, nothing has to be matched.
-    """
-    others = {message.id: message for message in _unseen(history, journal) if journal.has_written(message.id)}
-    for name in sorted(journal.files_of(others)):
-        file = memory.parsed(name)
-        for block in file.blocks if file and file.is_edited else ():
-            message = others.get(block.key[0])
-            is_same = message is not None and block.created_at == message.created_at
-            if message and is_same and same_words(block.text, message.text):
-                journal.record_adopted(name, [message])
 
 
 def _adopt(archived: Sequence[Message], journal: SeenJournal, memory: MemoryFolder, zone: tzinfo) -> set[Key]:

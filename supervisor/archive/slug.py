@@ -29,9 +29,8 @@ _EVERYDAY: Final = 100.0
 _ALONE: Final = 0.65
 _PROPER: Final = frozenset({"nr", "ns", "nt", "nz"})
 _NO_PEOPLE: Final = frozenset({"assistant", "system", "tool"})
-#: Characters of a message that its slug is made from, and how many after them show whether they are a secret.
+#: Characters of a message that its slug is made from.
 _SLUG_READS: Final = 20_000
-_SLUG_MARGIN: Final = 4_000
 #: Words that are joined are one, and one with a digit may be a password: plum-otter-1931, falcon9x.
 _LATIN: Final = lazy_re(r"[^\W_]+(?:[-._'’][^\W_]+)*")
 _LATIN_WORD: Final = lazy_re(r"[a-z]{3,}(?:[-._][a-z]+)*")
@@ -176,17 +175,10 @@ def _without_secrets(messages: Sequence[tuple[str, str]]) -> Iterator[tuple[str,
     """Yield the messages without the sentences that may tell a secret: with a word for one, or after one that asks for it."""
     is_answer = False
     for role, text in messages:
-        kept = ""
-        for sentence in _SENTENCE.findall(_beginning(text)):
+        kept, sentences = "", _SENTENCE.findall(redacted(text[:_SLUG_READS], _HIDDEN))
+        # the last one is cut off there, and may have the half of a secret
+        for sentence in sentences[: -1 if len(text) > _SLUG_READS else None]:
             has_word = _HIDDEN in sentence or names_secret(sentence) or _SECRET.search(sentence) is not None
             kept += "" if has_word or is_answer else sentence
             is_answer = has_word and sentence.rstrip().endswith(_GOES_ON)
         yield role, kept
-
-
-def _beginning(text: str) -> str:
-    """Return the beginning of the text with marks for its secrets, also for one that the limit would cut in two."""
-    read = text[: _SLUG_READS + _SLUG_MARGIN]
-    shown = redacted(read, _HIDDEN)
-    after = max(0, len(read) - _SLUG_READS)  # a mark is never longer than its secret: not more than this comes from the margin
-    return shown[: max(0, len(shown) - after)]

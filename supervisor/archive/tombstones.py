@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from datetime import datetime
 from hashlib import blake2b, sha256
 from pathlib import Path
@@ -41,20 +41,12 @@ Said: TypeAlias = "Message | Block"
 
 
 @record
-class Grave:
-    """One message that was forgotten: its id, its time in wire form ("" for none), and keyed digests."""
-
-    id: str
-    at: str
-    digests: tuple[str, ...]
-
-
-@record
 class Act:
     """
-    One act of forgetting: *messages*, keyed digests of *lines* and of *files*; *finished* is "" until nothing of them is left.
+    One act of forgetting, as a line of the file: *finished* is "" until nothing of it is left.
 
-    *versions* are keyed digests of the dated files that had the messages: what a worker still makes of them is refused.
+    Of each message it has the id, the time in wire form ("" for none), and keyed digests; *lines* and *files* are such digests.
+    *versions* are those of the dated files that had the messages: what a worker still makes of them is refused.
 
     *marks* is the language of the marks that a redaction of 0.28 or older put in the place of secrets, "" for an act that takes
     words out whole. *by* is who asked for it, as the diary keeps it. *begun* is its name, too: no two acts of a workspace begin
@@ -62,13 +54,18 @@ class Act:
     """
 
     begun: str
-    messages: tuple[Grave, ...] = ()
+    finished: str = ""
+    messages: tuple[tuple[str, ...], ...] = ()
     lines: tuple[str, ...] = ()
     files: tuple[str, ...] = ()
     versions: tuple[str, ...] = ()
-    finished: str = ""
     marks: str = ""
     by: str = ""
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """How many messages, lines and files are forgotten."""
+        return {"messages": len(self.messages), "lines": len(self.lines), "files": len(self.files)}
 
 
 @dataclass(frozen=True)
@@ -106,14 +103,9 @@ class Tombstones:
         """Return the acts of which something may be left."""
         return tuple(act for act in self.acts() if not act.finished)
 
-    def counts(self) -> tuple[int, int, int]:
-        """Return how many messages, lines and files were forgotten."""
-        acts = self.acts()
-        return sum(len(a.messages) for a in acts), sum(len(a.lines) for a in acts), sum(len(a.files) for a in acts)
-
     def ids(self) -> frozenset[str]:
         """Return the ids of the forgotten messages."""
-        return frozenset(grave.id for act in self.acts() for grave in act.messages)
+        return frozenset(message[0] for act in self.acts() for message in act.messages)
 
     # ── what is in it ────────────────────────────────────────────────────────
 
@@ -176,9 +168,9 @@ class Tombstones:
             key = self._known.key or entropy[:_KEY_BYTES]
             act = Act(
                 to_wire(now),
-                tuple(_grave(message, key) for message in messages),
-                tuple(_keyed(key, _mark("line", _forms(line)[-1])) for line in lines),
-                tuple(_keyed(key, _mark("file", *file)) for file in files),
+                messages=tuple((*_place(message), *(_keyed(key, mark) for mark in _marks(message))) for message in messages),
+                lines=tuple(_keyed(key, _mark("line", _forms(line)[-1])) for line in lines),
+                files=tuple(_keyed(key, _mark("file", *file)) for file in files),
                 by=by,
             )
             self._write(key, (*acts, act))
@@ -278,21 +270,12 @@ def _keyed(key: bytes, mark: bytes) -> str:
     return blake2b(sha256(mark).digest(), key=key, digest_size=_DIGEST_BYTES).hexdigest()
 
 
-def _grave(message: Said, key: bytes) -> Grave:
-    at = to_wire(message.created_at) if message.created_at else ""
-    return Grave(message.key[0], at, tuple(_keyed(key, mark) for mark in _marks(message)))
+def _place(message: Said) -> tuple[str, str]:
+    return message.key[0], to_wire(message.created_at) if message.created_at else ""
 
 
 def _fields(act: Act) -> dict[str, Any]:
-    return {
-        "begun": act.begun,
-        "finished": act.finished,
-        "messages": [[message.id, message.at, *message.digests] for message in act.messages],
-        "lines": list(act.lines),
-        "files": list(act.files),
-        "versions": list(act.versions),
-        **{name: words for name, words in (("marks", act.marks), ("by", act.by)) if words},
-    }
+    return {name: value for name, value in asdict(act).items() if value or name not in ("marks", "by")}
 
 
 def _known(data: bytes, stat: Stat | None, paths: WorkspacePaths) -> _Known:
@@ -306,20 +289,20 @@ def _known(data: bytes, stat: Stat | None, paths: WorkspacePaths) -> _Known:
                     raise NewerFormat(paths.forgotten, raw["recalld"])
                 key = bytes.fromhex(raw["key"])
                 continue
-            messages = tuple(
-                Grave(str(message[0]), str(message[1]), tuple(map(str, message[2:]))) for message in raw["messages"]
-            )
+            messages = tuple((str(identity), str(at), *map(str, digests)) for identity, at, *digests in raw["messages"])
             lines, files, versions = (tuple(map(str, raw[name])) for name in ("lines", "files", "versions"))
+            begun, finished = (str(raw[name]) for name in ("begun", "finished"))
             marks, by = (str(raw.get(name, "")) for name in ("marks", "by"))
-            if raw["finished"] or not marks:
-                acts.append(Act(str(raw["begun"]), messages, lines, files, versions, str(raw["finished"]), marks, by))
-        except (ValueError, TypeError, KeyError, IndexError):
+            act = Act(begun, finished, messages, lines, files, versions, marks, by)
+            if act.finished or not act.marks:
+                acts.append(act)
+        except (ValueError, TypeError, KeyError):
             continue
-    digests = frozenset(digest for act in acts for message in act.messages for digest in message.digests)
+    digests = frozenset(digest for act in acts for message in act.messages for digest in message[2:])
     others = frozenset(digest for act in acts for digest in (*act.lines, *act.files, *act.versions))
     ended = [act for act in acts if act.finished]
     gone = frozenset(digest for act in ended for digest in (*act.files, *act.versions))
-    ids = frozenset(message.id.encode("utf-8", "surrogatepass") for act in ended if not act.marks for message in act.messages)
+    ids = frozenset(message[0].encode("utf-8", "surrogatepass") for act in ended if not act.marks for message in act.messages)
     return _Known(stat, key, tuple(acts), digests, others, gone, ids)
 
 

@@ -108,7 +108,7 @@ def fsck(ws: Workspace) -> Ledger:
         else:
             ledger.lost.append(Text("{id} (was in {name})", id=key[0], name=ws.journal.file_of(key)))
     ledger.seen = len(met - again) + ledger.set_aside
-    ledger.forgotten = sum(ws.journal.tombstones.counts())
+    ledger.forgotten = sum(sum(act.counts.values()) for act in ws.journal.tombstones.acts())
     return ledger
 
 

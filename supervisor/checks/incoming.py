@@ -46,7 +46,7 @@ def unread(look: Look) -> Faults:
 
 def forgetting(look: Look) -> Faults:
     """Yield how much a forgetting has still to take out, after it was interrupted."""
-    if count := sum(len(act.messages) + len(act.lines) + len(act.files) for act in look.ws.journal.tombstones.unfinished()):
+    if count := sum(sum(act.counts.values()) for act in look.ws.journal.tombstones.unfinished()):
         yield odd(
             "something is still to be forgotten ({count}): the next round goes on with it, or `recalld run --until-settled`",
             count=count,

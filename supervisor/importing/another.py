@@ -90,7 +90,7 @@ def forget_theirs(ws: Workspace, source: Source, name: str, now: datetime, most:
 def _forgotten_today(ws: Workspace, by: str, now: datetime) -> int:
     since = to_wire(now - _DAY)
     acts = [act for act in ws.journal.tombstones.acts() if act.by == by and act.begun > since]
-    return sum(len(act.messages) + len(act.lines) + len(act.files) for act in acts)
+    return sum(sum(act.counts.values()) for act in acts)
 
 
 def _meant(ws: Workspace, stones: Tombstones, name: str, now: datetime) -> Wanted:

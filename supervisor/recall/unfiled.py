@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 from urllib.parse import quote, unquote
 
+from ..archive.append import DropBox, as_stored
 from ..archive.identity import assign_ids
 from ..archive.journal import SeenJournal
 from ..index.chunking import Chunk, chunk_message, neighbours
@@ -40,11 +41,11 @@ from ..text.tokenizer import HAN, tokens
 from .neighbours import is_asked_again
 
 if TYPE_CHECKING:
-    from ..archive.append import DropBox
     from ..archive.deletions import Deletions
     from ..archive.history import HistoryStore
     from ..archive.memory_folder import MemoryFolder
     from ..protocol.config_keys import Archive
+    from ..text.redact import Mark
 
 #: Messages of one group, which is made without a look at the clock, and anew where a message of it or near it is another.
 _GROUP: Final = 16
@@ -78,17 +79,17 @@ class Unfiled:
         drop_box: DropBox,
         deletions: Deletions,
         settings: Archive,
+        mark: Mark | None,
     ) -> None:
         self._history, self._drop_box, self._deletions, self._settings = history, drop_box, deletions, settings
-        self._paths = paths
+        self._paths, self._mark = paths, mark
         self._journal = SeenJournal(files, paths, settings.zone, only_unwritten=True)
         self._present: tuple[History, tuple[int, int], list[Message]] = ((), (0, 0), [])
         self._last: tuple[Sequence[Message], UnfiledPassages] = (), UnfiledPassages()
         self._chunks: dict[Key, tuple[Message, Chunk]] = {}
         self._groups: dict[tuple[object, ...], OverlayGroup] = {}
         self._unread: dict[str, str] = {}
-        self._lock = threading.RLock()
-        self._is_loaded = False
+        self._lock, self._is_loaded = threading.RLock(), False
 
     @property
     def written_names(self) -> Collection[str]:
@@ -106,8 +107,8 @@ class Unfiled:
 
         A message without an id gets the one that it will be filed under.
         """
-        has = self._journal.tombstones.has
-        return [message for message in self.with_forgotten(now) if not has(message)]
+        stored = (as_stored(message, self._mark, self._journal, self._settings.zone) for message in self.with_forgotten(now))
+        return [message for message in stored if message]
 
     def with_forgotten(self, now: datetime) -> list[Message]:
         """Return the same, with those that were forgotten and that a program has put back."""
@@ -133,9 +134,8 @@ class Unfiled:
             messages, lost = self.messages(now), []
             with contextlib.suppress(SupervisorError, OSError):  # the supervisor reports it
                 lost = self._deletions.lost_messages(self._present_messages(now))
-            keys = {message.key for message in messages}
-            messages += [message for message in lost if message.key not in keys]
-            return sorted(messages, key=lambda message: message.created_at or now) if lost else messages
+            present = {message.key: message for message in (*lost, *messages)}
+            return sorted(present.values(), key=lambda message: message.created_at or now) if lost else messages
 
     def load_tokenizer(self, now: datetime) -> None:
         """Load the libraries that the words of the messages need, once, before the time of a search begins."""
