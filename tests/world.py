@@ -24,7 +24,7 @@ from zoneinfo import ZoneInfo
 
 from recalld.supervisor.archive.append import append
 from recalld.supervisor.archive.intake import unwritten
-from recalld.supervisor.archive.restore import add_missing
+from recalld.supervisor.archive.restore import add_missing, restore_history
 from recalld.supervisor.checks import status
 from recalld.supervisor.checks.check import Look
 from recalld.supervisor.checks.fsck import fsck
@@ -44,7 +44,6 @@ from recalld.supervisor.host.round import (
     collect,
     intake,
     reconcile_flags,
-    restore_history,
     run_round,
     submit,
     trim_history,
@@ -441,19 +440,11 @@ class World:
         return restore_history(self.ws, self.clock())
 
     def add_missing(self, source: Path) -> int:
-        return add_missing(
-            source,
-            files=self.files,
-            history=self.ws.history,
-            journal=self.ws.journal,
-            settings=self.ws.config.archive,
-            now=self.clock(),
-        )[0]
+        return add_missing(self.ws, source, self.clock())[0]
 
     def append(self, *raws: dict[str, Any], now: datetime | None = None) -> list[str]:
         entropy = self.random.randbytes(10 * len(raws))
-        stores = {"history": self.ws.history, "journal": self.ws.journal, "drop_box": self.ws.drop_box, "events": self.events}
-        return append(raws, now or self.clock(), entropy, **stores, settings=self.ws.config.archive, mark=self.ws.mark)
+        return append(self.ws, raws, now or self.clock(), entropy)
 
     def get(self, path: str, start: int = 1, count: int | None = None) -> Lines:
         """Lines of a file of memory."""

@@ -14,9 +14,10 @@ import re
 import stat as modes
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta, tzinfo
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from ..protocol.attachments import attachments_of, separated
 from ..protocol.message import Entry, History, InvalidEntry, Message, is_role, read_message, with_id, with_timestamp, with_words
@@ -36,10 +37,17 @@ from .identity import inserted
 
 if TYPE_CHECKING:
     from ..events import Events
+    from ..protocol.config import Config
     from ..protocol.config_keys import Archive
+    from ..protocol.queue import TaskQueue
     from ..text.redact import Mark
+    from .attachments import Attachments
+    from .deletions import Deletions
+    from .flags import Caps
     from .history import HistoryStore
     from .journal import SeenJournal
+    from .memory_folder import MemoryFolder
+    from .quarantine import Quarantine, UnreadStore
 
 #: The name of a claimed file: with inode and time of last change, so that no two are the same.
 _CLAIMED: Final = lazy_re(r"\.taken-[0-9]+--?[0-9]+-(?P<name>.+\.(?i:json))", re.DOTALL)
@@ -148,36 +156,59 @@ class DropBox:
         self._files.remove(claimed)
 
 
-def append(
-    raws: Sequence[dict[str, Any]],
-    now: datetime,
-    entropy: bytes,
-    *,
-    history: HistoryStore,
-    journal: SeenJournal,
-    drop_box: DropBox,
-    settings: Archive,
-    events: Events,
-    by_time: bool = False,
-    mark: Mark | None = None,
-) -> list[str]:
+class Stores(Protocol):
+    """What the steps of the archive use of a workspace."""
+
+    @property
+    def config(self) -> Config: ...
+    @property
+    def files(self) -> Files: ...
+    @property
+    def events(self) -> Events: ...
+    @property
+    def history(self) -> HistoryStore: ...
+    @property
+    def journal(self) -> SeenJournal: ...
+    @property
+    def memory(self) -> MemoryFolder: ...
+    @property
+    def drop_box(self) -> DropBox: ...
+    @property
+    def quarantine(self) -> Quarantine: ...
+    @property
+    def unread(self) -> UnreadStore: ...
+    @property
+    def attachments(self) -> Attachments: ...
+    @property
+    def deletions(self) -> Deletions: ...
+    @property
+    def task_queue(self) -> TaskQueue: ...
+    @property
+    def caps(self) -> Caps: ...
+    @property
+    def mark(self) -> Mark | None: ...
+    def slugs(self, days: Sequence[Sequence[tuple[str, str]]], /) -> Sequence[str]: ...
+
+
+def append(ws: Stores, raws: Sequence[dict[str, Any]], now: datetime, entropy: bytes, *, is_import: bool = False) -> list[str]:
     """
     Add the messages, durably, and return their ids; a message without an id or a time gets one.
 
-    They are added at the end; with *by_time* each before the first message that is later, so that an import of old messages
-    leaves the newest ones at the end.
+    They are added at the end; those of an import, which has judged their times, each before the first message that is later.
 
     A message that is given twice, or was added before, is added once, also where it was filed and has left history.json. One
     with an id is known by id and text, one with only a time by time, role, text and pictures. Of equal messages with neither,
     each is added.
 
-    With *mark* its words are stored as that returns them, unless they were stored as they are before.
+    Where secrets are not stored, its words are stored with marks, unless they were stored as they are before.
 
     *entropy* holds 10 random bytes for each message. BadRequest when one is no valid message; NewerFormat when a newer recalld
     wrote the journal.
     """
     if not raws:
         return []
+    journal, mark, settings = ws.journal, ws.mark, ws.config.archive
+    settings = replace(settings, future_limit=timedelta.max) if is_import else settings
     messages = _messages(raws, now, entropy, settings)
     if mark:
         known = journal.filed([message.key for message in messages])
@@ -198,17 +229,19 @@ def append(
 
     def add(before: History) -> History:
         new[:] = distinct(before)
-        return _with(before, new, by_time=by_time)
+        keys = {entry.key for entry in before if isinstance(entry, Message)}
+        added = [*{message.key: message for message in new if message.key not in keys}.values()]
+        return inserted(before, added, _moment) if is_import else (*before, *added)
 
     try:
-        history.change(add, then=lambda _: journal.append_seen(new))
+        ws.history.change(add, then=lambda _: journal.append_seen(new))
     except (BadFile, Busy, Conflict):
-        drop_box.put(new)
+        ws.drop_box.put(new)
     except OSError as error:
         if not isinstance(from_os_error(error, "history.json"), BadFile):  # else the lock or the file is a folder or a link
             raise
-        drop_box.put(new)
-    tell_odd_times(new, events)
+        ws.drop_box.put(new)
+    tell_odd_times(new, ws.events)
     ids = dict(zip(places, (message.id for message in new), strict=True))
     return [ids.get(n, message.id) for n, message in enumerate(messages)]
 
@@ -361,14 +394,6 @@ def _with_pictures_apart(messages: Sequence[Message], present: History, nameless
 
 def _pictures(message: Message) -> tuple[str, ...]:
     return tuple(attachments_of(separated(message.raw)[0]))
-
-
-def _with(history: History, new: Sequence[Message], *, by_time: bool) -> History:
-    keys = {entry.key for entry in history if isinstance(entry, Message)}
-    added = [*{message.key: message for message in new if message.key not in keys}.values()]
-    if not by_time:
-        return (*history, *added)
-    return inserted(history, added, _moment)
 
 
 def _moment(entry: Entry) -> datetime:

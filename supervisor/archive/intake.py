@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 
 from ..protocol.message import Archived, History, InvalidEntry, Key, Message, with_timestamp
 from ..storage.clock import local_day
-from ..storage.control import Control, ErrorCollector
+from ..storage.control import UNLIMITED, Control, ErrorCollector
 from ..storage.lenient_json import render_json
 from ..text.lazy_re import lazy_re
 from .append import DropBox, as_stored, tell_odd_times
@@ -25,8 +25,7 @@ from .identity import add_messages, assign_ids, continues, reinsert_lost, renumb
 
 if TYPE_CHECKING:
     from ..events import Events
-    from ..protocol.config_keys import Archive
-    from ..text.redact import Mark
+    from .append import Stores
     from .coverage import MemoryFile
     from .journal import SeenJournal
     from .memory_folder import MemoryFolder
@@ -39,32 +38,21 @@ _LABEL: Final = lazy_re(r"[-*+>\s]*(?:\[?[\d:T.\-\sZ]{4,24}\]?\s*)?[*_]{0,2}(?:\
 Rule: TypeAlias = "Callable[[Message], Message | None]"
 
 
-def intake(
-    *,
-    history: HistoryStore,
-    journal: SeenJournal,
-    memory: MemoryFolder,
-    drop_box: DropBox,
-    quarantine: Quarantine,
-    settings: Archive,
-    events: Events,
-    now: datetime,
-    control: Control,
-    mark: Mark | None = None,
-) -> int:
+def intake(ws: Stores, now: datetime, control: Control = UNLIMITED) -> int:
     """
     Take in the new messages of history.json and the drop-box; returns how many there were.
 
-    With *mark* their words are stored as that returns them, also in history.json and its backup.
+    Where secrets are not stored their words are stored with marks, also in history.json and its backup.
     """
     # gather
     errors = ErrorCollector()
+    history, journal, memory, settings = ws.history, ws.journal, ws.memory, ws.config.archive
     update_journal(journal, memory)
     dropped: dict[Path, list[Key]] = {}
-    rule: Rule = partial(as_stored, mark=mark, journal=journal, zone=settings.zone)
+    rule: Rule = partial(as_stored, mark=ws.mark, journal=journal, zone=settings.zone)
     with errors:
-        _empty_drop_box(drop_box, history, journal, quarantine, events, dropped, rule)
-    messages = _changed(history, rule) if mark or journal.tombstones.acts() else history.read()
+        _empty_drop_box(ws, dropped, rule)
+    messages = _changed(history, rule) if ws.mark or journal.tombstones.acts() else history.read()
     _record_renumbered(messages, journal)
     # decide and apply: ids first, since everything else goes by them
     with_ids = partial(assign_ids, known=journal.known, now=now, future=settings.future_limit)
@@ -79,20 +67,20 @@ def intake(
         messages = history.change(recorded_with_ids)
     if control.should_stop():
         return len(named)
-    _quarantine_invalid(messages, quarantine, events)
+    _quarantine_invalid(messages, ws.quarantine, ws.events)
     unseen = [*named.values(), *_unseen(messages, journal)]
     # also what waits to be written: the note that holds it may have arrived only now
     filed = [message for message in (*unseen, *journal.unwritten.values()) if message.archived is Archived.YES]
     adopted = _adopt(filed, journal, memory, settings.zone)
     journal.record_seen([message for message in unseen if message.key not in adopted and message.key not in named])
-    tell_odd_times(unseen, events)
-    _remove_recorded(dropped, drop_box, journal, errors)
+    tell_odd_times(unseen, ws.events)
+    _remove_recorded(dropped, ws.drop_box, journal, errors)
     if control.should_stop():
         return len(unseen)
-    _reinsert(history, journal, events)
+    _reinsert(history, journal, ws.events)
     journal.record_history(history.read())
     if unseen:
-        events.emit("seen", messages=len(unseen), written_elsewhere=len(adopted))
+        ws.events.emit("seen", messages=len(unseen), written_elsewhere=len(adopted))
     errors.raise_first()
     return len(unseen)
 
@@ -136,15 +124,7 @@ def unwritten(history: History, journal: SeenJournal) -> list[Message]:
     return lost + present
 
 
-def _empty_drop_box(
-    drop_box: DropBox,
-    history: HistoryStore,
-    journal: SeenJournal,
-    quarantine: Quarantine,
-    events: Events,
-    dropped: dict[Path, list[Key]],
-    rule: Rule,
-) -> None:
+def _empty_drop_box(ws: Stores, dropped: dict[Path, list[Key]], rule: Rule) -> None:
     """
     Append the messages of the drop-box to history.json, those of all files in one write: there may be thousands.
 
@@ -153,19 +133,19 @@ def _empty_drop_box(
     errors = ErrorCollector()
     found: list[Message] = []
     claimed: dict[Path, list[Key]] = {}
-    for path in drop_box.finished():
+    for path in ws.drop_box.finished():
         with errors:
-            version = drop_box.read(path)
+            version = ws.drop_box.read(path)
             if version is None:
                 continue
             try:
-                messages = [*filter(None, map(rule, drop_box.parse(path, version)))]
+                messages = [*filter(None, map(rule, ws.drop_box.parse(path, version)))]
             except ValueError as error:
-                if quarantine.keep("dropped", version.data) == "new":
-                    events.emit("file_quarantined", file=drop_box.relative(path), why=str(error))
+                if ws.quarantine.keep("dropped", version.data) == "new":
+                    ws.events.emit("file_quarantined", file=ws.drop_box.relative(path), why=str(error))
                 continue
             try:
-                place = drop_box.claim(path, version)
+                place = ws.drop_box.claim(path, version)
             except OSError:  # it is taken in all the same, and stays
                 found += messages
                 raise
@@ -175,7 +155,7 @@ def _empty_drop_box(
     with errors:
         if found:
             # what is known already is left out, so that a repetition after a crash is harmless
-            history.change(partial(add_messages, messages=found, is_known=journal.holds))
+            ws.history.change(partial(add_messages, messages=found, is_known=ws.journal.holds))
         dropped.update(claimed)
     errors.raise_first()
 

@@ -14,18 +14,16 @@ from typing import TYPE_CHECKING
 from ..protocol.backup_file import is_tar
 from ..protocol.message import History, Key, Message, read_message
 from ..storage.errors import BadFile, BadRequest
-from ..storage.files import Files
 from ..storage.lenient_json import not_utf8, recover
 from ..storage.texts import Text
 from .identity import add_messages, assign_ids, renumbered
 from .quarantine import Quarantine, Unread, unread_of
 
 if TYPE_CHECKING:
-    from ..events import Events
     from ..protocol.config_keys import Archive
+    from .append import Stores
     from .history import HistoryStore
     from .journal import SeenJournal
-    from .quarantine import UnreadStore
 
 
 def keep_damaged(history: HistoryStore, quarantine: Quarantine) -> bool:
@@ -34,22 +32,14 @@ def keep_damaged(history: HistoryStore, quarantine: Quarantine) -> bool:
     return version is None or quarantine.keep("history.json", version.data) != "full"
 
 
-def restore_history(
-    *,
-    history: HistoryStore,
-    journal: SeenJournal,
-    quarantine: Quarantine,
-    unread: UnreadStore,
-    settings: Archive,
-    events: Events,
-    now: datetime,
-) -> int:
+def restore_history(ws: Stores, now: datetime) -> int:
     """
     Restore a damaged or lost history.json from its backup, the journal, and the messages that are whole in it.
 
     Returns how many messages it has now; 0 when it can be read, when the damaged file can't be kept, or when there is no
-    message anywhere. What can't be read is recorded in *unread*.
+    message anywhere. What can't be read of it is recorded.
     """
+    history, journal, quarantine, settings = ws.history, ws.journal, ws.quarantine, ws.config.archive
     with history.lock():
         version = history.version()
         try:
@@ -59,7 +49,7 @@ def restore_history(
         else:
             return 0
         is_kept = keep_damaged(history, quarantine)
-        events.transition("quarantine_full", not is_kept)
+        ws.events.transition("quarantine_full", not is_kept)
         if not is_kept:
             return 0
         backup = history.backup()
@@ -70,29 +60,22 @@ def restore_history(
             return 0
         missed = unread_of(quarantine.name_of("history.json", version.data), version.data, messages) if version else None
         if missed:
-            unread.add(missed)
+            ws.unread.add(missed)
         journal.record_changed(backup, messages)
         history.overwrite(messages, version)
     counts = {"unread": missed.messages, "bytes": missed.bytes, "kept": missed.name} if missed else {}
-    events.emit("history_restored", messages=len(messages), why=why, **counts)
+    ws.events.emit("history_restored", messages=len(messages), why=why, **counts)
     return len(messages)
 
 
-def add_missing(
-    source: Path,
-    *,
-    files: Files,
-    history: HistoryStore,
-    journal: SeenJournal,
-    settings: Archive,
-    now: datetime,
-) -> tuple[int, Unread | None]:
+def add_missing(ws: Stores, source: Path, now: datetime) -> tuple[int, Unread | None]:
     """
     Add to history.json the messages of *source*, a copy of it, that are nowhere else; returns how many, and what was not read.
 
     BadRequest when it does not exist, or holds no message.
     """
-    version = files.read_stable(source)
+    history, journal, settings = ws.history, ws.journal, ws.config.archive
+    version = ws.files.read_stable(source)
     if version is None:
         raise BadRequest("--from", Text("{path} does not exist; check the path", path=source))
     if is_tar(version.data):

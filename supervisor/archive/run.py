@@ -14,45 +14,30 @@ from typing import TYPE_CHECKING
 
 from ..protocol.dated_file import render_dated
 from ..protocol.message import History, Key, Message
-from ..storage.control import Control
+from ..storage.control import UNLIMITED, Control
 from .coverage import MemoryFile, covered, names_ever
 from .flags import Caps, Evidence, Failure, mark_pending, overflow, reconcile, trim
-from .history import HistoryStore
 from .intake import unwritten, update_journal
-from .plan import Due, Slugs, due, first_to_take, plan_days, without_open_questions
+from .plan import Due, due, first_to_take, plan_days, without_open_questions
 
 if TYPE_CHECKING:
-    from ..events import Events
     from ..protocol.config_keys import Archive
-    from ..protocol.queue import TaskQueue
-    from .attachments import Attachments
+    from .append import Stores
     from .journal import SeenJournal
     from .memory_folder import MemoryFolder
 
 
-def archive(
-    *,
-    history: HistoryStore,
-    journal: SeenJournal,
-    memory: MemoryFolder,
-    attachments: Attachments,
-    settings: Archive,
-    events: Events,
-    now: datetime,
-    everything: bool,
-    control: Control,
-    slugs: Slugs | None = None,
-    language: str = "en",
-) -> int:
+def archive(ws: Stores, now: datetime, control: Control = UNLIMITED, *, everything: bool = False) -> int:
     """Write the un-written messages, without open questions unless *everything*, to new dated files; returns how many."""
     # gather
+    history, journal, memory, settings = ws.history, ws.journal, ws.memory, ws.config.archive
     update_journal(journal, memory)  # first: a dated file that the journal misses would be written again
     # a message that another program added since the intake, or took the time from, waits for the next round
     waiting = [m for m in unwritten(history.read(), journal) if m.key in journal.unwritten and m.created_at]
     taken = taken_names(memory, journal)
     # decide
     chosen = waiting if everything else without_open_questions(waiting, now, settings.exchange_wait)
-    plan = plan_days(chosen, settings.zone, taken, journal.has_written, slugs)
+    plan = plan_days(chosen, settings.zone, taken, journal.has_written, ws.slugs)
     if not plan:
         return 0
     # apply: pending first, so that no cap can push out what is being written
@@ -62,8 +47,8 @@ def archive(
     for file in plan:
         if control.should_stop():
             break
-        blocks = [attachments.keep_of(block) for block in file.blocks]
-        data = render_dated(file.day, settings.timezone, settings.zone, now, blocks, language)
+        blocks = [ws.attachments.keep_of(block) for block in file.blocks]
+        data = render_dated(file.day, settings.timezone, settings.zone, now, blocks, ws.config.language)
         try:
             memory.write_dated(file.name, data)
         except FileExistsError:
@@ -72,7 +57,7 @@ def archive(
         count, files = count + len(file.blocks), files + 1
         control.progress("written to dated files", count, len(keys))
     if files:
-        events.emit("archived", messages=count, files=files)
+        ws.events.emit("archived", messages=count, files=files)
     return count
 
 
@@ -81,16 +66,15 @@ def taken_names(memory: MemoryFolder, journal: SeenJournal) -> set[str]:
     return memory.names() | names_ever(memory.summaries().values()) | journal.names
 
 
-def why_due(
-    *, history: HistoryStore, journal: SeenJournal, memory: MemoryFolder, settings: Archive, caps: Caps, now: datetime
-) -> Due | None:
+def why_due(ws: Stores, now: datetime) -> Due | None:
     """Return why an archive run is due now; None when it is not."""
-    entries = history.read()
+    journal, settings = ws.journal, ws.config.archive
+    entries = ws.history.read()
     waiting = unwritten(entries, journal)
     if not waiting:
         return None
-    overflowing = is_overflowing(entries, journal, caps)
-    last_run = _last_run(memory.dated(), now)
+    overflowing = is_overflowing(entries, journal, ws.caps)
+    last_run = _last_run(ws.memory.dated(), now)
     run = due(waiting, last_run, now, settings.unarchived_limit, settings.interval, overflowing=overflowing)
     return run[1] if run and run[0] <= now else None
 
@@ -117,25 +101,17 @@ def _last_run(dated: Iterable[MemoryFile], now: datetime) -> datetime | None:
     return max((file.created for file in dated if file.created and file.created <= now), default=None)
 
 
-def reconcile_flags(
-    *,
-    history: HistoryStore,
-    journal: SeenJournal,
-    memory: MemoryFolder,
-    task_queue: TaskQueue,
-    today: date,
-    recent_days: int,
-    left: Callable[[Collection[MemoryFile], date, int], frozenset[str]],
-) -> None:
+def reconcile_flags(ws: Stores, today: date, left: Callable[[Collection[MemoryFile], date, int], frozenset[str]]) -> None:
     """Set every flag of history.json to what follows from the files; those that are *left* without a summary need none."""
     # gather
-    files = update_journal(journal, memory)  # first: messages of a file that the journal misses would count as un-written
+    history, journal, recent_days = ws.history, ws.journal, ws.config.archive.recent_days
+    files = update_journal(journal, ws.memory)  # first: messages of a file that the journal misses would count as un-written
     evidence = Evidence(
         file_of=journal.file_of,
         present=frozenset(file.name for file in files),
-        covered=covered(files, memory.summaries()) | left(files, today, recent_days),
-        active_groups=task_queue.active_groups().keys(),
-        failures=Failure.by_group(task_queue.failures()),
+        covered=covered(files, ws.memory.summaries()) | left(files, today, recent_days),
+        active_groups=ws.task_queue.active_groups().keys(),
+        failures=Failure.by_group(ws.task_queue.failures()),
     )
     # decide
     step = partial(reconcile, evidence=evidence, today=today, recent_days=recent_days)
@@ -145,27 +121,19 @@ def reconcile_flags(
         history.change(step)
 
 
-def tell_overflow(*, history: HistoryStore, journal: SeenJournal, events: Events, caps: Caps) -> None:
+def tell_overflow(ws: Stores) -> None:
     """Emit an event when history.json begins to exceed a hard cap that no trim can keep."""
-    events.transition("history_overflow", overflow(history.read(), _is_written(journal), caps) == "hard")
+    ws.events.transition("history_overflow", overflow(ws.history.read(), _is_written(ws.journal), ws.caps) == "hard")
 
 
-def trim_history(
-    *,
-    history: HistoryStore,
-    journal: SeenJournal,
-    attachments: Attachments,
-    events: Events,
-    caps: Caps,
-    kept: Collection[Key] = (),
-) -> int:
+def trim_history(ws: Stores) -> int:
     """
-    Remove from history.json the messages that exceed its caps and are written, but for those *kept*; returns how many.
+    Remove from history.json the messages that exceed its caps and are written and in their files; returns how many.
 
     Their pictures and files are looked at once more: history.json may be the last that has their bytes.
     """
-    written = _is_written(journal, kept)
-    before = history.read()
+    written, caps = _is_written(ws.journal, ws.deletions.absences().kept), ws.caps
+    before = ws.history.read()
     if trim(before, written, caps) is before:
         return 0
 
@@ -174,12 +142,12 @@ def trim_history(
         left = {id(entry) for entry in after}
         for entry in history:
             if isinstance(entry, Message) and id(entry) not in left:
-                attachments.keep(entry.raw)
+                ws.attachments.keep(entry.raw)
         return after
 
-    after = history.change(without_the_oldest)
-    journal.record_history(after)
-    events.emit("trimmed", messages=len(before) - len(after), left=len(after))
+    after = ws.history.change(without_the_oldest)
+    ws.journal.record_history(after)
+    ws.events.emit("trimmed", messages=len(before) - len(after), left=len(after))
     return len(before) - len(after)
 
 

@@ -16,8 +16,8 @@ from typing import Any
 
 from ..archive.history import history_copies
 from ..archive.intake import update_journal
+from ..archive.restore import restore_history
 from ..forgetting.wanted import blocks_at
-from ..host.round import restore_history
 from ..protocol.attachments import attachments_of, separated
 from ..protocol.dated_file import Block, parse_dated
 from ..protocol.message import Key, Message, read_message

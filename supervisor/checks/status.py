@@ -99,9 +99,7 @@ def plan(ws: Workspace, now: datetime) -> dict[str, Any]:
         "at": to_wire(now),
         "today": ws.today(now).isoformat(),
         # a due run leaves open questions for later, and may find nothing else
-        "due": why_due(history=ws.history, journal=ws.journal, memory=ws.memory, settings=archive, caps=ws.caps, now=now)
-        if days
-        else None,
+        "due": why_due(ws, now) if days else None,
         "nextRun": _next_run(look),
         "unwritten": len(waiting),
         "dated": [{"file": day.name, "messages": len(day.blocks)} for day in days],

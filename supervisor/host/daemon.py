@@ -17,6 +17,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from ..archive.intake import unwritten
+from ..archive.restore import restore_history
 from ..archive.run import is_overflowing, next_run
 from ..faults import FaultScope
 from ..protocol.config import FILE
@@ -31,7 +32,7 @@ from ..storage.texts import Text
 from ..summaries.llm_state import provider_state
 from .lock import SupervisorLock, check_there
 from .notify import ServiceManager
-from .round import Round, collect, report_errors, restore_history, run_round
+from .round import Round, collect, report_errors, run_round
 from .watcher import ChangeDetector
 
 if TYPE_CHECKING:

@@ -16,11 +16,10 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
-from ..archive import intake as archive_intake
-from ..archive import restore as archive_restore
 from ..archive import run as archive_run
-from ..archive.plan import Due
+from ..archive.intake import intake
 from ..archive.restore import keep_damaged
+from ..archive.run import archive, tell_overflow, trim_history, why_due
 from ..faults import FaultScope
 from ..storage.clock import within
 from ..storage.control import UNLIMITED, Control
@@ -37,82 +36,9 @@ if TYPE_CHECKING:
     from .workers import Workers
 
 
-def intake(ws: Workspace, now: datetime, control: Control = UNLIMITED) -> int:
-    """Take in the new messages of history.json and the drop-box; returns how many there were."""
-    return archive_intake.intake(
-        history=ws.history,
-        journal=ws.journal,
-        memory=ws.memory,
-        drop_box=ws.drop_box,
-        quarantine=ws.quarantine,
-        settings=ws.config.archive,
-        events=ws.events,
-        now=now,
-        control=control,
-        mark=ws.mark,
-    )
-
-
-def archive(ws: Workspace, now: datetime, control: Control = UNLIMITED, *, everything: bool = False) -> int:
-    """Write the unwritten messages to new dated files; returns how many messages."""
-    return archive_run.archive(
-        history=ws.history,
-        journal=ws.journal,
-        memory=ws.memory,
-        attachments=ws.attachments,
-        settings=ws.config.archive,
-        events=ws.events,
-        now=now,
-        everything=everything,
-        control=control,
-        slugs=ws.slugs,
-        language=ws.config.language,
-    )
-
-
-def why_due(ws: Workspace, now: datetime) -> Due | None:
-    """Return why an archive run is due now; None when it is not."""
-    return archive_run.why_due(
-        history=ws.history, journal=ws.journal, memory=ws.memory, settings=ws.config.archive, caps=ws.caps, now=now
-    )
-
-
 def reconcile_flags(ws: Workspace, now: datetime) -> None:
     """Set every flag in history.json to what the files show."""
-    archive_run.reconcile_flags(
-        history=ws.history,
-        journal=ws.journal,
-        memory=ws.memory,
-        task_queue=ws.task_queue,
-        today=ws.today(now),
-        recent_days=ws.config.archive.recent_days,
-        left=partial(left_as_they_are, memory=ws.memory, use=ws.model_use),
-    )
-
-
-def trim_history(ws: Workspace) -> int:
-    """Remove the messages beyond the caps that are written from history.json; returns how many."""
-    return archive_run.trim_history(
-        history=ws.history,
-        journal=ws.journal,
-        attachments=ws.attachments,
-        events=ws.events,
-        caps=ws.caps,
-        kept=ws.deletions.absences().kept,
-    )
-
-
-def restore_history(ws: Workspace, now: datetime) -> int:
-    """Restore a damaged or lost history.json; returns how many messages it has now, 0 if nothing was done."""
-    return archive_restore.restore_history(
-        history=ws.history,
-        journal=ws.journal,
-        quarantine=ws.quarantine,
-        unread=ws.unread,
-        settings=ws.config.archive,
-        events=ws.events,
-        now=now,
-    )
+    archive_run.reconcile_flags(ws, ws.today(now), partial(left_as_they_are, memory=ws.memory, use=ws.model_use))
 
 
 def collect(ws: Workspace, now: datetime, control: Control = UNLIMITED) -> int:
@@ -266,7 +192,7 @@ def _run_steps(ws: Workspace, now: datetime, control: Control, *, everything: bo
 
 def _archive_due(ws: Workspace, now: datetime, control: Control, *, everything: bool) -> int:
     if not everything:
-        archive_run.tell_overflow(history=ws.history, journal=ws.journal, events=ws.events, caps=ws.caps)
+        tell_overflow(ws)
     return archive(ws, now, control, everything=everything) if everything or why_due(ws, now) else 0
 
 

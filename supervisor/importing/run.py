@@ -13,7 +13,7 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import closing
 from dataclasses import field, replace
-from datetime import UTC, date, datetime, timedelta
+from datetime import UTC, date, datetime
 from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -248,18 +248,7 @@ class Import:
 
     def _add(self, new: list[dict[str, Any]]) -> None:
         ws = self._ws
-        append(
-            new,
-            self._now,
-            os.urandom(10 * len(new)),
-            history=ws.history,
-            journal=ws.journal,
-            drop_box=ws.drop_box,
-            settings=replace(ws.config.archive, future_limit=timedelta.max),  # what is not believed has another time by now
-            events=ws.events,
-            by_time=True,
-            mark=ws.mark,
-        )
+        append(ws, new, self._now, os.urandom(10 * len(new)), is_import=True)
         archive_now(ws, self._now)
 
     def _calls(self, days: set[date]) -> tuple[int | None, int | None]:

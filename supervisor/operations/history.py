@@ -76,17 +76,7 @@ def _append(ws: Workspace, request: AppendRequest, clock: Clock) -> list[str]:
     if not request.as_found:
         refuse_odd(raws, ws.zone, now + ws.config.archive.future_limit)
     ws.files.make_folder(ws.paths.state)
-    return append_messages(
-        raws,
-        now,
-        request.entropy or os.urandom(10 * len(raws)),
-        history=ws.history,
-        journal=ws.journal,
-        drop_box=ws.drop_box,
-        settings=ws.config.archive,
-        events=ws.events,
-        mark=ws.mark,
-    )
+    return append_messages(ws, raws, now, request.entropy or os.urandom(10 * len(raws)))
 
 
 def as_messages(messages: object) -> list[dict[str, Any]]:

@@ -162,8 +162,7 @@ def accept_times(memory: Visible, _request: NoArguments) -> int:
 @operation("restore", RestoreRequest, owner=True, within_s=600.0)
 def restore(memory: Visible, request: RestoreRequest) -> RestoreAnswer:
     """Restore a damaged or lost history.json."""
-    from ..archive.restore import add_missing
-    from ..host.round import restore_history
+    from ..archive.restore import add_missing, restore_history
 
     ws, now = memory.ws, memory.caller.clock()
     ws.prepare()
@@ -175,14 +174,7 @@ def restore(memory: Visible, request: RestoreRequest) -> RestoreAnswer:
         _refuse_unreadable(ws)
     added, missed = None, None
     if request.source:
-        added, missed = add_missing(
-            request.source.expanduser().absolute(),
-            files=ws.files,
-            history=ws.history,
-            journal=ws.journal,
-            settings=ws.config.archive,
-            now=now,
-        )
+        added, missed = add_missing(ws, request.source.expanduser().absolute(), now)
     if mended and not missed:  # a copy that can't be read to its end mends nothing
         ws.unread.remove(mended)
     unread = [*ws.unread.read(), *([missed] if missed else [])]

@@ -22,9 +22,7 @@ DAY = timedelta(days=1)
 
 
 def add(world: World, *raws: dict[str, Any]) -> list[str]:
-    ws = world.ws
-    stores = {"history": ws.history, "journal": ws.journal, "drop_box": ws.drop_box, "events": world.events}
-    return append(raws, world.clock(), bytes(range(10 * len(raws))), **stores, settings=ws.config.archive)
+    return append(world.ws, raws, world.clock(), bytes(range(10 * len(raws))))
 
 
 def say(text: str = "我对花生过敏", **more: Any) -> dict[str, Any]:

@@ -93,11 +93,10 @@ def removed_before_history(parse: Callable[..., Any]) -> Callable[..., Any]:
 def removed_before_journal(empty_drop_box: Callable[..., Any]) -> Callable[..., Any]:
     """Delete the drop-box files as soon as their messages are in the history."""
 
-    def empty_and_remove(drop_box: Any, *stores: Any) -> None:
-        empty_drop_box(drop_box, *stores)
-        *_, dropped, _ = stores
+    def empty_and_remove(ws: Any, dropped: Any, rule: Any) -> None:
+        empty_drop_box(ws, dropped, rule)
         for path in dropped:
-            drop_box.remove(path)
+            ws.drop_box.remove(path)
         dropped.clear()
 
     return empty_and_remove
@@ -106,9 +105,9 @@ def removed_before_journal(empty_drop_box: Callable[..., Any]) -> Callable[..., 
 def intake_telling_texts(intake: Callable[..., Any]) -> Callable[..., Any]:
     """Put the texts of un-written messages into the event `seen`."""
 
-    def step(**stores: Any) -> Any:
-        done = intake(**stores)
-        emit_texts("seen", stores["journal"], stores["events"])
+    def step(ws: Any, *rest: Any) -> Any:
+        done = intake(ws, *rest)
+        emit_texts("seen", ws.journal, ws.events)
         return done
 
     return step

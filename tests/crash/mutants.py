@@ -192,7 +192,7 @@ MUTANTS = (
         "words in the event seen",
         talking.Archive,
         "the event seen holds the words",
-        ((recalld.supervisor.archive.intake, "intake", faults.intake_telling_texts(recalld.supervisor.archive.intake.intake)),),
+        ((recalld.supervisor.host.round, "intake", faults.intake_telling_texts(recalld.supervisor.archive.intake.intake)),),
     ),
     Mutant(
         "words in the event put_back",

@@ -72,10 +72,9 @@ class Writers:
 
     def _api(self, batches: Iterator[list[str]]) -> None:
         ws = open_workspace(self.root, os.environ, utc_now)
-        stores = {"history": ws.history, "journal": ws.journal, "drop_box": ws.drop_box, "events": ws.events}
         for batch in batches:
             raws = [dict(foreign.message(one)) for one in batch]
-            _say(append(raws, utc_now(), os.urandom(10 * len(raws)), **stores, settings=ws.config.archive))
+            _say(append(ws, raws, utc_now(), os.urandom(10 * len(raws))))
 
     def _stream(self, batches: Iterator[list[str]]) -> None:
         """Feed one `recalld append --jsonl`, which prints the ids itself."""
