@@ -20,6 +20,7 @@ from ..storage.control import UNLIMITED, Control, ErrorCollector
 from ..storage.lenient_json import render_json
 from ..text.lazy_re import lazy_re
 from .append import DropBox, as_stored, tell_odd_times
+from .deletions import same_words
 from .history import HistoryStore
 from .identity import add_messages, assign_ids, continues, reinsert_lost, renumbered
 
@@ -68,6 +69,7 @@ def intake(ws: Stores, now: datetime, control: Control = UNLIMITED) -> int:
     if control.should_stop():
         return len(named)
     _quarantine_invalid(messages, ws.quarantine, ws.events)
+    _match_formatted(messages, journal, memory)
     unseen = [*named.values(), *_unseen(messages, journal)]
     # also what waits to be written: the note that holds it may have arrived only now
     filed = [message for message in (*unseen, *journal.unwritten.values()) if message.archived is Archived.YES]
@@ -201,6 +203,22 @@ def _record_renumbered(history: History, journal: SeenJournal) -> None:
     for file, messages in written.items():
         journal.record_adopted(file, messages)
     journal.record_renumbered(list(unwritten.values()), list(unwritten))
+
+
+def _match_formatted(history: History, journal: SeenJournal, memory: MemoryFolder) -> None:
+    """
+    Take a message as written whose dated file has it with other blank lines: a formatter changed it, nobody sent it again.
+
+    While the journal knows the words as they were, nothing has to be matched.
+    """
+    others = {message.id: message for message in _unseen(history, journal) if journal.has_written(message.id)}
+    for name in sorted(journal.files_of(others)):
+        file = memory.parsed(name)
+        for block in file.blocks if file and file.is_edited else ():
+            message = others.get(block.key[0])
+            is_same = message is not None and block.created_at == message.created_at
+            if message and is_same and same_words(block.text, message.text):
+                journal.record_adopted(name, [message])
 
 
 def _adopt(archived: Sequence[Message], journal: SeenJournal, memory: MemoryFolder, zone: tzinfo) -> set[Key]:

@@ -7,7 +7,7 @@ flag and which message leaves is decided by `plan` and `flags`; here the stores 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from datetime import date, datetime
 from functools import partial
 from typing import TYPE_CHECKING
@@ -16,12 +16,11 @@ from ..protocol.dated_file import render_dated
 from ..protocol.message import History, Key, Message
 from ..storage.control import UNLIMITED, Control
 from .coverage import MemoryFile, covered, names_ever
-from .flags import Caps, Evidence, Failure, mark_pending, overflow, reconcile, trim
+from .flags import Evidence, Failure, mark_pending, overflow, reconcile, trim
 from .intake import unwritten, update_journal
 from .plan import Due, due, first_to_take, plan_days, without_open_questions
 
 if TYPE_CHECKING:
-    from ..protocol.config_keys import Archive
     from .append import Stores
     from .journal import SeenJournal
     from .memory_folder import MemoryFolder
@@ -68,37 +67,22 @@ def taken_names(memory: MemoryFolder, journal: SeenJournal) -> set[str]:
 
 def why_due(ws: Stores, now: datetime) -> Due | None:
     """Return why an archive run is due now; None when it is not."""
-    journal, settings = ws.journal, ws.config.archive
-    entries = ws.history.read()
-    waiting = unwritten(entries, journal)
-    if not waiting:
-        return None
-    overflowing = is_overflowing(entries, journal, ws.caps)
-    last_run = _last_run(ws.memory.dated(), now)
-    run = due(waiting, last_run, now, settings.unarchived_limit, settings.interval, overflowing=overflowing)
+    history = ws.history.read()
+    run = next_run(ws, history, unwritten(history, ws.journal), now)
     return run[1] if run and run[0] <= now else None
 
 
-def is_overflowing(history: History, journal: SeenJournal, caps: Caps) -> bool:
-    """Return whether the history exceeds its caps although all messages that may leave have left."""
-    return overflow(history, _is_written(journal), caps) is not None
-
-
-def next_run(
-    waiting: Sequence[Message], dated: Iterable[MemoryFile], settings: Archive, now: datetime, *, overflowing: bool
-) -> datetime | None:
+def next_run(ws: Stores, history: History, waiting: Sequence[Message], now: datetime) -> tuple[datetime, Due] | None:
     """
-    Return when a run takes the first of the un-written messages *waiting* if no more messages come; None without any.
+    Return when a run takes the first of the un-written messages *waiting* if no more messages come, and why; None without any.
 
     It is *now* if one is due, and takes some: open questions alone wait for their answers, whatever else is due.
     """
-    last_run = _last_run(dated, now)
+    settings = ws.config.archive
+    overflowing = overflow(history, _is_written(ws.journal), ws.caps) is not None
+    last_run = max((file.created for file in ws.memory.dated() if file.created and file.created <= now), default=None)
     run = due(waiting, last_run, now, settings.unarchived_limit, settings.interval, overflowing=overflowing)
-    return first_to_take(waiting, run[0], settings.exchange_wait) if run else None
-
-
-def _last_run(dated: Iterable[MemoryFile], now: datetime) -> datetime | None:
-    return max((file.created for file in dated if file.created and file.created <= now), default=None)
+    return (first_to_take(waiting, run[0], settings.exchange_wait), run[1]) if run else None
 
 
 def reconcile_flags(ws: Stores, today: date, left: Callable[[Collection[MemoryFile], date, int], frozenset[str]]) -> None:

@@ -10,7 +10,7 @@ from typing import Any
 from ..archive.coverage import ExistingSummary, MemoryFile, covered, covered_days
 from ..archive.flags import Failure
 from ..archive.plan import plan_days, without_open_questions
-from ..archive.run import is_overflowing, next_run, taken_names, why_due
+from ..archive.run import next_run, taken_names, why_due
 from ..host.last_night import read_last_backup, read_last_fsck
 from ..protocol.message import Archived, History, InvalidEntry, Message
 from ..protocol.period import Period
@@ -138,10 +138,8 @@ def _planned(
 
 
 def _next_run(look: Look) -> str | None:
-    ws = look.ws
-    overflowing = is_overflowing(look.history, ws.journal, ws.caps)
-    moment = next_run(look.waiting, look.files, ws.config.archive, look.now, overflowing=overflowing)
-    return to_wire(moment) if moment else None
+    run = next_run(look.ws, look.history, look.waiting, look.now)
+    return to_wire(run[0]) if run else None
 
 
 def _cost(ws: Workspace, now: datetime) -> dict[str, Any]:

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from ..archive.intake import unwritten
 from ..archive.restore import restore_history
-from ..archive.run import is_overflowing, next_run
+from ..archive.run import next_run
 from ..faults import FaultScope
 from ..protocol.config import FILE
 from ..protocol.paths import check_inside
@@ -342,7 +342,5 @@ def _moments(ws: Workspace, now: datetime) -> Iterator[datetime]:
     if retry := next_retry(ws, now):
         yield retry
     history = ws.history.read()
-    waiting = unwritten(history, ws.journal)
-    overflowing = is_overflowing(history, ws.journal, ws.caps)
-    if run := next_run(waiting, ws.memory.dated(), ws.config.archive, now, overflowing=overflowing):
-        yield run
+    if run := next_run(ws, history, unwritten(history, ws.journal), now):
+        yield run[0]

@@ -80,6 +80,7 @@ def test_what_was_forgotten_stays_away_in_its_first_words(tmp_path: Path, before
     world.settle()
     world.reopen(STORE)
     world.drop("again.json", raw)
+    assert world.found_texts("wifi 的密码") == []
     world.settle()
     assert (world.dropped(), world.history(), texts(world), left(world)) == ([], [], [], set())
 

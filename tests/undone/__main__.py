@@ -126,6 +126,12 @@ ROWS: Final = (
         "",
         "tests/archive/test_copies.py::test_copy_is_neither_found_nor_summarised_nor_touched",
     ),
+    Undone(
+        "a formatter makes other messages",
+        "    _match_formatted(messages, journal, memory)\n",
+        "",
+        "tests/storage/test_crlf_bom.py",
+    ),
     # ── leaks ──
     Undone(
         "an unknown chat is direct",
