@@ -32,7 +32,7 @@ ROOMS: Final = (
     Room("supervisor/text", most=2_577, goal=2_300),
     Room("supervisor/storage", most=2_334, goal=1_900),
     Room("supervisor/protocol", most=4_906, goal=4_100),
-    Room("supervisor/archive", most=4_598, goal=3_900),
+    Room("supervisor/archive", most=4_511, goal=3_900),
     Room("supervisor/extracts", most=986, goal=950),
     Room("supervisor/summaries", most=1_987, goal=1_850),
     Room("supervisor/query supervisor/index supervisor/recall supervisor/context", most=9_400, goal=8_000),
@@ -41,13 +41,13 @@ ROOMS: Final = (
     Room("supervisor/pool worker/crew.py", most=1_514, goal=1_400),
     Room(
         "supervisor/forgetting supervisor/operations/forget.py supervisor/operations/undo.py supervisor/operations/prune.py",
-        most=1_321,
+        most=1_314,
         goal=950,
     ),
-    Room("supervisor/host", most=2_663, goal=2_200),
-    Room("supervisor/checks", most=3_104, goal=2_100),
-    Room("supervisor/importing", most=2_690, goal=1_400),
-    Room("supervisor/operations", most=1_994, goal=1_800),
+    Room("supervisor/host", most=2_588, goal=2_200),
+    Room("supervisor/checks", most=3_100, goal=2_100),
+    Room("supervisor/importing", most=2_679, goal=1_400),
+    Room("supervisor/operations", most=1_976, goal=1_800),
     Room("supervisor/interfaces/cli", most=3_382, goal=2_600),
     Room("supervisor/interfaces/http supervisor/interfaces/page", most=2_382, goal=2_000),
     Room("supervisor/interfaces/tools supervisor/interfaces/mcp.py supervisor/interfaces/llamaindex", most=2_306, goal=1_900),
@@ -60,9 +60,9 @@ ROOMS: Final = (
     ),
 )
 #: All rooms together, lines and modules, and the lines of the tests.
-ALL: Final = Room("all", most=57_831, goal=48_000)
+ALL: Final = Room("all", most=57_629, goal=48_000)
 MODULES: Final = Room("modules", most=319, goal=270)
-OF_TESTS: Final = Room("tests", most=61_040, goal=48_000)
+OF_TESTS: Final = Room("tests", most=61_028, goal=48_000)
 
 
 def _lines(path: Path) -> int:
