@@ -81,7 +81,7 @@ PURE: Final = tuple(
         "extracts": "candidates cues extract replies sentences",
         "archive": "coverage flags identity plan slug",
         "summaries": "material quality retry schedule",
-        "query": "calendar dates intent meanings parse unknown_words",
+        "query": "calendar dates intent meanings parse",
         "index": "chunking hit",
         "recall": "audience neighbours",
         "longterm": "lines",

@@ -75,7 +75,7 @@ if TYPE_CHECKING:
     from recalld.supervisor.checks.repair import Repairs
     from recalld.supervisor.context.build import Injection, Replay
     from recalld.supervisor.context.request import Asked
-    from recalld.supervisor.index.commit import Changes
+    from recalld.supervisor.index.manifest import Changes
     from recalld.supervisor.protocol.task import Task
     from recalld.supervisor.protocol.turn import Receipt
     from recalld.supervisor.recall.lines import Lines

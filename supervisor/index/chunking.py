@@ -12,10 +12,12 @@ from __future__ import annotations
 import itertools
 import json
 import re
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from datetime import date
+from datetime import date, tzinfo
 from typing import TYPE_CHECKING, Final
 
+from ..protocol.dated_file import Block, DatedFile
 from ..protocol.frontmatter import read_head
 from ..protocol.inbox import chat_of
 from ..protocol.marks import is_shared, without_pin
@@ -25,15 +27,10 @@ from ..storage.clock import local_day
 from ..text.language import ROLES
 from ..text.lazy_re import lazy_re
 from ..text.record import record
-from .hit import Passage
+from .hit import Passage, Tier
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-    from datetime import tzinfo
     from pathlib import Path
-
-    from ..protocol.dated_file import Block, DatedFile
-    from .hit import Tier
 
 #: The version of these rules, stored in every index; an index of another version is rebuilt.
 VERSION: Final = 21

@@ -3,7 +3,8 @@ Find candidates with tantivy: each passage is a document, with its words and its
 
 Words come from `text/tokenizer` and are split at blanks only. The writer is closed after each commit, since it holds memory and
 threads. Deleted documents count in tantivy's statistics until it merges; the order hardly changes (docs/explanation/recall.md).
-tantivy trusts its files: a wrong length in one can end the process, so they are looked at before an index is opened.
+tantivy trusts its files: a wrong length in one can end the process. So they are looked at before an index is opened, and one
+with a file that was written to after its commit is made again; a copy without the times of its files is, too.
 """
 
 from __future__ import annotations
@@ -12,9 +13,7 @@ import contextlib
 import errno
 import os
 import resource
-import struct
-import zlib
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
@@ -28,13 +27,15 @@ from .documents import CONTEXT_WIDTHS, Document, read_document
 from .ranking import SHORT
 
 #: The version of fields and stored bytes, part of the version of the index.
-VERSION: Final = 10
+VERSION: Final = 11
 #: Bytes of the writer's buffer, in one thread; tantivy needs 15 MB at least.
 _WRITER_BYTES: Final = 20_000_000
 #: Bytes of address space that the library takes to open an index and to write it, with room for the search. Its threads reserve
 #: most of it and never use it, but if a limit refuses it, the library ends the process.
 _TO_OPEN: Final = 320_000_000
 _TO_WRITE: Final = 640_000_000
+#: tantivy's list of committed files, which each commit replaces: a different stat means a different commit.
+LIST: Final = "meta.json"
 _NOTE: Final = "note"
 _WORDS: Final = tuple(f"words{reach}" for reach in CONTEXT_WIDTHS)
 #: An index of at most so many passages keeps those that it has decoded, some 1.5 kB each; in a larger one the same passage is
@@ -44,9 +45,6 @@ _KEPT: Final = 16_000
 _NEAR: Final = 2
 #: The size of this process in pages; the first number is its address space.
 _OWN_SIZE: Final = "/proc/self/statm"
-#: The end of each of tantivy's files: the length of the JSON object before it, and a magic number.
-_END: Final = struct.Struct("<II")
-_MAGIC: Final = 1337
 #: The number of a disk error in a message of tantivy's.
 _OS_ERROR: Final = lazy_re(r"os error (\d+)|\bcode: (\d+)")
 
@@ -58,15 +56,23 @@ class Engine:
     A search sees the commit that was opened, also while another one is written.
     """
 
-    def __init__(self, folder: str, *, new: bool) -> None:
-        _refuse_without(_TO_OPEN, folder)
+    def __init__(self, disk: Disk, folder: Path, *, new: bool) -> None:
+        self._folder = str(folder)
+        _refuse_without(_TO_OPEN, self._folder)
         import tantivy
 
-        self._folder = folder
+        self._disk, self._list = disk, folder / LIST
+        #: The stat of the list of files of the last commit, and the stats of these files, from before they are opened, so that
+        #: the next check sees a change during it; {} before the first commit is finished.
+        self.commit: Stat | None = None
+        self.parts: Mapping[Path, Stat] = {}
+        if not new:
+            self.look_at_parts()
+            self._refuse_damaged()
         self._library = tantivy
         self._schema = _schema()
         with self._faults():
-            self._index = tantivy.Index(self._schema, path=folder) if new else tantivy.Index.open(folder)
+            self._index = tantivy.Index(self._schema, path=self._folder) if new else tantivy.Index.open(self._folder)
             self._index.config_reader("Manual")  # otherwise a search could see a later commit than the one that was opened
             self._open_searcher()
 
@@ -78,28 +84,61 @@ class Engine:
     def _searcher(self) -> Any:
         return self._opened[0]
 
-    def write(self, fill: Callable[[Writing], bytes], *, clear: bool = False) -> None:
+    @contextlib.contextmanager
+    def writing(self, *, clear: bool = False) -> Iterator[Writing]:
         """
-        Make one commit, and open it: *clear* deletes everything first, *fill* deletes groups, adds documents, returns the note.
+        Make one commit of what the block deletes and adds, *clear* everything that was there before, and open it.
 
-        The note, the manifest, replaces the previous one in the same commit, so that index and manifest always agree. If
-        *fill* raises, or a signal ends it, the last commit is kept.
+        The manifest, a document beside the others, is replaced in the same commit, so that index and manifest always agree. If
+        the block raises, or a signal ends it, the last commit is kept.
         """
         _refuse_without(_TO_WRITE, self._folder)
+        self.refuse_truncated()  # a merge would read the truncated file, which could end the process
         with self._faults():
             writer = self._index.writer(_WRITER_BYTES, 1)
             try:
                 if clear:
                     writer.delete_all_documents()
-                writing = Writing(writer, self._library)
-                note = fill(writing)
-                writing.delete(_NOTE)
-                writing.keep(note)
+                yield Writing(writer, self._library)
                 writer.commit()
             finally:
                 writer.wait_merging_threads()
             self._index.reload()
             self._open_searcher()
+        self.refuse_truncated()  # otherwise the new list would make a truncated file look valid
+
+    def refuse_truncated(self) -> None:
+        """Raise BadFile if an open file of the index was changed in place: to read it could end the process."""
+        for path, opened in self.parts.items():
+            stat = self._disk.stat(path)
+            # a deleted file was merged into another; this process still has it open
+            if stat and stat.inode == opened.inode and stat != opened:
+                raise BadFile(path, Text("it was cut off or written over"))
+
+    def look_at_parts(self) -> None:
+        """Take the stats of the files that the list names; those that another process is writing are not among them."""
+        self.commit = self._disk.stat(self._list)
+        try:
+            named = [
+                (segment["segment_id"].replace("-", ""), segment["deletes"])
+                for segment in parse_json(self._disk.read(self._list))["segments"]
+            ]
+            deleted = {stem: f"{stem}.{deletes['opstamp']}.del" if deletes else "" for stem, deletes in named}
+        except (ValueError, TypeError, KeyError, AttributeError, FileNotFoundError):
+            raise BadFile(self._list, Text("it is no list of a commit")) from None
+
+        def belongs(name: str) -> bool:
+            stem = name.partition(".")[0]
+            return stem in deleted and (not name.endswith(".del") or name == deleted[stem])
+
+        stats = self._disk.stats(self._list.parent) if deleted else {}
+        self.parts = {self._list.parent / name: stat for name, stat in stats.items() if belongs(name)}
+
+    def _refuse_damaged(self) -> None:
+        """Raise BadFile if a file was written to after its commit: a wrong byte in one can end the process."""
+        for path, stat in self.parts.items():
+            if self.commit and stat.mtime_ns > self.commit.mtime_ns:
+                raise BadFile(path, Text("it was cut off or written over"))
 
     def note(self) -> bytes:
         """Return the note of the last commit, b"" for none."""
@@ -117,31 +156,26 @@ class Engine:
                 raise
 
     def candidates(
-        self,
-        words: Mapping[str, float],
-        related: Mapping[str, float],
-        days: Sequence[Days],
-        keys: Collection[str] | None,
-        most: int,
+        self, words: Mapping[str, float], related: Mapping[str, float], days: Sequence[Days], most: int
     ) -> list[Document]:
         """
         Return at most *most* candidates with the best score for *words*, and as many of each span of *days*, in no order.
 
-        Each word counts by its weight, those *related* to them for their share, in the passages themselves and in neighbouring
-        messages. A candidate of a long span must have one of the words; without words the newest are taken. *keys* are the
-        contents to search, None for all.
+        Each word counts by its weight, those *related* to them by their worth, in the passages themselves and in neighbouring
+        messages, related words in the nearest alone. A candidate of a long span must have one of them; without words the newest
+        are taken.
         """
         with self._faults():
             opened = self._opened  # subtle: another thread may replace it with a newer one
-            places = self._find(opened[0], self._query(words, related) if words else None, days, keys, most)
+            places = self._find(opened[0], self._query(words, related) if words else None, days, most)
             return self._candidates(opened, places)
 
-    def same(self, units: Collection[int], keys: Collection[str] | None, most: int) -> list[Document]:
-        """Return at most *most* passages by their vectors (`Document.unit`), of contents *keys* (None: all), in no order."""
+    def same(self, units: Collection[int], most: int) -> list[Document]:
+        """Return at most *most* passages by their vectors (`Document.unit`), in no order."""
         with self._faults():
             opened = self._opened
             named = self._library.Query.term_set_query(self._schema, "unit", [f"{unit:x}" for unit in units])
-            return self._candidates(opened, self._collect(opened[0], [(self._must, named)], keys, most))
+            return self._candidates(opened, self._collect(opened[0], [(self._must, named)], most))
 
     def seen_by(self, readers: Collection[str]) -> list[Document]:
         """Return all passages that one of the *readers* may see, in whole or in part (`Passage.readers`), in no order."""
@@ -149,7 +183,7 @@ class Engine:
             opened = self._opened
             marked = self._library.Query.term_set_query(self._schema, "reader", list(readers))
             count = opened[0].search(marked, 1).count if readers else 0
-            return self._candidates(opened, self._collect(opened[0], [(self._must, marked)], None, count) if count else ())
+            return self._candidates(opened, self._collect(opened[0], [(self._must, marked)], count) if count else ())
 
     def _candidates(
         self, opened: tuple[Any, dict[tuple[int, int], Document]], places: Iterable[tuple[int, int]]
@@ -171,43 +205,33 @@ class Engine:
             candidates.append(known)
         return candidates
 
-    def _find(
-        self, searcher: Any, clause: Any, days: Sequence[Days], keys: Collection[str] | None, most: int
-    ) -> Iterable[tuple[int, int]]:
-        places = dict.fromkeys(self._collect(searcher, [(self._must, clause)], keys, most)) if clause else {}
+    def _find(self, searcher: Any, clause: Any, days: Sequence[Days], most: int) -> Iterable[tuple[int, int]]:
+        places = dict.fromkeys(self._collect(searcher, [(self._must, clause)], most)) if clause else {}
         for span in days:
             low, high = span.first.toordinal(), span.last.toordinal()
             within = self._library.Query.range_query(self._schema, "day", self._library.FieldType.Integer, low, high)
             clauses = [(self._must, self._library.Query.const_score_query(within, 0.0))]
             if clause:
                 clauses.append((self._should if span.length <= SHORT else self._must, clause))
-            places |= dict.fromkeys(self._collect(searcher, clauses, keys, most, newest=not clause))
+            places |= dict.fromkeys(self._collect(searcher, clauses, most, newest=not clause))
         return places
 
-    def _collect(
-        self, searcher: Any, clauses: list[Any], keys: Collection[str] | None, most: int, *, newest: bool = False
-    ) -> list[tuple[int, int]]:
-        if keys is not None:
-            clauses = [*clauses, (self._must, self._of_keys(keys))]
+    def _collect(self, searcher: Any, clauses: list[Any], most: int, *, newest: bool = False) -> list[tuple[int, int]]:
         query = clauses[0][1] if len(clauses) == 1 else self._library.Query.boolean_query(clauses)
         hits = searcher.search(query, most, count=False, order_by_field="day" if newest else None).hits
         return [(address.segment_ord, address.doc) for _, address in hits]
 
-    def _of_keys(self, keys: Collection[str]) -> Any:
-        return self._library.Query.const_score_query(self._library.Query.term_set_query(self._schema, "key", list(keys)), 0.0)
-
     def _query(self, words: Mapping[str, float], related: Mapping[str, float]) -> Any:
-        query, schema, should = self._library.Query, self._schema, self._should
+        query, schema = self._library.Query, self._schema
         term, boost = query.term_query, query.boost_query
-        clauses = [
-            (should, boost(term(schema, field, word, "freq"), weight)) for word, weight in words.items() for field in _WORDS
-        ]
-        others = [
-            (should, boost(term(schema, field, word, "freq"), worth))
-            for word, worth in related.items()
-            for field in _WORDS[:_NEAR]
-        ]
-        return query.boolean_query(clauses + others)
+        return query.boolean_query(
+            [
+                (self._should, boost(term(schema, field, word, "freq"), weight))
+                for weights, fields in ((words, _WORDS), (related, _WORDS[:_NEAR]))
+                for word, weight in weights.items()
+                for field in fields
+            ]
+        )
 
     @contextlib.contextmanager
     def _faults(self) -> Iterator[None]:
@@ -242,13 +266,20 @@ class Writing:
         """Delete the documents of the group that were added before."""
         self._writer.delete_documents_by_term("group", group)
 
-    def add(self, document: Document) -> None:
-        """Add the document."""
+    def add(self, documents: Iterable[Document]) -> tuple[int, tuple[int, ...]]:
+        """Add the documents; return their number, and the number of words in each field."""
+        units, counts = 0, (0,) * len(CONTEXT_WIDTHS)
+        for document in documents:
+            self._add(document)
+            units += 1
+            counts = tuple(count + more for count, more in zip(counts, document.lengths, strict=True))
+        return units, counts
+
+    def _add(self, document: Document) -> None:
         made = self._library.Document()
         for name, words in zip(_WORDS, document.fields, strict=True):
             made.add_text(name, words)
         made.add_text("group", document.group)
-        made.add_text("key", document.key)
         made.add_text("unit", f"{document.unit:x}")
         for reader in document.passage.readers:
             made.add_text("reader", reader)
@@ -257,7 +288,8 @@ class Writing:
         self._writer.add_document(made)
 
     def keep(self, note: bytes) -> None:
-        """Add the note."""
+        """Add the note in place of the one before."""
+        self.delete(_NOTE)
         kept = self._library.Document()
         kept.add_text("group", _NOTE)
         kept.add_bytes("stored", note)
@@ -285,58 +317,8 @@ def _schema() -> Any:
     for name in _WORDS:
         builder.add_text_field(name, tokenizer_name="whitespace", index_option="freq")
     builder.add_text_field("group", tokenizer_name="raw", index_option="basic")
-    builder.add_text_field("key", tokenizer_name="raw", index_option="basic")
     builder.add_text_field("unit", tokenizer_name="raw", index_option="basic")
     builder.add_text_field("reader", tokenizer_name="raw", index_option="basic")
     builder.add_integer_field("day", indexed=True, fast=True)
     builder.add_bytes_field("stored", stored=True)
     return builder.build()
-
-
-def segment_files(disk: Disk, commits: Path) -> dict[Path, Stat] | None:
-    """
-    Return the stats of the files that the list of the last commit names; None if it names none.
-
-    Files that another process is writing for its next commit are not among them.
-    """
-    try:
-        named = [
-            (segment["segment_id"].replace("-", ""), segment["deletes"])
-            for segment in parse_json(disk.read(commits))["segments"]
-        ]
-        deleted = {stem: f"{stem}.{deletes['opstamp']}.del" if deletes else "" for stem, deletes in named}
-    except (ValueError, TypeError, KeyError, AttributeError, FileNotFoundError):
-        raise BadFile(commits, Text("it is no list of a commit")) from None
-
-    def belongs(name: str) -> bool:
-        stem = name.partition(".")[0]
-        return stem in deleted and (not name.endswith(".del") or name == deleted[stem])
-
-    stats = disk.stats(commits.parent) if deleted else {}
-    return {commits.parent / name: stat for name, stat in stats.items() if belongs(name)} if deleted else None
-
-
-def refuse_damaged(disk: Disk, parts: Mapping[Path, Stat], committed: Stat) -> None:
-    """Raise BadFile if one of *parts* was written to after the commit *committed* and lacks the checksum at its end."""
-    for path, stat in parts.items():
-        if stat.mtime_ns > committed.mtime_ns:
-            try:
-                data = disk.read(path)
-            except FileNotFoundError:
-                raise BadFile(path, Text("it is gone")) from None
-            if not _is_whole(data):
-                raise BadFile(path, Text("its bytes are not those that were written"))
-
-
-def _is_whole(data: bytes) -> bool:
-    if len(data) < _END.size:
-        return False
-    size, magic = _END.unpack_from(data, len(data) - _END.size)
-    body = len(data) - _END.size - size
-    if magic != _MAGIC or body < 0:
-        return False
-    try:
-        footer = parse_json(data[body : -_END.size])
-        return bool(footer["crc"] == zlib.crc32(memoryview(data)[:body]))
-    except (ValueError, TypeError, KeyError):
-        return False

@@ -9,20 +9,21 @@ held in memory. Before a search cites a file it checks whether the file has chan
 from __future__ import annotations
 
 import contextlib
+import errno
 import threading
 import time
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import replace
 from datetime import tzinfo
 from functools import partial
-from pathlib import Path
-from typing import TYPE_CHECKING, Final, TypeVar
+from typing import Final, TypeVar
 
 from ..archive.coverage import ExistingSummary
+from ..archive.memory_folder import MemoryFolder
 from ..protocol.paths import WorkspacePaths
 from ..protocol.period import Period
 from ..query.parse import Query
-from ..storage.clock import NEVER, Deadline
+from ..storage.clock import NEVER, Deadline, within
 from ..storage.control import UNENDING, UNLIMITED, Control
 from ..storage.disk import Stat
 from ..storage.errors import BadFile, Busy
@@ -31,18 +32,25 @@ from ..storage.texts import Text
 from ..text.lazy_re import lazy_re
 from ..text.tokenizer import VERSION as WORDS
 from .chunking import VERSION as CUT
-from .commit import Changes, Inventory, commit, difference, inventory_of
-from .documents import documents
+from .documents import CONTEXT_WIDTHS, documents
+from .engine import LIST, Engine, Writing
 from .engine import VERSION as SCHEMA
-from .engine import Engine, refuse_damaged, segment_files
 from .hit import Answer, Asked
-from .manifest import Manifest, Record, parse_manifest
+from .manifest import (
+    Changes,
+    Group,
+    Inventory,
+    Manifest,
+    Record,
+    difference,
+    inventory_of,
+    keys_of,
+    parse_manifest,
+    render_manifest,
+)
 from .overlay import overlay_of
-from .scan import Scan, has_new_long_term, rescan, scan
+from .scan import Scan, has_new_long_term, scan
 from .view import View
-
-if TYPE_CHECKING:
-    from ..archive.memory_folder import MemoryFolder
 
 T = TypeVar("T")
 
@@ -50,6 +58,8 @@ T = TypeVar("T")
 VERSION: Final = f"{SCHEMA}.{WORDS}.{CUT}"
 #: The files that tantivy makes; other files in the folder are not touched.
 _PARTS: Final = lazy_re(r"[0-9a-f]{32}\.\S+|meta\.json|\.managed\.json|\.tantivy-\w+\.lock|\.tmp\w{6}")
+#: From this many groups on an update reports its progress.
+_LONG: Final = 50
 #: Attempts to open the last commit while other processes commit; after that the index counts as absent.
 _OPENINGS: Final = 3
 
@@ -66,8 +76,7 @@ class Index:
     ) -> None:
         self._files, self._paths, self._memory, self._zone = files, paths, memory, zone
         self._folder, self._lock = paths.state / "index", paths.state / "index.lock"
-        #: tantivy's list of committed files, which each commit replaces: a different stat means a different commit.
-        self.list_of_files = self._folder / "meta.json"
+        self._list = self._folder / LIST
         self._view = View(k1=k1, b=b)
         #: Returns the documents of a group of files.
         self._documents = partial(documents, files, paths, zone)
@@ -109,7 +118,7 @@ class Index:
         """Return the commit that is on disk, None for none; a link in place of the folder is not followed."""
         with contextlib.suppress(NotADirectoryError):
             self._files.check_folder(self._folder)
-            return self._files.disk.stat(self.list_of_files)
+            return self._files.disk.stat(self._list)
         return None
 
     def records(self) -> Mapping[str, Record]:
@@ -130,7 +139,7 @@ class Index:
             self._damaged, damage = None, error.why  # the next search or update raises the error
         known = view.manifest if view else Manifest()
         stats = self._files.disk.stats(self._folder).values() if view else ()
-        return inventory_of(known, self._scan(known).files, stats, damage)
+        return inventory_of(known, self._scan(known.files).files, stats, damage)
 
     def close(self) -> None:
         """
@@ -156,28 +165,36 @@ class Index:
         """
         self._files.make_folder(self._folder)
         self._files.check_folder(self._folder)
-        seen: tuple[View, Scan] | None = None
+        known: Mapping[str, Record] | None = None
         if not rebuild and (view := self._opened()) and not view.is_ahead:
-            changes = self._scan(view.manifest)
+            changes = self._scan(view.manifest.files)
             # nearly always so before a turn: no lock is needed
             if changes.files == view.manifest.files and not view.unmade[0]:
                 self.left = 0
                 return Changes(unread=changes.unread)
-            seen = view, changes
+            known = changes.files
         try:
             with self._files.lock(self._lock, wait_s):
-                return self._write(seen, control, for_s, rebuild=rebuild)
+                return self._write(known, control, for_s, rebuild=rebuild)
         except Busy:
             return self.hold_changes(control.deadline)
 
-    def hold_changes(self, deadline: Deadline = NEVER) -> Changes:
-        """Hold in memory the files that have changed since the last commit, for this process alone, the newest first."""
+    def hold_changes(self, deadline: Deadline = NEVER, cited: Collection[str] = ()) -> Changes:
+        """
+        Hold in memory, for this process alone, the files that have changed since the last commit, the newest first.
+
+        Those that are *cited* come before all. Later searches begin with them; those that the *deadline* leaves no time for are
+        counted in `left`.
+        """
         with self._changing:
             with contextlib.suppress(OSError):
                 self._opened()
             before = self._view
-            changes = self._scan(before.manifest)
-            self._hold(before, changes, deadline)
+            changes = self._scan(before.manifest.files)
+            after = replace(before.manifest, files=changes.files)
+            overlay, self.left = overlay_of(before.overlay, after, cited, self._documents, deadline)
+            is_ahead = before.is_ahead or changes.files != before.manifest.files
+            self._view = replace(before, manifest=after, overlay=overlay, is_ahead=is_ahead)
         return replace(difference(before.manifest.files, changes.files), shared=True, unread=changes.unread)
 
     def discard_commit(self) -> None:
@@ -187,31 +204,20 @@ class Index:
             self._view = View(manifest=replace(self._view.manifest, groups={}), k1=self._view.k1, b=self._view.b)
         if self._damaged and self.commit_on_disk() == self._damaged:
             with contextlib.suppress(OSError):
-                self._files.remove(self.list_of_files)  # so that other processes notice
+                self._files.remove(self._list)  # so that other processes notice
 
-    def _hold(self, view: View, changes: Scan, deadline: Deadline) -> View:
-        """Return *view* with the files *changes* held in memory as far as *deadline* allows; later searches begin with it."""
-        after = replace(view.manifest, files=changes.files)
-        overlay, left = overlay_of(view.overlay, after, self._documents, deadline)
-        is_ahead = view.is_ahead or changes.files != view.manifest.files
-        now = replace(view, manifest=after, overlay=overlay, is_ahead=is_ahead)
-        with self._changing:
-            if self._view is view:  # otherwise there is a newer one
-                self._view, self.left = now, left
-        return now
-
-    def _write(self, seen: tuple[View, Scan] | None, control: Control, for_s: float, *, rebuild: bool) -> Changes:
-        """Commit the changes; *seen* is a scan and its view, scanned again if another process has committed since."""
+    def _write(self, known: Mapping[str, Record] | None, control: Control, for_s: float, *, rebuild: bool) -> Changes:
+        """Commit the changes; files that are as in *known* are not read again."""
         view, was = self._opened(), self._view
         names = [] if view else [name for name in self._files.disk.names(self._folder) if _PARTS.fullmatch(name)]
         has_parts = any(not name.startswith(".") for name in names)
         # a list without damage or a commit: the process that began it was killed
-        rebuilt = not view and bool(was.commit or self._damaged or (has_parts and self.list_of_files.name not in names))
+        rebuilt = not view and bool(was.commit or self._damaged or (has_parts and self._list.name not in names))
         # delete the list first, so that it never names a missing file
-        for name in sorted(names, key=lambda name: name != self.list_of_files.name):
+        for name in sorted(names, key=lambda name: name != self._list.name):
             self._files.disk.unlink(self._folder / name)
         before = view.manifest if view else replace(was.manifest, groups={})
-        scanned = seen[1] if seen and seen[0] is view else self._scan(before)
+        scanned = self._scan(before.files if known is None else known)
         unread: dict[str, str] = {}
         was_whole = view is not None and not view.unmade[0]
         if rebuild or not view or view.is_ahead or scanned.files != before.files or view.unmade[0]:
@@ -223,30 +229,59 @@ class Index:
         return replace(changes, new=is_new, rebuilt=rebuilt, unread=self.unread)
 
     def _commit(self, view: View | None, after: Manifest, control: Control, for_s: float, *, clear: bool) -> dict[str, str]:
-        disk, engine = self._files.disk, (view and view.engine) or Engine(str(self._folder), new=True)
+        """Make a commit of the groups that differ from the files of *after*; return the unreadable files, with the reason."""
         try:
-            if view:
-                view.refuse_truncated(disk)  # a merge would read the truncated file, which could end the process
-            after, unread = commit(engine, after, self._documents, control, for_s, clear=clear)
-            if view:
-                view.refuse_truncated(disk)  # otherwise the new list would make a truncated file look valid
+            engine = (view and view.engine) or Engine(self._files.disk, self._folder, new=True)
+            with engine.writing(clear=clear) as writing:
+                groups, unread = self._write_groups(writing, after, control, for_s)
+                after = replace(after, groups=groups)
+                writing.keep(render_manifest(after))
             with self._changing:
-                stat = disk.stat(self.list_of_files)
-                self._view = self._view_of(engine, after, segment_files(disk, self.list_of_files) or {}, stat)
+                engine.look_at_parts()
+                self._view = self._view_of(engine, after)
         except BadFile:
             self._damaged = self.commit_on_disk()
             raise
         return unread
 
-    def _view_of(self, engine: Engine, manifest: Manifest, parts: Mapping[Path, Stat], commit: Stat | None) -> View:
-        before = self._view
-        return View(engine, manifest, commit=commit, segments=parts, unmade=manifest.unmade(), k1=before.k1, b=before.b)
+    def _write_groups(
+        self, writing: Writing, after: Manifest, control: Control, for_s: float
+    ) -> tuple[dict[str, Group], dict[str, str]]:
+        """
+        Write the groups that differ, the newest first; return all groups, and the unreadable files, with the reason.
 
-    def _scan(self, known: Manifest) -> Scan:
+        After *for_s* seconds those that are made are enough, one at least. InterruptedError if *control* says stop between two.
+        """
+        gone, unread, differing, deadline = after.gone(), dict[str, str](), after.differing(), NEVER
+        groups = {name: group for name, group in after.groups.items() if name not in gone}
+        for name in gone:
+            writing.delete(name)
+        for done, (name, files) in enumerate(differing.items()):
+            if deadline.is_over:
+                break
+            if control.should_stop():
+                raise InterruptedError(errno.EINTR, "told to stop")
+            if len(differing) >= _LONG:
+                control.progress("index", done, len(differing))
+            writing.delete(name)
+            try:
+                groups[name] = Group(keys_of(files), *writing.add(self._documents(name, files)))
+            except Exception as error:  # noqa: BLE001 - a bug that one file triggers must cost that file alone
+                groups[name] = Group(
+                    (), 0, (0,) * len(CONTEXT_WIDTHS)
+                )  # without keys it differs from its files, and is tried again
+                unread.update(dict.fromkeys(files, type(error).__name__))
+            deadline = deadline if done else within(for_s)  # the first group loads the libraries
+        return groups, unread
+
+    def _view_of(self, engine: Engine, manifest: Manifest) -> View:
+        return View(engine, manifest, unmade=manifest.unmade(), k1=self._view.k1, b=self._view.b)
+
+    def _scan(self, known: Mapping[str, Record]) -> Scan:
         summaries: dict[Period, ExistingSummary] = {}
         with contextlib.suppress(OSError):
             summaries = self._memory.summaries()
-        changes = scan(self._files, self._paths, known.files, summaries)
+        changes = scan(self._files, self._paths, known, summaries)
         self.unread = changes.unread
         return changes
 
@@ -258,48 +293,37 @@ class Index:
         """
         self.used_s = time.monotonic()
         with self._changing:
-            return self._open_last()
-
-    def _open_last(self) -> View | None:
-        for _ in range(_OPENINGS):
-            stat, view = self.commit_on_disk(), self._view
-            if stat is None or stat == self._damaged:
+            for _ in range(_OPENINGS):
+                stat, view = self.commit_on_disk(), self._view
+                if stat is None or stat == self._damaged:
+                    return None
+                if stat == view.commit:
+                    return view
+                try:
+                    opened = self._open()
+                except BadFile:
+                    if self.commit_on_disk() != stat:
+                        continue  # another process has made a new commit and deleted the files of this one
+                    self._damaged = stat
+                    raise
+                if opened and opened.manifest.version == VERSION:
+                    self._view, self.left = opened, 0
+                    return opened
+                if opened:
+                    # keep the open view: its files may be deleted, but this process still has them open
+                    self._damaged = stat
                 return None
-            if stat == view.commit:
-                return view
-            try:
-                opened = self._open(stat)
-            except BadFile:
-                if self.commit_on_disk() != stat:
-                    continue  # another process has made a new commit and deleted the files of this one
-                self._damaged = stat
-                raise
-            if opened and opened.manifest.version == VERSION:
-                self._view, self.left = opened, 0
-                return opened
-            if opened:
-                # keep the open view: its files may be deleted, but this process still has them open
-                self._damaged = stat
-            return None
         return None
 
-    def _open(self, stat: Stat) -> View | None:
-        """
-        Return the view of the commit on disk, as of *stat*; BadFile if it is damaged.
-
-        None if its list names no files: the first commit is not finished, or its process was killed.
-        """
-        # the stats are from before the opening, so that the next check sees a change during it
-        parts = segment_files(self._files.disk, self.list_of_files)
-        if parts is None:
+    def _open(self) -> View | None:
+        """Return the view of the commit on disk; None if its process was killed before it was finished. BadFile for damage."""
+        engine = Engine(self._files.disk, self._folder, new=False)
+        if not engine.parts:
             return None
-        refuse_damaged(self._files.disk, parts, stat)
-        engine = Engine(str(self._folder), new=False)
         try:
-            manifest = parse_manifest(engine.note())
+            return self._view_of(engine, parse_manifest(engine.note()))
         except ValueError:
             raise BadFile(self._folder, Text("it has no valid manifest")) from None
-        return self._view_of(engine, manifest, parts, stat)
 
     # ── searching ────────────────────────────────────────────────────────────
 
@@ -340,18 +364,21 @@ class Index:
 
         The view is that of `_current`. BadFile if the index is damaged.
         """
-        view, disk, root = self._current(names, deadline), self._files.disk, self._paths.root
+        made, changed = self._read(self._current(names, deadline), read, paths)
+        if changed:
+            self.hold_changes(deadline, changed)
+            made, changed = self._read(self._view, read, paths)
+        return made, changed
+
+    def _read(self, view: View, read: Callable[[View], T], paths: Callable[[T], Iterable[str]]) -> tuple[T, set[str]]:
         try:
-            view.refuse_truncated(disk)
+            if view.engine:
+                view.engine.refuse_truncated()
             made = read(view)
-            if changed := view.changed(disk, root, paths(made)):
-                view = self._hold(view, rescan(self._files, self._paths, view.manifest.files, changed), deadline)
-                made = read(view)
-                changed = view.changed(disk, root, paths(made))
+            return made, view.changed(self._files.disk, self._paths.root, paths(made))
         except BadFile:
             self._damaged = view.commit
             raise
-        return made, changed
 
     def _current(self, names: Collection[str], deadline: Deadline) -> View:
         """Return the view with the dated files of these *names*, and the long-term file, as they are now, if there is time."""
@@ -359,8 +386,9 @@ class Index:
             with contextlib.suppress(OSError):
                 self._opened()
             view = self._view
-            is_new = has_new_long_term(self._files, self._paths, view.manifest.files) or not view.file_names.issuperset(names)
-            if view.engine is None or is_new:
+            files = view.manifest.files
+            lacks_a_name = not {path.rpartition("/")[2] for path in files}.issuperset(names)
+            if view.engine is None or lacks_a_name or has_new_long_term(self._files, self._paths, files):
                 self.hold_changes(deadline)
             return self._view
 

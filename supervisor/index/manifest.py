@@ -10,17 +10,15 @@ from __future__ import annotations
 
 import json
 import zlib
-from collections.abc import Mapping
-from dataclasses import field, fields
+from collections.abc import Iterable, Mapping
+from dataclasses import field, fields, replace
 from datetime import UTC, datetime
 from operator import attrgetter
-from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
+from typing import Any, Final, Literal, TypeAlias
 
+from ..storage.disk import Stat
 from ..text.record import record
-
-if TYPE_CHECKING:
-    from ..storage.disk import Stat
-    from .hit import Tier
+from .hit import Tier
 
 Kind: TypeAlias = Literal["dated", "note", "summary", "long_term"]
 
@@ -139,13 +137,76 @@ def parse_manifest(data: bytes) -> Manifest:
     """Return the manifest in the bytes; ValueError if they are not one."""
     try:
         fields_read: dict[str, Any] = json.loads(zlib.decompress(data))
-        # up to 0.30 the last field was a text, and is not known here
-        files = {str(path): Record(*(*fields[:-1], fields[-1] is True)) for path, fields in fields_read["files"].items()}
+        files = {str(path): Record(*fields) for path, fields in fields_read["files"].items()}
         groups = {
-            str(name): Group(tuple(keys), units, tuple(words))
-            for name, (keys, units, words, *is_whole) in fields_read["groups"].items()
-            if not is_whole  # up to 0.29.0 False, of a group that had only some of its passages: it is made again
+            str(name): Group(tuple(keys), units, tuple(words)) for name, (keys, units, words) in fields_read["groups"].items()
         }
         return Manifest(str(fields_read["version"]), files, groups)
     except (zlib.error, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise ValueError(f"it is no manifest: {error}") from None
+
+
+# ── what an update has changed, and what a commit holds ──────────────────────
+
+
+@record
+class Changes:
+    """
+    The result of an update: the numbers of files read, moved and gone, and why files are unreadable, by path.
+
+    *new*: the index is whole for the first time; *rebuilt*: a damaged one was rebuilt; *shared*: the changes are held in
+    memory, since another process has the lock.
+    """
+
+    read: int = 0
+    moved: int = 0
+    gone: int = 0
+    new: bool = False
+    rebuilt: bool = False
+    shared: bool = False
+    unread: Mapping[str, str] = field(default_factory=dict)
+
+    def then(self, more: Changes) -> Changes:
+        """Return the changes of this update and the next one, *more*."""
+        read, moved, gone = self.read + more.read, self.moved + more.moved, self.gone + more.gone
+        return replace(more, read=read, moved=moved, gone=gone, rebuilt=self.rebuilt or more.rebuilt)
+
+
+@record
+class Inventory:
+    """
+    The last commit: searched files, their passages, bytes on disk, and the number of files that differ from it now.
+
+    *damage* says why the commit can't be read; "" if it can, or if there is none.
+    """
+
+    files: int
+    units: int
+    size_bytes: int
+    differing: int
+    damage: str = ""
+
+
+def inventory_of(known: Manifest, now: Mapping[str, Record], parts: Iterable[Stat], damage: str) -> Inventory:
+    """Return the inventory of a commit that holds what is *known*, in the files *parts*; *now* are the files of memory now."""
+    unmade = sum(len(files) for name, files in known.differing().items() if name not in known.groups)
+    return Inventory(
+        files=sum(not record.excluded for record in known.files.values()),
+        units=sum(group.units for group in known.groups.values()),
+        size_bytes=sum(stat.size for stat in parts),
+        differing=unmade + sum(_content(known.files.get(path)) != _content(now.get(path)) for path in known.files.keys() | now),
+        damage=damage,
+    )
+
+
+def _content(record: Record | None) -> Record | None:
+    """Return the record without what changes in a file that was only touched."""
+    return record and replace(record, inode=0, size=0, mtime_ns=0)
+
+
+def difference(before: Mapping[str, Record], after: Mapping[str, Record]) -> Changes:
+    """Return how many files were read, moved or deleted between *before* and *after*."""
+    known = {record.digest for record in before.values()}
+    new = [record for path, record in after.items() if path not in before or before[path].digest != record.digest]
+    moved = sum(record.digest in known for record in new)
+    return Changes(read=len(new) - moved, moved=moved, gone=sum(path not in after for path in before) - moved)

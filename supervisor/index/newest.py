@@ -78,36 +78,47 @@ def newest_first(
     not known. Those about the same thing are alike, too. *names* has the names in each of the best answers, by which other
     statements are about the same.
     """
-    if not hits:
-        return []
-    best, is_of_before = hits[0], asks_before(query.text)
-    if asks_past(query.text) and not is_of_before:
+    is_of_before = asks_before(query.text)
+    if not hits or (asks_past(query.text) and not is_of_before):
         return list(hits)
-    first = _of_one_thing(query, hits, alike, is_of_before=is_of_before)
-    kept = list(hits) if is_of_before else _with_company(query, hits, first, alike or {}, names)
-    if first is best:
-        return kept
-    first.because.append(_OLDEST if is_of_before else _NEWEST)
-    return _ahead(first, [best, *(hit for hit in kept if hit is not best)], "days")
-
-
-def _of_one_thing(
-    query: Query, hits: Sequence[Scored], alike: Mapping[int, Mapping[int, float]] | None, *, is_of_before: bool
-) -> Scored:
-    """Return of the best answer and those about the same thing the newest one, or the oldest."""
     best = hits[0]
-    worth = _worth(query, best.own(query.words))
-    if not worth or not is_statement(best):
-        return best
-    near = None if alike is None else [unit for unit, part in alike.get(best.candidate.unit, {}).items() if part >= 1.0]
-    looked_at = [hit for hit in hits[1:LOOKED_AT] if _may_be_same(best, hit, near)]
-    same = [hit for hit in looked_at if _is_of_the_same(query, best, hit, worth)]
-    return (min if is_of_before else max)([best, *same], key=when)
+    first = (min if is_of_before else max)([best, *_of_the_same(query, hits, alike)], key=when)
+    if not is_of_before:
+        hits = _with_company(query, hits, first, alike or {}, names)
+    if first is best:
+        return list(hits)
+    first.because.append(_OLDEST if is_of_before else _NEWEST)
+    return _ahead(first, [best, *(hit for hit in hits if hit is not best)], "days")
 
 
 def is_statement(hit: Scored) -> bool:
     """True if the passage has a day, and neither asks nor is the assistant's."""
     return bool(hit.candidate.day) and hit.candidate.role != "assistant" and not hit.candidate.asks
+
+
+def _of_the_same(query: Query, hits: Sequence[Scored], alike: Mapping[int, Mapping[int, float]] | None) -> list[Scored]:
+    """
+    Return the answers about the same thing as the best one: they have most of the worth that it has of the question.
+
+    Neither names what the other lacks. Of two messages, of which each has one meaning, both are alike as well.
+    """
+    best, others = hits[0], hits[1:LOOKED_AT]
+    worth = _worth(query, best.own(query.words))
+    if not worth or not is_statement(best):
+        return []
+    near = (alike or {}).get(best.candidate.unit, {})
+
+    def is_of_the_same(hit: Scored) -> bool:
+        if hit.candidate.role == "assistant" or not hit.candidate.day or hit.score < _NEAR * best.score:
+            return False
+        are_messages = alike is not None and best.candidate.role and hit.candidate.role
+        if are_messages and near.get(hit.candidate.unit, 0.0) < 1.0:
+            return False
+        shared = worth.keys() & hit.words
+        is_most = sum(worth[word] for word in shared) >= _SHARED * sum(worth.values())
+        return is_most and not any(_tells_apart(query, word, shared) for word in worth.keys() ^ {*hit.own(query.words)})
+
+    return [hit for hit in others if is_of_the_same(hit)]
 
 
 def _with_company(
@@ -120,38 +131,22 @@ def _with_company(
     """Return the answers, in which the best statements have brought later ones, and, for what they lack, those with a name."""
     least: dict[Scored, float] = {}
     for n, best in enumerate(hits[:BRING]):
+        if not is_statement(best):
+            continue
         near, named = alike.get(best.candidate.unit, {}), names.get(best.candidate.unit, frozenset())
-        others = [hit for hit in hits if hit not in (best, first) and is_statement(hit)] if is_statement(best) else []
         lacks_a_word = len(best.own(query.words)) < len(query.words)
-        of_name = [hit for hit in others if not named.isdisjoint(hit.words) and (lacks_a_word or when(hit) > when(best))]
-        of_name = of_name[:_MOST_NAMED]
+        others = [hit for hit in hits if hit not in (best, first) and is_statement(hit)]
         later = sorted((hit for hit in others if when(hit) > when(best)), key=lambda hit: -near.get(hit.candidate.unit, 0.0))
-        close = [hit for hit in later[:_CLOSE] if near.get(hit.candidate.unit, 0.0) >= 1.0]
-        close += [hit for hit in of_name if hit in later and hit.candidate.unit in near]
+        of_name = [hit for hit in others if not named.isdisjoint(hit.words) and (lacks_a_word or hit in later)][:_MOST_NAMED]
         more = [hit for hit in later[:_MOST_ALIKE] if near.get(hit.candidate.unit, 0.0) >= LEAST_ALIKE]
+        close = [hit for hit in more[:_CLOSE] if near[hit.candidate.unit] >= 1.0]
+        close += [hit for hit in of_name if hit in later and hit.candidate.unit in near]
         for scored in [*close, *of_name, *more]:
             least.setdefault(scored, best.score * (_BEHIND_BEST if n == 0 and scored in close else _IN_ROOM))
             scored.because += [reason] if (reason := LATER if scored in later else LINK) not in scored.because else []
     for scored, score in least.items():
         scored.parts = scored.parts.reaching(max(scored.score, score), "days")
     return sorted(hits, key=lambda hit: (-hit.score, hit in least and -when(hit)[0].toordinal()))
-
-
-def _may_be_same(best: Scored, other: Scored, alike: Collection[int] | None) -> bool:
-    """True unless both are messages and not alike by meaning; a section of a summary has more than one meaning."""
-    are_messages = best.candidate.role and other.candidate.role
-    return alike is None or not are_messages or other.candidate.unit in alike
-
-
-def _is_of_the_same(query: Query, best: Scored, other: Scored, worth: Mapping[str, float]) -> bool:
-    """True if the *other* passage has most of the *worth* that the best one has, and neither names what the other lacks."""
-    if other.candidate.role == "assistant" or not other.candidate.day or other.score < _NEAR * best.score:
-        return False
-    words, others = {*worth}, {*other.own(query.words)}
-    shared = words & others
-    if sum(worth[word] for word in shared) < _SHARED * sum(worth.values()):
-        return False
-    return not any(_tells_apart(query, word, shared) for word in words ^ others)
 
 
 def users_first(query: Query, hits: Sequence[Scored]) -> list[Scored]:

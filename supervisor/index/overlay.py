@@ -11,14 +11,12 @@ import contextlib
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import date
 from functools import cached_property
 from typing import Final
 
 from ..query.calendar import Days
 from ..storage.clock import Deadline
 from ..storage.errors import SupervisorError
-from ..text.record import record
 from .documents import CONTEXT_WIDTHS, Document
 from .manifest import Manifest, Record, keys_of
 from .ranking import SHORT
@@ -27,25 +25,22 @@ from .ranking import SHORT
 _MOST: Final = 50
 
 
-@record
+@dataclass(frozen=True)
 class OverlayGroup:
-    """One group: the keys of its contents, its passages (none: it is deleted), and the passages with each word, by field."""
+    """One group: the keys of its contents, and its passages (none: it is deleted)."""
 
     keys: tuple[str, ...] = ()
     candidates: tuple[Document, ...] = ()
-    places: tuple[Mapping[str, Sequence[int]], ...] = ({},) * len(CONTEXT_WIDTHS)
 
-
-def overlay_group(keys: tuple[str, ...], documents: Iterable[Document]) -> OverlayGroup:
-    """Return the group of these documents; *keys* are those of its contents."""
-    places: tuple[dict[str, list[int]], ...] = tuple(defaultdict(list) for _ in CONTEXT_WIDTHS)
-    candidates = []
-    for number, document in enumerate(documents):
-        candidates.append(document)
-        for reach, words in enumerate(document.fields):
-            for word in dict.fromkeys(words.split()):
-                places[reach][word].append(number)
-    return OverlayGroup(keys, tuple(candidates), tuple(dict(place) for place in places))
+    @cached_property
+    def places(self) -> tuple[Mapping[str, Sequence[int]], ...]:
+        """The numbers of the passages with each word, by field."""
+        places: tuple[dict[str, list[int]], ...] = tuple(defaultdict(list) for _ in CONTEXT_WIDTHS)
+        for number, candidate in enumerate(self.candidates):
+            for numbers, words in zip(places, candidate.fields, strict=True):
+                for word in {*words.split()}:
+                    numbers[word].append(number)
+        return places
 
 
 @dataclass(frozen=True)
@@ -59,76 +54,58 @@ class Overlay:
         return Overlay({**self.groups, **other.groups})
 
     @cached_property
-    def units(self) -> int:
-        """The number of passages."""
-        return sum(len(held.candidates) for held in self.groups.values())
-
-    def words(self, reach: int) -> int:
-        """Return the number of words of all passages in field *reach*."""
-        return sum(candidate.lengths[reach] for held in self.groups.values() for candidate in held.candidates)
+    def passages(self) -> Mapping[tuple[str, int], Document]:
+        """All passages, by the name of their group and their number in it."""
+        return {(name, n): each for name, group in self.groups.items() for n, each in enumerate(group.candidates)}
 
     def frequency(self, reach: int, word: str) -> int:
         """Return how many passages have the word in field *reach*."""
-        return sum(len(held.places[reach].get(word, ())) for held in self.groups.values())
+        return sum(len(group.places[reach].get(word, ())) for group in self.groups.values())
 
     def candidates(self, words: Mapping[str, float], days: Sequence[Days], most: int) -> list[Document]:
         """Return the candidates, as the engine does: those with the best *words* by weight, and those of each of the *days*."""
         weights: dict[tuple[str, int], float] = defaultdict(float)
-        for group, held in self.groups.items():
+        for name, group in self.groups.items():
             for word, weight in words.items():
-                for number in held.places[-1].get(word, ()):
-                    weights[group, number] += weight
+                for number in group.places[-1].get(word, ()):
+                    weights[name, number] += weight
         places = dict.fromkeys(sorted(weights, key=lambda place: -weights[place])[:most])
         for span in days:
-            near = {place: day for place, day in self._days if day in span}
+            near = {place: passage.day for place, passage in self.passages.items() if passage.day and passage.day in span}
             if words and span.length > SHORT:
                 near = {place: day for place, day in near.items() if place in weights}
             best = sorted(near, key=lambda place: (-weights.get(place, 0.0), -near[place].toordinal()))
             places |= dict.fromkeys(best[:most])
-        return [self.groups[group].candidates[number] for group, number in places]
+        return [self.passages[place] for place in places]
 
     def same(self, units: Collection[int]) -> list[Document]:
         """Return the passages with these vectors (`Document.unit`)."""
-        return [candidate for unit in units for candidate in self.by_unit.get(unit, ())]
-
-    @cached_property
-    def by_unit(self) -> Mapping[int, Sequence[Document]]:
-        """The passages, by the name of their vectors."""
-        units: dict[int, list[Document]] = defaultdict(list)
-        for held in self.groups.values():
-            for passage in held.candidates:
-                units[passage.unit].append(passage)
-        return dict(units)
-
-    @cached_property
-    def _days(self) -> list[tuple[tuple[str, int], date]]:
-        return [
-            ((group, number), candidate.day)
-            for group, held in self.groups.items()
-            for number, candidate in enumerate(held.candidates)
-            if candidate.day is not None
-        ]
+        return [passage for passage in self.passages.values() if passage.unit in units]
 
 
 NOTHING: Final = Overlay()
 
 
 def overlay_of(
-    before: Overlay, after: Manifest, made: Callable[[str, Mapping[str, Record]], Iterable[Document]], deadline: Deadline
+    before: Overlay,
+    after: Manifest,
+    cited: Collection[str],
+    made: Callable[[str, Mapping[str, Record]], Iterable[Document]],
+    deadline: Deadline,
 ) -> tuple[Overlay, int]:
     """
     Return the groups in which the files *after* differ from the index, and the number of those that it lacks.
 
-    *made* returns the documents of a group, which *before* may have. Groups are made until the *deadline*, the newest first;
-    one that can't be read is left out.
+    *made* returns the documents of a group, which *before* may have. Groups are made until the *deadline*, those of files that
+    are *cited* first, then the newest; one that can't be read is left out.
     """
     differing = after.differing()
     held = {name: OverlayGroup() for name in after.gone()}
-    for name, files in [*differing.items()][:_MOST]:
+    for name, files in sorted(differing.items(), key=lambda group: group[1].keys().isdisjoint(cited))[:_MOST]:
         known = before.groups.get(name)
         if known and known.keys == keys_of(files):
             held[name] = known
         elif not deadline.is_over:
             with contextlib.suppress(OSError, SupervisorError):
-                held[name] = overlay_group(keys_of(files), made(name, files))
+                held[name] = OverlayGroup(keys_of(files), tuple(made(name, files)))
     return Overlay(held), sum(name not in held for name in differing)

@@ -13,18 +13,15 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from ..query.calendar import Days, day_tokens
+from ..query.memory_words import other_spellings
 from ..query.parse import REQUEST_WEIGHT, Query, weighed
-from ..query.related_words import WORTH as RELATED_WORTH
-from ..query.related_words import other_spellings
 from ..text.record import record
-from .bm25 import Corpus, WordScores
+from .bm25 import Corpus, word_scores
+from .documents import Document
 from .hit import LONG, MEANING, Nearness, Passage, ScoreParts
-
-if TYPE_CHECKING:
-    from .documents import Document
 
 #: The share of the sentence that the message answers best in the score for several sentences.
 _EACH_WORTH: Final = 0.5
@@ -45,8 +42,6 @@ _LONG_WORDS: Final = 60
 _LONG_LEAST: Final = 0.65
 #: The worth of a passage of another day that names the day that is asked for.
 _ABOUT_A_DAY: Final = 0.5
-#: So near is a word that means nearly the same: 度假 where memory has 旅行.
-_NEAR: Final = 0.9
 #: How many of the best answers the gate looks at, and `newest_first`.
 LOOKED_AT: Final = 20
 #: The bonus of a named span, by its length in days: a day says more than a year. All passages of a short span are candidates;
@@ -105,11 +100,11 @@ def rank(
     if query.only_days:
         scored = [_of_day(query, candidate) for candidate in candidates]
         return sorted(scored, key=lambda hit: -hit.score)
-    counted = WordScores(candidates, corpora, k1, b, query.related)
     query = replace(query, words=weighed(query))
-    plain = counted.scores(query.words)
+    by_word = word_scores(candidates, corpora, k1, b, query.words, query.related)
+    plain = _sum(query, query.words, by_word)
     best = float(plain.max()) or 1.0
-    scores = _scores(query, counted, plain)
+    scores = _scores(query, by_word, plain)
     of_day: dict[str, float] = {}
     for candidate, score in zip(candidates, scores, strict=True):
         if score > of_day.get(candidate.group, -1.0):
@@ -157,11 +152,10 @@ def verdict(query: Query, best: Sequence[Scored], corpus: Corpus, near: Nearness
     return Verdict(nearest, share, is_strong, max(0.0, min(1.0, evidence)))
 
 
-def near_words(query: Query, hit: Scored) -> list[str]:
-    """Return the words of the passage that mean nearly the same as words of the question that it does not have."""
-    lacking = [others for word, others in query.related.items() if word not in hit.words]
-    near = dict.fromkeys(other for others in lacking for other, worth in others.items() if worth >= _NEAR * RELATED_WORTH)
-    return hit.own(near)
+def related_words_in(query: Query, hit: Scored) -> list[str]:
+    """Return the words of the passage that are related to words of the question that it does not have."""
+    lacking = (others for word, others in query.related.items() if word not in hit.words)
+    return hit.own(dict.fromkeys(other for others in lacking for other in others))
 
 
 def _scored(query: Query, candidate: Document, words: float, meaning: float, best: float) -> Scored:
@@ -205,14 +199,18 @@ def _nearness(days: Days, day: date) -> float:
     return next(worth for most, worth in _STRETCHES if days.length <= most) if day in days else 0.0
 
 
-def _scores(query: Query, counted: WordScores, plain: Any) -> list[float]:
+def _scores(query: Query, by_word: Mapping[str, Any], plain: Any) -> list[float]:
     """Return the scores by words, of the whole question and of the best sentence; *plain* are those of its own words."""
     whole: list[float] = plain.tolist()
     if len(query.asked) <= 1:
         return whole
-    each = [counted.scores({word: query.words[word] for word in sentence}) for sentence in query.asked]
+    each = [_sum(query, sentence, by_word) for sentence in query.asked]
     of_best = [(scores * (plain.max() / (scores.max() or 1.0))).tolist() for scores in each]
     return [(1 - _EACH_WORTH) * score + _EACH_WORTH * max(parts) for score, *parts in zip(whole, *of_best, strict=True)]
+
+
+def _sum(query: Query, words: Iterable[str], by_word: Mapping[str, Any]) -> Any:
+    return sum(query.words[word] * by_word[word] for word in words)
 
 
 # ── how much memory has to say ───────────────────────────────────────────────

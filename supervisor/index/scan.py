@@ -1,5 +1,5 @@
 """
-Scan the files of memory by their stats: only a file with a new stat is read, not one that was only moved.
+Scan the files of memory by their stats: only a file with a new stat is read.
 
 The stat of every file is taken: one that is written in place changes its own stat, and not that of its folder. A file that
 can't be read keeps its last record, and is reported with the reason.
@@ -9,11 +9,11 @@ from __future__ import annotations
 
 import contextlib
 import stat as modes
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from datetime import date
 from pathlib import Path
-from typing import Final
+from typing import Final, NamedTuple
 
 from ..archive.coverage import ExistingSummary, Made, MemoryFile, copies, covered, covered_days, is_as_made
 from ..protocol.frontmatter import head_in
@@ -36,49 +36,11 @@ _AT_ONCE_BYTES: Final = 500_000
 PATIENCE_S: Final = 0.05
 
 
-class Scan:
-    """
-    The files of memory as they are now, by path; a file of *known* that is unchanged or was only moved is not read.
+class Scan(NamedTuple):
+    """The files of memory as they are now, by path, and those that can't be read, with the reason."""
 
-    *unread* are those that can't be read, with the reason.
-    """
-
-    def __init__(self, files: Files, paths: WorkspacePaths, known: Mapping[str, Record]) -> None:
-        self._files, self._paths, self._known = files, paths, known
-        self._moved = {(record.inode, record.size, record.mtime_ns): record for record in known.values()}
-        self.files: dict[str, Record] = {}
-        self.unread: dict[str, str] = {}
-
-    def look_at(self, name: str, kind: Kind, stat: Stat | Exception | None) -> None:
-        """Take the file called *name* as it was if it is unchanged or was only moved; otherwise read it."""
-        here = self._known.get(name)
-        if isinstance(stat, Exception):
-            self._keep(name, stat)
-        elif stat is None or not modes.S_ISREG(stat.mode):
-            if stat and kind == "long_term":  # other links are left out on purpose; a link here hides the lines
-                self.unread[name] = Text("it is a link, a folder or another thing that is not a regular file")
-        elif here and here.is_as(stat) and (here.kind == kind or (here.kind == "dated" and kind == "note")):
-            self.files[name] = here
-        elif stat.size > MOST_BYTES and not _day_of(name, kind):
-            self.unread[name] = Text("it is larger than {bytes:,} bytes", bytes=MOST_BYTES)
-        else:
-            self._read(name, kind, self._moved.get((stat.inode, stat.size, stat.mtime_ns)))
-
-    def _read(self, name: str, place: Kind, moved: Record | None) -> None:
-        try:
-            record = moved or _record_of(self._files, self._paths.root / name, place)
-        except (OSError, SupervisorError) as error:
-            self._keep(name, error)
-            return
-        if record:
-            day = _day_of(name, place) or (record.day if record.kind == "dated" else "")
-            kind = "dated" if record.kind == "dated" and day and place == "note" else place
-            self.files[name] = replace(record, kind=kind, day=day)
-
-    def _keep(self, name: str, error: Exception) -> None:
-        """Keep the last record of a file that is unreadable now, or being written."""
-        self.unread[name] = type(error).__name__
-        self.files |= {name: self._known[name]} if name in self._known else {}
+    files: Mapping[str, Record]
+    unread: Mapping[str, str]
 
 
 def scan(
@@ -87,29 +49,28 @@ def scan(
     known: Mapping[str, Record],
     summaries: Mapping[Period, ExistingSummary],
 ) -> Scan:
-    """Return the scan of all files, with those marked that are not searched."""
-    scanned = Scan(files, paths, known)
-    for name, kind, stat in _listed(files, paths, known, scanned.unread):
-        scanned.look_at(name, kind, stat)
-    scanned.files = _placed(paths, _keyed(scanned.files), summaries)
-    return scanned
-
-
-def rescan(files: Files, paths: WorkspacePaths, known: Mapping[str, Record], names: Collection[str]) -> Scan:
-    """Return *known* with the files at *names* as they are now; a dated file that has moved is found in its month."""
-    scanned, now = Scan(files, paths, known), {}
-    scanned.files = {path: record for path, record in known.items() if path not in names}
-    for name in names:
-        record, path = known[name], paths.root / name
-        if day_of_name(path.name) and not files.disk.stat(path) and record.kind != "summary":
-            path = paths.original(path.name)
-        now[paths.relative(path)] = record
-        scanned.look_at(paths.relative(path), "note" if record.kind == "dated" else record.kind, _stat(files, path))
-    scanned.files = _keyed(scanned.files)
-    for here, record in now.items():
-        if here in scanned.files:
-            scanned.files[here] = replace(scanned.files[here], original=record.original, excluded=record.excluded)
-    return scanned
+    """Return the scan of all files, with those marked that are not searched; one of *known* that is unchanged is not read."""
+    records: dict[str, Record] = {}
+    unread: dict[str, str] = {}
+    for name, kind, stat in _listed(files, paths, known, unread):
+        here = known.get(name)
+        if isinstance(stat, Exception):
+            unread[name] = type(stat).__name__
+            records |= {name: here} if here else {}
+        elif not modes.S_ISREG(stat.mode):
+            if kind == "long_term":  # other links are left out on purpose; a link here hides the lines
+                unread[name] = Text("it is a link, a folder or another thing that is not a regular file")
+        elif here and here.is_as(stat) and (here.kind == kind or (here.kind == "dated" and kind == "note")):
+            records[name] = here
+        elif stat.size > MOST_BYTES and not _day_of(name, kind):
+            unread[name] = Text("it is larger than {bytes:,} bytes", bytes=MOST_BYTES)
+        else:
+            try:
+                now = _record_of(files, paths.root / name, kind)
+            except (OSError, SupervisorError) as error:  # unreadable now, or being written
+                unread[name], now = type(error).__name__, here
+            records |= {name: now} if now else {}
+    return Scan(_placed(paths, _keyed(records), summaries), unread)
 
 
 def long_term_name(files: Files, paths: WorkspacePaths) -> str:
@@ -135,7 +96,7 @@ def kind_and_day(files: Files, paths: WorkspacePaths, path: Path, data: bytes) -
 
 def _listed(
     files: Files, paths: WorkspacePaths, known: Mapping[str, Record], unread: dict[str, str]
-) -> Iterator[tuple[str, Kind, Stat | Exception | None]]:
+) -> Iterator[tuple[str, Kind, Stat | Exception]]:
     """Yield the files of memory, with their kind by their place and their stat; an unreadable folder goes to *unread*."""
     long_term, summaries = long_term_name(files, paths), paths.relative(paths.summaries)
     for name in LONG_TERM[:2]:
@@ -154,7 +115,8 @@ def _listed(
             if here not in known and is_foreign(name):
                 continue
             if name.endswith(".md"):
-                yield here, _kind_at(here, long_term, summaries), stat
+                if stat:
+                    yield here, _kind_at(here, long_term, summaries), stat
             elif isinstance(stat, Exception):
                 unread[here] = type(stat).__name__
             elif stat and modes.S_ISDIR(stat.mode):
@@ -200,12 +162,12 @@ def _day_of(path: str, kind: Kind) -> str:
     return day.isoformat() if day and kind == "note" else ""
 
 
-def _record_of(files: Files, path: Path, kind: Kind) -> Record | None:
+def _record_of(files: Files, path: Path, place: Kind) -> Record | None:
     version = files.read_shown(path, PATIENCE_S)
     if version is None:
         return None
-    kind, day = _kind_by_head(kind, path, version.data)
-    stat, as_made = version.stat, is_as_made(version.data, path)
+    kind, period = _kind_by_head(place, path, version.data)
+    stat, as_made, day = version.stat, is_as_made(version.data, path), _day_of(path.name, place) or period
     return Record(stat.inode, stat.size, stat.mtime_ns, digest_of(version.data)[:_DIGEST], kind, day, as_made=as_made)
 
 

@@ -1,9 +1,7 @@
 """
-A commit of the index, opened for searching: whether its files are valid, what it holds, and what has changed since.
+A commit of the index, opened for searching: what it holds, what has changed since, and the answer to a question.
 
-A file of tantivy's that was written to after its commit must have the right checksum at its end, and if one changes in place
-while it is open, the search raises BadFile. An error of the disk that changes no timestamp is not looked for. Changes that
-can't be committed now are added as an overlay in memory.
+Changes that can't be committed now are added as an overlay in memory.
 """
 
 from __future__ import annotations
@@ -13,29 +11,26 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from ..query.calendar import FEW, Days, day_tokens
+from ..query.memory_words import known_words, with_related_words
 from ..query.parse import REQUEST_WEIGHT, Query, readable, weighed
-from ..query.related_words import with_related_words
-from ..query.unknown_words import known_words
 from ..storage.disk import Disk, Stat
-from ..storage.errors import BadFile
-from ..storage.texts import Text
-from .bm25 import KNOWN, Corpus
+from .bm25 import Corpus
 from .documents import CONTEXT_WIDTHS, Document
+from .engine import Engine
 from .hit import MEANING, Answer, Asked, Hit, Miss, Nearness, Passage, ScoreParts, Tier
 from .manifest import Manifest
 from .newest import BRING, LEAST_ALIKE, is_statement, names_in, newest_first, users_first
 from .overlay import Overlay
-from .ranking import Scored, Verdict, near_words, rank, verdict
-
-if TYPE_CHECKING:
-    from .engine import Engine
+from .ranking import Scored, Verdict, rank, related_words_in, verdict
 
 #: The most candidates that are scored, and the most words that find them, the rarest.
 CANDIDATES: Final = 200
 _MOST_WORDS: Final = 14
+#: Words whose frequencies are cached: each step of a search asks for those of the same words.
+_KNOWN: Final = 10_000
 #: The order of tiers for equal scores.
 _ORDER: Final[Mapping[Tier, int]] = {"long_term": 0, "unfiled": 1, "dated": 1, "original": 2, "summary": 3}
 
@@ -46,22 +41,22 @@ class View:
     An immutable state of the index: an open commit, and the overlay of the changes since it.
 
     *manifest* has the files of the last scan and the groups of the commit; *overlay* may have messages that no file holds yet.
-    *commit* is the stat of the commit's list of files, *segments* are the stats of these files.
     """
 
     engine: Engine | None = None
     manifest: Manifest = field(default_factory=Manifest)
     overlay: Overlay = field(default_factory=Overlay)
-    commit: Stat | None = None
-    segments: Mapping[Path, Stat] = field(default_factory=dict)
     #: The bytes of files that the commit lacks, and those of all.
     unmade: tuple[int, int] = (0, 0)
     #: Whether the files of the manifest are newer than the commit.
     is_ahead: bool = False
-    #: Whether it is the part of memory that an audience may see.
-    is_part: bool = False
     k1: float = 1.2
     b: float = 0.75
+
+    @property
+    def commit(self) -> Stat | None:
+        """The commit, as the stat of its list of files."""
+        return self.engine.commit if self.engine else None
 
     @cached_property
     def file_count(self) -> int:
@@ -74,31 +69,13 @@ class View:
         return {key: key for group in self.overlay.groups.values() for key in group.keys} | self.manifest.paths()
 
     @cached_property
-    def file_names(self) -> frozenset[str]:
-        """The names of all files, without their folders."""
-        return frozenset(path.rpartition("/")[2] for path in self.manifest.files)
-
-    @cached_property
     def corpora(self) -> list[Corpus]:
         """The statistics of each field over all searched passages."""
         return [self._corpus(reach) for reach in range(len(CONTEXT_WIDTHS))]
 
-    @cached_property
-    def _order(self) -> Mapping[str, int]:
-        """The order of contents for equal scores, by key."""
-        return {key: _ORDER[self._tier(path)] for key, path in self.paths.items()}
-
     def _tier(self, path: str) -> Tier:
         record = self.manifest.files.get(path)
         return record.tier if record else "unfiled"
-
-    def refuse_truncated(self, disk: Disk) -> None:
-        """Raise BadFile if an open file of the index was changed in place: to read it could end the process."""
-        for path, opened in self.segments.items():
-            stat = disk.stat(path)
-            # a deleted file was merged into another; this process still has it open
-            if stat and stat.inode == opened.inode and stat != opened:
-                raise BadFile(path, Text("it was cut off or written over"))
 
     def changed(self, disk: Disk, root: Path, paths: Iterable[str]) -> set[str]:
         """Return the files among *paths* that have changed since the view."""
@@ -133,7 +110,8 @@ class View:
         """
         query = known_words(query, self.corpora[0].frequency, self.corpora[0].relative_idf)
         query = with_related_words(query, self.corpora[0].frequency)
-        near = meaning([*self.overlay.by_unit] if self.is_part else None) if meaning and not query.only_days else None
+        units = None if self.engine else [passage.unit for passage in self.overlay.passages.values()]
+        near = meaning(units) if meaning and not query.only_days else None
         keys = self.paths.keys() if originals else {key for key, path in self.paths.items() if self._tier(path) != "original"}
         best = self._ranked(query, keys, near)
         if near and not near.stands_out and not any(hit.is_worded for hit in best):
@@ -141,7 +119,7 @@ class View:
         outcome = verdict(query, best, self.corpora[0], near)
         kept = [hit for hit in best if hit.score >= least and hit.score]
         if query.is_of_days:  # what stands next to a message about the day is about something else
-            kept = [hit for hit in kept if hit.own(query.words) or hit.own(_related_to(query))]
+            kept = [hit for hit in kept if hit.own(query.words) or related_words_in(query, hit)]
         if not kept:
             return self._without_hits(query, outcome)
         hits = tuple(self._hit(query, hit) for hit in kept[:limit])
@@ -149,12 +127,10 @@ class View:
 
     def _ranked(self, query: Query, keys: Collection[str], near: Nearness | None) -> list[Scored]:
         """Return the passages of these contents, best first; the *query* is in words of memory."""
-        some = None if len(keys) == len(self.paths) else keys
-        offered = self._of_days(query, some) if query.only_days else self._offered(query, some)
-        offered += self.same({*near.nearest} - {candidate.unit for candidate in offered}, some) if near else []
-        first = self._order
+        offered = self._of_days(query) if query.only_days else self._offered(query)
+        offered += self._same({*near.nearest} - {candidate.unit for candidate in offered}) if near else []
         known = [candidate for candidate in offered if candidate.key in keys]
-        known.sort(key=lambda candidate: (first[candidate.key], *(-part for part in candidate.moment)))
+        known.sort(key=lambda each: (_ORDER[self._tier(self.paths[each.key])], *(-part for part in each.moment)))
         best = users_first(query, rank(query, known, self.corpora, self.k1, self.b, near))
         return self._with_newest(query, best, near, keys)
 
@@ -167,18 +143,17 @@ class View:
         names = {unit: names_in(query, hit, self.corpora[0]) for unit, hit in statements.items()}
         units = {unit for some in (alike or {}).values() for unit, part in some.items() if part >= LEAST_ALIKE}
         sources = {hit.candidate.source for hit in best}
-        others = self.same(units, None) + self._having(frozenset().union(*names.values()), None)
+        others = self._same(units) + self._having(frozenset().union(*names.values()))
         more = {
             candidate.source: candidate for candidate in others if candidate.source not in sources and candidate.key in reach
         }
         brought = [Scored(other, ScoreParts(), [MEANING] if other.unit in units else []) for other in more.values()]
         return newest_first(query, [*best, *brought], alike, names)
 
-    def same(self, units: Collection[int], keys: Collection[str] | None) -> list[Document]:
-        """Return the passages with these vectors (`Document.unit`), of the contents *keys* (None: all), in no order."""
-        offered = self.engine.same(units, keys, CANDIDATES) if self.engine and units else []
-        offered = [candidate for candidate in offered if candidate.group not in self.overlay.groups]
-        return offered + self.overlay.same(units)
+    def _same(self, units: Collection[int]) -> list[Document]:
+        """Return the passages with these vectors (`Document.unit`), in no order."""
+        offered = self.engine.same(units, CANDIDATES) if self.engine and units else []
+        return self._without_old(offered) + self.overlay.same(units)
 
     def passage_of(self, candidate: Document) -> Passage:
         """Return the passage of a candidate of this view."""
@@ -187,8 +162,7 @@ class View:
 
     def _hit(self, query: Query, scored: Scored) -> Hit:
         words = scored.own(query.words)
-        related = near_words(query, scored) if words else scored.own(_related_to(query))
-        reasons = ("words", words), ("related", related)
+        reasons = ("words", words), ("related", related_words_in(query, scored))
         texts = query.text, scored.passage.text
         why = [f"{name}: {', '.join(readable(words, *texts))}" for name, words in reasons if words]
         if not why and (scored.is_worded or not scored.because):
@@ -206,53 +180,45 @@ class View:
         lacks, nowhere = tuple(filter(frequency, others)), tuple(word for word in others if not frequency(word))
         return Answer(miss=Miss(self._hit(query, near) if near else None, round(outcome.share, 2), has, lacks, nowhere))
 
-    def _offered(self, query: Query, keys: Collection[str] | None) -> list[Document]:
+    def _offered(self, query: Query) -> list[Document]:
         counts, idf = weighed(query), self.corpora[0].idf
         telling = sorted(query.words, key=lambda word: -counts[word] * idf(word) * query.rarity.get(word, 1.0))
         known_words = [word for word in telling if self.corpora[-1].frequency(word) or word in query.related]
         words = {word: counts[word] for word in known_words[:_MOST_WORDS]}
         related = [(other, worth) for word in words for other, worth in query.related.get(word, {}).items()]
         # sorted by worth, so that a word related to two words of the question keeps the greater worth
-        return self._found(words, dict(sorted(related, key=lambda pair: pair[1])), query.days, keys)
+        return self._found(words, dict(sorted(related, key=lambda pair: pair[1])), query.days)
 
-    def _of_days(self, query: Query, keys: Collection[str] | None) -> list[Document]:
-        dated = self._found({}, {}, query.days, keys)
+    def _of_days(self, query: Query) -> list[Document]:
+        dated = self._found({}, {}, query.days)
         tokens = [token for days in query.days if days.length <= FEW for token in day_tokens(days)]
-        return [*dated, *(candidate for candidate in self._having(tokens, keys) if candidate not in dated)]
+        return [*dated, *(candidate for candidate in self._having(tokens) if candidate not in dated)]
 
-    def _having(self, words: Collection[str], keys: Collection[str] | None) -> list[Document]:
-        offered = self._found(dict.fromkeys(words, 1.0), {}, (), keys) if words else []
+    def _having(self, words: Collection[str]) -> list[Document]:
+        offered = self._found(dict.fromkeys(words, 1.0), {}, ()) if words else []
         return [candidate for candidate in offered if not {*words}.isdisjoint(candidate.own_words)]
 
-    def _found(
-        self,
-        words: Mapping[str, float],
-        related: Mapping[str, float],
-        days: Sequence[Days],
-        keys: Collection[str] | None,
-    ) -> list[Document]:
+    def _found(self, words: Mapping[str, float], related: Mapping[str, float], days: Sequence[Days]) -> list[Document]:
         """
         Return the candidates of the overlay, and of the engine except for groups that the overlay has.
 
         *words* have their weights beside their idf, the words *related* to them their worth relative to them.
         """
-        offered = self.engine.candidates(words, related, days, keys, CANDIDATES) if self.engine else []
-        offered = [candidate for candidate in offered if candidate.group not in self.overlay.groups]
+        offered = self.engine.candidates(words, related, days, CANDIDATES) if self.engine else []
         words = {word: weight * self.corpora[0].idf(word) for word, weight in {**words, **related}.items()}
-        return offered + self.overlay.candidates(words, days, CANDIDATES)
+        return self._without_old(offered) + self.overlay.candidates(words, days, CANDIDATES)
+
+    def _without_old(self, committed: Iterable[Document]) -> list[Document]:
+        return [candidate for candidate in committed if candidate.group not in self.overlay.groups]
 
     def _corpus(self, reach: int) -> Corpus:
         overlay, engine = self.overlay, self.engine
         groups = [group for name, group in self.manifest.groups.items() if name not in overlay.groups]
-        size = sum(group.units for group in groups) + overlay.units
-        words = sum(group.words[reach] for group in groups) + overlay.words(reach)
+        held = [passage.lengths[reach] for passage in overlay.passages.values()]
+        size, words = sum(group.units for group in groups) + len(held), sum(group.words[reach] for group in groups) + sum(held)
 
-        @lru_cache(maxsize=KNOWN)
+        @lru_cache(maxsize=_KNOWN)
         def frequency(word: str) -> int:
             return (engine.frequency(reach, word) if engine else 0) + overlay.frequency(reach, word)
 
         return Corpus(size, words / size if size else 0.0, frequency)
-
-
-def _related_to(query: Query) -> list[str]:
-    return list(dict.fromkeys(other for others in query.related.values() for other in others))

@@ -40,8 +40,8 @@ if TYPE_CHECKING:
     from ..context.build import Injection, Replay
     from ..conversation.asking import ChatStream
     from ..conversation.memory_manager import MemoryManager
-    from ..index.commit import Changes
     from ..index.hit import Hit, SearchResult
+    from ..index.manifest import Changes
     from ..longterm.long_term_file import Deleted, Ended, LongTermFile, LongTermLines, Written
     from ..protocol.turn import Receipt
     from ..recall.audience import Audience

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from ..checks.check import Finding
     from ..checks.fsck import Ledger
     from ..checks.repair import Repairs
-    from ..index.commit import Changes, Inventory
+    from ..index.manifest import Changes, Inventory
     from ..workspace import Workspace
 
 

@@ -11,15 +11,10 @@ from calendar import monthrange
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from datetime import date, timedelta
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from ..text.lazy_re import lazy_re
 from ..text.record import record
-
-if TYPE_CHECKING:
-    from typing import TypeVar
-
-    _T = TypeVar("_T")
 
 
 @record
@@ -125,22 +120,22 @@ def weekday_number(text: str) -> int:
 # ── months and years ──────────────────────────────────────────────────────────
 
 
-def _by_word(*rows: tuple[str, _T]) -> dict[str, _T]:
-    return {word: value for words, value in rows for word in words.split("|")}
-
-
 #: Parts of a month, in both languages, by their first and last day; 31 means the last day of the month.
-PARTS: Final = _by_word(
-    ("", (1, 31)),
-    ("初|第一|beginning|start|first week", (1, 7)),
-    ("上旬|early", (1, 10)),
-    ("第二|second week", (8, 14)),
-    ("中旬|中|mid|middle", (11, 20)),
-    ("第三|third week", (15, 21)),
-    ("下旬|late", (21, 31)),
-    ("第四|fourth week", (22, 28)),
-    ("底|末|最后|end|last week", (25, 31)),
-)
+PARTS: Final = {
+    word: days
+    for words, days in (
+        ("", (1, 31)),
+        ("初|第一|beginning|start|first week", (1, 7)),
+        ("上旬|early", (1, 10)),
+        ("第二|second week", (8, 14)),
+        ("中旬|中|mid|middle", (11, 20)),
+        ("第三|third week", (15, 21)),
+        ("下旬|late", (21, 31)),
+        ("第四|fourth week", (22, 28)),
+        ("底|末|最后|end|last week", (25, 31)),
+    )
+    for word in words.split("|")
+}
 
 
 def single_day(year: int, month: int, day: int) -> Days:

@@ -12,13 +12,12 @@ import unicodedata
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from datetime import date
-from functools import cache
-from typing import TYPE_CHECKING, Final
+from typing import Final, TypeAlias
 
-from ..query import meanings
 from ..text.lazy_re import lazy_re
 from ..text.record import record
 from ..text.tokenizer import HAN
+from . import meanings
 from .calendar import (
     COUNTS,
     FEW,
@@ -39,11 +38,8 @@ from .calendar import (
 from .intent import asks_to_do
 from .meanings import Said
 
-if TYPE_CHECKING:
-    from typing import TypeAlias
-
-    _Meaning: TypeAlias = Callable[[re.Match[str], Said], Days | None]
-    _Rules: TypeAlias = tuple[tuple[re.Pattern[str], _Meaning | None], ...]
+_Meaning: TypeAlias = "Callable[[re.Match[str], Said], Days | None]"
+_Rules: TypeAlias = "tuple[tuple[re.Pattern[str], _Meaning | None], ...]"
 
 # ── the table ────────────────────────────────────────────────────────────────
 
@@ -183,22 +179,16 @@ _HINT_FIGURES: Final = lazy_re(r"[0-9][-/.][0-9]")
 _LATIN: Final = lazy_re("[A-Za-z]")
 
 
-@cache
-def _chinese() -> _Rules:
-    # the case of Han characters would take most of the time
-    return tuple((lazy_re(phrase), days_of) for phrase, _, days_of in _TABLE if phrase)
-
-
-@cache
-def _english() -> _Rules:
-    return tuple((lazy_re(phrase, re.IGNORECASE), days_of) for _, phrase, days_of in _TABLE if phrase)
+# without the case of Han characters, which would take most of the time
+_CHINESE: Final[_Rules] = tuple((lazy_re(phrase), days_of) for phrase, _, days_of in _TABLE if phrase)
+_ENGLISH: Final[_Rules] = tuple((lazy_re(phrase, re.IGNORECASE), days_of) for _, phrase, days_of in _TABLE if phrase)
 
 
 def _rules(text: str) -> _Rules:
     is_chinese = not text.isascii() and _HINT_ZH.search(text)
     is_english = _LATIN.search(text) and _HINT_EN.search(text)
     has_figures = _HINT_FIGURES.search(text)
-    return (*(_FIGURES if has_figures else ()), *(_chinese() if is_chinese else ()), *(_english() if is_english else ()))
+    return (*(_FIGURES if has_figures else ()), *(_CHINESE if is_chinese else ()), *(_ENGLISH if is_english else ()))
 
 
 # ── reading ──────────────────────────────────────────────────────────────────

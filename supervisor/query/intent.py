@@ -10,16 +10,13 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from datetime import date
-from functools import lru_cache
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from ..text.lazy_re import lazy_re
 from ..text.small_talk import is_small_talk
 from ..text.tokenizer import tokens
 from ..text.word_frequency import rarity_asked
-
-if TYPE_CHECKING:
-    from .calendar import Days
+from .calendar import Days
 
 #: The forms of a question, of an exclamation, and of a question to the assistant about itself.
 _QUESTION: Final = lazy_re(
@@ -152,8 +149,6 @@ _NOW_WORDS = (
     r"现在|目前|如今|眼下|当前|最新|这会儿|\b(?:now|currently|current|latest|newest|these days|at the moment|nowadays)\b"
 )
 _NOW = lazy_re(rf"{_NOW_WORDS}|\b(?:any ?more|still)\b", re.IGNORECASE)
-#: Questions of which the answer is kept: it is asked for once for each passage that may answer.
-_ASKED = 16
 #: The words that say when; they are in no answer, and are searched for as words of a request are.
 TENSE_WORDS = lazy_re(
     rf"{_NOW_WORDS}|以前|之前|从前|先前|原来|原先|原本|本来|起初|最初|最开始|一开始|当初"
@@ -162,13 +157,11 @@ TENSE_WORDS = lazy_re(
 )
 
 
-@lru_cache(maxsize=_ASKED)
 def asks_now(text: str) -> bool:
     """True if the question asks for what is true now: 现在, "currently"."""
     return bool(_NOW.search(text))
 
 
-@lru_cache(maxsize=_ASKED)
 def asks_before(text: str) -> bool:
     """True if the question asks for what was before something changed: 原来, "originally"."""
     return not asks_now(text) and bool(_OF_BEFORE.search(text))

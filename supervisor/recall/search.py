@@ -45,8 +45,8 @@ from .visible import Parts, VisibleView, named_by_day
 
 if TYPE_CHECKING:
     from ..events import Events
-    from ..index.commit import Changes
     from ..index.index import Index
+    from ..index.manifest import Changes
     from ..index.view import View
     from ..protocol.config_keys import Recall
     from .meaning import Meaning
@@ -124,7 +124,7 @@ class Searcher:
             miss=None if hits else search.attempt(lambda: _as_typed(answer.miss, query.text), None),
             is_strong=answer.is_strong,
             evidence=answer.evidence,
-            unfiled=search.unfiled.overlay.units,
+            unfiled=len(search.unfiled.overlay.passages),
             skipped=search.unfiled.skipped,
             unsearched=search.unsearched,
             how="failed" if search.faults and not hits else how,

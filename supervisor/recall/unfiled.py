@@ -25,7 +25,7 @@ from ..archive.journal import SeenJournal
 from ..index.chunking import Chunk, chunk_message, neighbours
 from ..index.documents import CONTEXT_WIDTHS, MOST_CHARS, beginning, talk_documents
 from ..index.hit import BY_ID, Passage
-from ..index.overlay import NOTHING, Overlay, OverlayGroup, overlay_group
+from ..index.overlay import NOTHING, Overlay, OverlayGroup
 from ..protocol.dated_file import Block, block_of
 from ..protocol.message import Archived, History, Key, Message
 from ..protocol.paths import WorkspacePaths
@@ -171,7 +171,7 @@ class Unfiled:
                         self._groups[key] = before[key]
                     elif not deadline.is_over:
                         keys = tuple(talk[n].passage.path for n in places)
-                        self._groups[key] = overlay_group(keys, talk_documents(day, paths, talk, places))
+                        self._groups[key] = OverlayGroup(keys, tuple(talk_documents(day, paths, talk, places)))
         passages = tuple(chunk.passage for day in days.values() for chunk in day if chunk.passage.text.strip())
         overlay = Overlay({f"unfiled {n}": group for n, group in enumerate(self._groups.values())})
         return UnfiledPassages(overlay, passages, len(messages) - sum(len(group.keys) for group in self._groups.values()))

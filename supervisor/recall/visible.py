@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from ..index.chunking import Chunk, neighbours
 from ..index.documents import Document, document_of, meant, with_neighbours, words_in
 from ..index.hit import BY_ID, Hit, Passage, ScoreParts
-from ..index.overlay import Overlay, OverlayGroup, overlay_group
+from ..index.overlay import Overlay, OverlayGroup
 from .audience import Audience, nameless
 from .unfiled import Unfiled, path_by_id
 
@@ -45,7 +45,7 @@ class VisibleView:
     def __init__(self, whole: View, visible: Overlay) -> None:
         manifest = replace(whole.manifest, groups={})
         #: It is searched like any other view; its passages have the paths of their files.
-        self.view = replace(whole, engine=None, manifest=manifest, overlay=visible, segments={}, is_part=True)
+        self.view = replace(whole, engine=None, manifest=manifest, overlay=visible)
 
     @cached_property
     def passages(self) -> tuple[Passage, ...]:
@@ -108,7 +108,7 @@ class Part:
             parts = self._audience.seen_of(passage)
             seen += [_Seen(part, candidate.own_words if part is passage else words_in(part), key) for part in parts]
         keys = tuple(part.key for part in seen if part.passage.tier == "unfiled")
-        return overlay_group(keys, _documents(name, seen))
+        return OverlayGroup(keys, tuple(_documents(name, seen)))
 
 
 def _documents(group: str, seen: Iterable[_Seen]) -> Iterator[Document]:

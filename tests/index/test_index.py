@@ -14,8 +14,8 @@ import pytest
 
 import recalld.supervisor.index.index
 import recalld.supervisor.index.overlay
-from recalld.supervisor.index.commit import Changes
 from recalld.supervisor.index.engine import Engine
+from recalld.supervisor.index.manifest import Changes
 from recalld.supervisor.storage.control import Control
 from recalld.supervisor.storage.errors import BadFile
 from tests.patience import PATIENCE_S
@@ -68,6 +68,15 @@ def test_index_finds_a_file_moved_to_originals_before_the_next_update(filled):
     assert filled.found_paths("花生") == [filled.paths.relative(target)]
 
 
+def test_index_finds_a_cited_file_as_it_is_now_beside_many_changed_ones(filled):
+    for text in ("电钢琴", "大提琴"):
+        for n in range(60):
+            filled.note(f"idea-{n:02}.md", f"第 {n} 个想法：{text} zq{n}x\n")
+        if text == "电钢琴":
+            filled.refresh()
+    assert filled.found_texts("zq0x") == ["第 0 个想法：大提琴 zq0x"]
+
+
 def test_index_rebuilds_and_reports_an_index_of_another_version(filled, monkeypatch):
     monkeypatch.setattr(recalld.supervisor.index.index, "VERSION", "other")
     filled.reopen()
@@ -84,7 +93,7 @@ def test_index_rebuilds_and_reports_an_index_of_another_version(filled, monkeypa
 def test_index_reports_no_damage_after_a_killed_first_build(filled):
     shutil.rmtree(filled.root / ".recalld/index")
     (filled.root / ".recalld/index").mkdir(mode=0o700)
-    Engine(str(filled.root / ".recalld/index"), new=True)
+    Engine(filled.files.disk, filled.root / ".recalld/index", new=True)
     filled.reopen()
     assert filled.found_paths("花生")
     assert filled.refresh().new
@@ -95,7 +104,7 @@ def test_index_reports_no_damage_after_a_killed_first_build(filled):
 def test_index_reports_no_damage_when_segments_are_merged_while_opening(filled, monkeypatch):
     other = filled.another()
 
-    def gone(folder, *, new):
+    def gone(_disk, folder, *, new):
         monkeypatch.setattr(recalld.supervisor.index.index, "Engine", Engine)
         filled.refresh(rebuild=True)
         raise BadFile(folder, "ValueError in the index's library")

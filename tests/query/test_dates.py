@@ -148,7 +148,7 @@ def test_dates_reads_100000_characters_of_any_repeated_piece(piece):
 @pytest.mark.parametrize("language", ["zh", "en"])
 @given(st.data())
 def test_every_phrase_needs_what_the_hint_of_its_language_looks_for(language, data):
-    phrases, hint = {"zh": (grammar._chinese(), grammar._HINT_ZH), "en": (grammar._english(), grammar._HINT_EN)}[language]
+    phrases, hint = {"zh": (grammar._CHINESE, grammar._HINT_ZH), "en": (grammar._ENGLISH, grammar._HINT_EN)}[language]
     pattern, _ = data.draw(st.sampled_from(phrases))
     text = data.draw(st.from_regex(re.compile(pattern.pattern, pattern.flags), fullmatch=True))
 

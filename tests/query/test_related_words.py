@@ -1,4 +1,4 @@
-"""Words of memory that mean nearly the same as those of a question (supervisor/query/related_words, and its table)."""
+"""Words of memory that mean nearly the same as those of a question (supervisor/query/memory_words, and its tables)."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from itertools import pairwise
 
 import pytest
 
-from recalld.supervisor.query.related_words import EVERYDAY, TABLE, related_words, same_words
+from recalld.supervisor.query.memory_words import EVERYDAY, TABLE, related_words
 
 LINE = re.compile(r"[a-z]+( [a-z]+\d\d){1,11}")
 
@@ -37,5 +37,5 @@ def test_related_words_finds_every_line_of_its_table(table):
     for line in (*by_hand, *table[:50], *table[::97], *table[-50:]):
         word, *others = line.split()
         if line in by_hand or word not in everyday:
-            found = {f"{other}{round(100 * alike)}" for other, alike in related_words(word)}
-            assert {*others} <= {*found, *(f"{other}00" for other in same_words(word))}
+            found = {f"{other}{round(100 * alike):02}" for other, alike in related_words(word).items()}
+            assert {*others} <= found

@@ -1,4 +1,4 @@
-"""Words of a question that memory does not have are read as words that it has (supervisor/query/unknown_words)."""
+"""Words of a question that memory does not have are read as words that it has (supervisor/query/memory_words)."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from datetime import date
 
 import pytest
 
+from recalld.supervisor.query.memory_words import known_words
 from recalld.supervisor.query.parse import parse_query
-from recalld.supervisor.query.unknown_words import known_words
 from recalld.supervisor.text.tokenizer import tokens
 
 TODAY = date(2026, 1, 28)

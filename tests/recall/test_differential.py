@@ -15,7 +15,7 @@ from rank_bm25 import BM25Okapi
 
 from recalld.supervisor.index import documents, ranking, view
 from recalld.supervisor.index.documents import CONTEXT_WIDTHS
-from recalld.supervisor.query import parse, related_words
+from recalld.supervisor.query import memory_words, parse
 from recalld.supervisor.query.parse import Query
 from recalld.supervisor.text.tokenizer import tokens
 from tests.world import WITHOUT_MODEL, World, at
@@ -68,11 +68,11 @@ class Bare:
 
 @pytest.fixture
 def talk(tmp_path, monkeypatch):
-    for name in [name for name in vars(ranking) if name.endswith(("_WORTH", "_LOSS")) and name != "RELATED_WORTH"]:
+    for name in [name for name in vars(ranking) if name.endswith(("_WORTH", "_LOSS"))]:
         monkeypatch.setattr(ranking, name, 0.0)
     monkeypatch.setattr(parse, "_EVERYDAY_LOSS", 0.0)
     monkeypatch.setattr(parse, "_LIGHT_LEFT", 1.0)
-    monkeypatch.setattr(related_words, "WORTH", 0.0)
+    monkeypatch.setattr(memory_words, "WORTH", 0.0)
     monkeypatch.setattr(documents, "days_about", lambda text, day: [])
     monkeypatch.setattr(view, "newest_first", lambda _query, found, *_more: found)
     monkeypatch.setattr(view, "users_first", lambda _query, found: found)

@@ -184,9 +184,9 @@ def test_unfiled_makes_the_newest_of_many_equal_messages_until_time_is_up(world,
     unfiled = world.ws.unfiled
     found = unfiled.passages(NOW, Deadline(10.0, Cranked()))
     assert found.left > 400
-    assert found.overlay.units + found.left == 600
+    assert len(found.overlay.passages) + found.left == 600
     found = unfiled.passages(NOW)
-    assert (found.overlay.units, found.left) == (600, 0)
+    assert (len(found.overlay.passages), found.left) == (600, 0)
     assert (
         unfiled.passages(NOW + timedelta(seconds=9)).overlay is found.overlay
     )  # one without a time keeps that of the first look
@@ -201,7 +201,7 @@ def made(monkeypatch):
         return lambda *given: (made.append(kind), make(*given))[1]
 
     monkeypatch.setattr(unfiled_module, "chunk_message", counted("chunk", unfiled_module.chunk_message))
-    monkeypatch.setattr(unfiled_module, "overlay_group", counted("group", unfiled_module.overlay_group))
+    monkeypatch.setattr(unfiled_module, "OverlayGroup", counted("group", unfiled_module.OverlayGroup))
     return made
 
 
@@ -210,7 +210,7 @@ def test_search_goes_on_where_the_last_one_ran_out_of_time(world, made):
     unfiled, left = world.ws.unfiled, [300]
     while left[-1] and len(left) < 20:
         found = unfiled.passages(NOW, Deadline(len(made) + 60.0, lambda: len(made)))
-        assert found.overlay.units + found.left == 300
+        assert len(found.overlay.passages) + found.left == 300
         left.append(found.left)
     assert left == sorted(set(left), reverse=True)
     assert left[-1] == 0

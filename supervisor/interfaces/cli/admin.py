@@ -17,7 +17,7 @@ from .output import Word, as_text, in_local_times, wire, word
 from .parser import Option, command
 
 if TYPE_CHECKING:
-    from ...index.commit import Inventory
+    from ...index.manifest import Inventory
 
 #: The question to the model, and the most characters of its answer that are shown.
 _QUESTION: Final = "This is a test of the connection. Answer with one word: ready."

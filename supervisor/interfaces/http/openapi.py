@@ -14,8 +14,8 @@ from pydantic.json_schema import GenerateJsonSchema
 from ...checks.fsck import Ledger
 from ...checks.repair import Repairs
 from ...context.build import Injection, Replay
-from ...index.commit import Changes, Inventory
 from ...index.hit import SearchResult
+from ...index.manifest import Changes, Inventory
 from ...longterm.long_term_file import Deleted, Ended, LongTermLines, Written
 from ...operations.codec import camel, schema
 from ...operations.long_term import LinesFound, LinesRequest

@@ -1,5 +1,5 @@
 """
-Words of a question that memory does not have, read as words that it has: typos, and Chinese words that are cut differently.
+Words of a question as words of memory: typos, Chinese words that are cut differently, and words that mean nearly the same.
 
 A typo is one letter too many, too few or wrong, or two that changed places, in a word of five letters or more that is not among
 the common words of English. Its first letter is right: people notice a wrong one. Most such words are not typos but rare words
@@ -9,21 +9,31 @@ nothing (teh, wehn).
 
 A Chinese typo is another character of the same sound: 体捡 for 体检. It is looked for in two neighbouring characters that are
 words by themselves (`chinese.sounding_like`).
+
+A word that means nearly the same is 手机 for 电话, "freezer" for fridge. related_words.txt has a line for each of 18,000
+stems, in order: the stem and those nearest to it in the GloVe vectors of words, each with its similarity in hundredths
+(script/related-words makes it, THIRD_PARTY.md has its sources). everyday_words.txt has the same form, in both languages, and is
+made by hand (script/everyday-words); there 00 marks another spelling of the same word. Vectors show which words have the same
+words around them: hot is near cold, and each name is near all names. So a related word is worth less than half of the word
+itself and opens no gate (`ranking.Gate`), and a name has no related words. Another spelling counts as the word itself. Each
+number was measured (docs/explanation/recall.md).
 """
 
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
+from functools import lru_cache
 from itertools import pairwise
+from pathlib import Path
 from typing import Final
 
 from ..text.chinese import cut_for_search, sounding_like, to_simplified
 from ..text.lazy_re import lazy_re
 from ..text.tokenizer import CHINESE, ENGLISH, HAN, latin_words, stem, stems, tokens
-from ..text.word_frequency import rarity_asked
-from .parse import REQUEST_WEIGHT, Query
+from ..text.word_frequency import line_of, rarity_asked
+from .parse import LIGHT_VERBS, NAMED, REQUEST_WEIGHT, Query
 
 #: The number of letters of a word that may have a typo, and in how many words of a question typos are looked for: each takes
 #: some 500 lookups.
@@ -134,3 +144,57 @@ def _in_characters(query: Query, frequency: Callable[[str], int], relative_idf: 
     if not more:
         return query
     return replace(query, words={**query.words, **more}, rarity={**query.rarity, **rarity})
+
+
+# ── words that mean nearly the same ──────────────────────────────────────────
+
+#: A line for each stem, in the order of their bytes.
+TABLE: Final = Path(__file__).with_name("related_words.txt")
+EVERYDAY: Final = Path(__file__).with_name("everyday_words.txt")
+#: The worth of a related word, relative to the word itself; it is multiplied by their similarity. Of another spelling.
+WORTH: Final = 0.4
+SAME: Final = 1.0
+#: How many words of a question are looked up, the rarest, and how many words of memory are taken for each, the nearest.
+_MOST_ASKED: Final = 6
+_MOST_RELATED: Final = 8
+#: The digits of a similarity.
+_DIGITS: Final = 2
+
+
+def with_related_words(query: Query, frequency: Callable[[str], int]) -> Query:
+    """
+    Return the query with the words of memory that are related to its own, or are other spellings of them.
+
+    *frequency* returns the number of passages with a word.
+    """
+    names = {token for name in NAMED.findall(query.text) for token in tokens(name)}
+    words = [word for word, counts in query.words.items() if counts > REQUEST_WEIGHT]
+    words.sort(key=lambda word: (word in names, -query.words[word] * query.rarity.get(word, 1.0)))
+    related: dict[str, dict[str, float]] = {}
+    for n, word in enumerate(words):
+        near = {**related_words(word), **dict.fromkeys(query.occasions.get(word, ()), 1.0)}
+        worths = {other: WORTH * alike if alike else SAME for other, alike in near.items() if other not in query.words}
+        if n >= _MOST_ASKED or word in names:
+            worths = {other: worth for other, worth in worths.items() if worth == SAME}
+        known = [other for other in worths if other not in LIGHT_VERBS and frequency(other)]
+        known = sorted(known, key=lambda other: -worths[other])[:_MOST_RELATED]
+        related |= {word: {other: worths[other] for other in known}} if known else {}
+    return replace(query, related=related)
+
+
+def other_spellings(query: Query) -> Mapping[str, str]:
+    """Return the word of the question for each word of memory that is another spelling of it."""
+    return {other: word for word, others in query.related.items() for other, worth in others.items() if worth == SAME}
+
+
+@lru_cache(maxsize=10_000)
+def related_words(token: str) -> Mapping[str, float]:
+    """
+    Return the tokens that mean nearly the same as a token, with their similarity; 0.0 marks another spelling of it.
+
+    >>> related_words("bicycl")["motorcycl"], related_words("包裹")["快递"], related_words("xmas")
+    (0.83, 0.9, {'christma': 0.0})
+    """
+    lines = line_of(TABLE, token) if token.isascii() else "", line_of(EVERYDAY, token)
+    others = " ".join(filter(None, lines)).split()
+    return {other[:-_DIGITS]: int(other[-_DIGITS:]) / 100 for other in others}
