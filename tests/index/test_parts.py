@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import recalld.supervisor.recall.search
-from recalld.supervisor.index.manifest import Changes, Group, Manifest, parse_manifest, render_manifest
+from recalld.supervisor.index.manifest import Changes
 from recalld.supervisor.storage.control import UNLIMITED, Control
 from tests.world import World, at
 
@@ -87,11 +87,6 @@ def test_update_told_to_stop_keeps_the_parts_before(noted):
     assert noted.reopen().found_paths("电钢琴") == ["memory/2026-01-06.md"]
     assert noted.refresh().new
     assert noted.events.of("index_damaged") == []
-
-
-def test_manifest_is_read_as_it_was_rendered():
-    known = Manifest("1", {}, {"day 2026-01-29": Group(("a",), 3, (1, 2, 3))})
-    assert parse_manifest(render_manifest(known)) == known
 
 
 @settings(max_examples=6, deadline=None)
