@@ -11,10 +11,8 @@ from __future__ import annotations
 import json
 import re
 import stat as modes
-import threading
 from array import array
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from pathlib import Path
 from typing import Any, Final, TypeVar
@@ -66,32 +64,6 @@ class MemoryFolder:
         #: Another object after each change that a supervisor is told of by the system; None: nobody is told.
         self.told: object | None = None
         self._listed: tuple[list[Mapping[str, Any]], tuple[MemoryFile, ...], dict[str, str]] = ([], (), {})
-        #: The thread whose round holds the folder, the writes when it read last, and what it read.
-        self._holder: int | None = None
-        self._held: tuple[int, dict[str, Any]] = 0, {}
-
-    @contextmanager
-    def held(self) -> Iterator[None]:
-        """Hold the folder: this thread, which asks ten times a round, lists it again after a write here or `look_anew`."""
-        before, self._holder = self._holder, threading.get_ident()
-        try:
-            yield
-        finally:
-            self._holder = before
-            self._held = self._held if before else (0, {})
-
-    def look_anew(self) -> None:
-        """List the folder again while it is held: before words leave the history they must still stand in a file."""
-        self._held = -1, {}
-
-    def _once(self, name: str, read: Callable[[], T]) -> T:
-        """Return what *read* returns; the answer of before where the folder is held and nothing was written since."""
-        if self._holder != threading.get_ident():
-            return read()
-        if self._held[0] != self._files.changes:
-            self._held = self._files.changes, {}
-        answers: dict[str, T] = self._held[1]
-        return answers[name] if name in answers else answers.setdefault(name, read())
 
     # ── reading ──────────────────────────────────────────────────────────────
 
@@ -101,12 +73,12 @@ class MemoryFolder:
 
         Copies of our files are left out.
         """
-        files, _ = self._once("dated", self._without_copies)
+        files, _ = self._without_copies()
         return files
 
     def copies(self) -> dict[str, str]:
         """Return the copies of our files, each with the file that it is a copy of, as relative paths."""
-        _, copied = self._once("dated", self._without_copies)
+        _, copied = self._without_copies()
         return copied
 
     def names(self) -> set[str]:
@@ -158,7 +130,7 @@ class MemoryFolder:
         return files, copied
 
     def _named_summaries(self) -> Mapping[str, ExistingSummary]:
-        return self._once("summaries", lambda: self._read_in(self._paths.summaries, _summary_of))
+        return self._read_in(self._paths.summaries, _summary_of)
 
     def _relative(self, file: MemoryFile) -> str:
         return self._paths.relative(self._paths.original(file.name) if file.original else self._paths.dated(file.name))

@@ -231,7 +231,7 @@ class Supervisor:
         if self._wants_round:
             self._wants_round = False
             self._attempt("poll", self._changes.near_changed, False)  # this round sees it: no look takes it for a change
-            with self.ws.journal.held(), self.ws.memory.held():  # for the due time, too, which asks for the same
+            with self.ws.journal.held():  # for the due time, too, which asks for the same
                 done = self.tick(self._clock())
             self._status = min(map(str, done.errors.values()), default="running")
             self._give_sign(float("inf"))

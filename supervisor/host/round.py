@@ -140,7 +140,7 @@ def run_round(
     are reported with those of this one.
     """
     began = time.monotonic()
-    with ws.journal.held(), ws.memory.held(), noting() as noted:
+    with ws.journal.held(), noting() as noted:
         done = _run_steps(ws, now, control, everything=everything, ageing=ageing)
         ws.attempt("diary", lambda: _keep(ws, noted, now), None)
     report_errors(ws, (*before, *done.errors.values()))
@@ -173,10 +173,8 @@ def _run_steps(ws: Workspace, now: datetime, control: Control, *, everything: bo
     done.extracts = run_step("extracts", lambda: write_extracts(ws, now, control), 0) if ageing else 0
     done.submitted = run_step("roll-up", lambda: submit(ws, now), 0) if ageing else 0
     run_step("settle", lambda: reconcile_flags(ws, now), None)
-    ws.memory.look_anew()  # a person may have deleted a file since the round began
     run_step("deletions", ws.deletions.record, None)
     run_step("deletions", ws.deletions.drop_summaries, 0)
-    ws.memory.look_anew()
     done.trimmed = run_step("trim", lambda: trim_history(ws), 0)
     run_step("compact", lambda: ws.journal.compact() if ws.journal.is_bloated() else None, None)
     run_step("sweep", lambda: sweep_shared(ws, now), 0)

@@ -116,8 +116,6 @@ class Files:
         self._token = token or str(os.getpid())
         self.pause = pause
         self._count = itertools.count()
-        #: How many times it began to change something: what was read of folders since the last one is as they are.
-        self.changes = 0
         #: The names that its writers were given last: some of them are being written now.
         self._given: deque[Path] = deque(maxlen=_WRITERS)
         self._fsyncs = FsyncTracker(disk)
@@ -178,7 +176,6 @@ class Files:
         nothing is written. An OSError leaves the old file as it was.
         """
         old = seen.stat if isinstance(seen, FileVersion) else seen
-        self.changes += 1
         temporary, stat = self._prepare(path, (data,), old, mode)
         kept = None
         try:
@@ -203,7 +200,6 @@ class Files:
 
     def create(self, path: Path, data: bytes) -> None:
         """Create the file, durably; FileExistsError when the name is taken."""
-        self.changes += 1
         temporary, _ = self._prepare(path, (data,), None)
         try:
             self.disk.link(temporary, path)
@@ -213,7 +209,6 @@ class Files:
 
     def create_from(self, path: Path, parts: Iterable[bytes]) -> None:
         """Create a file of any size from its parts, durably and by one rename; FileExistsError when the name is taken."""
-        self.changes += 1
         temporary, _ = self._prepare(path, parts, None)
         try:
             self.disk.rename_new(temporary, path)  # not by a link, which not every file system outside a workspace has
@@ -248,7 +243,6 @@ class Files:
 
     def move(self, old: Path, new: Path) -> None:
         """Rename the file in one durable step; FileExistsError when the new name is taken."""
-        self.changes += 1
         self.disk.rename_new(old, new)
         self._fsyncs.invalidate(old)
         # the new folder first: a crash in between may leave both names, but never none
@@ -258,7 +252,6 @@ class Files:
 
     def remove(self, path: Path) -> None:
         """Delete the file, durably; does nothing when there is none."""
-        self.changes += 1
         try:
             self.disk.unlink(path)
         except FileNotFoundError:
@@ -277,7 +270,6 @@ class Files:
                 self._fsyncs.ensure_name_durable(folder)
             return
         self.make_folder(folder.parent)
-        self.changes += 1
         try:
             self.disk.mkdir(folder)
         except FileExistsError:
@@ -308,7 +300,6 @@ class Files:
                 continue
             stat = self.disk.stat(folder / entry)
             if now is None or (stat and folder / entry not in self._given and is_left_behind(stat, now)):
-                self.changes += 1
                 self.disk.unlink(folder / entry)
                 swept += 1
         return swept
