@@ -24,19 +24,6 @@ def test_round_writes_no_byte_when_everything_is_settled(world):
     assert {name: (world.root / name).stat() for name in world.tree(internal=True)} == before
 
 
-def test_round_with_a_message_lists_a_folder_once_and_before_words_leave(world):
-    disk = FaultyDisk()
-    world.write([message_on("2026-01-10"), message_on("2026-01-30")])
-    world.settle()
-    world.reopen(disk=disk)
-    world.round()
-    world.add(message_on("2026-01-31"))
-    disk.made.clear()
-    assert world.round().seen == 1
-    folders = (world.paths.memory, world.paths.summaries, world.paths.original("2026-01-10-nginx.md").parent)
-    assert [disk.made.count(("stats", folder)) for folder in folders] == [3, 3, 3]
-
-
 # ── one fault does not stop the others ───────────────────────────────────────
 
 
