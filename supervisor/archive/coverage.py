@@ -123,9 +123,9 @@ def may_replace(
     """
     Return whether a text made from *sources* may replace the existing summary.
 
-    Of the files as they are now it has to name every one that the existing summary names (a suspended worker may deliver an
-    old text that names fewer), and one more unless it is *better*: a model's in place of an extract, or asked for. An extract
-    that waits is replaced by any.
+    *sources* must name every current file that the existing summary names (a suspended worker may deliver an old text that
+    names fewer), and one more unless the text is *better*: a model's in place of an extract, or asked for. An extract that
+    waits is replaced by any.
     """
     current = {file.source for file in files}
     stands = existing is not None and not existing.waits

@@ -59,8 +59,8 @@ def continues(old: Message, new: Message) -> bool:
     """
     Return whether *new* is *old* with newer words, and no other message that was given its id.
 
-    It is where both have the same time. It also is where both are an assistant's, their times do not contradict it, and the
-    words begin with the old ones: an answer that grows (docs/reference/protocol.md, 2.6).
+    True where both have the same time; also where both are an assistant's, the times allow it, and the new words begin with
+    the old ones: an answer that grows (docs/reference/protocol.md, 2.6).
     """
     if old.role != new.role:
         return False
@@ -204,7 +204,7 @@ def _with_ids(history: History, known: Known) -> History:
     used = {(ids.get(n, message.id), message.text_digest) for n, message in messages}
     used_ids = {identity for identity, _ in used}
     placed = [n for n, message in messages if n in ids and message.created_at is None]
-    # subtle: another program may have added a message behind the new ones; it says where they end only if nothing else does
+    # subtle: a message that another program added may be behind the new ones: it marks the end only if nothing else does
     present = [n for n, message in messages if n in ids or message.key in known.in_history]
     last_known = max(placed or present, default=-1)
     free, names = _Once(partial(_known_keys, known), used), _Names(known, used_ids)

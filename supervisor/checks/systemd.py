@@ -107,7 +107,7 @@ class Systemd:
             )
 
     def call(self, *words: str, may_fail: bool = False) -> None:
-        """Run systemctl; NoService with its message if it fails. What *may_fail* is done to units that it may not know."""
+        """Run systemctl; NoService with its message if it fails, unless it *may_fail*: systemd may not know the unit."""
         done = self.run(self.command(*words))
         if done.returncode and not may_fail:
             sentence = (done.stderr.strip() or f"exit code {done.returncode}").splitlines()[0].rstrip(".")
@@ -225,7 +225,7 @@ def _remove(names: list[str], systemd: Systemd) -> None:
 
 
 def state_of(systemd: Systemd, what: Installation) -> dict[str, Any]:
-    """Return the state of the installed service, why it is `down`, or "", and whether systemd then `retries` it by itself."""
+    """Return the state of the service: `down` is why it does not run, "" if it does; `retries`, if systemd will start it."""
     unit = what.unit(SERVICE)
     shown = systemd.show(unit)
     state = shown.get("ActiveState", "")

@@ -1,5 +1,5 @@
 """
-Which hits of a search go into the memory block, and in which order; what says the same goes in once. Pure.
+The order in which hits of a search are offered to the memory block, and what says the same, which goes in once. Pure.
 
 What is the same but for case, width, punctuation, courtesy or the day on which it was said is shown once, the newest
 (`text/same_words`). A text of several lines has to be the same to the letter. Each number was measured

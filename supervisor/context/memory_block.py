@@ -6,8 +6,7 @@ the order of time, below one tag that names the day: a line out of its order wou
 the best line of all, which comes first, has a tag of its own. Code and lists are an entry of their own, with their lines.
 `hit = "line"` with `max_hits = 5` is 003 to the letter: five lines `[path] text` below a heading.
 
-`pack` adds the hits one by one, the best for their length first, and stops at hits that are worth little compared to the best.
-A line is added, whole or else cut around the question's words, if the whole block, with header and tags, then still fits the
+`pack` adds the hits one by one, the best for their length first (`choice.in_order`), until the budget is used up. A line is added, whole or else cut around the question's words, if the whole block, with header and tags, then still fits the
 budget of tokens; a smaller line may follow a larger one that did not fit. A long answer of the assistant that does not fit is
 shown as the sentences with the question's words. `max_chars` is the clamp of 001: whole snippets while they fit, then one cut
 snippet, then none. `render` writes lines, tags and entries, `text/token_count` says what a text costs.
@@ -68,8 +67,7 @@ def pack(hits: Sequence[Hit], terms: Sequence[str], limits: BlockLimits, pinned:
     The *pinned* lines of memory.md come before the hits, in a budget of their own, which the first of them use first. If
     characters are limited, they come after the hits, so that they never crowd out an answer. Hits of the same score keep their
     order. The reasons why a hit or a pinned line is left out: "tokens" or "characters" (the block would be over its budget),
-    "files" or "lines" (more than max_hits), "same words" (a better hit has them), "empty" (nothing to see), "worth" (too little
-    compared to the best).
+    "files" or "lines" (more than max_hits), "same words" (a better hit has them), "empty" (nothing to see).
     """
     block = MemoryBlock(limits, terms)
     unpinned = [] if limits.max_chars else block.pin(pinned, hits)
@@ -243,7 +241,7 @@ class MemoryBlock:
         return tokens <= self._limits.tokens and (not self._limits.max_chars or chars <= self._limits.max_chars)
 
     def _with(self, line: _Line) -> tuple[_Size, _Size]:
-        """Return the exact sizes of the file and of the block if the line is added, however runs of its file grow or join."""
+        """Return the exact sizes of the file and of the block with the line added, tags included."""
         group = group_of(line.hit, self._limits)
         old, new = self._sizes.get(group, _Size(0.0, 0)), self._measure([*self._groups.get(group, []), line])
         block = _Size(self._size.tokens - old.tokens + new.tokens, self._size.chars - old.chars + new.chars)

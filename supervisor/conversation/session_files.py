@@ -57,7 +57,7 @@ class SessionTalk:
         self._settings = config.archive
 
     def messages(self, session: str, now: datetime, newest: int | None = None) -> tuple[Block, ...]:
-        """Return them oldest first, each once with its newest words; "" has the messages that name no session; as `read`."""
+        """Return the messages of the session, oldest first, each once in its newest words; "" means those that name none."""
         return self.read(session, now, newest=newest).blocks
 
     def read(self, session: str, now: datetime, marker: Marker | None = None, newest: int | None = None) -> SessionPart:
@@ -123,7 +123,11 @@ def _each_once(blocks: Iterable[Block]) -> dict[tuple[str, datetime], Block]:
 
 
 class SessionFiles:
-    """The file of each session, which says how far it is summed up; only the holder of the session's lock changes it."""
+    """
+    The file of each session: how far it is summed up, whether it is a group's, what failed.
+
+    Only the holder of the session's lock changes it.
+    """
 
     def __init__(self, files: Files, paths: WorkspacePaths) -> None:
         self._files, self._paths = files, paths

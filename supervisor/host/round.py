@@ -104,7 +104,7 @@ class Round:
 
     @property
     def may_leave_more(self) -> bool:
-        """Whether another round may find more to do at once; messages that came, or left, have had all their steps."""
+        """True if another round may find more to do at once; new and trimmed messages are no reason: they had all their steps."""
         return bool(self.did - self.seen - self.trimmed)
 
     def found_damage(self, history: Path) -> bool:

@@ -2,7 +2,8 @@
 How the supervisor notices changed files: `watch` for file events, `ChangeDetector` for the poll.
 
 File events are hints, so that a change is handled at once instead of after a second. The poll compares stats and finds
-whatever the events miss. Neither reacts to files that are only read, nor to recalld's own state in .recalld.
+whatever the events miss. Neither reacts to files that are only read, nor,
+but for the list of what was forgotten, to recalld's own state in .recalld.
 """
 
 from __future__ import annotations

@@ -73,7 +73,7 @@ class Reading:
     find it. *sessions* returns the conversations that the workspace has, *is_known* whether it has a message of this id. A file
     that may not be whole yet is passed over, and put into *waits*, but for those in *settled*. `unread` counts the entries that
     could not be read, by their kind, `places` names where these are; `left_out` counts those that are no talk, by the name that
-    their program gives to their kind. Of what a reader yields the *wanted* is taken.
+    their program gives to their kind. Only what *wanted* accepts is taken.
     """
 
     source: Source

@@ -1,4 +1,8 @@
-"""`recalld run` in the foreground: the supervisor, its background threads, and the socket at which it answers requests."""
+"""
+`recalld run` in the foreground: the supervisor, its socket and HTTP service, and what they answer to commands, hooks and tools.
+
+A changed recalld.toml ends the supervisor's host and makes another; the lock, the socket and the port stay.
+"""
 
 from __future__ import annotations
 

@@ -239,8 +239,8 @@ def struck_at(
     """
     Return the text with the words of one line struck, as no longer true from the day *until* on, and the line as it is then.
 
-    *parted* is the line with the words that end, and the one with those that go on. These keep their place, and are returned,
-    too; what ended stands below them, so that they are not taken for what replaces it. It loses its `#pin`. The number of the
+    *parted* splits the line: what ends, and what goes on. The second keeps its place and is returned, too; what ended is put
+    below it, so that it is not taken for what replaces it. It loses its `#pin`. The number of the
     *line* is one among those *shown* (None: all).
     """
     ended, others = parted or (line.text, "")

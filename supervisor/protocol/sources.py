@@ -121,9 +121,9 @@ class State:
     """
     How far a source is read: *done* has the files that were read, *pending* the others, each by a digest of its path.
 
-    A file has the *signature* that it had; one that is pending also the time since when it has not changed, and since when it
-    waits. *left* says of files that were left out why, *trouble* why nothing is read. *lines* and *notes* are what was taken of
-    another workspace. *waits* counts what was forgotten there, and stands here until a person says so.
+    Of a file that was read its signature is kept; of a pending one also since when it has not changed, and since when it
+    waits. *left* says of files that were left out why, *trouble* why nothing is read. *lines* and *notes* are digests of what
+    was taken of another workspace. *waits* counts what was forgotten there, and stands here until a person says so.
     """
 
     taken: str = ""  # when something of it was read last

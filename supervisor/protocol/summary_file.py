@@ -60,7 +60,7 @@ class Summary:
     )
     empty: bool = False
     joined: bool = False  # code joined the text of a month from the summaries of its days
-    unverified: int = 0  # places of the text that its sources do not have; they are marked
+    unverified: int = 0  # places that versions before 0.31 marked, since the sources do not have them
     kept: str = ""
 
 

@@ -38,7 +38,7 @@ class Audience:
         return (SHARED, reader_of(self.chat.session)) if self.chat.session else (SHARED,)
 
     def may_see(self, passage: Passage) -> bool:
-        """Return whether the passage may be shown to them; to others than the user none with the label of a secret may."""
+        """Return whether they may be shown the passage; only the user is ever shown one with the label of a secret."""
         if self.chat.is_direct:
             return True
         if self.may_not_read(passage.text):

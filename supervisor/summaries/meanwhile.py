@@ -151,8 +151,8 @@ def _read(
     """
     Return the extract of the sources, and whether a model has nothing to add to it.
 
-    So it is where a day has fewer than `summarize.least` words, where all are courtesies, and where the extract of a month has
-    every message whole.
+    A model has nothing to add to a day of fewer than `summarize.least` words or of courtesies alone, and to a month of which the
+    extract has every message whole.
     """
     blocks = blocks_of(memory, (source.name for source in sources), config.archive.zone)
     text = extract_of(blocks, period, config, longest)

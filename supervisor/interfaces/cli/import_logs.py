@@ -1,4 +1,4 @@
-"""`recalld import`: bring in what other programs have kept: a client's own logs, the export of a chat, notes (cli.md)."""
+"""`recalld import`: bring in logs of clients, exports and notes, and show or read the sources of recalld.toml (cli.md)."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """
 A page as it is made for one request: its template, the texts in the language of its reader, and what operations answer.
 
-Templates escape everything. A text of the page is markup of ours; its fields are escaped like any other value.
+Templates escape everything: texts of the page, and their fields unless these are markup of ours.
 """
 
 from __future__ import annotations
