@@ -61,7 +61,7 @@ def report(
     """
     Account for every message and run `care.on_trouble` for new faults; return the account and all faults.
 
-    Pictures that are gone come back first, from the copies of their messages. *tell* renders a text in the language of the user. The command is killed after *wait_s* seconds.
+    Pictures that are gone are first put back. *tell* renders a text in the user's language; the command has *wait_s* seconds.
     """
     look = Look(ws, now, os.environ)
     # tonight, since history.json may no longer have their bytes tomorrow

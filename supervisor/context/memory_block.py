@@ -6,10 +6,11 @@ the order of time, below one tag that names the day: a line out of its order wou
 the best line of all, which comes first, has a tag of its own. Code and lists are an entry of their own, with their lines.
 `hit = "line"` with `max_hits = 5` is 003 to the letter: five lines `[path] text` below a heading.
 
-`pack` adds the hits one by one, the best for their length first (`choice.in_order`), until the budget is used up. A line is added, whole or else cut around the question's words, if the whole block, with header and tags, then still fits the
-budget of tokens; a smaller line may follow a larger one that did not fit. A long answer of the assistant that does not fit is
-shown as the sentences with the question's words. `max_chars` is the clamp of 001: whole snippets while they fit, then one cut
-snippet, then none. `render` writes lines, tags and entries, `text/token_count` says what a text costs.
+`pack` adds the hits one by one, the best for their length first (`choice.in_order`), until the budget is used up. A line is
+added, whole or else cut around the question's words, if the whole block, with header and tags, then still fits the budget of
+tokens; a smaller line may follow a larger one that did not fit. A long answer of the assistant that does not fit is shown as
+the sentences with the question's words. `max_chars` is the clamp of 001: whole snippets while they fit, then one cut snippet,
+then none. `render` writes lines, tags and entries, `text/token_count` says what a text costs.
 """
 
 from __future__ import annotations

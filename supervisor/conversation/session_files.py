@@ -123,11 +123,7 @@ def _each_once(blocks: Iterable[Block]) -> dict[tuple[str, datetime], Block]:
 
 
 class SessionFiles:
-    """
-    The file of each session: how far it is summed up, whether it is a group's, what failed.
-
-    Only the holder of the session's lock changes it.
-    """
+    """The file of each session: how far it is summed up, if it is a group's, what failed; changed under the session's lock."""
 
     def __init__(self, files: Files, paths: WorkspacePaths) -> None:
         self._files, self._paths = files, paths

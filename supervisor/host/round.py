@@ -104,7 +104,7 @@ class Round:
 
     @property
     def may_leave_more(self) -> bool:
-        """True if another round may find more to do at once; new and trimmed messages are no reason: they had all their steps."""
+        """True if another round may find more to do at once; new and trimmed messages are no reason: they are done."""
         return bool(self.did - self.seen - self.trimmed)
 
     def found_damage(self, history: Path) -> bool:

@@ -2,8 +2,7 @@
 How the supervisor notices changed files: `watch` for file events, `ChangeDetector` for the poll.
 
 File events are hints, so that a change is handled at once instead of after a second. The poll compares stats and finds
-whatever the events miss. Neither reacts to files that are only read, nor,
-but for the list of what was forgotten, to recalld's own state in .recalld.
+what events miss. Neither reacts to files that are only read, nor, but for the list of what was forgotten, to .recalld/.
 """
 
 from __future__ import annotations

@@ -1,8 +1,4 @@
-"""
-`recalld run` in the foreground: the supervisor, its socket and HTTP service, and what they answer to commands, hooks and tools.
-
-A changed recalld.toml ends the supervisor's host and makes another; the lock, the socket and the port stay.
-"""
+"""`recalld run`: the supervisor, its socket and HTTP service, and what they answer to commands, hooks and tools."""
 
 from __future__ import annotations
 

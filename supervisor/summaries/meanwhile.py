@@ -151,7 +151,7 @@ def _read(
     """
     Return the extract of the sources, and whether a model has nothing to add to it.
 
-    A model has nothing to add to a day of fewer than `summarize.least` words or of courtesies alone, and to a month of which the
+    A model has nothing to add to a day of fewer than `summarize.least` words, or of courtesies alone, and to a month whose
     extract has every message whole.
     """
     blocks = blocks_of(memory, (source.name for source in sources), config.archive.zone)

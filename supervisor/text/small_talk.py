@@ -1,9 +1,8 @@
 """
 Texts without content: courtesies and small talk of people.
 
-`is_chitchat` is 000's rule for what people say: such messages are archived, but no summary mentions them, they have no vector,
-and where nothing else was said no summary is written. For a question that is only small talk nothing is recalled. Source:
-docs/reference/protocol.md, 6.
+`is_chitchat` is 000's rule for what people say: such messages are archived, but have no vector, no summary mentions them, and
+for such a question nothing is recalled. Source: docs/reference/protocol.md, 6.
 """
 
 from __future__ import annotations
