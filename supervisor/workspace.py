@@ -60,8 +60,8 @@ class store(cached_property[T]):  # noqa: N801 - it is used as a decorator
 
     def __get__(self, ws: Any, owner: type[Any] | None = None) -> T:  # type: ignore[override]
         with ws.making:
-            made: T = super().__get__(ws, owner)
-            return made
+            value: T = super().__get__(ws, owner)
+            return value
 
 
 class Workspace:

@@ -102,14 +102,7 @@ def test_errors_and_printed_sentences_are_texts():
                 continue
             name = ast.unparse(node.func).rpartition(".")[2]
             if name in kinds or name in {"say", "tell"}:
-                named = {
-                    "NoSummary",
-                    "NoService",
-                    "ServiceForbidden",
-                    "NoProcess",
-                    "say",
-                    "tell",
-                }  # whose first is no name
+                named = {"NoSummary", "NoService", "ServiceForbidden", "NoProcess", "say", "tell"}  # whose first is no name
                 said = node.args[0 if name in named else 1 :]
                 spelt += [f"{path.relative_to(ROOT)}:{node.lineno} {text}" for one in said for text in literals(one)]
     assert spelt == []

@@ -76,7 +76,7 @@ class Deletions:
     def __init__(self, files: Files, paths: WorkspacePaths, journal: SeenJournal, memory: MemoryFolder, zone: tzinfo) -> None:
         self._files, self._paths, self._zone = files, paths, zone
         self._journal, self._memory, self.tombstones = journal, memory, journal.tombstones
-        self._found: tuple[object, Absences] = None, _NOTHING
+        self._compared: tuple[object, Absences] = None, _NOTHING
         self._elsewhere: dict[Path, tuple[Stat, frozenset[Key]]] = {}
         #: The files and their names in the journal, when nothing was wrong with them.
         self._whole: object | None = None
@@ -95,14 +95,14 @@ class Deletions:
         elsewhere = self._read_elsewhere() if missing else {}
         versions = [(file.name, file.digest) for file in files]
         state = versions, self._journal.version, [(path, self._elsewhere[path][0]) for path in elsewhere]
-        before, differences = self._found
+        before, differences = self._compared
         if before != state:
             recorded: dict[str, list[Key]] = {name: [] for name in (*missing, *(file.name for file in changed))}
             for key, name in [*self._journal.written.items()]:
                 if name in recorded:
                     recorded[name].append(key)
             differences = self._compare(files, recorded, {name: _holder(recorded[name], elsewhere) for name in missing})
-            self._found = state, differences
+            self._compared = state, differences
         return differences
 
     def as_filed(self, history: History) -> History:
@@ -127,11 +127,11 @@ class Deletions:
         lost = self._as_told().searched
         if not lost:
             return []
-        found = {message.key: message for message in history if message.key in lost}
-        if lost - found.keys():
+        messages = {message.key: message for message in history if message.key in lost}
+        if lost - messages.keys():
             copied = history_copies(self._files, self._paths, self._zone)
-            found = {**{message.key: message for message in copied if message.key in lost}, **found}
-        return [*found.values()]
+            messages = {**{message.key: message for message in copied if message.key in lost}, **messages}
+        return [*messages.values()]
 
     def _as_told(self) -> Absences:
         """Return what is absent; a supervisor that is told of changes looks at nothing unchanged that was whole before."""

@@ -156,18 +156,18 @@ class Diary:
             language = _language_of(data) if data else "zh" if self._config.language == "zh" else "en"
             if language is None:
                 return  # somebody else's file of that name is left alone
-            told = self._with_untold(data or _head(language), kept.data if kept else b"", len(acts), language)
-            if told != data:
+            content = self._with_untold(data or _head(language), kept.data if kept else b"", len(acts), language)
+            if content != data:
                 self._files.ensure_durable(self._paths.acts)  # else the power may take the act that a line tells of
-                self._files.replace(self._paths.diary, _cut(told), version)
+                self._files.replace(self._paths.diary, _cut(content), version)
         self._is_whole = True
 
     def _with_untold(self, data: bytes, acts: bytes, new: int, language: Language) -> bytes:
         """Return the diary with the lines of the *new* acts, the newest ones, and of those that a crash kept from it."""
         *whole, torn = data.split(b"\n")
-        told = [match[1].decode() for line in whole if (match := _ID.match(line))]
+        ids = [match[1].decode() for line in whole if (match := _ID.match(line))]
         kept = _parsed(acts)
-        place = [*kept].index(told[-1]) + 1 if told and told[-1] in kept else len(kept) - new
+        place = [*kept].index(ids[-1]) + 1 if ids and ids[-1] in kept else len(kept) - new
         lines = b"".join(self._line(act, language) for act in [*kept.values()][place:])
         # the power may leave zeros; else a person writes without a line break
         if torn and lines.startswith(torn.rstrip(b"\0")):

@@ -259,8 +259,8 @@ def _keys_by_place(
         numbers = [n for n, message in enumerate(messages) if (message.role == "system") is is_prompt]
         words = [messages[n].text_digest for n in numbers]
         # what another program had added among them, and their writer does not have, says nothing of their order
-        there = set(words)
-        keys = [key for key in before if key[1] in there or (is_own(key[0]) and not is_prompt)]
+        present = set(words)
+        keys = [key for key in before if key[1] in present or (is_own(key[0]) and not is_prompt)]
         places = same_places([digest for _, digest in keys], words)
         matched |= {numbers[n]: keys[place] for n, place in places.items()}
     return matched
@@ -301,12 +301,12 @@ def _equal_neighbours(before: Sequence[str], here: int, after: Sequence[str], pl
     return next((n for n in range(most) if before[here - n] != after[place - n]), most)
 
 
-def _counted_back(before: Sequence[str], here: int, after: Sequence[str], there: int, length: int) -> dict[int, int]:
-    places = {there - n: here - n for n in range(length)}
+def _counted_back(before: Sequence[str], before_end: int, after: Sequence[str], after_end: int, length: int) -> dict[int, int]:
+    places = {after_end - n: before_end - n for n in range(length)}
     left: defaultdict[str, list[int]] = defaultdict(list)
-    for place in range(here - length + 1):
+    for place in range(before_end - length + 1):
         left[before[place]].append(place)
-    for n in range(there - length, -1, -1):
+    for n in range(after_end - length, -1, -1):
         if left[after[n]]:
             places[n] = left[after[n]].pop()
     return places

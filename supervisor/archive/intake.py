@@ -133,7 +133,7 @@ def _empty_drop_box(ws: Stores, dropped: dict[Path, list[Key]], rule: Rule) -> N
     *dropped* gets the keys of each file that was taken in. A file that can't be parsed stays, and a copy goes to quarantine.
     """
     errors = ErrorCollector()
-    found: list[Message] = []
+    batch: list[Message] = []
     claimed: dict[Path, list[Key]] = {}
     for path in ws.drop_box.finished():
         with errors:
@@ -149,15 +149,15 @@ def _empty_drop_box(ws: Stores, dropped: dict[Path, list[Key]], rule: Rule) -> N
             try:
                 place = ws.drop_box.claim(path, version)
             except OSError:  # it is taken in all the same, and stays
-                found += messages
+                batch += messages
                 raise
             if place:
-                found += messages
+                batch += messages
                 claimed[place] = [message.key for message in messages]
     with errors:
-        if found:
+        if batch:
             # what is known already is left out, so that a repetition after a crash is harmless
-            ws.history.change(partial(add_messages, messages=found, is_known=ws.journal.holds))
+            ws.history.change(partial(add_messages, messages=batch, is_known=ws.journal.holds))
         dropped.update(claimed)
     errors.raise_first()
 

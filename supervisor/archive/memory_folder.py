@@ -62,7 +62,7 @@ class MemoryFolder:
         self._cache: dict[Path, ReadFolder] | None = None
         self._has_read = False
         #: Another object after each change that a supervisor is told of by the system; None: nobody is told.
-        self.told: object | None = None
+        self.generation: object | None = None
         self._listed: tuple[list[Mapping[str, Any]], tuple[MemoryFile, ...], dict[str, str]] = ([], (), {})
 
     # ── reading ──────────────────────────────────────────────────────────────
@@ -101,15 +101,15 @@ class MemoryFolder:
 
         Folders say at once what has come or gone, in a few stats; a file that is written in place is told of.
         """
-        if not self.told:
+        if not self.generation:
             return None
         disk, paths = self._files.disk, self._paths
-        return self.told, disk.stat(paths.memory), disk.stat(paths.summaries), disk.stats(paths.originals)
+        return self.generation, disk.stat(paths.memory), disk.stat(paths.summaries), disk.stats(paths.originals)
 
     def tell(self) -> None:
         """Note that a file has changed, where a supervisor is told of changes."""
-        if self.told:
-            self.told = object()
+        if self.generation:
+            self.generation = object()
 
     def _without_copies(self) -> tuple[tuple[MemoryFile, ...], dict[str, str]]:
         folders = [*self.month_folders(), self._paths.memory]
@@ -121,10 +121,10 @@ class MemoryFolder:
             # subtle: after a crash during a move both names may exist; the one in memory/ counts, and is moved again
             by_name = {name: file for part in parts for name, file in part.items()}
             by_path = {self._relative(file): file for file in by_name.values()}
-            made = {path: Made(file.digest, file.as_made) for path, file in by_path.items()}
+            origins = {path: Made(file.digest, file.as_made) for path, file in by_path.items()}
             for name, summary in summaries.items():
-                made[self._paths.relative(self._paths.summaries / name)] = Made(summary.digest, not summary.edited)
-            copied = copies(made)
+                origins[self._paths.relative(self._paths.summaries / name)] = Made(summary.digest, not summary.edited)
+            copied = copies(origins)
             files = tuple(sorted((by_path[path] for path in by_path.keys() - copied), key=lambda file: file.name))
             self._listed = now, files, copied
         return files, copied

@@ -212,7 +212,7 @@ class Tombstones:
 
     def _change(self, act: Act, rule: Any) -> None:
         with self._files.lock(self._paths.history_lock):
-            acts = tuple(rule(one) if one.begun == act.begun else one for one in self.acts())
+            acts = tuple(rule(entry) if entry.begun == act.begun else entry for entry in self.acts())
             self._write(self._known.key, acts)
 
     def _write(self, key: bytes, acts: Sequence[Act]) -> None:

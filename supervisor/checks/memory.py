@@ -211,12 +211,12 @@ def encodings(look: Look) -> Faults:
 
 def _newest_notes(look: Look) -> list[Path]:
     ws = look.ws
-    dated, own = ws.journal.file_names(), (ws.paths.originals, ws.paths.summaries)  # a damaged one is reported as that
+    dated, folders = ws.journal.file_names(), (ws.paths.originals, ws.paths.summaries)  # a damaged one is reported as that
     notes = [
         (stat.st_mtime_ns, path)
         for path, stat in walk(ws.paths.memory)
         if path.suffix == ".md" and modes.S_ISREG(stat.st_mode) and stat.st_size <= _NEWEST_BYTES
-        if not (path.name in dated or is_unfinished(path.name) or any(map(path.is_relative_to, own)))
+        if not (path.name in dated or is_unfinished(path.name) or any(map(path.is_relative_to, folders)))
     ]
     return [ws.paths.root / ws.long_term.path, *(path for _, path in nlargest(_NEWEST_NOTES, notes))]
 

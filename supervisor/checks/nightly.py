@@ -119,9 +119,9 @@ def nightly_backup(ws: Workspace, folder: Path, keep: int, now: datetime, made_b
     for `status` and raised; then nothing was deleted.
     """
     file = folder / f"{ws.paths.root.name}-nightly-{ws.today(now)}.tar"
-    made = before.made if (before := read_last_backup(ws)) else ()
+    backups = before.made if (before := read_last_backup(ws)) else ()
     try:
-        _write(ws, file, LastBackup(now, str(folder), keep, str(file), made=made), made_by)
+        _write(ws, file, LastBackup(now, str(folder), keep, str(file), made=backups), made_by)
         contents = check(file)
         # a wrong clock may have made a backup of a later day, after which this one is not the last by its name
         older = [path for path in nightly_backups(ws, folder)[:-keep] if path != file]
@@ -130,7 +130,7 @@ def nightly_backup(ws: Workspace, folder: Path, keep: int, now: datetime, made_b
     except (SupervisorError, OSError) as error:
         refused = from_os_error(error, error.filename or folder) if isinstance(error, OSError) else error
         last, why = read_last_backup(ws), getattr(refused, "why", "") or str(refused).rstrip(".")
-        keep_last(ws, LastBackup(now, str(folder), keep, last.file if last and last.keep else "", why, made))
+        keep_last(ws, LastBackup(now, str(folder), keep, last.file if last and last.keep else "", why, backups))
         raise refused from error
     return file, contents, older
 
@@ -157,7 +157,7 @@ def nightly_backups(ws: Workspace, folder: Path) -> list[Path]:
     """Return the nightly backups of this workspace, by their names, the oldest first."""
     name = re.compile(rf"{re.escape(ws.paths.root.name)}-nightly-\d{{4}}-\d\d-\d\d\.tar")
     stats = ws.files.disk.stats(folder).items()
-    return sorted(folder / one for one, stat in stats if name.fullmatch(one) and modes.S_ISREG(stat.mode))
+    return sorted(folder / entry for entry, stat in stats if name.fullmatch(entry) and modes.S_ISREG(stat.mode))
 
 
 def _refuse_little_room(ws: Workspace, folder: Path) -> None:

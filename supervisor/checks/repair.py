@@ -63,8 +63,8 @@ def repair(ws: Workspace, now: datetime) -> Repairs:
     held |= {name: blocks_at(ws, path) for name, path in gone.moved.items()}
     missing = homeless - {block.key for blocks in held.values() for block in blocks}
     for name in doubles:  # the file that stays may hold less than the journal says
-        there = {block.key for block in held.get(name, ())}
-        homeless |= {key for key, file in [*ws.journal.written.items()] if file == name and key not in there}
+        held_keys = {block.key for block in held.get(name, ())}
+        homeless |= {key for key, file in [*ws.journal.written.items()] if file == name and key not in held_keys}
     saved: dict[Key, Message] = {}
     if missing:
         saved = {message.key: message for message in _copies(ws, aside) if message.key in missing}

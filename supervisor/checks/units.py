@@ -140,11 +140,11 @@ class Installation:
 
     def units(self) -> dict[str, bytes]:
         """Return the contents of each unit, by name."""
-        made: dict[str, object] = {"python": self.python}
+        fields: dict[str, object] = {"python": self.python}
         if self.backups:
-            made |= {"backups": str(self.backups), "keep": self.keep}
-        made |= {key: value for key, value in (("name", self.name), ("memoryMax", self.memory_max)) if value}
-        workspace, how = (json.dumps(value, ensure_ascii=False) for value in (str(self.workspace), made))
+            fields |= {"backups": str(self.backups), "keep": self.keep}
+        fields |= {key: value for key, value in (("name", self.name), ("memoryMax", self.memory_max)) if value}
+        workspace, how = (json.dumps(value, ensure_ascii=False) for value in (str(self.workspace), fields))
         head = f"{_MARK}\n{_OF}{workspace}\n{_MADE}{how}\n"
         return {self.unit(template): f"{head}{self._filled(template)}\n".encode() for template in self._templates}
 
@@ -224,17 +224,17 @@ def parse_unit(data: bytes, user: str = "") -> Installation | None:
     """Return the installation that a unit is of; None for somebody else's. The *user* of one of the system is in its name."""
     try:
         mark, workspace, made_line, body = data.decode("utf-8", "replace").split("\n", 3)
-        made = json.loads(made_line.removeprefix(_MADE))
+        fields = json.loads(made_line.removeprefix(_MADE))
         key = _KEY.search(body)
         what = Installation(
             workspace=Path(json.loads(workspace.removeprefix(_OF))),
             user=user,
             key=Path(key[1].replace("%%", "%")) if key else None,
-            python=str(made["python"]),
-            backups=Path(made["backups"]) if "backups" in made else None,
-            keep=int(made.get("keep", KEEP)),
-            name=str(made.get("name", "")),
-            memory_max=str(made.get("memoryMax", "")),
+            python=str(fields["python"]),
+            backups=Path(fields["backups"]) if "backups" in fields else None,
+            keep=int(fields.get("keep", KEEP)),
+            name=str(fields.get("name", "")),
+            memory_max=str(fields.get("memoryMax", "")),
         )
     except (BadRequest, ValueError, LookupError, TypeError, AttributeError, OverflowError, RecursionError):
         return None

@@ -157,7 +157,7 @@ def context(
         request = with_summary(request, kept)
     tokens = budget - _summary_tokens(request.summary, config)
     history = attempt("history block", lambda: history_block(request, tokens, config), Window(), paths, events)
-    shown = sentences_in([message.text for message in history.said if message.is_whole])
+    shown = sentences_in([message.text for message in history.messages if message.is_whole])
     request = replace(request, summary=without_sentences(request.summary, shown))
     return _build(request, history, now, result, system, config, paths, events)
 
@@ -217,8 +217,8 @@ def memory_block(
         size = estimate_tokens(text, cjk_weight)
         fits = size <= tokens + block.pinned_tokens and (not limits.max_chars or len(text) <= limits.max_chars)
         block = replace(block, text=text, tokens=size) if fits else block
-    asked = [(Hit(passage, 0.0), "the question") for passage in result.skipped]
-    return replace(block, left_out=(*asked, *hidden, *elsewhere, *block.left_out))
+    skipped = [(Hit(passage, 0.0), "the question") for passage in result.skipped]
+    return replace(block, left_out=(*skipped, *hidden, *elsewhere, *block.left_out))
 
 
 def _pinned_budget(memory_tokens: int, config: Config) -> int:
@@ -262,7 +262,7 @@ def _build(
     events: Events,
 ) -> Injection:
     budgets = turn_budgets(request, system, result, config)
-    in_history = frozenset(message.id for message in history.said if message.is_whole and message.id)
+    in_history = frozenset(message.id for message in history.messages if message.is_whole and message.id)
     block = attempt(
         "memory block", lambda: memory_block(request, result, budgets.memory, in_history, now, config), None, paths, events
     )
@@ -270,7 +270,7 @@ def _build(
     messages = turn_messages(
         system=system,
         memory=memory.text,
-        said=history.said,
+        history=history.messages,
         question=request.question,
         now=now.astimezone(config.archive.zone),
         place=config.context.memory_in,
@@ -282,17 +282,17 @@ def _build(
     def receipt(result: SearchResult, memory: PackedBlock) -> Receipt:
         return _receipt(request, result, memory, history, messages, budgets, config, now)
 
-    made = attempt("receipt", lambda: receipt(result, memory), None, paths, events) if block else None
+    turn_receipt = attempt("receipt", lambda: receipt(result, memory), None, paths, events) if block else None
     return Injection(
         memory=memory.text,
-        history=history.said,
+        history=history.messages,
         messages=messages,
         memory_tokens=memory.tokens,
         history_tokens=history.tokens,
         result=result,
         shown=memory.shown,
         left_out=memory.left_out,
-        receipt=made or receipt(SearchResult(how="failed"), replace(memory, shown=(), left_out=())),
+        receipt=turn_receipt or receipt(SearchResult(how="failed"), replace(memory, shown=(), left_out=())),
     )
 
 
@@ -335,7 +335,7 @@ def _receipt(
         miss=_miss(result.miss) if result.miss else {},
         candidates=tuple(sorted(candidates, key=lambda hit: (not hit.shown, -hit.score))),
         memory=memory.text,
-        history=tuple({"id": o.id, "role": o.role, "content": o.text, "whole": o.is_whole} for o in history.said),
+        history=tuple({"id": o.id, "role": o.role, "content": o.text, "whole": o.is_whole} for o in history.messages),
         messages=tuple(messages),
         tokens=tokens,
         budgets=limits,

@@ -88,7 +88,7 @@ class WindowMessage:
 class Window:
     """The history block: its messages, oldest first, and its tokens."""
 
-    said: tuple[WindowMessage, ...] = ()
+    messages: tuple[WindowMessage, ...] = ()
     tokens: int = 0
 
 
@@ -129,17 +129,17 @@ def window(messages: Sequence[Message], limits: WindowLimits, before: int = 0) -
     kept = _newest(_once(messages, before), limits)
 
     @cache
-    def said(place: int, chars: int) -> tuple[WindowMessage, int]:
-        return _said(kept[place], chars, limits)
+    def at_length(place: int, chars: int) -> tuple[WindowMessage, int]:
+        return _window_message(kept[place], chars, limits)
 
     # what each takes at least: cut, or whole, since the mark of a cut takes more than a few characters
     whole = enumerate(next(_lengths(kept, limits)))
-    fewest = [min(said(place, chars)[1], said(place, limits.message_chars)[1]) for place, chars in whole]
+    fewest = [min(at_length(place, chars)[1], at_length(place, limits.message_chars)[1]) for place, chars in whole]
     for start in range(len(kept)):
         if len(kept) - start > limits.least and sum(fewest[start:]) > limits.tokens:
             continue
         for lengths in _lengths(kept[start:], limits):
-            block = [said(place, chars) for place, chars in enumerate(lengths, start)]
+            block = [at_length(place, chars) for place, chars in enumerate(lengths, start)]
             tokens = sum(cost for _, cost in block)
             if tokens <= limits.tokens:
                 return _with_days(Window(tuple(message for message, _ in block), tokens), kept[start:], limits)
@@ -191,7 +191,7 @@ def _once(messages: Sequence[Message], before: int) -> dict[int, Message]:
 
 def _with_days(block: Window, messages: Sequence[Message], limits: WindowLimits) -> Window:
     """Return the block with a line before the first message of each day, the newest first, while the budget has room."""
-    shown, tokens = list(block.said), block.tokens
+    shown, tokens = list(block.messages), block.tokens
     days: list[date | None] = []
     for message in messages:
         at = message.created_at
@@ -206,7 +206,7 @@ def _with_days(block: Window, messages: Sequence[Message], limits: WindowLimits)
     return Window(tuple(shown), tokens)
 
 
-def _said(message: Message, chars: int, limits: WindowLimits) -> tuple[WindowMessage, int]:
+def _window_message(message: Message, chars: int, limits: WindowLimits) -> tuple[WindowMessage, int]:
     role, words = said_as(message.role, message.text)
     end = snippet_span(words, chars)[1] if chars else len(words)
     is_whole = end == len(words)
@@ -233,7 +233,7 @@ def turn_messages(
     *,
     system: str,
     memory: str,
-    said: Sequence[WindowMessage],
+    history: Sequence[WindowMessage],
     question: str,
     now: datetime,
     place: MemoryPlace = "question",
@@ -258,7 +258,7 @@ def turn_messages(
             before = quoted
         case "question":
             last = [quoted, *question_turn]
-    earlier = [(message.role, message.content) for message in said if message.text.strip()]
+    earlier = [(message.role, message.content) for message in history if message.text.strip()]
     if alternate:
         first = next((n for n, (role, _) in enumerate(earlier) if role == "user"), len(earlier))
         earlier = earlier[first:]

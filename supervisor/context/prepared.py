@@ -145,7 +145,7 @@ class PreparedContexts:
             return None
         waiting = self.groups.mark(inbox.messages, self.clock(), are_asking=True)
         request = resolve_input(None, waiting, self.groups.mark(self._read_history(), self.clock()))
-        made = None
+        prepared_turn = None
         if request.inputs and inbox.digest != self._digest:
             now = self.clock()
             turn = prepared_turn_id(request.inputs[-1], inbox.written, now + self.config.archive.future_limit)
@@ -155,9 +155,9 @@ class PreparedContexts:
                 kept = self.summary_of(request.chat.session)
                 whole = context(request, now, result, kept=kept, config=self.config, paths=self.paths, events=self.events)
                 self.receipts.write(replace(whole.receipt, id=turn, inbox=inbox.digest))
-                made = turn
+                prepared_turn = turn
         self._stat, self._digest = inbox.stat, inbox.digest
-        return made
+        return prepared_turn
 
     def _read_history(self) -> History:
         """Return the history, empty if it is damaged: the supervisor's round reports that."""

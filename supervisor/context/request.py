@@ -56,7 +56,7 @@ def resolve_input(question: str | None, inbox: Sequence[Message], history: Histo
     newest input counts. All direct chats are one conversation (003), but if a *question* is asked in a session, only messages
     of that session are before it; a group's conversation is its session.
     """
-    messages = _said(history)
+    messages = _spoken_messages(history)
     session = chat.session if question is not None else ""
     if question is not None:
         waiting: tuple[Message, ...] = ()
@@ -73,13 +73,13 @@ def resolve_input(question: str | None, inbox: Sequence[Message], history: Histo
 
 def resolve_waiting(inputs: Sequence[Message], history: History, chat: Chat) -> Asked:
     """Return the *inputs* of one conversation as one question; of a session only its own messages are before it."""
-    messages = _said(history)
+    messages = _spoken_messages(history)
     spoken = _of_conversation(messages, chat, chat.session)
     before = tuple(message for message in spoken if not any(_is_message(given, message) for given in inputs))
     return Asked("\n".join(message.text for message in inputs), chat, tuple(inputs), before)
 
 
-def _said(history: History) -> list[Message]:
+def _spoken_messages(history: History) -> list[Message]:
     return [
         message
         for message in history

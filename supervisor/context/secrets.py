@@ -46,7 +46,7 @@ _PASSWORD: Final = frozenset(
 
 def oldest_shown(request: Asked, config: Config) -> datetime | None:
     """Return the time of the oldest message that the history of a turn shows; None if it shows all of them."""
-    shown = history_block(request, config.context.history_tokens, config).said
+    shown = history_block(request, config.context.history_tokens, config).messages
     place = next((n for n, message in enumerate(request.before) if shown and message.id == shown[0].id), 0)
     return request.before[place].created_at if place else None
 

@@ -158,7 +158,7 @@ class SummaryWriter:
         )
         languages = {language_of(text) for _, text in texts}
         return Material(
-            said=((None, " · ".join({entry.head: None for entry in entries})), *texts),
+            parts=((None, " · ".join({entry.head: None for entry in entries})), *texts),
             extract=shown,
             language=languages.pop() if len(languages) == 1 else None,
             is_bounded=True,

@@ -64,7 +64,7 @@ class Groups:
 
     def keep(self, now: datetime) -> None:
         """Write what the messages say into the files of their sessions."""
-        for session, kind in self._said(now).items():
+        for session, kind in self._kinds(now).items():
             if session in self._kept:
                 continue
             with self._sessions().locked(session):
@@ -80,9 +80,9 @@ class Groups:
             kept = self._sessions().read(session).chat
         except BadFile:
             return "group"  # what can't be read is closed
-        return self._said(now).get(session, "direct") if kept == "direct" else kept
+        return self._kinds(now).get(session, "direct") if kept == "direct" else kept
 
-    def _said(self, now: datetime) -> dict[str, ChatKind]:
+    def _kinds(self, now: datetime) -> dict[str, ChatKind]:
         """Return the sessions that are a group's by a message that is filed, or waits for that, with the kind."""
         waiting = (chat_of(message.raw) for message in self._unfiled().messages(now))
         kinds = {chat.session: chat.kind for chat in waiting if chat.session and not chat.is_direct}

@@ -98,7 +98,7 @@ class MemoryManager:
                 return  # a framework may begin each turn with it
             else:
                 prompts.append(read.text)
-            refuse_too_long(Conversation(_JOINT.join(prompts), said=(question,) if question else ()), self._limits)
+            refuse_too_long(Conversation(_JOINT.join(prompts), messages=(question,) if question else ()), self._limits)
             self._take(raw)
 
     @property
@@ -205,7 +205,7 @@ class MemoryManager:
 
     async def _write(self, model: Model, conversation: Conversation, waiting: Sequence[dict[str, Any]], count: int) -> None:
         """Have the model sum up the *count* oldest messages, in pieces; those of a finished piece are not sent any more."""
-        oldest = conversation.said[:count]
+        oldest = conversation.messages[:count]
         language = language_of("\n".join(message.text for message in oldest))
         places = dialogue(oldest, language)
         privacy = self._config.privacy

@@ -79,22 +79,22 @@ class Conversation:
 
     system: str = ""
     summary: str = ""
-    said: tuple[Said, ...] = ()
+    messages: tuple[Said, ...] = ()
     failure: Backoff = field(default_factory=Backoff)
 
 
 def tokens_of(conversation: Conversation, limits: Limits) -> int:
     """Return the tokens of the whole conversation: system prompt, summary and messages."""
     return _system_tokens(conversation.system, conversation.summary, limits) + sum(
-        message.tokens for message in conversation.said
+        message.tokens for message in conversation.messages
     )
 
 
 def is_full(conversation: Conversation, limits: Limits) -> bool:
     """Return whether the conversation takes more than its window, has more messages than the limit, or more than is shown."""
-    if len(conversation.said) > limits.max_messages or tokens_of(conversation, limits) > limits.window:
+    if len(conversation.messages) > limits.max_messages or tokens_of(conversation, limits) > limits.window:
         return True
-    return _exceeds_shown(conversation.said, limits, 1, _system_tokens("", conversation.summary, limits))
+    return _exceeds_shown(conversation.messages, limits, 1, _system_tokens("", conversation.summary, limits))
 
 
 def to_sum_up(conversation: Conversation, limits: Limits, now: datetime, *, by_hand: bool = False) -> int:
@@ -106,13 +106,13 @@ def to_sum_up(conversation: Conversation, limits: Limits, now: datetime, *, by_h
     """
     if not by_hand and not (conversation.failure.is_over(now) and is_full(conversation, limits)):
         return 0
-    starts = turn_starts(conversation.said)
-    closed = starts[:-1] if starts and is_open(conversation.said[starts[-1] :]) else starts
-    end = next((start for start in starts[len(closed) :]), len(conversation.said))
+    starts = turn_starts(conversation.messages)
+    closed = starts[:-1] if starts and is_open(conversation.messages[starts[-1] :]) else starts
+    end = next((start for start in starts[len(closed) :]), len(conversation.messages))
     room = max(0, limits.window - _system_tokens(conversation.system, "", limits)) * _KEPT_PARTS // _SUMMARY_DIVISOR
     kept = end
     for start in reversed(closed[max(0, len(closed) - limits.keep_turns) :] if limits.keep_turns else []):
-        turns = conversation.said[start:end]
+        turns = conversation.messages[start:end]
         if sum(message.tokens for message in turns) > room or len(turns) > limits.max_messages // _KEPT_MESSAGES:
             break
         if _exceeds_shown(turns, limits, _KEPT_MESSAGES):
@@ -137,7 +137,7 @@ def commit_points(messages: Sequence[Said]) -> frozenset[int]:
 
 def refuse_too_long(conversation: Conversation, limits: Limits) -> None:
     """Raise ValueError, with one sentence, if the system prompt and the last question alone do not fit the window."""
-    question = next((message.tokens for message in reversed(conversation.said) if message.is_question), 0)
+    question = next((message.tokens for message in reversed(conversation.messages) if message.is_question), 0)
     tokens = _system_tokens(conversation.system, "", limits) + question
     if tokens > limits.window:
         raise ValueError(f"system prompt and question are {tokens} tokens, the window is {limits.window}; shorten them")
@@ -150,26 +150,26 @@ def recomposed(conversation: Conversation, limits: Limits) -> list[dict[str, Any
     They never take more than the window: the oldest turns are left out, then the oldest of the open turn, last the summary. The
     last question is always among them. A call without its result, and a result without its call, are never sent.
     """
-    starts = turn_starts(conversation.said)
-    open_at = starts[-1] if starts and is_open(conversation.said[starts[-1] :]) else len(conversation.said)
-    sendable = whole_pairs(conversation.said).is_whole
-    question = max((n for n in range(open_at, len(conversation.said)) if conversation.said[n].is_question), default=None)
+    talk, summary = conversation.messages, conversation.summary
+    starts = turn_starts(talk)
+    open_at = starts[-1] if starts and is_open(talk[starts[-1] :]) else len(talk)
+    sendable = whole_pairs(talk).is_whole
+    question = max((n for n in range(open_at, len(talk)) if talk[n].is_question), default=None)
     questions = {question} if question is not None else set()
-    room = limits.window - sum(conversation.said[n].tokens for n in questions)
-    summary = conversation.summary
+    room = limits.window - sum(talk[n].tokens for n in questions)
     if _system_tokens(conversation.system, summary, limits) > room:
         summary = ""
     room -= _system_tokens(conversation.system, summary, limits)
     sent = questions
-    for unit in reversed(_units(conversation.said, starts, open_at)):
+    for unit in reversed(_units(talk, starts, open_at)):
         chosen = [n for n in unit if sendable[n] and n not in questions]
-        room -= sum(conversation.said[n].tokens for n in chosen)
+        room -= sum(talk[n].tokens for n in chosen)
         if room < 0:
             break
         sent = sent | set(chosen)
     system = _JOINT.join(filter(None, (conversation.system, summary and summary_block(summary))))
     messages = [{"role": "system", "content": system}] if system else []
-    return [*messages, *(_wire(conversation.said[n]) for n in sorted(sent))]
+    return [*messages, *(_wire(talk[n]) for n in sorted(sent))]
 
 
 def summary_block(summary: str) -> str:

@@ -88,8 +88,8 @@ class SessionTalk:
             blocks,
             marker,
             {
-                digest: frozenset(number_of(id_of(block), block.created_at) for block in found if block.session == session)
-                for digest, found in parsed.items()
+                digest: frozenset(number_of(id_of(block), block.created_at) for block in entries if block.session == session)
+                for digest, entries in parsed.items()
             },
             frozenset(file.digest for _, files in days[passed:] for file in files),
         )

@@ -70,7 +70,7 @@ def extract_line(extract: str) -> str:
     return in_one_line("\n".join(lines))
 
 
-def told(messages: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+def substantial(messages: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
     """
     Return the messages without those in which a person only greets or thanks.
 

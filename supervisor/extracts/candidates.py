@@ -55,13 +55,13 @@ def lines_of(blocks: Sequence[Block], zone: tzinfo, language: Language, longest:
         words = _NO_WORDS.sub("", block.text) if block.role == "summary" else block.text
         kept = [text for text in sentences(words, language) if _is_kept(text)]
         parts = list(units(kept, longest, language)) if block.role not in NOBODY else kept
-        asker, asked = before, _question_of(before, block, kept[0], language) if before and kept else ""
-        if not asked and parts and block.role == "user":
-            asker, asked = _question_of_day(questions, block, parts[0], zone)
-            asked = asked and _label(block, language) + end_of(asked, _QUESTION_CHARS)
+        asker, last_question = before, _question_of(before, block, kept[0], language) if before and kept else ""
+        if not last_question and parts and block.role == "user":
+            asker, last_question = _question_of_day(questions, block, parts[0], zone)
+            last_question = last_question and _label(block, language) + end_of(last_question, _QUESTION_CHARS)
             questions += [(block, text) for text in parts if is_question(text)]
         for i, text in enumerate(parts):
-            question = asked if i == 0 else ""
+            question = last_question if i == 0 else ""
             shown = f"{question} {text}" if question else text
             lines.append(
                 Line(
@@ -71,7 +71,7 @@ def lines_of(blocks: Sequence[Block], zone: tzinfo, language: Language, longest:
                     role=block.role,
                     who=who,
                     text=text,
-                    asked=question,
+                    question=question,
                     asked_at=local(asker.created_at, zone) if asker and question else None,
                     weight=weight(text, question, person=is_person),
                     cues=cue_worth(text),

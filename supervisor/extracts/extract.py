@@ -160,7 +160,7 @@ def choose(lines: Sequence[Line], links: Mapping[int, int], budget: int, kind: K
         if not line.weight or not all_words:
             return 0.0
         new = sum(word_worth(word) for word in line.words if word not in known)
-        length = math.pow(columns(line.asked + line.text) + _EACH, _LENGTH)
+        length = math.pow(columns(line.question + line.text) + _EACH, _LENGTH)
         gain = 1.0 if decided[i] else new / all_words
         of_its_day = quoted[line.at.date()] if kind == "month" else 0
         return line.weight * (new + line.cues * gain) / length / (1 + _DAYS_SHARE * of_its_day)
@@ -189,7 +189,7 @@ def choose(lines: Sequence[Line], links: Mapping[int, int], budget: int, kind: K
 
 
 def _cost(line: Line) -> int:
-    return _STAMP_CHARS + len(line.who) + len(line.asked) + len(line.text)
+    return _STAMP_CHARS + len(line.who) + len(line.question) + len(line.text)
 
 
 def _word_worths(lines: Sequence[Line]) -> Callable[[str], float]:
@@ -211,7 +211,7 @@ def _one_line(lines: Sequence[Line], blocks: Sequence[Block], zone: tzinfo) -> L
     """Return the line to quote where none is worth it: a person's with the rarest words, else how the first message begins."""
     if lines:
         best = max(lines, key=lambda line: (line.role == "user", sum(map(rarity, line.words)), -line.place))
-        return replace(best, text=cut(best.text, _BARE), asked="")
+        return replace(best, text=cut(best.text, _BARE), question="")
     block = next(block for block in blocks if not is_small_talk(block.text))
     text = cut(" ".join(clean(block.text[:_BARE]).split()), _BARE) or "…"
     return Line(0, 0, local(block.created_at, zone), block.role, "", text)
@@ -243,9 +243,9 @@ def _joined(lines: Sequence[Line], kind: Kind) -> list[list[Line]]:
     groups: list[list[Line]] = []
     for line in lines:
         last = groups[-1] if groups else []
-        is_alike = bool(last) and last[0].who == line.who and not line.asked
+        is_alike = bool(last) and last[0].who == line.who and not line.question
         if is_alike and last[0].message != line.message:
-            is_alike = bool(line.who) and _stamp(last[0].at, kind) == _stamp(line.at, kind) and not last[0].asked
+            is_alike = bool(line.who) and _stamp(last[0].at, kind) == _stamp(line.at, kind) and not last[0].question
         is_short = sum(map(_cost, (*last, line))) <= _JOINED and len({text.message for text in (*last, line)}) <= _MESSAGES
         if is_alike and is_short:
             last.append(line)
@@ -263,7 +263,7 @@ def _bullet(lines: Sequence[Line], later: Mapping[int, Line], language: Language
     stamp = answered = _stamp(first.at, kind)
     if first.asked_at:
         stamp = _stamp(first.asked_at, kind)
-        text = f"{first.asked} → {'' if answered == stamp else f'{answered} '}{first.who}"
+        text = f"{first.question} → {'' if answered == stamp else f'{answered} '}{first.who}"
     for before, line, after in zip((None, *lines), lines, (*lines[1:], None), strict=False):
         if before:
             text += joint(before.text, language)

@@ -61,7 +61,7 @@ class Line:
     role: str
     who: str  # its speaker's label, with the colon
     text: str
-    asked: str = ""  # the question that it answers, with the label of who asked
+    question: str = ""  # the question that it answers, with the label of who asked
     asked_at: datetime | None = None  # local
     weight: float = 0.0
     cues: float = 0.0
@@ -109,7 +109,7 @@ def taken_back(lines: Sequence[Line]) -> dict[int, int]:
         if not line.weight or line.role == "assistant":
             continue
         kind = takes_back(line.text)
-        if kind and not line.asked:
+        if kind and not line.question:
             shared: dict[int, float] = defaultdict(float)
             named = set[int]()
             names = names_in(_what_is_right(line.text) if kind == "correction" else line.text)

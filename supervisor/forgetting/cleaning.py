@@ -78,7 +78,7 @@ class Aim:
         self.names = frozenset(recorded) | {path.name for message in self.messages.values() for path in message.files}
         contents = [entry.content if (entry := parse_entry(line)) else line for line in self.lines]
         ids = {key[0] for key in self.messages}
-        self.trace = Trace([*(message.said.text for message in self.messages.values()), *contents], {*ids, *self.names})
+        self.trace = Trace([*(message.entry.text for message in self.messages.values()), *contents], {*ids, *self.names})
         self.notes = Trace(line for name in self.files for line in self._lines_of_note(name))
         self.summaries = tuple(
             period
@@ -103,7 +103,7 @@ class Aim:
 # ── what was made from the words ─────────────────────────────────────────────
 
 
-def made(aim: Aim) -> Iterator[Change]:
+def derived(aim: Aim) -> Iterator[Change]:
     """Yield what is done to that which was made from the words."""
     yield from _files(aim)
     yield from _running_summaries(aim)
@@ -339,7 +339,7 @@ def _long_term(aim: Aim) -> Iterator[Change]:
 
 def _attachments(aim: Aim) -> Iterator[Change]:
     ws = aim.ws
-    mine = _attachments_of(message.said for message in aim.messages.values())
+    mine = _attachments_of(message.entry for message in aim.messages.values())
     if not mine:
         return
     others: list[Message | Block] = [block for file in ws.memory.dated() for block in ws.memory.blocks(file.name)]

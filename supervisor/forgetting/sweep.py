@@ -25,7 +25,7 @@ from ..storage.files import Files
 from ..storage.noting import note, noting
 from ..storage.texts import Text, msgid
 from ..workspace import Workspace, open_workspace
-from .cleaning import Aim, Change, made, sources, tables
+from .cleaning import Aim, Change, derived, sources, tables
 from .wanted import Spot, Standing, Wanted, blocks_at, copies, files_below, standing, standing_lines, undoable_lines
 
 #: Those of files that are deleted whole.
@@ -49,7 +49,7 @@ _TIMES: Final = 3
 def preview(ws: Workspace, wanted: Wanted, now: datetime) -> tuple[Spot, ...]:
     """Return place by place what forgetting these would do; nothing is changed."""
     aim = Aim(ws, now, wanted.messages, tuple(line.text for line in wanted.lines), wanted.files)
-    touched = _by_place(ws, (*made(aim), *sources(aim), *tables(aim)))
+    touched = _by_place(ws, (*derived(aim), *sources(aim), *tables(aim)))
     ways = {place.what: place.way for place in (*PLACES, OTHERS) if place.what != "table"}
     edited = {
         ws.paths.relative(ws.paths.summary(period)) for period, summary in ws.memory.summaries().items() if summary.edited
@@ -76,7 +76,7 @@ def begin(ws: Workspace, wanted: Wanted, now: datetime, entropy: bytes, by: str 
     """Write down what is to be forgotten, before anything is deleted; *by* is who asks for it, since a supervisor may do it."""
     ws.groups.keep(now)
     files = [(name, version.digest[:16]) for name in wanted.files if (version := ws.files.read_stable(ws.paths.root / name))]
-    messages = (message.said for message in wanted.messages.values())
+    messages = (message.entry for message in wanted.messages.values())
     return ws.journal.tombstones.begin(messages, (line.text for line in wanted.lines), files, now, entropy, by)
 
 
@@ -109,7 +109,7 @@ def sweep(ws: Workspace, now: datetime) -> int:
 
 def _go_through(aim: Aim) -> None:
     """Clean what was made from the words, then where they stand, then what was made of them meanwhile."""
-    for step in (made, sources, made, tables):
+    for step in (derived, sources, derived, tables):
         for change in step(aim):
             change.apply()
     aim.ws.files.sweep(aim.ws.paths.memory)
@@ -174,7 +174,7 @@ def _returned(ws: Workspace) -> list[Path]:
 
 def _record(act: Act, look: Aim) -> None:
     """Write down the versions of what is deleted because it was made from the words: no such file is taken for memory again."""
-    ws, places = look.ws, _by_place(look.ws, made(look))
+    ws, places = look.ws, _by_place(look.ws, derived(look))
     paths = [ws.paths.root / name for place in _MADE for name in places.get(place, ())]
     versions = [("", version.digest[:16]) for path in paths if (version := ws.files.read_stable(path))]
     if versions:
@@ -183,7 +183,7 @@ def _record(act: Act, look: Aim) -> None:
 
 def _forgotten_ones(ws: Workspace, now: datetime) -> tuple[dict[Key, Standing], tuple[str, ...], tuple[str, ...]]:
     stones = ws.journal.tombstones
-    messages = {key: message for key, message in standing(ws, now).items() if stones.has(message.said)}
+    messages = {key: message for key, message in standing(ws, now).items() if stones.has(message.entry)}
     return messages, _forgotten_lines(ws), tuple(_forgotten_files(ws))
 
 

@@ -51,20 +51,20 @@ _ONE_SIGN: Final = lazy_re(r"[⺀-鿿가-힯]{2,}|.{3,}")
 
 @record
 class Standing:
-    """A message that stands somewhere: as a *said* one, and the dated files that hold it."""
+    """A message that stands somewhere: as an *entry*, and the dated files that hold it."""
 
-    said: Message | Block
+    entry: Message | Block
     files: tuple[Path, ...] = ()
 
     @property
     def digest(self) -> str:
         """The digest by which a tool names it, behind its id."""
-        return self.said.key[1][:8]
+        return self.entry.key[1][:8]
 
     @property
     def session(self) -> str:
         """The session that it names, "" where it names none."""
-        return self.said.session if isinstance(self.said, Block) else str(self.said.raw.get("session") or "")
+        return self.entry.session if isinstance(self.entry, Block) else str(self.entry.raw.get("session") or "")
 
 
 @record
@@ -143,7 +143,7 @@ def wanted(ws: Workspace, by: By, value: str, now: datetime) -> Wanted:
         return _file(ws, value, places)
     if by == "match":
         sought = plain(value)
-        chosen = {key: place for key, place in places.items() if sought in plain(place.said.text)}
+        chosen = {key: place for key, place in places.items() if sought in plain(place.entry.text)}
         if len(chosen) > _MANY and len(chosen) * 3 > len(places):
             raise BadRequest(
                 "--match",
@@ -158,7 +158,7 @@ def wanted(ws: Workspace, by: By, value: str, now: datetime) -> Wanted:
         return Wanted(chosen, _with_made_lines(ws, chosen, also), _copies_with(ws, sought, chosen))
     if by == "removed":
         taken = ws.deletions.taken_out()
-        chosen = {key: place for key, place in places.items() if key in taken and is_other(place.said, taken[key])}
+        chosen = {key: place for key, place in places.items() if key in taken and is_other(place.entry, taken[key])}
     else:
         chosen = {key: place for key, place in places.items() if _is_meant(ws, by, value, key, place)}
     return Wanted(chosen, _with_made_lines(ws, chosen))
@@ -184,11 +184,11 @@ def plain(text: str) -> str:
 def _is_meant(ws: Workspace, by: By, value: str, key: Key, place: Standing) -> bool:
     if by == "message":
         identity, _, digest = value.partition("@")
-        ids = (key[0], place.said.id)  # in a dated file a later text of a message has an id of its own
+        ids = (key[0], place.entry.id)  # in a dated file a later text of a message has an id of its own
         return identity in ids and key[1].startswith(digest)
     if by == "session":
         return place.session == value
-    return place.said.created_at is not None and local_day(place.said.created_at, ws.zone).isoformat() == value
+    return place.entry.created_at is not None and local_day(place.entry.created_at, ws.zone).isoformat() == value
 
 
 def standing_lines(ws: Workspace) -> tuple[Line, ...]:
@@ -206,7 +206,7 @@ def copies(ws: Workspace) -> Iterator[Path]:
 
 def _copies_with(ws: Workspace, sought: str, chosen: Mapping[Key, Standing]) -> tuple[str, ...]:
     """Return the copies in which the text stands, but for those that show the chosen messages, and go with them."""
-    trace = Trace((message.said.text for message in chosen.values()), {key[0] for key in chosen})
+    trace = Trace((message.entry.text for message in chosen.values()), {key[0] for key in chosen})
     taken_in = {path for path in ws.drop_box.finished() if _is_understood(ws, path)}
     texts = ((path, decoded(ws.files.disk.read(path))) for path in copies(ws) if path not in taken_in)
     return tuple(ws.paths.relative(path) for path, text in texts if sought in plain(text) and not trace.is_in(text))
@@ -229,13 +229,13 @@ def undoable_lines(ws: Workspace, lines: Iterable[Line]) -> list[Line]:
 def _with_made_lines(ws: Workspace, chosen: Mapping[Key, Standing], also: Iterable[Line] = ()) -> tuple[Line, ...]:
     """Return the lines, and those that a session's summary made of the messages: they have its name, and the words."""
     sources = {"auto-overflow", *(message.session for message in chosen.values())}
-    trace = Trace(message.said.text for message in chosen.values())
-    made = [
+    trace = Trace(message.entry.text for message in chosen.values())
+    derived = [
         line
         for line in (standing_lines(ws) if chosen else ())
         if (entry := parse_entry(line.text)) and entry.source in sources and trace.is_in(entry.content)
     ]
-    return tuple(sorted({*also, *made}))
+    return tuple(sorted({*also, *derived}))
 
 
 def _lines(ws: Workspace, value: str) -> Wanted:

@@ -209,17 +209,17 @@ class FileTurns:
         if not ws.extracting and not self._may_ask(now):
             self._waits = True
             return ""
-        made = self._context(conversation, inbox, now)
+        injection = self._context(conversation, inbox, now)
         language = reply_language(ws, conversation.messages, conversation.last.chat)
         if ws.extracting:
-            self._write(conversation, from_memory(made, language), now, messages)
+            self._write(conversation, from_memory(injection, language), now, messages)
             return ""
         attempt, mark = self._failed.read(conversation).attempts, mark_of(os.urandom(5))
         task = AskedTask(
             id=conversation.task_id(attempt),
             kind="reply",
             group=conversation.group,
-            turns=with_mark(made.messages, mark, language),
+            turns=with_mark(injection.messages, mark, language),
             mark=mark,
             created_at=to_wire(now),
             attempt=attempt,
@@ -247,12 +247,12 @@ class FileTurns:
     def _context(self, conversation: Conversation, inbox: Inbox | None, now: datetime) -> Injection:
         """Return the turn of the conversation; its context is kept as that of an assistant is (7.1)."""
         ws = self._ws
-        made = reply_turn(ws, conversation.messages, conversation.last.chat, now)
+        injection = reply_turn(ws, conversation.messages, conversation.last.chat, now)
         if inbox:
             turn = prepared_turn_id(conversation.last.message, inbox.written, now + ws.config.archive.future_limit)
-            receipt = replace(made.receipt, id=turn, inbox=inbox.digest)
+            receipt = replace(injection.receipt, id=turn, inbox=inbox.digest)
             ws.attempt("receipt", lambda: ws.receipts.write(receipt), None)
-        return made
+        return injection
 
     # ── results ──────────────────────────────────────────────────────────────
 
@@ -264,7 +264,7 @@ class FileTurns:
             return ""
         if result.status == "done":
             _note_reply(ws, result, now)
-            self._write(conversation, self._said(conversation, result), _ended(result, now), messages)
+            self._write(conversation, self._reply_text(conversation, result), _ended(result, now), messages)
         elif result.reason == "provider":  # it costs the input nothing: the item waits for the model
             _note_reply(ws, result, now)
             self._waits = True
@@ -289,7 +289,7 @@ class FileTurns:
             self._waits = True
             return None
 
-    def _said(self, conversation: Conversation, result: Result) -> str:
+    def _reply_text(self, conversation: Conversation, result: Result) -> str:
         """Return the words of the answer, after what its request needs before the answer stands in history.json."""
         language = reply_language(self._ws, conversation.messages, conversation.last.chat)
         look = self._look_further(conversation, result, language) if result.request else Text("Let me look that up.")
@@ -343,13 +343,13 @@ class FileTurns:
 
     def _submit_look(self, digest: str, result: Result, step: int, chat: Chat, language: Language) -> None:
         ws = self._ws
-        found = self._operations.look(result.request, chat, language)
+        results = self._operations.look(result.request, chat, language)
         ws.task_queue.submit(
             AskedTask(
                 id=f"lookup-{digest}-{digest[:10]}-{step}",
                 kind="lookup",
                 group=f"lookup-{digest}",
-                turns=after_looking(result.turns, found, step, language, ws.files, ws.paths),
+                turns=after_looking(result.turns, results, step, language, ws.files, ws.paths),
                 mark=result.mark,
                 created_at=to_wire(self._clock()),
                 attempt=step,

@@ -108,7 +108,7 @@ def session_writer(
     Where the answer of a model is refused, the line is the extract, too.
     """
     from ..conversation.asking import NOT_AN_ANSWER, in_loop_of_its_own
-    from ..conversation.session_lines import extract_line, told
+    from ..conversation.session_lines import extract_line, substantial
     from ..conversation.summarizer import ConversationSummarizer
 
     def template(name: str, language: Language) -> PromptTemplate:
@@ -126,7 +126,7 @@ def session_writer(
             return write_extract(messages)
 
     def write_extract(messages: Sequence[dict[str, Any]]) -> str:
-        return extract_line(extract_of_talk(told(messages), ws.config.archive.zone, ws.config.summarize.char_limit))
+        return extract_line(extract_of_talk(substantial(messages), ws.config.archive.zone, ws.config.summarize.char_limit))
 
     def write_queued(messages: Sequence[dict[str, Any]]) -> str:
         attempt = ws.session_files.read(session).failure.attempts
@@ -202,9 +202,9 @@ def _continued(
 
     config, session = ws.config, request.chat.session
     limits = replace(limits_of(config), shown_messages=config.context.max_messages, shown_tokens=history_tokens)
-    rest = [one for one in with_summary(request, kept).before if chat_of(one.raw).session == session]
+    rest = [message for message in with_summary(request, kept).before if chat_of(message.raw).session == session]
     messages = tuple(read_said(message.raw, limits.tokens_in) for message in rest)
-    if not to_sum_up(Conversation(summary=kept.text, said=messages, failure=kept.failure), limits, clock()):
+    if not to_sum_up(Conversation(summary=kept.text, messages=messages, failure=kept.failure), limits, clock()):
         return kept
     if refusal(clock(), ws.model_use):
         return kept

@@ -75,14 +75,14 @@ class Host:
         except (OSError, Busy) as error:  # the looks find every change
             ws.events.transition("watch_lost", True, why=str(error))
         else:
-            ws.memory.told = object()
+            ws.memory.generation = object()
         for job in self.jobs:
             job.wake()
         return self
 
     def __exit__(self, *_: object) -> None:
         """Release the lock that it has taken."""
-        self.supervisor.ws.memory.told = None
+        self.supervisor.ws.memory.generation = None
         self._held.close()
 
     def stop(self) -> None:

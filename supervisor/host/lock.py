@@ -28,14 +28,14 @@ class SupervisorLock:
 
     def __init__(self, ws: Workspace) -> None:
         self._ws = ws
-        self._inode = self._found()
+        self._inode = self._current_inode()
 
     def check(self) -> None:
         """Raise LockLost if the lock file is no longer the one that is held: it was moved, or a disk was mounted over it."""
-        if self._inode is None or self._found() != self._inode:
+        if self._inode is None or self._current_inode() != self._inode:
             raise LockLost(self._ws.paths.root)
 
-    def _found(self) -> int | None:
+    def _current_inode(self) -> int | None:
         stat = self._ws.files.disk.stat(self._ws.paths.supervisor_lock)
         return stat and stat.inode
 

@@ -210,14 +210,14 @@ def ask_worker(
     """Have a worker of its own do the task, which is in no queue, for at most *wait_s* seconds."""
     command = [*worker_command(root), "--task", "--language", language]
     try:
-        made = subprocess.run(
+        process = subprocess.run(
             command, input=render_task(task), env=dict(environ), capture_output=True, check=False, timeout=wait_s
         )
     except subprocess.TimeoutExpired:
         return WorkerAnswer(None, Text("the server did not answer in time"), 69)
-    if made.returncode:
-        return WorkerAnswer(None, _sentence(made.stderr), made.returncode)
-    return WorkerAnswer(parse_result(made.stdout))
+    if process.returncode:
+        return WorkerAnswer(None, _sentence(process.stderr), process.returncode)
+    return WorkerAnswer(parse_result(process.stdout))
 
 
 def _sentence(errors: bytes) -> str:

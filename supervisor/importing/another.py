@@ -73,7 +73,7 @@ def forget_theirs(ws: Workspace, source: Source, name: str, now: datetime, most:
     """
     data, by = source.beside(LIST), f"source {name}"
     stones = keep_foreign(ws.files, ws.paths, data) if data else None
-    unwanted = _meant(ws, stones, name, now) if stones else Wanted()
+    unwanted = _unwanted(ws, stones, name, now) if stones else Wanted()
     if stones is None or len(unwanted) + _forgotten_today(ws, by, now) > most:
         return unwanted
     if unwanted:
@@ -93,11 +93,11 @@ def _forgotten_today(ws: Workspace, by: str, now: datetime) -> int:
     return sum(sum(act.counts.values()) for act in acts)
 
 
-def _meant(ws: Workspace, stones: Tombstones, name: str, now: datetime) -> Wanted:
+def _unwanted(ws: Workspace, stones: Tombstones, name: str, now: datetime) -> Wanted:
     ws.journal.refresh()
     if not (stones.unfinished() or _stands_again(ws, stones)):
         return Wanted()
-    messages = {key: message for key, message in standing(ws, now).items() if stones.has(message.said)}
+    messages = {key: message for key, message in standing(ws, now).items() if stones.has(message.entry)}
     lines = tuple(line for line in standing_lines(ws) if stones.has_line(line.text))
     folder = ws.paths.memory / FROM / name
     versions = {path: ws.files.read_stable(path) for path in files_below(ws, folder)} if ws.files.disk.stat(folder) else {}

@@ -134,8 +134,8 @@ def _claude_message(log: Reading, message: Mapping[str, Any]) -> Iterator[Said]:
     ]
     named = [_claude_file(log, name) for name in attached]
     role = "user" if message.get("sender") in ("human", "user") else "assistant"
-    said = "\n".join(filter(None, [text, *dict.fromkeys(named)]))
-    yield Said(id=identity, at=at, role=role, text=said)
+    whole = "\n".join(filter(None, [text, *dict.fromkeys(named)]))
+    yield Said(id=identity, at=at, role=role, text=whole)
     yield from tool_calls(content, identity, at)
 
 

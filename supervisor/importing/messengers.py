@@ -162,7 +162,7 @@ def _chat(log: Reading, name: str, channel: str, order: str) -> Talk:
     title = _title(log.source, name)
     chat = _known_chat(log, name, channel, title)
     conversation = Conversation(id=f"{channel}:{chat}", channel=channel, title=title, chat="group" if len(people) > 2 else "")
-    for number, entry, key in _said(log.source, name, channel):
+    for number, entry, key in _keyed_entries(log.source, name, channel):
         if key is None:
             log.leave_out(channel)
             continue
@@ -176,7 +176,7 @@ def _chat(log: Reading, name: str, channel: str, order: str) -> Talk:
         )
 
 
-def _said(source: Source, name: str, channel: str) -> Iterator[tuple[int, re.Match[str], tuple[str, ...] | None]]:
+def _keyed_entries(source: Source, name: str, channel: str) -> Iterator[tuple[int, re.Match[str], tuple[str, ...] | None]]:
     """
     Yield number and beginning of each entry, and what tells its message from the rest: time, person, text, its number.
 
@@ -214,7 +214,7 @@ def _known_chat(log: Reading, name: str, channel: str, title: str) -> str:
         return title
     sessions_met: Counter[str] = Counter()
     chat, count, total = title, 0, 0
-    for key in (key for *_, key in _said(log.source, name, channel) if key):
+    for key in (key for *_, key in _keyed_entries(log.source, name, channel) if key):
         total += 1
         sessions_met.update(chat for chat in chats if log.is_known(_identity(channel, chat, key)))
         chat, count = max(sessions_met.items(), key=lambda counted: counted[1], default=(title, 0))

@@ -140,12 +140,12 @@ def tool_line(name: object, given: object) -> str:
     >>> tool_line("Write", {"file_path": "a.py", "content": "import os"})
     'Write: a.py'
     """
-    said = given
+    argument = given
     if isinstance(given, dict):
-        said = next((given[key] for key in _ARGUMENTS if isinstance(given.get(key), (str, list)) and given[key]), "")
-    if isinstance(said, list):
-        said = " ".join(str(value) for value in said)
-    first = str(said or "").strip().partition("\n")[0].strip()
+        argument = next((given[key] for key in _ARGUMENTS if isinstance(given.get(key), (str, list)) and given[key]), "")
+    if isinstance(argument, list):
+        argument = " ".join(str(value) for value in argument)
+    first = str(argument or "").strip().partition("\n")[0].strip()
     line = f"{name}: {first}" if first else str(name)
     return line if len(line) <= _TOOL_LINE else f"{line[: _TOOL_LINE - 1]}…"
 

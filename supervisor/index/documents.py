@@ -35,7 +35,7 @@ MOST_CHARS: Final = 50_000
 #: Roles that a question may ask for.
 _ROLES: Final = ("user", "assistant")
 #: What is stored of a passage.
-_STORED: Final = tuple(one.name for one in fields(Passage) if one.name not in {"path", "tier"})
+_STORED: Final = tuple(column.name for column in fields(Passage) if column.name not in {"path", "tier"})
 #: Characters of a passage, and of the message before it, of which its vector is made.
 _MEANT_CHARS: Final = 1_500
 _BEFORE_CHARS: Final = 300
@@ -164,7 +164,7 @@ class Meant:
         return int.from_bytes(digest[:8], "big")
 
 
-def meant(talk: Sequence[Chunk], n: int) -> Meant:
+def vector_input(talk: Sequence[Chunk], n: int) -> Meant:
     """Return what the vector of passage *n* of a conversation is made of."""
     before = talk[n - 1].passage.text[:_BEFORE_CHARS] if n else ""
     return Meant(talk[n].passage.text[:_MEANT_CHARS], before)
@@ -180,7 +180,7 @@ def meant_in(talk: Sequence[Chunk]) -> Iterator[Meant]:
     """Yield what the vectors of a conversation's passages are made of; small talk has none, since it answers nothing."""
     for n, chunk in enumerate(talk):
         if _has_words(chunk) and not is_small_talk(chunk.passage.text):
-            yield meant(talk, n)
+            yield vector_input(talk, n)
 
 
 def beginning(chunk: Chunk) -> Chunk:
@@ -234,7 +234,7 @@ def talk_documents(
         words = with_neighbours(n, len(talk), words_of)
         words[1].extend(tokens(talk[n].context))
         if _has_words(talk[n]):
-            yield document_of(group, keys[talk[n].passage.path], talk[n].passage, words, meant(talk, n).unit)
+            yield document_of(group, keys[talk[n].passage.path], talk[n].passage, words, vector_input(talk, n).unit)
 
 
 def words_in(passage: Passage) -> list[str]:

@@ -276,16 +276,16 @@ class Writing:
         return units, counts
 
     def _add(self, document: Document) -> None:
-        made = self._library.Document()
+        entry = self._library.Document()
         for name, words in zip(_WORDS, document.fields, strict=True):
-            made.add_text(name, words)
-        made.add_text("group", document.group)
-        made.add_text("unit", f"{document.unit:x}")
+            entry.add_text(name, words)
+        entry.add_text("group", document.group)
+        entry.add_text("unit", f"{document.unit:x}")
         for reader in document.passage.readers:
-            made.add_text("reader", reader)
-        made.add_integer("day", document.day.toordinal() if document.day else 0)
-        made.add_bytes("stored", document.stored)
-        self._writer.add_document(made)
+            entry.add_text("reader", reader)
+        entry.add_integer("day", document.day.toordinal() if document.day else 0)
+        entry.add_bytes("stored", document.stored)
+        self._writer.add_document(entry)
 
     def keep(self, note: bytes) -> None:
         """Add the note in place of the one before."""

@@ -364,18 +364,18 @@ class Index:
 
         The view is that of `_current`. BadFile if the index is damaged.
         """
-        made, changed = self._read(self._current(names, deadline), read, paths)
+        result, changed = self._read(self._current(names, deadline), read, paths)
         if changed:
             self.hold_changes(deadline, changed)
-            made, changed = self._read(self._view, read, paths)
-        return made, changed
+            result, changed = self._read(self._view, read, paths)
+        return result, changed
 
     def _read(self, view: View, read: Callable[[View], T], paths: Callable[[T], Iterable[str]]) -> tuple[T, set[str]]:
         try:
             if view.engine:
                 view.engine.refuse_truncated()
-            made = read(view)
-            return made, view.changed(self._files.disk, self._paths.root, paths(made))
+            result = read(view)
+            return result, view.changed(self._files.disk, self._paths.root, paths(result))
         except BadFile:
             self._damaged = view.commit
             raise

@@ -83,8 +83,8 @@ class Manifest:
 
     def differing(self) -> dict[str, dict[str, Record]]:
         """Return the files of each group that the index does not have as they are, the newest group first."""
-        found = {name: files for name, files in self.members().items() if not self._has(name, files)}
-        return dict(sorted(found.items(), key=lambda member: _newness(member[1]), reverse=True))
+        differing = {name: files for name, files in self.members().items() if not self._has(name, files)}
+        return dict(sorted(differing.items(), key=lambda member: _newness(member[1]), reverse=True))
 
     def _has(self, name: str, files: Mapping[str, Record]) -> bool:
         return name in self.groups and self.groups[name].keys == keys_of(files)

@@ -103,7 +103,7 @@ def _of_the_same(query: Query, hits: Sequence[Scored], alike: Mapping[int, Mappi
     Neither names what the other lacks. Of two messages, of which each has one meaning, both are alike as well.
     """
     best, others = hits[0], hits[1:LOOKED_AT]
-    worth = _worth(query, best.own(query.words))
+    worth = _worth(query, best.matching(query.words))
     if not worth or not is_statement(best):
         return []
     near = (alike or {}).get(best.candidate.unit, {})
@@ -116,7 +116,7 @@ def _of_the_same(query: Query, hits: Sequence[Scored], alike: Mapping[int, Mappi
             return False
         shared = worth.keys() & hit.words
         is_most = sum(worth[word] for word in shared) >= _SHARED * sum(worth.values())
-        return is_most and not any(_tells_apart(query, word, shared) for word in worth.keys() ^ {*hit.own(query.words)})
+        return is_most and not any(_tells_apart(query, word, shared) for word in worth.keys() ^ {*hit.matching(query.words)})
 
     return [hit for hit in others if is_of_the_same(hit)]
 
@@ -134,7 +134,7 @@ def _with_company(
         if not is_statement(best):
             continue
         near, named = alike.get(best.candidate.unit, {}), names.get(best.candidate.unit, frozenset())
-        lacks_a_word = len(best.own(query.words)) < len(query.words)
+        lacks_a_word = len(best.matching(query.words)) < len(query.words)
         others = [hit for hit in hits if hit not in (best, first) and is_statement(hit)]
         later = sorted((hit for hit in others if when(hit) > when(best)), key=lambda hit: -near.get(hit.candidate.unit, 0.0))
         of_name = [hit for hit in others if not named.isdisjoint(hit.words) and (lacks_a_word or hit in later)][:_MOST_NAMED]
@@ -161,10 +161,10 @@ def users_first(query: Query, hits: Sequence[Scored]) -> list[Scored]:
     is_named = begins_with_a_word(query, best.candidate) and _SPEAKER.match(best.passage.text)
     if best.candidate.role != "assistant" or query.role == "assistant" or is_named:
         return list(hits)
-    worth = sum(_worth(query, best.own(query.words)).values())
+    worth = sum(_worth(query, best.matching(query.words)).values())
     for other in hits[1:LOOKED_AT]:
         is_near = other.candidate.role != "assistant" and other.score >= _USERS * best.score
-        if is_near and sum(_worth(query, other.own(query.words)).values()) >= worth:
+        if is_near and sum(_worth(query, other.matching(query.words)).values()) >= worth:
             return _ahead(other, hits, "who")
     return list(hits)
 
@@ -216,7 +216,7 @@ def _tells_apart(query: Query, word: str, shared: Collection[str]) -> bool:
         return True
     text = TENSE_WORDS.sub(" ", query.text.casefold())
     if not word.isascii():
-        return any(re.search(f"{re.escape(word)}的?{re.escape(one)}", text) for one in shared)
+        return any(re.search(f"{re.escape(word)}的?{re.escape(other)}", text) for other in shared)
     stems = [next(iter(tokens(part)), "") for part in _WORDS.findall(text)]
     return any(before == word and after in shared for before, after in itertools.pairwise(stems))
 

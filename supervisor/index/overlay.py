@@ -90,13 +90,13 @@ def overlay_of(
     before: Overlay,
     after: Manifest,
     cited: Collection[str],
-    made: Callable[[str, Mapping[str, Record]], Iterable[Document]],
+    load: Callable[[str, Mapping[str, Record]], Iterable[Document]],
     deadline: Deadline,
 ) -> tuple[Overlay, int]:
     """
     Return the groups in which the files *after* differ from the index, and the number of those that it lacks.
 
-    *made* returns the documents of a group, which *before* may have. Groups are made until the *deadline*, those of files that
+    *load* returns the documents of a group, which *before* may have. Groups are made until the *deadline*, those of files that
     are *cited* first, then the newest; one that can't be read is left out.
     """
     differing = after.differing()
@@ -107,5 +107,5 @@ def overlay_of(
             held[name] = known
         elif not deadline.is_over:
             with contextlib.suppress(OSError, SupervisorError):
-                held[name] = OverlayGroup(keys_of(files), tuple(made(name, files)))
+                held[name] = OverlayGroup(keys_of(files), tuple(load(name, files)))
     return Overlay(held), sum(name not in held for name in differing)

@@ -81,7 +81,7 @@ class Scored:
         """The words of the passage itself, with another spelling of a word of the question as that (丈母娘 as 岳母)."""
         return frozenset(self.read_as.get(word, word) for word in self.candidate.own_words)
 
-    def own(self, words: Iterable[str]) -> list[str]:
+    def matching(self, words: Iterable[str]) -> list[str]:
         """Return those of *words* that are in the passage itself."""
         return [word for word in words if word in self.words]
 
@@ -138,7 +138,7 @@ def verdict(query: Query, best: Sequence[Scored], corpus: Corpus, near: Nearness
         return bool(corpus.frequency(word))
 
     gate = gate_of(query, is_there)
-    shares = ((gate.share(hit.own(gate.worth)), hit) for hit in best[:LOOKED_AT])
+    shares = ((gate.share(hit.matching(gate.worth)), hit) for hit in best[:LOOKED_AT])
     nothing: tuple[float, Scored | None] = 0.0, None
     share, nearest = max(shares, key=lambda pair: pair[0], default=nothing)
     short = [days for days in query.days if days.length <= SHORT]
@@ -155,7 +155,7 @@ def verdict(query: Query, best: Sequence[Scored], corpus: Corpus, near: Nearness
 def related_words_in(query: Query, hit: Scored) -> list[str]:
     """Return the words of the passage that are related to words of the question that it does not have."""
     lacking = (others for word, others in query.related.items() if word not in hit.words)
-    return hit.own(dict.fromkeys(other for others in lacking for other in others))
+    return hit.matching(dict.fromkeys(other for others in lacking for other in others))
 
 
 def _scored(query: Query, candidate: Document, words: float, meaning: float, best: float) -> Scored:
@@ -202,9 +202,9 @@ def _nearness(days: Days, day: date) -> float:
 def _scores(query: Query, by_word: Mapping[str, Any], plain: Any) -> list[float]:
     """Return the scores by words, of the whole question and of the best sentence; *plain* are those of its own words."""
     whole: list[float] = plain.tolist()
-    if len(query.asked) <= 1:
+    if len(query.sentences) <= 1:
         return whole
-    each = [_sum(query, sentence, by_word) for sentence in query.asked]
+    each = [_sum(query, sentence, by_word) for sentence in query.sentences]
     of_best = [(scores * (plain.max() / (scores.max() or 1.0))).tolist() for scores in each]
     return [(1 - _EACH_WORTH) * score + _EACH_WORTH * max(parts) for score, *parts in zip(whole, *of_best, strict=True)]
 
@@ -254,7 +254,7 @@ class Gate:
 
 def gate_of(query: Query, is_there: Callable[[str], bool]) -> Gate:
     """Return the gate of the request; *is_there* returns whether memory has a word. A typo is no word of its own."""
-    words = [word for word, counts in query.words.items() if counts > REQUEST_WEIGHT and word not in query.meant]
+    words = [word for word, counts in query.words.items() if counts > REQUEST_WEIGHT and word not in query.day_words]
     words = [word for word in words if word not in query.respelled or is_there(word)]
     rarity = {word: query.rarity.get(word, 1.0) for word in words}
     return Gate({word: query.words[word] * (_EVERYDAY + (1 - _EVERYDAY) * rarity[word] ** 2) for word in words})

@@ -193,8 +193,8 @@ def _placed(
     behind = covered(dated, {period: summary for period, summary in summaries.items() if not summary.extract})
     excluded_paths = {paths.relative(paths.summary(period)) for period in hidden}
     excluded_paths.update(copies({path: Made(record.digest, record.as_made) for path, record in records.items()}))
-    for period, one in summaries.items():
-        if one.extract and not one.edited and one.sources and one.sources <= present:
+    for period, summary in summaries.items():
+        if summary.extract and not summary.edited and summary.sources and summary.sources <= present:
             excluded_paths.add(paths.relative(paths.summary(period)))
     placed = {}
     for path, record in records.items():

@@ -119,7 +119,7 @@ class View:
         outcome = verdict(query, best, self.corpora[0], near)
         kept = [hit for hit in best if hit.score >= least and hit.score]
         if query.is_of_days:  # what stands next to a message about the day is about something else
-            kept = [hit for hit in kept if hit.own(query.words) or related_words_in(query, hit)]
+            kept = [hit for hit in kept if hit.matching(query.words) or related_words_in(query, hit)]
         if not kept:
             return self._without_hits(query, outcome)
         hits = tuple(self._hit(query, hit) for hit in kept[:limit])
@@ -161,7 +161,7 @@ class View:
         return replace(candidate.passage, path=path, tier=self._tier(path))
 
     def _hit(self, query: Query, scored: Scored) -> Hit:
-        words = scored.own(query.words)
+        words = scored.matching(query.words)
         reasons = ("words", words), ("related", related_words_in(query, scored))
         texts = query.text, scored.passage.text
         why = [f"{name}: {', '.join(readable(words, *texts))}" for name, words in reasons if words]
@@ -172,8 +172,8 @@ class View:
     def _without_hits(self, query: Query, outcome: Verdict) -> Answer:
         """Return the answer without hits: the words that are everywhere, or where the words of the request are."""
         frequency, size, near = self.corpora[0].frequency, self.corpora[0].size, outcome.nearest
-        words = [word for word, counts in query.words.items() if counts > REQUEST_WEIGHT and word not in query.meant]
-        has = tuple(near.own(words)) if near else ()
+        words = [word for word, counts in query.words.items() if counts > REQUEST_WEIGHT and word not in query.day_words]
+        has = tuple(near.matching(words)) if near else ()
         if outcome.is_strong:
             return Answer(passed=tuple(word for word in has if 2 * frequency(word) > size))
         others = [word for word in words if word not in has]
@@ -187,18 +187,18 @@ class View:
         words = {word: counts[word] for word in known_words[:_MOST_WORDS]}
         related = [(other, worth) for word in words for other, worth in query.related.get(word, {}).items()]
         # sorted by worth, so that a word related to two words of the question keeps the greater worth
-        return self._found(words, dict(sorted(related, key=lambda pair: pair[1])), query.days)
+        return self._candidates(words, dict(sorted(related, key=lambda pair: pair[1])), query.days)
 
     def _of_days(self, query: Query) -> list[Document]:
-        dated = self._found({}, {}, query.days)
+        dated = self._candidates({}, {}, query.days)
         tokens = [token for days in query.days if days.length <= FEW for token in day_tokens(days)]
         return [*dated, *(candidate for candidate in self._having(tokens) if candidate not in dated)]
 
     def _having(self, words: Collection[str]) -> list[Document]:
-        offered = self._found(dict.fromkeys(words, 1.0), {}, ()) if words else []
+        offered = self._candidates(dict.fromkeys(words, 1.0), {}, ()) if words else []
         return [candidate for candidate in offered if not {*words}.isdisjoint(candidate.own_words)]
 
-    def _found(self, words: Mapping[str, float], related: Mapping[str, float], days: Sequence[Days]) -> list[Document]:
+    def _candidates(self, words: Mapping[str, float], related: Mapping[str, float], days: Sequence[Days]) -> list[Document]:
         """
         Return the candidates of the overlay, and of the engine except for groups that the overlay has.
 

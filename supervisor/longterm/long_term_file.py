@@ -231,12 +231,12 @@ class LongTermFile:
         after = self.change(add, kind="replaced" if replaces else "written")
         line = place[0] if place else after.lines[-1]
         refs = [line.ref if line else "" for line in ended]
-        made = Written(after.path, line.number, after.total, line.digest, line.text, not place, True, *refs)
+        written = Written(after.path, line.number, after.total, line.digest, line.text, not place, True, *refs)
         if not seen:
-            return made
+            return written
         numbers = seen(after.text)
         number = line.number if place else bisect(numbers, line.number) * (line.number in numbers)
-        return replace(made, line=number, total=len(numbers), is_shown=number > 0)
+        return replace(written, line=number, total=len(numbers), is_shown=number > 0)
 
     def end(self, ref: str, now: datetime, reason: str = "", seen: Seen | None = None) -> Ended:
         """Strike the line named as in "42@1f3a9c0d": it is no longer true from today on. Errors as in `append`."""

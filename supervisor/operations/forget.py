@@ -143,7 +143,7 @@ def finish(ws: Workspace, now: datetime) -> bool:
 def _shown(ws: Workspace, aimed: Wanted, request: ForgetRequest, now: datetime) -> Forgotten:
     from ..forgetting.sweep import preview
 
-    messages = sorted(aimed.messages.values(), key=lambda message: (message.said.created_at or now, message.said.key))
+    messages = sorted(aimed.messages.values(), key=lambda message: (message.entry.created_at or now, message.entry.key))
     places = preview(ws, aimed, now) if aimed else ()
     return Forgotten(
         messages=tuple(_to_forget(message, ws.zone) for message in messages),
@@ -159,9 +159,9 @@ def _shown(ws: Workspace, aimed: Wanted, request: ForgetRequest, now: datetime) 
 
 
 def _to_forget(message: Standing, zone: tzinfo) -> ToForget:
-    said, at = message.said, message.said.created_at
+    entry, at = message.entry, message.entry.created_at
     times = (to_wire(at), local_day(at, zone).isoformat()) if at else ("", "")
-    return ToForget(f"{said.key[0]}@{message.digest}", times[0], said.role, shortened(said.text), times[1])
+    return ToForget(f"{entry.key[0]}@{message.digest}", times[0], entry.role, shortened(entry.text), times[1])
 
 
 def _left(ws: Workspace, aimed: Wanted, text: str, gone: Collection[str]) -> tuple[str, ...]:
@@ -174,12 +174,12 @@ def _left(ws: Workspace, aimed: Wanted, text: str, gone: Collection[str]) -> tup
 
     if not (aimed or text):
         return ()
-    trace = Trace(message.said.text for message in aimed.messages.values())
+    trace = Trace(message.entry.text for message in aimed.messages.values())
     paths = [path for path in dated_paths(ws) if not blocks_at(ws, path)]
     paths += files_below(ws, ws.paths.summaries)
     named = [path for path in paths if ws.paths.relative(path) not in (*aimed.files, ws.long_term.path, *gone)]
     texts = ((path, decoded(ws.files.disk.read(path))) for path in named)
-    return tuple(ws.paths.relative(path) for path, said in texts if trace.is_in(said) or (text and plain(text) in plain(said)))
+    return tuple(ws.paths.relative(path) for path, body in texts if trace.is_in(body) or (text and plain(text) in plain(body)))
 
 
 def _outside(ws: Workspace) -> tuple[str, ...]:

@@ -83,7 +83,7 @@ def _search_memory(memory: Visible, words: str) -> Iterator[str]:
 
 def _get_recent_history(memory: Visible, given: str) -> Iterator[str]:
     count = int(given) if given.isdecimal() and given.isascii() else _FEW
-    for message in _said(memory)[-min(max(count, 1), _MOST_MESSAGES) :]:
+    for message in _visible_messages(memory)[-min(max(count, 1), _MOST_MESSAGES) :]:
         yield _line(_when(memory, message), message.role, message.text)
 
 
@@ -113,7 +113,7 @@ def _filed(memory: Visible, since: date, until: date) -> Iterator[str]:
 def _unfiled(memory: Visible, since: date, until: date) -> Iterator[str]:
     """Yield the messages of these days that no dated file holds yet."""
     journal = memory.ws.journal
-    for message in _said(memory):
+    for message in _visible_messages(memory):
         if (
             message.created_at
             and since <= memory.ws.today(message.created_at) <= until
@@ -122,7 +122,7 @@ def _unfiled(memory: Visible, since: date, until: date) -> Iterator[str]:
             yield _line(_when(memory, message), message.role, message.text)
 
 
-def _said(memory: Visible) -> list[Message]:
+def _visible_messages(memory: Visible) -> list[Message]:
     """Return the messages of history.json that the audience may see, oldest first."""
     history = memory.ws.shown_history.read()
     messages = [entry for entry in history if isinstance(entry, Message) and entry.role not in UNSAID and entry.text.strip()]

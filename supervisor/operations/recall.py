@@ -102,8 +102,8 @@ def context(memory: Visible, request: ContextRequest) -> Injection:
     asking, now, result = _ask(memory, request.question, shows_history=True)
     ws, clock = memory.ws, memory.caller.clock
     kept = running_summary(ws, asking, request.system, result, adder(ws, clock), clock, memory.control)
-    made = build.context(asking, now, result, request.system, kept=kept, config=ws.config, paths=ws.paths, events=ws.events)
-    return _saved(memory, made)
+    turn = build.context(asking, now, result, request.system, kept=kept, config=ws.config, paths=ws.paths, events=ws.events)
+    return _saved(memory, turn)
 
 
 @operation("search", SearchRequest)

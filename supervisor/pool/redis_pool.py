@@ -61,13 +61,13 @@ class Broker:
 
     def run(self, script: str, *args: Any) -> Any:
         """Run the script with the prefix as its key; PoolAway where that fails."""
-        return self._asked(self.client.register_script(script), keys=[self.prefix], args=args)
+        return self._reply(self.client.register_script(script), keys=[self.prefix], args=args)
 
     def call(self, command: str, *args: Any, **named: Any) -> Any:
         """Call a command of Redis; PoolAway where that fails."""
-        return self._asked(getattr(self.client, command), *args, **named)
+        return self._reply(getattr(self.client, command), *args, **named)
 
-    def _asked(self, ask: Callable[..., Any], *args: Any, **named: Any) -> Any:
+    def _reply(self, ask: Callable[..., Any], *args: Any, **named: Any) -> Any:
         try:
             return ask(*args, **named)
         except (redis.RedisError, OSError) as error:

@@ -77,8 +77,8 @@ class PromptTemplate:
         A placeholder without a value stays.
         """
         *before, last = self._unfilled()
-        told = [turn.content for turn in before if turn.role == "system"]
-        return _filled("\n\n".join([*told, last.content]), values)
+        system = [turn.content for turn in before if turn.role == "system"]
+        return _filled("\n\n".join([*system, last.content]), values)
 
     def turns(self, **values: str) -> tuple[Turn, ...]:
         """Return the prompt as turns, with these values in the last one: those before never change, and a server keeps them."""

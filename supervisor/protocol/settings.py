@@ -65,8 +65,8 @@ class Key:
 
 def made_key(default: Any, meaning: str, allowed: str, read: Callable[[Any], T], *, secret: bool = False) -> T:
     """Return the field of a record for a key."""
-    made: T = field(default=read(default), metadata={"key": Key(default, meaning, allowed, read, secret)})
-    return made
+    setting: T = field(default=read(default), metadata={"key": Key(default, meaning, allowed, read, secret)})
+    return setting
 
 
 def number(default: N, meaning: str, *, least: float = 0, most: float = _MOST) -> N:
@@ -132,12 +132,12 @@ def _many(default: list[str], meaning: str, allowed: str, read: Callable[[Any], 
     return made_key(default, meaning, allowed, _only(is_list, lambda value: tuple(map(read, value))))
 
 
-def _only(is_allowed: Callable[[Any], object], made: Callable[[Any], T] = lambda value: value) -> Callable[[Any], T]:
-    """Return the reader that takes what is allowed, as it is *made*; for all else there is a ValueError."""
+def _only(is_allowed: Callable[[Any], object], convert: Callable[[Any], T] = lambda value: value) -> Callable[[Any], T]:
+    """Return the reader that takes what is allowed, as *convert* makes it; for all else there is a ValueError."""
 
     def read(value: Any) -> T:
         if is_allowed(value):
-            return made(value)
+            return convert(value)
         raise ValueError(value)
 
     return read
@@ -255,7 +255,7 @@ def refuse_unknown_variables(defaults: DataclassInstance, environ: Mapping[str, 
     known = set(map(variable, keys(defaults)))
     for name in sorted(environ):
         if name.startswith(PREFIX) and name not in known and name not in others:
-            raise BadConfig(_printable(name), Text("no setting has this variable{meant}", meant=_meant(_near(name, known))))
+            raise BadConfig(_printable(name), Text("no setting has this variable{meant}", meant=_guess(_near(name, known))))
 
 
 def _flattened(known: Mapping[Place, Key], tables: Mapping[str, object]) -> Iterator[tuple[Place, object]]:
@@ -268,7 +268,7 @@ def _flattened(known: Mapping[Place, Key], tables: Mapping[str, object]) -> Iter
             yield from (((name, key), inner) for key, inner in value.items())
         elif isinstance(value, dict):
             raise BadConfig(
-                f"[{_printable(name)}]", Text("there is no such section{meant}", meant=_meant(_near(name, sections)))
+                f"[{_printable(name)}]", Text("there is no such section{meant}", meant=_guess(_near(name, sections)))
             )
         else:
             yield ("", name), value
@@ -282,7 +282,7 @@ def _read(known: Mapping[Place, Key], place: Place, value: object) -> object:
         why = Text("{name} belongs above the first section of the file, and is below [{section}]", name=name, section=section)
     else:
         elsewhere = [dotted(other) for other in known if other[1] == name]
-        why = Text("there is no such key{meant}", meant=_meant(elsewhere or _near(dotted(place), map(dotted, known))))
+        why = Text("there is no such key{meant}", meant=_guess(elsewhere or _near(dotted(place), map(dotted, known))))
     raise BadConfig(dotted((section, _printable(name))), why)
 
 
@@ -316,7 +316,7 @@ def _near(name: str, known: Iterable[str]) -> list[str]:
     return get_close_matches(name, list(known), n=1, cutoff=_NEAR)
 
 
-def _meant(names: list[str]) -> str:
+def _guess(names: list[str]) -> str:
     """Return the end of an error about an unknown name: the names that may be meant."""
     if names:
         return Text("; perhaps {near} is meant", near=sorted(names))

@@ -51,7 +51,7 @@ class TakenSource:
 
 
 def _read_take(value: object) -> tuple[TakenSource, ...]:
-    if not isinstance(value, list) or not all(isinstance(one, dict) for one in value):
+    if not isinstance(value, list) or not all(isinstance(entry, dict) for entry in value):
         raise ValueError(value)
     sources = tuple(map(_source, value))
     names = [source.name for source in sources]

@@ -184,14 +184,14 @@ def parse_task(data: bytes) -> Task | AskedTask:
     """
     raw = _object(data, VERSION, ASKED_VERSION, REPLY_VERSION)
     if raw["version"] != VERSION:
-        asked = read_record(AskedTask, raw, wire_name)
-        for message in asked.messages:
+        asked_task = read_record(AskedTask, raw, wire_name)
+        for message in asked_task.messages:
             if not all(isinstance(message.get(name), str) for name in ("role", "content")):
                 raise ValueError("messages are not {role, content, createdAt}")
             _time(message.get("createdAt"))
-        if not all({"role", "content"} <= set(turn) for turn in asked.turns):
+        if not all({"role", "content"} <= set(turn) for turn in asked_task.turns):
             raise ValueError("turns are not {role, content}")
-        return _checked(asked)
+        return _checked(asked_task)
     task = read_record(Task, raw, wire_name)
     if not all(parts_of(name, from_here=True) for name in task.material):
         raise ValueError("material leads out of the folder")

@@ -101,26 +101,26 @@ def _respelled(query: Query, frequency: Callable[[str], int]) -> Query:
         return query
     words = {**query.words, **{guess: query.words[word] for word, guess in meant_words.items() if guess not in query.words}}
     rarity = {word: query.rarity.get(word, min(_GUESSED, rarity_asked(word))) for word in words}
-    sentences = tuple((*sentence, *(meant_words[word] for word in sentence if word in meant_words)) for sentence in query.asked)
-    return replace(query, words=words, rarity=rarity, asked=sentences, respelled=frozenset(meant_words) | stopped)
+    sentences = tuple((*sentence, *filter(None, map(meant_words.get, sentence))) for sentence in query.sentences)
+    return replace(query, words=words, rarity=rarity, sentences=sentences, respelled=frozenset(meant_words) | stopped)
 
 
 def _heard(query: Query, frequency: Callable[[str], int]) -> Query:
     """Return the query with each word of memory that alone sounds like two of its characters; these then weigh less."""
     sounds: dict[str, tuple[str, str]] = {}
-    for one, other in _pairs_of(query) if not query.text.isascii() else ():
-        near = (*(char + other for char in sounding_like(one)), *(one + char for char in sounding_like(other)))
+    for first, other in _pairs_of(query) if not query.text.isascii() else ():
+        near = (*(char + other for char in sounding_like(first)), *(first + char for char in sounding_like(other)))
         likely = [word for word in near if frequency(word)]
         if len(likely) == 1 and likely[0] not in query.words:
-            sounds[likely[0]] = one, other
+            sounds[likely[0]] = first, other
     if not sounds:
         return query
     typed = {char for pair in sounds.values() for char in pair}
     words = {word: counts * _CHARACTER if word in typed else counts for word, counts in query.words.items()}
     words |= {word: max(query.words[char] for char in pair) for word, pair in sounds.items()}
     rarity = {**query.rarity, **{word: min(_GUESSED, rarity_asked(word)) for word in sounds}}
-    sentences = tuple((*sentence, *(word for word in sounds if sounds[word][0] in sentence)) for sentence in query.asked)
-    return replace(query, words=words, rarity=rarity, asked=sentences, respelled=query.respelled | typed)
+    sentences = tuple((*sentence, *(word for word in sounds if sounds[word][0] in sentence)) for sentence in query.sentences)
+    return replace(query, words=words, rarity=rarity, sentences=sentences, respelled=query.respelled | typed)
 
 
 def _pairs_of(query: Query) -> list[tuple[str, str]]:

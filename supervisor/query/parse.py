@@ -115,10 +115,10 @@ class Query:
     What a question asks for.
 
     *text* is the input. *words* are its words with their weights (at most 1), in order; *rarity* has the rarity of each in the
-    language, 1.0 for a name; *asked* are the words of each sentence that asks; *meant* are days, as messages have them that
-    are about these days; *occasions* has for such a day what else a message about it may have. *days* are the days that the
-    question names; *role* is "assistant" or "user" if it asks for the words of one of them. *is_own*: it is about the user, or
-    about what was said. *only_days*: it asks for what happened on its days and nothing else.
+    language, 1.0 for a name; *sentences* are the words of each sentence that asks; *day_words* are days, as messages have them
+    that are about these days; *occasions* has for such a day what else a message about it may have. *days* are the days that
+    the question names; *role* is "assistant" or "user" if it asks for the words of one of them. *is_own*: it is about the user,
+    or about what was said. *only_days*: it asks for what happened on its days and nothing else.
 
     `known_words` adds what memory has: *respelled* are the words that it reads as another word too. *related* are the words of
     memory that mean nearly the same as a word, with their worth relative to it (`with_related_words`).
@@ -130,12 +130,12 @@ class Query:
     role: str = ""
     text: str = ""
     refers_back: bool = field(default=False)
-    asked: tuple[tuple[str, ...], ...] = ()
+    sentences: tuple[tuple[str, ...], ...] = ()
     is_own: bool = False
     only_days: bool = False
     respelled: frozenset[str] = frozenset()
     related: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
-    meant: frozenset[str] = frozenset()
+    day_words: frozenset[str] = frozenset()
     occasions: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
     @property
@@ -187,7 +187,7 @@ def parse_query(question: str, today: date, recent: Sequence[str] = (), most: in
     role = role_asked_for(text)
     is_own = bool(role) or is_about_oneself(text, question)
     query = Query(words, rarity, days, role, question, back, each, is_own, only_days)
-    return replace(query, meant=day_words & words.keys(), occasions=occasion_words)
+    return replace(query, day_words=day_words & words.keys(), occasions=occasion_words)
 
 
 def _days_and_words(
@@ -338,7 +338,7 @@ def readable(words: Iterable[str], *texts: str) -> tuple[str, ...]:
     """
 
     def written(word: str) -> str:
-        return next((found for text in texts for found in as_typed(text, (word,))), word)
+        return next((spelling for text in texts for spelling in as_typed(text, (word,))), word)
 
     return tuple(dict.fromkeys(map(written, words)))
 

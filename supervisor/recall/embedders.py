@@ -276,14 +276,14 @@ def embedder_of(config: Config) -> Embedder:
             Text('no installed package brings a model {name!r} (entry point recalld.embedders); "bm25" is used', name=name),
         )
     try:
-        made: Embedder = entries[0].load()(config)
+        embedder: Embedder = entries[0].load()(config)
     except BadConfig:
         raise
     except Exception as error:  # noqa: BLE001 - a package of somebody else's; its text may quote anything
         raise BadConfig(
             "recall.backend", Text('{name!r} could not be made ({kind}); "bm25" is used', name=name, kind=type(error).__name__)
         ) from None
-    return made
+    return embedder
 
 
 def _chosen(name: str) -> str:

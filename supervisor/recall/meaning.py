@@ -84,8 +84,8 @@ class Near:
         known = known[known.any(axis=1)]
         middle = known.sum(axis=0)
         self._common = middle / (np.linalg.norm(middle) or 1)
-        self._asked = self._apart(vector)
-        cosines = self._apart(known) @ self._asked
+        self._question = self._apart(vector)
+        cosines = self._apart(known) @ self._question
         cosines = cosines[cosines < _THE_SAME]  # what is compared with itself would be all the spread of a young memory
         self._middle, self._spread = (float(cosines.mean()), float(cosines.std()) or 1.0) if len(cosines) else (0.0, 1.0)
         above = self._deviations(vectors)
@@ -116,7 +116,7 @@ class Near:
 
     def _deviations(self, vectors: Array) -> Array:
         """Return how many standard deviations each vector is nearer than the middle; a refused text is not near."""
-        return np.where(vectors.any(axis=1), (self._apart(vectors) @ self._asked - self._middle) / self._spread, 0)
+        return np.where(vectors.any(axis=1), (self._apart(vectors) @ self._question - self._middle) / self._spread, 0)
 
     def _apart(self, vectors: Array) -> Array:
         left = vectors - _TAKEN * np.multiply.outer(vectors @ self._common, self._common)
@@ -161,13 +161,13 @@ class Meaning:
 
         A model that was given back is loaded in the background, for the next question.
         """
-        made = self.embedder
+        model = self.embedder
         is_busy = self._thread is not None and self._thread.is_alive()
-        table = made[1].table() if made and self._rested.is_over and not is_busy else None
-        if made is None or table is None or len(table.units) < _LEAST_VECTORS:
+        table = model[1].table() if model and self._rested.is_over and not is_busy else None
+        if model is None or table is None or len(table.units) < _LEAST_VECTORS:
             return None
         try:
-            vector = self._vector(made[0], question, deadline)
+            vector = self._vector(model[0], question, deadline)
             if len(vector) != table.size:
                 raise ValueError("the question's vector has another length than those of memory")
         except BlockingIOError:
@@ -175,11 +175,11 @@ class Meaning:
             self.wake()
             return None
         except Exception as error:  # noqa: BLE001 - whatever a model does, the turn goes on; its text may quote a message
-            is_server = not isinstance(made[0], InProcess)
+            is_server = not isinstance(model[0], InProcess)
             if is_server:
                 self._rested = within(_REST_S, deadline.now)
             # a model of this process is late where the machine is busy: that is no fault of it
-            self.fault = _reason(made[0], error) if is_server or not isinstance(error, TimeoutError) else ""
+            self.fault = _reason(model[0], error) if is_server or not isinstance(error, TimeoutError) else ""
             return None
         self.fault = ""
         return lambda units: Near(table, vector, units, self._config.recall.meaning)
@@ -205,9 +205,9 @@ class Meaning:
 
     def rest(self) -> None:
         """Give the model back if nobody has asked for it for `idle_s`."""
-        made = self.embedder
-        if made and time.monotonic() - InProcess.used_s > self.idle_s:
-            made[0].unload()
+        model = self.embedder
+        if model and time.monotonic() - InProcess.used_s > self.idle_s:
+            model[0].unload()
 
     def make(
         self,
@@ -224,15 +224,15 @@ class Meaning:
         Returns how many groups were looked at, and the reason of a failure or "". A failure is reported by the event
         `backend_failed`; the next call goes on.
         """
-        made, fault, done = self.embedder, "", 0
-        if made is None:
+        model, fault, done = self.embedder, "", 0
+        if model is None:
             return 0, self.fault
         try:
-            done = self._make(*made, self._lacking(index, zone, unfiled), control, deadline)
+            done = self._make(*model, self._lacking(index, zone, unfiled), control, deadline)
         except SupervisorError as error:
             fault = error.sentence
         except Exception as error:  # noqa: BLE001 - a model may be somebody else's
-            fault = _reason(made[0], error)
+            fault = _reason(model[0], error)
         events.transition(
             "backend_failed", fault, cleared="backend_back", what="vectors", backend=name_of(self._config), why=fault
         )
@@ -303,12 +303,12 @@ def _vectors_of(embedder: Embedder, texts: Sequence[Meant]) -> Array:
     """Return a vector for each text, of it and of it behind the one before it; zeros for one that the model refuses."""
     both = [text.text for text in texts] + [f"{text.before}\n{text.text}" for text in texts if text.before]
     try:
-        made = embedder.vectors(both, _PATIENCE_S)
+        all_vectors = embedder.vectors(both, _PATIENCE_S)
     except Refused:
         if len(texts) > 1:
             return np.concatenate([_vectors_of(embedder, [text]) for text in texts])
         return np.zeros_like(embedder.vectors([_PROBE], _PATIENCE_S))  # a server that refuses this too refuses everything
-    vectors, rest = made[: len(texts)].copy(), iter(made[len(texts) :])
+    vectors, rest = all_vectors[: len(texts)].copy(), iter(all_vectors[len(texts) :])
     for row, passage in enumerate(texts):
         if passage.before:
             vectors[row] += next(rest)

@@ -101,7 +101,7 @@ class Searcher:
         search.attempt(lambda: self._load_libraries(query, now), None)
         search.deadline = deadline or within(self.settings.timeout_ms / 1000)
         search.attempt(lambda: search.read_unfiled(question if is_input else "", now), None)
-        meaning = search.attempt(lambda: search.asked(query), None)
+        meaning = search.attempt(lambda: search.by_meaning(query), None)
         answer = search.attempt(lambda: search.by_terms(query, meaning), Answer())
         hits = list(answer.hits)
         how = BOTH if meaning and hits else WORDS if hits else "none"
@@ -130,7 +130,7 @@ class Searcher:
             how="failed" if search.faults and not hits else how,
             ms=round((time.perf_counter() - began) * 1000, 3),
         )
-        return search.told(result)
+        return search.as_visible(result)
 
     def for_input(self, question: str, now: datetime, recent: Sequence[Message], audience: Audience) -> SearchResult:
         """Return the passages for a new message of the user that *audience* reads, as `search` does."""
@@ -223,7 +223,7 @@ class Search:
         if left := self.unfiled.left:
             self.faults.append(Text("messages that are not filed yet ({count}) could not be searched: time was up", count=left))
 
-    def asked(self, query: Query) -> Asked | None:
+    def by_meaning(self, query: Query) -> Asked | None:
         """Return how near passages come by meaning; None where it can't be said, or the question only names days or numbers."""
         if self.of.meaning is None or query.only_days or not any(word.isalpha() for word in query.words):
             return None
@@ -343,7 +343,7 @@ class Search:
             reasons.append(Text("{count} more are not searched", count=len(unread) - 1))
         return _reasons(reasons)
 
-    def told(self, result: SearchResult) -> SearchResult:
+    def as_visible(self, result: SearchResult) -> SearchResult:
         """Return the result as the audience may see it: a group no file, no time, and no reason why something failed."""
         if self.part is None:
             return result

@@ -154,10 +154,10 @@ class Unfiled:
             skipped = [message for message in messages if skip(message)]
             searched = [message for message in messages if message not in skipped]
             if self._last[0] != searched or self._last[1].left:
-                self._last = searched, self._made(searched, deadline)
+                self._last = searched, self._indexed(searched, deadline)
             return replace(self._last[1], skipped=tuple(self._chunk(message).passage for message in skipped))
 
-    def _made(self, messages: Sequence[Message], deadline: Deadline) -> UnfiledPassages:
+    def _indexed(self, messages: Sequence[Message], deadline: Deadline) -> UnfiledPassages:
         days = self._days(messages, deadline.part(0.5))  # the other half is for their words
         before, self._groups = self._groups, {}
         for day in sorted(days, reverse=True):

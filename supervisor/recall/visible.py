@@ -19,7 +19,7 @@ from pathlib import PurePath
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from ..index.chunking import Chunk, neighbours
-from ..index.documents import Document, document_of, meant, with_neighbours, words_in
+from ..index.documents import Document, document_of, vector_input, with_neighbours, words_in
 from ..index.hit import BY_ID, Hit, Passage, ScoreParts
 from ..index.overlay import Overlay, OverlayGroup
 from .audience import Audience, nameless
@@ -74,14 +74,14 @@ class Part:
 
     def __init__(self, audience: Audience) -> None:
         self._audience = audience
-        self._made: tuple[View, VisibleView] | None = None
+        self._current: tuple[View, VisibleView] | None = None
         self._groups: Mapping[tuple[str, tuple[Document, ...]], OverlayGroup] = {}
 
     def of(self, whole: View) -> VisibleView:
         """Return the visible part of *whole*. BadFile if the index is damaged."""
-        if self._made is None or self._made[0] is not whole:
-            self._made = whole, VisibleView(whole, self._visible(whole))
-        return self._made[1]
+        if self._current is None or self._current[0] is not whole:
+            self._current = whole, VisibleView(whole, self._visible(whole))
+        return self._current[1]
 
     def _visible(self, whole: View) -> Overlay:
         """Return the visible part of each group; one whose visible part is the same as before is not made again."""
@@ -95,9 +95,9 @@ class Part:
         before, groups, groups_now = self._groups, {}, {}
         for name in sorted(members):
             key = name, tuple(sorted(members[name], key=lambda candidate: candidate.source))
-            made = before.get(key) or self._group(name, key[1], whole)
-            if made.candidates:
-                groups[key] = groups_now[name] = made
+            group = before.get(key) or self._group(name, key[1], whole)
+            if group.candidates:
+                groups[key] = groups_now[name] = group
         self._groups = groups
         return Overlay(groups_now)
 
@@ -130,7 +130,7 @@ def _documents(group: str, seen: Iterable[_Seen]) -> Iterator[Document]:
         words = {n: seen_as[id(chunk)].words for n, chunk in enumerate(talk)}
         for n, chunk in enumerate(talk):
             key = seen_as[id(chunk)].key
-            yield document_of(group, key, chunk.passage, with_neighbours(n, len(talk), words), meant(talk, n).unit)
+            yield document_of(group, key, chunk.passage, with_neighbours(n, len(talk), words), vector_input(talk, n).unit)
 
 
 class Parts:
@@ -148,7 +148,7 @@ class Parts:
         """Return this part of the files, as these are now, and of the messages *unfiled*."""
         seen, _ = self._index.read_current(
             lambda whole: part.of(whole.with_unfiled(unfiled)),
-            lambda made: (passage.path for passage in made.passages),
+            lambda view: (passage.path for passage in view.passages),
             self._unfiled.written_names,
         )
         return seen

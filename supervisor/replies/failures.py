@@ -50,12 +50,12 @@ class FailedInputs:
         """Record one more failure and return the record; the number *tries* sets the inputs aside."""
         name = f"{conversation.group}.json"
         before, version = self._parsed(name)
-        made = FailedInput(before.attempts + 1, reason, before.attempts + 1 >= tries)
-        fields: dict[str, Any] = {"attempts": made.attempts, "failedAt": to_wire(now), "reason": reason}
-        if made.gave_up:
+        failure = FailedInput(before.attempts + 1, reason, before.attempts + 1 >= tries)
+        fields: dict[str, Any] = {"attempts": failure.attempts, "failedAt": to_wire(now), "reason": reason}
+        if failure.gave_up:
             fields["inputs"] = [entry.question for entry in conversation.inputs]
         self._files.replace(self._folder / name, render_json(fields) + b"\n", version)
-        return made
+        return failure
 
     def clear(self, conversation: Conversation) -> None:
         """Delete the record: the input has an answer."""

@@ -67,19 +67,19 @@ def after_looking(
     return (*turns, {"role": "user", "content": text})
 
 
-def from_memory(made: Injection, language: Language) -> str:
+def from_memory(injection: Injection, language: Language) -> str:
     """
     Return what answers where no model is set: that none is, and what memory holds, each passage with its citation.
 
     What asks, only stands next to an answer, or was such an answer, answers nothing. Where the user asks to remember something,
     it says how.
     """
-    aside, beginnings = only_neighbours(made.shown), _beginnings()
-    found = [hit.unit for hit in made.shown if hit not in aside and not hit.unit.asks]
-    units = [unit for unit in found if unit.role != "assistant" or not unit.text.startswith(beginnings)][:_MOST_SHOWN]
+    aside, beginnings = only_neighbours(injection.shown), _beginnings()
+    candidates = [hit.unit for hit in injection.shown if hit not in aside and not hit.unit.asks]
+    units = [unit for unit in candidates if unit.role != "assistant" or not unit.text.startswith(beginnings)][:_MOST_SHOWN]
     passages = "\n".join(f"- {' '.join(unit.text.split())} [{unit.citation}]" for unit in units)
     sentence = [_what_memory_holds(passages) if passages else _NOTHING]
-    if wanted := asked_to_remember([made.receipt.question]):
+    if wanted := asked_to_remember([injection.receipt.question]):
         sentence.append(
             Text(
                 "`recalld write {line}` writes that to long-term memory.",

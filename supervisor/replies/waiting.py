@@ -160,11 +160,11 @@ def answered(inputs: Sequence[Input], messages: Sequence[Message], is_known: Cal
     ids = {message.id for message in messages}
     places = {entry.id: _place_of(entry, messages) for entry in inputs}
     entries, named_later = [], False
-    for one in reversed(inputs):
-        answer = answer_id(one.digest)
+    for entry in reversed(inputs):
+        answer = answer_id(entry.digest)
         named_later = named_later or (answer not in ids and is_known(answer))
-        if named_later or answer in ids or _is_answered(one, places[one.id], messages):
-            entries.append(one)
+        if named_later or answer in ids or _is_answered(entry, places[entry.id], messages):
+            entries.append(entry)
     return entries[::-1]
 
 

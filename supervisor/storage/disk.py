@@ -164,7 +164,7 @@ class RealDisk:
         while rest:
             rest = rest[os.write(handle, rest) :]
 
-    def own(self, handle: int, mode: int, uid: int, gid: int) -> None:
+    def set_owner(self, handle: int, mode: int, uid: int, gid: int) -> None:
         """Give the open file this mode, owner and group."""
         now = os.fstat(handle)
         if (now.st_uid, now.st_gid) != (uid, gid):

@@ -322,9 +322,9 @@ class Files:
         try:
             try:
                 if old is not None:
-                    self.disk.own(handle, modes.S_IMODE(old.mode), old.uid, old.gid)
+                    self.disk.set_owner(handle, modes.S_IMODE(old.mode), old.uid, old.gid)
                 elif mode != FILE_MODE:  # the umask of the process can only remove permissions from it
-                    self.disk.own(handle, mode, os.geteuid(), os.getegid())
+                    self.disk.set_owner(handle, mode, os.geteuid(), os.getegid())
                 for part in parts:
                     self.disk.write(handle, part)
                     size += len(part)
@@ -359,10 +359,10 @@ class Files:
         with suppress(FileNotFoundError):  # then the file is not the version that was read any more
             # its writer may not have synced it: a power cut could then take both this version and the new one
             self._fsyncs.ensure_bytes_durable(path, stat)
-            there = self.disk.stat(keep)
-            if there and not modes.S_ISREG(there.mode):
+            existing = self.disk.stat(keep)
+            if existing and not modes.S_ISREG(existing.mode):
                 raise OSError(errno.EINVAL, "it is not a regular file", str(keep))
-            if there is None or there.inode != stat.inode:  # else the rename would do nothing: both names are of one file
+            if existing is None or existing.inode != stat.inode:  # else the rename would do nothing: both names are of one file
                 second = self._temporary_name(keep)
                 self.disk.link(path, second)
                 return second

@@ -49,9 +49,9 @@ class Text(str):
 
     def __new__(cls, msgid: str, /, **fields: Any) -> Self:
         """Return the text *msgid* with its fields; KeyError if one is missing."""
-        made = super().__new__(cls, _filled(template(msgid, "en"), fields, "en"))
-        made.msgid, made.fields = msgid, fields
-        return made
+        text = super().__new__(cls, _filled(template(msgid, "en"), fields, "en"))
+        text.msgid, text.fields = msgid, fields
+        return text
 
     def __getnewargs_ex__(self) -> tuple[tuple[str], Mapping[str, Any]]:
         return (self.msgid,), self.fields

@@ -184,7 +184,7 @@ def _fail(stores: _Stores, result: Result, period: Period, reason: Reason, now: 
     last = Failure.by_group(use.task_queue.failures()).get(result.group)
     refused = last.refused if last else ""
     if reason not in NO_ANSWER and not (result.extract or result.redo):
-        refused, before = refused_mark(use.asked, result.sources), refused
+        refused, before = refused_mark(use.model_version, result.sources), refused
         if before.startswith(refused) and _stands_as_it_is(stores, result, period, reason, now):
             use.events.emit("summary_failed", group=result.group, reason=reason, attempts=result.attempt + 1)
             return
@@ -201,7 +201,7 @@ def _stands_as_it_is(stores: _Stores, result: Result, period: Period, reason: Re
     """Have the extract stand, or the files of a short day without a summary be shown; return whether one does."""
     use, members = stores.use, [file for file in stores.memory.dated() if file.source in result.sources]
     if summary_writer(stores.memory, use).shows(period, members) and period not in stores.memory.summaries():
-        use.task_queue.fail(result.group, 1, now, now, reason, refused_mark(use.asked, result.sources, times=2))
+        use.task_queue.fail(result.group, 1, now, now, reason, refused_mark(use.model_version, result.sources, times=2))
         return True
     stands = stand_after_refusals(now, period, result.sources, stores.memory, use)
     if stands:

@@ -59,15 +59,15 @@ class ModelUse:
     """
     What the use of the model is recorded in and limited by.
 
-    *endpoint* says which model it is, *asked* too, with the version of its prompts: what another one was refused for counts
-    for this one no more.
+    *endpoint* says which model it is, *model_version* too, with the version of its prompts: what another one was refused for
+    counts for this one no more.
     """
 
     task_queue: TaskQueue
     calls: CallLog
     config: Config
     endpoint: Endpoint
-    asked: str
+    model_version: str
     events: Events
 
 
@@ -94,7 +94,7 @@ def summary_writer(memory: MemoryFolder, use: ModelUse) -> SummaryWriter:
         return SummaryWriter(least=config.summarize.least)
     return SummaryWriter(
         is_model=True,
-        asked=use.asked,
+        model_version=use.model_version,
         context_bytes=_context_bytes(config.llm),
         least=config.summarize.least,
         refused=frozenset(failure.refused for failure in failures.values()),

@@ -51,7 +51,7 @@ class Material:
     A day is None where it is not known. *language* is None where the texts have several, and either is right.
     """
 
-    said: tuple[tuple[date | None, str], ...] = ()
+    parts: tuple[tuple[date | None, str], ...] = ()
     extract: str = ""
     language: Language | None = None
     days: tuple[str, ...] = ()  # the summaries of its days, where it is a month; they are in what was said, too
@@ -61,7 +61,7 @@ class Material:
     @cached_property
     def text(self) -> str:
         """All of it, as much as an answer is compared with."""
-        return "\n".join(text for _, text in self.said)[:_MOST_CHARS]
+        return "\n".join(text for _, text in self.parts)[:_MOST_CHARS]
 
     @cached_property
     def says_enough(self) -> bool:
@@ -86,7 +86,7 @@ def says_less(text: str, material: Material) -> bool:
     held, wanted = _held(_STAMP.sub("- ", material.extract.partition("\n")[2]), text)
     if material.is_bounded:
         return held < (max(1, _HELD_BOUNDED * wanted) if material.says_enough else min(1, wanted))
-    is_month = len({day for day, _ in material.said if day}) > 1
+    is_month = len({day for day, _ in material.parts if day}) > 1
     share = _HELD_JOINED if material.may_copy else _HELD_OF_MONTH if is_month else _HELD_SHARE
     return held < share * wanted
 

@@ -80,11 +80,11 @@ def stand_after_refusals(
     version, before = memory.read_summary(period)
     if before is None or before.extract:
         text, _ = _read(period, sources, memory, use.config)
-        return write_extract(now, period, sources, text, memory, use, refused=use.asked)
+        return write_extract(now, period, sources, text, memory, use, refused=use.model_version)
     late = tuple(source for source in sources if source not in before.sources)
     is_changed = not {source.name for source in late}.isdisjoint(source.name for source in before.sources)
     text, _ = _read(period, sources if is_changed else late, memory, use.config)
-    summary = replace(before, created=to_wire(now), text=text or NOTHING, sources=sources, refused=use.asked)
+    summary = replace(before, created=to_wire(now), text=text or NOTHING, sources=sources, refused=use.model_version)
     if is_changed:
         summary = replace(summary, provider=_PROVIDER, model="", prompt="", extract=True, joined=False, unverified=0)
     elif before.text not in before.kept:  # a person's words are kept above

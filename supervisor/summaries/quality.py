@@ -274,7 +274,7 @@ def _is_foreign(text: str, material: Material) -> bool:
 
 
 def _is_too_long(text: str, material: Material) -> bool:
-    return bool(material.said) and len(text) > max(_LONG_CHARS, _LONGER * len(material.text))
+    return bool(material.parts) and len(text) > max(_LONG_CHARS, _LONGER * len(material.text))
 
 
 def _alone(rule: Callable[[str], bool]) -> Callable[[str, Material], bool]:

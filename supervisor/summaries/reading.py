@@ -113,7 +113,7 @@ def material_of(
     texts += [(None, previous)] if previous else []
     whole = language_of_sentences(text for _, text in texts)
     return Material(
-        said=((None, " · ".join({block.speaker: None for block in blocks if block.speaker})), *texts),
+        parts=((None, " · ".join({block.speaker: None for block in blocks if block.speaker})), *texts),
         extract=extract_of(blocks, period, config),
         language=whole if len(languages) == 1 else None,
         days=of_days,
@@ -128,14 +128,14 @@ def marks(text: str) -> frozenset[str]:
     >>> sorted(marks("NAS 备份好了"))
     ['nas', '份好', '备份', '好了']
     """
-    found: set[str] = set()
+    words: set[str] = set()
     for match in _WORD.finditer(text[:_CHARS].casefold()):
         word = match[0]
         if word.isascii():
-            found.add(word)
+            words.add(word)
         else:
-            found.update(word[n : n + 2] for n in range(max(1, len(word) - 1)))
-    return frozenset(found)
+            words.update(word[n : n + 2] for n in range(max(1, len(word) - 1)))
+    return frozenset(words)
 
 
 def sources_of(lines: Sequence[str], passages: Sequence[str]) -> list[tuple[int, ...]]:

@@ -41,14 +41,14 @@ class SummaryWriter:
     """
     What is able to write the summaries: a model (*is_model*), which also replaces extracts, or the extract.
 
-    *asked*: which model, with which prompts; an extract that stands since its answers were refused is not asked for again.
-    *context_bytes*: of dated files that one call can read; a larger month gets summaries of its days first. *given_up*: groups
-    of days that failed too often; the month reads their dated files. *least*: the words of a day that
+    *model_version*: which model, with which prompts; an extract that stands since its answers were refused is not asked for
+    again. *context_bytes*: of dated files that one call can read; a larger month gets summaries of its days first. *given_up*:
+    groups of days that failed too often; the month reads their dated files. *least*: the words of a day that
     are worth a call, fewer *say little*; 0: every day has a summary. *refused*: the marks of texts that were refused.
     """
 
     is_model: bool = False
-    asked: str = ""
+    model_version: str = ""
     context_bytes: int = 0
     given_up: frozenset[str] = frozenset()
     least: int = 0
@@ -57,7 +57,7 @@ class SummaryWriter:
 
     def lets_stand(self, summary: ExistingSummary) -> bool:
         """Return whether the summary is an extract that no model is asked to replace."""
-        return summary.extract and (summary.enough or (bool(summary.refused) and summary.refused == self.asked))
+        return summary.extract and (summary.enough or (bool(summary.refused) and summary.refused == self.model_version))
 
     def shows(self, period: Period, files: Collection[MemoryFile]) -> bool:
         """True if the group is a short day, whose files are shown in the place of an extract."""
@@ -69,7 +69,7 @@ class SummaryWriter:
         if not self.shows(period, files):
             return False
         sources = tuple(file.source for file in files)
-        is_refused = refused_mark(self.asked, sources, times=2) in self.refused
+        is_refused = refused_mark(self.model_version, sources, times=2) in self.refused
         return is_refused or not self.is_model or self.says_little(sources)
 
 

@@ -179,7 +179,7 @@ def _submit(
     tasks = []
     for job in ready:
         failure = failures.get(job.period.group)
-        is_apart = failure is not None and failure.refused == refused_mark(use.asked, job.sources)
+        is_apart = failure is not None and failure.refused == refused_mark(use.model_version, job.sources)
         tasks.append(_task_of(job, failure, now, use.config.archive.timezone, apart=is_apart))
     submitted = [task for task in tasks if use.task_queue.submit(task)]
     if submitted:

@@ -142,10 +142,10 @@ def line_of(path: Path, word: str) -> str | None:
     while low < high:  # both are the beginning of a line, or the end of the last
         start = table.rfind(b"\n", low, (low + high) // 2) + 1 or low
         end = table.find(b"\n", start)
-        found, _, rest = table[start:end].partition(b" ")
-        if found == wanted:
+        entry, _, rest = table[start:end].partition(b" ")
+        if entry == wanted:
             return rest.decode()
-        if found < wanted:
+        if entry < wanted:
             low = end + 1
         else:
             high = start

@@ -74,7 +74,7 @@ def test_words_of_a_lost_day_are_found_in_the_backup_of_history(filed):
 def test_search_looks_at_no_file_again_that_a_supervisor_is_not_told_of(filed):
     disk = FaultyDisk()
     filed.reopen(disk=disk).refresh()
-    filed.ws.memory.told = object()
+    filed.ws.memory.generation = object()
     assert filed.found_texts("备用钥匙在哪里？")
     looked_at = disk.count("stats", filed.paths.memory.name)
     assert filed.found_texts("where is the spare tyre?")

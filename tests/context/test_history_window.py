@@ -32,13 +32,13 @@ def talk(
 
 
 def ids(found: Window) -> list[str]:
-    return [said.id for said in found.said]
+    return [said.id for said in found.messages]
 
 
 @pytest.mark.feature("003.23")
 def test_history_window_cuts_long_assistant_messages_but_not_the_users():
     found = window(talk(2, user="问" * 900, assistant="答" * 501), LIMITS)
-    assert [(said.text, said.is_whole) for said in found.said] == [("问" * 900, True), ("答" * 500 + CUT, False)]
+    assert [(said.text, said.is_whole) for said in found.messages] == [("问" * 900, True), ("答" * 500 + CUT, False)]
 
 
 def test_history_window_keeps_fewer_than_five_in_a_tiny_budget():
@@ -56,7 +56,7 @@ def calls_of_window(count: int) -> int:
         found = window(said, replace(LIMITS, most=count, tokens=1000, message_chars=100))
     finally:
         sys.setprofile(before)
-    assert 10 < len(found.said) < 30
+    assert 10 < len(found.messages) < 30
     return calls[0]
 
 
@@ -74,7 +74,7 @@ def test_history_window_keeps_a_request_that_is_said_again(request_, has_ids):
         at = NOON + timedelta(minutes=n)
         said.append(parsed_message(f"q{n}" if has_ids else "", request_, at))
         said.append(parsed_message(f"a{n}" if has_ids else "", f"{n} failed", at + timedelta(seconds=9), role="assistant"))
-    found = [one.text for one in window(said, LIMITS).said]
+    found = [one.text for one in window(said, LIMITS).messages]
     assert found == [text for n in range(5) for text in (request_, f"{n} failed")]
 
 
@@ -110,11 +110,11 @@ def _tokens(said: WindowMessage, weight: float) -> int:
 @given(MESSAGES, WINDOWS)
 def test_history_window_keeps_budget_order_and_minimum_for_any_input(messages, limits):
     found = window(messages, limits)
-    assert sum(_tokens(said, limits.cjk_weight) for said in found.said) == found.tokens <= limits.tokens
-    assert len(found.said) <= limits.most
-    assert all(said.text.encode() for said in found.said)
+    assert sum(_tokens(said, limits.cjk_weight) for said in found.messages) == found.tokens <= limits.tokens
+    assert len(found.messages) <= limits.most
+    assert all(said.text.encode() for said in found.messages)
     talk = window(messages, replace(limits, tokens=10**6))
-    assert ids(talk)[len(talk.said) - len(found.said) :] == ids(found)
+    assert ids(talk)[len(talk.messages) - len(found.messages) :] == ids(found)
     room = limits.least * (MESSAGE_TOKENS + 3 * (20 + len(CUT)))  # 20 characters of the dearest kind, and the mark
     if limits.tokens >= room:
-        assert len(found.said) >= min(limits.least, len(talk.said))
+        assert len(found.messages) >= min(limits.least, len(talk.messages))

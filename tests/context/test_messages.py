@@ -20,7 +20,7 @@ TALK = (WindowMessage("user", "早", "m1", day_line="（2026年1月31日星期�
 
 
 def made(**given: Any) -> list[tuple[str, str]]:
-    turn: dict[str, Any] = {"system": "你是小记。", "memory": MEMORY, "said": TALK, "question": "花生酱呢？", "now": NOW}
+    turn: dict[str, Any] = {"system": "你是小记。", "memory": MEMORY, "history": TALK, "question": "花生酱呢？", "now": NOW}
     return [(one["role"], one["content"]) for one in turn_messages(**(turn | given))]
 
 
@@ -43,7 +43,7 @@ SAID = st.lists(
     st.sampled_from(("question", "system", "message")),
 )
 def test_messages_hold_at_most_one_system_message_the_first(said, system, memory, place):
-    found = made(said=said, system=system, memory=memory, place=place)
+    found = made(history=said, system=system, memory=memory, place=place)
     assert [role for role, _ in found[1:] if role == "system"] == []
     assert not system or found[0][1].startswith(system)
 
@@ -51,6 +51,6 @@ def test_messages_hold_at_most_one_system_message_the_first(said, system, memory
 @pytest.mark.parametrize("place", ["question", "system", "message"])
 @given(said=SAID)
 def test_messages_alternate_from_the_user_on_if_configured(place, said):
-    roles = [role for role, _ in made(said=said, place=place, alternate=True)[1:]]
+    roles = [role for role, _ in made(history=said, place=place, alternate=True)[1:]]
     assert roles == [("user", "assistant")[n % 2] for n in range(len(roles))]
     assert roles[-1] == "user"

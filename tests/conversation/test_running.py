@@ -38,7 +38,7 @@ def turns(count, words="花"):
 
 
 def summed_up(talk, count, summary):
-    return replace(talk, summary=summary, said=talk.said[count:], failure=Backoff())
+    return replace(talk, summary=summary, messages=talk.messages[count:], failure=Backoff())
 
 
 def due(talk, limits=LIMITS, *, by_hand=False):
@@ -53,7 +53,7 @@ def test_is_full_counts_system_summary_and_messages_against_80_percent():
     talk = conversation(*turns(2))
     used = tokens_of(talk, LIMITS)
 
-    assert used == estimate_tokens(SYSTEM) + MESSAGE_TOKENS + sum(one.tokens for one in talk.said)
+    assert used == estimate_tokens(SYSTEM) + MESSAGE_TOKENS + sum(one.tokens for one in talk.messages)
     assert not is_full(talk, Limits(context_tokens=used * 10, share=0.1))
     assert is_full(talk, Limits(context_tokens=used * 10 - 10, share=0.1))
     assert tokens_of(replace(talk, summary="对花生过敏。"), LIMITS) > used + estimate_tokens("对花生过敏。")
@@ -86,14 +86,14 @@ def test_to_sum_up_never_begins_in_neighbouring_turns(words, answers):
     limits, talk, asked = Limits(context_tokens=2_000), conversation(), []
     for n in range(200):
         now = NOW + timedelta(minutes=n)
-        talk = replace(talk, said=(*talk.said, read_said(question(f"问题{n}{words}？"))))
+        talk = replace(talk, messages=(*talk.messages, read_said(question(f"问题{n}{words}？"))))
         if count := to_sum_up(talk, limits, now):
             asked.append(n)
             if answers[len(asked) % len(answers)]:
                 talk = summed_up(talk, count, "总" * limits.summary_tokens)
             else:
                 talk = replace(talk, failure=Backoff(1, now, now + timedelta(minutes=10)))
-        talk = replace(talk, said=(*talk.said, read_said(answer(f"回答{n}{words}。"))))
+        talk = replace(talk, messages=(*talk.messages, read_said(answer(f"回答{n}{words}。"))))
     assert len(asked) > 5
     assert min(after - before for before, after in pairwise(asked)) > 1
 
@@ -165,16 +165,16 @@ def sent_tokens(messages):
 
 def check(talk, limits, told, everything):
     """What holds at any time."""
-    assert [*told, *talk.said] == everything
+    assert [*told, *talk.messages] == everything
     halves = {one for said in told for one in (*said.calls, *said.results)}
-    assert not halves & {one for said in talk.said for one in (*said.calls, *said.results)}
+    assert not halves & {one for said in talk.messages for one in (*said.calls, *said.results)}
     sent = recomposed(talk, limits)
     assert sent_tokens(sent) <= limits.window
     assert all(whole_pairs([read_said(one) for one in sent]).is_whole)
     assert [one["role"] for one in sent].count("system") == bool(talk.system or talk.summary)
-    starts = turn_starts(talk.said)
-    if starts and is_open(talk.said[starts[-1] :]):
-        asked = [one for one in talk.said[starts[-1] :] if one.is_question][-1:]
+    starts = turn_starts(talk.messages)
+    if starts and is_open(talk.messages[starts[-1] :]):
+        asked = [one for one in talk.messages[starts[-1] :] if one.is_question][-1:]
         assert all(any(str(one.raw["content"]) in str(s["content"]) and s["role"] == "user" for s in sent) for one in asked)
 
 
@@ -185,16 +185,16 @@ def test_rule_loses_nothing_splits_no_pair_and_keeps_the_window(messages, chance
     limits = Limits(context_tokens=600, max_messages=12, keep_turns=keep)
     talk, told, everything = conversation(), [], []
     for n, message in enumerate(messages):
-        talk = replace(talk, said=(*talk.said, read_said(message)))
-        everything.append(talk.said[-1])
+        talk = replace(talk, messages=(*talk.messages, read_said(message)))
+        everything.append(talk.messages[-1])
         by_hand = chance.random() < 0.1
         count = due(talk, limits, by_hand=by_hand)
-        assert count in commit_points(talk.said) | {0}
+        assert count in commit_points(talk.messages) | {0}
         if count and chance.random() < 0.3:
             talk = replace(talk, failure=Backoff(1, NOW, NOW + timedelta(minutes=10)))
             assert due(talk, limits) == 0
         elif count:
-            told += talk.said[:count]
+            told += talk.messages[:count]
             talk = summed_up(talk, count, f"第 {n} 次总结，对花生过敏。")
             assert due(talk, limits, by_hand=by_hand) == 0
         check(talk, limits, told, everything)

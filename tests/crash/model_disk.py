@@ -96,9 +96,9 @@ class ModelDisk(Ledger):
             raise
         self.grow(number, data)
 
-    def own(self, handle: int, mode: int, uid: int, gid: int) -> None:
+    def set_owner(self, handle: int, mode: int, uid: int, gid: int) -> None:
         number, where = self.handle(handle)
-        self.count(f"own {where}", "own", where)
+        self.count(f"set_owner {where}", "set_owner", where)
         inode = self.inodes[number]
         self.inodes[number] = inode._replace(mode=modes.S_IFMT(inode.mode) | (mode & 0o7777), uid=uid, gid=gid)
 

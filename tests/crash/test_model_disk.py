@@ -30,7 +30,7 @@ CALL = st.one_of(
     st.tuples(st.sampled_from(("names", "stats", "sync_folder")), folder),
     st.tuples(st.sampled_from(("rename", "rename_new", "link")), place, place),
     st.tuples(st.just("write"), st.integers(0, 3), words),
-    st.tuples(st.sampled_from(("sync", "close", "own")), st.integers(0, 3)),
+    st.tuples(st.sampled_from(("sync", "close", "set_owner")), st.integers(0, 3)),
 )
 
 
@@ -53,7 +53,7 @@ class Player:
         return [None if inode is None else inodes.index(inode) for inode in inodes]
 
     def _play(self, name: str, *args: Any) -> object:
-        if name in ("write", "sync", "close", "own"):
+        if name in ("write", "sync", "close", "set_owner"):
             return self._by_handle(name, *args)
         paths = [self.root / where for where in args]
         if name in ("rename", "rename_new") and self._is_folder(paths[0]):
@@ -77,7 +77,7 @@ class Player:
         handle, _ = self.handles[which]
         if name == "close":
             del self.handles[which]
-        if name == "own":
+        if name == "set_owner":
             found = self.disk.stat(self.root)
             assert found is not None
             args = (0o640, found.uid, found.gid)

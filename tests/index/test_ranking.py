@@ -62,8 +62,8 @@ BACKUP = ["凌晨的备份脚本把日志写进文件", "备份脚本凌晨写�
 def test_ranking_serves_both_questions_of_a_double_question():
     answer = "医院的单子上写着煤球对牛肉过敏"
     query = parse_query("凌晨的备份脚本把日志写进哪个文件？另外，煤球对什么过敏？", TODAY)
-    assert len(query.asked) == 2
-    of_each, as_one = ranked(query, [*BACKUP, answer]), ranked(replace(query, asked=()), [*BACKUP, answer])
+    assert len(query.sentences) == 2
+    of_each, as_one = ranked(query, [*BACKUP, answer]), ranked(replace(query, sentences=()), [*BACKUP, answer])
     assert list(of_each)[:2] == [BACKUP[0], answer]
     assert of_each[answer] > 1.1 * as_one[answer]
 

@@ -409,7 +409,7 @@ def test_connect_finds_clients_by_their_folder_or_their_command(home, tmp_path):
     program.parent.mkdir()
     program.write_text("#!/bin/sh\n")
     program.chmod(0o755)
-    assert machine(home, PATH=str(program.parent)).found() == ["claude-code", "codex"]
+    assert machine(home, PATH=str(program.parent)).installed() == ["claude-code", "codex"]
 
 
 def test_client_names_refuses_an_unknown_client():

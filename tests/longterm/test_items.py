@@ -85,4 +85,4 @@ def test_tool_takes_an_item_and_says_what_goes_on(world):
         tools.memory_write("改学打网球", replaces=ref(tools.memory))
     said = tools.memory_write("改学打网球", replaces=ref(tools.memory), item=2)
     assert (said.others[:2], said.replaced[:2]) == ("1@", "2@")
-    assert f"what else it said still holds, and goes on as line {said.others}." in said.said
+    assert f"what else it said still holds, and goes on as line {said.others}." in said.plain

@@ -179,7 +179,7 @@ def test_parse_query_asks_for_what_is_due_by_the_days_themselves(question, days)
     ],
 )
 def test_parse_query_looks_for_messages_about_a_day_to_come_or_a_date(question, meant):
-    assert parse_query(question, WEDNESDAY).meant == meant
+    assert parse_query(question, WEDNESDAY).day_words == meant
 
 
 @pytest.mark.parametrize(

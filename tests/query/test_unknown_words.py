@@ -33,7 +33,7 @@ def test_known_words_reads_a_typo_as_the_word_of_memory_too(typed, meant):
     query = known(f"where is the {typed} key?", f"the {meant} key is under the mat")
     assert {*tokens(typed), *tokens(meant)} <= query.words.keys()
     assert query.rarity[tokens(meant)[0]] <= 0.5
-    assert query.asked == ((*tokens(typed), "key", *tokens(meant)),)
+    assert query.sentences == ((*tokens(typed), "key", *tokens(meant)),)
 
 
 @pytest.mark.parametrize(
@@ -63,7 +63,7 @@ def test_known_words_reads_two_characters_as_a_word_that_sounds_so(typed, meant,
     query = known(typed, memory)
     assert query.words[meant] == 1.0
     assert query.rarity[meant] < 0.5
-    assert meant in query.asked[0]
+    assert meant in query.sentences[0]
 
 
 @pytest.mark.parametrize(

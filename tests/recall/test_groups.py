@@ -53,7 +53,7 @@ def test_session_stays_a_groups_when_its_message_is_forgotten(private: World) ->
     private.add(SAID)
     Memory(private.ws, clock=private.clock).forget("match", "周五开会", yes=True)
     private.reopen("")
-    assert private.ws.groups._said(private.clock()) == {}
+    assert private.ws.groups._kinds(private.clock()) == {}
     assert kind(private) == "group"
     assert "书房" not in shown(private)
 

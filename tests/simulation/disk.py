@@ -131,9 +131,9 @@ class SimulatedDisk(ModelDisk):
             self._tree = super().tree()
         return self._tree
 
-    def own(self, handle: int, mode: int, uid: int, gid: int) -> None:
+    def set_owner(self, handle: int, mode: int, uid: int, gid: int) -> None:
         self._changed(self.handle(handle)[1].rpartition("/")[0])
-        super().own(handle, mode, uid, gid)
+        super().set_owner(handle, mode, uid, gid)
 
     def touch(self, path: Path, mtime_ns: int | None = None) -> None:
         self._changed(self.parent(path)[0])

@@ -170,7 +170,7 @@ def test_replace_refuses_a_file_that_appeared_meanwhile(path):
     assert path.read_bytes() == OLD
 
 
-@pytest.mark.parametrize("call", ["write", "sync", "own", "rename", "create"])
+@pytest.mark.parametrize("call", ["write", "sync", "set_owner", "rename", "create"])
 @pytest.mark.parametrize("number", [errno.ENOSPC, errno.EIO, errno.EROFS])
 def test_replace_keeps_the_old_file_when_the_disk_fails(path, call, number):
     """The sync is not tried again on the same file."""

@@ -61,7 +61,7 @@ def material_of(answer: Answer) -> Material:
     kind = "day" if len(answer.days) == 1 else "month"
     languages = {language_of(block.text) for block in blocks}
     return Material(
-        said=((None, answer.story.name[3:].title()), *((one.at.date(), one.text) for one in answer.said)),  # who spoke
+        parts=((None, answer.story.name[3:].title()), *((one.at.date(), one.text) for one in answer.said)),  # who spoke
         extract=extract(blocks, period=answer.period, zone=answer.story.zone, kind=kind, longest=8_000),
         language=answer.story.language if len(languages) == 1 else None,
     )

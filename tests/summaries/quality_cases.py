@@ -34,11 +34,11 @@ def talk(language: Language, text: str) -> Material:
 
 ZH: Final = Material(
     language="zh",
-    said=((None, "用户：家里的小服务器叫芋头，备份放在外接硬盘上。助手：好的，已经记下。用户：周五去给猫打疫苗。"),),
+    parts=((None, "用户：家里的小服务器叫芋头，备份放在外接硬盘上。助手：好的，已经记下。用户：周五去给猫打疫苗。"),),
 )
 EN: Final = Material(
     language="en",
-    said=(
+    parts=(
         (
             None,
             "user: the home server is called taro, its backups go to the external disk. assistant: noted. user: the cat is vaccinated on Friday.",
@@ -147,7 +147,7 @@ BAD: Final[list[tuple[str, str, str, Material]]] = [
     ("english of chinese", GOOD_EN, "language", ZH),
     ("chinese of english", GOOD_ZH, "language", EN),
     ("russian of chinese", "Домашний сервер делает резервные копии на внешний диск, а кошку прививают в пятницу утром.", "language", ZH),
-    ("chinese of japanese", GOOD_ZH, "language", Material(language="en", said=((None, "サーバーのバックアップは毎晩です。猫は金曜日にワクチンをします。"),))),
+    ("chinese of japanese", GOOD_ZH, "language", Material(language="en", parts=((None, "サーバーのバックアップは毎晩です。猫は金曜日にワクチンをします。"),))),
     # -- structure that is ours
     ("front matter", "---\nrecalld: 1\nkind: day\n---\n备份改到每天 03:30。", "forged", ANY),
     ("front matter toml", "+++\ntitle = '备份'\n+++\n改到每天 03:30。", "forged", ANY),
@@ -183,7 +183,7 @@ GOOD: Final[list[tuple[str, str, Material]]] = [
     ("about json", '接口改为返回 JSON：`{"ok": true}` 表示成功，`{"error": "…"}` 表示失败，文档已更新。', ZH),
     ("about thinking tags", "模型的 `<think>` 标签没有去掉，解析时在 `</think>` 之后才开始读，已修复。", ZH),
     ("about templates", "对话模板里少写了 `<|im_end|>`，模型一直说下去；补上就好了。", ZH),
-    ("tag of the material", "[memory.md] 这个前缀让用户困惑，改成脚注。", Material(said=((None, "用户：[memory.md] 是什么意思？"),))),
+    ("tag of the material", "[memory.md] 这个前缀让用户困惑，改成脚注。", Material(parts=((None, "用户：[memory.md] 是什么意思？"),))),
     ("the user asked", "The user asked me to remind him of the rent on the 28th. He pays 3,200 by transfer.", EN),
     ("talks of users", "- 用户：对花生过敏\n- 助手：建议随身带肾上腺素笔", ZH),
     # -- short and long
@@ -205,10 +205,10 @@ GOOD: Final[list[tuple[str, str, Material]]] = [
     # -- languages
     ("english quoted in chinese", "用户喜欢这句 “the quieter you become, the more you are able to hear”，想刻在钥匙扣上，周六去店里问价。", ZH),
     ("chinese quoted in english", "Lin explained what 芋头 and 海边的灯塔 mean, and why the cat is called 花卷; the tag is ordered in both scripts.", EN),
-    ("english of mixed talk", GOOD_EN, Material(language="zh", said=((None, "用户：backup 放哪？ the nightly script runs on the home server, 记一下 it keeps two weeks"),))),
-    ("chinese of mixed talk", GOOD_ZH, Material(language="en", said=((None, "user: 备份放在外接硬盘上 and the script runs at half past three every night on the home server taro"),))),
-    ("japanese", "## サーバー\n\nバックアップは毎晩三時半に変更。猫のワクチンは金曜日の午後、病院は駅前。", Material(language="en", said=((None, "サーバーのバックアップは毎晩です。"),))),
-    ("russian", "Резервные копии теперь каждую ночь в 03:30. Кошку прививают в пятницу.", Material(language="en", said=((None, "Копии каждую ночь."),))),
+    ("english of mixed talk", GOOD_EN, Material(language="zh", parts=((None, "用户：backup 放哪？ the nightly script runs on the home server, 记一下 it keeps two weeks"),))),
+    ("chinese of mixed talk", GOOD_ZH, Material(language="en", parts=((None, "user: 备份放在外接硬盘上 and the script runs at half past three every night on the home server taro"),))),
+    ("japanese", "## サーバー\n\nバックアップは毎晩三時半に変更。猫のワクチンは金曜日の午後、病院は駅前。", Material(language="en", parts=((None, "サーバーのバックアップは毎晩です。"),))),
+    ("russian", "Резервные копии теперь каждую ночь в 03:30. Кошку прививают в пятницу.", Material(language="en", parts=((None, "Копии каждую ночь."),))),
 ]  # fmt: skip
 
 #: What a model wraps around a summary: name, and the text with {} where the summary stands.

@@ -14,7 +14,7 @@ SAID = (
     "1 月 30 日下午三点半带花卷去安心宠物医院打疫苗，找王立新医生；后天交水费。",
     "Priya waters the tomatoes; the script is /srv/backup/nightly.sh, version 0.16.4. The flight is on 12 March at 07:15.",
 )
-MATERIAL = Material(said=tuple((MONDAY, text) for text in SAID), extract="> …\n" + "\n".join(SAID))
+MATERIAL = Material(parts=tuple((MONDAY, text) for text in SAID), extract="> …\n" + "\n".join(SAID))
 
 
 @pytest.mark.parametrize(

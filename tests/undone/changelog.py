@@ -89,7 +89,7 @@ FIXED: Final = (
     ),
     Undone(
         "words that memory has count as written",
-        "            new=made.is_new,\n",
+        "            new=entry.is_new,\n",
         "            new=True,\n",
         "tests/tools/test_answers.py::test_memory_write_says_that_a_line_is_there_already",
     ),

@@ -33,14 +33,14 @@ def backup_create(call: Call, file: File) -> None:
 
     _leave_nothing_when_ended()
     ws, at = call.opened()
-    made = create(ws, _absolute(file), at, version())
+    backup = create(ws, _absolute(file), at, version())
     with suppress(SupervisorError, OSError):  # a folder that can only be read is backed up, too
-        remember_backup(ws, made.file, at)
-    fields = _described(made.file, made.contents)
-    if call.json or made.left_out:
-        fields["leftOut"] = list(made.left_out)
+        remember_backup(ws, backup.file, at)
+    fields = _described(backup.file, backup.contents)
+    if call.json or backup.left_out:
+        fields["leftOut"] = list(backup.left_out)
     if call.json:
-        fields["lockedMs"] = made.locked_ms
+        fields["lockedMs"] = backup.locked_ms
     call.answer(fields)
 
 

@@ -47,7 +47,7 @@ def connect(
         call.say(Text("add this to the settings of any client that speaks MCP; most have an object `mcpServers`."))
         return 0
     is_made = machine.paths.config.exists()
-    changes, refused = _changes(clients, machine.found(), machine.removals if remove else machine.changes)
+    changes, refused = _changes(clients, machine.installed(), machine.removals if remove else machine.changes)
     done = [change for change in changes if change.kind not in ("there", "absent")]
     if writes:
         _write(call, machine, changes, removes=remove, changes_something=bool(done))
@@ -172,10 +172,10 @@ def _end(done: Sequence[Change], refused: Sequence[object], *, removes: bool) ->
     if not done and refused:
         return msgid("Nothing was written.")
     if removes:
-        there = msgid("Done. Restart the clients. The memory stays where it is.")
-        return there if done else msgid("Nothing of this workspace is there.")
-    there = msgid("Done. Restart the clients. `recalld doctor` checks the connections.")
-    return there if done else msgid("Everything is connected already.")
+        sentence = msgid("Done. Restart the clients. The memory stays where it is.")
+        return sentence if done else msgid("Nothing of this workspace is there.")
+    sentence = msgid("Done. Restart the clients. `recalld doctor` checks the connections.")
+    return sentence if done else msgid("Everything is connected already.")
 
 
 def _notes(changes: Sequence[Change], machine: Machine) -> list[str]:

@@ -116,8 +116,8 @@ def _show_meant(call: Call, unwanted: Wanted, name: str, *, yes: bool) -> None:
         none = Text("what was forgotten in {name} is forgotten here.", name=name) if yes else Text("nothing waits.")
         call.answer(counts, none)
         return
-    said = (shortened(message.said.text) for message in unwanted.messages.values())
-    texts = [*said, *(line.text for line in unwanted.lines), *unwanted.files]
+    messages = (shortened(message.entry.text) for message in unwanted.messages.values())
+    texts = [*messages, *(line.text for line in unwanted.lines), *unwanted.files]
     lines: list[str] = [Text("to be forgotten: {amounts}", amounts=amounts_of(counts)), *(f"  {text}" for text in texts)]
     lines.append(Text("Nothing was forgotten. `recalld import --forget {name} --yes` does it, for good.", name=name))
     call.answer(counts, lines)

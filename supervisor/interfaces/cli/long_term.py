@@ -31,18 +31,18 @@ def write(
         )
     call.opened_made()
     request = long_term.WriteRequest(content=text, source=source, replaces=replaces or "", item=item)
-    made = call.perform(long_term.write, request)
-    if not made.is_shown:
+    entry = call.perform(long_term.write, request)
+    if not entry.is_shown:
         from ..tools.definitions import not_shown
 
         ws, at = call.opened()
         note = not_shown(call.caller(at).audience(ws))
-        fields = {"path": made.path, "total": made.total, "new": made.is_new, "note": note}
+        fields = {"path": entry.path, "total": entry.total, "new": entry.is_new, "note": note}
         call.answer(fields, [Text("written to memory."), note])
         return
-    fields = {"path": made.path, "line": made.line, "total": made.total, "digest": made.digest, "new": made.is_new}
-    fields |= {name: ref for name in ("replaced", "others") if (ref := getattr(made, name))}
-    call.answer(fields | ({"act": call.acts[0]} if call.acts else {}), [made.sentence(), *made.sentences_on_replaced()])
+    fields = {"path": entry.path, "line": entry.line, "total": entry.total, "digest": entry.digest, "new": entry.is_new}
+    fields |= {name: ref for name in ("replaced", "others") if (ref := getattr(entry, name))}
+    call.answer(fields | ({"act": call.acts[0]} if call.acts else {}), [entry.sentence(), *entry.sentences_on_replaced()])
     call.tell_undo()
 
 
@@ -105,8 +105,8 @@ def invalidate(
     request = long_term.InvalidateRequest(target=target, reason=reason)
     done = call.perform(long_term.invalidate, request)
     fields = {"place": done.place, "text": done.text, "until": str(done.until)}
-    told = Text("{place} is no longer true from {until} on; it is shown only where the past is asked for.", **fields)
-    call.answer(fields, told)
+    sentence = Text("{place} is no longer true from {until} on; it is shown only where the past is asked for.", **fields)
+    call.answer(fields, sentence)
     call.tell_undo()
 
 
@@ -120,12 +120,12 @@ def summarize(
     from ...operations import long_term
 
     request = long_term.SummarizeRequest(session=session, again=again)
-    made = call.perform(long_term.summarize, request)
+    entry = call.perform(long_term.summarize, request)
     fields: dict[str, object] = {"session": session, "line": None, "new": False}
-    if made:
-        fields |= {"line": made.line, "new": made.is_new, "path": made.path}
-        fields |= {"total": made.total, "digest": made.digest, "text": made.text}
-        call.answer(fields, made.sentence(msgid("saved to memory, line {line} ({total} in all)")))
+    if entry:
+        fields |= {"line": entry.line, "new": entry.is_new, "path": entry.path}
+        fields |= {"total": entry.total, "digest": entry.digest, "text": entry.text}
+        call.answer(fields, entry.sentence(msgid("saved to memory, line {line} ({total} in all)")))
     elif call.json:
         call.answer(fields)
     else:

@@ -212,9 +212,9 @@ class Word(Text):
 
     def __new__(cls, word: str) -> Self:
         """Return the *word*, which has no fields."""
-        made = str.__new__(cls, word)
-        made.msgid, made.fields = msgid(word, "label"), {}
-        return made
+        text = str.__new__(cls, word)
+        text.msgid, text.fields = msgid(word, "label"), {}
+        return text
 
     def in_language(self, language: Language) -> str:
         """Return the word in *language*."""

@@ -98,11 +98,11 @@ Argument: Final = partial(Option, "")
 def parameter(name: str, annotation: Any, default: Any) -> Option:
     """Return the option or argument by which a parameter of a function is annotated, `Annotated[TYPE, Option(…)]`."""
     kind, declared = get_args(annotation)[:2]
-    made: Option = copy(declared)  # several commands may share it
+    option: Option = copy(declared)  # several commands may share it
     kind = get_args(kind)[0] if isinstance(kind, UnionType) else kind
-    made.name, made.default, made.takes_many = name, default, get_origin(kind) is list
-    made.kind = get_args(kind)[0] if made.takes_many else kind
-    return made
+    option.name, option.default, option.takes_many = name, default, get_origin(kind) is list
+    option.kind = get_args(kind)[0] if option.takes_many else kind
+    return option
 
 
 class HelpWanted(Exception):

@@ -55,15 +55,15 @@ def show_pool(call: Call) -> bool:
     from ...pool.cargo import PoolAway
 
     try:
-        found = _examined(_pool_of(call, "", of_workspace=True), _keys(call).key_env)
+        checks = _examined(_pool_of(call, "", of_workspace=True), _keys(call).key_env)
     except PoolAway as away:
-        found = [("bad", away.args[0])]
+        checks = [("bad", away.args[0])]
     except BadConfig as error:
-        found = [("bad", error.sentence)]
+        checks = [("bad", error.sentence)]
     render = call.renderer()
-    rows = [{"state": state, "why": str(why)} for state, why in found]
-    call.answer({"checks": rows}, [f"{render(word(state))}  {render(why)}" for state, why in found])
-    return all(state == "good" for state, _ in found)
+    rows = [{"state": state, "why": str(why)} for state, why in checks]
+    call.answer({"checks": rows}, [f"{render(word(state))}  {render(why)}" for state, why in checks])
+    return all(state == "good" for state, _ in checks)
 
 
 def _examined(pool: Broker, key_env: str) -> list[tuple[str, Text]]:

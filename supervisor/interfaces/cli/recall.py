@@ -40,16 +40,16 @@ def inject(
     from ...operations import recall
 
     request = recall.InjectRequest(question=query, known=known or (), project=project)
-    made = call.perform(recall.inject, request)
-    if not made.memory:
-        left_out = {why for _, why in made.left_out} | ({"group"} if made.receipt.chat != "direct" else set())
-        call.say(_why_empty(made.result, left_out) if made.receipt.question.strip() else _NOT_ASKED)
-    elif not_whole := why_not_whole(made.result):
+    injection = call.perform(recall.inject, request)
+    if not injection.memory:
+        left_out = {why for _, why in injection.left_out} | ({"group"} if injection.receipt.chat != "direct" else set())
+        call.say(_why_empty(injection.result, left_out) if injection.receipt.question.strip() else _NOT_ASKED)
+    elif not_whole := why_not_whole(injection.result):
         call.say(not_whole)
-    if call.json or made.memory:
-        hits = [_hit(hit) for hit in made.shown]
-        fields = {"turn": made.id, "text": made.memory, "tokens": made.memory_tokens, "hits": hits}
-        call.answer({**fields, "unsearched": call.render(made.result.unsearched)}, [made.memory.rstrip("\n")])
+    if call.json or injection.memory:
+        hits = [_hit(hit) for hit in injection.shown]
+        fields = {"turn": injection.id, "text": injection.memory, "tokens": injection.memory_tokens, "hits": hits}
+        call.answer({**fields, "unsearched": call.render(injection.result.unsearched)}, [injection.memory.rstrip("\n")])
 
 
 @command("context", common=READ)
@@ -62,13 +62,13 @@ def context(
     """Print the whole turn, memory and recent history in their budgets, as chat-completions messages."""
     from ...operations import recall
 
-    made = call.perform(recall.context, recall.ContextRequest(question=query, system=system))
-    if not_whole := why_not_whole(made.result):
+    injection = call.perform(recall.context, recall.ContextRequest(question=query, system=system))
+    if not_whole := why_not_whole(injection.result):
         call.say(not_whole)
     if text and not call.json:
-        call.show("\n\n".join(f"{message['role']}: {message['content']}" for message in made.messages))
+        call.show("\n\n".join(f"{message['role']}: {message['content']}" for message in injection.messages))
     else:
-        call.show(as_json(list(made.messages)))
+        call.show(as_json(list(injection.messages)))
 
 
 @command("search", common=READ)

@@ -149,9 +149,9 @@ def _owner(settings: dict[str, Any], keys: Keys, kind: type) -> Any:
     """Return the object or array (*kind*) at the keys, made where it is missing; Refused for another kind."""
     owner: Any = settings
     for n, key in enumerate(keys, 1):
-        made = kind if n == len(keys) else dict
-        owner = owner.setdefault(key, made())
-        if not isinstance(owner, made):
+        container = kind if n == len(keys) else dict
+        owner = owner.setdefault(key, container())
+        if not isinstance(owner, container):
             raise Refused(Text("`{key}` in it is of another kind than the client's", key=".".join(keys[:n])))
     return owner
 

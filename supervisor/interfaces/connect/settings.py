@@ -53,7 +53,7 @@ class Change:
     file: Path  # with links followed
     before: FileVersion | None
     text: str
-    made: bool
+    is_created: bool
     kind: Literal["add", "update", "there", "remove", "delete", "absent"]
     elsewhere: tuple[str, ...] = ()  # other workspaces that it is connected with
 
@@ -86,7 +86,7 @@ class Machine:
         except (ValueError, OSError, SupervisorError):
             return ()
 
-    def found(self) -> list[str]:
+    def installed(self) -> list[str]:
         """Return the clients of this user: those with a folder of settings, or a command that starts them."""
         path = self.environ.get("PATH", os.defpath)
         return [
@@ -111,10 +111,10 @@ class Machine:
                 if edited != text:
                     base = disconnected(base, wanted_file)
                     edited = connected(base, wanted_file)
-            made = known.made if known else before is None
+            is_created = known.made if known else before is None
             is_new = text is None or base == text
             kind: Literal["add", "update", "there"] = "there" if edited == text else "add" if is_new else "update"
-            changes.append(Change(client, wanted_file, file, before, edited, made, kind))
+            changes.append(Change(client, wanted_file, file, before, edited, is_created, kind))
         return changes
 
     def removals(self, client: str) -> list[Change]:
@@ -127,11 +127,11 @@ class Machine:
             if text is not None and not ("paragraph" in wanted_file.what and any(others.values())):  # the paragraph is for all
                 with _told_of(wanted_file.path):
                     left = disconnected(text, wanted_file, root)
-            made = known is not None and known.made
-            is_empty = made and is_blank(left or "", wanted_file)
+            is_created = known is not None and known.made
+            is_empty = is_created and is_blank(left or "", wanted_file)
             kind: Literal["absent", "delete", "remove"] = "absent" if left == text else "delete" if is_empty else "remove"
             changes.append(
-                Change(client, wanted_file, file, before, left or "", made, kind, elsewhere=others[wanted_file.path])
+                Change(client, wanted_file, file, before, left or "", is_created, kind, elsewhere=others[wanted_file.path])
             )
         return changes
 
@@ -147,10 +147,10 @@ class Machine:
 
     def apply(self, changes: Sequence[Change]) -> None:
         """Write the changes, and what was put in; BadSettings before anything is written, OSError as the errors of recalld."""
-        made = [(change, _bytes_of(change)) for change in changes]
+        edits = [(change, _bytes_of(change)) for change in changes]
         kept = {(connection.client, connection.path): connection for connection in self.known()}
         paragraphs = set[Path]()  # clients may share the file of it
-        for change, data in made:
+        for change, data in edits:
             key = (change.client, str(change.wanted.path))
             try:
                 if change.file not in paragraphs or change.wanted.form != "paragraph":
@@ -180,7 +180,7 @@ class Machine:
             path=str(change.wanted.path),
             project=str(self.project or ""),
             command=self.place.hook(change.client) if "hooks" in change.wanted.what else "",
-            made=change.made,
+            made=change.is_created,
         )
 
     def _known(self, path: Path, others: Iterable[str] = ()) -> Connection | None:

@@ -148,7 +148,7 @@ class ChatMemory(ChatSummaryMemoryBuffer):
         digests = [sha256(message_to_json(message)).hexdigest() for message in messages]
         manager = self._manager
         if manager is None or digests[: len(self._given)] != self._given:
-            manager = self._manager = self._made()
+            manager = self._manager = self._new_manager()
             self._given = []
             manager.conversation_summary, self._summed_up = self._kept_summary(digests, messages)
             left_out = self._summed_up
@@ -196,7 +196,7 @@ class ChatMemory(ChatSummaryMemoryBuffer):
         share = self.token_limit / context
         return Limits(context_tokens=context, share=share, max_messages=maxsize, counter=_tokens_in)
 
-    def _made(self) -> MemoryManager:
+    def _new_manager(self) -> MemoryManager:
         limits, workspace = self._limits(), getattr(self.chat_store, "workspace", None)
         config: Config = workspace.config if workspace else Config()
         rule = replace(config.conversation, limit=limits.share, max_messages=limits.max_messages)
@@ -223,7 +223,7 @@ class ChatMemory(ChatSummaryMemoryBuffer):
             elif spoken.is_question:
                 question = (spoken,)
             if n >= len(before):
-                refuse_too_long(Conversation("\n\n".join(prompts), said=question), limits)
+                refuse_too_long(Conversation("\n\n".join(prompts), messages=question), limits)
 
 
 class _Model:

@@ -56,11 +56,11 @@ def _raws(messages: Sequence[ChatMessage]) -> list[dict[str, Any]]:
     texts = [(message, message.content or "") for message in messages if message.role.value in ("user", "assistant")]
     together = sha256(b"".join(message_to_json(message) for message, _ in texts)).hexdigest()
     raws = []
-    for n, (one, text) in enumerate(texts):
+    for n, (message, text) in enumerate(texts):
         if not text.strip():
             continue
         identity = sha256(f"{together} {n}".encode()).hexdigest()[:16]
-        session = one.additional_kwargs.get("session_id")
+        session = message.additional_kwargs.get("session_id")
         where = {"session": session} if isinstance(session, str) else {}
-        raws.append({"id": f"llamaindex-{identity}", "role": one.role.value, "text": text, **where})
+        raws.append({"id": f"llamaindex-{identity}", "role": message.role.value, "text": text, **where})
     return raws

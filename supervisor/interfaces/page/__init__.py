@@ -45,8 +45,8 @@ def routes(site: Site) -> list[BaseRoute]:
     async def answer(show: Callable[[View], Awaitable[Response]], request: Request) -> Response:
         return await show(View(site, request))
 
-    made: list[BaseRoute] = [Route(path, partial(answer, show), methods=[*methods]) for path, show, methods in _TABLE]
-    return [*made, Route("/static/{name}", _static)]
+    pages: list[BaseRoute] = [Route(path, partial(answer, show), methods=[*methods]) for path, show, methods in _TABLE]
+    return [*pages, Route("/static/{name}", _static)]
 
 
 def problem(site: Site, request: Request, status: int, sentence: str) -> Response:

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from datetime import date
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from ...operations import days as asked
+from ...operations import days as operations
 from ...operations.days import DayCount, SummaryAnswer, period_in
 from ...storage.errors import NotFound, StaleText
 from .views import View, go
@@ -50,7 +50,7 @@ class Shown(NamedTuple):
 
 async def calendar(view: View) -> Response:
     """Show a year: the newest, or the one that is asked for."""
-    answer = await view.ask(asked.days, asked.DaysRequest())
+    answer = await view.ask(operations.days, operations.DaysRequest())
     today = view.site.workspace.today(view.site.clock())
     year = view.number("year", max(answer.years, default=today.year))
     if year not in (*answer.years, today.year):
@@ -71,7 +71,7 @@ async def period(view: View) -> Response:
     """Show a day or a month."""
     label = view.request.path_params["label"]
     shown = period_in("day", label)
-    summary = await view.ask(asked.summary, asked.SummaryRequest(period=label))
+    summary = await view.ask(operations.summary, operations.SummaryRequest(period=label))
     return await (_day if shown.kind == "day" else _month)(view, label, summary)
 
 
@@ -80,11 +80,11 @@ async def _day(view: View, label: str, summary: SummaryAnswer | None) -> Respons
     chosen = summary.lines[line].sources if summary and 0 <= line < len(summary.lines) else ()
     wanted = view.number("whole", int(chosen[0]) if chosen else view.number("start"))
     identity = view.query("id")[:400]
-    request = asked.DayRequest(day=label, start=wanted // PAGE * PAGE, limit=PAGE, around=identity)
-    answer = await view.ask(asked.day, request)
+    request = operations.DayRequest(day=label, start=wanted // PAGE * PAGE, limit=PAGE, around=identity)
+    answer = await view.ask(operations.day, request)
     if identity:
         chosen = tuple(str(answer.start + n) for n, message in enumerate(answer.messages) if message.id == identity)
-    of_year = () if summary else (await view.ask(asked.days, asked.DaysRequest(year=int(label[:4])))).summaries
+    of_year = () if summary else (await view.ask(operations.days, operations.DaysRequest(year=int(label[:4])))).summaries
     return await view.show(
         "day.html",
         "days",
@@ -101,7 +101,7 @@ async def _day(view: View, label: str, summary: SummaryAnswer | None) -> Respons
 
 
 async def _month(view: View, label: str, summary: SummaryAnswer | None) -> Response:
-    answer = await view.ask(asked.days, asked.DaysRequest(year=int(label[:4])))
+    answer = await view.ask(operations.days, operations.DaysRequest(year=int(label[:4])))
     of_month = [day for day in answer.days if day.day.isoformat().startswith(label)]
     if not of_month and summary is None:
         raise NotFound(f"memory/summary/{label}.md")
@@ -122,14 +122,14 @@ async def edit(view: View) -> Response:
     label = view.request.path_params["label"]
     period_in("period", label)
     if view.request.method == "GET":
-        summary = await view.ask(asked.summary, asked.SummaryRequest(period=label))
+        summary = await view.ask(operations.summary, operations.SummaryRequest(period=label))
         if summary is None:
             raise NotFound(f"memory/summary/{label}.md")
         return await _editor(view, label, text=summary.text, etag=summary.etag)
     form = await view.form()
     text, etag = form.get("text", ""), form.get("etag", "")
     try:
-        await view.ask(asked.edit_summary, asked.EditSummaryRequest(period=label, text=text, etag=etag or None))
+        await view.ask(operations.edit_summary, operations.EditSummaryRequest(period=label, text=text, etag=etag or None))
     except StaleText as stale:
         return await _editor(view, label, 412, text=text, etag=stale.etag, theirs=stale.text)
     return go(f"/days/{label}")

@@ -102,8 +102,8 @@ async def sessions(view: View) -> Response:
 async def summarize(view: View) -> Response:
     """Keep a session as a line, for a browser without scripts."""
     form = await view.form()
-    made = await view.ask(long_term.summarize, long_term.SummarizeRequest(session=form.get("session", "")))
-    return go("/sessions?" + urlencode({"done": "kept", "line": made.line} if made else {"done": "nothing"}))
+    written = await view.ask(long_term.summarize, long_term.SummarizeRequest(session=form.get("session", "")))
+    return go("/sessions?" + urlencode({"done": "kept", "line": written.line} if written else {"done": "nothing"}))
 
 
 # ── forgetting ───────────────────────────────────────────────────────────────

@@ -34,7 +34,7 @@ async def search(view: View) -> Response:
     wanted = filters(view)
     result: SearchResult | None = None
     if query.strip():
-        result = await view.ask(recall.search, asked(query, wanted))
+        result = await view.ask(recall.search, search_request(query, wanted))
     known = await view.ask(history.sessions, history.SessionsRequest(limit=200))
     return await view.show(
         "search.html",
@@ -58,7 +58,7 @@ def filters(view: View) -> dict[str, str]:
     return {name: view.query(name).strip() for name in ("since", "until", "session", "speaker", "kind")}
 
 
-def asked(query: str, wanted: dict[str, str]) -> SearchRequest:
+def search_request(query: str, wanted: dict[str, str]) -> SearchRequest:
     """Return the request of a search; BadRequest for a filter that is wrong."""
     if wanted["kind"] not in ("", *KINDS):
         raise BadRequest(

@@ -66,14 +66,14 @@ def static_url(name: str) -> str:
 
 @cache
 def _environment() -> Environment:
-    made = Environment(
+    environment = Environment(
         loader=FileSystemLoader(HERE / "templates"),
         autoescape=True,
         trim_blocks=True,
         lstrip_blocks=True,
         undefined=StrictUndefined,
     )
-    made.filters.update(
+    environment.filters.update(
         words=printable,
         capitalise=wording.capitalised,
         sentence=wording.sentence_html,
@@ -83,8 +83,8 @@ def _environment() -> Environment:
         line=wording.line_html,
         excerpt=wording.excerpt_html,
     )
-    made.globals.update(static_url=static_url, HTMX=HTMX, PAGES=PAGES, names=wording.NAMES, msgid=msgid)
-    return made
+    environment.globals.update(static_url=static_url, HTMX=HTMX, PAGES=PAGES, names=wording.NAMES, msgid=msgid)
+    return environment
 
 
 def texts(language: Language, msgid: str, /, **fields: object) -> Markup:

@@ -56,8 +56,8 @@ def room(talk: Talk, window: int, memory: int, *, cjk_weight: float = 1.0, keep_
 
 def _from_end(talk: Talk, tokens: int, weight: float) -> tuple[int, int]:
     """Return the number of the first message from which on all fit so many *tokens*, and how many of these are left."""
-    for n in reversed(range(len(talk.said))):
-        message = talk.said[n]
+    for n in reversed(range(len(talk.messages))):
+        message = talk.messages[n]
         size = 0 if message.role in SYSTEM_ROLES else _tokens(message.value, weight, max(1, tokens)) + MESSAGE_TOKENS
         if size > tokens:
             return n + 1, tokens
@@ -67,7 +67,7 @@ def _from_end(talk: Talk, tokens: int, weight: float) -> tuple[int, int]:
 
 def _question_from(talk: Talk, first: int, keep_turns: int) -> int:
     """Return the number of the first message that stays: a question from *first* on, or that of the last turns."""
-    turns = [n for n, message in enumerate(talk.said) if message.role == "user" and spoken(message.words)]
+    turns = [n for n, message in enumerate(talk.messages) if message.role == "user" and spoken(message.words)]
     last = max(0, len(turns) - max(1, keep_turns))
     begin = next((n for n in range(last) if turns[n] >= first), last)
     return turns[min(-(-begin // _AT_ONCE) * _AT_ONCE, last)] if begin else 0
@@ -89,8 +89,8 @@ def with_memory(talk: Talk, memory: str, where: MemoryPlace, begin: int = 0) -> 
     """
     name = MESSAGES_FIELD[talk.kind]
     fields, is_listed = dict(talk.fields), isinstance(talk.fields[name], list)
-    messages = [message.value for n, message in enumerate(talk.said) if n >= begin or message.role in SYSTEM_ROLES]
-    at = len(messages) - len(talk.said) + talk.at
+    messages = [message.value for n, message in enumerate(talk.messages) if n >= begin or message.role in SYSTEM_ROLES]
+    at = len(messages) - len(talk.messages) + talk.at
     if block := framed(memory):
         if where == "system":
             _put_in_system(talk.kind, fields, messages, block)

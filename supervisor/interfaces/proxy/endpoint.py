@@ -74,7 +74,7 @@ class _Asked:
     @property
     def shows(self) -> int:
         """How many messages before the question the server gets."""
-        sent = self.talk.said[self.room.begin : self.talk.at]
+        sent = self.talk.messages[self.room.begin : self.talk.at]
         return sum(1 for message in sent if message.role in ("user", "assistant") and message.words)
 
 
@@ -119,29 +119,29 @@ class Proxy:
     async def _answer(self, request: Request, body: bytes, send: Send) -> None:
         ws, path = self._site.workspace, request.scope["raw_path"].decode("ascii").removeprefix(PROXY)
         session = session_given(request.headers.get(SESSION, ""))
-        asked = None
+        question = None
         if request.method == "POST" and request.headers.get(RECORD, "").strip().lower() not in _NO:
-            asked = await self._alone("reading the request", self._asked, path, body, session)
-        if asked:
+            question = await self._alone("reading the request", self._question, path, body, session)
+        if question:
             try:
-                body = await self._with_memory(asked, body)
+                body = await self._with_memory(question, body)
             finally:
-                self._keep("keeping the question", keep_question, self._site, asked.turn)
-        headers = sent_headers(request.headers.raw, ws.config, ws.environ, is_read=asked is not None)
+                self._keep("keeping the question", keep_question, self._site, question.turn)
+        headers = sent_headers(request.headers.raw, ws.config, ws.environ, is_read=question is not None)
         address = f"/{path}?{request.url.query}" if request.url.query else f"/{path}"
         response = await self._send(request.method, address, headers, body)
         data = bytearray()
         try:
-            await _pass_on(response, send, data if asked else None)
+            await _pass_on(response, send, data if question else None)
         finally:
-            if asked and response.is_success:
+            if question and response.is_success:
                 is_stream = response.headers.get("content-type", "").startswith("text/event-stream")
-                read = partial(read_answer, asked.talk.kind, bytes(data), is_stream=is_stream)
-                self._keep("keeping the answer", keep_answer, self._site, asked.turn, read)
+                read = partial(read_answer, question.talk.kind, bytes(data), is_stream=is_stream)
+                self._keep("keeping the answer", keep_answer, self._site, question.turn, read)
             # subtle: a task of its own, since this one may be cancelled, and a connection has to be closed all the same
             await asyncio.shield(self._task(response.aclose()))
 
-    def _asked(self, path: str, body: bytes, session: str) -> _Asked | None:
+    def _question(self, path: str, body: bytes, session: str) -> _Asked | None:
         """Return what is asked; None for a request that is not for memory. It runs in a thread, since it may be megabytes."""
         ws, config = self._site.workspace, self._site.workspace.config
         talk = read_talk(path, body)
@@ -152,22 +152,22 @@ class Proxy:
         space = room(talk, window, memory, cjk_weight=weight, keep_turns=turns)
         return _Asked(talk, turn_of(ws, talk, session, self._site.clock()), space)
 
-    async def _with_memory(self, asked: _Asked, body: bytes) -> bytes:
+    async def _with_memory(self, question: _Asked, body: bytes) -> bytes:
         """Return the body with memory in it, and without what does not fit the window; unchanged where there is neither."""
-        block = self._blocks.get(asked.turn, "") if asked.talk.is_continued else ""
-        if not block and asked.room.memory:
-            block = await self._memory(asked)
-            self._blocks[asked.turn] = block  # while tools are called, the same one, so that the server's cache holds
+        block = self._blocks.get(question.turn, "") if question.talk.is_continued else ""
+        if not block and question.room.memory:
+            block = await self._memory(question)
+            self._blocks[question.turn] = block  # while tools are called, the same one, so that the server's cache holds
             if len(self._blocks) > _MOST_KEPT:
                 del self._blocks[next(iter(self._blocks))]
-        if not block and not asked.room.begin:
+        if not block and not question.room.begin:
             return body
         where = self._site.workspace.config.context.memory_in
-        return await self._alone("memory", with_memory, asked.talk, block, where, asked.room.begin) or body
+        return await self._alone("memory", with_memory, question.talk, block, where, question.room.begin) or body
 
-    async def _memory(self, asked: _Asked) -> str:
+    async def _memory(self, question: _Asked) -> str:
         """Return memory for the question; "" where it is not there in time."""
-        search = self._task(self._alone("memory", memory_for, self._site, asked.turn, asked.room.memory, asked.shows))
+        search = self._task(self._alone("memory", memory_for, self._site, question.turn, question.room.memory, question.shows))
         await asyncio.wait({search}, timeout=self._site.workspace.config.recall.timeout_ms / 1000)
         if search.done():
             return search.result() or ""

@@ -45,32 +45,32 @@ class Said:
 
 @dataclass(frozen=True)
 class Talk:
-    """A request: its *fields*, the messages *said*, the number *at* of the question, and the *system* prompt."""
+    """A request: its *fields*, its *messages*, the number *at* of the question, and the *system* prompt."""
 
     kind: Kind
     fields: Mapping[str, Any]
-    said: tuple[Said, ...]
+    messages: tuple[Said, ...]
     at: int
     system: str
 
     @property
     def question(self) -> str:
         """What the user asks: the last words of theirs."""
-        return spoken(self.said[self.at].words)
+        return spoken(self.messages[self.at].words)
 
     @property
     def before(self) -> list[tuple[str, str]]:
         """Role and words of what user and assistant have said before the question."""
         return [
             (message.role, spoken(message.words))
-            for message in self.said[: self.at]
+            for message in self.messages[: self.at]
             if message.role in ("user", "assistant") and message.words
         ]
 
     @property
     def is_continued(self) -> bool:
         """True if something follows the question: the model has called a tool, and gets its result."""
-        return self.at + 1 < len(self.said)
+        return self.at + 1 < len(self.messages)
 
     def value(self, name: str) -> Any:
         """Return the value of a field, None without it; "a.b" is one of an object."""
@@ -144,7 +144,7 @@ def named_session(talk: Talk) -> str:
 
 def first_session(talk: Talk) -> str:
     """Return the session of a request that names none: a digest of its system prompt and its first question."""
-    first = next(message.words for message in talk.said if message.role == "user" and spoken(message.words))
+    first = next(message.words for message in talk.messages if message.role == "user" and spoken(message.words))
     return f"proxy-{digest(talk.system, spoken(first))}"
 
 

@@ -140,7 +140,7 @@ def auxiliary_patterns() -> Mapping[str, list[str]]:
 
 def is_auxiliary(talk: Talk, skip: Iterable[str] = ()) -> bool:
     """True if no person asks: a known prompt or a pattern of *skip* (`serve.skip`) fits, or one token is asked for."""
-    question, system = talk.said[talk.at].words[:_MOST_CHARS].strip(), talk.system[:_MOST_CHARS]
+    question, system = talk.messages[talk.at].words[:_MOST_CHARS].strip(), talk.system[:_MOST_CHARS]
     if any(talk.value(name) in (0, 1) for name in _LIMITS):
         return True
     known = auxiliary_patterns()

@@ -2,8 +2,8 @@
 What the tools answer: typed results, their JSON, and how they are clamped to the budget of a turn.
 
 `MemorySearchResult` is that of 001, with the day of a memory, its author and its place. A search has results; or none, with the
-number of files that were searched; or none, and a note that not all of memory could be searched. An answer's *said* is the text
-of 000, for a client without structured answers; if it is "", such a client gets the JSON.
+number of files that were searched; or none, and a note that not all of memory could be searched. An answer's *plain* is the
+text of 000, for a client without structured answers; if it is "", such a client gets the JSON.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ class SearchAnswer:
     files: int | None = None  # that were searched
     total: int | None = None  # entries of the long-term file, of a line search
     note: str = ""
-    said: str = ""
+    plain: str = ""
 
 
 @record(kw_only=True)
@@ -73,7 +73,7 @@ class GetAnswer:
     total: int
     start_line: int | None = None
     end_line: int | None = None
-    said: str = ""
+    plain: str = ""
 
 
 @record(kw_only=True)
@@ -93,7 +93,7 @@ class ReadAnswer:
     path: str
     lines: tuple[LongTermLine, ...]
     total: int
-    said: str = ""
+    plain: str = ""
 
 
 @record(kw_only=True)
@@ -114,7 +114,7 @@ class WriteAnswer:
     replaced: str = ""
     others: str = ""
     note: str = ""
-    said: str = ""
+    plain: str = ""
 
 
 @record(kw_only=True)
@@ -124,7 +124,7 @@ class DeleteAnswer:
     path: str
     deleted: int
     total: int
-    said: str = ""
+    plain: str = ""
 
 
 @record(kw_only=True)
@@ -138,7 +138,7 @@ class ForgetAnswer:
     messages: int
     lines: int
     done: bool
-    said: str = ""
+    plain: str = ""
 
 
 Answer: TypeAlias = SearchAnswer | GetAnswer | ReadAnswer | WriteAnswer | DeleteAnswer | ForgetAnswer
@@ -158,7 +158,7 @@ def as_wire(answer: Answer | MemorySearchResult | LongTermLine) -> dict[str, Any
 
 
 def _json_fields(answer: Answer | MemorySearchResult | LongTermLine | type) -> list[Field[Any]]:
-    return [field for field in fields(answer) if field.name != "said"]
+    return [field for field in fields(answer) if field.name != "plain"]
 
 
 def _is_shown(key: str, value: object) -> bool:
@@ -267,4 +267,4 @@ def cut(text: str, room: Room) -> str:
 
 def as_text(answer: Answer) -> str:
     """Return the answer for a client that takes only text: the text of 000, or the JSON."""
-    return _HALF.sub("\ufffd", answer.said) if answer.said else json.dumps(as_wire(answer), ensure_ascii=False)
+    return _HALF.sub("\ufffd", answer.plain) if answer.plain else json.dumps(as_wire(answer), ensure_ascii=False)

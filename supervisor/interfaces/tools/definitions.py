@@ -138,9 +138,9 @@ class Definition:
             for parameter in self.parameters
             if parameter.dialect not in ("", dialect)
         )
-        for one in self._shown(dialect):
-            if one.is_required and one.name not in checked and not (one.dialect and is_other):
-                raise BadRequest(one.name, Text("{tool} needs it", tool=self.name))
+        for parameter in self._shown(dialect):
+            if parameter.is_required and parameter.name not in checked and not (parameter.dialect and is_other):
+                raise BadRequest(parameter.name, Text("{tool} needs it", tool=self.name))
         return checked
 
     def _shown(self, dialect: Dialect) -> tuple[Parameter, ...]:

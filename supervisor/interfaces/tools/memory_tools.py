@@ -145,7 +145,7 @@ class MemoryTools:
         shown = result.lines[: len(texts)]
         plain = f"{self._counted(result.total)}\n\n{text}{self._refs(shown)}"
         lines = tuple(_as_line(line, text) for line, text in zip(shown, texts, strict=False))
-        return ReadAnswer(path=result.path, lines=lines, total=result.total, said=plain)
+        return ReadAnswer(path=result.path, lines=lines, total=result.total, plain=plain)
 
     # ── changing ─────────────────────────────────────────────────────────────
 
@@ -159,39 +159,39 @@ class MemoryTools:
         """
         refuse_no_text("content", content)
         unmarked = without_marks(content)
-        made = self.memory.write(unmarked, self.channel, replaces=replaces, item=item, session=self._session, chat=self._chat)
-        if not made.is_shown:
-            if not any(line.text == made.text for line in self.memory.workspace.long_term.read().lines):
-                raise Conflict(made.path)
+        entry = self.memory.write(unmarked, self.channel, replaces=replaces, item=item, session=self._session, chat=self._chat)
+        if not entry.is_shown:
+            if not any(line.text == entry.text for line in self.memory.workspace.long_term.read().lines):
+                raise Conflict(entry.path)
             note, saved = self._render(not_shown(self.audience)), self._render(Text("written to memory"))
-            return WriteAnswer(path=made.path, total=made.total, new=True, note=note, said=f"{saved}\n\n{note}")
+            return WriteAnswer(path=entry.path, total=entry.total, new=True, note=note, plain=f"{saved}\n\n{note}")
         path, lines = self._long_term()
-        same = [line for line in lines if line.text == made.text]
-        line = min(same, key=lambda line: abs(line.number - made.line), default=None)
+        same = [line for line in lines if line.text == entry.text]
+        line = min(same, key=lambda line: abs(line.number - entry.line), default=None)
         if line is None:  # an editor has just saved an older text
-            raise Conflict(made.path)
+            raise Conflict(entry.path)
         total = len(lines)
         note = self._render(Text(MARK_TAKEN)) if unmarked != content else ""
-        saved = self._render(replace(made, line=line.number, total=total).sentence())
-        plain = "\n\n".join(filter(None, (saved, *map(self._render, made.sentences_on_replaced()), note))) + self._refs([line])
+        saved = self._render(replace(entry, line=line.number, total=total).sentence())
+        plain = "\n\n".join(filter(None, (saved, *map(self._render, entry.sentences_on_replaced()), note))) + self._refs([line])
         return WriteAnswer(
             path=path,
             line=line.number,
             total=total,
             digest=line.digest,
             ref=line.ref,
-            new=made.is_new,
-            replaced=made.replaced,
-            others=made.others,
+            new=entry.is_new,
+            replaced=entry.replaced,
+            others=entry.others,
             note=note,
-            said=plain,
+            plain=plain,
         )
 
     def memory_delete(self, lines: Sequence[str]) -> DeleteAnswer:
         """Delete lines of the long-term file, each named as in "42@1f3a9c0d"; none if one has changed."""
         gone = self.memory.delete(lines, session=self._session, chat=self._chat)
         plain = self._render(Text("deleted from memory: {count} ({total} left)", count=gone.count, total=gone.total))
-        return DeleteAnswer(path=gone.path, deleted=gone.count, total=gone.total, said=plain)
+        return DeleteAnswer(path=gone.path, deleted=gone.count, total=gone.total, plain=plain)
 
     def memory_forget(self, ref: str) -> ForgetAnswer:
         """
@@ -208,7 +208,7 @@ class MemoryTools:
         text = Text("nothing to forget.") if done.is_empty else Text("forgotten: {amounts}", amounts=done.amounts)
         if done.waits:
             text = Text("it is written down, and the supervisor goes on with it; `recalld status` says when it is done.")
-        return ForgetAnswer(messages=len(done.messages), lines=len(done.lines), done=done.done, said=self._render(text))
+        return ForgetAnswer(messages=len(done.messages), lines=len(done.lines), done=done.done, plain=self._render(text))
 
     # ── steps ────────────────────────────────────────────────────────────────
 
@@ -245,9 +245,9 @@ class MemoryTools:
         lines_with = matching(lines, [*filter(None, map(one_line, words))], every=match_mode == "and") if words else ()
         shown = [line for line in lines_with if f"\n[{line.number}] " in f"\n{text}"]
         if not shown:
-            return SearchAnswer(total=len(lines), note=text, said=plain)
+            return SearchAnswer(total=len(lines), note=text, plain=plain)
         results = [self._line_result(path, line) for line in shown]
-        return SearchAnswer(results=clamped(results, self._room()), total=len(lines), said=plain + self._refs(shown))
+        return SearchAnswer(results=clamped(results, self._room()), total=len(lines), plain=plain + self._refs(shown))
 
     def _result(self, hit: Hit, ref: str) -> MemorySearchResult:
         unit = hit.unit
