@@ -70,7 +70,6 @@ def typed(text: str) -> str:
 
 
 def _records(log: Reading, name: str) -> Iterator[tuple[int, dict[str, Any]]]:
-    """Yield the number and the object of each line of a file; a line that has none is noted as unread."""
     for number, raw in log.source.lines(name):
         if isinstance(raw, dict):
             yield number, raw
@@ -253,7 +252,6 @@ def _events_in(log: Reading, name: str) -> tuple[int, set[int]]:
 
 
 def _event_of(raw: Mapping[str, Any]) -> tuple[str, str] | None:
-    """Return role and text of what the terminal showed; None for anything else."""
     payload = raw.get("payload")
     if raw.get("type") != "event_msg" or not isinstance(payload, dict):
         return None

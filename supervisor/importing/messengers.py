@@ -288,7 +288,6 @@ def _entries(source: Source, name: str, channel: str) -> Iterator[tuple[re.Match
 
 
 def _is_open(name: str) -> bool:
-    """True if a quotation begins in the name and does not end in it."""
     return name.count('"') % 2 > 0 or any(name.count(pair[0]) > name.count(pair[1]) for pair in _QUOTES)
 
 

@@ -34,7 +34,7 @@ _BOMB_BYTES: Final = 100_000_000
 _BOMB_RATIO: Final = 200
 #: Members of a folder or an archive.
 _MOST_MEMBERS: Final = 500_000
-#: JSON files of a source that are asked what they begin with.
+#: JSON files by whose beginning a kind is known.
 _MOST_ASKED: Final = 50
 #: Bytes of a JSON file that is read at once.
 _MOST_AT_ONCE: Final = 100_000_000
@@ -126,8 +126,10 @@ class Source:
 
     def _find(self, path: Path) -> None:
         if path.is_dir():
-            for inside in sorted(entry.path for entry in itertools.islice(entries(path), _MOST_MEMBERS)):
-                self._add(Path(inside))
+            inside = sorted(entry.path for entry in itertools.islice(entries(path), _MOST_MEMBERS + 1))
+            for name in inside[:_MOST_MEMBERS]:
+                self._add(Path(name))
+            self.left_out += inside[_MOST_MEMBERS:]  # one name says that there are more
         elif path.exists():
             self._add(path)
         else:
@@ -184,9 +186,9 @@ class Source:
         for info in archive.infolist():
             parts = parts_of(info.orig_filename)
             name, is_link = prefix + "/".join(parts), stat.S_ISLNK(info.external_attr >> 16)
-            if info.is_dir() or len(self._members) >= _MOST_MEMBERS:
+            if info.is_dir():
                 continue
-            if not parts or is_link or name in self._members:
+            if not parts or is_link or name in self._members or len(self._members) >= _MOST_MEMBERS:
                 self.left_out.append(prefix + info.filename)
                 continue
             if info.flag_bits & 1:
@@ -303,7 +305,6 @@ class Source:
         return frozenset(keys)
 
     def _json_text(self, name: str) -> IO[bytes]:
-        """Open a JSON file behind the mark that some editors put before UTF-8."""
         file = self.open(name)
         if file.read(len(BOM_UTF8)) == BOM_UTF8:
             return file
@@ -311,9 +312,14 @@ class Source:
         return self.open(name)
 
     def json_with(self, *wanted: frozenset[str]) -> list[str]:
-        """Return those of the first JSON files that begin with all keys of one of the *wanted* sets."""
-        keys = {name: self.keys(name) for name in self.named("*.json")[:_MOST_ASKED]}
-        return [name for name, values in keys.items() if any(key <= values for key in wanted)]
+        """Return the JSON files that begin with all keys of one of the *wanted* sets; none if none of the first 50 does."""
+
+        def fits(name: str) -> bool:
+            keys = self.keys(name)
+            return any(key <= keys for key in wanted)
+
+        names = self.named("*.json")
+        return [*filter(fits, names)] if any(map(fits, names[:_MOST_ASKED])) else []
 
     def lines(self, name: str) -> Iterator[tuple[int, Any]]:
         """

@@ -144,7 +144,6 @@ class Taking:
                 yield os.path.relpath(entry.path, root), entry.stat(follow_symlinks=False)
 
     def _note_changes(self) -> None:
-        """Note which files have changed since they were read, and since when they have not any more."""
         state, now = self.state, self._now
         listed = {_key(root, name): signature for root, names in self._roots.items() for name, (signature, _) in names.items()}
         state.done = {key: signature for key, signature in state.done.items() if listed.get(key) == signature}
@@ -229,7 +228,6 @@ class Taking:
         return reading.waits
 
     def _kinds(self, source: Source) -> list[Kind]:
-        """Return the kinds of what is read; NotImported where nothing is of one, nor a note."""
         if kind := self._source.kind:
             return [WORKSPACE] if kind == "recalld" else [client for client in CLIENTS if client.name == kind]
         kinds = kinds_of(source)
@@ -288,7 +286,6 @@ class Taking:
 
 
 def _places(ws: Workspace, source: TakenSource) -> list[Path]:
-    """Return the folders or the file of the source that are there."""
     kind = next((kind for kind in CLIENTS if kind.name == source.kind), None)
     if kind and not source.path:
         return logs_of(kind, ws.environ)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING
 
 import pytest
@@ -157,3 +158,10 @@ def test_whatsapp_names_pictures_and_brackets_its_own_sentences(tmp_path, writte
     _, lines, left = read(tmp_path)
     assert [line.partition("user ")[2] for line in lines] == ["Jonas: ok", *(f"Mira: {words}" for words in kept), "Mira: ja"]
     assert left.left_out == {"whatsapp": 2}
+
+
+def test_source_reads_every_json_file_of_a_known_kind(tmp_path: Path) -> None:
+    for number in range(60):
+        talk = {"messages": [{"role": "user", "content": f"第 {number} 件事", "createdAt": "2026-01-05T08:00:00Z"}]}
+        (tmp_path / f"{number:02}.json").write_text(json.dumps(talk))
+    assert len(read(tmp_path)[1]) == 60
