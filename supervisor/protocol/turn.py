@@ -95,7 +95,7 @@ class Receipt:
     messages: tuple[Mapping[str, str], ...] = field(default=(), repr=False)  # chat-completions
     tokens: Mapping[str, int]
     budgets: Mapping[str, int]
-    config: Mapping[str, Any]
+    config: Mapping[str, Any] = field(repr=False)
 
 
 def turn_id(at: datetime, *parts: str) -> str:
