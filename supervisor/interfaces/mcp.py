@@ -11,7 +11,6 @@ import contextlib
 import json
 import signal
 from collections.abc import Mapping
-from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 import anyio
@@ -36,7 +35,6 @@ from mcp_types import (
 )
 from pydantic import ValidationError
 
-from ..storage.clock import within
 from ..storage.noting import acting
 from ..text.lazy_re import lazy_re
 from .locate import MAX_REQUEST, PROTOCOL, TOOL, exchange, folder_id, socket_path, version
@@ -54,8 +52,6 @@ _NO_MESSAGE: Final = "this line is no JSON-RPC message; send one object a line."
 #: Seconds that requests have to be answered once the input has ended, and between two looks whether they are.
 _LAST_S: Final = 30.0
 _LOOK_S: Final = 0.02
-#: Seconds that the index, and then what is not filed yet, may take before the first question.
-_READY_S: Final = 10.0
 #: Half an emoji, sent by a client that cuts a text anywhere.
 _HALF: Final = lazy_re("[\ud800-\udfff]")
 
@@ -131,24 +127,10 @@ class MemoryServer(Server[Any]):
             sender, receiver = anyio.create_memory_object_stream[SessionMessage | Exception](0)
             replies, replied = anyio.create_memory_object_stream[SessionMessage](0)
             unanswered: set[int | str] = set()
-            async with anyio.create_task_group() as preparing:
-                # the first call of a tool waits for it
-                preparing.start_soon(
-                    partial(anyio.to_thread.run_sync, self._prepare, abandon_on_cancel=True, limiter=self._limiter)
-                )
-                async with anyio.create_task_group() as tasks:
-                    tasks.start_soon(_relay, messages, sender, answers, unanswered)
-                    tasks.start_soon(_relay_answers, replied, answers, unanswered)
-                    await self.run(receiver, replies, self.create_initialization_options())
-                preparing.cancel_scope.cancel()
-
-    def _prepare(self) -> None:
-        """Make ready what a question searches, in more time than a question has, unless a supervisor answers."""
-        memory = self._tools.memory
-        ws = memory.workspace
-        if not socket_path(str(ws.paths.root)):
-            ws.attempt("index", lambda: ws.searcher.refresh(for_s=_READY_S), None)
-            ws.searcher.search("memory", memory.clock(), deadline=within(_READY_S))
+            async with anyio.create_task_group() as tasks:
+                tasks.start_soon(_relay, messages, sender, answers, unanswered)
+                tasks.start_soon(_relay_answers, replied, answers, unanswered)
+                await self.run(receiver, replies, self.create_initialization_options())
 
 
 def _client_of(context: ServerRequestContext[Any]) -> str:

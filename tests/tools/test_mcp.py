@@ -16,10 +16,8 @@ from mcp import Client
 from recalld import Memory, register_all_tools
 from recalld.supervisor.interfaces.mcp import MemoryServer
 from recalld.supervisor.longterm.memory_store import SEARCH_FIRST
-from recalld.supervisor.storage.clock import within
 from tests.patience import PATIENCE_S
 from tests.tools.memory import remembered
-from tests.world import message
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterator
@@ -175,16 +173,3 @@ def test_mcp_names_its_client_in_the_diary(ask, world):
 
     assert not ask(write)
     assert re.search(r"write, mcp \d", (world.root / "CHANGES.md").read_text("utf-8"))
-
-
-def test_mcp_reads_what_nobody_filed_before_the_first_question(world):
-    world.write([message(str(n), "2026-01-28T09:00", f"第 {n} 块硬盘在书房的 NAS 里") for n in range(50)])
-    registry, searcher = register_all_tools(Memory(world.ws, clock=world.clock)), world.ws.searcher
-    server = MemoryServer(registry, registry.tools)
-
-    def unsearched() -> str:
-        return str(searcher.search("硬盘在哪里？", world.clock(), deadline=within(0)).unsearched)
-
-    assert "messages that are not filed yet" in unsearched()
-    server._prepare()
-    assert "messages that are not filed yet" not in unsearched()
