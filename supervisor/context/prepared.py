@@ -154,7 +154,7 @@ class PreparedContexts:
                 result = self.recall(request.question, now, request.before, audience)
                 kept = self.summary_of(request.chat.session)
                 whole = context(request, now, result, kept=kept, config=self.config, paths=self.paths, events=self.events)
-                self.receipts.write(replace(whole.receipt, id=turn, inbox=inbox.digest))
+                self.receipts.put(replace(whole.receipt, id=turn, inbox=inbox.digest))
                 prepared_turn = turn
         self._stat, self._digest = inbox.stat, inbox.digest
         return prepared_turn

@@ -59,11 +59,20 @@ class ReceiptStore:
         self._mark = mark
 
     def write(self, receipt: Receipt) -> None:
-        """Write the receipt durably, in place of an older one of the same turn, and delete the oldest beyond the limits."""
+        """Write the receipt durably and delete the oldest beyond the limits. Writing it twice is harmless."""
         self._files.make_folder(self._folder)
-        path = self._folder / f"{receipt.id}.json"
-        self._files.replace(path, render_receipt(self._marked(receipt)), self._files.read_stable(path))
+        try:
+            self._files.create(self._folder / f"{receipt.id}.json", render_receipt(self._marked(receipt)))
+        except FileExistsError:
+            return  # the same turn: the id is made of the content
         self._rotate(receipt.id)
+
+    def put(self, context: Receipt) -> None:
+        """Write a prepared context durably; it replaces the one of the same turn that was made for an earlier inbox."""
+        self._files.make_folder(self._folder)
+        path = self._folder / f"{context.id}.json"
+        self._files.replace(path, render_receipt(self._marked(context)), self._files.read_stable(path))
+        self._rotate(context.id)
 
     def inbox_of(self, turn: str) -> str:
         """Return the digest of the inbox that the context of *turn* was made for; "" if there is no such context."""

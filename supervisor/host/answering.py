@@ -251,7 +251,7 @@ class FileTurns:
         if inbox:
             turn = prepared_turn_id(conversation.last.message, inbox.written, now + ws.config.archive.future_limit)
             receipt = replace(injection.receipt, id=turn, inbox=inbox.digest)
-            ws.attempt("receipt", lambda: ws.receipts.write(receipt), None)
+            ws.attempt("receipt", lambda: ws.receipts.put(receipt), None)
         return injection
 
     # ── results ──────────────────────────────────────────────────────────────

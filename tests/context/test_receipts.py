@@ -10,6 +10,7 @@ import pytest
 from recalld.supervisor.context.receipts import ReceiptStore
 from recalld.supervisor.protocol.turn import Candidate, Receipt, parse_receipt, render_receipt, turn_id
 from recalld.supervisor.storage.errors import BadFile, NewerFormat
+from recalld.supervisor.storage.files import Files
 from tests.world import at
 
 NOW = at("2026-01-31T10:00")
@@ -58,6 +59,18 @@ def test_receipt_store_byte_limit_drops_the_oldest_but_never_the_newest(world):
     huge = receipt(9, question="花生" * size)
     store.write(huge)
     assert store.turns() == [huge.id]
+
+
+def test_receipt_that_another_process_writes_meanwhile_is_no_conflict(world, store, monkeypatch):
+    other, prepare = ReceiptStore(Files(world.files.disk, token="b"), world.paths), world.files._prepare
+
+    def later(*args):
+        other.write(receipt())
+        return prepare(*args)
+
+    monkeypatch.setattr(world.files, "_prepare", later)
+    store.write(receipt())
+    assert store.read() == receipt()
 
 
 @pytest.mark.parametrize("data", [b"", b"[]", b"{}", b'{"version": 1, "id": "x"}', b"\xff", b'{"version": 1, "at": 5}'])
