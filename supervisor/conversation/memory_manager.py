@@ -11,9 +11,9 @@ import asyncio
 import threading
 import warnings
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from concurrent.futures import Future
 from contextlib import asynccontextmanager
 from dataclasses import replace
-from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final, Self, get_args
 
 from ..protocol.config import Config
@@ -26,7 +26,7 @@ from ..summaries.retry import Backoff
 from ..text.language import Language, language_of
 from ..text.quoting import Fold, quote
 from ..text.token_count import estimate_tokens
-from .asking import ChatStream, SummaryWriter, in_daemon, in_loop_of_its_own, model_of
+from .asking import ChatStream, SummaryWriter, in_loop_of_its_own, model_of
 from .running import Conversation, Limits, commit_points, is_full, recomposed, refuse_too_long, to_sum_up
 from .turns import Said, dialogue, read_said
 
@@ -36,8 +36,6 @@ if TYPE_CHECKING:
 #: The template that continues the summary, and the one that makes a long one shorter.
 _TEMPLATES: Final = ("running-summary", "recursive-summary")
 _JOINT: Final = "\n\n"
-#: Texts whose tokens are not counted again.
-_COUNTED: Final = 256
 
 
 class MemoryManager:
@@ -72,9 +70,9 @@ class MemoryManager:
         self._templates = {(n, language): template(n, language) for n in _TEMPLATES for language in get_args(Language)}
         self._events, self._clock = events, clock
         self._failure = Backoff()
-        self._tokens_in = lru_cache(_COUNTED)(self._limits.tokens_in)
+        self._read: dict[int, Said] = {}
         self._lock = threading.RLock()
-        self._summing = threading.Lock()  # held while a summary is written
+        self._running: Future[None] | None = None
         self._has_warned = False
         if system_prompt:
             self.add({"role": "system", "content": system_prompt})
@@ -87,7 +85,7 @@ class MemoryManager:
 
         ValueError, and nothing is added, if it is no message, or a question that is larger than the window.
         """
-        read = read_said(dict(message) if isinstance(message, Mapping) else message, self._tokens_in)
+        read = read_said(dict(message) if isinstance(message, Mapping) else message, self._limits.tokens_in)
         raw = dict(message)
         with self._lock:
             self._refresh()
@@ -171,7 +169,7 @@ class MemoryManager:
             asyncio.get_running_loop()
         except RuntimeError:
             return asyncio.run(self._sum_up(by_hand=by_hand))
-        if self._summing.locked():
+        if self._running is not None:
             return False  # perhaps by a coroutine of this very loop, which can't go on while this thread waits
         return in_loop_of_its_own(self._sum_up(by_hand=by_hand))
 
@@ -226,6 +224,8 @@ class MemoryManager:
     def _keep(self, summary: str, covered: Sequence[dict[str, Any]]) -> None:
         with self._lock:
             self._summed_up += len(covered)
+            for raw in covered:
+                self._read.pop(id(raw), None)
             self.conversation_summary = summary
             self._failure = Backoff()
 
@@ -272,17 +272,30 @@ class MemoryManager:
         return Conversation(_JOINT.join(self._prompts()), self.conversation_summary, messages, self._failure)
 
     def _as_read(self, raw: dict[str, Any]) -> Said:
-        return replace(read_said(raw, self._tokens_in), raw=raw)
+        """Return the message as the rules read it, which is done once."""
+        known = self._read.get(id(raw))
+        if known is None or known.raw is not raw:
+            known = self._read[id(raw)] = replace(read_said(raw, self._limits.tokens_in), raw=raw)
+        return known
 
     @asynccontextmanager
     async def _alone(self) -> AsyncIterator[None]:
         """Let one summary be written at a time, whichever thread or coroutine asks for it."""
-        held = in_daemon(self._summing.acquire)
+        mine: Future[None] = Future()
+        mine.set_running_or_notify_cancel()  # so that a waiting caller that is cancelled does not cancel it
+        while True:
+            with self._lock:
+                running = self._running
+                if running is None:
+                    self._running = mine
+                    break
+            await asyncio.wait([asyncio.wrap_future(running)])
         try:
-            await asyncio.wrap_future(held)
             yield
-        finally:  # also where who waits was cancelled
-            held.add_done_callback(lambda _: self._summing.release())
+        finally:
+            with self._lock:
+                self._running = None
+            mine.set_result(None)
 
     def _emit(self, event: str, **fields: object) -> None:
         if self._events is not None:

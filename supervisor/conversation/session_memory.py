@@ -84,11 +84,13 @@ class SessionMemory(MemoryManager):
             return self._is_private()
 
     def _is_private(self) -> bool:
-        messages = (raw for raw in self._buffer if isinstance(raw, SessionMessage))
-        return self._kept.is_private or any(chat_of(message.block.fields).is_direct for message in messages)
+        return self._kept.is_private or any(chat_of(message.block.fields).is_direct for message in self._of_session())
+
+    def _of_session(self) -> list[SessionMessage]:
+        return [raw for raw in self._buffer if isinstance(raw, SessionMessage)]
 
     def _refresh(self) -> None:
-        """Read summary and messages from the workspace."""
+        """Read summary and messages from the workspace; a message that is the same as before stays the same object."""
         kept = self._files.read(self._session).running
         # the summary of a long session begins late, else it would cost a call for each forty of its messages
         newest = self._config.conversation.max_history if kept.marker is None else None
@@ -96,10 +98,16 @@ class SessionMemory(MemoryManager):
         blocks = self._part.fresh(self._part.blocks)
         begins = 0 if newest is None else max(0, len(blocks) - newest)
         self._passed, blocks = blocks[:begins], blocks[begins:]
+        known = {(message.block.id, message.block.created_at): message for message in self._of_session()}
+        messages = []
+        for block in blocks:
+            before = known.get((block.id, block.created_at))
+            messages.append(before if before is not None and before.block == block else SessionMessage(block))
         prompts = [raw for raw in self._buffer if raw.get("role") == "system"]
         self._kept, self._failure, self.conversation_summary = kept, kept.failure, kept.text
         self._summed_up = 0  # what the summary has is left out above, by its place in the session
-        self._buffer[:] = [*prompts, *(SessionMessage(block) for block in blocks if block.role not in _PROMPTS)]
+        self._buffer[:] = [*prompts, *(message for message in messages if message.block.role not in _PROMPTS)]
+        self._read = {id(raw): self._read[id(raw)] for raw in self._buffer if id(raw) in self._read}
 
     @property
     def message_buffer(self) -> list[dict[str, Any]]:
