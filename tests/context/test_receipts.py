@@ -62,7 +62,7 @@ def test_receipt_store_byte_limit_drops_the_oldest_but_never_the_newest(world):
 
 
 def test_receipt_that_another_process_writes_meanwhile_is_no_conflict(world, store, monkeypatch):
-    other, prepare = ReceiptStore(Files(world.files.disk, token="b"), world.paths), world.files._prepare
+    other, prepare = ReceiptStore(Files(world.files.disk), world.paths), world.files._prepare
 
     def later(*args):
         other.write(receipt())
