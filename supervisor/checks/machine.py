@@ -242,7 +242,7 @@ LEFT_OVER: Final = (
 def left_over(look: Look) -> Faults:
     """Yield one fault with the files of earlier versions that nothing writes any more."""
     root = escape(str(look.ws.paths.root))
-    if files := [path for pattern in LEFT_OVER for path in glob(os.path.normpath(f"{root}/{pattern}"))]:
+    if files := [path for pattern in LEFT_OVER for path in sorted(glob(os.path.normpath(f"{root}/{pattern}")))]:
         yield odd(
             "no version writes or reads these any more, and no memory is in them that is not elsewhere; they may be deleted: {files}.",
             files=list(map(quote, files)),
