@@ -7,9 +7,10 @@ does not start stays installed.
 
 from __future__ import annotations
 
+import itertools
 import os
 import subprocess
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from subprocess import CompletedProcess
 from typing import Any, Final
@@ -163,22 +164,37 @@ def install(wanted: Installation, systemd: Systemd, say: Callable[[Text], object
     Copies of units that are not as this recalld makes them are kept first, and *say* is called with a sentence that names them:
     a person, or another version, wrote them so. ForeignUnit, before anything is changed, for a unit of another service.
     """
-    contents, before, copies = wanted.units(), systemd.units(), list[str]()
+    contents, before = wanted.units(), systemd.units()
     for name, (_, what) in before.items():
         if what.workspace != wanted.workspace:
             raise ForeignUnit(systemd.folder / name)
-    for name, (version, what) in before.items():
-        if below_head(version.data) != below_head(what.units().get(name, b"")):
-            copy = systemd.folder / f"{name}{COPY}"
-            systemd.files.replace(copy, version.data, systemd.files.read_stable(copy), mode=_UNIT_MODE)
-            copies.append(str(copy))
+    copies = copies_of(before, systemd)
+    for copy, data in copies.items():
+        systemd.files.replace(copy, data, systemd.files.read_stable(copy), mode=_UNIT_MODE)
     if copies:
-        say(Text("units that were edited, or of another version, are written again; copies are kept: {files}.", files=copies))
+        say(copies_kept(copies))
     _remove([name for name in before if name not in contents], systemd)
     systemd.files.make_folder(systemd.folder)
     for name, data in contents.items():
         systemd.files.replace(systemd.folder / name, data, before[name][0] if name in before else None, mode=_UNIT_MODE)
     _start(systemd, wanted, wanted.started, enable=True)
+
+
+def copies_of(units: Mapping[str, tuple[FileVersion, Installation]], systemd: Systemd) -> dict[Path, bytes]:
+    """Return the copies that are kept of *units*, those that are not as this recalld makes them; none replaces another."""
+    copies = {}
+    for name, (version, what) in units.items():
+        if below_head(version.data) != below_head(what.units().get(name, b"")):
+            places = (systemd.folder / f"{name}{COPY}{f'-{n}' if n > 1 else ''}" for n in itertools.count(1))
+            of_places = ((place, systemd.files.read_stable(place)) for place in places)
+            copies[next(place for place, old in of_places if old is None or old.data == version.data)] = version.data
+    return copies
+
+
+def copies_kept(copies: Iterable[Path]) -> Text:
+    """Return the sentence that names the copies."""
+    files = list(map(str, copies))
+    return Text("units that were edited, or of another version, are written again; copies are kept: {files}.", files=files)
 
 
 def restart(systemd: Systemd, what: Installation) -> None:

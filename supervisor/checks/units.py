@@ -38,8 +38,9 @@ TEMPLATES: Final = (SERVICE, FSCK, TIMER, TROUBLE, AGAIN, BACKUP, BACKUP_TIMER)
 KEEP: Final = 7
 SYSTEM_FOLDER: Final = Path("/etc/systemd/system")
 _FOLDER: Final = Path(__file__).resolve().parent / "units"
-#: The ending of a copy of a unit that was edited by hand; systemd passes it over.
+#: The ending of a copy of a unit that was edited by hand, and that of any of several; systemd passes them over.
 COPY: Final = ".bak"
+_COPY: Final = lazy_re(r"\.bak(-\d+)?")
 #: The first line of recalld's units, the second, which has the workspace, and the third, which says how the unit was made.
 _MARK: Final = "# Made by `recalld service install`, which makes it again; what you change goes into `systemctl edit`."
 _OF: Final = "# The workspace: "
@@ -213,8 +214,8 @@ def remains(what: Installation, environ: Mapping[str, str] = os.environ) -> list
         folder, stamps = unit_folder(environ), Path(user_folder("XDG_DATA_HOME", environ)) / "systemd" / "timers"
         caches = [Path(user_folder("XDG_CACHE_HOME", environ)) / "recalld"]
     names = [what.unit(template) for template in TEMPLATES]
-    left = [*caches, *(stamps / f"stamp-{name}" for name in names), *(folder / f"{name}{COPY}" for name in names)]
-    return [path for path in left if path.exists()]
+    copies = [copy for name in names for copy in sorted(folder.glob(f"{name}{COPY}*")) if _COPY.fullmatch(copy.name, len(name))]
+    return [path for path in (*caches, *(stamps / f"stamp-{name}" for name in names), *copies) if path.exists()]
 
 
 # ── installed units ──────────────────────────────────────────────────────────

@@ -101,6 +101,18 @@ def test_install_again_keeps_a_copy_of_a_unit_that_was_edited(machine):
     assert machine.tree() == {**HERE.units(), copy.name: edited}
 
 
+def test_install_never_writes_over_a_copy_that_it_kept(machine):
+    install(HERE, machine.systemd())
+    copies = [machine.folder / f"{SERVICE}.bak{end}" for end in ("", "-2", "-3")]
+    edits = [HERE.units()[SERVICE] + f"# 第 {n} 次修改\n".encode() for n in range(3)]
+    for edit, copy in zip([*edits, *edits], [*copies, *copies], strict=True):  # the same bytes make no second copy
+        (machine.folder / SERVICE).write_bytes(edit)
+        assert [*service.copies_of(machine.systemd().units(), machine.systemd())] == [copy]
+        assert install(HERE, machine.systemd()) == [str(copy)]
+    kept = {copy.name: edit for copy, edit in zip(copies, edits, strict=True)}
+    assert machine.tree() == {**HERE.units(), **kept}
+
+
 def test_install_changes_nothing_where_no_copy_can_be_kept(machine):
     install(HERE, machine.systemd())
     (machine.folder / SERVICE).write_bytes(HERE.units()[SERVICE] + b"Nice=5\n")
@@ -273,9 +285,10 @@ def test_remains_of_a_service_are_its_cache_stamps_and_copies(tmp_path):
     (cache / "dictionary").touch()
     for timer in ("recalld-fsck.timer", "other.timer"):
         (stamps / f"stamp-{timer}").touch()
-    for copy in (f"{TIMER}.bak", "other.timer.bak"):
-        (units / copy).touch()
-    assert remains(HERE, environ) == [cache, stamps / f"stamp-{TIMER}", units / f"{TIMER}.bak"]
+    copies = [units / f"{TIMER}.bak", units / f"{TIMER}.bak-2"]
+    for copy in (*copies, units / "other.timer.bak", units / f"{TIMER}.bak~"):
+        copy.touch()
+    assert remains(HERE, environ) == [cache, stamps / f"stamp-{TIMER}", *copies]
 
 
 def test_run_program_that_is_not_there_is_no_fault():

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Annotated, Any
 
 from ...checks.services import check_key, service_faults
-from ...checks.systemd import Systemd, install, installation, lingers, restart, state_of, uninstall
+from ...checks.systemd import Systemd, copies_kept, copies_of, install, installation, lingers, restart, state_of, uninstall
 from ...checks.units import BACKUP, FSCK, SERVICE, TROUBLE, Installation, remains
 from ...protocol.making import check_made
 from ...protocol.paths import WorkspacePaths, check_inside
@@ -66,6 +66,9 @@ def service_install(
         raise BadRequest("--keep", Text("there are no backups; name their folder with --backup-to"))
     if dry_run:
         _show_units(call, systemd, wanted)
+        with suppress(ForeignUnit):
+            if copies := copies_of(systemd.units(), systemd):
+                call.say(copies_kept(copies))
         return
     systemd.check()
     call.opened(root)
