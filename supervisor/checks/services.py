@@ -144,7 +144,7 @@ def clients(look: Look) -> Faults:
     try:
         connections = parse_connections(version.data) if version else ()
     except ValueError as error:
-        yield odd(".recalld/connections.json can't be read ({why}); connect the clients again.", why=str(error))
+        yield odd(".recalld/connections.json can't be read ({why}); connect the clients again.", why=error.args[0])
         return
     for connection in (connection for connection in connections if connection.client in CLIENTS):
         where = f" --project {quote(connection.project)}" if connection.project else ""

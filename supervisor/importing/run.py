@@ -184,7 +184,7 @@ class Import:
             undated=self._staged.undated,
             unread=dict(self._reading.unread),
             no_talk=dict(self._reading.left_out.most_common()),
-            unread_file=self._keep_unread() if self._reading.unread and not dry_run else None,
+            unread_file=self._keep_unread() if self._reading.unread and total and not dry_run else None,
             calls=calls,
             days_of_calls=days_of_calls,
             kinds=tuple(dict.fromkeys(kind.label for kind in self._kinds)),

@@ -111,6 +111,7 @@ class Source:
         self._archives: list[zipfile.ZipFile] = []
         self.left_out: list[str] = []
         self.opened: set[str] = set()
+        self._keys: dict[str, frozenset[str]] = {}
         try:
             if only is not None and path.is_dir():
                 for name in sorted(only):
@@ -149,6 +150,9 @@ class Source:
         if not path.is_file():
             if path == self.path:
                 raise BadRequest("import", Text("{path} is neither a file nor a folder", path=path))
+            return
+        if path.suffix != ".md" and relative.encode("utf-8", "ignore").decode() != relative:  # a message can't name it
+            self.left_out.append(relative)
             return
         if zipfile.is_zipfile(path) or path.suffix.lower() == ".zip":
             self._open_archive(path, f"{relative}/" if path != self.path else "", deep=True)
@@ -290,6 +294,12 @@ class Source:
 
     def keys(self, name: str) -> frozenset[str]:
         """Return the keys of a JSON file's object, or of the first object of its array; none if it is no JSON."""
+        if name not in self._keys:  # each kind asks
+            self._keys[name] = self._read_keys(name)
+            self.opened.discard(name)  # it was looked at, not read
+        return self._keys[name]
+
+    def _read_keys(self, name: str) -> frozenset[str]:
         import ijson
 
         keys: set[str] = set()

@@ -58,6 +58,7 @@ _MOST_ENTRIES: Final = 100_000
 #: Files that were left out and are named one by one.
 _MOST_NAMED: Final = 20
 _NOTE_IS_OTHER: Final = Text("the note was changed or deleted here, and stays as it is")
+_NAME_IS_OTHER: Final = Text("its name is not UTF-8; rename it")
 _NOTE_IS_LARGE: Final = Text("notes of more than 20 MB are not searched")
 
 
@@ -216,6 +217,8 @@ class Taking:
         only = names if root.is_dir() else None
         settled = {name for name in names if self._now - state.pending[_key(root, name)][1] >= _SETTLED} if only else None
         with closing(Source(root, only)) as source:
+            for name in {*names} & {*source.left_out}:
+                self._leave_out(name, _NAME_IS_OTHER, _key(root, name))
             kinds = self._kinds(source)
             reading = reading_of(ws, source, self._now, settled=settled, wanted=self._is_wanted)
             done = Import(ws, kinds, reading, self._now).run(control)

@@ -12,6 +12,7 @@ from dataclasses import asdict
 from typing import Final, Literal
 
 from ..storage.lenient_json import parse_json, render_json
+from ..storage.texts import Text
 from ..text.record import record
 from .json_record import read_record
 
@@ -44,8 +45,12 @@ class _File:
 
 
 def parse_connections(data: bytes) -> tuple[Connection, ...]:
-    """Return the connections; ValueError for a file that is none of these."""
-    return read_record(_File, parse_json(data)).connections
+    """Return the connections; ValueError with a reason for a file that is none of these."""
+    raw = parse_json(data)
+    try:
+        return read_record(_File, raw).connections
+    except ValueError:
+        raise ValueError(Text("it is of another version, or lists no connections")) from None
 
 
 def render_connections(connections: Sequence[Connection]) -> bytes:

@@ -88,6 +88,9 @@ def chats_in(data: bytes) -> frozenset[Chat]:
     """Return the chats that the heads of a dated file's messages name, DIRECT for those that name none."""
     chats = set()
     for head in _HEAD.findall(data):
+        if b'"session"' not in head and b'"chat"' not in head:  # nearly all heads of many a file: they are not parsed
+            chats.add(DIRECT)
+            continue
         with suppress(ValueError, LookupError, TypeError, AttributeError):  # then it is the head of no message
             chats.add(chat_of(json.loads(head).get("fields", {})))
     return frozenset(chats)

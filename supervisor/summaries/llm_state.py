@@ -130,6 +130,8 @@ def waiting_failures(task_queue: TaskQueue) -> dict[str, Failure]:
 def provider_state(task_queue: TaskQueue) -> ProviderState:
     """Return what is known of the provider; a field that can't be read counts as absent."""
     raw, state = task_queue.provider(), ProviderState()
+    if isinstance(raw.get("answers"), dict):
+        raw = {**raw, "answers": {model: account for model, account in raw["answers"].items() if _is_account(account)}}
     for part in fields(ProviderState):
         name = _STORED_AS.get(part.name, part.name)
         is_negative = isinstance(raw.get(name), int) and raw[name] < 0
@@ -137,6 +139,13 @@ def provider_state(task_queue: TaskQueue) -> ProviderState:
             read = read_record(ProviderState, {} if is_negative or name not in raw else {part.name: raw[name]})
             state = replace(state, **{part.name: getattr(read, part.name)})
     return replace(state, reason=restored(state.reason, raw.get("reasonText")))
+
+
+def _is_account(raw: object) -> bool:
+    with contextlib.suppress(ValueError):
+        account = read_record(Answers, raw)
+        return min([account.accepted, *account.refused.values()]) >= 0
+    return False
 
 
 def configured_state(task_queue: TaskQueue, endpoint: Endpoint) -> ProviderState:

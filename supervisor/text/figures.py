@@ -21,38 +21,51 @@ _HAN_MYRIADS: Final = {"万": 10_000, "亿": 100_000_000}
 _MULTIPLES: Final = (
     {"k": 1_000, "w": 10_000, "hundred": 100, "thousand": 1_000, "million": 1_000_000} | _HAN_TENS | _HAN_MYRIADS
 )
-_WEEKDAYS: Final = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
 _MONTHS: Final = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
-_MONTH: Final = (
-    r"(?<![A-Za-z])(?:jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?|sept?(?:ember)?"
-    r"|oct(?:ober)?|nov(?:ember)?|dec(?:ember)?)\b\.?"
-)
+_WEEKDAYS: Final = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
+
 #: It begins with a digit or with 十, as 百姓 and 千万别 do not.
 _HAN_NUMBER: Final = "[零〇一二三四五六七八九十两][零〇一二三四五六七八九十百千万亿两]{0,11}"
-_COUNT: Final = rf"(?:\d{{1,2}}|{_HAN_NUMBER})"
-#: How each is written. The first that matches at a place is what is written there.
-_FIGURE: Final = lazy_re(
-    # a name, but digits with a short unit, "5km" and "3rd", are a number
-    r"(?P<name>(?<![A-Za-z0-9.])\d+(?:\.\d+){2,}"
-    r"|(?<![A-Za-z0-9.])(?=[\d./-]{0,40}[A-Za-z_])(?=[A-Za-z_./-]{0,80}\d)(?!\d[\d.,:]*-?[A-Za-z]{1,5}(?![A-Za-z0-9]))"
-    r"[A-Za-z0-9_./-]{1,80}[A-Za-z0-9_])"
-    rf"|(?:\d{{4}}\s?[-/.年]\s?)?(?P<month>{_COUNT})\s?月\s?(?P<of_month>{_COUNT})\s?[日号]?"
-    r"|\d{4}[-/.](?P<iso_month>\d{1,2})[-/.](?P<iso_day>\d{1,2})(?!\d)"
-    rf"|(?P<name_of_month>{_MONTH})\s(?:the\s)?(?P<behind>\d{{1,2}})(?:st|nd|rd|th)?(?![\d:])"
-    rf"|(?P<before>\d{{1,2}})(?:st|nd|rd|th)?\s(?:of\s)?(?P<month_named>{_MONTH})"
-    r"|(?:周|星期|礼拜)(?P<han_day>[一二三四五六日天])"
-    rf"|(?<![A-Za-z])(?P<day>{'|'.join(_WEEKDAYS)})(?:s|nes|rs|ur|urs)?(?:day)?s?\b"
-    rf"|(?P<hour>\d{{1,2}}(?=:\d\d|\s?[ap]\.?m\b)|{_COUNT}(?=\s?点(?!\d)))(?::|\s?点)?"
-    rf"(?:(?P<half>半)|(?P<minute>(?<=:)\d\d|{_COUNT}(?=分)|(?<=点)(?:\d\d|{_HAN_NUMBER}))分?|钟|整)?(?:\s?[ap]\.?m\b\.?)?"
-    r"|(?P<digits>(?<![\d.])\d{1,3}(?:,\d{3})+(?:\.\d+)?|\d{1,15}(?:\.\d{1,15})?)"
-    r"(?P<multiple>\s?[百千万亿]{1,3}|\s?号(?![线楼院门])|\s?(?:hundred|thousand|million)\b|[kw]\b|(?P<ordinal>st|nd|rd|th)\b)?"
-    rf"|(?P<hans>{_HAN_NUMBER})(?P<dated>\s?月|\s?[日号](?![线楼院门]))?",
-    re.IGNORECASE,
+_COUNT: Final = rf"(?:\d+|{_HAN_NUMBER})"
+_MONTH: Final = (
+    r"(?:jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?|sept?(?:ember)?|oct(?:ober)?"
+    r"|nov(?:ember)?|dec(?:ember)?)\b\.?"
 )
+_ORDINAL: Final = r"\d{1,2}(?:st|nd|rd|th)?"
+_BEGIN: Final = r"(?<![A-Za-z0-9_.:,/-])"
+#: How each kind is written. The first that matches at a place is what is written there.
+_WRITTEN: Final = {
+    "name": (  # but digits with a short unit, "5km" and "3rd", are a number
+        r"(?<![A-Za-z0-9.])\d+(?:\.\d+){2,}",
+        (
+            r"(?<![A-Za-z0-9.])(?=[\d./-]{0,40}[A-Za-z_])(?=[A-Za-z_./-]{0,80}\d)(?!\d[\d.,:]*-?[A-Za-z]{1,5}(?![A-Za-z0-9]))"
+            r"[A-Za-z0-9_./-]{1,80}[A-Za-z0-9_]"
+        ),
+    ),
+    "day": (
+        r"\d{4}\s?[-/.年]\s?(?P<m>\d{1,2})\s?[-/.月]\s?(?P<d>\d{1,2})(?!\d)\s?[日号]?",
+        rf"(?<![\d个])(?P<zm>{_COUNT})\s?月\s?(?:(?P<zd>{_COUNT})\s?[日号]|份?(?!\d))",
+        rf"(?<![A-Za-z])(?P<em>{_MONTH})\s(?:the\s)?(?P<ed>{_ORDINAL})(?![\d:])",
+        rf"{_BEGIN}(?P<fd>{_ORDINAL})\s(?:of\s)?(?P<fm>{_MONTH})(?![a-z])",
+        rf"{_BEGIN}(?P<od>\d{{1,2}})(?:st|nd|rd|th)\b|(?<![\d.:,月])(?P<zo>{_COUNT})\s?号(?![线楼院门])",
+    ),
+    "weekday": (
+        r"(?:周|星期|礼拜)(?P<zw>[一二三四五六日天])",
+        rf"(?<![A-Za-z])(?P<ew>{'|'.join(_WEEKDAYS)})(?:s|nes|rs|ur|urs)?(?:day)?s?\b",
+    ),
+    "time": (
+        r"(?P<h>\d{1,2}):(?P<min>\d\d)(?:\s?[ap]\.?m\b\.?)?",
+        rf"(?P<zh>{_COUNT})\s?点(?!\d)(?:(?P<half>半)|(?P<zmin>{_COUNT})分?|钟|整)?",
+        r"(?P<eh>\d{1,2})\s?[ap]\.?m\b\.?",
+    ),
+    "number": (
+        r"(?P<digits>(?<![\d.])\d{1,3}(?:,\d{3})+(?:\.\d+)?|\d{1,15}(?:\.\d{1,15})?)(?P<multiple>\s?[百千万亿]{1,3}|\s?(?:hundred|thousand|million)\b|[kw]\b)?",
+        rf"(?P<hans>{_HAN_NUMBER})",
+    ),
+}
+_FIGURE: Final = lazy_re("|".join(f"(?P<{kind}>{'|'.join(forms)})" for kind, forms in _WRITTEN.items()), re.IGNORECASE)
 #: The largest number in Chinese that may only count, or be part of a word: 两个方案, 一起, 十分.
 _COUNTED: Final = 10
-#: A larger number before 号 is no day: of a house, a cabinet.
-_LAST_DAY: Final = 31
 
 
 def figures(text: str) -> list[float | str]:
@@ -74,27 +87,39 @@ def without_figures(text: str) -> str:
 
 
 def _value(match: re.Match[str]) -> float | str | None:
+    """Return a number itself, a day as "1/28" with 0 for what is not named, a time as "3:30"; None for what can't be one."""
     if match["name"]:
         return match["name"].casefold()
-    month, day = match["month"] or match["iso_month"], match["of_month"] or match["iso_day"]
-    if name := match["name_of_month"] or match["month_named"]:
-        month, day = str(_MONTHS.index(name[:3].lower()) + 1), match["behind"] or match["before"]
-    if month:
-        return f"{_count(month):.0f}/{_count(day):.0f}"
-    if match["han_day"]:
-        return _WEEKDAYS["一二三四五六日".find(match["han_day"].replace("天", "日"))]
     if match["day"]:
-        return match["day"].lower()
-    if match["hour"]:
-        return f"{_count(match['hour']) % 12:.0f}:{30 if match['half'] else _count(match['minute'] or ''):02.0f}"
+        return _day_of(match)
+    if match["weekday"]:
+        chinese = "一二三四五六日".find((match["zw"] or "").replace("天", "日"))
+        return _WEEKDAYS[chinese] if match["zw"] else match["ew"].lower()
+    if match["time"]:
+        hour = _count(match["h"] or match["zh"] or match["eh"])
+        minute = 30 if match["half"] else _count(match["min"] or match["zmin"] or "")
+        return f"{hour % 12:.0f}:{minute:02.0f}" if hour <= 24 and minute < 60 else None
+    return _number_of(match)
+
+
+def _day_of(match: re.Match[str]) -> float | str | None:
+    month = _count(match["m"] or match["zm"] or "") or _month(match["em"] or match["fm"] or "")
+    day = _count(match["d"] or match["zd"] or match["od"] or match["zo"] or re.sub(r"\D", "", match["ed"] or match["fd"] or ""))
+    if match["zo"] and day > 31:  # of a house, a cabinet
+        return day
+    return f"{month:.0f}/{day:.0f}" if month <= 12 and day <= 31 and (month or day) else None
+
+
+def _month(name: str) -> int:
+    return _MONTHS.index(name[:3].lower()) + 1 if name else 0
+
+
+def _number_of(match: re.Match[str]) -> float | None:
     if match["hans"]:
         value = _count(match["hans"])
-        is_day = match["dated"] and value <= _LAST_DAY
-        return f"/{value:.0f}" if is_day else value if value > _COUNTED else None
+        return value if value > _COUNTED else None
     value = float(match["digits"].replace(",", ""))
     multiple = (match["multiple"] or "").strip().lower()
-    if (match["ordinal"] or multiple == "号") and value <= _LAST_DAY:
-        return f"/{value:.0f}"
     for sign in [multiple] if multiple.isascii() else multiple:
         value *= _MULTIPLES.get(sign, 1)
     return value

@@ -232,10 +232,11 @@ def after_thoughts(text: str) -> str:
     """
     while match := _THOUGHT.match(text):
         text = text[match.end() :]
-    if end := _THOUGHT_END.search(text) if "</think" in text else None:
+    if end := _THOUGHT_END.search(text) if "</" in text else None:
         before = text[: end.start()].lstrip()
         is_in_code = outside_code(before)[1] and not outside_code(text)[1]  # in a block that is closed behind it
-        is_later = "<think" in before and "\n" in before.partition("<think")[0]
+        first, mark, _ = before.lower().partition("<think")
+        is_later = bool(mark) and "\n" in first
         text = text if is_in_code or is_later else text[end.end() :]
     if "<|channel|>" in text:
         *_, last = _CHANNEL.split(text) if (channels := _CHANNEL.findall(text)) else (text,)

@@ -438,3 +438,14 @@ def test_gone_day_is_no_fault_any_more_once_repair_has_saved_its_messages(broken
     broken.world.settle()
     assert verdict(broken.look())[1]
     assert account(broken.look()).is_well
+
+
+# ── the clients that are connected ───────────────────────────────────────────
+
+
+@pytest.mark.parametrize("data", [b"[]", b"{}", b'{"version": 2, "connections": []}', b'{"version": 1, "connections": [5]}'])
+def test_damaged_list_of_clients_is_named_in_words(broken: Broken, data: bytes):
+    broken.world.paths.connections.write_bytes(data)
+    (fault,) = services.clients(broken.look())
+    assert "(it is of another version, or lists no connections)" in fault.why
+    assert "它的版本不同，或者里面没有连接" in render(fault.why, "zh")

@@ -316,3 +316,14 @@ def test_import_that_is_stopped_says_what_is_left_and_goes_on_there(world, log):
     assert stopped.last == run(world, path, dry_run=True).last, "what is found is told whole"
     rest = run(world, path)
     assert (rest.added, rest.left) == (stopped.left, 0)
+
+
+def test_import_of_no_message_leaves_the_list_of_an_earlier_one(tmp_path, log):
+    world = World(tmp_path / "ws", NOW)
+    made._lines(log / "talk.jsonl", {"role": "user", "content": "周五交稿"}, {"role": 5})
+    kept = run(world, log).unread_file
+    assert kept
+    before = kept.read_bytes()
+    with pytest.raises(NotImported, match="no message"):
+        run(world, made._lines(tmp_path / "none.jsonl", {"role": "user", "words": 5}))
+    assert kept.read_bytes() == before

@@ -181,6 +181,32 @@ def test_hostile_folder_does_not_keep_the_rest_away(tmp_path):
     assert {"bad.zip", "read.me"} <= state_of(world.ws, "log").shown()["leftOut"].keys()
 
 
+def test_file_whose_name_is_no_utf8_is_named_and_keeps_no_other_away(tmp_path):
+    for name in (b"bad\xff.jsonl", "好.jsonl".encode()):
+        record = {"role": "user", "content": "周五交稿", "timestamp": "2026-01-30T09:00:00Z"}
+        made._lines(tmp_path / "log" / os.fsdecode(name), record)
+    world = world_with(tmp_path / "ws", f'path = "{tmp_path}/log"')
+    now_of(world, "log")
+    state = state_of(world.ws, "log").shown()
+    assert (texts(world), [*state["leftOut"]], state["pending"]) == (["周五交稿"], ["bad\\udcff.jsonl"], 0)
+
+
+def test_json_that_nothing_reads_is_named_next_to_a_log(tmp_path):
+    folder = tmp_path / "log"
+    record = {"id": "a", "role": "user", "content": "周五交稿", "timestamp": "2026-01-30T09:00:00Z"}
+    made._lines(folder / "a.jsonl", record)
+    made._json(folder / "b.json", [record | {"id": "b"}])
+    for n in range(60):  # more than those by whose beginning a kind is known
+        made._json(folder / f"设置 {n:02}.json", {"主题": n})
+    for name, data in (("u16.json", b"\xff\xfe"), ("bad.json", b"{bad"), ("list.json", b"[1,2]"), ("t.csv", b"1,2")):
+        (folder / name).write_bytes(data)
+    world = world_with(tmp_path / "ws", f'path = "{folder}"')
+    now_of(world, "log")
+    left = state_of(world.ws, "log").shown()["leftOut"]
+    assert [*left] == ["bad.json"]
+    assert str(left["bad.json"]).endswith("others like it: 63")
+
+
 def test_source_that_fails_does_not_keep_the_next_away(tmp_path):
     world = world_with(tmp_path, 'from = "codex"', 'name = "next"\npath = "nowhere"')
     (world.ws.paths.sources / "codex.json").mkdir(parents=True)

@@ -14,6 +14,7 @@ HARMONY = "<|channel|>analysis<|message|>他问周五……<|end|><|start|>assis
     [
         ("<think>用户要日期</think>周五部署。", "周五部署。"),
         ("用户要日期\n</think>\n周五部署。", "周五部署。"),
+        ("用户要日期\n</THINK>\n周五部署。", "周五部署。"),
         ("```python\n试试\n</think>\n周五部署。", "周五部署。"),
         ("Assistant: <think>用户要日期\n</think>\n周五部署。", "周五部署。"),
         (HARMONY, "周五部署。"),
@@ -36,6 +37,7 @@ def test_after_thoughts_is_what_is_said(text, said):
         "no thought",
         "```\n</think>\n```\n标签",
         "周五。\n<think>够\n</think>\n猫",
+        "周五。\n<THINK>够\n</THINK>\n猫",
     ],
 )
 def test_after_thoughts_leaves_what_only_looks_so(text):
