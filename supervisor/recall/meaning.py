@@ -15,7 +15,8 @@ import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from datetime import tzinfo
-from functools import cached_property
+from functools import cached_property, partial
+from itertools import chain
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
@@ -228,7 +229,7 @@ class Meaning:
         if model is None:
             return 0, self.fault
         try:
-            done = self._make(*model, self._lacking(index, zone, unfiled), control, deadline)
+            done = self._make(*model, partial(self._lacking, index, zone, unfiled), control, deadline)
         except SupervisorError as error:
             fault = error.sentence
         except Exception as error:  # noqa: BLE001 - a model may be somebody else's
@@ -262,7 +263,7 @@ class Meaning:
         self,
         embedder: Embedder,
         store: VectorStore,
-        groups: Iterator[tuple[object, Iterable[Meant]]],
+        groups: Callable[[], Iterator[tuple[object, Iterable[Meant]]]],
         control: Control,
         deadline: Deadline,
     ) -> int:
@@ -270,12 +271,18 @@ class Meaning:
         if self.is_wanted and store.table():
             embedder.load()
             self.is_wanted = False
-        for key, texts in groups:
+        most_bytes = self._config.embeddings.cache_bytes
+        # a `forget` deletes all vectors
+        gone = {*store.lacking([_PROBE_UNIT, *chain.from_iterable(self._done.values())], most_bytes)}
+        self._is_proved = self._is_proved and _PROBE_UNIT not in gone
+        self._done = {key: units for key, units in self._done.items() if gone.isdisjoint(units)}
+        for key, texts in groups():
             texts_by_unit = {passage.unit: passage for passage in texts}
             if store.lacking(texts_by_unit) and not self._is_proved:
                 embedder.load()
-                self._prove(embedder, store)
-            lacking = store.lacking(texts_by_unit, self._config.embeddings.cache_bytes)
+                if self._prove(embedder, store):
+                    return self._make(embedder, store, groups, control, deadline)  # also those that were looked at
+            lacking = store.lacking(texts_by_unit, most_bytes)
             for at in range(0, len(lacking), _BATCH):
                 if control.should_stop() or deadline.is_over:
                     return done
@@ -288,15 +295,19 @@ class Meaning:
         store.remove_others()
         return done
 
-    def _prove(self, embedder: Embedder, store: VectorStore) -> None:
-        """Delete all vectors if the model behind the name has changed: they are made again."""
+    def _prove(self, embedder: Embedder, store: VectorStore) -> bool:
+        """Delete all vectors if the model behind the name has changed, and return whether it has: they are made again."""
         probe, table = embedder.vectors([_PROBE], _PATIENCE_S), store.table()
         known = table.vector(_PROBE_UNIT) if table else None
-        if known is None or len(known) != probe.shape[1] or known @ probe[0] < _SAME:
+        is_other = table is not None and table.size != probe.shape[1]
+        is_other = is_other or (known is not None and bool(known @ probe[0] < _SAME))
+        if is_other:
             store.clear()
             self._done = {}
+        if is_other or known is None:
             store.add([_PROBE_UNIT], probe)
         self._is_proved = True
+        return is_other
 
 
 def _vectors_of(embedder: Embedder, texts: Sequence[Meant]) -> Array:

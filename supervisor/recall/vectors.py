@@ -2,7 +2,7 @@
 Vectors of passages, kept next to the index: one file a model, which grows by rows and is mapped into memory to be searched.
 
 The name of the file says which model it belongs to, and how many elements a vector has. A row has the name of its passage
-(`Document.unit`), the vector in 8-bit numbers, and a mark with a line break, without which it is no row; the last row of a
+(`Document.unit`), the vector in 8-bit numbers, and the checksum of both, without which it is no row; the last row of a
 passage counts. Codes in memory, with one bit a number, whether it is above the middle, find what may be near; the numbers say
 how near it is. All of it can be made again: the folder may be deleted at any moment. A text that the model refuses has a vector
 of zeros, so that it is not sent again.
@@ -14,6 +14,7 @@ import contextlib
 import hashlib
 import math
 import stat as modes
+import zlib
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -36,12 +37,11 @@ _OURS: Final = lazy_re(r"[0-9a-f]{16}(?:-\d{1,5}\.vectors|-\d{8}-[0-9a-f]{8}\.(?
 _WAIT_S: Final = 10.0
 #: From this share of rows without a passage on, the file is written again without them.
 _DEAD: Final = 0.1
-#: The largest 8-bit number; bits of a word of a code; rows of a block, which have one middle.
+#: The largest 8-bit number; bits of a word of a code; rows of a block, which have one middle; bytes of a checksum.
 _MOST: Final = 127
 _BITS: Final = 64
 _BLOCK: Final = 2048
-#: The end of a row.
-_END: Final = int.from_bytes(b"vec\n", "little")
+_SUM_BYTES: Final = 4
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,14 +60,14 @@ class Block:
 @dataclass(frozen=True, eq=False)
 class Table:
     """
-    The file as it was at *stat*: its *rows*, in *blocks*; *units* are the names of the passages, sorted, *places* their rows.
+    The file as it was at *stat*: its *rows*, with their *sums* as they were read, in *blocks*.
 
-    *is_whole*: it has nothing but rows.
+    *units* are the names of the passages, sorted, *places* their rows.
     """
 
     stat: Stat
-    is_whole: bool
     rows: Array
+    sums: Array
     blocks: tuple[Block, ...]
     units: Array
     places: Array
@@ -137,22 +137,20 @@ class VectorStore:
         """
         rows = np.zeros(len(units), _row(vectors.shape[1]))
         highest = np.abs(vectors).max(axis=1, keepdims=True)
-        rows["unit"], rows["end"] = np.array(units, np.uint64), _END
+        rows["unit"] = np.array(units, np.uint64)
         rows["numbers"] = np.rint(vectors * (_MOST / np.where(highest > 0, highest, 1))).astype(np.int8)
+        rows["sum"] = _sums(rows)
         with self._files.lock(self._lock, _WAIT_S):
             path = self._path(vectors.shape[1])
             self._files.make_folder(self._folder)
             self._files.check_folder(self._folder)
             self._files.sweep(self._folder)
             self._remove({*self._names()} - {path.name})
-            table = self.table()
-            if table is None:
+            if self.table() is None:
                 self._files.remove(path)  # nothing, a link, or a file without a single row
                 self._files.create(path, rows.tobytes())
-            elif table.is_whole:
-                self._files.append(path, rows.tobytes())
             else:
-                self._files.replace(path, np.concatenate([table.rows[table.places], rows]).tobytes(), table.stat)
+                self._files.append(path, rows.tobytes(), rows.itemsize)
 
     def keep(self, units: Collection[int]) -> None:
         """Delete the vectors of all other passages, once these are a tenth."""
@@ -191,7 +189,14 @@ class VectorStore:
 
 
 def _row(size: int) -> np.dtype[Any]:
-    return np.dtype([("unit", "<u8"), ("numbers", "i1", (size,)), ("end", "<u4")])
+    return np.dtype([("unit", "<u8"), ("numbers", "i1", (size,)), ("sum", "<u4")])
+
+
+def _sums(rows: Array) -> Array:
+    """Return what the checksum of each row must be."""
+    data, size = rows.view(np.uint8).data, rows.itemsize
+    sums = (zlib.crc32(data[at : at + size - _SUM_BYTES]) for at in range(0, len(data), size))
+    return np.fromiter(sums, np.uint32, len(rows))
 
 
 def _codes(numbers: Array, middle: Array) -> Array:
@@ -213,15 +218,16 @@ def _open(path: Path, stat: Stat, before: Table | None) -> Table | None:
     if not count or not modes.S_ISREG(stat.mode):
         return None
     rows = np.memmap(path, kind, "r", shape=(count,))
-    if before and not (before.is_whole and before.stat.inode == stat.inode and len(before.rows) <= count):
-        before = None
+    if before and not np.array_equal(before.sums, rows["sum"][: len(before.sums)]):
+        before = None  # written over in place
     begin = len(before.rows) if before else 0
     blocks, numbers = before.blocks[: begin // _BLOCK] if before else (), rows["numbers"]
     blocks += tuple(_block(numbers[at : at + _BLOCK]) for at in range(len(blocks) * _BLOCK, count, _BLOCK))
-    places = begin + np.flatnonzero(rows["end"][begin:] == _END)[::-1]  # the newest first
-    is_whole = len(places) == count - begin and stat.size == rows.nbytes
+    sums = rows["sum"][begin:].copy()
+    places = begin + np.flatnonzero(sums == _sums(rows[begin:]))[::-1]  # the newest first
     units = rows["unit"][places]
     if before:
         units, places = np.concatenate([units, before.units]), np.concatenate([places, before.places])
+        sums = np.concatenate([before.sums, sums])
     units, first = np.unique(units, return_index=True)
-    return Table(stat, is_whole, rows, blocks, units, places[first]) if len(units) else None
+    return Table(stat, rows, sums, blocks, units, places[first]) if len(units) else None

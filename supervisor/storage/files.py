@@ -217,10 +217,16 @@ class Files:
             raise
         self.disk.sync_folder(path.parent)
 
-    def append(self, path: Path, line: bytes) -> None:
-        """Append one or more whole lines, durably. A line that a crash left without its end gets a line break first."""
+    def append(self, path: Path, line: bytes, row: int = 0) -> None:
+        """
+        Append one or more whole lines, or rows of *row* bytes, durably.
+
+        A line that a crash left without its end gets a line break first, such a row zeros.
+        """
         stat = self.disk.stat(path)
-        if stat and stat.size and self.disk.read(path, stat.size - 1) != b"\n":
+        if row:
+            line = bytes(-stat.size % row if stat else 0) + line
+        elif stat and stat.size and self.disk.read(path, stat.size - 1) != b"\n":
             line = b"\n" + line
         handle = self.disk.open_append(path, FILE_MODE)
         try:

@@ -161,7 +161,7 @@ def sync_late(self: Any, path: Any, data: bytes, seen: Any, keep: Any = None) ->
     self.disk.sync_folder(path.parent)
 
 
-def append_torn(self: Any, path: Any, line: bytes) -> None:
+def append_torn(self: Any, path: Any, line: bytes, _row: int = 0) -> None:
     """Add a line behind whatever stands there, be it half a line."""
     handle = self.disk.open_append(path, 0o600)
     self.disk.write(handle, line)

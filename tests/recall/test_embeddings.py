@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import os
+
 import pytest
 
 from recalld.supervisor.host.background import make_vectors
+from recalld.supervisor.operations.forget import ForgetRequest, forget
+from recalld.supervisor.operations.operation import Caller, perform
 from tests.recall.said import CAR, OTHER_WORDS, QUESTION, SAID, filled, texts
 from tests.recall.vectors import FAULTS, Server
 from tests.world import WITHOUT_MODEL, World, at
@@ -50,6 +54,10 @@ def files(world):
 
 def sent(server):
     return [text for batch in server.asked for text in batch]
+
+
+def units(world):
+    return {*world.ws.meaning.embedder[1].table().units.tolist()}
 
 
 def by_words(world):
@@ -106,6 +114,38 @@ def test_vectors_of_another_model_behind_the_same_name_are_made_again(ready, ser
     assert len(store.table().units) == len(SAID) + 1  # all, and the probe, without small talk
     assert ready.search(QUESTION).how == "hybrid"
     assert all(one.read_bytes() != before for one in files(ready))
+
+
+def test_another_model_has_all_groups_made_again_at_once(ready, server):
+    server.act = "another model"
+    ready.note("2026-01-02-note.md", "买了电钢琴，花了六千。\n")
+    os.utime(ready.root / "memory/2026-01-02-note.md", (1, 1))  # the others are looked at first, and lack nothing
+    ready.refresh()
+    make(ready.reopen())
+    assert len(ready.ws.meaning.embedder[1].table().units) == len(SAID) + 1
+    server.asked.clear()
+    make(ready.reopen())
+    assert server.asked == []
+
+
+def test_a_forget_has_the_vectors_of_other_files_made_again(ready, server):
+    before = units(ready)
+    ready.note("2026-01-29-note.md", "- 阳台的灯坏了。\n- 周六去奶奶家吃饭。\n")
+    ready.refresh()
+    make(ready)
+    noted = units(ready) - before
+    assert len(noted) == 2
+    request = ForgetRequest(by="match", value="轿车", yes=True)
+    assert perform(forget, ready.ws, request, Caller(clock=ready.clock)).done
+    assert files(ready) == []
+    ready.refresh()
+    make(ready)
+    assert units(ready) > {0, *noted}  # the probe is there, too
+    server.asked.clear()
+    ready.note("2026-01-30-note.md", "买了电钢琴，花了六千。\n")
+    ready.refresh()
+    make(ready.reopen())
+    assert sent(server) == ["memory", "买了电钢琴，花了六千。"]
 
 
 def test_vectors_of_a_former_model_go_once_the_new_ones_are_there(ready, server):

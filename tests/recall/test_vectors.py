@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 
 import numpy as np
@@ -104,6 +105,72 @@ def test_rows_behind_a_torn_one_are_found_again(tmp_path):
     store.add([2], chance(1))
     store.add([3], chance(1))
     assert store_in(tmp_path).table().units.tolist() == [1, 2, 3]
+
+
+@pytest.mark.parametrize("harm", ["name", "numbers", "sum", "page"])
+def test_a_damaged_row_is_left_out_and_the_others_stay(tmp_path, harm):
+    vectors = chance(30)
+    store_in(tmp_path).add(range(1, 31), vectors)
+    (file,) = (tmp_path / "vectors").iterdir()
+    data, row = bytearray(file.read_bytes()), file.stat().st_size // 30
+    if harm == "page":
+        data[4096:8192] = bytes(4096)
+    else:
+        data[10 * row + {"name": 0, "numbers": 99, "sum": row - 1}[harm]] ^= 0x40
+    file.write_bytes(data)
+    store, gone = store_in(tmp_path), [*range(8, 17)] if harm == "page" else [11]
+    assert store.lacking(range(1, 31)) == gone
+    store.add(gone, vectors[np.array(gone) - 1])
+    table = store_in(tmp_path).table()
+    assert table.units.tolist() == [*range(1, 31)]
+    assert (np.einsum("ij,ij->i", table.vectors(table.places), vectors) > 0.99).all()
+
+
+@pytest.mark.parametrize("count", [40, 50, 60])
+def test_a_file_written_over_in_place_is_read_again(tmp_path, count):
+    store, other = store_in(tmp_path), store_in(tmp_path / "other")
+    store.add(range(1, 51), chance(50))
+    assert store.table()
+    (tmp_path / "other").mkdir()
+    other.add(range(51, 1, -1)[:count] if count < 60 else range(1001, 1061), chance(count, seed=1))
+    (file,), (source,) = (tmp_path / "vectors").iterdir(), (tmp_path / "other/vectors").iterdir()
+    before = file.stat()
+    with file.open("r+b") as written:
+        written.write(source.read_bytes())
+        written.truncate()
+    os.utime(file, ns=(before.st_atime_ns, before.st_mtime_ns + 1))
+    assert file.stat().st_ino == before.st_ino
+    table, fresh = store.table(), store_in(tmp_path).table()
+    assert (table.units.tolist(), table.places.tolist()) == (fresh.units.tolist(), fresh.places.tolist())
+    assert all(np.array_equal(one.codes, again.codes) for one, again in zip(table.blocks, fresh.blocks, strict=True))
+
+
+class FullDisk(RealDisk):
+    """A disk that has room for half a row more."""
+
+    def __init__(self):
+        self.is_full, self.asked = True, 0
+
+    def write(self, handle, data):
+        if self.is_full:
+            self.asked += len(data)
+            super().write(handle, data[:300] if self.asked == len(data) else b"")
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        super().write(handle, data)
+
+
+def test_a_full_disk_has_no_vector_written_twice(tmp_path):
+    store_in(tmp_path).add(range(1, 33), chance(32))
+    disk = FullDisk()
+    store = VectorStore(Files(disk), tmp_path / "vectors", tmp_path / "lock", "model 1")
+    for _ in range(3):
+        with pytest.raises(OSError, match="space"):
+            store.add([33, 34], chance(2))
+        assert store.lacking(range(1, 35)) == [33, 34]
+    assert disk.asked < 10 * store.table().rows.itemsize
+    disk.is_full = False
+    store.add([33, 34], chance(2))
+    assert store_in(tmp_path).lacking(range(1, 35)) == []
 
 
 def test_a_file_that_is_cut_off_while_it_is_open_is_left_out(tmp_path):
