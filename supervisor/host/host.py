@@ -32,6 +32,8 @@ if TYPE_CHECKING:
 #: Seconds after which an index that nobody has used is closed. The next question opens it again in some milliseconds; open, a
 #: thread of tantivy's reads a file twice a second, for as long as nothing happens.
 INDEX_REST_S: Final = 300.0
+#: Seconds in which, after a change that led to a round, further changes are gathered for one look.
+_GATHER_S: Final = 1.0
 #: Seconds to wait for all jobs together at the end.
 _JOIN_S: Final = 4.0
 _WAIT_S: Final = 0.1
@@ -52,7 +54,7 @@ class Host:
     def __init__(
         self, supervisor: Supervisor, lock: SupervisorLock | None = None, *, now_s: Callable[[], float] = steady_s
     ) -> None:
-        self.supervisor, self._given = supervisor, lock
+        self.supervisor, self._given, self._now_s = supervisor, lock, now_s
         background = supervisor.background
         self._round = Job("round", self._step, supervisor.ws.events.report, now_s=now_s)
         #: The rounds, and the background jobs.
@@ -61,6 +63,8 @@ class Host:
         self._held = contextlib.ExitStack()
         #: Whether an event has said that a file may have changed, and whether it may be one of memory.
         self._is_hinted = self._is_memory_hinted = False
+        #: Until when changes are gathered, by *now_s*.
+        self._gathers_until_s = float("-inf")
         #: Whether `stop` was called; whether the jobs have to end for any reason.
         self._stopping, self._ending = threading.Event(), threading.Event()
         self._ended_by: SupervisorError | None = None
@@ -115,7 +119,7 @@ class Host:
     # ── working ──────────────────────────────────────────────────────────────
 
     def _hint(self, name: str) -> None:
-        """Look at the workspace now: a file of that *name* may have changed."""
+        """Look at the workspace now, or once changes are gathered: a file of that *name* may have changed."""
         supervisor = self.supervisor
         if name.endswith(".md"):
             supervisor.ws.memory.tell()
@@ -124,7 +128,7 @@ class Host:
         self._is_memory_hinted = self._is_memory_hinted or not name.endswith(".json")
         if name != supervisor.ws.paths.inbox.name:
             self._is_hinted = True
-            self._round.wake()
+            self._round.wake(self._gathers_until_s - self._now_s())
 
     def _step(self, until_end: Control) -> float:
         """Look, work if there is something to do, and return the seconds until the next look."""
@@ -133,6 +137,8 @@ class Host:
         memory_hinted, self._is_memory_hinted = self._is_memory_hinted, False
         try:
             has_work = supervisor.poll(self._lock, hinted=hinted, memory_hinted=memory_hinted)
+            if hinted and supervisor.wants_more:
+                self._gathers_until_s = self._now_s() + _GATHER_S
             if has_work and not supervisor.is_outdated:
                 supervisor.work(until_end)
         except (SupervisorError, OSError) as error:  # its lock is lost, or a newer recalld has written the workspace

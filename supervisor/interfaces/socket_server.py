@@ -92,14 +92,15 @@ def serve_socket(state: Path, files: Files, answering: Answering) -> Iterator[St
     """
     Have *answering* answer at a socket in the folder *state*, in other threads, until the block ends.
 
-    Yields the step that makes the socket again where somebody has deleted it, or where it could not be made.
+    Yields the step that makes the socket again where somebody has deleted or replaced it, or where it could not be made.
     """
     path: Path | None = None
     with contextlib.ExitStack() as listening:
 
         def step(_until_end: Control = UNLIMITED) -> float:
             nonlocal path
-            if path is None or files.disk.stat(path) is None:
+            now = files.disk.stat(path) if path else None
+            if now is None or not stat.S_ISSOCK(now.mode):
                 listening.close()
                 try:
                     path = listening.enter_context(_listening(state, files, answering))

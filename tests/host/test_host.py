@@ -210,6 +210,25 @@ def test_host_looks_again_at_a_file_that_changed_during_a_step(told, monkeypatch
     assert looks == [True, True]
 
 
+def test_host_gathers_for_a_second_what_follows_a_change(told, monkeypatch):
+    with told.host() as host:
+        told.rest(host)
+        rounds = []
+        tick = host.supervisor.tick
+        monkeypatch.setattr(host.supervisor, "tick", lambda now: rounds.append(told.clock()) or tick(now))
+        told.hints[0]("history.json.tmp")  # nothing has changed
+        look(host)
+        began = told.clock()
+        for eighth in range(17):
+            told.say("我对花生过敏。" * (eighth + 1))
+            told.hints[0]("history.json")
+            look(host)
+            told.hints[0]("inbox.json")
+            assert host.jobs[1].run_due(), "an input is answered at once"
+            told.clock.forward(seconds=0.125)
+    assert [(moment - began).total_seconds() for moment in rounds] == [0, 1, 2]
+
+
 def test_host_ends_when_another_program_has_the_workspace(hosted):
     with hosted.host(), contextlib.ExitStack() as stack, pytest.raises(AlreadyRuns):
         stack.enter_context(hosted.host())

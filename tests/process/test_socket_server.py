@@ -390,10 +390,13 @@ def test_run_answers_nothing_for_a_copy_of_its_workspace(tmp_path):
     assert (original.root / ".recalld" / "socket.path").exists()
 
 
-def test_socket_that_somebody_deleted_is_made_again(world, told):
+@pytest.mark.parametrize("is_replaced", [False, True])
+def test_socket_that_somebody_deleted_or_replaced_is_made_again(world, told, is_replaced):
     path = world.paths.state / "socket"
     with served(world, answer, told) as step:
         path.unlink()
+        if is_replaced:
+            path.write_text("花生")
         step()
         with socket.socket(socket.AF_UNIX) as line:
             line.settimeout(PATIENCE_S)
