@@ -44,7 +44,7 @@ ROOMS: Final = (
         most=1_314,
         goal=950,
     ),
-    Room("supervisor/host", most=2_586, goal=2_200),
+    Room("supervisor/host", most=2_592, goal=2_200),
     Room("supervisor/checks", most=3_117, goal=2_100),
     Room("supervisor/importing", most=2_692, goal=1_400),
     Room("supervisor/operations", most=1_976, goal=1_800),
@@ -52,7 +52,7 @@ ROOMS: Final = (
     Room("supervisor/interfaces/http supervisor/interfaces/page", most=2_382, goal=2_000),
     Room("supervisor/interfaces/tools supervisor/interfaces/mcp.py supervisor/interfaces/llamaindex", most=2_288, goal=1_900),
     Room("supervisor/interfaces/connect supervisor/interfaces/hooks supervisor/interfaces/proxy", most=1_967, goal=1_900),
-    Room("supervisor/interfaces", most=1_312, goal=1_500),
+    Room("supervisor/interfaces", most=1_313, goal=1_500),
     Room(
         "worker prompts recalld supervisor/__init__.py supervisor/events.py supervisor/faults.py supervisor/workspace.py",
         most=2_645,
@@ -60,9 +60,9 @@ ROOMS: Final = (
     ),
 )
 #: All rooms together, lines and modules, and the lines of the tests.
-ALL: Final = Room("all", most=57_432, goal=48_000)
+ALL: Final = Room("all", most=57_439, goal=48_000)
 MODULES: Final = Room("modules", most=317, goal=270)
-OF_TESTS: Final = Room("tests", most=61_264, goal=48_000)
+OF_TESTS: Final = Room("tests", most=61_286, goal=48_000)
 
 
 def _lines(path: Path) -> int:
