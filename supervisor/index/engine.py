@@ -27,7 +27,7 @@ from .documents import CONTEXT_WIDTHS, Document, read_document
 from .ranking import SHORT
 
 #: The version of fields and stored bytes, part of the version of the index.
-VERSION: Final = 11
+VERSION: Final = 12
 #: Bytes of the writer's buffer, in one thread; tantivy needs 15 MB at least.
 _WRITER_BYTES: Final = 20_000_000
 #: Bytes of address space that the library takes to open an index and to write it, with room for the search. Its threads reserve
@@ -156,26 +156,31 @@ class Engine:
                 raise
 
     def candidates(
-        self, words: Mapping[str, float], related: Mapping[str, float], days: Sequence[Days], most: int
+        self,
+        words: Mapping[str, float],
+        related: Mapping[str, float],
+        days: Sequence[Days],
+        keys: Collection[str] | None,
+        most: int,
     ) -> list[Document]:
         """
         Return at most *most* candidates with the best score for *words*, and as many of each span of *days*, in no order.
 
         Each word counts by its weight, those *related* to them by their worth, in the passages themselves and in neighbouring
         messages, related words in the nearest alone. A candidate of a long span must have one of them; without words the newest
-        are taken.
+        are taken. *keys* are the contents to search, None for all.
         """
         with self._faults():
             opened = self._opened  # subtle: another thread may replace it with a newer one
-            places = self._find(opened[0], self._query(words, related) if words else None, days, most)
+            places = self._find(opened[0], self._query(words, related) if words else None, days, keys, most)
             return self._candidates(opened, places)
 
-    def same(self, units: Collection[int], most: int) -> list[Document]:
-        """Return at most *most* passages by their vectors (`Document.unit`), in no order."""
+    def same(self, units: Collection[int], keys: Collection[str] | None, most: int) -> list[Document]:
+        """Return at most *most* passages by their vectors (`Document.unit`), of contents *keys* (None: all), in no order."""
         with self._faults():
             opened = self._opened
             named = self._library.Query.term_set_query(self._schema, "unit", [f"{unit:x}" for unit in units])
-            return self._candidates(opened, self._collect(opened[0], [(self._must, named)], most))
+            return self._candidates(opened, self._collect(opened[0], [(self._must, named)], keys, most))
 
     def seen_by(self, readers: Collection[str]) -> list[Document]:
         """Return all passages that one of the *readers* may see, in whole or in part (`Passage.readers`), in no order."""
@@ -183,7 +188,7 @@ class Engine:
             opened = self._opened
             marked = self._library.Query.term_set_query(self._schema, "reader", list(readers))
             count = opened[0].search(marked, 1).count if readers else 0
-            return self._candidates(opened, self._collect(opened[0], [(self._must, marked)], count) if count else ())
+            return self._candidates(opened, self._collect(opened[0], [(self._must, marked)], None, count) if count else ())
 
     def _candidates(
         self, opened: tuple[Any, dict[tuple[int, int], Document]], places: Iterable[tuple[int, int]]
@@ -205,21 +210,30 @@ class Engine:
             candidates.append(known)
         return candidates
 
-    def _find(self, searcher: Any, clause: Any, days: Sequence[Days], most: int) -> Iterable[tuple[int, int]]:
-        places = dict.fromkeys(self._collect(searcher, [(self._must, clause)], most)) if clause else {}
+    def _find(
+        self, searcher: Any, clause: Any, days: Sequence[Days], keys: Collection[str] | None, most: int
+    ) -> Iterable[tuple[int, int]]:
+        places = dict.fromkeys(self._collect(searcher, [(self._must, clause)], keys, most)) if clause else {}
         for span in days:
             low, high = span.first.toordinal(), span.last.toordinal()
             within = self._library.Query.range_query(self._schema, "day", self._library.FieldType.Integer, low, high)
             clauses = [(self._must, self._library.Query.const_score_query(within, 0.0))]
             if clause:
                 clauses.append((self._should if span.length <= SHORT else self._must, clause))
-            places |= dict.fromkeys(self._collect(searcher, clauses, most, newest=not clause))
+            places |= dict.fromkeys(self._collect(searcher, clauses, keys, most, newest=not clause))
         return places
 
-    def _collect(self, searcher: Any, clauses: list[Any], most: int, *, newest: bool = False) -> list[tuple[int, int]]:
+    def _collect(
+        self, searcher: Any, clauses: list[Any], keys: Collection[str] | None, most: int, *, newest: bool = False
+    ) -> list[tuple[int, int]]:
+        if keys is not None:
+            clauses = [*clauses, (self._must, self._of_keys(keys))]
         query = clauses[0][1] if len(clauses) == 1 else self._library.Query.boolean_query(clauses)
         hits = searcher.search(query, most, count=False, order_by_field="day" if newest else None).hits
         return [(address.segment_ord, address.doc) for _, address in hits]
+
+    def _of_keys(self, keys: Collection[str]) -> Any:
+        return self._library.Query.const_score_query(self._library.Query.term_set_query(self._schema, "key", list(keys)), 0.0)
 
     def _query(self, words: Mapping[str, float], related: Mapping[str, float]) -> Any:
         query, schema = self._library.Query, self._schema
@@ -280,6 +294,7 @@ class Writing:
         for name, words in zip(_WORDS, document.fields, strict=True):
             entry.add_text(name, words)
         entry.add_text("group", document.group)
+        entry.add_text("key", document.key)
         entry.add_text("unit", f"{document.unit:x}")
         for reader in document.passage.readers:
             entry.add_text("reader", reader)
@@ -317,6 +332,7 @@ def _schema() -> Any:
     for name in _WORDS:
         builder.add_text_field(name, tokenizer_name="whitespace", index_option="freq")
     builder.add_text_field("group", tokenizer_name="raw", index_option="basic")
+    builder.add_text_field("key", tokenizer_name="raw", index_option="basic")
     builder.add_text_field("unit", tokenizer_name="raw", index_option="basic")
     builder.add_text_field("reader", tokenizer_name="raw", index_option="basic")
     builder.add_integer_field("day", indexed=True, fast=True)

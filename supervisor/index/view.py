@@ -127,8 +127,9 @@ class View:
 
     def _ranked(self, query: Query, keys: Collection[str], near: Nearness | None) -> list[Scored]:
         """Return the passages of these contents, best first; the *query* is in words of memory."""
-        offered = self._of_days(query) if query.only_days else self._offered(query)
-        offered += self._same({*near.nearest} - {candidate.unit for candidate in offered}) if near else []
+        some = None if len(keys) == len(self.paths) else keys
+        offered = self._of_days(query, some) if query.only_days else self._offered(query, some)
+        offered += self._same({*near.nearest} - {candidate.unit for candidate in offered}, some) if near else []
         known = [candidate for candidate in offered if candidate.key in keys]
         known.sort(key=lambda each: (_ORDER[self._tier(self.paths[each.key])], *(-part for part in each.moment)))
         best = users_first(query, rank(query, known, self.corpora, self.k1, self.b, near))
@@ -143,16 +144,16 @@ class View:
         names = {unit: names_in(query, hit, self.corpora[0]) for unit, hit in statements.items()}
         units = {unit for some in (alike or {}).values() for unit, part in some.items() if part >= LEAST_ALIKE}
         sources = {hit.candidate.source for hit in best}
-        others = self._same(units) + self._having(frozenset().union(*names.values()))
+        others = self._same(units, None) + self._having(frozenset().union(*names.values()), None)
         more = {
             candidate.source: candidate for candidate in others if candidate.source not in sources and candidate.key in reach
         }
         brought = [Scored(other, ScoreParts(), [MEANING] if other.unit in units else []) for other in more.values()]
         return newest_first(query, [*best, *brought], alike, names)
 
-    def _same(self, units: Collection[int]) -> list[Document]:
-        """Return the passages with these vectors (`Document.unit`), in no order."""
-        offered = self.engine.same(units, CANDIDATES) if self.engine and units else []
+    def _same(self, units: Collection[int], keys: Collection[str] | None) -> list[Document]:
+        """Return the passages with these vectors (`Document.unit`), of the contents *keys* (None: all), in no order."""
+        offered = self.engine.same(units, keys, CANDIDATES) if self.engine and units else []
         return self._without_old(offered) + self.overlay.same(units)
 
     def passage_of(self, candidate: Document) -> Passage:
@@ -180,31 +181,37 @@ class View:
         lacks, nowhere = tuple(filter(frequency, others)), tuple(word for word in others if not frequency(word))
         return Answer(miss=Miss(self._hit(query, near) if near else None, round(outcome.share, 2), has, lacks, nowhere))
 
-    def _offered(self, query: Query) -> list[Document]:
+    def _offered(self, query: Query, keys: Collection[str] | None) -> list[Document]:
         counts, idf = weighed(query), self.corpora[0].idf
         telling = sorted(query.words, key=lambda word: -counts[word] * idf(word) * query.rarity.get(word, 1.0))
         known_words = [word for word in telling if self.corpora[-1].frequency(word) or word in query.related]
         words = {word: counts[word] for word in known_words[:_MOST_WORDS]}
         related = [(other, worth) for word in words for other, worth in query.related.get(word, {}).items()]
         # sorted by worth, so that a word related to two words of the question keeps the greater worth
-        return self._candidates(words, dict(sorted(related, key=lambda pair: pair[1])), query.days)
+        return self._candidates(words, dict(sorted(related, key=lambda pair: pair[1])), query.days, keys)
 
-    def _of_days(self, query: Query) -> list[Document]:
-        dated = self._candidates({}, {}, query.days)
+    def _of_days(self, query: Query, keys: Collection[str] | None) -> list[Document]:
+        dated = self._candidates({}, {}, query.days, keys)
         tokens = [token for days in query.days if days.length <= FEW for token in day_tokens(days)]
-        return [*dated, *(candidate for candidate in self._having(tokens) if candidate not in dated)]
+        return [*dated, *(candidate for candidate in self._having(tokens, keys) if candidate not in dated)]
 
-    def _having(self, words: Collection[str]) -> list[Document]:
-        offered = self._candidates(dict.fromkeys(words, 1.0), {}, ()) if words else []
+    def _having(self, words: Collection[str], keys: Collection[str] | None) -> list[Document]:
+        offered = self._candidates(dict.fromkeys(words, 1.0), {}, (), keys) if words else []
         return [candidate for candidate in offered if not {*words}.isdisjoint(candidate.own_words)]
 
-    def _candidates(self, words: Mapping[str, float], related: Mapping[str, float], days: Sequence[Days]) -> list[Document]:
+    def _candidates(
+        self,
+        words: Mapping[str, float],
+        related: Mapping[str, float],
+        days: Sequence[Days],
+        keys: Collection[str] | None,
+    ) -> list[Document]:
         """
         Return the candidates of the overlay, and of the engine except for groups that the overlay has.
 
         *words* have their weights beside their idf, the words *related* to them their worth relative to them.
         """
-        offered = self.engine.candidates(words, related, days, CANDIDATES) if self.engine else []
+        offered = self.engine.candidates(words, related, days, keys, CANDIDATES) if self.engine else []
         words = {word: weight * self.corpora[0].idf(word) for word, weight in {**words, **related}.items()}
         return self._without_old(offered) + self.overlay.candidates(words, days, CANDIDATES)
 

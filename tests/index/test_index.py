@@ -14,12 +14,13 @@ import pytest
 
 import recalld.supervisor.index.index
 import recalld.supervisor.index.overlay
+import recalld.supervisor.index.view
 from recalld.supervisor.index.engine import Engine
 from recalld.supervisor.index.manifest import Changes
 from recalld.supervisor.storage.control import Control
 from recalld.supervisor.storage.errors import BadFile
 from tests.patience import PATIENCE_S
-from tests.world import WITHOUT_MODEL, FaultyDisk, message
+from tests.world import WITH_MODEL, WITHOUT_MODEL, FaultyDisk, message
 
 ROOT = Path(__file__).parents[2]
 
@@ -85,6 +86,26 @@ def test_index_rebuilds_and_reports_an_index_of_another_version(filled, monkeypa
     assert len(filled.events.of("index_damaged")) == 1
     assert filled.found_paths("花生")
     assert not filled.reopen().refresh().rebuilt
+
+
+@pytest.mark.parametrize(
+    ("often", "late", "question"),
+    [
+        ("例会", "例会改到每个星期四上午十点，在二楼的大会议室里开。", "例会是什么时候"),
+        ("standup", "the standup has moved to Thursday at ten, in the large room on the second floor", "when is the standup"),
+    ],
+)
+def test_index_finds_what_is_behind_many_originals_that_are_left_out(world, monkeypatch, often, late, question):
+    monkeypatch.setattr(recalld.supervisor.index.view, "CANDIDATES", 3)
+    world.reopen(f'{WITH_MODEL}[recall]\noriginals = "never"\n')
+    world.model.script = lambda *_: "## 备份\n\n备份放在 /srv/backup。"
+    world.write([message(f"m{n}", f"2026-01-10T{9 + n:02}:00", f"{often} {n}") for n in range(9)])
+    world.settle()
+    world.write([message("late", "2026-01-29T09:00", late)])
+    world.settle()
+    world.refresh()
+    assert len([*world.paths.originals.rglob("*.md")]) == 1
+    assert world.found_texts(question)[0] == late
 
 
 # ── several ──────────────────────────────────────────────────────────────────

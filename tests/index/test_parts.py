@@ -32,7 +32,7 @@ def part(world, control=UNLIMITED):
 def whole(world):
     """Every passage of the index, with its place: not a search, of which the gate may say no."""
     view = world.ws.index._view
-    found = view.engine.candidates(dict.fromkeys(WORDS, 1.0), {}, (), 500)
+    found = view.engine.candidates(dict.fromkeys(WORDS, 1.0), {}, (), None, 500)
     passages = [view.passage_of(one) for one in found]
     return sorted((one.path, one.start, one.text) for one in passages)
 
