@@ -35,7 +35,7 @@ ROOMS: Final = (
     Room("supervisor/archive", most=4_483, goal=3_900),
     Room("supervisor/extracts", most=986, goal=950),
     Room("supervisor/summaries", most=1_996, goal=1_850),
-    Room("supervisor/query supervisor/index supervisor/recall supervisor/context", most=9_157, goal=8_000),
+    Room("supervisor/query supervisor/index supervisor/recall supervisor/context", most=9_180, goal=8_000),
     Room("supervisor/longterm", most=1_082, goal=950),
     Room("supervisor/conversation supervisor/replies", most=2_702, goal=2_300),
     Room("supervisor/pool worker/crew.py", most=1_514, goal=1_400),
@@ -60,9 +60,9 @@ ROOMS: Final = (
     ),
 )
 #: All rooms together, lines and modules, and the lines of the tests.
-ALL: Final = Room("all", most=57_439, goal=48_000)
+ALL: Final = Room("all", most=57_462, goal=48_000)
 MODULES: Final = Room("modules", most=317, goal=270)
-OF_TESTS: Final = Room("tests", most=61_286, goal=48_000)
+OF_TESTS: Final = Room("tests", most=61_307, goal=48_000)
 
 
 def _lines(path: Path) -> int:
