@@ -110,11 +110,13 @@ def bring_in(
             return copy_notes(ws, source, {}, dry_run=dry_run)
         if not kinds:
             raise of_no_kind(source)
-        done = Import(ws, kinds, reading_of(ws, source, now, dates), now).run(control, who, dry_run=dry_run)
+        reading = reading_of(ws, source, now, dates)
+        done = Import(ws, kinds, reading, now).run(control, who, dry_run=dry_run)
     if not done.messages:
         why = Text("{kinds} was recognised, but there is no message in it", kinds=done.kinds)
         raise NotImported(path, why, Text("export it again, or give another file; nothing was added"))
-    return replace(done, notes=len(notes), left_out=tuple(source.left_out))
+    unread_file = None if dry_run else keep_unread(ws, reading)
+    return replace(done, notes=len(notes), left_out=tuple(source.left_out), unread_file=unread_file)
 
 
 def reading_of(ws: Workspace, source: Source, now: datetime, dates: str = "", **about: Any) -> Reading:
@@ -129,6 +131,16 @@ def reading_of(ws: Workspace, source: Source, now: datetime, dates: str = "", **
         is_known=ws.journal.has_written,
         **about,
     )
+
+
+def keep_unread(ws: Workspace, reading: Reading) -> Path | None:
+    """Write down where the entries are that could not be read, and return the file; None if all could."""
+    if not reading.unread:
+        return None
+    place = ws.paths.state / UNREAD
+    data = "".join(f"{line}\n" for line in reading.places).encode("utf-8", "replace")
+    ws.files.replace(place, data, ws.files.read_stable(place))
+    return place
 
 
 class Import:
@@ -184,7 +196,6 @@ class Import:
             undated=self._staged.undated,
             unread=dict(self._reading.unread),
             no_talk=dict(self._reading.left_out.most_common()),
-            unread_file=self._keep_unread() if self._reading.unread and total and not dry_run else None,
             calls=calls,
             days_of_calls=days_of_calls,
             kinds=tuple(dict.fromkeys(kind.label for kind in self._kinds)),
@@ -260,13 +271,6 @@ class Import:
         groups = {period.group for of in days if (period := summary_period(of, today, recent))}
         most = max(ws.config.llm.max_calls_per_day, 1)
         return len(groups), -(-len(groups) // most)
-
-    def _keep_unread(self) -> Path:
-        ws = self._ws
-        place = ws.paths.state / UNREAD
-        data = "".join(f"{line}\n" for line in self._reading.places).encode("utf-8", "replace")
-        ws.files.replace(place, data, ws.files.read_stable(place))
-        return place
 
 
 def _bare(text: str) -> str:

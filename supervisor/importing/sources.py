@@ -35,7 +35,7 @@ from ..workspace import Workspace
 from .another import LIST, MOST_A_DAY, forget_theirs, is_taken, take_texts
 from .kinds import CLIENTS, WORKSPACE, Kind, kinds_of, logs_of
 from .notes import copy_notes, notes_of
-from .run import Import, of_no_kind, reading_of
+from .run import Import, keep_unread, of_no_kind, reading_of
 from .source import NotImported, Source, entries
 from .talk import Conversation, Said
 
@@ -222,6 +222,7 @@ class Taking:
             kinds = self._kinds(source)
             reading = reading_of(ws, source, self._now, settled=settled, wanted=self._is_wanted)
             done = Import(ws, kinds, reading, self._now).run(control)
+            keep_unread(ws, reading)
             state.messages += done.added
             state.unread += sum(done.unread.values())
             if self._source.kind == "recalld":
