@@ -1,8 +1,7 @@
 """
-What a forgetting does to each place: what was made from the words is deleted, where they stand themselves they are taken out.
+How a forgetting cleans each place: what was made from the words is deleted, and where they stand themselves they are taken out.
 
-Each function yields the changes one by one: a preview lists them, a sweep applies each before it asks for the next. Doing it
-again is harmless. A dated file is made anew first, then the journal names it, then the old one is deleted: whoever is
+Doing it again is harmless. A dated file is made anew first, then the journal names it, then the old one is deleted: whoever is
 killed between finds the old file, and does it again.
 """
 
@@ -10,17 +9,18 @@ from __future__ import annotations
 
 import gzip
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final
 
-from ..archive.places import LEFT
+from ..archive.places import LEFT, place_of
 from ..archive.run import taken_names
 from ..archive.slug import free_name, short_id
+from ..archive.tombstones import Act
 from ..archive.tombstones import cut as cut_dated
 from ..conversation.sessions import RunningSummary, session_digest
 from ..longterm.lines import cut, filled, parse_entry, without_lines
@@ -28,34 +28,24 @@ from ..protocol.attachments import attachments_of, separated
 from ..protocol.dated_file import Block
 from ..protocol.message import History, Key, Message
 from ..protocol.paths import dated_name, day_of_name
-from ..protocol.period import Period
+from ..protocol.period import Period, period_of_group
+from ..storage.errors import Conflict
 from ..storage.lenient_json import parse_json, render_json
-from ..text.lazy_re import lazy_re
 from .wanted import Standing, Trace, blocks_at, decoded, files_below, standing_lines
 
 if TYPE_CHECKING:
-    from ..archive.tombstones import Act
-    from ..storage.files import FileVersion
     from ..workspace import Workspace
 
-
-#: The day or month in the name of what is made of it; a digest may follow.
-_PERIOD: Final = lazy_re(r"\d{4}-\d\d(?:-\d\d(?![0-9a-f]))?")
-
-
-class Change(NamedTuple):
-    """What a forgetting does to files, by their *paths*: `apply` deletes them, or writes them again without the words."""
-
-    paths: tuple[Path, ...]
-    apply: Callable[[], object]
+#: How often a file that another program changes meanwhile is read again.
+_TIMES: Final = 3
 
 
 @dataclass
 class Aim:
     """
-    The *messages*, *lines* and *files* to forget, for an *act*; None: for none that is written down.
+    The *messages*, *lines* and *files* to forget; without *applies* it is only looked what would be done.
 
-    *renamed* has the dated files that were made anew.
+    *touched* has the paths of the files that were changed or deleted, by place; *renamed* the dated files that were made anew.
     """
 
     ws: Workspace
@@ -63,7 +53,8 @@ class Aim:
     messages: Mapping[Key, Standing]
     lines: tuple[str, ...]
     files: tuple[str, ...]
-    act: Act | None = None
+    applies: bool
+    touched: dict[str, list[str]] = field(default_factory=dict)
     renamed: dict[str, str] = field(default_factory=dict)
     #: The words, and what stands for them: ids of messages and names of dated files.
     trace: Trace = field(init=False)
@@ -82,7 +73,7 @@ class Aim:
         self.notes = Trace(line for name in self.files for line in self._lines_of_note(name))
         self.summaries = tuple(
             period
-            for period, summary in self.ws.memory.summaries().items()
+            for period, summary in sorted(self.ws.memory.summaries().items(), key=lambda item: item[0].label)
             if any(source.name in self.names for source in summary.sources) or self.trace.is_in(summary.text)
         )
 
@@ -91,43 +82,90 @@ class Aim:
         is_note = path.suffix == ".md" and self.ws.paths.memory in path.parents
         return _text_at(self.ws, path).splitlines() if is_note else []
 
-    def removal(self, path: Path) -> Change:
-        """Return the deletion of the file."""
-        return Change((path,), partial(self.ws.files.remove, path))
+    def note(self, path: Path) -> bool:
+        """Note that this file is changed or deleted; return whether that is to be done, not only shown."""
+        relative = self.ws.paths.relative(path)
+        place = place_of(relative)
+        known = self.touched.setdefault(place.what if place else "others", [])
+        if relative not in known:
+            known.append(relative)
+        return self.applies
 
-    def rewriting(self, path: Path, data: bytes, version: FileVersion | None) -> Change:
-        """Return the replacement of this *version* of the file by *data*: Conflict if another program has written it since."""
-        return Change((path,), partial(self.ws.files.replace, path, data, version))
+    def remove(self, path: Path) -> None:
+        """Delete the file, or show that it would be."""
+        if self.note(path):
+            self.ws.files.remove(path)
+
+    def replace(self, path: Path, data: bytes) -> None:
+        """Replace the file by *data*, or show that it would be; Conflict if another program writes it meanwhile."""
+        if self.note(path):
+            self.ws.files.replace(path, data, self.ws.files.read_stable(path))
+
+    def clean(self, path: Path, rule: Callable[[bytes], bytes]) -> None:
+        """
+        Replace the file by what the *rule* leaves of it, or show that it would be.
+
+        What another program writes meanwhile is read, too, a few times; after that the words go, and what it wrote with them.
+        """
+        for _ in range(_TIMES):
+            version = self.ws.files.read_stable(path)
+            after = rule(version.data) if version else b""
+            if version is None or after == version.data or not self.note(path):
+                return
+            with suppress(Conflict):
+                self.ws.files.replace(path, after, version)
+                return
+        self.replace(path, after)
+
+
+def go_through(aim: Aim, act: Act | None) -> None:
+    """Clean all places: first what was made from the words, then these, then what was made of them meanwhile."""
+    _clean_made(aim)
+    _clean_sources(aim, act)
+    if aim.applies:
+        _clean_made(aim)
+        aim.ws.files.sweep(aim.ws.paths.memory)
+    _clean_tables(aim)
 
 
 # ── what was made from the words ─────────────────────────────────────────────
 
 
-def derived(aim: Aim) -> Iterator[Change]:
-    """Yield what is done to that which was made from the words."""
-    yield from _files(aim)
-    yield from _running_summaries(aim)
-    yield from _lines(aim)
-    yield from _inbox(aim)
+def _clean_made(aim: Aim) -> None:
+    _drop_files(aim)
+    _drop_running_summaries(aim)
+    _clean_lines(aim)
+    _clean_inbox(aim)
 
 
-def _files(aim: Aim) -> Iterator[Change]:
-    """Yield the tasks, summaries, receipts and copies that have the words, or are made of a file that goes."""
-    ws, paths, queue = aim.ws, aim.ws.paths, aim.ws.task_queue
+def _drop_files(aim: Aim) -> None:
+    """Delete the tasks, summaries, receipts and copies that have the words, or are made of a file that goes."""
+    ws, paths = aim.ws, aim.ws.paths
     gone = [*(paths.relative(paths.summary(period)) for period in aim.summaries), *aim.files]
     naming = re.compile("|".join(rf"(?<![\w./-]){re.escape(name)}(?![\w~-]|\.\w)" for name in gone)) if gone else None
-    copies = (paths.turns, paths.quarantine, paths.replaced, paths.previous)
-    of_days = {name[:length] for name in aim.names for length in (len("2026-01-28"), len("2026-01"))}
-    of_summaries = {period.label for period in aim.summaries}
-    made_of_days = (queue.queue, queue.running, queue.results, paths.pieces)
-    for folder in (*made_of_days, queue.failed, paths.summaries, *copies):
+    queue, copies = ws.task_queue, (paths.turns, paths.quarantine, paths.replaced, paths.previous)
+    for folder in (queue.queue, queue.running, queue.results, queue.failed, paths.pieces, paths.summaries, *copies):
         for path in files_below(ws, folder):
-            text, stem, day = _text_at(ws, path), path.name.partition(".")[0], _PERIOD.search(path.name)
-            is_of_day = (day and day[0] in of_days) if folder in made_of_days else stem in of_summaries
+            text = _text_at(ws, path)
             names_it = folder in copies and naming and naming.search(text)
             shows_note = folder == paths.turns and aim.notes.is_in(text)
-            if is_of_day or names_it or shows_note or aim.trace.is_in(path.name) or aim.trace.is_in(text):
-                yield aim.removal(path)
+            if names_it or shows_note or _is_of_day(aim, path) or aim.trace.is_in(path.name) or aim.trace.is_in(text):
+                aim.remove(path)
+
+
+def _is_of_day(aim: Aim, path: Path) -> bool:
+    """True if the name says that it is made of a day or month whose files or summaries go."""
+    labels = {name[:length] for name in aim.names for length in (len("2026-01-28"), len("2026-01"))}
+    place = place_of(aim.ws.paths.relative(path))
+    match place and place.what:
+        case "tasks":
+            period = period_of_group(path.name.rsplit("-", 2)[0])
+            return period is not None and period.label in labels
+        case "pieces":
+            return any(label in path.name for label in labels)
+        case "summaries" | "previous":
+            return path.name.partition(".")[0] in {period.label for period in aim.summaries}
+    return False
 
 
 def _text_at(ws: Workspace, path: Path) -> str:
@@ -135,7 +173,7 @@ def _text_at(ws: Workspace, path: Path) -> str:
     return decoded(version.data) if version else ""
 
 
-def _running_summaries(aim: Aim) -> Iterator[Change]:
+def _drop_running_summaries(aim: Aim) -> None:
     store, paths = aim.ws.session_files, aim.ws.paths
     for session in sorted({message.session for message in aim.messages.values()}):
         path = paths.session(session_digest(session))
@@ -145,31 +183,27 @@ def _running_summaries(aim: Aim) -> Iterator[Change]:
             progress = store.read(session)
             intent = None if progress.intent and aim.trace.is_in(progress.intent.text) else progress.intent
             after = replace(progress, running=RunningSummary(), intent=intent)
-            if after != progress:
-                yield Change((path,), partial(store.keep, session, after))
+            if after != progress and aim.note(path):
+                store.keep(session, after)
 
 
-def _lines(aim: Aim) -> Iterator[Change]:
-    """Yield the chats of LlamaIndex, what is no longer true and what could be undone, without the lines with the words."""
+def _clean_lines(aim: Aim) -> None:
+    """Take the lines with the words out of the chats of LlamaIndex, of what is no longer true, and of what could be undone."""
     ws = aim.ws
     for path in files_below(ws, ws.paths.sessions):
         if path.name.startswith("chat-") and path.suffix == ".jsonl" and aim.trace.is_in(_text_at(ws, path)):
             with ws.files.lock(path.with_suffix(".lock")):
-                yield from _without_lines(aim, path, head=1)
+                aim.clean(path, partial(_without_lines, aim, head=1))
     for path in (ws.paths.ended, ws.paths.acts):
-        yield from _without_lines(aim, path)
+        aim.clean(path, partial(_without_lines, aim))
 
 
-def _without_lines(aim: Aim, path: Path, head: int = 0) -> Iterator[Change]:
-    version = aim.ws.files.read_stable(path)
-    lines = version.data.split(b"\n") if version else []
-    left = [
+def _without_lines(aim: Aim, data: bytes, head: int = 0) -> bytes:
+    return b"\n".join(
         line
-        for number, line in enumerate(lines)
+        for number, line in enumerate(data.split(b"\n"))
         if number < head or not (aim.trace.is_in(decoded(line)) or _changed_line(line, aim.lines))
-    ]
-    if len(left) < len(lines):
-        yield aim.rewriting(path, b"\n".join(left), version)
+    )
 
 
 def _changed_line(act: bytes, lines: Sequence[str]) -> bool:
@@ -181,110 +215,112 @@ def _changed_line(act: bytes, lines: Sequence[str]) -> bool:
         return False
 
 
-def _inbox(aim: Aim) -> Iterator[Change]:
+def _clean_inbox(aim: Aim) -> None:
     paths, files = aim.ws.paths, aim.ws.files
     if not aim.trace.is_in(_text_at(aim.ws, paths.inbox)):
         return
     with files.lock(paths.inbox_lock), suppress(ValueError):  # what can't be read is reported, and stays
-        version = files.read_stable(paths.inbox)
-        inputs: Any = parse_json(version.data) if version else None
-        if isinstance(inputs, list):
-            left = [entry for entry in inputs if not aim.trace.is_in(decoded(render_json(entry)))]
-            yield aim.rewriting(paths.inbox, render_json(left) + b"\n", version)
+        aim.clean(paths.inbox, partial(_without_inputs, aim))
 
 
-def tables(aim: Aim) -> Iterator[Change]:
-    """Yield the index, the vectors and the tables, which are made again, and the logs with the new names of files."""
+def _without_inputs(aim: Aim, data: bytes) -> bytes:
+    inputs: Any = parse_json(data)
+    if not (isinstance(inputs, list) and aim.trace.is_in(decoded(data))):
+        return data
+    return render_json([entry for entry in inputs if not aim.trace.is_in(decoded(render_json(entry)))]) + b"\n"
+
+
+def _clean_tables(aim: Aim) -> None:
+    """Delete the index, the vectors and the tables, which are made again, and give files in the log their new names."""
     paths, files = aim.ws.paths, aim.ws.files
     for folder, lock in ((paths.state / "index", "index.lock"), (paths.vectors, "vectors.lock")):
-        if any(files_below(aim.ws, folder)):
-            yield Change((folder,), partial(_empty, aim.ws, folder, paths.state / lock))
+        if any(files_below(aim.ws, folder)) and aim.note(folder):
+            with files.lock(paths.state / lock):  # listed under it: its writer deletes what it has merged
+                listed = files_below(aim.ws, folder)
+                for path in sorted(listed, key=lambda path: path.name != "meta.json"):  # the list before what it names
+                    with suppress(FileNotFoundError):  # an engine that is still open deletes files of its own, too
+                        files.disk.unlink(path)
+                files.disk.sync_folder(folder)
+    if aim.applies:
+        aim.ws.index.close()  # it is opened again when it is made
     for table in (paths.files, *(paths.root / name for name in LEFT)):
         if files.disk.stat(table):
-            yield aim.removal(table)
+            aim.remove(table)
     logs = (name for name in sorted(files.disk.names(paths.root)) if name.startswith("log"))
     for path in (
         *(paths.root / name for name in logs if name.endswith((".jsonl", ".jsonl.gz"))),
         *(paths.fsck, paths.backup, paths.diary),
     ):
-        yield from _with_new_names(aim, path)
+        aim.clean(path, partial(_with_new_names, aim, is_packed=path.suffix == ".gz"))
 
 
-def _empty(ws: Workspace, folder: Path, lock: Path) -> None:
-    with ws.files.lock(lock):  # listed under it: its writer deletes what it has merged
-        for path in sorted(files_below(ws, folder), key=lambda path: path.name != "meta.json"):  # the list before what it names
-            with suppress(FileNotFoundError):  # an engine that is still open deletes files of its own, too
-                ws.files.disk.unlink(path)
-        ws.files.disk.sync_folder(folder)
-
-
-def _with_new_names(aim: Aim, path: Path) -> Iterator[Change]:
-    version = aim.ws.files.read_stable(path)
-    if version is None:
-        return
-    is_packed = path.suffix == ".gz"
-    before = gzip.decompress(version.data) if is_packed else version.data
-    after = before
+def _with_new_names(aim: Aim, data: bytes, *, is_packed: bool) -> bytes:
+    before = after = gzip.decompress(data) if is_packed else data
     for name in sorted(aim.names):
         after = after.replace(name.encode(), (aim.renamed.get(name) or f"{name[:10]}-forgotten.md").encode())
-    if after != before:
-        yield aim.rewriting(path, gzip.compress(after, mtime=0) if is_packed else after, version)
+    if after == before:
+        return data
+    return gzip.compress(after, mtime=0) if is_packed else after
 
 
 # ── where the words stand themselves ─────────────────────────────────────────
 
 
-def sources(aim: Aim) -> Iterator[Change]:
-    """Yield what is done where the words stand themselves."""
-    yield from _drop_box(aim)
-    yield from _history(aim)
-    yield _dated(aim)
-    yield from _long_term(aim)
-    yield from _attachments(aim)
-    for path in (aim.ws.paths.root / name for name in aim.files):
-        if aim.ws.files.disk.stat(path):
-            yield aim.removal(path)
+def _clean_sources(aim: Aim, act: Act | None) -> None:
+    _clean_drop_box(aim)
+    _clean_history(aim)
+    _forget_dated(aim, act)
+    _forget_lines(aim)
+    _forget_attachments(aim)
+    for name in aim.files:
+        if aim.ws.files.disk.stat(aim.ws.paths.root / name):
+            aim.remove(aim.ws.paths.root / name)
 
 
-def _drop_box(aim: Aim) -> Iterator[Change]:
+def _clean_drop_box(aim: Aim) -> None:
     box = aim.ws.drop_box
     for path in list(box.finished()):
         version = box.read(path)
         with suppress(ValueError):  # what can't be understood is no message; its copy in quarantine is looked at
             messages = box.parse(path, version) if version else []
             left = [message.raw for message in messages if message.key not in aim.messages]
-            if len(left) < len(messages):
-                yield aim.rewriting(path, render_json(left), version) if left else aim.removal(path)
+            if left and len(left) < len(messages):
+                aim.replace(path, render_json(left))
+            elif messages and not left:
+                aim.remove(path)
 
 
-def _history(aim: Aim) -> Iterator[Change]:
+def _clean_history(aim: Aim) -> None:
     store, paths = aim.ws.history, aim.ws.paths
 
     def rule(history: History) -> History:
         return tuple(entry for entry in history if not isinstance(entry, Message) or entry.key not in aim.messages)
 
-    if rule(history := store.read()) != history:
-        yield Change((paths.history,), partial(store.change, rule))
-    if rule(backup := store.backup()) != backup:  # the version before, once the other is changed
-        yield Change((paths.history_backup,), partial(store.change_backup, rule))
+    history = store.read()
+    if rule(history) != history and aim.note(paths.history):
+        store.change(rule)
+    before = store.backup()
+    was_changed = aim.applies and "history" in aim.touched  # then the backup is the version before
+    if (was_changed or rule(before) != before) and aim.note(paths.history_backup):
+        store.change_backup(rule)
 
 
-def _dated(aim: Aim) -> Change:
+def _forget_dated(aim: Aim, act: Act | None) -> None:
+    """Make each dated file anew without the messages, under a name of what is left; then the old ones are deleted."""
     ws = aim.ws
     paths = {path for message in aim.messages.values() for path in message.files}
     paths |= {ws.memory.path_of(name) for name in filter(None, map(ws.journal.file_of, aim.messages))}
-    present = tuple(path for path in sorted(paths) if ws.files.disk.stat(path))
-    return Change(present, partial(_make_anew, aim, present))
-
-
-def _make_anew(aim: Aim, paths: Sequence[Path]) -> None:
-    """Make each dated file anew without the messages, under a name of what is left; then the old ones are deleted."""
-    ws = aim.ws
-    versions = {path: version for path in paths if (version := ws.files.read_stable(path))}
-    if aim.act and versions:
-        ws.journal.tombstones.add_versions(aim.act, [(path.name, version.digest[:16]) for path, version in versions.items()])
+    present = [path for path in sorted(paths) if ws.files.disk.stat(path)]
+    if not aim.applies:
+        for path in present:
+            aim.note(path)
+        return
+    versions = {path: version for path in present if (version := ws.files.read_stable(path))}
+    if act and versions:
+        ws.journal.tombstones.add_versions(act, [(path.name, version.digest[:16]) for path, version in versions.items()])
     cuts = {path: _without(aim, path, version.data) for path, version in versions.items()}
     for (path, (after, kept)), slug in zip(cuts.items(), _slugs(aim, [kept for _, kept in cuts.values()]), strict=True):
+        aim.note(path)
         aim.renamed[path.name] = _made_anew(aim, path, after, kept, slug)
     ws.journal.forget(lambda key: key in aim.messages or ws.journal.tombstones.has_key(key), aim.renamed)
     for path in versions:
@@ -327,30 +363,31 @@ def _stand_elsewhere(aim: Aim, path: Path, kept: Sequence[Block]) -> bool:
     return all(block.key in held for block in kept)
 
 
-def _long_term(aim: Aim) -> Iterator[Change]:
+def _forget_lines(aim: Aim) -> None:
     store = aim.ws.long_term
+    stand = any(line.text in aim.lines for line in standing_lines(aim.ws))
+    if stand and aim.note(aim.ws.paths.root / store.path):
 
-    def rule(text: str) -> str:
-        return without_lines(text, [line.number for line in filled(cut(text)) if line.text in aim.lines])[0]
+        def rule(text: str) -> str:
+            return without_lines(text, [line.number for line in filled(cut(text)) if line.text in aim.lines])[0]
 
-    if any(line.text in aim.lines for line in standing_lines(aim.ws)):
-        yield Change((aim.ws.paths.root / store.path,), partial(store.change, rule))
+        store.change(rule)
 
 
-def _attachments(aim: Aim) -> Iterator[Change]:
+def _forget_attachments(aim: Aim) -> None:
     ws = aim.ws
-    mine = _attachments_of(message.entry for message in aim.messages.values())
+    mine = _attachments(message.entry for message in aim.messages.values())
     if not mine:
         return
     others: list[Message | Block] = [block for file in ws.memory.dated() for block in ws.memory.blocks(file.name)]
     others += [entry for entry in (*ws.history.read(), *ws.journal.unwritten.values()) if isinstance(entry, Message)]
-    left = _attachments_of(message for message in others if message.key not in aim.messages)
+    left = _attachments(message for message in others if message.key not in aim.messages)
     for name in ws.files.disk.names(ws.paths.attachments):
         whole = f"{ws.paths.attachments.name}/{name.partition('.aside')[0]}"
         if (whole in mine or name in mine) and whole not in left and name not in left:
-            yield aim.removal(ws.paths.attachments / name)
+            aim.remove(ws.paths.attachments / name)
 
 
-def _attachments_of(messages: Iterable[Message | Block]) -> set[str]:
+def _attachments(messages: Iterable[Message | Block]) -> set[str]:
     fields = (message.fields if isinstance(message, Block) else separated(message.raw)[0] for message in messages)
     return {name for named_files in fields for name in attachments_of(named_files)}

@@ -8,15 +8,14 @@ leaves an unfinished act, and its words where they still stand; the next round g
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final
 from zlib import crc32
 
 from ..archive.journal import SeenJournal
-from ..archive.places import OTHERS, PLACES, Way, place_of
+from ..archive.places import OTHERS, PLACES, Way
 from ..archive.tombstones import Act, Tombstones
 from ..protocol.message import Key
 from ..protocol.paths import WorkspacePaths, day_of_name
@@ -25,7 +24,7 @@ from ..storage.files import Files
 from ..storage.noting import note, noting
 from ..storage.texts import Text, msgid
 from ..workspace import Workspace, open_workspace
-from .cleaning import Aim, Change, derived, sources, tables
+from .cleaning import Aim, go_through
 from .wanted import Spot, Standing, Wanted, blocks_at, copies, files_below, standing, standing_lines, undoable_lines
 
 #: Those of files that are deleted whole.
@@ -48,21 +47,13 @@ _TIMES: Final = 3
 
 def preview(ws: Workspace, wanted: Wanted, now: datetime) -> tuple[Spot, ...]:
     """Return place by place what forgetting these would do; nothing is changed."""
-    aim = Aim(ws, now, wanted.messages, tuple(line.text for line in wanted.lines), wanted.files)
-    touched = _by_place(ws, (*derived(aim), *sources(aim), *tables(aim)))
+    aim = Aim(ws, now, wanted.messages, tuple(line.text for line in wanted.lines), wanted.files, applies=False)
+    go_through(aim, None)
     ways = {place.what: place.way for place in (*PLACES, OTHERS) if place.what != "table"}
     edited = {
         ws.paths.relative(ws.paths.summary(period)) for period, summary in ws.memory.summaries().items() if summary.edited
     }
-    return tuple(_spot(place, ways[place], touched[place], edited) for place in ways if place in touched)
-
-
-def _by_place(ws: Workspace, changes: Iterable[Change]) -> dict[str, list[str]]:
-    places: defaultdict[str, list[str]] = defaultdict(list)
-    for name in dict.fromkeys(ws.paths.relative(path) for change in changes for path in change.paths):
-        place = place_of(name)
-        places[place.what if place else OTHERS.what].append(name)
-    return dict(places)
+    return tuple(_spot(place, ways[place], aim.touched[place], edited) for place in ways if place in aim.touched)
 
 
 def _spot(place: str, way: Way, files: Sequence[str], edited: Collection[str]) -> Spot:
@@ -93,9 +84,10 @@ def sweep(ws: Workspace, now: datetime) -> int:
             ws.files.remove(path)
         messages, lines, files = _forgotten_ones(ws, now)
         if act:
-            _record(act, Aim(ws, now, messages, lines, files))
+            _record(act, Aim(ws, now, messages, lines, files, applies=False))
+        aim = Aim(ws, now, messages, lines, files, applies=True)
         with noting():  # what it changes has the words, and is not to be undone
-            _go_through(Aim(ws, now, messages, lines, files, act))
+            go_through(aim, act)
         if not any(_forgotten_ones(ws, now)):
             break
     else:
@@ -105,15 +97,6 @@ def sweep(ws: Workspace, now: datetime) -> int:
         ws.events.emit("forgotten", **stone.counts)
         note("forgotten", **stone.counts, **({"by": stone.by} if stone.by else {}))
     return len(unfinished)
-
-
-def _go_through(aim: Aim) -> None:
-    """Clean what was made from the words, then where they stand, then what was made of them meanwhile."""
-    for step in (derived, sources, derived, tables):
-        for change in step(aim):
-            change.apply()
-    aim.ws.files.sweep(aim.ws.paths.memory)
-    aim.ws.index.close()  # it is opened again when it is made
 
 
 def forget_in(folder: Path, known: Path, files: Files, environ: Mapping[str, str], clock: Clock) -> bool:
@@ -174,8 +157,9 @@ def _returned(ws: Workspace) -> list[Path]:
 
 def _record(act: Act, look: Aim) -> None:
     """Write down the versions of what is deleted because it was made from the words: no such file is taken for memory again."""
-    ws, places = look.ws, _by_place(look.ws, derived(look))
-    paths = [ws.paths.root / name for place in _MADE for name in places.get(place, ())]
+    ws = look.ws
+    go_through(look, None)
+    paths = [ws.paths.root / name for place in _MADE for name in look.touched.get(place, ())]
     versions = [("", version.digest[:16]) for path in paths if (version := ws.files.read_stable(path))]
     if versions:
         ws.journal.tombstones.add_versions(act, versions)
