@@ -41,7 +41,7 @@ ROOMS: Final = (
     Room("supervisor/pool worker/crew.py", most=1_514, goal=1_400),
     Room(
         "supervisor/forgetting supervisor/operations/forget.py supervisor/operations/undo.py supervisor/operations/prune.py",
-        most=1_314,
+        most=1_335,
         goal=950,
     ),
     Room("supervisor/host", most=2_592, goal=2_200),
@@ -60,9 +60,9 @@ ROOMS: Final = (
     ),
 )
 #: All rooms together, lines and modules, and the lines of the tests.
-ALL: Final = Room("all", most=57_467, goal=48_000)
+ALL: Final = Room("all", most=57_488, goal=48_000)
 MODULES: Final = Room("modules", most=317, goal=270)
-OF_TESTS: Final = Room("tests", most=61_307, goal=48_000)
+OF_TESTS: Final = Room("tests", most=61_387, goal=48_000)
 
 
 def _lines(path: Path) -> int:
