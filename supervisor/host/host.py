@@ -37,8 +37,6 @@ _GATHER_S: Final = 1.0
 #: Seconds to wait for all jobs together at the end.
 _JOIN_S: Final = 4.0
 _WAIT_S: Final = 0.1
-#: The longest sleep of the main thread: a signal that comes as it falls asleep is handled when it wakes.
-_SIGNAL_S: Final = 1.0
 
 
 class Host:
@@ -104,8 +102,7 @@ class Host:
         for job in self.jobs:
             job.start()
         try:
-            while not self._ending.wait(_SIGNAL_S):
-                pass
+            self._ending.wait()
         finally:
             end_all(self.jobs, _JOIN_S)
             while self.supervisor.is_outdated and any(job.is_running for job in self.jobs) and not self._stopping.is_set():

@@ -10,9 +10,11 @@ from __future__ import annotations
 import _thread
 import contextlib
 import json
+import os
 import signal
 import subprocess
 import sys
+import threading
 from collections.abc import Callable
 from typing import Any, Final
 
@@ -73,3 +75,23 @@ def on_signals(stop: Callable[[], None]) -> None:
     """
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda *_: _thread.start_new_thread(stop, ()))
+
+
+def on_signals_asleep(stop: Callable[[], None]) -> None:
+    """
+    Let SIGTERM and SIGINT call *stop* in a thread, for as long as the process lives.
+
+    A handler runs only in the main thread, and not before it wakes: a signal that comes as it falls asleep would wait for ever.
+    So the signal itself writes to a pipe that a thread reads.
+    """
+    heard, rings = os.pipe()
+    os.set_blocking(rings, False)
+
+    def listen() -> None:
+        while os.read(heard, 1):
+            stop()
+
+    threading.Thread(target=listen, name="signals", daemon=True).start()
+    signal.set_wakeup_fd(rings, warn_on_full_buffer=False)
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, lambda *_: None)
