@@ -1,7 +1,7 @@
 """
 What has changed, for open pages: a stream of server-sent events with kinds and names, and never a word of a message.
 
-The files are looked at once a second for each listener; the events of the log are read from its end.
+The files are looked at once a second for each listener; the events of the log are read from its end on.
 """
 
 from __future__ import annotations
@@ -9,12 +9,14 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import json
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+import os
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator
+from io import FileIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, TypeAlias
 
 from ...events import priority
-from ...storage.disk import Stat
+from ...storage.disk import Stat, open_regular
 from ...storage.errors import SupervisorError
 
 if TYPE_CHECKING:
@@ -25,8 +27,8 @@ _LOOK_S: Final = 1.0
 _SIGN: Final = 10
 #: The priority of an event that is no fault.
 _NOTICE: Final = 6
-#: The log among the signatures, and its newest bytes, of which one look takes the events.
-_LOG: Final = "log"
+#: The changes of one look, and the newest bytes of the log that it reads.
+_MOST: Final = 100
 _MOST_BYTES: Final = 100_000
 #: A change, {kind, id}; the id of an event is its name.
 Change: TypeAlias = "dict[str, str]"
@@ -36,7 +38,7 @@ Signatures: TypeAlias = "dict[str, tuple[Stat | None, ...]]"
 
 async def stream(
     ws: Callable[[], Workspace],
-    run: Callable[..., Awaitable[tuple[list[Change], Signatures | None]]],
+    run: Callable[..., Awaitable[list[Change]]],
     ended: asyncio.Event,
     stays: Callable[[], bool],
 ) -> AsyncIterator[str]:
@@ -45,41 +47,72 @@ async def stream(
 
     *run* runs a function in a thread.
     """
-    (_, seen), looks = await run(_looked, ws, None), 0
-    yield ": recalld\n\n"
-    while stays():
-        with contextlib.suppress(TimeoutError):
-            await asyncio.wait_for(ended.wait(), _LOOK_S)
-            return
-        (changes, seen), looks = await run(_looked, ws, seen), looks + 1
-        for change in changes:
-            yield f"event: change\ndata: {json.dumps(change)}\n\n"
-        if looks % _SIGN == 0:
-            yield ":\n\n"
+    with contextlib.closing(_Look(ws)) as look:
+        await run(look.changes)
+        yield ": recalld\n\n"
+        looks = 0
+        while stays():
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(ended.wait(), _LOOK_S)
+                return
+            changes, looks = await run(look.changes), looks + 1
+            for change in changes:
+                yield f"event: change\ndata: {json.dumps(change)}\n\n"
+            if looks % _SIGN == 0:
+                yield ":\n\n"
 
 
-def _looked(served: Callable[[], Workspace], before: Signatures | None) -> tuple[list[Change], Signatures | None]:
-    """Return what has changed, and what the files are like now; nothing where the disk fails, which the supervisor reports."""
-    try:
-        ws = served()
-        now = signatures(ws)
-        return ([*_changes(ws, before, now)] if before else []), now
-    except (SupervisorError, OSError):
-        return [], before
+class _Look:
+    """What a listener has seen of the workspace that is *served*."""
 
+    def __init__(self, served: Callable[[], Workspace]) -> None:
+        self._served = served
+        self._seen: Signatures | None = None
+        self._log: FileIO | None = None
 
-def _changes(ws: Workspace, before: Signatures, now: Signatures) -> Iterator[Change]:
-    (old,), (new,) = before[_LOG], now[_LOG]
-    if new and new != old:
-        begin = old.size if old and old.inode == new.inode else 0  # another file begins where the log was rotated
-        begin, lines = max(begin, new.size - _MOST_BYTES), b""
+    def close(self) -> None:
+        """Close the log."""
+        if self._log:
+            self._log.close()
+
+    def changes(self) -> list[Change]:
+        """Return what has changed since the last call; nothing where the disk fails, which the supervisor reports."""
+        try:
+            ws = self._served()
+            before, self._seen = self._seen, signatures(ws)
+        except (SupervisorError, OSError):
+            return []
+        changes = [*_events(self._lines(ws))]
+        if before is None:
+            return []
+        kinds = [{"kind": kind, "id": ""} for kind, version in self._seen.items() if before[kind] != version]
+        return [*changes, *kinds][-_MOST:]
+
+    def _lines(self, ws: Workspace) -> Iterator[bytes]:
+        """Yield the lines that have come to the log; a file that was rotated meanwhile is read to its end before the next."""
         with contextlib.suppress(OSError):
-            lines = ws.files.disk.read(ws.paths.log, begin, max(0, new.size - begin))
-        for line in lines.splitlines():
-            with contextlib.suppress(ValueError, LookupError, TypeError):
-                name = str(json.loads(line)["event"])
+            stat = ws.files.disk.stat(ws.paths.log)
+            if self._log:
+                yield from _rest(self._log)
+            if stat and not (self._log and os.fstat(self._log.fileno()).st_ino == stat.inode):
+                log = FileIO(open_regular(ws.paths.log, os.O_RDONLY))
+                self.close()
+                self._log = log
+                yield from _rest(log)
+
+
+def _rest(log: FileIO) -> list[bytes]:
+    size = os.fstat(log.fileno()).st_size
+    log.seek(max(min(log.tell(), size), size - _MOST_BYTES))
+    return log.read().splitlines()
+
+
+def _events(lines: Iterable[bytes]) -> Iterator[Change]:
+    for line in lines:
+        with contextlib.suppress(ValueError, LookupError, TypeError, RecursionError):
+            name = json.loads(line)["event"]
+            if isinstance(name, str):
                 yield {"kind": "fault" if priority(name) < _NOTICE else "event", "id": name}
-    yield from ({"kind": kind, "id": ""} for kind in now if kind != _LOG and before.get(kind) != now[kind])
 
 
 def signatures(ws: Workspace) -> Signatures:
@@ -97,5 +130,4 @@ def signatures(ws: Workspace) -> Signatures:
         "long-term": of(paths.root / ws.long_term.path),
         "turn": of(paths.turns),
         "queue": of(paths.worker / "queue", paths.worker / "running", paths.worker / "results", paths.worker / "failed"),
-        _LOG: of(paths.log),
     }

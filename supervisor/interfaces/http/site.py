@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from starlette.requests import Request
 
     from ...protocol.paths import WorkspacePaths
+    from ...storage.disk import Stat
     from ...storage.files import Files
     from ...text.language import Language
     from ...workspace import Workspace
@@ -153,18 +154,27 @@ class Access:
     def __init__(self, files: Files, paths: WorkspacePaths) -> None:
         self._files = files
         self._path = paths.token
+        self._seen: Stat | None = None
+        self._token = ""
 
     def token(self) -> str:
         """Return the token; a new one is made where there is none, or where others could read it."""
-        version = self._files.read_stable(self._path)
-        is_own = version is not None and not version.stat.mode & _OTHERS
-        token = version.data.decode("ascii", "replace").strip() if version and is_own else ""
-        if not token:
+        if not (token := self._kept()):
             self._files.remove(self._path)
             self._files.make_folder(self._path.parent)
             token = secrets.token_urlsafe(_BYTES)
             self._files.replace(self._path, f"{token}\n".encode(), None)
         return token
+
+    def _kept(self) -> str:
+        """Return the token; "" where there is none, or where others could read it."""
+        stat = self._files.disk.stat(self._path)
+        if stat is None or stat != self._seen:
+            version = self._files.read_stable(self._path)
+            is_own = version is not None and not version.stat.mode & _OTHERS
+            self._token = version.data.decode("ascii", "replace").strip() if version and is_own else ""
+            self._seen = version.stat if version else None
+        return self._token
 
     def is_token(self, given: str) -> bool:
         """True if this is the token."""
