@@ -210,7 +210,7 @@ def events(world: World) -> Iterator[Callable[..., list[dict[str, str]]]]:
         yield changes
 
 
-def test_events_of_a_log_that_was_rotated_are_sent_before_those_of_the_next(world: World, events):
+def test_events_of_a_rotated_log_come_before_those_of_the_next(world: World, events):
     with world.paths.log.open("a", encoding="utf-8") as log:
         log.write('{"event": "archived", "why": "花生"}\n')
     world.paths.log.rename(world.root / "log-20260215T100000.jsonl")
