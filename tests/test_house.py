@@ -49,7 +49,7 @@ ROOMS: Final = (
     Room("supervisor/importing", most=2_697, goal=1_400),
     Room("supervisor/operations", most=1_976, goal=1_800),
     Room("supervisor/interfaces/cli", most=3_385, goal=2_600),
-    Room("supervisor/interfaces/http supervisor/interfaces/page", most=2_382, goal=2_000),
+    Room("supervisor/interfaces/http supervisor/interfaces/page", most=2_424, goal=2_000),
     Room("supervisor/interfaces/tools supervisor/interfaces/mcp.py supervisor/interfaces/llamaindex", most=2_288, goal=1_900),
     Room("supervisor/interfaces/connect supervisor/interfaces/hooks supervisor/interfaces/proxy", most=1_967, goal=1_900),
     Room("supervisor/interfaces", most=1_313, goal=1_500),
@@ -60,9 +60,9 @@ ROOMS: Final = (
     ),
 )
 #: All rooms together, lines and modules, and the lines of the tests.
-ALL: Final = Room("all", most=57_507, goal=48_000)
+ALL: Final = Room("all", most=57_549, goal=48_000)
 MODULES: Final = Room("modules", most=317, goal=270)
-OF_TESTS: Final = Room("tests", most=61_401, goal=48_000)
+OF_TESTS: Final = Room("tests", most=61_450, goal=48_000)
 
 
 def _lines(path: Path) -> int:
