@@ -78,6 +78,8 @@ def next_run(ws: Stores, history: History, waiting: Sequence[Message], now: date
 
     It is *now* if one is due, and takes some: open questions alone wait for their answers, whatever else is due.
     """
+    if not waiting:
+        return None
     settings = ws.config.archive
     overflowing = overflow(history, _is_written(ws.journal), ws.caps) is not None
     last_run = max((file.created for file in ws.memory.dated() if file.created and file.created <= now), default=None)
@@ -116,8 +118,10 @@ def trim_history(ws: Stores) -> int:
 
     Their pictures and files are looked at once more: history.json may be the last that has their bytes.
     """
-    written, caps = _is_written(ws.journal, ws.deletions.absences().kept), ws.caps
-    before = ws.history.read()
+    caps, before = ws.caps, ws.history.read()
+    if trim(before, _is_written(ws.journal), caps) is before:  # nothing to look up the files for
+        return 0
+    written = _is_written(ws.journal, ws.deletions.absences().kept)
     if trim(before, written, caps) is before:
         return 0
 

@@ -4,9 +4,9 @@ The supervisor of one open workspace: does a round when something has changed or
 `poll` checks with a few stats whether there is anything to do; `work` does it. `host` decides when and in which thread they
 are called. A step that fails ends nothing: its error is reported with those of the next round, which tries the step again.
 
-Between two rounds everything is in the files, except the wait after the clock was set. A clock that is set ahead makes days
-look old and waits look over: days that have not ended would be summarised and paid for, and nothing can undo that. So for a
-while after a jump of the clock no step begins that depends on age.
+Between two rounds everything is in the files, except two waits: after the disk refused a write, and after the clock was set. A
+clock that is set ahead makes days look old and waits look over: days that have not ended would be summarised and paid for, and
+nothing can undo that. So for a while after a jump of the clock no step begins that depends on age.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from ..protocol.settings import dotted, keys
 from ..storage.clock import LARGE, SMALL, Clock, local, steady_s
 from ..storage.control import UNLIMITED, Control
 from ..storage.disk import Stat
-from ..storage.errors import BadConfig
+from ..storage.errors import BadConfig, BadFile, SupervisorError
 from ..storage.texts import Text
 from ..summaries.llm_state import provider_state
 from .lock import SupervisorLock, check_there
@@ -147,6 +147,9 @@ class Supervisor:
         self._manager = manager or ServiceManager()
         self._steady_s = steady
         self._config = config
+        self._no_archive_until = float("-inf")
+        #: The error of the last archive run, as long as no other run may begin.
+        self._refused: SupervisorError | None = None
         #: When the monotonic clock began, by the wall clock of the last round; it moves as far as the wall clock is set.
         self._began: datetime | None = None
         self._no_ageing_until = float("-inf")
@@ -267,25 +270,40 @@ class Supervisor:
         """
         Do one round at *now*.
 
-        For a while after a jump of the clock no step begins that depends on age. A damaged history is restored. BadConfig if a
-        folder leads out of the workspace since it was opened, LockLost if the workspace is no longer there.
+        For a while after the disk has refused an archive run no other begins, and after a jump of the clock no step that
+        depends on age. A damaged history is restored. BadConfig if a folder leads out of the workspace since it was opened,
+        LockLost if the workspace is no longer there.
         """
         self._attempt("workspace", partial(check_there, self.ws), None)
         check_inside(self.ws.paths)
+        is_paused = self._steady_s() < self._no_archive_until
         before, self._scope = self._scope.errors, FaultScope(self.ws.paths.root)
-        is_asked = self._attempt("request", lambda: self.ws.files.disk.stat(self.ws.paths.archive_request) is not None, False)
+        request = self.ws.paths.archive_request
+        is_asked = not is_paused and self._attempt("request", lambda: self.ws.files.disk.stat(request) is not None, False)
         ageing = not self._has_jumped(now) and self._quiet_until(now) is None
-        done = run_round(self.ws, now, everything=is_asked, ageing=ageing, before=before.values(), control=self._control)
+        # a run that was left out does not end the fault of the run before
+        lasting = {"archive": self._refused} if is_paused and self._refused else {}
+        faults = [*before.values(), *lasting.values()]
+        archives = {"archiving": not is_paused, "everything": is_asked}
+        done = run_round(self.ws, now, **archives, ageing=ageing, before=faults, control=self._control)
         if is_asked:  # the request was served, or its error reported
-            self._attempt("request", lambda: self.ws.files.remove(self.ws.paths.archive_request), None)
+            self._attempt("request", lambda: self.ws.files.remove(request), None)
+        if not is_paused:
+            self._note_refusal(done.errors.get("archive"))
         if done.found_damage(self.ws.paths.history):
             self._attempt("restore", lambda: self._restore_when_quiet(now), None)
         self._due_at = self._attempt("due time", lambda: next_due(self.ws, now), now + AGAIN)
         if before or done.errors:  # so that a file that can't be read stays a fault
             self._due_at = min(self._due_at, now + AGAIN)
-        if (left_s := self._no_ageing_until - self._steady_s()) > 0:
-            self._due_at = min(self._due_at, now + timedelta(seconds=left_s))
+        for end in (self._no_archive_until, self._no_ageing_until):
+            if (left_s := end - self._steady_s()) > 0:
+                self._due_at = min(self._due_at, now + timedelta(seconds=left_s))
+        done.errors |= lasting
         return done
+
+    def _note_refusal(self, error: SupervisorError | None) -> None:
+        self._refused = error if error and not isinstance(error, BadFile) else None
+        self._no_archive_until = self._steady_s() + AGAIN.total_seconds() if self._refused else float("-inf")
 
     def _attempt(self, name: str, step: Callable[[], T], otherwise: T) -> T:
         return self._scope.attempt(name, step, otherwise)

@@ -128,6 +128,7 @@ def run_round(
     now: datetime,
     *,
     everything: bool = False,
+    archiving: bool = True,
     ageing: bool = True,
     before: Iterable[SupervisorError] = (),
     control: Control = UNLIMITED,
@@ -135,13 +136,13 @@ def run_round(
     """
     Run each step once at *now*.
 
-    With *everything* every unwritten message is archived, else what is due. Without *ageing* no summary is submitted and no
-    text deleted: the clock was set, and a day may only look as if it were over. *before* are errors since the last round; they
-    are reported with those of this one.
+    With *everything* every unwritten message is archived, else what is due; without *archiving* none: the disk has just refused
+    it. Without *ageing* no summary is submitted and no text deleted: the clock was set, and a day may only look as if it were
+    over. *before* are errors since the last round; they are reported with those of this one.
     """
     began = time.monotonic()
     with ws.journal.held(), noting() as noted:
-        done = _run_steps(ws, now, control, everything=everything, ageing=ageing)
+        done = _run_steps(ws, now, control, everything=everything, archiving=archiving, ageing=ageing)
         ws.attempt("diary", lambda: _keep(ws, noted, now), None)
     report_errors(ws, (*before, *done.errors.values()))
     done.ms = round((time.monotonic() - began) * 1000)
@@ -158,7 +159,7 @@ def _keep(ws: Workspace, noted: list[dict[str, Any]], now: datetime) -> None:
     ws.diary.keep([*noted, *new], now)
 
 
-def _run_steps(ws: Workspace, now: datetime, control: Control, *, everything: bool, ageing: bool) -> Round:
+def _run_steps(ws: Workspace, now: datetime, control: Control, *, everything: bool, archiving: bool, ageing: bool) -> Round:
     scope = FaultScope(ws.paths.root)
     done = Round(errors=scope.errors)
 
@@ -168,7 +169,8 @@ def _run_steps(ws: Workspace, now: datetime, control: Control, *, everything: bo
     run_step("forget", lambda: forget(ws, now), 0)
     done.seen = run_step("intake", lambda: intake(ws, now, control), 0)
     done.summaries = run_step("harvest", lambda: collect(ws, now, control), 0)
-    done.archived = run_step("archive", lambda: _archive_due(ws, now, control, everything=everything), 0)
+    if archiving:
+        done.archived = run_step("archive", lambda: _archive_due(ws, now, control, everything=everything), 0)
     run_step("groups", lambda: ws.groups.keep(now), None)
     done.extracts = run_step("extracts", lambda: write_extracts(ws, now, control), 0) if ageing else 0
     done.submitted = run_step("roll-up", lambda: submit(ws, now), 0) if ageing else 0

@@ -48,7 +48,6 @@ SITES = (
     "next_retry > provider_state",
     "next_retry > failures",
     "_moments > read",
-    "_moments > next_run",
     "work > near_changed",
     "work > active_groups",
     "_restore_when_quiet > stat",
