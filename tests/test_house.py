@@ -32,7 +32,7 @@ ROOMS: Final = (
     Room("supervisor/text", most=2_603, goal=2_300),
     Room("supervisor/storage", most=2_353, goal=1_900),
     Room("supervisor/protocol", most=4_914, goal=4_100),
-    Room("supervisor/archive", most=4_483, goal=3_900),
+    Room("supervisor/archive", most=4_487, goal=3_900),
     Room("supervisor/extracts", most=986, goal=950),
     Room("supervisor/summaries", most=1_996, goal=1_850),
     Room("supervisor/query supervisor/index supervisor/recall supervisor/context", most=9_180, goal=8_000),
@@ -44,7 +44,7 @@ ROOMS: Final = (
         most=1_335,
         goal=950,
     ),
-    Room("supervisor/host", most=2_589, goal=2_200),
+    Room("supervisor/host", most=2_609, goal=2_200),
     Room("supervisor/checks", most=3_117, goal=2_100),
     Room("supervisor/importing", most=2_697, goal=1_400),
     Room("supervisor/operations", most=1_976, goal=1_800),
@@ -60,9 +60,9 @@ ROOMS: Final = (
     ),
 )
 #: All rooms together, lines and modules, and the lines of the tests.
-ALL: Final = Room("all", most=57_549, goal=48_000)
+ALL: Final = Room("all", most=57_573, goal=48_000)
 MODULES: Final = Room("modules", most=317, goal=270)
-OF_TESTS: Final = Room("tests", most=61_450, goal=48_000)
+OF_TESTS: Final = Room("tests", most=61_472, goal=48_000)
 
 
 def _lines(path: Path) -> int:
