@@ -119,7 +119,7 @@ EDITS = (
     Edit("moved to the file of another day", into_another_day, summed=False),
     Edit("the file deleted", lambda path: path.unlink(), told=True),
     Edit("the file renamed", lambda path: path.rename(path.with_name(f"{path.name[:10]}-mine.md"))),
-    Edit("the file moved to a folder", into_a_folder, told=True),
+    Edit("the file moved to a folder", into_a_folder),
     Edit("the file emptied", lambda path: path.write_bytes(b""), told=True),
 )
 
