@@ -263,15 +263,15 @@ def _field(value: object, name: str) -> Any:
 
 def in_loop_of_its_own(work: Coroutine[Any, Any, T]) -> T:
     """Return what the coroutine returns, run in a thread of its own: an event loop may run in this one."""
-    return in_daemon(lambda: asyncio.run(work)).result()
+    return _in_daemon(lambda: asyncio.run(work)).result()
 
 
 async def _in_thread(call: Callable[[], T]) -> T:
     """Return what *call* returns, without waiting for it in the event loop; one that never ends is left behind."""
-    return await asyncio.wrap_future(in_daemon(call))
+    return await asyncio.wrap_future(_in_daemon(call))
 
 
-def in_daemon(call: Callable[[], T]) -> Future[T]:
+def _in_daemon(call: Callable[[], T]) -> Future[T]:
     """Return what *call* will return, called in a thread for which nothing waits when the program, or its loop, ends."""
     done: Future[T] = Future()
     done.set_running_or_notify_cancel()  # it can't be cancelled any more

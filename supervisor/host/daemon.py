@@ -239,9 +239,8 @@ class Supervisor:
             self._status = min(map(str, done.errors.values()), default="running")
             self._give_sign(float("inf"))
             changed = self._attempt("poll", self._changes.near_changed, False)
-            self._wants_round = not done.errors and (
-                done.may_leave_more or changed
-            )  # what failed is tried again when it is due
+            # what failed is tried again when it is due
+            self._wants_round = not done.errors and (done.may_leave_more or changed)
         if self._workers:
             if self._quiet_until(self._clock()) is None:
                 self._attempt("worker", self._workers.start_if_needed, None)

@@ -165,17 +165,17 @@ class Index:
         """
         self._files.make_folder(self._folder)
         self._files.check_folder(self._folder)
-        known: Mapping[str, Record] | None = None
+        seen: tuple[View, Scan] | None = None
         if not rebuild and (view := self._opened()) and not view.is_ahead:
             changes = self._scan(view.manifest.files)
             # nearly always so before a turn: no lock is needed
             if changes.files == view.manifest.files and not view.unmade[0]:
                 self.left = 0
                 return Changes(unread=changes.unread)
-            known = changes.files
+            seen = view, changes
         try:
             with self._files.lock(self._lock, wait_s):
-                return self._write(known, control, for_s, rebuild=rebuild)
+                return self._write(seen, control, for_s, rebuild=rebuild)
         except Busy:
             return self.hold_changes(control.deadline)
 
@@ -206,8 +206,8 @@ class Index:
             with contextlib.suppress(OSError):
                 self._files.remove(self._list)  # so that other processes notice
 
-    def _write(self, known: Mapping[str, Record] | None, control: Control, for_s: float, *, rebuild: bool) -> Changes:
-        """Commit the changes; files that are as in *known* are not read again."""
+    def _write(self, seen: tuple[View, Scan] | None, control: Control, for_s: float, *, rebuild: bool) -> Changes:
+        """Commit the changes; *seen* is a view with a scan, made again if another process has committed since."""
         view, was = self._opened(), self._view
         names = [] if view else [name for name in self._files.disk.names(self._folder) if _PARTS.fullmatch(name)]
         has_parts = any(not name.startswith(".") for name in names)
@@ -217,7 +217,7 @@ class Index:
         for name in sorted(names, key=lambda name: name != self._list.name):
             self._files.disk.unlink(self._folder / name)
         before = view.manifest if view else replace(was.manifest, groups={})
-        scanned = self._scan(before.files if known is None else known)
+        scanned = seen[1] if seen and seen[0] is view else self._scan(before.files)
         unread: dict[str, str] = {}
         was_whole = view is not None and not view.unmade[0]
         if rebuild or not view or view.is_ahead or scanned.files != before.files or view.unmade[0]:
@@ -267,9 +267,8 @@ class Index:
             try:
                 groups[name] = Group(keys_of(files), *writing.add(self._documents(name, files)))
             except Exception as error:  # noqa: BLE001 - a bug that one file triggers must cost that file alone
-                groups[name] = Group(
-                    (), 0, (0,) * len(CONTEXT_WIDTHS)
-                )  # without keys it differs from its files, and is tried again
+                # without keys it differs from its files, and is tried again
+                groups[name] = Group((), 0, (0,) * len(CONTEXT_WIDTHS))
                 unread.update(dict.fromkeys(files, type(error).__name__))
             deadline = deadline if done else within(for_s)  # the first group loads the libraries
         return groups, unread
