@@ -680,13 +680,14 @@ def without(messages: Sequence[Mapping[str, Any]], *fields: str) -> list[dict[st
 
 @contextlib.contextmanager
 def signals_as_they_were() -> Iterator[None]:
-    """Give SIGTERM and SIGINT their handlers back in the end."""
+    """Give SIGTERM and SIGINT their handlers back in the end, and write them to no pipe."""
     before = {number: signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGINT)}
     try:
         yield
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
+        signal.set_wakeup_fd(-1)
 
 
 class Diarist(World):

@@ -26,7 +26,7 @@ from ..storage.clock import Clock, fixed_clock, utc_now
 from ..storage.errors import SupervisorError
 from ..storage.instant import read_instant
 from ..storage.noting import acting
-from ..storage.process import limit_malloc_arenas, on_signals_asleep
+from ..storage.process import limit_malloc_arenas, on_signals
 from ..text.language import Language
 from ..workspace import Workspace, open_workspace, read_config
 from .cli.call import Once, ServedCall
@@ -73,7 +73,7 @@ def serve(root: Path, clock: Clock, render: Render, *, json: bool, has_worker: b
         alarm.keep(ws)
         answers = Answers(lambda: ws)
         answering = Answering(answers.answer, report, answers.within_s)
-        on_signals_asleep(end)
+        on_signals(end)
         with supervisor_lock(ws) as lock, serve_socket(ws.paths.state, ws.files, answering) as keep, contextlib.closing(http):
             alarm.forget_later()
             while not is_ended.is_set():

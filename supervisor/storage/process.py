@@ -7,7 +7,6 @@ quarter or half a second of processor, once for all files of a run. Without glib
 
 from __future__ import annotations
 
-import _thread
 import contextlib
 import json
 import os
@@ -68,21 +67,11 @@ def give_back_memory() -> None:
 
 def on_signals(stop: Callable[[], None]) -> None:
     """
-    Let SIGTERM and SIGINT call *stop* in a thread of its own.
-
-    The interrupted code may hold the lock that setting an event, or starting a `threading.Thread`, needs; calling *stop* in the
-    handler itself could therefore deadlock.
-    """
-    for number in (signal.SIGTERM, signal.SIGINT):
-        signal.signal(number, lambda *_: _thread.start_new_thread(stop, ()))
-
-
-def on_signals_asleep(stop: Callable[[], None]) -> None:
-    """
     Let SIGTERM and SIGINT call *stop* in a thread, for as long as the process lives.
 
     A handler runs only in the main thread, and not before it wakes: a signal that comes as it falls asleep would wait for ever.
-    So the signal itself writes to a pipe that a thread reads.
+    And the code that it interrupts may hold the lock that *stop* needs. So the signal itself writes to a pipe that a thread
+    reads.
     """
     heard, rings = os.pipe()
     os.set_blocking(rings, False)

@@ -12,7 +12,7 @@ import pytest
 
 from recalld.supervisor.archive.slug import slugs_of
 from recalld.supervisor.storage import process
-from recalld.supervisor.storage.process import call_in_own_process, on_signals, on_signals_asleep
+from recalld.supervisor.storage.process import call_in_own_process, on_signals
 from tests.patience import PATIENCE_S
 from tests.world import signals_as_they_were
 
@@ -59,14 +59,13 @@ def test_on_signals_sets_the_event_without_deadlock_while_it_is_locked(number: i
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
-def test_signal_is_handled_while_the_main_thread_sleeps(number: int) -> None:
+def test_on_signals_hears_a_signal_while_the_main_thread_sleeps(number: int) -> None:
     told = threading.Event()
     with signals_as_they_were():
-        on_signals_asleep(told.set)
+        on_signals(told.set)
         before = signal.pthread_sigmask(signal.SIG_BLOCK, [number])  # another thread gets it: the main thread stays asleep
         try:
             os.kill(os.getpid(), number)
             assert told.wait(PATIENCE_S)
         finally:
             signal.pthread_sigmask(signal.SIG_SETMASK, before)
-            signal.set_wakeup_fd(-1)
