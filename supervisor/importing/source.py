@@ -22,7 +22,7 @@ from typing import IO, Any, Final
 
 from ..protocol.backup_file import LIST, Member, is_tar, members
 from ..storage.disk import open_outside, read_outside
-from ..storage.errors import BadFile, BadRequest
+from ..storage.errors import BadBackup, BadFile, BadRequest
 from ..storage.foreign_name import is_below, parts_of, place_below
 from ..storage.lenient_json import not_utf8, parse_json
 from ..storage.os_errors import from_os_error
@@ -164,10 +164,10 @@ class Source:
     def _open_backup(self, path: Path) -> None:
         try:
             with open(open_outside(path), "rb") as file:
-                entries = [*members(file)]
+                entries = [*members(path, file)]
             if not entries or entries[-1].name != LIST:  # the end is missing
                 raise ValueError
-        except ValueError:
+        except (BadBackup, ValueError):
             raise NotImported(
                 path,
                 Text("it was not made by recalld, or a part of it is missing"),
@@ -263,7 +263,7 @@ class Source:
         """Yield the values at the prefix of a JSON file, such as `item` for those of an array, one after another."""
         import ijson
 
-        with self.reading(name), closing(self._json_text(name)) as file:
+        with self.reading(name, ijson.JSONError), closing(self._json_text(name)) as file:
             yield from ijson.items(file, prefix, use_float=True)
 
     def objects(self, name: str) -> Iterator[Any]:
@@ -282,7 +282,7 @@ class Source:
         import ijson
 
         around: dict[str, Any] = {}
-        with self.reading(name), closing(self._json_text(name)) as file:
+        with self.reading(name, ijson.JSONError), closing(self._json_text(name)) as file:
             events = ijson.parse(file, use_float=True)
             for path, event, value in events:
                 if path == prefix and event == "start_map":
@@ -353,17 +353,15 @@ class Source:
         return next((value for _, value in self.lines(name) if not isinstance(value, Exception)), None)
 
     @contextmanager
-    def reading(self, name: str) -> Iterator[None]:
-        """Raise what goes wrong while a member is read as NotImported, with the member's name."""
+    def reading(self, name: str, *no_json: type[Exception]) -> Iterator[None]:
+        """Raise what goes wrong while a member is read as NotImported, with its name; *no_json* is the error of a JSON file."""
         try:
             yield
         except UnicodeDecodeError:
             raise self.no_utf8(name) from None
         except (zipfile.BadZipFile, zlib.error, EOFError):
             raise self._damaged(name, Text("it is cut off or damaged")) from None
-        except Exception as error:
-            if not type(error).__module__.startswith("ijson"):  # imported only where a large file is read
-                raise
+        except no_json:
             raise self._damaged(name, self.encoded(name) or Text("it is cut off or damaged")) from None
 
     def no_utf8(self, name: str) -> NotImported:

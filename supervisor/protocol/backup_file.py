@@ -24,7 +24,7 @@ from ..storage.disk import open_outside
 from ..storage.errors import BadBackup, NewerFormat
 from ..storage.foreign_name import LONGEST_NAME, parts_of
 from ..storage.lenient_json import parse_json
-from ..storage.texts import Text, msgid
+from ..storage.texts import Text
 from ..text.record import record
 from .json_record import read_record, wire_name
 
@@ -41,8 +41,6 @@ _LATEST_NS: Final = 1 << 62
 #: Bytes of the list for itself and for a file, at most, not counting the path; JSON writes a byte of that in six at most.
 _OF_A_LINE: Final = 512
 _MAGIC: Final = (b"ustar\x0000", b"ustar  \x00")
-#: What is said of a member that is no plain file.
-NOT_A_FILE: Final = msgid("{name} in it is a link, a folder or a device")
 
 
 @record
@@ -107,11 +105,10 @@ class BackupFile:
         self._path = path
         self._file = file
         try:
-            entries = [*members(file)]
+            entries = [*members(path, file)]
             self.contents = self._parse(entries)
-        except ValueError as error:
-            is_no_file = [text for text in error.args if isinstance(text, Text) and text.msgid == NOT_A_FILE]
-            raise BadBackup(path, *is_no_file or (Text("it was not made by recalld, or a part of it is missing"),)) from None
+        except ValueError:
+            raise BadBackup(path, Text("it was not made by recalld, or a part of it is missing")) from None
         self._members = {member.name: member for member in entries}
         self._check(entries)
 
@@ -209,8 +206,8 @@ class _Heads:
         return self._file.read(size)
 
 
-def members(file: IO[bytes]) -> Iterator[Member]:
-    """Yield the files of a tar, in order; ValueError, with a Text where there is more to say than that it is none."""
+def members(path: Path, file: IO[bytes]) -> Iterator[Member]:
+    """Yield the files of the tar at *path*, in order; ValueError if it is none, BadBackup if it holds what is no plain file."""
     end = file.seek(0, os.SEEK_END)
     file.seek(0)
     try:
@@ -219,7 +216,7 @@ def members(file: IO[bytes]) -> Iterator[Member]:
         ) as tar:
             for info in tar:
                 if not info.isreg() or info.issparse():
-                    raise ValueError(Text(NOT_A_FILE, name=info.name))
+                    raise BadBackup(path, Text("{name} in it is a link, a folder or a device", name=info.name))
                 # before the next header is looked for behind it: a negative size would lead back to this one for ever
                 if not 0 <= info.size <= end - info.offset_data:
                     raise ValueError

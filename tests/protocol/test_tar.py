@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import io
 import tarfile
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -16,14 +17,13 @@ from recalld.supervisor.storage.errors import BadBackup
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
-    from pathlib import Path
 
 _END = bytes(1024)
 NAMES = st.lists(st.text("a记 é\n\udcff", min_size=1, max_size=90), min_size=1, max_size=5).map("/".join)
 
 
 def read(data: bytes) -> list[tuple[str, bytes]]:
-    return [(one.name, data[one.offset : one.offset + one.size]) for one in members(io.BytesIO(data))]
+    return [(one.name, data[one.offset : one.offset + one.size]) for one in members(Path("b.tar"), io.BytesIO(data))]
 
 
 def header(name: str = "x", *, size: bytes = b"%011o\0" % 0, kind: bytes = b"0", form: int = tarfile.USTAR_FORMAT) -> bytes:
