@@ -108,12 +108,13 @@ PURE_MAY_IMPORT: Final = (
 )
 PURE_NAMES: Final = frozenset({"open", "print", "input", "utc_now", "machine_zone"})
 
-#: Who writes files; the folder that is made outside a workspace, where a backup is unpacked; what a service leaves there; the socket's own mode; and standard output.
+#: Who writes files; the folder that is made outside a workspace, where a backup is unpacked; a file without a name; what a service leaves there; the socket's own mode; and standard output.
 WRITERS: Final = frozenset({"recalld.supervisor.storage.files", "recalld.supervisor.storage.disk", "recalld.supervisor.events"})
 ALLOWED_WRITES: Final = {
     "recalld.supervisor.interfaces.socket_server": {"os.fchmod"},
     "recalld.supervisor.storage.output": {"os.write"},
     "recalld.supervisor.checks.backup": {"tempfile.TemporaryDirectory"},
+    "recalld.supervisor.importing.staging": {"tempfile.NamedTemporaryFile"},
     "recalld.supervisor.interfaces.cli.unit": {"shutil.rmtree"},
 }
 OS_WRITES: Final = frozenset(

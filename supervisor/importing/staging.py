@@ -1,7 +1,7 @@
 """
 Puts the messages of a source in the order of their times, however many they are, in a database that the disk holds.
 
-The database is SQLite's own temporary file: no other program can open it, and it is gone with the process, however that ends.
+The database is a file without a name: no other program can open it, and it is gone with the process, however that ends.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from __future__ import annotations
 import errno
 import os
 import sqlite3
+import tempfile
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
@@ -38,7 +39,7 @@ _DATE: Final = """
 
 class Staging:
     """
-    The messages of one source, each once, oldest first; *folder* is where SQLite puts its temporary file.
+    The messages of one source, each once, oldest first, in a file in *folder*: /tmp may be memory.
 
     A message without a time, or with one after *latest*, gets that of the message before it in its conversation, else of the
     one behind it; if a conversation has none at all, *otherwise*. `undated` counts them. `names` counts the messages of each
@@ -46,8 +47,10 @@ class Staging:
     """
 
     def __init__(self, folder: Path, latest: datetime, otherwise: datetime) -> None:
-        os.environ["SQLITE_TMPDIR"] = str(folder)  # the folder of the workspace: /tmp may be memory
-        self._database = sqlite3.connect("", isolation_level=None)
+        self._folder = folder
+        with tempfile.NamedTemporaryFile(dir=folder) as file:  # SQLite opens it by its name, which goes at once
+            self._database = sqlite3.connect(file.name, isolation_level=None)
+        self._database.execute("PRAGMA journal_mode = OFF")
         self._database.execute("PRAGMA cache_size = -16000")
         self._database.execute("PRAGMA synchronous = OFF")
         self._database.execute("CREATE TABLE said (at TEXT, of INTEGER, id TEXT, digest TEXT, raw BLOB, UNIQUE (id, digest))")
@@ -74,7 +77,7 @@ class Staging:
         except sqlite3.Error as error:  # those of what is read are not meant: a reader turns them into NotImported
             full = error.sqlite_errorcode == sqlite3.SQLITE_FULL
             number = errno.ENOSPC if full else errno.EIO
-            raise OSError(number, os.strerror(number), os.environ["SQLITE_TMPDIR"]) from error
+            raise OSError(number, os.strerror(number), str(self._folder)) from error
 
     def _put(self, conversation: Conversation, entry: Said) -> None:
         text, raw, is_dated = entry.text, entry.raw, entry.at is not None
@@ -115,8 +118,7 @@ class Staging:
 
     def count(self) -> int:
         """Return how many messages there are."""
-        number: int = self._database.execute("SELECT count(*) FROM said").fetchone()[0]
-        return number
+        return int(self._database.execute("SELECT count(*) FROM said").fetchone()[0])
 
 
 def _raw(entry: Said, text: str, conversation: Conversation) -> dict[str, Any]:

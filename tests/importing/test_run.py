@@ -300,6 +300,13 @@ def test_import_counts_a_conversation_whose_tree_is_a_loop(world, log):
     assert run(world, path).unread == {"loop": 1}
 
 
+def test_staging_is_a_file_without_a_name_and_leaves_the_environment_alone(log):
+    before, words = dict(os.environ), "花生" * 5_000_000  # more than SQLite keeps in memory
+    with contextlib.closing(Staging(log, NOW, NOW)) as staged:
+        staged.add((Conversation(id="1", channel="x"), Said(id="", at=NOW, role="user", text=f"{n}{words}")) for n in range(20))
+        assert (staged.count(), [*log.iterdir()], dict(os.environ)) == (20, [], before)
+
+
 def test_staging_says_that_the_disk_is_full(log):
     talk = ((Conversation(id="1", channel="x"), Said(id=str(n), at=NOW, role="user", text="字" * 900)) for n in range(50))
     with contextlib.closing(Staging(log, NOW, NOW)) as staged:
