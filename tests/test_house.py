@@ -30,8 +30,8 @@ class Room(NamedTuple):
 #: (`python -m tests.test_house` prints today's sizes); one that wants more lines takes them from another, in the same commit.
 ROOMS: Final = (
     Room("supervisor/text", most=2_603, goal=2_300),
-    Room("supervisor/storage", most=2_353, goal=1_900),
-    Room("supervisor/protocol", most=4_914, goal=4_100),
+    Room("supervisor/storage", most=2_342, goal=1_900),
+    Room("supervisor/protocol", most=4_911, goal=4_100),
     Room("supervisor/archive", most=4_487, goal=3_900),
     Room("supervisor/extracts", most=986, goal=950),
     Room("supervisor/summaries", most=1_996, goal=1_850),
@@ -60,9 +60,9 @@ ROOMS: Final = (
     ),
 )
 #: All rooms together, lines and modules, and the lines of the tests.
-ALL: Final = Room("all", most=57_571, goal=48_000)
+ALL: Final = Room("all", most=57_557, goal=48_000)
 MODULES: Final = Room("modules", most=317, goal=270)
-OF_TESTS: Final = Room("tests", most=61_472, goal=48_000)
+OF_TESTS: Final = Room("tests", most=61_469, goal=48_000)
 
 
 def _lines(path: Path) -> int:
