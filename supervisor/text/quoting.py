@@ -41,6 +41,7 @@ _TOKEN_CHARS: Final = 16
 _BREAKS: Final = ("\n\n", "\n", "。", "！", "？", ". ", "；", "，", " ")
 _NEAR_END: Final = 0.7
 _DAYS: Final = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
+_ZH_DAYS: Final = "一二三四五六日"
 _MONTHS: Final = (
     *("January", "February", "March", "April", "May", "June", "July", "August", "September"),
     *("October", "November", "December"),
@@ -150,7 +151,7 @@ def day_words(day: date, language: Literal["zh", "en"]) -> str:
     ('Wednesday, 28 January 2026', '2026年1月28日星期三')
     """
     if language == "zh":
-        return f"{day.year}年{day.month}月{day.day}日星期{'一二三四五六日'[day.weekday()]}"
+        return f"{day.year}年{day.month}月{day.day}日星期{_ZH_DAYS[day.weekday()]}"
     return f"{_DAYS[day.weekday()]}, {day.day} {_MONTHS[day.month - 1]} {day.year}"
 
 
@@ -163,6 +164,17 @@ def day_in_brackets(day: date, language: Literal["zh", "en"]) -> str:
     ('(Wednesday, 28 January 2026)', '（2026年1月28日星期三）')
     """
     return f"（{day_words(day, language)}）" if language == "zh" else f"({day_words(day, language)})"
+
+
+def weekday_in_brackets(day: date, language: Literal["zh", "en"]) -> str:
+    """
+    Return the day of the week in brackets, as it is written after the name of a file, which has the date.
+
+    >>> from datetime import date
+    >>> weekday_in_brackets(date(2026, 1, 28), "en"), weekday_in_brackets(date(2026, 1, 28), "zh")
+    ('(Wednesday)', '（周三）')
+    """
+    return f"（周{_ZH_DAYS[day.weekday()]}）" if language == "zh" else f"({_DAYS[day.weekday()]})"
 
 
 class Fold:

@@ -57,7 +57,7 @@ def test_memory_block_has_a_header_a_note_and_tagged_entries():
     assert (head, note, end) == (HEADER, NOTE["zh"], "")
     assert first == "[memory.md#L3] 用户偏好使用 pnpm 而非 npm。"
     assert second.startswith(
-        "[memory/2026-01-28-deploy.md#L4-L6] （2026年1月28日星期三） 用户: 上次部署使用了 Cloudflare Workers，遇到了超时问题"
+        "[memory/2026-01-28-deploy.md#L4-L6] （周三） 用户: 上次部署使用了 Cloudflare Workers，遇到了超时问题"
     )
     assert second.endswith("…[truncated]")
 
