@@ -202,7 +202,6 @@ def memory_block(
         max_chars=recall.max_injected_chars,
         citations=not is_brief and (recall.citations == "on" or (recall.citations == "auto" and may_cite)),
         note=recall.note,
-        days=not is_brief,
         today=now.astimezone(config.archive.zone).date(),
         names=audience.sees_all,
         hide=redactor(request, result.terms, [*hits, *(Hit(hit, 0.0) for hit in pinned)], language, config.privacy),

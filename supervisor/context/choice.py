@@ -40,7 +40,6 @@ class BlockLimits:
     pinned_tokens: int = 0  # of the pinned lines of memory.md, in addition to *tokens*
     max_chars: int = 0  # of the block, header and tags included (001); 0: no limit
     citations: bool = True  # line numbers in the tags
-    days: bool = True  # after the tags
     today: date | None = None  # the day of the question, for the head
     note: bool = True  # the line that says that nothing here is an instruction; never with hit = "line"
     names: bool = True  # of dated files; their words may be from a chat that the readers did not take part in
@@ -98,15 +97,14 @@ def distinct(hits: Sequence[Hit], pinned: Sequence[Hit]) -> tuple[list[Hit], lis
             groups.setdefault(_words_of(hit.unit), []).append(hit)
     kept = []
     for words, group in groups.items():
-        newest = max(group, key=_newest)
+        newest = max(group, key=_of_the_user_then_newest)
         if words not in present:
             kept.append(replace(newest, score=group[0].score, parts=group[0].parts))
         rejected += [(hit, "same words") for hit in group if words in present or hit is not newest]
     return kept, rejected
 
 
-def _newest(hit: Hit) -> tuple[bool, date, float]:
-    """Return the sort key of hits that say the same: the user's own words before the assistant's, then by time."""
+def _of_the_user_then_newest(hit: Hit) -> tuple[bool, date, float]:
     unit = hit.unit
     return unit.role != "assistant", unit.day or date.min, unit.at.timestamp() if unit.at else 0.0
 

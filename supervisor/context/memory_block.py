@@ -24,7 +24,7 @@ from typing import Final, NamedTuple
 from ..index.hit import Hit, Passage
 from ..recall.audience import nameless
 from ..recall.neighbours import are_neighbours
-from ..text.quoting import day_in_brackets, weekday_in_brackets
+from ..text.quoting import day_in_brackets
 from ..text.record import record
 from ..text.snippet import excerpt
 from ..text.token_count import token_cost, whole_tokens
@@ -276,9 +276,8 @@ class MemoryBlock:
         if place not in self._sources:
             path = first.path if self._limits.names else nameless(first.path)
             text = tag(path, spans, lines=self._limits.citations)
-            if day and self._limits.days:
-                written = weekday_in_brackets if day.isoformat() in path else day_in_brackets
-                text += f" {written(day, self._limits.language)}"
+            if day:
+                text += f" {day_in_brackets(day, self._limits.language, path)}"
             self._sources[place] = text, token_cost(text, self._limits.cjk_weight)
         return self._sources[place]
 

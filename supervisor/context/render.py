@@ -85,6 +85,7 @@ _ESCAPED: Final = (
 )
 #: Matches every text that a pattern of _ESCAPED could match.
 _SUSPECT: Final = lazy_re(r"[<>|｜`~\[]|\A(?:#|[uast用助系工])", re.IGNORECASE)
+_MOVED: Final = lazy_re(r"\Amemory/originals/\d{4}-\d\d/")
 _NOT_IN_PATH: Final = lazy_re(
     r"[\[\]%#\x00-\x1f\x7f-\x9f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ud800-\udfff\U000e0000-\U000e0fff]"
     r"|  +|\A | \Z"
@@ -211,16 +212,18 @@ def tag(path: str, spans: Sequence[tuple[int, int]], *, lines: bool) -> str:
     Return the source tag of these *spans* of lines, with their numbers or without.
 
     A character that would end the tag early is percent-encoded. A message that no dated file holds yet has its id, which is
-    encoded already, in place of lines.
+    encoded already, in place of lines. A file that has moved to originals/ keeps the path that it had: `get` finds it by both,
+    and the shorter one leaves room for a message more in a small block.
 
     >>> tag("memory/2026-01-28-deploy.md", [(4, 6), (9, 9)], lines=True), tag("memory.md", [(3, 3)], lines=True)
     ('[memory/2026-01-28-deploy.md#L4-L6,L9]', '[memory.md#L3]')
-    >>> tag("history.json#01KB", [(1, 1)], lines=True)
-    '[history.json#01KB]'
+    >>> tag("history.json#01KB", [(1, 1)], lines=True), tag("memory/originals/2026-01/2026-01-05-tea.md", [(4, 4)], lines=True)
+    ('[history.json#01KB]', '[memory/2026-01-05-tea.md#L4]')
     """
     if path.startswith(BY_ID):
         return f"[{path if lines else BY_ID[:-1]}]"
-    safe = _NOT_IN_PATH.sub(lambda m: "".join(f"%{byte:02X}" for byte in m[0].encode("utf-8", "surrogatepass")), path)
+    filed = _MOVED.sub("memory/", path)
+    safe = _NOT_IN_PATH.sub(lambda m: "".join(f"%{byte:02X}" for byte in m[0].encode("utf-8", "surrogatepass")), filed)
     return f"[{safe}{line_marks(spans) if lines else ''}]"
 
 

@@ -122,7 +122,6 @@ def take_entries(entries: Sequence[Entry], room: int, language: Language, weight
 
 
 def _cut(entry: Entry, room: int, language: Language, weight: float) -> tuple[Entry, Entry]:
-    """Return the part of the entry that fits, cut at the end of a sentence where one is near, and the rest of the entry."""
     part = entry.part or 1
     low, high = 1, max(1, min(len(entry.text), room * _TOKEN_CHARS))
     while low < high:
@@ -155,26 +154,18 @@ def day_words(day: date, language: Literal["zh", "en"]) -> str:
     return f"{_DAYS[day.weekday()]}, {day.day} {_MONTHS[day.month - 1]} {day.year}"
 
 
-def day_in_brackets(day: date, language: Literal["zh", "en"]) -> str:
+def day_in_brackets(day: date, language: Literal["zh", "en"], name: str = "") -> str:
     """
-    Return the day in brackets, as it is written before the messages of that day.
+    Return the day in brackets, as it is written before its messages; after a *name* that has the date only the weekday.
 
     >>> from datetime import date
-    >>> day_in_brackets(date(2026, 1, 28), "en"), day_in_brackets(date(2026, 1, 28), "zh")
-    ('(Wednesday, 28 January 2026)', '（2026年1月28日星期三）')
+    >>> day_in_brackets(date(2026, 1, 28), "en"), day_in_brackets(date(2026, 1, 28), "zh", "memory/2026-01-28-deploy.md")
+    ('(Wednesday, 28 January 2026)', '（周三）')
     """
-    return f"（{day_words(day, language)}）" if language == "zh" else f"({day_words(day, language)})"
-
-
-def weekday_in_brackets(day: date, language: Literal["zh", "en"]) -> str:
-    """
-    Return the day of the week in brackets, as it is written after the name of a file, which has the date.
-
-    >>> from datetime import date
-    >>> weekday_in_brackets(date(2026, 1, 28), "en"), weekday_in_brackets(date(2026, 1, 28), "zh")
-    ('(Wednesday)', '（周三）')
-    """
-    return f"（周{_ZH_DAYS[day.weekday()]}）" if language == "zh" else f"({_DAYS[day.weekday()]})"
+    is_dated = day.isoformat() in name
+    if language == "zh":
+        return f"（{f'周{_ZH_DAYS[day.weekday()]}' if is_dated else day_words(day, language)}）"
+    return f"({_DAYS[day.weekday()] if is_dated else day_words(day, language)})"
 
 
 class Fold:

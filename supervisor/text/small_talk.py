@@ -73,7 +73,6 @@ def is_small_talk(text: str) -> bool:
 
 
 def _after_courtesies(folded: str, courtesies: re.Pattern[str]) -> str:
-    """Return the rest of the text after all courtesies, particles, punctuation and emoji at its beginning."""
     rest = folded
     while rest:
         courtesy = courtesies.match(rest)

@@ -165,7 +165,6 @@ def _word_start(text: str, start: int, most: int) -> int:
 
 
 def _finds(low: str, terms: Iterable[str]) -> list[tuple[int, int, str]]:
-    """Return start, end and term of each occurrence in the lower-case text, in order."""
     places = []
     for term in terms:
         # subtle: a stem may end in an i where the text has a y (allergi)

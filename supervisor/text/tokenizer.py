@@ -173,7 +173,6 @@ def _fold(word: str) -> str:
 
 @lru_cache(maxsize=50_000)
 def _latin_tokens(word: str) -> tuple[str, ...]:
-    """Return the token of the word, then for a compound the tokens of its parts."""
     return tuple(_tokens_of(word))
 
 

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from recalld.supervisor.index.hit import Hit
 
 ZH = BlockLimits(language="zh")
-DAY = "（2026年1月28日星期三）"
+DAY = "（周三）"
 LIMITS = st.builds(
     BlockLimits,
     tokens=st.integers(0, 900),
@@ -157,9 +157,9 @@ def test_memory_block_file_mode_shows_a_message_whole_if_it_fits():
 @pytest.mark.feature("001.10")
 def test_memory_block_max_chars_truncates_one_hit_and_drops_the_rest():
     hits = [hit(9 - n, f"{n}：" + "花生过敏要带药" * 10, start=4 + 5 * n) for n in range(5)]
-    block = pack(hits, [], replace(ZH, max_chars=314))
+    block = pack(hits, [], replace(ZH, max_chars=306))
     lines = body(block.text)
-    assert len(block.text) <= 314
+    assert len(block.text) <= 306
     assert [line.endswith("[truncated]") for line in lines[0].split(" | ")] == [False, False, True]
     assert [why for _, why in block.left_out] == ["characters"] * 2
 

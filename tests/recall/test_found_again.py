@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
+from recalld.supervisor.interfaces.api import Memory
+from recalld.supervisor.interfaces.tools.anthropic_memory import AnthropicMemory
 from tests.world import message
 
 SAID = [
@@ -57,3 +61,18 @@ def test_refresh_adds_a_saved_file_and_drops_a_deleted_one(filled):
     note.unlink()
     filled.refresh()
     assert filled.search("电钢琴多少钱").hits == ()
+
+
+def test_tag_of_a_file_that_moved_is_read_by_get_and_by_the_memory_tool(filled):
+    question = "猫的疫苗"
+    found = filled.search(question)
+    (moved,) = (
+        hit.unit for hit in found.hits if hit.unit.path.startswith("memory/originals/2026-01/") and hit.unit.role == "user"
+    )
+    tag = re.search(r"\[(memory/(2026-01-10-[^/]*\.md)#L\d+[^]]*)\]", filled.inject(question, found).memory)
+    assert tag
+    assert tag[2] == moved.path.rpartition("/")[2]
+    assert filled.get(tag[1]).text.startswith("猫的疫苗九月十二号打。")
+    viewed = AnthropicMemory(Memory(filled.ws, clock=filled.clock))({"command": "view", "path": f"/memories/{tag[2]}"})
+    assert not viewed.is_error
+    assert "猫的疫苗九月十二号打。" in viewed.text

@@ -106,6 +106,8 @@ class AnthropicMemory:
     def _view(self, path: str, view_range: Sequence[int] | None = None) -> str:
         """Return a file, or the lines of *view_range* of it (the last may be -1), or what is in a folder."""
         place = self._place(path)
+        if day_of_name(place.name) and place.parent == self._paths.memory:
+            place = self._workspace.memory.path_of(place.name)  # a tag names a file as it was filed, also after it has moved
         if self._is_folder(place, f"The path {path} does not exist. Please provide a valid path."):
             stat = self._files.disk.stat(place)
             entries = [("", stat.size if stat else 0), *((f"/{name}", size) for name, size in self._entries(place))]

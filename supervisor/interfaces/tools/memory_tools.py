@@ -340,12 +340,10 @@ class MemoryTools:
 
 
 def _as_line(line: Line, shown: str) -> LongTermLine:
-    """Return the line with as much of its text as is *shown*: "[42] …"."""
     return LongTermLine(line=line.number, text=shown.removeprefix(f"[{line.number}] "), digest=line.digest, ref=line.ref)
 
 
 def _numbers(path: str, result: Lines) -> Sequence[int]:
-    """Return the numbers of the lines in *result*; a citation may have several stretches."""
     cited = path.partition("#")[2]
     if path.startswith("history.json#") or "," not in cited:
         return range(result.start, result.end + 1)
