@@ -115,7 +115,7 @@ ALLOWED_WRITES: Final = {
     "recalld.supervisor.storage.output": {"os.write"},
     "recalld.supervisor.checks.backup": {"tempfile.TemporaryDirectory"},
     "recalld.supervisor.importing.staging": {"tempfile.NamedTemporaryFile"},
-    "recalld.supervisor.interfaces.cli.unit": {"shutil.rmtree"},
+    "recalld.supervisor.interfaces.cli.service": {"shutil.rmtree"},
 }
 OS_WRITES: Final = frozenset(
     "chmod chown copy_file_range fchmod fchown ftruncate link makedirs mkdir mkfifo mknod remove removedirs rename renames "

@@ -1,16 +1,14 @@
 """
-systemd, as far as `recalld service` needs it: units installed and removed, and the state of a service.
+systemd, as far as `recalld service` needs it: units written, started and removed, and the state of a service.
 
-What is somebody else's is seen before anything is changed, and of a unit that was edited by hand a copy is kept. A service that
-does not start stays installed.
+A unit of somebody else is seen before anything is changed. A service that does not start stays installed.
 """
 
 from __future__ import annotations
 
-import itertools
 import os
 import subprocess
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable
 from pathlib import Path
 from subprocess import CompletedProcess
 from typing import Any, Final
@@ -18,23 +16,9 @@ from typing import Any, Final
 from ..host.alarm import REASONS, python_gone
 from ..storage.disk import MOST_OUTSIDE, RealDisk
 from ..storage.errors import ForeignUnit, NoService, NoUnit, ServiceForbidden
-from ..storage.files import Files, FileVersion
+from ..storage.files import Files
 from ..storage.texts import Text
-from .units import (
-    AGAIN,
-    BACKUP,
-    BACKUP_TIMER,
-    COPY,
-    FSCK,
-    SERVICE,
-    SYSTEM_FOLDER,
-    TEMPLATES,
-    TIMER,
-    Installation,
-    below_head,
-    parse_unit,
-    unit_folder,
-)
+from .units import AGAIN, BACKUP, BACKUP_TIMER, FSCK, SERVICE, TEMPLATES, TIMER, Installation, parse_unit
 
 #: The folder that exists where systemd runs.
 BOOTED: Final = Path("/run/systemd/system")
@@ -48,6 +32,7 @@ _NO_PROGRAM: Final = "203"
 _WAITING: Final = "auto-restart"
 
 _UNIT_MODE: Final = 0o644
+_FILES: Final = Files(RealDisk())
 
 
 def run_program(words: Iterable[str]) -> CompletedProcess[str]:
@@ -58,229 +43,190 @@ def run_program(words: Iterable[str]) -> CompletedProcess[str]:
         environ.setdefault("XDG_RUNTIME_DIR", runtime)
     try:
         return subprocess.run([*words], env=environ, capture_output=True, text=True, check=False, stdin=subprocess.DEVNULL)
-    except (FileNotFoundError, NotADirectoryError, PermissionError):
+    except OSError:
         return CompletedProcess([*words], 127, "", "")
 
 
-class Systemd:
-    """
-    The caller's own service manager or, for the units of *user*, the system's; *run* runs a program.
-
-    *name* is the name of one of several services; *booted* exists where systemd runs; *folder* has the units.
-    """
-
-    def __init__(
-        self,
-        user: str = "",
-        run: Callable[[Iterable[str]], CompletedProcess[str]] = run_program,
-        booted: Path = BOOTED,
-        folder: Path | None = None,
-        name: str = "",
-    ) -> None:
-        self.user = user
-        self._names = [Installation(Path(), user, name=name).unit(template) for template in TEMPLATES]
-        self.folder = folder or (SYSTEM_FOLDER if user else unit_folder())
-        self.files = Files(RealDisk())
-        self.run = run
-        self._booted = booted
-
-    @property
-    def path(self) -> Path:
-        """The unit of the service itself."""
-        return self.folder / self._names[0]
-
-    def command(self, *words: str) -> list[str]:
-        """Return the command of systemctl with these *words*."""
-        return ["systemctl", *([] if self.user else ["--user"]), "--no-pager", *words]
-
-    def check(self) -> None:
-        """Raise NoService or ServiceForbidden if units can't be managed; the error says what to do."""
-        if not self._booted.is_dir():
-            raise NoService(
-                Text("systemd does not run here"), Text("keep it running another way, such as in a container of its own")
-            )
-        if self.user and os.geteuid() != 0:
-            raise ServiceForbidden(Text("units of the system are root's"), Text("give the same command with `sudo`"))
-        if self.run(self.command("show", "--property=Version")).returncode:
-            raise NoService(
-                Text("this user has no session of systemd"),
-                Text("log in again, not by su or sudo, or have root give `recalld service install --system USER`"),
-            )
-
-    def call(self, *words: str, may_fail: bool = False) -> None:
-        """Run systemctl; NoService with its message if it fails, unless it *may_fail*: systemd may not know the unit."""
-        done = self.run(self.command(*words))
-        if done.returncode and not may_fail:
-            sentence = (done.stderr.strip() or f"exit code {done.returncode}").splitlines()[0].rstrip(".")
-            raise NoService(
-                Text("`systemctl {verb}` says: {said}", verb=words[0], said=sentence),
-                Text("`recalld service logs` may say more"),
-            )
-
-    def show(self, unit: str) -> dict[str, str]:
-        """Return the properties of the unit by name."""
-        done = self.run(self.command("show", unit, f"--property={_PROPERTIES}"))
-        return dict(line.partition("=")[::2] for line in done.stdout.splitlines())
-
-    def runs(self, unit: str) -> bool:
-        """True if the unit runs, starts or ends."""
-        return self.show(unit).get("ActiveState") in ("active", "activating", "deactivating", "reloading")
-
-    def units(self) -> dict[str, tuple[FileVersion, Installation]]:
-        """Return the units of this service that exist, by name; ForeignUnit for one that `install` did not make."""
-        units = {}
-        for name in self._names:
-            try:
-                version = self.files.read_stable(self.folder / name, most=MOST_OUTSIDE)
-            except OSError as error:  # a folder, a pipe, a link to a device
-                raise ForeignUnit(self.folder / name) from error
-            if version:
-                if (what := parse_unit(version.data, self.user)) is None:
-                    raise ForeignUnit(self.folder / name)
-                units[name] = version, what
-        return units
+def systemctl(what: Installation, *words: str) -> list[str]:
+    """Return the command of systemctl with these *words*, for the service manager of the installation."""
+    return ["systemctl", *([] if what.user else ["--user"]), "--no-pager", *words]
 
 
-def lingers(user: str, folder: Path = _LINGERING) -> bool:
+def check_manager(what: Installation) -> None:
+    """Raise NoService or ServiceForbidden if its units can't be managed; the error says what to do."""
+    if not BOOTED.is_dir():
+        raise NoService(
+            Text("systemd does not run here"), Text("keep it running another way, such as in a container of its own")
+        )
+    if what.user and os.geteuid() != 0:
+        raise ServiceForbidden(Text("units of the system are root's"), Text("give the same command with `sudo`"))
+    if run_program(systemctl(what, "show", "--property=Version")).returncode:
+        raise NoService(
+            Text("this user has no session of systemd"),
+            Text("log in again, not by su or sudo, or have root give `recalld service install --system USER`"),
+        )
+
+
+def lingers(user: str) -> bool:
     """True if the services of the user go on when that user is not logged in."""
-    return (folder / user).exists()
-
-
-def installation(systemd: Systemd) -> Installation:
-    """Return the installation; NoUnit if there is none, ForeignUnit for a unit that `install` did not make."""
-    units = systemd.units()
-    if systemd.path.name not in units:
-        raise NoUnit(systemd.path)
-    return units[systemd.path.name][1]
+    return (_LINGERING / user).exists()
 
 
 # ── installed and removed ────────────────────────────────────────────────────
 
 
-def install(wanted: Installation, systemd: Systemd, say: Callable[[Text], object]) -> None:
+def installation(what: Installation) -> Installation:
+    """
+    Return the installation with the user and the name of *what*, as its unit tells it.
+
+    NoUnit if there is none, ForeignUnit for a unit that `install` did not make.
+    """
+    unit = what.unit(SERVICE)
+    if unit not in (present := _present(what)):
+        raise NoUnit(what.folder / unit)
+    return present[unit]
+
+
+def _present(what: Installation) -> dict[str, Installation]:
+    """Return what each of its units that exist is of, by name; ForeignUnit for one that `install` did not make."""
+    units = {}
+    for name in map(what.unit, TEMPLATES):
+        try:
+            version = _FILES.read_stable(what.folder / name, most=MOST_OUTSIDE)
+        except OSError as error:  # a folder, a pipe, a link to a device
+            raise ForeignUnit(what.folder / name) from error
+        if version:
+            if (parsed := parse_unit(version.data, what.user)) is None:
+                raise ForeignUnit(what.folder / name)
+            units[name] = parsed
+    return units
+
+
+def install(wanted: Installation) -> None:
     """
     Write the units, start them and wait until the service is ready; NoService, with the reason, if it does not start.
 
-    Copies of units that are not as this recalld makes them are kept first, and *say* is called with a sentence that names them:
-    a person, or another version, wrote them so. ForeignUnit, before anything is changed, for a unit of another service.
+    ForeignUnit, before anything is changed, for a unit of another service.
     """
-    contents, before = wanted.units(), systemd.units()
-    for name, (_, what) in before.items():
+    contents, present = wanted.units(), _present(wanted)
+    for name, what in present.items():
         if what.workspace != wanted.workspace:
-            raise ForeignUnit(systemd.folder / name)
-    copies = copies_of(before, systemd)
-    for copy, data in copies.items():
-        systemd.files.replace(copy, data, systemd.files.read_stable(copy), mode=_UNIT_MODE)
-    if copies:
-        say(copies_kept(copies))
-    _remove([name for name in before if name not in contents], systemd)
-    systemd.files.make_folder(systemd.folder)
+            raise ForeignUnit(wanted.folder / name)
+    _remove(wanted, [name for name in present if name not in contents])
+    _FILES.make_folder(wanted.folder)
     for name, data in contents.items():
-        systemd.files.replace(systemd.folder / name, data, before[name][0] if name in before else None, mode=_UNIT_MODE)
-    _start(systemd, wanted, wanted.started, enable=True)
+        path = wanted.folder / name
+        _FILES.replace(path, data, _FILES.read_stable(path), mode=_UNIT_MODE)
+    _call(wanted, "daemon-reload")
+    _call(wanted, "enable", *wanted.started)
+    _restart(wanted, wanted.started)
 
 
-def copies_of(units: Mapping[str, tuple[FileVersion, Installation]], systemd: Systemd) -> dict[Path, bytes]:
-    """Return the copies that are kept of *units*, those that are not as this recalld makes them; none replaces another."""
-    copies = {}
-    for name, (version, what) in units.items():
-        if below_head(version.data) != below_head(what.units().get(name, b"")):
-            places = (systemd.folder / f"{name}{COPY}{f'-{n}' if n > 1 else ''}" for n in itertools.count(1))
-            of_places = ((place, systemd.files.read_stable(place)) for place in places)
-            copies[next(place for place, old in of_places if old is None or old.data == version.data)] = version.data
-    return copies
-
-
-def copies_kept(copies: Iterable[Path]) -> Text:
-    """Return the sentence that names the copies."""
-    files = list(map(str, copies))
-    return Text("units that were edited, or of another version, are written again; copies are kept: {files}.", files=files)
-
-
-def restart(systemd: Systemd, what: Installation) -> None:
+def restart(what: Installation) -> None:
     """Restart the service with the installed code and unit; NoService, with the reason, if that fails."""
-    _start(systemd, what, [what.unit(SERVICE)], enable=False)
+    _call(what, "daemon-reload")
+    _restart(what, [what.unit(SERVICE)])
 
 
-def _start(systemd: Systemd, what: Installation, names: list[str], *, enable: bool) -> None:
-    try:
-        systemd.call("daemon-reload")
-        systemd.call("reset-failed", *names, may_fail=True)
-        if enable:
-            systemd.call("enable", *names)
-        systemd.call("restart", *names)
-    except NoService as error:
-        if systemd.show(names[0]).get("ActiveState") in ("failed", "activating"):
-            raise NoService(_why_down(systemd, what), Text("`recalld doctor` may say more")) from error
-        raise
-
-
-def uninstall(systemd: Systemd) -> Installation:
+def uninstall(what: Installation) -> Installation:
     """
     Stop and remove the units and return what they were; the workspace that they served is not changed.
 
     NoUnit if there is no such unit; ForeignUnit, before anything is changed, for a unit that `install` did not make.
     """
-    units = systemd.units()
-    if not units:
-        raise NoUnit(systemd.path)
-    _remove([*units], systemd)
-    systemd.call("daemon-reload")
-    return next(what for _, what in units.values())
+    present = _present(what)
+    if not present:
+        raise NoUnit(what.folder / what.unit(SERVICE))
+    _remove(what, [*present])
+    _call(what, "daemon-reload")
+    return next(iter(present.values()))
 
 
-def _remove(names: list[str], systemd: Systemd) -> None:
+def _restart(what: Installation, names: list[str]) -> None:
+    _call(what, "reset-failed", *names, may_fail=True)
+    try:
+        _call(what, "restart", *names)
+    except NoService as error:
+        shown = _show(what, SERVICE)
+        if shown.get("ActiveState") in ("failed", "activating"):
+            raise NoService(_why_down(what, shown), Text("`recalld doctor` may say more")) from error
+        raise
+
+
+def _remove(what: Installation, names: list[str]) -> None:
     if names:
-        systemd.call("disable", "--now", *names, may_fail=True)
-        systemd.call("reset-failed", *names, may_fail=True)
+        _call(what, "disable", "--now", *names, may_fail=True)
+        _call(what, "reset-failed", *names, may_fail=True)
     for name in names:
-        systemd.files.remove(systemd.folder / name)
+        _FILES.remove(what.folder / name)
+
+
+def _call(what: Installation, *words: str, may_fail: bool = False) -> None:
+    """Run systemctl; NoService with its message if it fails, unless it *may_fail*: systemd may not know the unit."""
+    done = run_program(systemctl(what, *words))
+    if done.returncode and not may_fail:
+        sentence = (done.stderr.strip() or f"exit code {done.returncode}").splitlines()[0].rstrip(".")
+        raise NoService(
+            Text("`systemctl {verb}` says: {said}", verb=words[0], said=sentence), Text("`recalld service logs` may say more")
+        )
 
 
 # ── how it is ────────────────────────────────────────────────────────────────
 
 
-def state_of(systemd: Systemd, what: Installation) -> dict[str, Any]:
+def runs(what: Installation) -> bool:
+    """True if the service runs, starts or ends."""
+    return _is_active(_show(what, SERVICE))
+
+
+def state_of(what: Installation) -> dict[str, Any]:
     """Return the state of the service: `down` is why it does not run, "" if it does; `retries`, if systemd will start it."""
-    unit = what.unit(SERVICE)
-    shown = systemd.show(unit)
+    shown = _show(what, SERVICE)
     state = shown.get("ActiveState", "")
     waits = shown.get("SubState") == _WAITING
-    down = "" if state in ("active", "activating", "reloading") and not waits else _why_down(systemd, what)
+    down = "" if state in ("active", "activating", "reloading") and not waits else _why_down(what, shown)
     return {
-        "unit": unit,
+        "unit": what.unit(SERVICE),
         "workspace": str(what.workspace),
         "state": state,
         "since": shown.get("ActiveEnterTimestamp", ""),
         "statusText": shown.get("StatusText", ""),
         "restarts": int(shown.get("NRestarts") or 0),
-        "nightlyFsck": _state_at_night(systemd, what.unit(TIMER), what.unit(FSCK)),
-        "nightlyBackup": _state_at_night(systemd, what.unit(BACKUP_TIMER), what.unit(BACKUP)) if what.backups else "none",
+        "nightlyFsck": _state_at_night(what, TIMER, FSCK),
+        "nightlyBackup": _state_at_night(what, BACKUP_TIMER, BACKUP) if what.backups else "none",
         "down": down,
-        "retries": bool(down) and (waits or systemd.runs(what.unit(AGAIN))),
+        "retries": bool(down) and (waits or _is_active(_show(what, AGAIN))),
     }
 
 
-def _state_at_night(systemd: Systemd, timer: str, started: str) -> str:
+def _state_at_night(what: Installation, timer: str, started: str) -> str:
     """Return the state of the timer; "failed" if the service that it starts failed the last time."""
-    if systemd.show(started).get("Result") not in ("success", None):
+    if _show(what, started).get("Result") not in ("success", None):
         return "failed"
-    return systemd.show(timer).get("ActiveState", "")
+    return _show(what, timer).get("ActiveState", "")
 
 
-def _why_down(systemd: Systemd, what: Installation) -> str:
+def _show(what: Installation, template: str) -> dict[str, str]:
+    """Return the properties of its unit of the *template*, by name."""
+    done = run_program(systemctl(what, "show", what.unit(template), f"--property={_PROPERTIES}"))
+    return dict(line.partition("=")[::2] for line in done.stdout.splitlines())
+
+
+def _is_active(shown: dict[str, str]) -> bool:
+    return shown.get("ActiveState") in ("active", "activating", "deactivating", "reloading")
+
+
+def _why_down(what: Installation, shown: dict[str, str]) -> str:
     """Return why the service does not run: what systemd says of it, or its last error, if the journal has one."""
-    unit = what.unit(SERVICE)
-    state = systemd.show(unit)
-    result, code = state.get("Result", ""), state.get("ExecMainStatus", "")
+    result, code = shown.get("Result", ""), shown.get("ExecMainStatus", "")
     has_ended = result == "exit-code"
     if reason := REASONS.get(code if has_ended else result):
         return reason
-    if has_ended and (code == _NO_PROGRAM or systemd.run([what.python, "-P", "-c", "import recalld"]).returncode):
+    if has_ended and (code == _NO_PROGRAM or run_program([what.python, "-P", "-c", "import recalld"]).returncode):
         return python_gone(what.python)
-    run = state.get("InvocationID")
-    match = f"_SYSTEMD_INVOCATION_ID={run}" if run else f"{'--unit' if systemd.user else '--user-unit'}={unit}"
-    done = systemd.run(["journalctl", "--no-pager", "--quiet", "--priority=err", "--lines=1", "--output=cat", match])
+    run = shown.get("InvocationID")
+    match = f"_SYSTEMD_INVOCATION_ID={run}" if run else f"{'--unit' if what.user else '--user-unit'}={what.unit(SERVICE)}"
+    done = run_program(["journalctl", "--no-pager", "--quiet", "--priority=err", "--lines=1", "--output=cat", match])
     if sentence := done.stdout.strip().removeprefix("recalld: ").rstrip("."):
         return sentence
     if has_ended:

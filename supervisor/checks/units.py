@@ -3,6 +3,9 @@ The systemd units of a workspace: the files in `units/`, filled in, and those th
 
 A placeholder is `@word@`. A user's own units are in the user's folder: `recalld.service`, `recalld-fsck.timer` and others, with
 a name `recalld@NAME.service`. On a machine without user sessions root installs them for a user: `recalld@USER.service`.
+
+These files are recalld's: `install` writes each again as it is made here. What a user changes goes into `systemctl edit`, which
+keeps it in a file of its own.
 """
 
 from __future__ import annotations
@@ -38,9 +41,6 @@ TEMPLATES: Final = (SERVICE, FSCK, TIMER, TROUBLE, AGAIN, BACKUP, BACKUP_TIMER)
 KEEP: Final = 7
 SYSTEM_FOLDER: Final = Path("/etc/systemd/system")
 _FOLDER: Final = Path(__file__).resolve().parent / "units"
-#: The ending of a copy of a unit that was edited by hand, and that of any of several; systemd passes them over.
-COPY: Final = ".bak"
-_COPY: Final = lazy_re(r"\.bak(-\d+)?")
 #: The first line of recalld's units, the second, which has the workspace, and the third, which says how the unit was made.
 _MARK: Final = "# Made by `recalld service install`, which makes it again; what you change goes into `systemctl edit`."
 _OF: Final = "# The workspace: "
@@ -118,6 +118,11 @@ class Installation:
         ' --system alice --name work'
         """
         return "".join(f" {option} {value}" for option, value in (("--system", self.user), ("--name", self.name)) if value)
+
+    @property
+    def folder(self) -> Path:
+        """The folder of its units."""
+        return SYSTEM_FOLDER if self.user else unit_folder()
 
     @property
     def alarm(self) -> Path:
@@ -205,17 +210,14 @@ def in_list(path: str) -> str:
     return f'"{escaped}"'
 
 
-def remains(what: Installation, environ: Mapping[str, str] = os.environ) -> list[Path]:
-    """Return what a removed service leaves: caches, systemd's stamps of its timers, and copies of units that were edited."""
+def remains(what: Installation) -> list[Path]:
+    """Return what a removed service leaves: caches, and systemd's stamps of its timers."""
+    stamps = Path(user_folder("XDG_DATA_HOME", os.environ)) / "systemd" / "timers"
+    caches = [Path(user_folder("XDG_CACHE_HOME", os.environ)) / "recalld"]
     if what.user:
-        folder, stamps = SYSTEM_FOLDER, _STAMPS
-        caches = [place / what.alarm.name for place in _FOLDERS]
-    else:
-        folder, stamps = unit_folder(environ), Path(user_folder("XDG_DATA_HOME", environ)) / "systemd" / "timers"
-        caches = [Path(user_folder("XDG_CACHE_HOME", environ)) / "recalld"]
-    names = [what.unit(template) for template in TEMPLATES]
-    copies = [copy for name in names for copy in sorted(folder.glob(f"{name}{COPY}*")) if _COPY.fullmatch(copy.name, len(name))]
-    return [path for path in (*caches, *(stamps / f"stamp-{name}" for name in names), *copies) if path.exists()]
+        stamps, caches = _STAMPS, [place / what.alarm.name for place in _FOLDERS]
+    left = (*caches, *(stamps / f"stamp-{what.unit(timer)}" for timer in (TIMER, BACKUP_TIMER)))
+    return [path for path in left if path.exists()]
 
 
 # ── installed units ──────────────────────────────────────────────────────────

@@ -272,16 +272,6 @@ def test_service_without_systemd_is_one_sentence_and_changes_nothing(recalld, wo
     assert sorted(tmp_path.rglob("*")) == before
 
 
-def test_service_install_dry_run_names_the_copies_that_it_would_keep(recalld, tmp_path):
-    words, places = ("service", "install", "--dry-run"), {"HOME": str(tmp_path), "XDG_CONFIG_HOME": str(tmp_path / "设置")}
-    units = json.loads(recalld(*words, "--json", **places).out)["units"]
-    edited = tmp_path / "设置/systemd/user/recalld.service"
-    edited.parent.mkdir(parents=True)
-    edited.write_text(f"{units[str(edited)]}# 手动改过\n", "utf-8")
-    assert f"copies are kept: {edited}.bak." in recalld(*words, **places).err
-    assert [path.name for path in edited.parent.iterdir()] == [edited.name]
-
-
 def test_run_tells_the_journal_the_priority_of_each_event(recalld, tmp_path):
     with (tmp_path / "journal").open("w") as journal:
         found = os.fstat(journal.fileno())

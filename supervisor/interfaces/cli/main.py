@@ -38,14 +38,14 @@ HEADINGS: Final[Mapping[Text, Mapping[str, str | tuple[str, str]]]] = {
         "forget": "forget",
         "undo": "forget",
         "status": "admin",
-        "open": "service",
+        "open": "workspace",
     },
     Text("Setting up"): {
-        "init": "service",
-        "run": "service",
+        "init": "workspace",
+        "run": "workspace",
         "connect": "connect",
         "import": "import_logs",
-        "service": ("unit", "recalld as a service of systemd."),
+        "service": ("service", "recalld as a service of systemd."),
         "model": ("admin", "The model that writes summaries."),
     },
     Text("For an assistant"): {
@@ -57,7 +57,7 @@ HEADINGS: Final[Mapping[Text, Mapping[str, str | tuple[str, str]]]] = {
         "summarize": "long_term",
         "invalidate": "long_term",
         "delete": "long_term",
-        "mcp": "service",
+        "mcp": "workspace",
     },
     Text("Care"): {
         "doctor": "admin",
@@ -67,11 +67,11 @@ HEADINGS: Final[Mapping[Text, Mapping[str, str | tuple[str, str]]]] = {
             "Copies of the whole workspace, each in one file. (`recalld restore` restores a damaged history.json.)",
         ),
         "restore": "admin",
-        "summary": ("service", "Daily and monthly summaries."),
+        "summary": ("workspace", "Daily and monthly summaries."),
         "index": ("admin", "The search index, which can be deleted at any time."),
         "prune": "forget",
     },
-    Text("Workers"): {"worker": "service", "pool": ("pool", "A pool of workers, for many workspaces.")},
+    Text("Workers"): {"worker": "workspace", "pool": ("pool", "A pool of workers, for many workspaces.")},
 }
 #: Commands that the list does not show: what clients and shells run.
 HIDDEN: Final[Mapping[str, str | tuple[str, str]]] = {

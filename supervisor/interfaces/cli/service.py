@@ -1,262 +1,217 @@
-"""The commands that make and run a workspace: init, run, worker, mcp, open, summary redo (docs/reference/cli.md)."""
+"""The commands about services of systemd: service install, restart, status, … (docs/how-to/run-as-a-service.md)."""
 
 from __future__ import annotations
 
 import os
+import pwd
+import shutil
 import sys
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
-from datetime import datetime
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated, Any
 
-from ...storage.clock import clock_from, fixed_clock, to_wire, utc_now
-from ...storage.errors import BadRequest, Busy, SupervisorError
+from ...checks.services import check_key, service_faults
+from ...checks.systemd import check_manager, install, installation, lingers, restart, runs, state_of, systemctl, uninstall
+from ...checks.units import BACKUP, FSCK, SERVICE, TROUBLE, Installation, remains
+from ...protocol.making import check_made
+from ...protocol.paths import WorkspacePaths, check_inside
+from ...storage.disk import RealDisk
+from ...storage.errors import AlreadyRuns, BadConfig, BadFile, BadRequest, ForeignUnit, NoPermission, NoService, NoUnit
+from ...storage.files import Files
 from ...storage.texts import Text
 from .call import Call
-from .output import in_local_times
-from .parser import CHATS, Argument, Option, command
+from .parser import Option, command
 
-if TYPE_CHECKING:
-    from ...host.round import Round
-    from ...workspace import Workspace
+System = Annotated[str, Option("--system", "a unit of the system, for this user; root's", metavar="USER")]
+Name = Annotated[str, Option("--name", "which service, where this user has several; each workspace has one")]
 
 
-@command("init")
-def init(call: Call, path: Annotated[Path | None, Argument("the folder; the same as -w", metavar="[PATH]")] = None) -> None:
-    """Make a workspace; existing files are never changed."""
-    from ...protocol.making import make_workspace
-    from ...workspace import open_workspace
-
-    call.moment()
-    named = call.given_workspace
-    if path and named and path.expanduser().resolve() != named.expanduser().resolve():
-        raise BadRequest("init", Text("PATH and -w name two folders; give one"))
-    root = call.root(path)
-    is_new = make_workspace(root, os.environ, call.language)
-    ws = open_workspace(root, os.environ, utc_now)
-    call.workspace = ws
-    ws.prepare()
-    sentence = Text("{root} is a workspace already; nothing was changed.", root=root)
-    if is_new:
-        sentence = Text(
-            "{root} is a workspace now: `recalld append` adds a message, `recalld connect` connects a client, `recalld run` starts the supervisor.",
-            root=root,
-        )
-    call.answer({"workspace": str(root), "new": is_new, "timezone": ws.config.archive.timezone}, sentence)
-
-
-@command("run")
-def run(
+@command("service install")
+def service_install(
     call: Call,
-    once: Annotated[bool, Option("--once", "write every message to its dated file now, and end")] = False,
-    until_settled: Annotated[bool, Option("--until-settled", "do all that is due, and end")] = False,
-    no_worker: Annotated[bool, Option("--no-worker", "never start a worker")] = False,
-) -> int:
-    """Run the supervisor in the foreground."""
-    if once:
-        if until_settled:
-            raise BadRequest("run", Text("it takes --once or --until-settled, not both"))
-        return _archive(call)
-    from ...host.alarm import Alarm
-    from ...protocol.making import check_made
-    from ..serve import serve
-
-    at, root = call.moment(), call.root()
-    if not until_settled:
-        with Alarm.of(os.environ).last_words(call.render):
-            if os.environ.get("NOTIFY_SOCKET"):  # a service manager started this process
-                check_made(root)
-            _make(call, root)
-            serve(root, utc_now if at is None else clock_from(at), call.render, json=call.json, has_worker=not no_worker)
-        return 0
-    return _settle(call, root, at, has_worker=not no_worker)
-
-
-def _settle(call: Call, root: Path, at: datetime | None, *, has_worker: bool) -> int:
-    from ...host.background import LOCK_WAIT
-    from ...host.round import until_settled
-    from ...host.workers import workers_of
-    from ...importing.sources import take_in
-    from ...workspace import open_workspace
-
-    _make(call, root)
-    clock = utc_now if at is None else fixed_clock(at)
-    ws = open_workspace(root, os.environ, clock)
-    call.workspace = ws
-    with call.control(stops=True) as control:
-        workers = workers_of(ws, clock, idle_s=1.0) if has_worker else None
-        while ws.attempt("sources", lambda: take_in(ws, clock(), control), otherwise=False):
-            pass
-        total = until_settled(ws, clock(), workers, control)
-        if not control.should_stop():  # without a prepared backend the first question would have to build the index
-            ws.attempt("index", lambda: ws.searcher.refresh_whole(LOCK_WAIT.total_seconds(), control), None)
-    return _print_total(call, ws, total, has_worker=has_worker)
-
-
-def _make(call: Call, root: Path) -> None:
-    """Make the workspace if there is none, and say so: the folder may be another than was meant."""
-    from ...protocol.making import is_made, make_workspace
-
-    is_new = not is_made(root)
-    make_workspace(root, os.environ, call.language)
-    if is_new:
-        call.say(Text("there was no workspace at {root}; a new one was made.", root=root))
-    from ...workspace import open_workspace
-    from ..language import keep_language
-
-    with suppress(SupervisorError, OSError):  # it is said when it is opened for good
-        if keep_language(open_workspace(root, os.environ, utc_now), os.environ):
-            call.say(
-                Text(
-                    'wrote `language = "zh"` into recalld.toml: this memory is Chinese, and no locale names a language. For English, set "en".'
-                )
-            )
-
-
-def _print_total(call: Call, ws: Workspace, total: Round, *, has_worker: bool) -> int:
-    """Print the counts of `--until-settled` and return the exit code, 69 if summaries are left; raise a remaining error."""
-    from ...summaries.llm_state import configured_state
-
-    waiting = ws.failures()
-    counts = {
-        "archived": total.archived,
-        "summaries": total.summaries,
-        "trimmed": total.trimmed,
-        "waitingForRetry": len(waiting),
-        "unfinished": total.unfinished,
-    }
-    # people do not get "seen 0", which would look wrong: the journal already has what `append` added
-    call.answer({"seen": total.seen, **counts}, {"newlySeen": total.seen, **counts})
-    if total.errors:
-        raise next(iter(total.errors.values()))
-    provider = configured_state(ws.task_queue, ws.endpoint)
-    if provider.is_failing and provider.next_at and not total.summaries:
-        until = in_local_times(to_wire(provider.next_at), ws.zone)
-        sentence = Text(
-            "no summary was written: {reason}; the model is not asked again before {time}.", reason=provider.reason, time=until
-        )
-        return call.say(sentence, 69)
-    if total.unfinished and has_worker:
-        newer = ws.task_queue.newer()
-        sentence = (
-            Text(
-                "tasks in worker/queue are of a newer recalld ({count}), and wait for it; upgrade recalld, or delete them.",
-                count=len(newer),
-            )
-            if newer
-            else Text(
-                "summaries are unfinished ({count}): the worker ended without a result; `recalld worker` shows why.",
-                count=total.unfinished,
-            )
-        )
-        return call.say(sentence, 69)
-    return 0
-
-
-@command("worker")
-def worker(
-    call: Call,
-    idle: Annotated[float | None, Option("--idle", "end after so many seconds without work")] = None,
-    broker: Annotated[str, Option("--broker", "work for a pool: the address of its Redis, such as rediss://…")] = "",
-    pool_file: Annotated[Path, Option("--pool-file", "what names the models of the pool")] = Path("pool.toml"),
+    system: System = "",
+    name: Name = "",
+    key_file: Annotated[Path | None, Option("--key-file", "a file with the key of the model's server")] = None,
+    backup_to: Annotated[
+        Path | None, Option("--backup-to", "a folder for a backup each night, best on another disk", metavar="DIR")
+    ] = None,
+    keep: Annotated[int | None, Option("--keep", "how many backups are kept there; 7 at first", least=1)] = None,
+    no_backup: Annotated[bool, Option("--no-backup", "no more backups; existing ones stay")] = False,
+    memory_max: Annotated[
+        str, Option("--memory-max", "the memory it may use, as 400M; infinity ends a limit", metavar="SIZE")
+    ] = "",
+    dry_run: Annotated[bool, Option("--dry-run", "show the units and the commands, change nothing")] = False,
 ) -> None:
-    """Run a worker alone; any number may run. With --broker it is one of a pool's, and has no workspace."""
-    from ...host.workers import check_installed, crew_command, worker_command
-
-    options = [*(["--json"] if call.json else []), "--language"]
-    if broker:
-        check_installed()
-        options += [call.language]
-        environ = {**os.environ, "RECALLD_POOL_URL": broker}  # an address may have a password: others could read arguments
-        os.execve(sys.executable, [*crew_command(pool_file), *options], environ)  # noqa: S606 - itself
-    ws, _ = call.opened()
-    options += [call.language, *([] if idle is None else ["--idle", str(idle)])]
-    os.execv(sys.executable, [*worker_command(ws.paths.root), *options])  # noqa: S606 - itself
-
-
-def _archive(call: Call) -> int:
-    from ...operations import upkeep
-
-    done = call.perform(upkeep.archive)
-    call.answer({"archived": len(done.files), "files": sorted(set(done.files.values()))})
-    if not done.left:
-        return 0
-    return call.say(Text("messages are not filed yet ({count}); `recalld status` says why.", count=done.left), Busy.exit_code)
-
-
-@command("summary redo")
-def summary_redo(call: Call, period: Annotated[str, Argument("a day like 2026-01-28, or a month like 2026-01")]) -> None:
-    """Have a summary written again; the old one is kept until the new one is there."""
-    from ...operations import upkeep
-
-    group = call.perform(upkeep.redo, upkeep.RedoRequest(period=period))
-    call.answer({"group": group, "queued": True}, Text("{group} is queued; a supervisor takes it in.", group=group))
-
-
-@command("mcp", common=("workspace", "now"))
-def mcp(
-    call: Call,
-    session: Annotated[str, Option("--session", "the key of the conversation that the client serves")] = "",
-    chat: Annotated[str, Option("--chat", "who reads it: direct, group or channel; else as the key says", choices=CHATS)] = "",
-    channel: Annotated[str, Option("--channel", "the source of what is written")] = "web-chat",
-    read_only: Annotated[bool, Option("--read-only", "offer no tool that writes")] = False,
-    allow_delete: Annotated[bool, Option("--allow-delete", "offer a tool that deletes lines, too")] = False,
-) -> None:
-    """Serve the tools of memory to an MCP client at standard input and output."""
-    from ..api import Memory
-    from ..mcp import SupervisorClient
-    from ..mcp import serve as serve_mcp
-    from ..tools.registry import register_all_tools
-
-    at = call.moment()
-    ws, _ = call.opened()
-    language = call.language
-    registry = register_all_tools(
-        Memory(ws, clock=utc_now if at is None else fixed_clock(at)),
-        session=session,
-        chat=chat,
-        channel=channel,
-        read_only=read_only,
-        allow_delete=allow_delete,
-        language=language,
+    """Run the supervisor of the workspace as a service, now and whenever the machine starts."""
+    if no_backup and backup_to:
+        raise BadRequest("--no-backup", Text("--backup-to asks for backups; give one of the two"))
+    root = Path(os.path.realpath(_root(call, system)))
+    if not dry_run:
+        check_made(root)
+    before = Installation(root, system, name=name)
+    with suppress(NoUnit, ForeignUnit):
+        if (present := installation(before)).workspace == root:
+            before = present
+    wanted = replace(
+        before,
+        python=sys.executable,
+        key=_real(key_file) if key_file else before.key,
+        backups=None if no_backup else _real(backup_to) if backup_to else before.backups,
+        keep=keep or before.keep,
+        memory_max=memory_max or before.memory_max,
     )
-    caller = {"session": session, "chat": chat, "language": language}
-    supervisor = SupervisorClient(str(ws.paths.root), caller) if at is None else None  # it has a clock of its own
-    if registry.tools:
-        serve_mcp(registry, registry.tools, supervisor)
-
-
-@command("open")
-def open_page(call: Call, no_browser: Annotated[bool, Option("--no-browser", "print the address alone")] = False) -> None:
-    """Print the address of the page, with the token of the workspace in it, and open it in the browser."""
-    from ...storage.errors import NoService
-    from ..locate import page_address
-
-    ws, _ = call.opened_made()
-    serve = ws.config.serve
-    if not serve.port:
-        raise NoService(Text("`serve.port` is 0"), Text("set `port = 8377` below `[serve]` in recalld.toml"))
-    if not ws.files.disk.is_locked(ws.paths.supervisor_lock):
-        raise NoService(
-            Text("no supervisor runs in this workspace"), Text("start it with `recalld run`, or `recalld service install`")
-        )
-    version = ws.files.read_stable(ws.paths.token)
-    if version is None:
-        raise NoService(Text("the supervisor has no HTTP service yet"), Text("`recalld status` says why"))
-    address = f"{page_address(serve.host, serve.port)}/#token={version.data.decode('ascii', 'replace').strip()}"
-    call.answer({"address": address}, [address])
-    if not (call.json or no_browser):
-        show_page(ws, address)
-
-
-def show_page(ws: Workspace, address: str) -> None:
-    """Open the address in a browser where there is a screen, by a file: others could read the arguments of a process."""
-    import webbrowser
-    from html import escape
-
-    if not (os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY") or sys.platform == "darwin"):
+    if keep and not wanted.backups and not no_backup:
+        raise BadRequest("--keep", Text("there are no backups; name their folder with --backup-to"))
+    if dry_run:
+        _show_units(call, wanted)
         return
-    place = ws.paths.state / "open.html"
-    page = f'<!doctype html><meta charset="utf-8"><meta http-equiv="refresh" content="0; url={escape(address)}">\n'
-    ws.files.replace(place, page.encode(), ws.files.read_stable(place))
-    webbrowser.open(place.as_uri())
+    check_manager(wanted)
+    call.opened(root)
+    _check(wanted)
+    install(wanted)
+    if no_backup:
+        _forget_backups(root)
+    unit, goes_on = wanted.unit(SERVICE), lingers(system or pwd.getpwuid(os.getuid()).pw_name)
+    status = f"recalld service status{wanted.options}"
+    sentences = [
+        Text("{unit} runs now, and whenever the machine starts; `{command}` says how it is.", unit=unit, command=status)
+    ]
+    if not (system or goes_on):
+        sentences.append(Text("It ends when you log out; `loginctl enable-linger` lets it go on."))
+    call.answer({"unit": unit, "workspace": str(root), "lingers": goes_on}, sentences)
+
+
+@command("service restart", common=("json",))
+def service_restart(call: Call, system: System = "", name: Name = "") -> None:
+    """Restart the service, for example after an update of recalld, and return when it is ready."""
+    named = Installation(Path(), system, name=name)
+    check_manager(named)
+    what = installation(named)
+    _check(what)
+    restart(what)
+    unit = what.unit(SERVICE)
+    call.answer({"unit": unit}, Text("{unit} was started again, and is ready.", unit=unit))
+
+
+@command("service uninstall", common=("json",))
+def service_uninstall(call: Call, system: System = "", name: Name = "") -> None:
+    """Stop the service and remove its units; the memory stays."""
+    named = Installation(Path(), system, name=name)
+    check_manager(named)
+    what = uninstall(named)
+    _forget_backups(what.workspace)
+    shutil.rmtree(what.alarm, ignore_errors=True)
+    left = list(map(str, remains(what)))
+    sentences = [Text("the service is gone; the memory is still in {path}.", path=what.workspace)]
+    if left:
+        sentences.append(Text("caches and stamps of timers are left, which may be deleted: {places}.", places=left))
+    call.answer({"workspace": str(what.workspace), "left": left}, sentences)
+
+
+@command("service status", common=("json",))
+def service_status(call: Call, system: System = "", name: Name = "") -> int:
+    """Show whether the service runs and, if it does not, why; 65 then."""
+    named = Installation(Path(), system, name=name)
+    if not system:
+        check_manager(named)
+    what = installation(named)
+    facts = state_of(what)
+    call.answer(facts, {key: value for key, value in facts.items() if key not in ("down", "retries")})
+    wrong, faults = [*_wrong(facts, what.options)], [*service_faults(what.folder, what)]
+    for sentence in (*wrong, *(fault.why for fault in faults)):
+        call.say(sentence, BadFile.exit_code)
+    return BadFile.exit_code if wrong or any(fault.state == "bad" for fault in faults) else 0
+
+
+def _wrong(facts: Mapping[str, Any], options: str) -> Iterator[str]:
+    if facts["down"]:
+        logs = f"recalld service logs{options}"
+        yield Text(
+            "{unit} does not run: {why}; `{command}` shows its output.", unit=facts["unit"], why=facts["down"], command=logs
+        )
+    if facts["retries"]:
+        restart = f"recalld service restart{options}"
+        yield Text("systemd tries it again by itself, in ten minutes at the latest; `{command}` does now.", command=restart)
+    if facts["nightlyFsck"] == "failed":
+        yield Text("the nightly check found something; `recalld status` says what.")
+    if facts["nightlyBackup"] == "failed":
+        yield Text("the nightly backup failed; `recalld status` says why.")
+
+
+@command("service logs", common=("json",))
+def service_logs(
+    call: Call,
+    system: System = "",
+    name: Name = "",
+    follow: Annotated[bool, Option("--follow", "go on with new lines as they come")] = False,
+    lines: Annotated[int, Option("--lines", "how many of the last lines", least=1)] = 100,
+) -> None:
+    """Show the journal of the service and its nightly check."""
+    what = Installation(Path(), system, name=name)
+    option = "--unit" if system else "--user-unit"
+    words = [*(f"{option}={what.unit(template)}" for template in (SERVICE, FSCK, TROUBLE, BACKUP)), f"--lines={lines}"]
+    words += [*(["--follow"] if follow else []), *(["--output=json"] if call.json else [])]
+    sys.stdout.flush()
+    try:
+        os.execvp("journalctl", ["journalctl", "--no-pager", "--quiet", *words])  # noqa: S606 - a program of systemd
+    except FileNotFoundError:
+        raise NoService(
+            Text("there is no journal of systemd here"), Text("its events are in log.jsonl of the workspace")
+        ) from None
+
+
+def _root(call: Call, user: str) -> Path:
+    if not user or call.given_workspace or os.environ.get("RECALLD_WORKSPACE"):
+        return call.root()
+    return Path(_account(user).pw_dir) / ".local" / "share" / "recalld"
+
+
+def _real(path: Path) -> Path:
+    return Path(os.path.realpath(path.expanduser()))
+
+
+def _forget_backups(root: Path) -> None:
+    """Delete the outcome of the last backup, since no later backup would replace a failure."""
+    paths = WorkspacePaths(root)
+    with suppress(OSError, BadConfig):
+        check_inside(paths)  # root must not delete anything outside the user's workspace
+        Files(RealDisk()).remove(paths.backup)
+
+
+def _account(user: str) -> pwd.struct_passwd:
+    try:
+        return pwd.getpwnam(user)
+    except (KeyError, ValueError):
+        raise BadRequest("--system", Text("{value!r} is no user of this machine", value=user)) from None
+
+
+def _check(wanted: Installation) -> None:
+    from ...checks.backup import check_folder
+
+    root = wanted.workspace
+    if wanted.user and os.stat(root).st_uid != _account(wanted.user).pw_uid:
+        raise NoPermission(
+            root,
+            Text("it does not belong to {user}", user=wanted.user),
+            Text("give it to them, `chown -R {user} FOLDER`", user=wanted.user),
+        )
+    if wanted.key:
+        check_key(wanted.key)
+    if wanted.backups:
+        check_folder(root, wanted.backups, "--backup-to")
+    if not runs(wanted) and RealDisk().is_locked(WorkspacePaths(root).supervisor_lock):
+        raise AlreadyRuns(root)
+
+
+def _show_units(call: Call, wanted: Installation) -> None:
+    texts = {str(wanted.folder / name): data.decode() for name, data in wanted.units().items()}
+    commands = [
+        systemctl(wanted, "daemon-reload"),
+        *(systemctl(wanted, verb, *wanted.started) for verb in ("enable", "restart")),
+    ]
+    call.answer(
+        {"units": texts, "commands": commands},
+        [*(f"# {path}\n{text}" for path, text in texts.items()), *map(" ".join, commands)],
+    )
