@@ -22,7 +22,6 @@ from typing import Final
 from ..archive.places import place_of
 from ..events import EventLog
 from ..protocol.backup_file import LIST, BackupFile, Contents, Entry, entry_of, render_end, render_file
-from ..protocol.config import load
 from ..protocol.paths import LOST_AND_FOUND, QUEUE_FOLDERS, WorkspacePaths, day_of_name
 from ..storage.clock import Clock, to_wire
 from ..storage.disk import RealDisk, Stat
@@ -32,7 +31,7 @@ from ..storage.foreign_name import MOST_FOLDERS, is_below
 from ..storage.os_errors import TEMPORARY, from_os_error
 from ..storage.texts import Text
 from ..text.record import record
-from ..workspace import Workspace
+from ..workspace import Workspace, read_config
 from .fsck import Ledger, fsck
 
 #: How many times a backup is begun again after a file was written in place, or a dated file has vanished, meanwhile.
@@ -206,9 +205,9 @@ def verify(file: Path, environ: Mapping[str, str], clock: Clock) -> tuple[Conten
     """
     files = Files(RealDisk())
     with _opened(file) as backup, _unpacked(backup, files, None) as folder:
-        toml = files.read_stable(WorkspacePaths(folder).config)
-        config = load(toml.data if toml else None, environ)
-        events = EventLog(WorkspacePaths(folder).log, clock, config.log)
+        paths = WorkspacePaths(folder)
+        config = read_config(files, paths, environ)
+        events = EventLog(paths.log, clock, config.log)
         return backup.contents, fsck(Workspace(folder, config, files, events, environ))
 
 

@@ -26,7 +26,7 @@ from ..storage.errors import BadConfig, NoPermission, SupervisorError
 from ..storage.files import Files
 from ..storage.os_errors import as_supervisor_error
 from ..storage.texts import Text, msgid
-from ..workspace import Workspace
+from ..workspace import Workspace, read_config
 from .check import Check, Finding, Look, bad, odd
 from .fsck import Ledger
 
@@ -149,14 +149,11 @@ _GOOD: Final = {
 def opened_anyway(root: Path, environ: Mapping[str, str], now: datetime) -> tuple[Workspace, BadConfig | None]:
     """Return the workspace and None; if its configuration is wrong, the workspace with that of `init`, and the error."""
     files, paths, refused = Files(RealDisk()), WorkspacePaths(root), None
-    config = load(render_default(machine_zone(environ)).encode(), {})
     try:
-        version = files.read_stable(paths.config)
-        config = load(version.data if version else None, environ)
-    except BadConfig as error:
-        refused = error
-    except OSError:
-        pass  # the check `rights` reports it
+        config = read_config(files, paths, environ)
+    except (BadConfig, OSError) as error:
+        refused = error if isinstance(error, BadConfig) else None  # the check `rights` reports an OSError
+        config = load(render_default(machine_zone(environ)).encode(), {})
     return Workspace(root, config, files, EventLog(paths.log, fixed_clock(now), config.log), environ), refused
 
 

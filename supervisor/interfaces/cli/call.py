@@ -167,9 +167,11 @@ class Call:
     # ── what it is run with ──────────────────────────────────────────────────
 
     def read_words(self) -> str:
-        """Return standard input as text."""
+        """Return standard input as text; ValueError if a client has not sent it."""
         if self.once and self.once.words is not None:
             return self.once.words
+        if self.is_served:
+            raise ValueError("its input is at its client")
         return sys.stdin.buffer.read().decode("utf-8", "surrogateescape")
 
     def ask(self, question: str) -> str:
@@ -210,11 +212,9 @@ class Call:
             raise BadRequest(
                 "--now", Text("{value!r} is at the end of the calendar; give a year up to {year}", value=text, year=_LAST_YEAR)
             )
-        self._keep_moment(instant)
+        if not self.is_served:
+            os.environ["RECALLD_NOW"] = to_wire(instant)  # workers inherit it
         return instant
-
-    def _keep_moment(self, moment: datetime) -> None:
-        os.environ["RECALLD_NOW"] = to_wire(moment)  # workers inherit it
 
     def opened(self, root: Path | None = None) -> tuple[Workspace, datetime]:
         """Return the open workspace, that at *root* if it is given, and the moment; BadRequest without such a workspace."""
@@ -306,21 +306,12 @@ class ServedCall(Call):
         self.err.append(f"{printable_line(f'recalld: {self.render(sentence)}')}\n")
         return code
 
-    def read_words(self) -> str:
-        """Return the client's standard input; ValueError if it was not sent."""
-        if self.once and self.once.words is not None:
-            return self.once.words
-        raise ValueError("its input is at its client")
-
     def root(self, path: Path | None = None) -> Path:
         """Return the served workspace; ValueError if the arguments name another one."""
         self.named = path or self.given_workspace
         if self.named != (Path(self._named) if self._named else None):
             raise ValueError("another workspace")
         return self._open(Path(), utc_now).paths.root
-
-    def _keep_moment(self, moment: datetime) -> None:
-        pass  # the variables are the supervisor's
 
     def _open(self, _root: Path, _clock: Clock) -> Workspace:
         if self.workspace is None:

@@ -77,16 +77,10 @@ _REASONS: Final = {
     "oldest": msgid("the oldest about the same thing"),
     "long": msgid("a long answer, which counts less"),
 }
-#: The days of a week on which something recurs, as they stand in a reason.
-_WEEKLY: Final = {
-    "weekly-1": msgid("every Monday"),
-    "weekly-2": msgid("every Tuesday"),
-    "weekly-3": msgid("every Wednesday"),
-    "weekly-4": msgid("every Thursday"),
-    "weekly-5": msgid("every Friday"),
-    "weekly-6": msgid("every Saturday"),
-    "weekly-7": msgid("every Sunday"),
-}
+#: The days of a week by their numbers in a token of what recurs.
+_WEEKDAYS: Final = dict(
+    zip("1234567", ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday"), strict=True)
+)
 
 
 def as_json(value: object) -> str:
@@ -296,8 +290,8 @@ def _day_or_word(word: str) -> str:
     """Return a word of a reason as people read it: what recurs, and the day of a week that a message is about, are tokens."""
     kind, _, day = word.partition("-")
     match kind:
-        case "weekly":
-            return Text(_WEEKLY[word]) if word in _WEEKLY else word
+        case "weekly" if day in _WEEKDAYS:
+            return Text("every {weekday}", weekday=Word(_WEEKDAYS[day]))
         case "monthly":
             return Text("day {day} of every month", day=day)
         case "within":
