@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import multiprocessing
 import random
+import resource
 import shutil
 import signal
 import time
@@ -18,7 +19,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from tests.fuzz.lives import live, template
-from tests.fuzz.mutate import mutated
 from tests.fuzz.readers import READERS
 from tests.process.rounds import folder_in_memory
 
@@ -29,6 +29,8 @@ PART = 2_000
 A_LIFE_IN = 40
 #: Seconds of processor time after which a case is taken to hang; other work on the machine adds none.
 MOST_S = 20.0
+#: Bytes by which one case may make the process larger than any before it did.
+MOST_BYTES = 150 << 20
 #: A case that waits for so long, or can't be interrupted, in the library of the index say, is ended with its process.
 _HANGS_S = 120.0
 #: Forked: what is imported here is not imported again; nothing here has threads.
@@ -42,8 +44,9 @@ def _late(*_: object) -> NoReturn:
 def read_one(seed: int) -> None:
     """Give one reader one piece of rubbish; AssertionError tells by its seed what is wrong."""
     pick = random.Random(seed)
-    name, reader = pick.choice(list(READERS.items()))
-    data = mutated(reader.good, pick)
+    name = pick.choices([*READERS], [reader.weight for reader in READERS.values()])[0]
+    reader = READERS[name]
+    data = reader.spoil(reader.good, pick)
     try:
         reader.read(data)
     except reader.says:
@@ -80,11 +83,19 @@ def part(seeds: range, start: Path, place: Path, at: Any, slowest: Any) -> None:
         reader.read(reader.good)  # what is loaded at its first use is not the first case's time
     for seed in seeds:
         at.value = seed
-        began = time.process_time()
-        if fault := fault_of(seed, start, place / "case"):
+        began, largest = time.process_time(), _largest()
+        fault = fault_of(seed, start, place / "case")
+        if not fault and (grown := _largest() - largest) > MOST_BYTES:
+            fault = f"seed {seed}: it took {grown >> 20} MB of memory"
+        if fault:
             with (place / "faults").open("a", encoding="utf-8", errors="backslashreplace") as file:
                 file.write(f"{fault}\n".replace("\n", " ") + "\n")
         slowest.value = max(slowest.value, time.process_time() - began)
+
+
+def _largest() -> int:
+    """The bytes that this process has held at most."""
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss << 10
 
 
 @dataclass(eq=False)

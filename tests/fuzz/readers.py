@@ -38,10 +38,13 @@ from recalld.supervisor.summaries.retry import Backoff, is_due
 from recalld.supervisor.text import decoding, language, llm_output, redact, small_talk, token_count, tokenizer
 from recalld.supervisor.workspace import Workspace
 from tests.crash.model_disk import ModelDisk
+from tests.fuzz.archives import hostile_tar, packed, read_backup, read_vectors, vectors
 from tests.fuzz.cargo import UID, Host, answer_inside, inside, is_whole, undone_inside
+from tests.fuzz.mutate import mutated
 from tests.pool.memory_pool import SEAL
 
 if TYPE_CHECKING:
+    import random
     from collections.abc import Callable, Iterable
 
 ZONE = ZoneInfo("Asia/Shanghai")
@@ -62,11 +65,13 @@ _PAUSED = (
 
 
 class Reader(NamedTuple):
-    """*read* takes bytes; it may raise what is in *says*, and nothing else."""
+    """*read* takes bytes; it may raise what is in *says*, and nothing else. *weight*: how often it is drawn."""
 
     good: bytes
     read: Callable[[bytes], object]
     says: tuple[type[Exception], ...] = (ValueError, SupervisorError)
+    spoil: Callable[[bytes, random.Random], bytes] = mutated
+    weight: int = 1
 
 
 def history(data: bytes) -> None:
@@ -250,6 +255,10 @@ _FAILED = replace(
 )
 _CARGO = Host(Untold()).sealed
 _MESSAGES = [one for raw in TALK[:2] if isinstance(one := read_message(raw, ZONE), Message)]
+_DATED = render_dated(date(2026, 1, 28), ZONE.key, ZONE, NOW, [block_of(one) for one in _MESSAGES])
+_BACKUP = packed(
+    {"history.json": b"[]", "memory/2026-01-28-deploy.md": _DATED, f"memory/{'长' * 60}.md": "一条笔记\n".encode() * 50}
+)
 
 READERS = {
     "history.json": Reader(json.dumps(TALK, ensure_ascii=False).encode(), history),
@@ -257,7 +266,7 @@ READERS = {
     "inbox.json": Reader(json.dumps(TALK[:1]).encode(), lambda data: parse_inbox(data, ZONE)),
     "calls.jsonl": Reader(b'{"at": "2026-01-31T02:00:00.000Z"}\n{"at": "2026-01-30T23:59:59.999Z"}\n', calls),
     "any JSON": Reader(json.dumps(TALK, indent=1).encode(), jsons),
-    "a dated file": Reader(render_dated(date(2026, 1, 28), ZONE.key, ZONE, NOW, [block_of(one) for one in _MESSAGES]), dated),
+    "a dated file": Reader(_DATED, dated),
     "a summary": Reader(render_summary(_SUMMARY), summary),
     "an edited summary": Reader(b"# mine\n\n" + render_summary(_SUMMARY), summary),
     "a note": Reader("# 花园\n\n- 绣球花三天浇一次水\n\n| a | b |\n|---|---|\n| 1 | 2 |\n".encode(), note),
@@ -278,5 +287,7 @@ READERS = {
     "what is in a cargo": Reader(inside(_CARGO), cargo_inside),
     "an answer of the pool": Reader(answer_inside(), answer_of_pool),
     "a task that comes back": Reader(undone_inside(), answer_of_pool),
+    "a backup": Reader(_BACKUP, read_backup, (SupervisorError,), hostile_tar, weight=8),
+    "a file of vectors": Reader(vectors(), read_vectors, ()),
     "an answer": Reader("## 部署\n\n- 超时改成 30 秒。\n".encode(), answered, (UnicodeDecodeError,)),
 }
