@@ -3,9 +3,9 @@ Explore the whole of recalld: ``python -m tests.crash --states 60000``, or see t
 
 The work is done in parts. Part 0 goes through every workload as it stands: killed at every operation, first plainly, then with
 crashes inside its recoveries, wider and three deep. Each further part has a seed of its own, under which other people say other
-things in another zone, and stories are drawn besides, until so many different disks were judged. Prints a line a workload, in the
-order of their names, and what fails, shortest case first; exits with 1 then. With ``--log FILE`` each part is written down as it
-ends, and a run goes on after the last one that stands there.
+things in another zone, until so many different disks were judged. What happens in any order, with the power going out on the way,
+is `tests.machine`. Prints a line a part, and what fails, shortest case first; exits with 1 then. With ``--log FILE`` each part is
+written down as it ends, and a run goes on after the last one in the file.
 """
 
 from __future__ import annotations
@@ -22,7 +22,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from tests.crash.explorer import Explorer, Report
 from tests.crash.mutants import MUTANTS
 from tests.crash.proof import table
-from tests.crash.stories import stories
 from tests.crash.workloads import WORKLOADS
 from tests.gate import without_comparison
 from tests.process.rounds import Rounds
@@ -53,9 +52,8 @@ PASSES = (
 )
 #: Crashes inside one recovery from which on a state counts as a deep one.
 DEEP = 2
-#: States of one workload in one part, and how many stories a part draws.
+#: States of one workload in one part.
 SHARE = 600
-STORIES = 24
 
 
 def explore(workload: Workload, states: int) -> Report:
@@ -74,7 +72,7 @@ def explore(workload: Workload, states: int) -> Report:
 
 
 def _one(job: tuple[int, int, list[str]]) -> tuple[int, str, Report, float]:
-    """Do one workload of one part; the story beyond the workloads is told by its number."""
+    """Do one workload of one part."""
     seed, number, only = job
     began = time.process_time()
     workload = of_part(seed, only)[number]
@@ -84,15 +82,8 @@ def _one(job: tuple[int, int, list[str]]) -> tuple[int, str, Report, float]:
 
 
 def of_part(seed: int, only: list[str]) -> list[Workload]:
-    """Every workload and story of the part with this seed."""
-    found = [*(kind(seed=seed) for kind in WORKLOADS), *stories(seed * STORIES, STORIES)]
-    return [one for one in found if not only or one.name in only or type(one).__name__ in only]
-
-
-def _part_of(only: list[str]) -> int:
-    """Return the seed of the part that the first story of *only* belongs to, 0 where there is none."""
-    numbers = [int(name.removeprefix("Story ")) for name in only if name.startswith("Story ")]
-    return numbers[0] // STORIES if numbers else 0
+    """Every workload of the part with this seed."""
+    return [kind(seed=seed) for kind in WORKLOADS if not only or kind.__name__ in only]
 
 
 def parts(first: int, states: int, jobs: int, only: list[str]) -> Iterator[tuple[int, list[str], dict[str, Any]]]:
@@ -103,8 +94,6 @@ def parts(first: int, states: int, jobs: int, only: list[str]) -> Iterator[tuple
             total, seconds = Report("all"), 0.0
             by_name: defaultdict[str, int] = defaultdict(int)
             todo = [(seed, number, only) for number in reversed(range(len(of_part(seed, only))))]
-            if not todo:
-                return  # a story is of one part alone
             for _, name, report, spent in pool.imap_unordered(_one, todo, chunksize=1):
                 total.join(report)
                 by_name[name] += report.states
@@ -137,7 +126,7 @@ def main(argv: list[str] | None = None) -> int:
     if found.mutants:
         return table(MUTANTS, found.jobs)
     rounds = Rounds(found.log)
-    first = max((int(part["seed"]) for part in rounds.done.values()), default=(found.seed or _part_of(found.only)) - 1) + 1
+    first = max((int(part["seed"]) for part in rounds.done.values()), default=found.seed - 1) + 1
     if not of_part(first, found.only):
         options.error(f"part {first} has no workload of the name {', '.join(found.only)}")
     for seed, wrong, counts in parts(first, found.states - rounds.total("states"), found.jobs, found.only):

@@ -17,7 +17,7 @@ import traceback
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, TypeAlias
 
-from tests.crash.loss import MODES, Mode, Outcome, outcomes
+from tests.crash.loss import MODES, Outcome, outcomes
 from tests.crash.model_disk import ModelDisk
 from tests.crash.state import State, fingerprint, owed
 
@@ -95,7 +95,6 @@ class Explorer:
     recover: Callable[[ModelDisk], None]
     check: Check
     before: Check | None = None
-    modes: Sequence[Mode] = MODES
     depth: int = 0
     points: int = -1
     limit: int = 24
@@ -133,7 +132,7 @@ class Explorer:
     ) -> None:
         """Judge every disk that a crash at *snapshot* may leave; the last of *runs* is the one that crashed."""
         log, count, _ = runs[-1]
-        for mode in self.modes:
+        for mode in MODES:
             for outcome in outcomes(snapshot, mode, limit, self.seed):
                 if (self.stop and report.failures) or report.states >= self.most:
                     return
@@ -194,20 +193,6 @@ class _Bare:
         if self.passed.get(key, -1) >= self.depth:
             raise _WentOn
         self.passed[key] = self.depth
-
-
-def explore(
-    workload: Callable[[ModelDisk], None],
-    recover: Callable[[ModelDisk], None],
-    check: Check,
-    *,
-    modes: Sequence[Mode] = MODES,
-    depth: int = 0,
-    start: State | None = None,
-    stop: bool = False,
-) -> Report:
-    """Kill *workload* everywhere, *recover*, *check* against the promises made before the crash; see Explorer."""
-    return Explorer(recover, check, modes=modes, depth=depth, stop=stop).explore(workload, start)
 
 
 def _run(program: Callable[[ModelDisk], None], disk: ModelDisk) -> list[str]:

@@ -13,7 +13,7 @@ from recalld.supervisor.storage.files import Files
 from tests.crash.model_disk import ModelDisk
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
 OLD, NEW, NEWER = "[旧]\n".encode(), "[新的]\n".encode(), "[更新的]\n".encode()
 LINES = tuple(f"第{number}行".encode() for number in range(3))
@@ -23,26 +23,19 @@ class Honest(Files):
     """Files as they are, on the model; two programs on one disk have tokens of their own."""
 
     def __init__(self, disk: ModelDisk, program: str = "first") -> None:
-        super().__init__(self.wrapped(disk), token=program, pause=lambda _: None)
-
-    @staticmethod
-    def wrapped(disk: ModelDisk) -> Any:
-        return disk
+        super().__init__(disk, token=program, pause=lambda _: None)
 
 
 class Case:
-    """A workload over one disk, made of `Files` of the kind *make*, and what must hold after any crash of it."""
+    """A workload over one disk, and what must hold after any crash of it."""
 
     start: ClassVar[dict[str, bytes]] = {}
-
-    def __init__(self, make: Callable[..., Files] = Honest) -> None:
-        self.make = make
 
     def work(self, disk: ModelDisk) -> None:
         raise NotImplementedError
 
     def recover(self, disk: ModelDisk) -> None:
-        files = self.make(disk, "second")
+        files = Honest(disk, "second")
         for folder in ("", ".recalld", "memory", "memory/originals"):
             files.sweep(disk.root / folder)
 
@@ -67,7 +60,7 @@ class Replace(Case):
 
     def work(self, disk: ModelDisk) -> None:
         path = disk.root / "history.json"
-        files = self.make(disk)
+        files = Honest(disk)
         for data in (NEW, NEWER):
             files.replace(path, data, files.read_stable(path), path.with_name("history.json.bak"))
             disk.ack(data)
@@ -85,7 +78,7 @@ class Create(Case):
     """A folder is made and a file in it, once."""
 
     def work(self, disk: ModelDisk) -> None:
-        files = self.make(disk)
+        files = Honest(disk)
         files.make_folder(disk.root / "memory" / "originals")
         files.create(disk.root / "memory/originals/记.md", NEW)
         disk.ack(NEW)
@@ -101,14 +94,14 @@ class Append(Case):
     start: ClassVar = {".recalld/空": b""}
 
     def work(self, disk: ModelDisk) -> None:
-        files = self.make(disk)
+        files = Honest(disk)
         for line in LINES:
             files.append(disk.root / ".recalld/seen.jsonl", line + b"\n")
             disk.ack(line)
 
     def recover(self, disk: ModelDisk) -> None:
         super().recover(disk)
-        self.make(disk, "second").append(disk.root / ".recalld/seen.jsonl", "恢复".encode() + b"\n")
+        Honest(disk, "second").append(disk.root / ".recalld/seen.jsonl", "恢复".encode() + b"\n")
 
     def wrong(self, tree: dict[str, bytes], acks: list[Any]) -> list[str]:
         found = tree.get(".recalld/seen.jsonl", b"").split(b"\n")
@@ -121,7 +114,7 @@ class Move(Case):
     start: ClassVar = {"memory/记.md": OLD, "memory/originals/空": b""}
 
     def work(self, disk: ModelDisk) -> None:
-        self.make(disk).move(disk.root / "memory/记.md", disk.root / "memory/originals/记.md")
+        Honest(disk).move(disk.root / "memory/记.md", disk.root / "memory/originals/记.md")
         disk.ack("moved")
 
     def wrong(self, tree: dict[str, bytes], acks: list[Any]) -> list[str]:
@@ -137,7 +130,7 @@ class Remove(Case):
     start: ClassVar = {"queue/任务.json": OLD}
 
     def work(self, disk: ModelDisk) -> None:
-        self.make(disk).remove(disk.root / "queue/任务.json")
+        Honest(disk).remove(disk.root / "queue/任务.json")
         disk.ack("removed")
 
     def wrong(self, tree: dict[str, bytes], acks: list[Any]) -> list[str]:
@@ -148,7 +141,7 @@ class Quarantine(Case):
     """A damaged file is copied, twice the same and once another."""
 
     def work(self, disk: ModelDisk) -> None:
-        files = self.make(disk)
+        files = Honest(disk)
         for data in (OLD, OLD, NEW):
             quarantine.Quarantine(files, disk.root / "memory", 10).keep("history.json", data)
             disk.ack((f"history.json.{sha256(data).hexdigest()[:12]}", data))
@@ -174,7 +167,7 @@ class Calls(Case):
         self._call(disk, "second", self.most + 1)
 
     def _call(self, disk: ModelDisk, program: str, times: int) -> None:
-        log = CallLog(self.make(disk, program), WorkspacePaths(disk.root), UTC)
+        log = CallLog(Honest(disk, program), WorkspacePaths(disk.root), UTC)
         for _ in range(times):
             if log.begin(self.now, self.most):
                 disk.ack("called")
@@ -191,7 +184,7 @@ class Backup(Case):
     start: ClassVar = {"周一.tar": OLD, ".recalld/backup.json": OLD}
 
     def work(self, disk: ModelDisk) -> None:
-        files, noted = self.make(disk), disk.root / ".recalld/backup.json"
+        files, noted = Honest(disk), disk.root / ".recalld/backup.json"
         files.create_from(disk.root / "周二.tar", (NEW, NEWER))
         files.replace(noted, NEW, files.read_stable(noted))
         disk.ack("noted")

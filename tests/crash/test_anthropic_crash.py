@@ -12,7 +12,7 @@ from recalld import Memory
 from recalld.supervisor.interfaces.tools.anthropic_memory import AnthropicMemory
 from recalld.supervisor.protocol.config import load
 from recalld.supervisor.workspace import Workspace
-from tests.crash.file_workloads import Case
+from tests.crash.file_workloads import Case, Honest
 from tests.crash.loss import MODES
 from tests.crash.test_files_crash import _after, explored
 from tests.world import Clock, EventList, at
@@ -47,7 +47,7 @@ class AgentEdits(Case):
     }
 
     def work(self, disk: ModelDisk) -> None:
-        files = self.make(disk)
+        files = Honest(disk)
         clock = Clock(at("2026-01-31T10:00"))
         tool = AnthropicMemory(Memory(Workspace(disk.root, load(b"", {}), files, EventList(clock)), clock=clock))
         for step in self.steps:
@@ -56,7 +56,7 @@ class AgentEdits(Case):
             disk.ack(step["command"])
 
     def recover(self, disk: ModelDisk) -> None:
-        files = self.make(disk, "second")
+        files = Honest(disk, "second")
         for folder in ("", ".recalld", ".recalld/previous", "memory", "memory/项目"):
             files.sweep(disk.root / folder)
 

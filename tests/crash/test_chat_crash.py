@@ -23,7 +23,6 @@ from tests.world import Clock, EventList, at
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from recalld.supervisor.storage.files import Files
     from tests.crash.model_disk import ModelDisk
 
 pytestmark = pytest.mark.proof
@@ -44,18 +43,15 @@ class Chat(Case):
     """
     A chat is changed step by step; its messages after each are acknowledged, and there are never others.
 
-    *chats* is what changes it. Recovery adds one more message, and reads them all.
+    Recovery adds one more message, and reads them all.
     """
 
     start: ClassVar = {".recalld/空": b""}
 
-    def __init__(self, make: Callable[..., Files] = Honest, chats: type[ChatFiles[Any]] = ChatFiles) -> None:
-        super().__init__()
-        self.chats: type[ChatFiles[Any]] = ChatFiles
+    def __init__(self) -> None:
         self.work(calm := self.started())
         #: The messages that there may be, in the order of the steps.
         self.versions: list[list[Any]] = [self.at_first(), *calm.acks]
-        self.make, self.chats = make, chats
 
     def at_first(self) -> list[dict[str, str]]:
         return []
@@ -64,8 +60,8 @@ class Chat(Case):
         raise NotImplementedError
 
     def opened(self, disk: ModelDisk, program: str = "first") -> ChatFiles[Any]:
-        ws = Workspace(disk.root, Config(), self.make(disk, program), EventList(Clock(at("2026-01-31T10:00"))))
-        return self.chats(ws.files, ws.paths, ws.quarantine, ws.events, render=render_json, parse=parse_json)
+        ws = Workspace(disk.root, Config(), Honest(disk, program), EventList(Clock(at("2026-01-31T10:00"))))
+        return ChatFiles(ws.files, ws.paths, ws.quarantine, ws.events, render=render_json, parse=parse_json)
 
     def work(self, disk: ModelDisk) -> None:
         for step in self.steps():
@@ -76,7 +72,7 @@ class Chat(Case):
     def recover(self, disk: ModelDisk) -> None:
         super().recover(disk)
         for folder in ("sessions", "quarantine"):
-            self.make(disk, "second").sweep(disk.root / ".recalld" / folder)
+            Honest(disk, "second").sweep(disk.root / ".recalld" / folder)
         chats = self.opened(disk, "second")
         chats.add(KEY, RECOVERED)
         disk.ack(RECOVERED)

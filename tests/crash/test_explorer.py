@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.crash.explorer import explore
+from tests.crash.explorer import Explorer
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -38,7 +38,7 @@ def _acked_stand(disk: ModelDisk, acks: Sequence[object]) -> list[str]:
 
 
 def test_explorer_finds_and_reports_an_ack_before_the_folder_fsync() -> None:
-    report = explore(_acknowledged, _nothing, _acked_stand)
+    report = Explorer(_nothing, _acked_stand).explore(_acknowledged)
     assert report.shortest
     assert str(report.shortest).splitlines() == [
         "    0 create 日记",
@@ -70,7 +70,7 @@ def _journal_or_file(disk: ModelDisk, acks: Sequence[object]) -> list[str]:
 
 
 def test_explorer_finds_a_crash_inside_recovery_only_with_depth_one() -> None:
-    assert not explore(_journaled, _recover_by_halves, _journal_or_file).failures
-    report = explore(_journaled, _recover_by_halves, _journal_or_file, depth=1)
+    assert not Explorer(_recover_by_halves, _journal_or_file).explore(_journaled).failures
+    report = Explorer(_recover_by_halves, _journal_or_file, depth=1).explore(_journaled)
     assert report.shortest
     assert sum(step.startswith("---") for step in report.shortest.steps) == 3

@@ -16,8 +16,8 @@ from tests.crash.model_disk import ModelDisk
 pytestmark = pytest.mark.proof
 
 
-def explored(case: Case, *, depth: int = 1, stop: bool = False) -> Report:
-    explorer = Explorer(case.recover, case.check, depth=depth, limit=64, stop=stop)
+def explored(case: Case, *, depth: int = 1) -> Report:
+    explorer = Explorer(case.recover, case.check, depth=depth, limit=64)
     return explorer.explore(case.work, case.started().state, type(case).__name__)
 
 

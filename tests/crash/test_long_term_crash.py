@@ -18,7 +18,6 @@ from tests.crash.test_files_crash import explored, refuse_beside_who_holds, refu
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from recalld.supervisor.storage.files import Files
     from tests.crash.model_disk import ModelDisk
 
 pytestmark = pytest.mark.proof
@@ -32,21 +31,18 @@ class LongTerm(Case):
     """
     The long-term file is changed step by step; the text after each is acknowledged, and none is ever mixed with another.
 
-    *file* is what changes it. Recovery adds one more line.
+    Recovery adds one more line.
     """
 
     start: ClassVar = {"memory.md": START, ".recalld/空": b""}
 
-    def __init__(self, make: Callable[..., Files] = Honest, file: type[LongTermFile] = LongTermFile) -> None:
-        super().__init__()
-        self.file = LongTermFile
+    def __init__(self) -> None:
         self.work(calm := self.started())
         #: Every text that the file may have, in order.
         self.versions: list[bytes | None] = [self.start.get("memory.md"), *calm.acks]
-        self.make, self.file = make, file
 
     def opened(self, disk: ModelDisk, program: str = "first") -> LongTermFile:
-        return self.file(self.make(disk, program), WorkspacePaths(disk.root), UTC)
+        return LongTermFile(Honest(disk, program), WorkspacePaths(disk.root), UTC)
 
     def steps(self, disk: ModelDisk) -> Sequence[Callable[[LongTermFile], object]]:
         raise NotImplementedError
@@ -58,7 +54,7 @@ class LongTerm(Case):
 
     def recover(self, disk: ModelDisk) -> None:
         super().recover(disk)
-        self.make(disk, "second").sweep(disk.root / ".recalld/previous")
+        Honest(disk, "second").sweep(disk.root / ".recalld/previous")
         self.opened(disk, "second").append("system", "恢复", NOW)
 
     def wrong(self, tree: dict[str, bytes], acks: list[Any]) -> list[str]:

@@ -16,15 +16,32 @@ from recalld.supervisor.storage.errors import SupervisorError
 from tests.crash.explorer import Explorer
 from tests.crash.model_disk import ModelDisk
 from tests.crash.mutants import MUTANTS, Mutant
+from tests.crash.others import Damaged
 from tests.crash.program import NotCalm, Program
 from tests.crash.proof import is_found, prove
-from tests.crash.stories import Story, stories
+from tests.crash.talking import Weeks
+from tests.crash.working import Failure, TwoWorkers
 from tests.crash.workloads import WORKLOADS
+from tests.pool.couriers import carried, courier_of
+from tests.pool.memory_pool import PoolInMemory
 
 if TYPE_CHECKING:
     from tests.crash.workload import Workload
 
 pytestmark = pytest.mark.proof
+
+
+class Carried(Program):
+    """A life of recalld whose tasks a courier brings to a pool, which has forgotten everything."""
+
+    def work(self) -> int:
+        pool = PoolInMemory()
+        courier = courier_of(self, pool)
+        try:
+            return carried(courier, pool, self.model, self.clock)
+        finally:
+            courier.close()
+
 
 #: States judged of each workload without, and further ones with a crash inside the recovery too; the command goes further.
 PLAIN, INSIDE = 40, 12
@@ -32,24 +49,21 @@ PLAIN, INSIDE = 40, 12
 TRIALS = 3
 
 
-def _explored(workload: Workload, plain: int, inside: int) -> None:
+@pytest.mark.parametrize("kind", WORKLOADS)
+@pytest.mark.parametrize("program", [Program, Carried])
+def test_pipeline_loses_nothing_when_killed_anywhere_and_in_recovery(kind: type[Workload], program: type[Program]) -> None:
+    if (kind, program) == (TwoWorkers, Carried):
+        pytest.skip(
+            "two workers that are alive together take two locks, of which the watch of the model knows one (`locks.py`)"
+        )
+    workload = kind(program=program)
     start = workload.start()
-    explorer = Explorer(workload.recover, workload.judge, workload.glance, seed=workload.seed, most=plain)
+    explorer = Explorer(workload.recover, workload.judge, workload.glance, seed=workload.seed, most=PLAIN)
     report = explorer.explore(workload.work, start, workload.name)
-    explorer.depth, explorer.points, explorer.most = 1, 2, inside
+    explorer.depth, explorer.points, explorer.most = 1, 2, INSIDE
     report.join(explorer.explore(workload.work, start))
     assert not report.failures, str(report)
     assert report.states >= 20
-
-
-@pytest.mark.parametrize("kind", WORKLOADS)
-def test_pipeline_loses_nothing_when_killed_anywhere_and_in_recovery(kind: type[Workload]) -> None:
-    _explored(kind(), PLAIN, INSIDE)
-
-
-@pytest.mark.parametrize("story", stories(0, 8), ids=lambda story: story.name)
-def test_pipeline_loses_nothing_in_random_stories_killed_anywhere(story: Story) -> None:
-    _explored(story, 30, 5)
 
 
 @pytest.mark.parametrize("error", [errno.ENOSPC, errno.EIO, errno.EACCES])
@@ -79,9 +93,9 @@ def test_explorer_finds_a_mutant_of_the_pipeline(mutant: Mutant) -> None:
 
 
 def log_and_disk() -> str:
-    """The digest of all events and of the disk that a story and the two months leave."""
+    """The digest of all events and of the disk that some workloads leave, told with a seed."""
     digest = hashlib.sha256()
-    for workload in (*stories(3, 2), WORKLOADS[9](seed=5)):
+    for workload in (kind(seed=5) for kind in (Weeks, Failure, Damaged)):
         told: list[str] = []
 
         class Told(Program):

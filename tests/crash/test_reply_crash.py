@@ -23,7 +23,7 @@ from recalld.supervisor.workspace import Workspace
 from recalld.worker.desk import FolderDesk
 from recalld.worker.loop import Worker
 from recalld.worker.providers import Completion, Usage
-from tests.crash.explorer import Explorer, Report
+from tests.crash.explorer import Explorer
 from tests.crash.file_workloads import Case, Honest
 from tests.world import WITH_MODEL, Clock, EventList, SilentServer, at, message
 
@@ -31,7 +31,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from recalld.supervisor.protocol.prompts import Prompt
-    from recalld.supervisor.storage.files import Files
     from tests.crash.model_disk import ModelDisk
 
 pytestmark = pytest.mark.proof
@@ -63,12 +62,11 @@ class Answering(SilentServer, Case):
     }
     looks = False
 
-    def __init__(self, make: Callable[..., Files] = Honest) -> None:
-        super().__init__(make)
+    def __init__(self) -> None:
         self.calls = 0
 
     def program(self, disk: ModelDisk, name: str = "first") -> Workspace:
-        ws = Workspace(disk.root, CONFIG, self.make(disk, name), EventList(Clock(NOW)))
+        ws = Workspace(disk.root, CONFIG, Honest(disk, name), EventList(Clock(NOW)))
         # the index lies outside the model: what recall finds is nothing to what is written here
         vars(ws)["searcher"] = self
         return ws
@@ -159,14 +157,10 @@ class LookingFurther(Answering):
         return super().wrong(tree, acks) + ([] if found == 1 else [f"the second message is filed {found} times"])
 
 
-def explored(case: Answering, *, stop: bool = False, depth: int = 0) -> Report:
-    explorer = Explorer(case.recover, case.check, case.glance, depth=depth, points=6, limit=12, stop=stop)
-    return explorer.explore(case.work, case.started().state, type(case).__name__)
-
-
 @pytest.mark.parametrize("case", [Answering, LookingFurther])
 def test_each_input_is_answered_once_after_any_crash(case: type[Answering]) -> None:
-    report = explored(case())
+    trial = case()
+    report = Explorer(trial.recover, trial.check, trial.glance, limit=12).explore(trial.work, trial.started().state)
     assert not report.failures, str(report)
     assert report.states > 50
 

@@ -37,7 +37,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from recalld.supervisor.conversation.session_lines import SessionLines
-    from recalld.supervisor.storage.files import Files
     from tests.crash.model_disk import ModelDisk
 
 pytestmark = pytest.mark.proof
@@ -60,8 +59,7 @@ class Overflowing(Case):
 
     start: ClassVar = {"history.json": render_json(TALK[:7]), ".recalld/空": b"", "memory.md": "- 喝茶\n".encode()}
 
-    def __init__(self, make: Callable[..., Files] = Honest) -> None:
-        super().__init__(make)
+    def __init__(self) -> None:
         self.calls = 0
 
     def write(self, messages: Sequence[dict[str, Any]]) -> str:
@@ -69,7 +67,7 @@ class Overflowing(Case):
         return f"{'、'.join(one['content'] for one in messages)}，第{self.calls}次说"
 
     def lines(self, disk: ModelDisk, program: str = "first") -> SessionLines:
-        workspace = Workspace(disk.root, CONFIG, self.make(disk, program), EventList(Clock(NOW)))
+        workspace = Workspace(disk.root, CONFIG, Honest(disk, program), EventList(Clock(NOW)))
         return workspace.session_lines
 
     def work(self, disk: ModelDisk) -> None:
@@ -81,7 +79,7 @@ class Overflowing(Case):
 
     def recover(self, disk: ModelDisk) -> None:
         super().recover(disk)
-        self.make(disk, "second").sweep(disk.root / ".recalld/sessions")
+        Honest(disk, "second").sweep(disk.root / ".recalld/sessions")
         disk.plant("history.json", render_json(TALK))
         self.step(self.lines(disk, "second"))
         self.step(self.lines(disk, "second"))
@@ -118,7 +116,7 @@ class Asking(SilentServer, Summarizing):
             lines.summarize(SESSION, lambda messages: asyncio.run(self.asked(ws, worker, messages)), NOW)
 
     def lines(self, disk: ModelDisk, program: str = "first") -> SessionLines:
-        self.ws = Workspace(disk.root, CONFIG, self.make(disk, program), EventList(Clock(NOW)))
+        self.ws = Workspace(disk.root, CONFIG, Honest(disk, program), EventList(Clock(NOW)))
         return self.ws.session_lines
 
     async def asked(self, ws: Workspace, worker: Worker, messages: Sequence[dict[str, Any]]) -> str:
@@ -165,12 +163,12 @@ class Continuing(Overflowing):
 
     def recover(self, disk: ModelDisk) -> None:
         Case.recover(self, disk)
-        self.make(disk, "second").sweep(disk.root / ".recalld/sessions")
+        Honest(disk, "second").sweep(disk.root / ".recalld/sessions")
         disk.plant("history.json", render_json(self.TALK))
         self.continue_it(disk, "second")
 
     def continue_it(self, disk: ModelDisk, program: str = "first") -> None:
-        workspace = Workspace(disk.root, CONFIG_KEEPS_NONE, self.make(disk, program), EventList(Clock(NOW)))
+        workspace = Workspace(disk.root, CONFIG_KEEPS_NONE, Honest(disk, program), EventList(Clock(NOW)))
         model = Scripted(lambda prompt: "；".join(f"第{n}件事的端口是{n}" for n in self.told("".join(fenced(prompt)))))
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # the first program may have summed all up
