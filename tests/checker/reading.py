@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 import re
+import stat
 import tomllib
 from collections import defaultdict
 from dataclasses import dataclass, field
 from functools import cached_property
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tests.checker.formats import (
@@ -77,6 +80,23 @@ class Seen:
         for path, file in self.dated.items():
             for one in file.words:
                 yield one, path
+
+
+def read_folder(root: Path) -> tuple[dict[str, bytes], dict[str, int], list[str]]:
+    """The files of a real folder by path, the modes of all in it, and what leads out of it."""
+    files, modes, wrong = {}, {}, []
+    for folder, names, inside in os.walk(root):
+        for name in (*names, *inside):
+            path = Path(folder, name)
+            where = path.relative_to(root).as_posix()
+            found = path.lstat()
+            if stat.S_ISLNK(found.st_mode):
+                wrong += [] if path.resolve().is_relative_to(root.resolve()) else [f"{where} leads out of the workspace"]
+                continue
+            modes[where] = stat.S_IMODE(found.st_mode)
+            if stat.S_ISREG(found.st_mode):
+                files[where] = path.read_bytes()
+    return files, modes, wrong
 
 
 def read(files: Mapping[str, bytes], given: Given, wrong: list[str]) -> Seen:

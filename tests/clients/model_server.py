@@ -7,6 +7,7 @@ import threading
 from typing import Any
 
 from tests.loopback import Handler, Loopback
+from tests.proxy.model_server import message_stream
 
 
 class _Handler(Handler):
@@ -22,13 +23,13 @@ class _Handler(Handler):
         path = self.path.partition("?")[0]
         answer = self.server.asked(path, body.decode("utf-8", "replace"))
         if path.endswith("/messages"):
-            lines = stream(messages_events(answer))
+            lines = b"".join(message_stream(answer).pieces)
         elif path.endswith("/responses"):
-            lines = stream(responses_events(answer, self.server.used))
+            lines = responses_stream(answer, self.server.used)
         else:
             self.send_body(404, b"{}")
             return
-        self.send_body(200, lines.encode(), ("Content-Type", "text/event-stream"))
+        self.send_body(200, lines, ("Content-Type", "text/event-stream"))
 
 
 class ScriptedModel(Loopback):
@@ -54,33 +55,15 @@ class ScriptedModel(Loopback):
         return next((answer for end, answer in self.answers.items() if path.endswith(end)), f"ok {path}")
 
 
-def stream(events: list[dict[str, Any]]) -> str:
-    """The events as they are sent."""
-    return "".join(f"event: {event['type']}\ndata: {json.dumps(event)}\n\n" for event in events)
-
-
-def messages_events(answer: str) -> list[dict[str, Any]]:
-    """The events of Anthropic's stream for a text."""
-    usage = {"input_tokens": 10, "output_tokens": 5}
-    message = {"id": "msg_1", "type": "message", "role": "assistant", "model": "scripted", "content": [], "usage": usage}
-    return [
-        {"type": "message_start", "message": {**message, "stop_reason": None, "stop_sequence": None}},
-        {"type": "content_block_start", "index": 0, "content_block": {"type": "text", "text": ""}},
-        {"type": "content_block_delta", "index": 0, "delta": {"type": "text_delta", "text": answer}},
-        {"type": "content_block_stop", "index": 0},
-        {"type": "message_delta", "delta": {"stop_reason": "end_turn", "stop_sequence": None}, "usage": {"output_tokens": 5}},
-        {"type": "message_stop"},
-    ]
-
-
-def responses_events(answer: str, used: int) -> list[dict[str, Any]]:
-    """The events of OpenAI's stream of responses for a text; so many tokens of the window are *used*."""
+def responses_stream(answer: str, used: int) -> bytes:
+    """OpenAI's stream of responses for a text; so many tokens of the window are *used*."""
     part = {"type": "output_text", "text": answer, "annotations": []}
     item = {"type": "message", "role": "assistant", "id": "m1", "status": "completed", "content": [part]}
     none = {"input_tokens_details": None, "output_tokens_details": None}
     usage = {"input_tokens": used, "output_tokens": 1, "total_tokens": used + 1, **none}
-    return [
+    events = [
         {"type": "response.created", "response": {"id": "r1"}},
         {"type": "response.output_item.done", "output_index": 0, "item": item},
         {"type": "response.completed", "response": {"id": "r1", "usage": usage}},
     ]
+    return "".join(f"event: {event['type']}\ndata: {json.dumps(event)}\n\n" for event in events).encode()

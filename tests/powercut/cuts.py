@@ -15,8 +15,8 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Final
 
 from recalld.supervisor.storage.disk import RealDisk
-from tests.checker.__main__ import read_folder
 from tests.checker.checker import Given, check
+from tests.checker.reading import read_folder
 from tests.patience import PATIENCE_S
 from tests.powercut.rig import JOURNAL, NO_JOURNAL, Rig
 from tests.process import forked

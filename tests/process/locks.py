@@ -20,8 +20,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from tests.checker.__main__ import read_folder
 from tests.checker.checker import Acked, Given, check
+from tests.checker.reading import read_folder
 from tests.patience import PATIENCE_S
 from tests.process import foreign, forked
 from tests.process.lockers import KINDS, OURS, Writers

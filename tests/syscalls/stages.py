@@ -18,8 +18,8 @@ from typing import TYPE_CHECKING, Final
 
 import recalld.worker.__main__
 from recalld.worker.loop import Worker
-from tests.checker.__main__ import read_folder
 from tests.checker.checker import Acked, Given, check
+from tests.checker.reading import read_folder
 from tests.process import forked
 
 if TYPE_CHECKING:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import json
 import re
-import threading
 from collections import defaultdict
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from typing import Any, Self
+from typing import Any
+
+from tests.loopback import Handler, Loopback
 
 #: What the model of that name answers: a status and the text of an error.
 FAULTS = {
@@ -37,16 +37,16 @@ def written(model: str, asked: str, prompt: str) -> str:
     return "; ".join(told) if is_line else "## Notes\n\n" + "\n".join(f"- {line}" for line in told)
 
 
-class _Handler(BaseHTTPRequestHandler):
+class _Handler(Handler):
     server: ModelServer
 
     def do_GET(self) -> None:
         stage, _, path = self.path.strip("/").partition("/")
         if path == "asked":
-            self._answer(200, json.dumps(self.server.asked.pop(stage, [])))
+            self.send_body(200, json.dumps(self.server.asked.pop(stage, [])).encode())
         else:
             models = [{"id": "good", "object": "model", "context_length": 8192}, {"id": "small", "context_length": 2048}]
-            self._answer(200, json.dumps({"object": "list", "data": models}))
+            self.send_body(200, json.dumps({"object": "list", "data": models}).encode())
 
     def do_POST(self) -> None:
         body: dict[str, Any] = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
@@ -54,7 +54,7 @@ class _Handler(BaseHTTPRequestHandler):
         self.server.asked[stage].append({key: value for key, value in body.items() if key != "stream_options"})
         if body["model"] in FAULTS:
             status, why = FAULTS[body["model"]]
-            self._answer(status, json.dumps({"error": {"message": why}}))
+            self.send_body(status, json.dumps({"error": {"message": why}}).encode())
             return
         text = written(body["model"], body["messages"][0]["content"], body["messages"][-1]["content"])
         usage = {"prompt_tokens": 100, "completion_tokens": 20, "total_tokens": 120}
@@ -67,34 +67,16 @@ class _Handler(BaseHTTPRequestHandler):
             for one in parts
         ]
         chunks.append({**chunks[0], "choices": [], "usage": usage})
-        self._answer(200, "".join(f"data: {json.dumps(one)}\n\n" for one in chunks) + "data: [DONE]\n\n", "text/event-stream")
-
-    def _answer(self, status: int, text: str, kind: str = "application/json") -> None:
-        data = text.encode()
-        self.send_response(status)
-        self.send_header("Content-Type", kind)
-        self.send_header("Content-Length", str(len(data)))
-        self.end_headers()
-        self.wfile.write(data)
-
-    def log_message(self, *_: object) -> None:
-        pass
+        text = "".join(f"data: {json.dumps(one)}\n\n" for one in chunks) + "data: [DONE]\n\n"
+        self.send_body(200, text.encode(), ("Content-Type", "text/event-stream"))
 
 
-class ModelServer(ThreadingHTTPServer):
-    """The server; what each scene asked stands in *asked* until the scene takes it."""
+class ModelServer(Loopback):
+    """The server; what each scene asked is in *asked* until the scene takes it."""
 
-    daemon_threads = True
+    handler = _Handler
 
     def __init__(self) -> None:
-        super().__init__(("127.0.0.1", 0), _Handler)
+        super().__init__()
         self.asked: dict[str, list[dict[str, Any]]] = defaultdict(list)
-        self.address = f"http://127.0.0.1:{self.server_port}"
-
-    def __enter__(self) -> Self:
-        threading.Thread(target=self.serve_forever, daemon=True).start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.shutdown()
-        self.server_close()
+        self.address = self.url.removesuffix("/v1")
