@@ -40,7 +40,7 @@ def written(model: str, asked: str, prompt: str) -> str:
 class _Handler(Handler):
     server: ModelServer
 
-    def do_GET(self) -> None:
+    def do_GET(self) -> None:  # noqa: N802 - the name of http.server
         stage, _, path = self.path.strip("/").partition("/")
         if path == "asked":
             self.send_body(200, json.dumps(self.server.asked.pop(stage, [])).encode())
@@ -48,7 +48,7 @@ class _Handler(Handler):
             models = [{"id": "good", "object": "model", "context_length": 8192}, {"id": "small", "context_length": 2048}]
             self.send_body(200, json.dumps({"object": "list", "data": models}).encode())
 
-    def do_POST(self) -> None:
+    def do_POST(self) -> None:  # noqa: N802 - as above
         body: dict[str, Any] = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
         stage = self.path.strip("/").partition("/")[0]
         self.server.asked[stage].append({key: value for key, value in body.items() if key != "stream_options"})
