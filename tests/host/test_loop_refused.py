@@ -286,19 +286,12 @@ def test_loop_calls_at_the_sites_that_are_listed() -> None:
 
 
 @pytest.mark.parametrize("site", SITES)
-def test_loop_goes_on_when_a_call_is_refused(site: str) -> None:
-    assert {refused: life(refused).fault for refused in refusals(site) if not life(refused).went_on} == {}
-
-
-@pytest.mark.parametrize("site", SITES)
-def test_loop_tells_of_a_refused_call_once(site: str) -> None:
-    assert {refused: life(refused).told for refused in refusals(site) if len(life(refused).told) != 1} == {}
-
-
-@pytest.mark.parametrize("site", SITES)
-def test_loop_does_its_work_after_a_refused_call(site: str) -> None:
-    assert refusals(site)
-    assert [refused for refused in refusals(site) if life(refused).done != life().done] == []
+def test_loop_goes_on_tells_once_and_does_its_work_after_a_refusal(site: str) -> None:
+    lives = {refused: life(refused) for refused in refusals(site)}
+    assert lives
+    assert {refused: outcome.fault for refused, outcome in lives.items() if not outcome.went_on} == {}
+    assert {refused: outcome.told for refused, outcome in lives.items() if len(outcome.told) != 1} == {}
+    assert [refused for refused, outcome in lives.items() if outcome.done != life().done] == []
 
 
 def test_workers_say_that_the_system_starts_no_process(world: World, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -83,7 +83,7 @@ def test_body_over_the_limit_in_pieces_is_413(service: Service):
 
 
 def test_request_that_drips_is_closed(service: Service, monkeypatch):
-    monkeypatch.setattr(server, "_ARRIVE_S", 0.5)
+    monkeypatch.setattr(server, "_ARRIVE_S", 0.25)
     head = f"POST /api/stats HTTP/1.1\r\nHost: 127.0.0.1:{service.port}\r\nAuthorization: Bearer {service.token}\r\n"
     with_body = f"{head}Content-Type: application/json\r\nContent-Length: 100\r\n\r\n"
     for data in ("", "G", head, with_body):

@@ -69,7 +69,7 @@ def test_preview_of_attacks_is_text_and_leads_back_to_this_page_alone(tmp_path):
     with Service(tmp_path / "工作区") as site:
         hostile(site.world)
         html = site.client.get("/days/2026-02-14", headers=HTML).text
-        for place in re.findall(r'<a class="forgets" href="([^"]*)"', html)[:8]:
+        for place in re.findall(r'<a class="forgets" href="([^"]*)"', html)[:3]:
             answer = site.client.get(place.replace("&amp;", "&"), headers=HTML)
             assert answer.status_code == 200
             assert {tag for tag, _ in Page(answer.text).elements}.isdisjoint(OF_ATTACKS)

@@ -88,7 +88,7 @@ def test_lease_is_lost_to_another_claim_and_does_not_requeue_its_task(task_queue
 def test_worker_goes_on_when_the_disk_refuses_a_heartbeat(world, call):
     disk = FaultyDisk(call, number=errno.EIO)
     world.write([message_on("2026-01-10")])
-    world.reopen(f'{WITH_MODEL}[worker]\nbeat = "100ms"\n', disk)
+    world.reopen(f'{WITH_MODEL}[worker]\nlease = "1s"\n', disk)
     world.round("all")
     refused, reports = threading.Event(), []
 
