@@ -176,18 +176,16 @@ INTERFACES: dict[str, Callable[[World], Iterator[str]]] = {
 }
 
 
-@pytest.mark.parametrize("interface", INTERFACES)
 @pytest.mark.parametrize("is_filed", [True, False], ids=["filed", "unfiled"])
 @pytest.mark.parametrize("in_groups", ["own", "none"])
-def test_group_is_answered_the_same_beside_a_private_memory(tmp_path, interface, is_filed, in_groups):
-    found = []
-    for is_private in (False, True):
-        world = built(tmp_path / str(is_private) / "w", is_private=is_private, is_filed=is_filed, in_groups=in_groups)
-        answers = [*INTERFACES[interface](world)]
-        assert [one for one in answers if str(tmp_path) in one] == []  # no absolute path
-        found.append(answers)
-    without, beside = found
-    assert [pair for pair in zip(without, beside, strict=True) if pair[0] != pair[1]] == []
+def test_group_is_answered_the_same_beside_a_private_memory(tmp_path, is_filed, in_groups):
+    worlds = [
+        built(tmp_path / f"{flag}" / "w", is_private=flag, is_filed=is_filed, in_groups=in_groups) for flag in (False, True)
+    ]
+    for interface, asked in INTERFACES.items():  # each asks memories of its own: some of what is asked writes
+        without, beside = ([*asked(world.copied(world.root.with_name(interface)))] for world in worlds)
+        assert [one for one in (*without, *beside) if str(tmp_path) in one] == []  # no absolute path
+        assert [(interface, *pair) for pair in zip(without, beside, strict=True) if pair[0] != pair[1]] == []
 
 
 # ── whatever was said, and wherever ──────────────────────────────────────────

@@ -34,12 +34,12 @@ NO_TOKENS = {
 
 
 @pytest.mark.parametrize("headers", NO_TOKENS.values(), ids=NO_TOKENS.keys())
-def test_request_without_the_token_gets_the_same_401(service: Service, headers):
-    with service.stranger(**headers) as client:
+def test_request_without_the_token_gets_the_same_401(unchanged: Service, headers):
+    with unchanged.stranger(**headers) as client:
         answer = client.get("/events")
     assert answer.status_code == 401
     assert answer.headers["www-authenticate"] == "Bearer"
-    assert answer.json() == service_401(service)
+    assert answer.json() == service_401(unchanged)
 
 
 def service_401(service: Service) -> object:
@@ -93,10 +93,10 @@ def routes_for_programs(service: Service) -> Iterator[tuple[str, str]]:
 
 
 @pytest.mark.parametrize("keeps", [False, True])
-def test_cookie_opens_nothing_that_programs_ask(service: Service, keeps):
-    asked = [*routes_for_programs(service), ("GET", "/api/nothing"), ("POST", "/v1/chat/completions")]
+def test_cookie_opens_nothing_that_programs_ask(unchanged: Service, keeps):
+    asked = [*routes_for_programs(unchanged), ("GET", "/api/nothing"), ("POST", "/v1/chat/completions")]
     assert len(asked) > 50
-    with visitor(service, keeps=keeps) as (client, _):
+    with visitor(unchanged, keeps=keeps) as (client, _):
         assert {client.request(method, path).status_code for method, path in asked} == {401}
 
 
@@ -171,9 +171,9 @@ FOREIGN_HOSTS = ["evil.com", "evil.com:{port}", "127.0.0.1.evil.com:{port}", "lo
 
 
 @pytest.mark.parametrize("host", FOREIGN_HOSTS)
-def test_host_of_another_site_is_refused(service: Service, host):
-    lines = f"GET /healthz HTTP/1.1\r\nHost: {host.format(port=service.port)}\r\nConnection: close\r\n\r\n"
-    answer = service.raw(lines.encode())
+def test_host_of_another_site_is_refused(unchanged: Service, host):
+    lines = f"GET /healthz HTTP/1.1\r\nHost: {host.format(port=unchanged.port)}\r\nConnection: close\r\n\r\n"
+    answer = unchanged.raw(lines.encode())
     assert answer.status in (400, 403)
     assert json.loads(answer.body)["status"] == answer.status
 
@@ -194,9 +194,9 @@ def test_host_where_others_may_ask_is_an_address_or_the_machine(host, is_own):
 
 
 @pytest.mark.parametrize("origin", ["null", "http://evil.com", "http://localhost.evil", "http://127.0.0.1:1", "file://"])
-def test_origin_of_another_site_is_refused(service: Service, origin):
-    assert service.problem(403, "POST", "/api/search", {"query": "x"}, Origin=origin)
-    assert service.problem(403, "GET", "/healthz", Origin=origin)
+def test_origin_of_another_site_is_refused(unchanged: Service, origin):
+    assert unchanged.problem(403, "POST", "/api/search", {"query": "x"}, Origin=origin)
+    assert unchanged.problem(403, "GET", "/healthz", Origin=origin)
 
 
 def test_options_let_no_other_site_in(service: Service):

@@ -46,8 +46,8 @@ def test_mcp_shows_a_group_what_it_may_see(service: Service):
 
 
 @pytest.mark.parametrize(("address", "field"), [("chat=party", "chat"), ("read_only=yes", "read_only"), ("tools=all", "tools")])
-def test_mcp_refuses_an_address_that_says_something_else(service: Service, address, field):
-    assert service.problem(400, "POST", f"/mcp?{address}", {})["field"] == field
+def test_mcp_refuses_an_address_that_says_something_else(unchanged: Service, address, field):
+    assert unchanged.problem(400, "POST", f"/mcp?{address}", {})["field"] == field
 
 
 def test_mcp_refuses_another_host_with_421_and_another_origin_with_403(service: Service):

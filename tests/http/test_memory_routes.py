@@ -105,10 +105,10 @@ def test_session_is_saved_as_one_line(service: Service):
 
 
 @pytest.mark.parametrize("session", ["nobody", "..%2F..%2Fmemory", "%2e%2e", "a%2F..%2Fx", ""])
-def test_session_that_is_not_there_is_refused_and_leaves_no_file(service: Service, session):
-    before = sorted(service.world.root.rglob("*"))
-    assert service.problem(400, "POST", f"/api/chat/sessions/{session}/summarize")["field"] == "session"
-    assert sorted(service.world.root.rglob("*")) == before
+def test_session_that_is_not_there_is_refused_and_leaves_no_file(unchanged: Service, session):
+    before = sorted(unchanged.world.root.rglob("*"))
+    assert unchanged.problem(400, "POST", f"/api/chat/sessions/{session}/summarize")["field"] == "session"
+    assert sorted(unchanged.world.root.rglob("*")) == before
 
 
 # ── what a bad input gets ────────────────────────────────────────────────────
@@ -133,25 +133,25 @@ BAD_TEXTS = {
 
 
 @pytest.mark.parametrize(("body", "field"), BAD_TEXTS.values(), ids=BAD_TEXTS.keys())
-def test_text_that_can_not_be_saved_is_refused_by_its_field(service: Service, body, field):
-    remember(service)
-    found = service.problem(400, "PUT", LONG_TERM, body)
+def test_text_that_can_not_be_saved_is_refused_by_its_field(unchanged: Service, body, field):
+    remember(unchanged)
+    found = unchanged.problem(400, "PUT", LONG_TERM, body)
     assert found["field"] == field
     assert found["detail"].startswith(field)
-    assert (service.world.root / "memory.md").read_text() == LINES
+    assert (unchanged.world.root / "memory.md").read_text() == LINES
 
 
 @pytest.mark.parametrize("count", ["-1", "0", "1000000000", "x", "", "1.5", "１", "%00", "9" * 5000])
-def test_count_that_is_no_number_of_lines_is_refused(service: Service, count):
-    found = service.problem(400, "GET", f"/api/memory/recent?count={count}")
+def test_count_that_is_no_number_of_lines_is_refused(unchanged: Service, count):
+    found = unchanged.problem(400, "GET", f"/api/memory/recent?count={count}")
     assert found["field"] == "count"
     assert "from 1 to 10000" in found["detail"]
     assert len(found["detail"]) < 200
 
 
 @pytest.mark.parametrize("asked", ["count=1&count=2", "page=2"])
-def test_parameter_that_is_unknown_or_there_twice_is_refused(service: Service, asked):
-    assert service.problem(400, "GET", f"/api/memory/recent?{asked}")["field"] in ("count", "page")
+def test_parameter_that_is_unknown_or_there_twice_is_refused(unchanged: Service, asked):
+    assert unchanged.problem(400, "GET", f"/api/memory/recent?{asked}")["field"] in ("count", "page")
 
 
 BAD_SEARCHES = [
@@ -169,8 +169,8 @@ BAD_SEARCHES = [
 
 
 @pytest.mark.parametrize(("body", "field"), BAD_SEARCHES, ids=lambda one: str(one)[:40])
-def test_search_that_is_wrong_is_refused_by_its_field(service: Service, body, field):
-    found = service.problem(400, "POST", "/api/memory/search", body)
+def test_search_that_is_wrong_is_refused_by_its_field(unchanged: Service, body, field):
+    found = unchanged.problem(400, "POST", "/api/memory/search", body)
     assert found["field"] == field
     assert len(found["detail"]) < 200
 

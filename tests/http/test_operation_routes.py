@@ -15,13 +15,13 @@ if TYPE_CHECKING:
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_operation_is_described_and_served(service: Service, name):
-    found = service.ask("GET", "/openapi.json").json()["paths"][f"/api/{name}"]["post"]
+def test_operation_is_described_and_served(unchanged: Service, name):
+    found = unchanged.ask("GET", "/openapi.json").json()["paths"][f"/api/{name}"]["post"]
     assert found["summary"]
     assert found["requestBody"]["content"]["application/json"]["schema"]["additionalProperties"] is False
-    refused = service.problem(400, "POST", f"/api/{name}", {"no such field": 1})
+    refused = unchanged.problem(400, "POST", f"/api/{name}", {"no such field": 1})
     assert refused["field"] == "no such field"
-    allowed = service.ask("GET", f"/api/{name}")
+    allowed = unchanged.ask("GET", f"/api/{name}")
     assert (allowed.status_code, allowed.headers["allow"]) == (405, "POST")
 
 
@@ -44,20 +44,20 @@ ANSWERED = {
 }
 
 
-@pytest.mark.parametrize("name", ANSWERED)
-def test_operation_answers_what_its_description_says(service: Service, name):
+def test_operation_answers_what_its_description_says(service: Service):
     service.world.write([message(f"m{n}", f"2026-02-1{n}T09:00", "我对花生过敏。", session="web:1") for n in range(5)])
     service.world.settle()
     service.world.put("memory.md", "2026-01-20|web-chat|花生过敏\n")
     described = service.ask("GET", "/openapi.json").json()
-    route = described["paths"][f"/api/{name}"]["post"]
-    schema = route["responses"]["200"]["content"]["application/json"]["schema"]
-    answer = service.ask("POST", f"/api/{name}", ANSWERED[name])
-    assert answer.status_code == 200
-    jsonschema.validate(answer.json(), {**schema, "components": described["components"]})
-    jsonschema.validate(ANSWERED[name], route["requestBody"]["content"]["application/json"]["schema"])
-    with pytest.raises(jsonschema.ValidationError):
-        jsonschema.validate("花生", {**schema, "components": described["components"]})
+    for name, request in ANSWERED.items():
+        route = described["paths"][f"/api/{name}"]["post"]
+        schema = route["responses"]["200"]["content"]["application/json"]["schema"]
+        answer = service.ask("POST", f"/api/{name}", request)
+        assert answer.status_code == 200, name
+        jsonschema.validate(answer.json(), {**schema, "components": described["components"]})
+        jsonschema.validate(request, route["requestBody"]["content"]["application/json"]["schema"])
+        with pytest.raises(jsonschema.ValidationError):
+            jsonschema.validate("花生", {**schema, "components": described["components"]})
 
 
 @pytest.mark.parametrize(
@@ -77,13 +77,13 @@ def test_operation_answers_what_its_description_says(service: Service, name):
         ("redo", {"period": "2026-02-30"}, "period"),
     ],
 )
-def test_request_that_is_wrong_is_refused_by_its_field(service: Service, name, body, field):
-    assert service.problem(400, "POST", f"/api/{name}", body)["field"] == field
+def test_request_that_is_wrong_is_refused_by_its_field(unchanged: Service, name, body, field):
+    assert unchanged.problem(400, "POST", f"/api/{name}", body)["field"] == field
 
 
 @pytest.mark.parametrize("who", ["chat=party", "chat=group&chat=direct", "group=x"])
-def test_caller_that_is_wrong_is_refused(service: Service, who):
-    assert service.problem(400, "POST", f"/api/stats?{who}")["field"] in ("chat", "group")
+def test_caller_that_is_wrong_is_refused(unchanged: Service, who):
+    assert unchanged.problem(400, "POST", f"/api/stats?{who}")["field"] in ("chat", "group")
 
 
 def test_what_is_the_owners_alone_is_403_in_a_group(service: Service):
@@ -95,8 +95,8 @@ def test_folder_in_place_of_a_file_is_422(service: Service):
 
 
 @pytest.mark.parametrize(("name", "now"), [("turns", "why"), ("turn", "why"), ("preview", "why"), ("events", "log.jsonl")])
-def test_operation_that_has_left_says_what_does_its_work_now(service: Service, name, now):
-    for why in (service.problem(404, method, f"/api/{name}")["detail"] for method in ("GET", "POST")):
+def test_operation_that_has_left_says_what_does_its_work_now(unchanged: Service, name, now):
+    for why in (unchanged.problem(404, method, f"/api/{name}")["detail"] for method in ("GET", "POST")):
         assert (why.startswith(f"/api/{name}: it has left"), now in why, why[-1]) == (True, True, ".")
 
 

@@ -54,8 +54,8 @@ def test_length_that_is_said_in_two_ways_is_400(service: Service):
 @pytest.mark.parametrize(
     "line", ["rubbish", "GET HTTP/1.1", "GET / HTTP/9.9", "GET /\x00 HTTP/1.1", "PRI * HTTP/2.0", "GET /\u00e9 HTTP/1.1"]
 )
-def test_line_that_is_no_http_is_400(service: Service, line):
-    assert sent(service, line) == 400
+def test_line_that_is_no_http_is_400(unchanged: Service, line):
+    assert sent(unchanged, line) == 400
 
 
 def test_head_that_is_too_long_is_431(service: Service):
@@ -64,9 +64,9 @@ def test_head_that_is_too_long_is_431(service: Service):
 
 
 @pytest.mark.parametrize("kind", ["text/plain", "application/x-www-form-urlencoded", "multipart/form-data; boundary=x", ""])
-def test_body_that_is_no_json_by_its_type_is_415(service: Service, kind):
+def test_body_that_is_no_json_by_its_type_is_415(unchanged: Service, kind):
     head = ("POST /api/stats HTTP/1.1", "Content-Length: 2", *([f"Content-Type: {kind}"] if kind else []))
-    assert sent(service, *head, body="{}") == 415
+    assert sent(unchanged, *head, body="{}") == 415
 
 
 def test_body_over_the_limit_is_413_and_the_file_keeps_its_bytes(service: Service):

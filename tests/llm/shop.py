@@ -51,7 +51,9 @@ class ServedWorld(World):
         self.reopen(self._toml(llm))
 
     def _toml(self, llm: str, more: str = "") -> str:
-        toml = f'{WITHOUT_MODEL}[llm]\nbase_url = "{self.server.url}"\nmodel = "qwen-test"\n{llm}\n[worker]\nlease = "2s"\n{more}'
+        toml = (
+            f'{WITHOUT_MODEL}[llm]\nbase_url = "{self.server.url}"\nmodel = "qwen-test"\n{llm}\n[worker]\nlease = "2s"\n{more}'
+        )
         (self.root / "recalld.toml").write_text(toml, encoding="utf-8")
         return toml
 

@@ -116,7 +116,7 @@ def test_openai_ends_a_stream_that_is_silent_for_silence_s(server):
 def test_openai_ends_every_completion_after_timeout_s(server, act):
     server.play(act)
 
-    assert refused(provider(server, timeout_s=2.0, silence_s=600)).reason == "timeout"
+    assert refused(provider(server, timeout_s=0.5, silence_s=600)).reason == "timeout"
     until(lambda: server.seen.gone == 1)
 
 

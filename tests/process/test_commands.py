@@ -118,13 +118,6 @@ def test_sentences_name_commands_as_they_must_be_typed(recalld: Command, tmp_pat
 # ── exit codes ───────────────────────────────────────────────────────────────
 
 
-@pytest.mark.parametrize("command", [["status", "--plan"], ["run", "--until-settled"], ["status"]])
-def test_commands_refuse_a_clock_at_the_end_of_the_calendar(talked, command):
-    done = talked(*command, "--now", "9999-12-31")
-    assert (done.code, done.out) == (64, "")
-    assert is_one_sentence(done.err)
-
-
 def test_run_exits_75_when_a_supervisor_is_already_running(talked):
     with talked.supervised() as first:
         done = talked("run")

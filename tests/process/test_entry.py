@@ -39,34 +39,6 @@ def words_of(recalld: Command) -> list[str]:
     return [one["text"] for one in json.loads((recalld.root / "history.json").read_text(encoding="utf-8"))]
 
 
-ALIKE = {
-    "status": ["status", "--json"],
-    "status in words": ["status", "--all"],
-    "plan": ["status", "--plan", "--json", "--now", "2026-02-03"],
-    "plan at no time": ["status", "--plan", "--now", "昨天"],
-    "get": ["get", "memory.md"],
-    "get of nothing": ["get", "memory/2026-01-01-nothing.md"],
-    "search of nothing": ["search"],
-    "append without words": ["append", "--role", "user"],
-    "append at no time": ["append", "--role", "user", "--text", "花生", "--at", "昨天"],
-    "append in no chat": ["append", "--role", "user", "--text", "花生", "--chat", "街上"],
-    "an unknown option": ["append", "--rolle", "user"],
-    "a role that is none": ["append", "--role", "", "--text", "花生"],
-}
-
-
-@pytest.mark.parametrize("name", ALIKE)
-def test_entry_answers_alike_with_and_without_a_supervisor(recalld, name):
-    (recalld.root / "memory.md").write_text("2026-01-20|聊天|用户对榛子过敏\n", encoding="utf-8")
-    recalld("append", "--role", "user", "--text", "榛子酱能吃吗？", "--at", "2026-01-31T09:00:00+08:00", RECALLD_NOW=NOW)
-    alone = recalld(*ALIKE[name], RECALLD_NOW=NOW)
-    with recalld.supervised(RECALLD_NOW=NOW):  # an hour after the message: no archive run is due meanwhile
-        served = recalld(*ALIKE[name], RECALLD_NOW=NOW)
-    assert (alone.code, alone.err) == (served.code, served.err)
-    out = served.out.replace("the supervisor runs.", f"no supervisor runs, `recalld -w {recalld.root} run` starts one.")
-    assert alone.out == re.sub(r'^(.*"?supervisor"?:? +"?)running', r"\1not running", out, flags=re.MULTILINE)
-
-
 @pytest.mark.parametrize(
     ("words", "stdin", "text"),
     [

@@ -48,9 +48,6 @@ def output_of(kind: str) -> Iterator[int]:
         os.close(reader)
 
 
-NO_SPACE = (
-    "recalld: standard output could not be read or written: No space left on device; check the disk and its free space.\n"
-)
 KINDS = ["a stalled reader", "a reader who is gone", "a full disk"]
 
 
@@ -94,46 +91,6 @@ def test_worker_leaves_nobody_behind_when_it_is_killed(recalld, language):
         process.kill()
         assert ended(process).code == -signal.SIGKILL
     assert not any(map(RealDisk().is_locked, locks))
-
-
-@pytest.mark.parametrize("buffered", [{}, {"PYTHONUNBUFFERED": "1"}])
-@pytest.mark.parametrize("words", ["status", "run --until-settled --no-worker", "append --role user --text 早上好"])
-def test_cli_names_the_output_that_cannot_be_written(recalld, words, buffered):
-    with output_of("a full disk") as stdout:
-        done = ended(recalld.start("-w", str(recalld.root), *words.split(), stdout=stdout, **buffered))
-    assert (done.code, done.err) == (74, NO_SPACE)
-
-
-def closed(recalld: Command, stream: str, *words: str) -> Ended:
-    """Run a command with a standard stream that the shell has closed."""
-    shell = ["sh", "-c", f'exec "$@" {stream}', "sh"]
-    return ended(recalld.start("-w", str(recalld.root), *words, before=shell))
-
-
-def test_append_ends_with_a_fault_when_its_output_is_closed(recalld):
-    done = closed(recalld, ">&-", "append", "--role", "user", "--text", "猫的疫苗约在九月。")
-    assert done == Ended(74, "", "recalld: standard output is closed: the ids of what was added can't be printed.\n")
-    assert "疫苗" in (recalld.root / "history.json").read_text(encoding="utf-8")
-
-
-@pytest.mark.parametrize(("option", "words"), [("--text", ["--role", "user", "--text", "-"]), ("--jsonl", ["--jsonl"])])
-def test_append_refuses_a_closed_input(recalld, option, words):
-    before = (recalld.root / "history.json").read_bytes()
-    done = closed(recalld, "<&-", "append", *words)
-    assert done == Ended(64, "", f"recalld: {option}: standard input is closed.\n")
-    assert (recalld.root / "history.json").read_bytes() == before
-
-
-@pytest.mark.parametrize("kind", KINDS[1:])
-def test_append_ends_with_a_fault_when_its_ids_cannot_be_printed(recalld, kind):
-    lines = "\n".join(json.dumps(message(f"花生-{n}", f"2026-01-{n:02}T09:00")) for n in range(1, 4))
-    with output_of(kind) as stdout:
-        done = ended(recalld.start("-w", str(recalld.root), "append", "--jsonl", stdout=stdout), lines)
-    assert done.code == 74
-    said = (
-        "recalld: standard output could not be read or written: No space left on device; check the disk and its free space.\n"
-    )
-    assert done.err == (said if kind == "a full disk" else "")
 
 
 def test_forget_forgets_though_nobody_reads_what_it_prints(recalld):
