@@ -1,8 +1,8 @@
 """
 Any order of anything: ``python -m tests.machine --examples 1000 --steps 50 --seed 1``; exits with 1 when a run is wrong.
 
-With ``--strangers`` it is the acts of strangers, on a real disk: files under a picture's name, members of a group who ask. It runs in parts of a hundred examples, each with a seed of its own. With ``--log FILE`` each part is written down as it ends,
-and a run goes on after the parts that stand there. What fails is told with its seed; ``--only SEED --shrink`` makes it short.
+It runs in parts of a hundred examples, each with a seed of its own. With ``--log FILE`` each part is written down as it ends, and a
+run goes on after the parts that stand there. What fails is told with its seed; ``--only SEED --shrink`` makes it short.
 """
 
 from __future__ import annotations
@@ -19,7 +19,6 @@ from hypothesis.stateful import run_state_machine_as_test
 
 from tests.gate import without_comparison
 from tests.machine.machine import AnyOrder
-from tests.machine.strangers import Strangers
 from tests.process.rounds import Rounds
 
 if TYPE_CHECKING:
@@ -29,11 +28,10 @@ if TYPE_CHECKING:
 PART: Final = 100
 
 
-def _part(job: tuple[int, int, int, bool, bool]) -> tuple[int, str]:
+def _part(job: tuple[int, int, int, bool]) -> tuple[int, str]:
     """Run a part; returns its seed and what is wrong, with the steps that show it."""
-    number, examples, steps, shrink, strangers = job
-    seeded = type("Seeded", (Strangers if strangers else AnyOrder,), {})
-
+    number, examples, steps, shrink = job
+    seeded = type("Seeded", (AnyOrder,), {})
     held = settings(
         max_examples=examples,
         stateful_step_count=steps,
@@ -55,11 +53,9 @@ def parts(first: int, examples: int) -> dict[int, int]:
     return {first * 1_000_000 + n: min(PART, examples - n * PART) for n in range(-(-examples // PART))}
 
 
-def run(jobs: Sequence[tuple[int, int, int, bool, bool]], processes: int, rounds: Rounds) -> None:
+def run(jobs: Sequence[tuple[int, int, int, bool]], processes: int, rounds: Rounds) -> None:
     """Run the parts and write each down as it ends."""
-    keys = {
-        number: (examples, key(number, examples, steps, strangers=strangers)) for number, examples, steps, _, strangers in jobs
-    }
+    keys = {number: (examples, key(number, examples, steps)) for number, examples, steps, _ in jobs}
     with multiprocessing.get_context("fork").Pool(processes, maxtasksperchild=1) as pool:
         for number, wrong in pool.imap_unordered(_part, jobs):
             examples, name = keys[number]
@@ -67,9 +63,9 @@ def run(jobs: Sequence[tuple[int, int, int, bool, bool]], processes: int, rounds
             rounds.progress(f"{rounds.total('runs'):,} runs")
 
 
-def key(number: int, examples: int, steps: int, *, strangers: bool) -> str:
+def key(number: int, examples: int, steps: int) -> str:
     """Return the name of a part in the log: other steps are another part."""
-    return f"{'strangers, ' if strangers else ''}seed {number}, {examples} runs of {steps} steps"
+    return f"seed {number}, {examples} runs of {steps} steps"
 
 
 def main(argv: list[str] | None = None) -> int:
@@ -80,9 +76,6 @@ def main(argv: list[str] | None = None) -> int:
     options.add_argument("--examples", type=int, default=1000)
     options.add_argument("--steps", type=int, default=50)
     options.add_argument("--seed", type=int, default=1, help="where the parts begin: another number, other runs")
-    options.add_argument(
-        "--strangers", action="store_true", help="the acts of strangers, in place of those of programs and people"
-    )
     options.add_argument("--only", type=int, help="the part of this seed alone")
     options.add_argument("--shrink", action="store_true", help="look for the shortest steps, up to five minutes a failure")
     options.add_argument("--jobs", type=int, default=multiprocessing.cpu_count())
@@ -91,9 +84,9 @@ def main(argv: list[str] | None = None) -> int:
     rounds = Rounds(found.log)
     wanted = {found.only: PART} if found.only else parts(found.seed, found.examples)
     jobs = [
-        (number, count, found.steps, found.shrink, found.strangers)
+        (number, count, found.steps, found.shrink)
         for number, count in wanted.items()
-        if key(number, count, found.steps, strangers=found.strangers) not in rounds.done
+        if key(number, count, found.steps) not in rounds.done
     ]
     run(jobs, found.jobs, rounds)
     print(f"{rounds.total('runs'):,} runs of {found.steps} steps, {rounds.wrong} violations, {rounds.seconds:.0f} s")

@@ -10,10 +10,7 @@ from hypothesis.stateful import initialize, run_state_machine_as_test
 import recalld.supervisor.archive.intake
 import recalld.supervisor.archive.journal
 import recalld.supervisor.archive.memory_folder
-import recalld.supervisor.index.chunking
-import recalld.supervisor.storage.by_content
 from tests.machine.machine import AnyOrder
-from tests.machine.strangers import Strangers
 from tests.simulation.programs import BySession, Synchroniser
 
 pytestmark = pytest.mark.proof
@@ -31,10 +28,6 @@ SHARE = settings(
 @pytest.mark.feature("003.33")
 def test_pipeline_loses_nothing_and_settles_after_any_order_of_acts() -> None:
     run_state_machine_as_test(AnyOrder, settings=SHARE)
-
-
-def test_strangers_neither_take_a_picture_nor_learn_a_word() -> None:
-    run_state_machine_as_test(Strangers, settings=settings(SHARE, max_examples=5))
 
 
 MUTANTS = {
@@ -59,21 +52,3 @@ def test_state_machine_finds_every_mutant(name: str, monkeypatch: pytest.MonkeyP
     first = settings(SHARE, max_examples=200, phases=[Phase.generate], report_multiple_bugs=False)
     with pytest.raises(BaseException, match=r"LOST|DOUBLE|bug|flag|settle|still there|no summary|not there"):
         run_state_machine_as_test(BesidePrograms, settings=first)
-
-
-STRANGERS_MUTANTS = {
-    "takes whatever has the name for the picture": (
-        *("LOST", recalld.supervisor.storage.by_content),
-        *("has_content", lambda files, path, _: files.disk.stat(path) is not None),
-    ),
-    "takes each line for marked": ("TOLD", recalld.supervisor.index.chunking, "is_shared", lambda _: True),
-}
-
-
-@pytest.mark.parametrize("name", STRANGERS_MUTANTS)
-def test_strangers_find_every_mutant(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    wrong, *mutant = STRANGERS_MUTANTS[name]
-    monkeypatch.setattr(*mutant)
-    first = settings(SHARE, max_examples=100, phases=[Phase.generate], report_multiple_bugs=False)
-    with pytest.raises(BaseException, match=wrong):
-        run_state_machine_as_test(Strangers, settings=first)
