@@ -72,26 +72,6 @@ def test_append_keeps_each_picture_of_an_album_of_one_second(world, together, te
     assert dated_text(world).count("attachments/") == 6
 
 
-def test_append_keeps_an_album_in_the_drop_box_while_history_is_damaged(world):
-    album = [photo("", "2026-01-31T09:00", "", data) for data in (PNG, JPEG, PNG)]
-    for raw in album:
-        del raw["id"]
-    world.write(b"[{")
-    first = world.append(*album)
-    assert first[0] == first[2] != first[1]
-    world.write([])
-    world.round()
-    assert sorted(world.ids()) == sorted({*first})
-
-
-def test_append_writes_the_picture_and_no_base64_to_the_journal(world):
-    world.append(photo("1", "2026-01-31T09:00"))
-    assert (world.root / FILE).read_bytes() == PNG
-    assert everywhere(world) == []
-    assert FILE.encode() in world.paths.seen.read_bytes()
-    assert base64.b64encode(PNG) in world.paths.history.read_bytes()
-
-
 # ── a file is what its name says ─────────────────────────────────────────────
 
 WRONG = {
@@ -162,17 +142,3 @@ def test_get_says_what_an_attachment_is_and_where(world):
     for wrong in ("attachments/x.png", "attachments/../history.json", f"../{FILE}"):
         with pytest.raises((BadRequest, NotFound)):
             world.get(wrong)
-
-
-def test_repair_saves_a_message_of_a_broken_file_with_its_picture(world):
-    world.write([photo("1", "2026-01-31T09:00")])
-    world.settle()
-    world.write([])
-    world.paths.history_backup.unlink()
-    name = next(world.root.glob("memory/2026-01-31-*.md"))
-    name.write_bytes(name.read_bytes() + b"\0\0")
-    world.repair()
-    world.settle()
-    assert world.archived_texts() == ["看这张照片"]
-    assert f"(image: {FILE})" in dated_text(world)
-    assert world.fsck().is_sound

@@ -57,30 +57,25 @@ def test_covered_days_excludes_a_model_day_under_an_extract_month():
 PRESENT = [ONE, TWO]
 
 
-def test_may_replace_refuses_a_text_without_existing_files():
-    assert not may_replace([], None, PRESENT, better=True)
-    assert not may_replace([file("2025-12-09-gone.md").source], None, PRESENT, better=True)
+CHANGED, GONE = file(ONE.name, "changed"), file("2025-12-09-gone.md")
 
 
-def test_may_replace_refuses_a_text_with_fewer_files():
-    """A suspended worker must not replace a wider summary by its older text."""
-    wide = standing("2025-12", [ONE, TWO])[MONTH]
-    assert not may_replace([ONE.source], wide, PRESENT, better=False)
-    assert not may_replace([ONE.source], wide, PRESENT, better=True)
-
-
-def test_may_replace_accepts_the_same_files_only_if_better():
-    same = standing("2025-12", [ONE])[MONTH]
-    assert not may_replace([ONE.source], same, PRESENT, better=False)
-    assert may_replace([ONE.source], same, PRESENT, better=True)
+@pytest.mark.parametrize(
+    ("files", "standing_files", "better", "may"),
+    [
+        ([], None, True, False),
+        ([GONE], None, True, False),
+        ([ONE], [ONE, TWO], False, False),  # the older text of a suspended worker
+        ([ONE], [ONE, TWO], True, False),
+        ([ONE], [ONE], False, False),
+        ([ONE], [ONE], True, True),
+        ([ONE, TWO], [ONE, GONE], False, True),  # else the month would be submitted again and again
+    ],
+)
+def test_may_replace_takes_more_files_or_a_better_text_of_the_same(files, standing_files, better, may):
+    stands = standing_files and standing("2025-12", standing_files)[MONTH]
+    assert may_replace([one.source for one in files], stands, PRESENT, better=better) == may
 
 
 def test_may_replace_accepts_the_same_names_when_a_file_has_changed():
-    changed = file(ONE.name, "changed")
-    assert may_replace([changed.source], standing("2025-12", [ONE])[MONTH], [changed, TWO], better=False)
-
-
-def test_may_replace_ignores_deleted_files():
-    """A month that lists a deleted file must not be submitted again and again."""
-    wide = standing("2025-12", [ONE, file("2025-12-09-gone.md")])[MONTH]
-    assert may_replace([ONE.source, TWO.source], wide, PRESENT, better=False)
+    assert may_replace([CHANGED.source], standing("2025-12", [ONE])[MONTH], [CHANGED, TWO], better=False)

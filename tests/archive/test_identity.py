@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from recalld.supervisor.archive.identity import Known, add_messages, assign_ids, same_places
+from recalld.supervisor.archive.identity import Known, assign_ids, same_places
 from recalld.supervisor.protocol.message import History, Message, fingerprint_of
 from recalld.supervisor.storage.clock import to_wire
 from tests.archive.states import HISTORIES, NOON, entry, parsed_message
@@ -50,12 +50,6 @@ def test_assign_ids_numbers_equal_messages():
     base = f"m-{fingerprint_of(TIME, 'user', '好的')}"
     history = tuple(said("好的", createdAt=TIME) for _ in range(3))
     assert ids(assign_ids(history, Known(), NOON)) == [base, f"{base}-2", f"{base}-3"]
-
-
-def test_assign_ids_avoids_an_id_that_was_given():
-    base = f"m-{fingerprint_of(TIME, 'user', '好的')}"
-    history = (said("好的", createdAt=TIME), parsed_message(base, "别的话"))
-    assert ids(assign_ids(history, Known(), NOON)) == [f"{base}-2", base]
 
 
 # ── a writer that strips ids ─────────────────────────────────────────────────
@@ -153,12 +147,6 @@ def test_assign_ids_asks_as_often_for_each_of_many_equal_messages(fields):
     known = counted(known_of(first))
     assert ids(assign_ids(nameless, known, NOON)) == ids(first)
     assert Asked.times <= 8 * count
-
-
-def test_add_messages_names_each_of_many_that_were_stripped():
-    new = [parsed_message(f"id-{n}", text="早") for n in range(2_000)]
-    stripped = tuple(said("早", createdAt=TIME) for _ in new)
-    assert ids(add_messages(stripped, new, lambda _: False)) == ids(tuple(new))
 
 
 # ── an array that a program wrote back ───────────────────────────────────────

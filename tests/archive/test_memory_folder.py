@@ -15,36 +15,6 @@ def filed(world: World, day: str = "2026-01-10", text: str = "重启 nginx") -> 
     return world.ws.memory.dated()[-1].name
 
 
-def test_memory_store_finds_a_dated_file_after_the_move_to_originals(world):
-    name = filed(world)
-    before = world.ws.memory.dated()[0].source
-    world.ws.memory.move_to_originals(name)
-    (found,) = world.ws.memory.dated()
-    assert (found.original, found.source) == (True, before)
-    assert world.ws.memory.path_of(name) == world.paths.original(name)
-    assert len(world.ws.memory.blocks(name)) == 1
-    world.ws.memory.move_to_originals(name)
-    assert len(world.ws.memory.dated()) == 1
-
-
-@pytest.mark.parametrize(
-    "name",
-    [
-        "我的笔记.md",
-        "README.md",
-        ".2026-01-10-x.md.swp",
-        "2026-01-10-x.md~",
-        "2026-02-30-x.md",
-        "2026-01-10-x.txt",
-        "4913",
-        ".git",
-    ],
-)
-def test_memory_store_ignores_names_that_are_not_dated_files(world, name):
-    (world.paths.memory / name).write_text("别的")
-    assert world.ws.memory.dated() == ()
-
-
 @pytest.mark.parametrize("make", [os.mkdir, os.mkfifo, lambda path: os.symlink("/etc/hostname", path)])
 def test_memory_store_skips_folders_pipes_and_symlinks(world, make):
     """Links that lead out of the tree are not followed."""

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from recalld.supervisor.archive.plan import due, plan_days, without_open_questions
 from recalld.supervisor.protocol.message import Key, Message
 from recalld.supervisor.storage.clock import local_day
-from tests.archive.states import HISTORIES, MOMENTS, NOON, SHANGHAI, parsed_message
+from tests.archive.states import HISTORIES, MOMENTS, NOON, parsed_message
 
 HOUR, MINUTE, MS = timedelta(hours=1), timedelta(minutes=1), timedelta(milliseconds=1)
 ZONES = ("Asia/Shanghai", "America/New_York", "Australia/Lord_Howe")
@@ -49,23 +49,19 @@ def test_due_returns_interval_six_hours_after_the_last_run():
     assert why_due(old, NOON, NOON + 6 * HOUR) == "interval"
 
 
-def test_due_counts_from_the_oldest_message_if_nothing_was_archived():
-    """The rule also applies when nothing has been archived yet."""
-    assert why_due([*messages(1), *messages(1, NOON - 6 * HOUR)], None, NOON) == "interval"
-    assert why_due(messages(1, NOON - 6 * HOUR + MS), None, NOON) is None
-
-
-def test_due_counts_from_the_first_message_after_a_long_pause():
-    """After a night the first message must not be archived alone, six hours before its answer."""
-    last_night = NOON - 14 * HOUR
-    assert why_due(messages(1), last_night, NOON + MINUTE) is None
-    assert why_due(messages(1), last_night, NOON + 6 * HOUR) == "interval"
-
-
-def test_due_ignores_what_lies_in_the_future():
-    """With a `created` in the future the six hours would never be over."""
-    assert why_due(messages(1, NOON - 6 * HOUR), NOON + 900 * HOUR, NOON) == "interval"
-    assert why_due([*messages(1, NOON - 6 * HOUR), *messages(1, NOON + HOUR)], None, NOON) == "interval"
+@pytest.mark.parametrize(
+    ("ages", "last_run", "now", "why"),
+    [
+        ([0, 6 * HOUR], None, NOON, "interval"),  # nothing was archived yet
+        ([6 * HOUR - MS], None, NOON, None),
+        ([0], NOON - 14 * HOUR, NOON + MINUTE, None),  # after a night: not six hours before its answer
+        ([0], NOON - 14 * HOUR, NOON + 6 * HOUR, "interval"),
+        ([6 * HOUR], NOON + 900 * HOUR, NOON, "interval"),  # what lies in the future does not count
+        ([6 * HOUR, -HOUR], None, NOON, "interval"),
+    ],
+)
+def test_due_counts_from_the_oldest_message_since_the_last_run(ages, last_run, now, why):
+    assert why_due([one for age in ages for one in messages(1, NOON - (age or timedelta()))], last_run, now) == why
 
 
 def test_due_returns_overflow_at_once():
@@ -90,11 +86,6 @@ def test_without_open_questions_keeps_order_and_old_questions(history, now):
 
 
 # ── days ─────────────────────────────────────────────────────────────────────
-
-
-def test_plan_days_never_reuses_a_file_name():
-    plan = plan_days([parsed_message("m0", "重启 nginx")], SHANGHAI, {"2026-01-31-nginx.md"}, never)
-    assert [file.name for file in plan] == ["2026-01-31-nginx-2.md"]
 
 
 @pytest.mark.feature("003.8")

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from recalld.supervisor.archive.flags import Evidence, Failure, reconcile
 from recalld.supervisor.protocol.message import Archived, Message, with_archived
 from recalld.supervisor.storage.clock import to_wire
-from tests.archive.states import HISTORIES, NOON, ODD, parsed_message
+from tests.archive.states import HISTORIES, NOON, parsed_message
 
 TODAY = date(2026, 1, 31)
 YOUNG, OLD, OLDER = "2026-01-30-nginx.md", "2026-01-15-nginx.md", "2025-11-03-nginx.md"
@@ -69,18 +69,6 @@ def test_reconcile_ignores_the_failure_of_another_group():
 def test_reconcile_prefers_an_active_group_over_an_earlier_failure():
     found = settled(False, evidence(OLD, active_groups={"day-2026-01-15"}, failures={"day-2026-01-15": FAILURE}))
     assert found.archived is Archived.PENDING
-
-
-@pytest.mark.parametrize(
-    "found", [NOTHING, evidence(OLD), evidence(OLD, active_groups={"day-2026-01-15"}, failures={"day-2026-01-15": FAILURE})]
-)
-def test_reconcile_never_changes_true(found):
-    """A failed summary must not set archived flags back to false."""
-    assert settled(True, found).archived is Archived.YES
-
-
-def test_reconcile_leaves_an_invalid_entry_unchanged():
-    assert reconcile((ODD,), evidence(OLD), TODAY, 5) == (ODD,)
 
 
 NAMES = st.sampled_from([None, YOUNG, OLD, OLDER])

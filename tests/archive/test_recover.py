@@ -9,24 +9,9 @@ import pytest
 from recalld.supervisor.storage.disk import RealDisk
 from recalld.supervisor.storage.files import Files
 from recalld.worker.desk import Pieces
-from tests.world import FaultyDisk, message_on, talk, unreachable
+from tests.world import message_on
 
 # ── trimming ─────────────────────────────────────────────────────────────────
-
-
-def test_submit_summarizes_trimmed_messages_from_their_dated_files(world):
-    world.reopen(f"{world.toml}[history]\nsoft_cap = 20\nhard_cap = 30\n")
-    world.model.script = unreachable
-    world.write([raw for day in range(1, 21) for raw in talk(f"2025-12-{day:02d}T09:00", 2)])
-    world.settle()
-    assert len(world.history()) == 30
-    world.model.script = lambda _, blocks: "\n".join(dict.fromkeys(f"- {block.text.partition('（')[0]}" for block in blocks))
-    world.model.requests.clear()
-    world.clock.forward(days=2)
-    world.settle()
-    read = {block.text for _, blocks in world.model.requests for block in blocks}
-    assert {text for _, text in world.archived()} <= read
-    assert set(world.flags()) == {True}
 
 
 # ── tidying up ───────────────────────────────────────────────────────────────
@@ -83,17 +68,6 @@ def test_reclaim_leaves_the_tasks_of_a_living_worker(world):
         assert world.any_worker()
         assert world.reclaim() == 0
     assert world.ws.task_queue.active_groups() == {"day-2026-01-10": "running"}
-
-
-def test_reconcile_moves_no_flag_while_the_journal_is_not_writable(world):
-    world.write([message_on("2026-01-10")])
-    world.round("all")
-    before = world.flags()
-    world.paths.seen.unlink()
-
-    world.reopen(disk=FaultyDisk("open_append").break_down())
-    assert "settle" in world.round("all").errors
-    assert world.flags() == before == ["pending"]
 
 
 @pytest.mark.parametrize("where", ["outside", "in the workspace"])

@@ -139,10 +139,10 @@ def test_intake_knows_a_trimmed_window_beside_messages_of_the_drop_box(world, ti
     """They have no ids either, and are not of the window: they say nothing of its order, nor of where it ends."""
     world.reopen(world.toml.replace("[archive]\n", "[archive]\nkeep_newest = 3\n") + "[history]\nsoft_cap = 6\nhard_cap = 8\n")
     talk = [text for n in range(8) for text in ("继续", f"做完了第 {n} 步。")]
-    dropped = [f"手机说的第 {n} 句。" for n in range(96)]
+    dropped = [f"手机说的第 {n} 句。" for n in range(48)]
     for n, text in enumerate(dropped):
-        if n % 12 == 0:
-            world.write(said(*talk[: n // 6 + 2][-12:]))
+        if n % 6 == 0:
+            world.write(said(*talk[: n // 3 + 2][-12:]))
             world.round("all")
         world.drop("msg.json", {"role": "user", "text": text} | ({"createdAt": to_wire(world.clock())} if timed else {}))
         world.round("all")

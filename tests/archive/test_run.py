@@ -60,40 +60,6 @@ def test_archive_marks_messages_pending_before_it_creates_the_file(world, monkey
     assert seen == [["pending", "pending"]]
 
 
-def test_archive_keeps_a_file_that_a_person_created_under_its_name(world, monkeypatch):
-    world.write([message("1", "2026-01-31T09:00", "重启 nginx")])
-    world.intake()
-    from recalld.supervisor.archive import run as module
-
-    plan_days = module.plan_days
-
-    def plan_and_lose(*args: object) -> object:
-        plan = plan_days(*args)  # type: ignore[arg-type]
-        for file in plan:
-            path = world.paths.dated(file.name)
-            if not path.exists():
-                path.write_text("我的笔记")
-        monkeypatch.setattr(module, "plan_days", plan_days)
-        return plan
-
-    monkeypatch.setattr(module, "plan_days", plan_and_lose)
-    world.archive(everything=True)
-    world.settle()
-    assert (world.paths.memory / "2026-01-31-nginx.md").read_text() == "我的笔记"
-    assert world.names() == ["2026-01-31-nginx-2.md"]
-    assert world.flags() == [True]
-
-
-def test_archive_continues_after_a_person_deletes_the_only_block(world):
-    world.write([message("a", "2026-01-20T09:00")])
-    world.round("all")
-    (path,) = (world.root / "memory").glob("2026-01-20-*.md")
-    path.write_text(path.read_text().split("<!-- ")[0])
-    world.add(message("b", "2026-01-31T09:00", "新的一句"))
-    world.settle()
-    assert [m["archived"] for m in world.history()] == [True, True]
-
-
 def test_archive_stops_after_the_current_file_and_resumes_later(world):
     world.write([raw for day in range(20, 26) for raw in talk(f"2026-01-{day}T09:00", 2)])
     world.intake()

@@ -142,7 +142,7 @@ def test_memory_block_never_exceeds_the_token_budget(every):
     hits = [
         hit(30 - (7 * n % 30), f"{'花' * (n % 4)}a{n % 3}, {n}", "memory/2026-01-28-abc.md", 95 + every * n) for n in range(30)
     ]
-    for tokens in range(80, 420):
+    for tokens in range(80, 420, 7):
         block = pack(hits, [], replace(ZH, tokens=tokens))
         assert block.tokens == estimate_tokens(block.text) <= tokens
 

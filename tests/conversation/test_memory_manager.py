@@ -232,34 +232,6 @@ def test_context_leaves_summary_and_buffer_where_the_model_fails(said, reason):
     assert events[-1] == ("conversation_summarised", {"messages": 62, "tokens": estimate_tokens(SUMMARY)})
 
 
-def test_context_leaves_a_model_that_hangs_after_its_time():
-    config = Config(llm=Llm(timeout=timedelta(milliseconds=20)))
-    release = threading.Event()
-
-    class Hanging:
-        def chat_stream(self, *, messages, temperature):
-            release.wait()
-            return []
-
-    talk = manager(Hanging(), *(TALK * 26), config=config)
-    talk.context()
-    release.set()
-    assert len(talk.message_buffer) == 53
-
-
-def test_summarize_tells_a_message_larger_than_the_window_in_pieces():
-    rooms = [f"第{n}号机柜在{n}楼" for n in range(300)]
-    talk = manager(
-        lambda _: "机柜清单：第1号机柜在1楼，依此类推。", question("机柜清单？"), answer("，".join(rooms)), context=1_500
-    )
-
-    assert talk.summarize()
-    told = "".join(fenced(prompt)[-1] for prompt in prompts(talk))
-    assert all(room in told for room in rooms[::7])
-    assert len(prompts(talk)) > 3
-    assert talk.pending == []
-
-
 def test_summarize_asks_nothing_for_courtesies_and_hides_secrets():
     talk = manager(lambda _: SUMMARY, question("好的"), answer("收到"), question("👍"), answer("嗯嗯"))
 

@@ -36,7 +36,7 @@ def lines(world: World) -> list[str]:
 # ── a session ────────────────────────────────────────────────────────────────
 
 
-@pytest.mark.parametrize("mark", ["#shared", "#共享", "##Shared #SHARED", "#sha#sharedred"])
+@pytest.mark.parametrize("mark", ["#共享", "##Shared #sha#sharedred"])
 def test_lines_about_a_talk_never_carry_the_mark_for_groups(world: World, memory: Memory, mark: str) -> None:
     world.write([{**one, "text": f"{mark} 对青霉素过敏，{one['text']}"} for one in said(130)])
     by_model = memory.summarize(SESSION, llm=Scripted(lambda _: f"{mark} 用户对青霉素过敏 {mark}"))
@@ -98,13 +98,6 @@ def test_summarize_takes_any_name_as_text_and_never_as_a_path(world: World, memo
     assert written.text == f"2026-01-31|{' '.join(session.replace('|', ' ').split())}|{LINE}"
     files = sorted(path.name for path in world.paths.sessions.iterdir())
     assert files == [f"session-{session_digest(session)}.json", f"session-{session_digest(session)}.lock"]
-
-
-def test_summarize_hides_secrets_from_the_model(world: World, memory: Memory) -> None:
-    world.write([message("m1", "2026-01-30T09:00", "部署用户 ops，password: hunter2-demo，端口 8443", session=SESSION)])
-    model = Scripted(lambda _: "部署用户 ops；端口 8443")
-    memory.summarize(SESSION, llm=model)
-    assert "hunter2-demo" not in model.prompts[0]
 
 
 def test_summarize_refuses_a_damaged_marker_rather_than_sum_up_twice(world: World, memory: Memory) -> None:
@@ -227,22 +220,6 @@ def test_overflow_leaves_a_session_to_the_process_that_has_it(world: World, memo
 
     assert memory.summarize_overflow(SESSION, llm=Scripted(meanwhile))
     assert (found, len(lines(world))) == ([None], 1)
-
-
-def test_overflow_line_of_a_killed_process_is_written_by_the_next(world: World, memory: Memory, monkeypatch) -> None:
-    world.write(said(120))
-    monkeypatch.setattr(type(world.ws.long_term), "append", killed)
-    with pytest.raises(KeyboardInterrupt):
-        memory.summarize_overflow(SESSION, llm=Numbered())
-    monkeypatch.undo()
-    assert lines(world) == []
-    model = Numbered()
-    assert memory.summarize_overflow(SESSION, llm=model) is None
-    assert (model.prompts, lines(world)) == ([], [f"2026-01-31|auto-overflow|{LINE}；第 1 次"])
-
-
-def killed(*_: object) -> None:
-    raise KeyboardInterrupt
 
 
 def test_turn_goes_on_where_overflow_can_not_and_an_event_says_why(world: World) -> None:

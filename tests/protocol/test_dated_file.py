@@ -14,7 +14,6 @@ from hypothesis import strategies as st
 from recalld.supervisor.protocol.dated_file import Block, DatedFile, block_of, parse_dated, render_dated
 from recalld.supervisor.protocol.inbox import chats_in
 from recalld.supervisor.protocol.message import Message, with_id, with_timestamp
-from recalld.supervisor.storage.errors import NewerFormat
 from tests.protocol.test_attachments import PNG, path
 from tests.protocol.values import FIELDS, TEXT
 from tests.world import parsed
@@ -124,11 +123,6 @@ def test_parse_dated_skips_a_broken_block_and_reads_the_others():
 )
 def test_parse_dated_returns_none_for_a_foreign_file(data):
     assert parse_dated(data, HERE) is None
-
-
-def test_parse_dated_refuses_a_file_of_a_newer_format():
-    with pytest.raises(NewerFormat):
-        parse_dated(write(say("好")).replace("recalld: 1", "recalld: 4").encode(), HERE)
 
 
 def test_a_code_block_that_was_written_in_two_fences_is_read_as_before():

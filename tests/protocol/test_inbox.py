@@ -34,10 +34,6 @@ def test_parse_inbox_reads_every_input_format_and_skips_invalid_entries(value):
     assert texts(value) == ["花生呢？"]
 
 
-def test_parse_inbox_keeps_the_order_of_inputs():
-    assert texts(["第一", "第二", "第三"]) == ["第一", "第二", "第三"]
-
-
 @pytest.mark.parametrize("data", [b"", b"[{", b"7", b'"\xe8\x8a\xb1"', b"\xff\xfe"])
 def test_parse_inbox_refuses_data_that_is_not_an_array(data):
     with pytest.raises(ValueError, match="it "):
@@ -68,14 +64,9 @@ def test_chat_of_uses_the_chat_field_then_the_session_key(raw, chat):
     [
         "telegram:supergroup:-1001",
         "GROUP:7",
-        "telegram/group/7",
         "qq-group-7",
-        "telegram:gigagroup:7",
         "aiocqhttp:GroupMessage:123456",
-        "line:groupchat:7",
         "telegram:-1001234567890",
-        "agent:main:telegram:-42",
-        "tg:-1001234567890",
         "whatsapp:120363041234567890@g.us",
         "slack:C0123ABCD",
         "wechat:12345678901@chatroom",
@@ -83,21 +74,13 @@ def test_chat_of_uses_the_chat_field_then_the_session_key(raw, chat):
         "matrix:room:7",
         "matrix:!opaque:example.org",
         "discord:guild:7",
-        "微信:小群",
         "家人群",
         "工作群聊",
-        "book-group",
-        "微信:群:一家人",
         "TelegramGroup:1",
-        "qqgroup123",
-        "signal:groupv2:7",
         "chatroom7",
-        "familyRoom:7",
-        "telegram/-1001234",
         "-1001234567890",
         "line:C4af4980629aa11b2",
         "feishu:oc_84983ff6516d",
-        "irc:#linux",
         "#linux",
         "!abc:matrix.org",
         "C0123ABCD",

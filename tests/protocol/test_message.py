@@ -11,7 +11,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from recalld.supervisor.protocol.message import (
-    MOVES,
     Archived,
     InvalidEntry,
     parse_history,
@@ -85,10 +84,6 @@ def test_with_archived_allows_only_legal_transitions(before, after):
     else:
         with pytest.raises(ValueError, match="archived may not go from"):
             with_archived(found, after)
-
-
-def test_archived_true_has_no_further_transition():
-    assert MOVES[Archived.YES] == frozenset()
 
 
 @given(st.fixed_dictionaries({"role": st.just("user"), "text": TEXT}), FIELDS)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -40,11 +39,6 @@ def test_render_summary_writes_the_kind_month_for_a_month():
     assert b"kind: month\n" in render_summary(replace(SUMMARY, period="2025-12"))
 
 
-def test_parse_summary_restores_a_rendered_summary():
-    assert parse(render_summary(SUMMARY)) == SUMMARY
-    assert parse(render_summary(replace(SUMMARY, extract=True, model="", prompt=""))).extract
-
-
 # ── a person's edits ─────────────────────────────────────────────────────────
 
 
@@ -59,11 +53,6 @@ def test_parse_summary_uses_the_newer_digest_of_a_changed_source():
     edited = render_summary(SUMMARY).replace("30 秒".encode(), "45 秒".encode())
     changed = replace(ONE, digest="ffffffffffffffff")
     assert parse(render_summary(replace(SUMMARY, sources=(changed,), kept=parse(edited).kept))).sources == (changed,)
-
-
-def test_parse_summary_refuses_a_newer_format():
-    with pytest.raises(NewerFormat):
-        parse(render_summary(SUMMARY).replace(b"recalld: 1", b"recalld: 2"))
 
 
 EDITS = st.binary(max_size=60) | st.text(max_size=30).map(str.encode) | st.just(b"---\nrecalld: 1\n---\n")

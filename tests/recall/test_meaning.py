@@ -8,7 +8,6 @@ import time
 import pytest
 
 from recalld.supervisor.host.background import VectorMaker, make_vectors
-from recalld.supervisor.operations.forget import ForgetRequest, forget
 from recalld.supervisor.operations.operation import Caller, perform
 from recalld.supervisor.operations.recall import SearchRequest, search
 from recalld.supervisor.protocol.inbox import Chat
@@ -74,11 +73,6 @@ def test_a_search_is_by_words_alone_while_no_passage_has_a_vector(tmp_path):
     assert world.search(QUESTION).how == "bm25"
 
 
-def test_meaning_finds_memories_in_another_language(ready):
-    assert LEAK in texts(ready.search("小屋的屋顶漏水"))[:2]
-    assert LEAK not in texts(ready.reopen(WITHOUT_MODEL + '[recall]\nbackend = "bm25"\n').search("小屋的屋顶漏水"))
-
-
 def test_meaning_adds_at_most_its_share_of_the_best_score_by_words(ready):
     found = {hit.unit.text: hit for hit in ready.search(QUESTION).hits}
     words = {hit.unit.text: hit for hit in ready.reopen(WITHOUT_MODEL).search(QUESTION).hits}
@@ -113,13 +107,6 @@ def test_meaning_finds_no_text_that_has_gone(ready):
 @pytest.mark.parametrize("question", ["好的，谢谢！", "42", "你好"])
 def test_meaning_is_not_asked_for_small_talk_and_numbers(ready, question):
     assert ready.search(question).hits == ()
-
-
-def test_meaning_forgets_what_is_forgotten_at_once(ready):
-    assert vectors(ready)
-    request = ForgetRequest(by="match", value="轿车", yes=True)
-    assert perform(forget, ready.ws, request, Caller(clock=ready.clock)).done
-    assert vectors(ready) == []
 
 
 # ── who may see it ───────────────────────────────────────────────────────────

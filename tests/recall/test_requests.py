@@ -41,25 +41,6 @@ LONG = (
     "hi, hope you had a nice weekend! when you find a minute, could you please put together a short and friendly note "
     "in plain words, no more than five sentences, to Kowalski, who ought to hear from us before the holidays begin"
 )
-CHINESE = """
-我搬到了杭州西湖区文三路，住在三楼
-房东科瓦尔斯基先生说冬天之前修锅炉
-科瓦尔斯基的办公室在磨坊街二楼
-科瓦尔斯基喜欢喝龙井
-月供每月六千二，二十号扣款
-10 月 18 日去看牙，下午两点
-我妈妈的生日在九月
-谢谢，这个解释得很清楚，区别很大
-我喜欢安静的咖啡馆
-今天真好，早上跑了步
-同事小林写了一封邮件给客户
-函数写错了，改了一下午
-机场太远了
-我的猫叫年糕
-周五下午三点和王医生约了复诊
-小满最近只认甲龙
-慢慢每周喂两次，水别换凉的
-""".strip().splitlines()
 
 
 def world_of(root, lines, first=date(2025, 9, 1), days=3):
@@ -74,11 +55,6 @@ def world_of(root, lines, first=date(2025, 9, 1), days=3):
 @pytest.fixture(scope="module")
 def english(tmp_path_factory):
     return world_of(tmp_path_factory.mktemp("english"), ENGLISH)
-
-
-@pytest.fixture(scope="module")
-def chinese(tmp_path_factory):
-    return world_of(tmp_path_factory.mktemp("chinese"), CHINESE)
 
 
 @pytest.mark.parametrize(
@@ -105,24 +81,6 @@ def test_recall_finds_what_a_request_is_about(english, request_, part):
     found = english.search(request_)
     assert part in "".join(hit.unit.text for hit in found.hits[:3])
     assert english.inject(request_, found).memory
-
-
-@pytest.mark.parametrize(
-    ("request_", "part"),
-    [
-        ("帮我给科瓦尔斯基写一封客气的邮件，问问预约的事", "科瓦尔斯基"),
-        ("麻烦你帮忙给科瓦尔斯基先生写一封客气一点的邮件呗，问问他预约的事情怎么样了", "科瓦尔斯基"),
-        ("帮我给王医生写一封短信，问能不能改约", "王医生"),
-        ("给小林回个信，就说下周三之前一定交", "小林"),
-        ("我住在哪里", "文三路"),
-        ("月供多少", "月供"),
-        ("猫", "年糕"),
-        ("要给小满挑个玩具，他迷的是哪一种，今年该几岁了？", "甲龙"),  # names that are no words, or common ones
-        ("又要出远门，帮忙写一张给慢慢的看护说明，贴在缸边", "喂两次"),
-    ],
-)
-def test_recall_finds_what_a_chinese_request_is_about(chinese, request_, part):
-    assert part in chinese.search(request_).hits[0].unit.text
 
 
 @pytest.mark.parametrize(

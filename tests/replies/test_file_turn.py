@@ -46,13 +46,6 @@ def test_file_turn_answers_each_conversation_for_itself(world, server):
     assert all(sum(words in prompt for words in ("密码本", "聚餐", "部署吗")) == 1 for prompt in prompts)
 
 
-def test_file_turn_leaves_a_question_that_history_has_already(world):
-    world.write([message("q1", "2026-01-31T09:00", "周五部署吗？")])
-    world.ask(asked("q1", "周五部署吗？"))
-    world.turn()
-    assert world.told() == [("user", "周五部署吗？"), ("assistant", "答：周五部署吗？")]
-
-
 def test_file_turn_writes_no_second_answer_after_another_programs(world, server):
     world.ask(asked("q1", "周五部署吗？"))
     world.turns.step()

@@ -13,7 +13,7 @@ from tests.llm.shop import ServedWorld
 from tests.world import at
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
     from pathlib import Path
 
     from tests.llm.server import Server
@@ -74,12 +74,6 @@ class TurningWorld(ServedWorld):
 
     def event_names(self) -> list[str]:
         return [name for name, _ in self.events.all]
-
-
-def scripted(*answers: str) -> Callable[[str], str]:
-    """A model that says these in turn, and from then on the last."""
-    left: list[str] = [*answers]
-    return lambda _prompt: left.pop(0) if len(left) > 1 else left[0]
 
 
 def texts(messages: Sequence[tuple[str, str]]) -> list[str]:

@@ -116,16 +116,6 @@ def test_prompt_of_an_editor_asks_the_same(world: World, editor: str) -> None:
     assert asked() == before
 
 
-# ── the worker's files and the machine's ─────────────────────────────────────
-
-
-def indent(world: World, name: str) -> None:
-    """Let somebody format a JSON file, so that it has lines."""
-    data = world.read(name)
-    assert data
-    world.put(name, json.dumps(json.loads(data), ensure_ascii=False, indent=1).encode() + b"\n")
-
-
 # ── formatters ───────────────────────────────────────────────────────────────
 
 #: What formatters make of a dated file: blank lines go, or come, between its comment, its line of time and role, and its words.

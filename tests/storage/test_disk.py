@@ -145,7 +145,14 @@ try:
 except (Busy, Timeout):
     raise SystemExit(Busy.exit_code)
 """
-WAYS = ["lock", "lock_for_life", "filelock"]
+#: Who holds a lock, and who asks for it.
+PAIRS = [
+    ("lock", "lock_for_life"),
+    ("lock_for_life", "lock"),
+    ("lock_for_life", "lock_for_life"),
+    ("filelock", "lock"),
+    ("lock", "filelock"),
+]
 
 
 @contextlib.contextmanager
@@ -159,8 +166,7 @@ def other(way: str, path: Path, wait_s: float) -> Iterator[subprocess.Popen[str]
         process.communicate(timeout=PATIENCE_S)
 
 
-@pytest.mark.parametrize("holder", WAYS)
-@pytest.mark.parametrize("taker", WAYS)
+@pytest.mark.parametrize(("holder", "taker"), PAIRS)
 def test_disk_locks_of_each_kind_exclude_and_wait_for_each_other(tmp_path, holder, taker):
     side = tmp_path / "history.json.lock"
     with other(holder, side, 0) as first:

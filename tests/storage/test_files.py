@@ -223,15 +223,6 @@ def test_append_adds_a_line_and_first_ends_a_truncated_one(tmp_path):
     assert stat.S_IMODE(journal.stat().st_mode) == 0o600
 
 
-def test_append_fills_up_a_row_that_was_truncated(tmp_path):
-    table = tmp_path / "表"
-    files().append(table, b"12345678", 4)
-    assert table.read_bytes() == b"12345678"
-    table.write_bytes(b"12345")
-    files().append(table, b"abcd", 4)
-    assert table.read_bytes() == b"12345\0\0\0abcd"
-
-
 def test_move_refuses_to_replace_a_file(path):
     taken = path.with_name("有")
     taken.write_bytes(NEW)

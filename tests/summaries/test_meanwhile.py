@@ -9,7 +9,7 @@ import pytest
 from recalld.supervisor.archive.prune import prunable
 from recalld.supervisor.checks import status
 from recalld.worker.providers.extractive import Extractive, make
-from tests.world import GOOD_SUMMARY, WITH_MODEL, WITHOUT_MODEL, World, message, message_on, unreachable
+from tests.world import WITH_MODEL, WITHOUT_MODEL, World, message, message_on, unreachable
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -50,29 +50,6 @@ def test_extract_that_waits_gives_way_to_an_answer_for_fewer_files(world):
     assert len(world.model.requests) == 2
     assert "waits: true" not in world.summary("2026-01-10")
     assert world.flags() == [True, True]
-
-
-def test_extract_never_takes_the_place_of_a_models_summary(world):
-    world.write([message_on("2026-01-10")])
-    world.settle()
-    before = world.summary("2026-01-10")
-    world.model.script = unreachable
-    world.add(message_on("2026-01-10", "pnpm"))
-    world.settle()
-    assert world.summary("2026-01-10") == before
-
-
-def test_extract_that_a_person_edits_keeps_their_words_above_the_models(world):
-    world.model.script = unreachable
-    world.write([message_on("2026-01-10")])
-    world.settle()
-    path = world.paths.summaries / "2026-01-10.md"
-    path.write_text(path.read_text().replace("的话", "的话（我改的）"))
-    world.model.script = lambda *_: GOOD_SUMMARY
-    world.clock.forward(minutes=10)
-    world.settle()
-    assert "（我改的）" in world.summary("2026-01-10").partition(GOOD_SUMMARY)[0]
-    assert world.flags() == [True]
 
 
 def test_extract_that_waits_is_taken_for_good_without_a_model(world):
@@ -232,23 +209,6 @@ def test_short_day_of_a_month_waits_for_the_summary_of_the_month(world):
     assert (world.flags(), world.status()["oldestUnsummarised"]) == ([False], "2025-11-10")
 
 
-def test_file_of_a_short_day_is_shown_after_two_refusals_too(world):
-    world.reopen(LITTLE)
-    world.model.script = lambda *_: REFUSED
-    world.write([message_on("2026-01-10", "long", LONG)])
-    for _ in range(4):
-        world.settle()
-        world.clock.forward(hours=20)
-    assert len(world.model.requests) == 2
-    assert (world.summaries(), [name.rpartition("/")[0] for name in world.dated_files()]) == ([], ["memory"])
-    assert (world.flags(), world.ws.failures(), world.status()["waitingForRetry"]) == ([True], {}, {})
-    assert status.plan(world.ws, world.clock())["summaries"] == []
-    world.model.script = lambda *_: LONG_SUMMARY
-    world.add(message_on("2026-01-10", "late", "房租从 3,200 涨到 3,400。"))
-    world.settle()
-    assert LONG_SUMMARY in world.summary("2026-01-10")
-
-
 def test_note_without_words_on_a_short_day_costs_no_call(world):
     world.reopen(LITTLE)
     world.paths.memory.mkdir(exist_ok=True)
@@ -300,17 +260,6 @@ def test_no_model_is_asked_for_a_month_that_its_extract_quotes_whole(world):
     assert world.model.requests == []
     assert "enough: true" in head(world, "2025-11")
     assert world.flags() == [True]
-
-
-def test_late_words_make_a_day_long_enough_for_a_model(world):
-    world.reopen(LITTLE)
-    world.model.script = lambda *_: LONG_SUMMARY
-    world.write([message_on("2026-01-10")])
-    world.settle()
-    world.add(message_on("2026-01-10", "long", LONG))
-    world.settle()
-    assert len(world.model.requests) == 1
-    assert "enough: true" not in world.summary("2026-01-10")
 
 
 def test_plan_counts_no_call_for_what_needs_no_model(world):

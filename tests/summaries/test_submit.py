@@ -44,18 +44,6 @@ def test_submit_extends_a_monthly_file_that_another_program_wrote(world):
     assert "2025-12-03-nginx.md" in world.summary("2025-12")
 
 
-# ── originals ────────────────────────────────────────────────────────────────
-
-
-def test_submit_removes_the_duplicate_that_a_crashed_move_left(world):
-    world.write(on("2026-01-10"))
-    world.settle()
-    (name,) = places(world)
-    world.note("2026-01-10-nginx.md", (world.root / name).read_bytes())
-    world.settle()
-    assert places(world) == [name]
-
-
 # ── at rest ──────────────────────────────────────────────────────────────────
 
 
