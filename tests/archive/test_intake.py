@@ -9,10 +9,9 @@ from typing import Any
 
 import pytest
 
+from recalld.supervisor.archive.intake import contains_message
 from recalld.supervisor.protocol.message import digest_of_text, fingerprint_of
 from tests.world import FaultyDisk, World, message, talk, without
-
-# ── names ────────────────────────────────────────────────────────────────────
 
 
 @pytest.mark.parametrize("timed", [True, False])
@@ -246,3 +245,16 @@ def test_intake_looks_at_quarantine_no_more_often_than_it_has_room(world, text):
     world.disk.made.clear()
     world.intake()
     assert world.disk.count("names") < 200
+
+
+WORDS = "我对花生过敏"
+
+
+@pytest.mark.parametrize("text", ["", "我对花生过敏吗", "他说我对花生过敏", f"{WORDS}，还有芒果", "我对花生\n过敏"])
+def test_contains_message_ignores_text_inside_other_text(text):
+    assert not contains_message(WORDS, text)
+
+
+@pytest.mark.parametrize("words", ["", "  \n"])
+def test_contains_message_returns_false_for_an_empty_message(words):
+    assert not contains_message(words, "什么都有\n\n")

@@ -4,14 +4,24 @@ from __future__ import annotations
 
 import sys
 from dataclasses import replace
-from datetime import timedelta
-from typing import TYPE_CHECKING
+from datetime import datetime, timedelta
+from typing import TYPE_CHECKING, Any
+from zoneinfo import ZoneInfo
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from recalld.supervisor.context.history_window import CUT, Window, WindowLimits, WindowMessage, window
+from recalld.supervisor.context.history_window import (
+    CUT,
+    Budgets,
+    Window,
+    WindowLimits,
+    WindowMessage,
+    share,
+    turn_messages,
+    window,
+)
 from recalld.supervisor.text.token_count import MESSAGE_TOKENS, estimate_tokens
 from tests.archive.states import NOON, parsed_message
 
@@ -118,3 +128,78 @@ def test_history_window_keeps_budget_order_and_minimum_for_any_input(messages, l
     room = limits.least * (MESSAGE_TOKENS + 3 * (20 + len(CUT)))  # 20 characters of the dearest kind, and the mark
     if limits.tokens >= room:
         assert len(found.messages) >= min(limits.least, len(talk.messages))
+
+
+# ── the shares of memory and history ────────────────────────────────────────────
+
+
+@pytest.mark.parametrize(
+    ("window", "fixed", "memory", "history"),
+    [
+        (32_768, 500, 2048, 4096),
+        (8192, 0, 2048, 4096),  # a quarter is 2048; the rest is just enough
+        (8192, 3, 2047, 4094),
+        (4096, estimate_tokens("你是一个谨慎的助手。" * 20), 957, 1914),
+        (2048, 300, 512, 824),
+        (512, 384, 512, 320),
+        (512, 5000, 512, 320),
+        (0, 5000, 2048, 4096),
+    ],
+)
+def test_share_reserves_a_quarter_and_splits_the_rest_1_to_2(window, fixed, memory, history):
+    assert share(window, fixed, Budgets(), 5) == Budgets(memory, history)
+
+
+@given(st.integers(0, 200_000), st.integers(0, 200_000), st.integers(0, 9000), st.integers(0, 9000), st.integers(0, 20))
+def test_share_stays_between_its_least_and_its_limits(window, fixed, memory, history, least):
+    got = share(window, fixed, Budgets(memory, history), least)
+    assert min(memory, 512) <= got.memory <= memory
+    assert min(history, 64 * least) <= got.history <= history
+    if got.memory > 512 and got.history > 64 * least and window:
+        assert got.memory + got.history + fixed <= window - window / 4
+
+
+# ── the messages of a turn ──────────────────────────────────────────────────────
+
+MEMORY = "## Memory\n[memory/2026-01-28-allergy.md#L4] 我对花生过敏。\n"
+FENCED = f"<memory>\n{MEMORY}</memory>"
+NOW = datetime(2026, 1, 31, 10, 0, tzinfo=ZoneInfo("Asia/Shanghai"))
+TIME = "(It is Saturday, 31 January 2026, 10:00.)"
+TALK = (WindowMessage("user", "早", "m1", day_line="（2026年1月31日星期六）"), WindowMessage("assistant", "早上好", "m2"))
+
+
+def made(**given: Any) -> list[tuple[str, str]]:
+    turn: dict[str, Any] = {"system": "你是小记。", "memory": MEMORY, "history": TALK, "question": "花生酱呢？", "now": NOW}
+    return [(one["role"], one["content"]) for one in turn_messages(**(turn | given))]
+
+
+def test_messages_have_memory_after_the_system_prompt_if_configured():
+    found = made(place="system")
+    assert found[0] == ("system", f"你是小记。\n\n{FENCED}")
+    assert found[-1] == ("user", f"{TIME}\n\n花生酱呢？")
+    assert made(place="system", system="")[0] == ("system", FENCED)
+
+
+SAID = st.lists(
+    st.builds(WindowMessage, st.sampled_from(("user", "assistant")), st.sampled_from(("好", " ", "早\n")), st.just(""))
+)
+
+
+@given(
+    SAID,
+    st.sampled_from(("", "你是小记。\n ")),
+    st.sampled_from(("", MEMORY)),
+    st.sampled_from(("question", "system", "message")),
+)
+def test_messages_hold_at_most_one_system_message_the_first(said, system, memory, place):
+    found = made(history=said, system=system, memory=memory, place=place)
+    assert [role for role, _ in found[1:] if role == "system"] == []
+    assert not system or found[0][1].startswith(system)
+
+
+@pytest.mark.parametrize("place", ["question", "system", "message"])
+@given(said=SAID)
+def test_messages_alternate_from_the_user_on_if_configured(place, said):
+    roles = [role for role, _ in made(history=said, place=place, alternate=True)[1:]]
+    assert roles == [("user", "assistant")[n % 2] for n in range(len(roles))]
+    assert roles[-1] == "user"

@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from recalld.supervisor.protocol.period import Period, summary_period
+from recalld.supervisor.protocol.period import Period, quiet_until, summary_period
+from tests.world import ZONE, at
 
 JAN_31, FEB_1 = date(2026, 1, 31), date(2026, 2, 1)
 DAYS = st.dates(date(2000, 1, 1), date(2100, 12, 31))
@@ -59,3 +60,23 @@ def test_summary_period_contains_its_day_and_is_none_while_recent(day, today, re
     found = summary_period(day, today, recent)
     assert (found is None) == ((today - day).days <= recent)
     assert found is None or found.holds(day)
+
+
+# ── quiet hours ─────────────────────────────────────────────────────────────────
+
+
+@pytest.mark.parametrize(
+    ("hours", "now", "end"),
+    [
+        ("22:00-07:00", "2026-01-31T21:59", None),
+        ("22:00-07:00", "2026-01-31T22:00", "2026-02-01T07:00"),
+        ("22:00-07:00", "2026-02-01T06:59", "2026-02-01T07:00"),
+        ("22:00-07:00", "2026-02-01T07:00", None),
+        ("12:30-14:00", "2026-01-31T13:00", "2026-01-31T14:00"),
+        ("12:30-14:00", "2026-01-31T14:00", None),
+        ("12:30-12:30", "2026-01-31T12:30", None),
+        ("", "2026-01-31T03:00", None),
+    ],
+)
+def test_quiet_until_is_the_end_of_the_hours(hours, now, end):
+    assert quiet_until(hours, at(now), ZONE) == (end and at(end))

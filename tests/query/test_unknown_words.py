@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from datetime import date
+from itertools import pairwise
 
 import pytest
 
-from recalld.supervisor.query.memory_words import known_words
-from recalld.supervisor.query.parse import parse_query
+from recalld.supervisor.query.memory_words import EVERYDAY, TABLE, known_words, related_words
+from recalld.supervisor.query.parse import parse_query, weighed
 from recalld.supervisor.text.tokenizer import tokens
 
 TODAY = date(2026, 1, 28)
@@ -76,3 +78,49 @@ def test_known_words_reads_two_characters_as_a_word_that_sounds_so(typed, meant,
 )
 def test_known_words_reads_no_other_characters_by_their_sound(question, memory):
     assert known(question, memory).words.keys() <= {*tokens(question), "体检"}
+
+
+# ── related words ───────────────────────────────────────────────────────────────
+
+LINE = re.compile(r"[a-z]+( [a-z]+\d\d){1,11}")
+
+
+@pytest.fixture(scope="module")
+def table():
+    return TABLE.read_text(encoding="ascii").splitlines()
+
+
+def test_table_has_a_line_for_each_stem_in_order(table):
+    assert len(table) > 15_000
+    assert all(map(LINE.fullmatch, table))
+    assert all(one.split()[0] < two.split()[0] for one, two in pairwise(table))
+    assert max(map(len, table)) < 200
+
+
+def test_table_has_the_nearest_first(table):
+    for line in table:
+        alike = [int(other[-2:]) for other in line.split()[1:]]
+        assert alike == sorted(alike, reverse=True)
+        assert alike[-1] >= 50
+
+
+def test_related_words_finds_every_line_of_its_table(table):
+    by_hand = EVERYDAY.read_text(encoding="utf-8").splitlines()
+    everyday = {line.split()[0] for line in by_hand}
+    for line in (*by_hand, *table[:50], *table[::97], *table[-50:]):
+        word, *others = line.split()
+        if line in by_hand or word not in everyday:
+            found = {f"{other}{round(100 * alike):02}" for other, alike in related_words(word).items()}
+            assert {*others} <= found
+
+
+# ── what a word weighs ──────────────────────────────────────────────────────────
+
+
+@pytest.mark.parametrize(
+    ("question", "light", "everyday", "rare"),
+    [("did Oskar go by train", "go", "train", "oskar"), ("谁弄丢了露营的伞", "弄", "伞", "露营")],
+)
+def test_light_verb_weighs_less_than_an_everyday_word(question, light, everyday, rare):
+    found = weighed(parse_query(question, date(2026, 1, 31)))
+    assert found[light] == 0.2 < 0.5 <= found[everyday] < found[rare]

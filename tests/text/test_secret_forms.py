@@ -13,7 +13,8 @@ from pathlib import Path
 
 import pytest
 
-from recalld.supervisor.text.redact import RULES, find_secrets, redacted
+from recalld.supervisor.text.personal import PERSONAL
+from recalld.supervisor.text.redact import RULES, find_secrets, marked, redacted
 
 TABLES = Path(__file__).parent / "secrets"
 #: The least secrets of a list that are hidden whole, and the most plain lines of which something is.
@@ -56,3 +57,78 @@ def test_rules_have_a_number_that_is_raised_when_they_hide_otherwise():
     texts = [without_signs(case) for name in ("secret.en", "secret.zh", "plain.en", "plain.zh") for case in cases(name)]
     digest = hashlib.sha256("\n".join(redacted(text, "…") for text in texts).encode()).hexdigest()
     assert (RULES, digest[:12]) == (11, "a9bc0095ea2a")
+
+
+# ── whatever the spelling ───────────────────────────────────────────────────────
+
+
+@pytest.mark.parametrize(
+    ("text", "secret"),
+    [
+        ("口令＝ａｂｃ１２３", "ａｂｃ１２３"),
+        ("发到 ｚｈａｎｇ＠ｅｘａｍｐｌｅ．ｃｏｍ", "ｚｈａｎｇ"),
+        ("卡号6222021234567890123", "6222021234"),
+        ("卡号 6222\xa00212\xa03456\xa07890", "6222\xa00212"),
+        ("密\u200b码：plum77", "plum77"),
+        ("pass\xadword\u2060: pl\u200bum77 即可", "um77"),
+    ],
+)
+def test_redacted_removes_a_secret(text, secret):
+    assert secret not in redacted(text)
+
+
+def test_redacted_ends_a_secret_at_chinese_punctuation():
+    assert redacted("密码是 Hunter2demo，周五改端口 8443。", "…") == "密码是 …，周五改端口 8443。"
+
+
+def test_redacted_keeps_what_stands_around_a_secret_without_width():
+    assert (
+        redacted("\u200b登\u200b录 密\u200b码：plum\ufeff77，\u200b即可", "…") == "\u200b登\u200b录 密\u200b码：…，\u200b即可"
+    )
+
+
+@pytest.mark.timeout(60)
+@pytest.mark.parametrize(
+    "word",
+    [
+        "字",
+        "eyJ-",
+        "密码",
+        "://a:",
+        "密\u200b码",
+        "password for ",
+        "|password|\n|--|\n",
+    ],
+)
+def test_redacted_finds_a_secret_after_a_word_of_100000_characters(word: str) -> None:
+    """A quadratic rule takes minutes, as it did for a pasted file; bench/promises.py compares the work for twice the text."""
+    found = redacted(word * (100_000 // len(word)) + "\npassword: hunter2-demo 即可", "…")
+    assert "hunter2" not in found
+    assert found.endswith("… 即可")
+
+
+# ── personal data ───────────────────────────────────────────────────────────────
+
+#: A text, and what is left of it.
+MARKED = {
+    "Write to anna.berg@example.com today.": "Write to [redacted] today.",
+    "邮箱是 wang_fang@qq.com，记一下": "邮箱是 [已隐去]，记一下",
+    "Call me at (415) 555-2671 after six.": "Call me at [redacted] after six.",
+    "The hotel is +49 30 1234 5678, ask for Jana.": "The hotel is [redacted], ask for Jana.",
+    "Ring 020 7946 0958 before noon": "Ring [redacted] before noon",
+    "打13800138000找王芳": "打[已隐去]找王芳",
+    "客服 400-820-8820": "客服 [已隐去]",
+    "I live at 742 Evergreen Terrace, Springfield, OR 97475.": "I live at [redacted].",
+    "Her address is P.O. Box 1187": "Her address is [redacted]",
+    "Er wohnt Lindenstraße 12b im Hof": "Er wohnt [redacted] im Hof",
+    "我住在中山路128号3单元502室，按门铃": "我住在[已隐去]，按门铃",
+    "寄到上海市徐汇区天平路320号": "寄到[已隐去]",
+}
+
+
+@pytest.mark.parametrize("text", MARKED)
+def test_marks_stand_in_the_place_of_personal_data(text: str) -> None:
+    after = marked(text, PERSONAL)
+    assert after == MARKED[text]
+    assert marked(after, PERSONAL) == after
+    assert marked(text) == text
