@@ -115,15 +115,6 @@ def test_append_writes_no_file_outside_the_drop_box_for_any_id(world, identity):
     assert [raw["id"] for raw in world.history()] == [identity]
 
 
-def test_append_accepts_a_repeated_id_while_history_is_damaged(world):
-    world.write(b"[")
-    assert add(world, say(id="1")) == add(world, say(id="1")) == ["1"]
-    assert add(world, say("别的话", id="1")) == ["1"]
-    world.write([])
-    world.settle()
-    assert sorted(text for _, text in world.archived()) == ["别的话", "我对花生过敏"]
-
-
 # ── lines ────────────────────────────────────────────────────────────────────
 
 

@@ -77,18 +77,6 @@ def test_copy_is_searched_once_the_file_itself_is_gone(world, spelling):
     assert found(world) == [path]
 
 
-def test_copy_that_an_older_recalld_had_filed_hides_nothing(world):
-    path = remembered(world)
-    copy = copied(world, path, "X (1).md").rpartition("/")[2]
-    world.ws.journal.record_written(copy, world.ws.memory.blocks(copy))
-    world.reopen().settle()
-    assert found(world) == [path]
-    world.forward(days=10).settle()
-    assert world.flags() == [True, True]
-    assert world.fsck().is_sound
-    assert (world.fsck().in_files, world.fsck().lost) == (2, [])
-
-
 # ── a summary ────────────────────────────────────────────────────────────────
 
 

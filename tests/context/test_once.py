@@ -39,11 +39,3 @@ def test_context_holds_a_repeated_fact_once_over_all_its_parts(world: World, tim
     shown = "\n".join(one["content"] for one in memory.context(QUESTION, "你是小记。", session=SESSION).messages)
     for words in ("12月15日", "虾也不能吃", "/volume1/backup"):
         assert shown.count(words) == 1, shown
-
-
-def test_inject_shows_the_newest_of_what_was_said_often(world: World) -> None:
-    world.reopen(f"{WITH_MODEL}[recall]\ntimeout_ms = 60000\n")
-    world.put("memory.md", "".join(f"2026-01-{10 + n}|web-chat|{FACTS[0]}\n" for n in range(3)))
-    shown = Memory(world.ws, clock=world.clock).inject("发布会定在哪天？").memory
-    assert shown.count("星海厅") == 1
-    assert "[memory.md#L3]" in shown

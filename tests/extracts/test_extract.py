@@ -317,14 +317,14 @@ def crowd(days, messages):
         )
 
 
-@pytest.mark.parametrize("limit", [200, 300, 1_000])
+@pytest.mark.parametrize("limit", [200, 1_000])
 @pytest.mark.parametrize("kind", ["day", "month"])
 def test_extract_keeps_any_configured_limit_and_quotes_something(kind, limit):
     english = talk(
         *[("user", f"The {w} of gateway {i} failed at 03:30, error {i * 37}, call 罗姐") for i, w in enumerate("ab" * 40)]
     )
     for blocks in (
-        list(crowd(30 if kind == "month" else 1, 300)),
+        list(crowd(30 if kind == "month" else 1, 100)),
         english,
         talk(("user", "密码" * 9_000), ("user", "a" * 9_000)),
     ):

@@ -175,16 +175,6 @@ def test_index_repairs_damage_found_while_another_held_the_lock(filled):
     assert other.ws.index.current_commit == keeper.ws.index.commit_on_disk()
 
 
-def test_index_reports_and_repairs_repeated_damage(filled):
-    for times in (1, 2, 3):
-        assert filled.found_paths("花生")
-        cut_off(filled)
-        assert filled.found_paths("花生")
-        assert len(filled.events.of("index_damaged")) == 2 * times - 1
-        assert filled.refresh().rebuilt
-        assert filled.ws.index.current_commit == filled.ws.index.commit_on_disk()
-
-
 def test_index_reports_damage_that_happens_during_a_commit(filled):
     filled.note("wishes.md", "- 买一台电钢琴\n")
     (part,) = (filled.root / ".recalld/index").glob("*.store")

@@ -80,15 +80,6 @@ def test_refresh_whole_makes_every_part_until_told_to_stop(noted, monkeypatch):
     assert len(noted.found_paths("电钢琴")) == 6
 
 
-def test_update_told_to_stop_keeps_the_parts_before(noted):
-    part(noted)
-    with pytest.raises(InterruptedError):
-        part(noted, Control(lambda: True))
-    assert noted.reopen().found_paths("电钢琴") == ["memory/2026-01-06.md"]
-    assert noted.refresh().new
-    assert noted.events.of("index_damaged") == []
-
-
 @settings(max_examples=6, deadline=None)
 @given(st.integers(0, 10**6))
 def test_index_in_parts_equals_a_rebuilt_one_after_any_changes(tmp_path_factory, seed):

@@ -30,7 +30,7 @@ ENGLISH = """
     pnpm nginx redis docker kubernetes workers backup retry cache token harbor releases 2222 8096 gpt-4o-mini
 """
 COMMON = ["今天", "觉得", "还有", "最近", "大家", "then", "really", "today", "time", "people"]
-DAYS, A_DAY, QUESTIONS, TOP = 60, 10, 60, 10
+DAYS, A_DAY, QUESTIONS, TOP = 60, 10, 30, 10
 
 
 def _said(rng):
@@ -109,4 +109,4 @@ def test_index_search_equals_rank_bm25_on_a_fresh_index(talk):
         best = sorted((score for score in theirs.values() if score > 0), reverse=True)[: len(ours)]
         assert [score for _, score in ours] == pytest.approx(best, abs=1e-3)
         assert [theirs[message] for message, _ in ours] == pytest.approx(best, abs=1e-3)
-    assert answered >= 50
+    assert answered >= 25

@@ -151,16 +151,6 @@ def test_refresh_skips_an_unreadable_file_and_reports_it_once(filled):
     assert len(asks(filled, "电钢琴").hits) == 2
 
 
-def test_recall_returns_nothing_when_the_memory_folder_is_gone(filled):
-    shutil.rmtree(filled.root / "memory")
-    filled.paths.history.unlink()  # where the words would still be found
-    filled.paths.history_backup.unlink(missing_ok=True)
-    assert asks(filled).hits == ()
-    filled.refresh()
-    assert asks(filled).hits == ()
-    assert filled.ws.index.file_count == 0
-
-
 def test_refresh_skips_and_reports_a_note_of_fifty_megabytes(filled):
     with open(filled.root / "memory/heap.md", "wb") as file:
         file.truncate(50_000_000)

@@ -9,7 +9,7 @@ import pytest
 from recalld.supervisor.interfaces.api import Memory
 from recalld.supervisor.recall import unfiled as unfiled_module
 from recalld.supervisor.storage.clock import Deadline
-from tests.world import WITHOUT_MODEL, World, at, message, without
+from tests.world import WITHOUT_MODEL, World, at, message
 
 NOW = at("2026-01-28T12:00")
 FACT = "the wifi password of the cabin is plum-orchid-77"
@@ -51,16 +51,6 @@ def test_search_finds_each_message_once_before_and_after_it_is_filed(world):
         found = [hit.unit.text for hit in memory.search(ASKED)]
         assert found.count(FACT) == 1
     assert not unfiled_in(memory.find(ASKED))
-
-
-def test_search_finds_a_message_once_whose_journal_is_gone(world):
-    world.append({"role": "user", "text": FACT})
-    world.intake()
-    world.archive(everything=True)
-    world.paths.seen.unlink()
-    world.write(without(world.history(), "archived"))
-    (hit,) = world.another().search(ASKED).hits
-    assert hit.unit.tier == "dated"
 
 
 def test_search_finds_a_new_text_under_a_filed_id(world):

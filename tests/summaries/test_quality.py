@@ -148,8 +148,8 @@ def test_judge_accepts_only_text_that_survives_a_round_trip(text):
 @pytest.mark.parametrize(
     "piece",
     [
-        *("\n", "> ", "# \n", "`", "```\n", "** \n", "](", "（", "<think>", "</think> ", "<!-- recalld"),
-        *("---\n", "{messages} ", '{"', "[memory/", "。", "a.b", "I can't ", "抱歉，", "Here is ", "以下是", "用户：", "word "),
+        *("\n", "# \n", "```\n", "** \n", "](", "<think>", "</think> ", "<!-- recalld"),
+        *("{messages} ", '{"', "[memory/", "。", "I can't ", "抱歉，", "用户：", "word "),
     ],
 )
 def test_judge_reads_100000_characters_of_any_repeated_piece(piece):

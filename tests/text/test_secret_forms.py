@@ -91,9 +91,7 @@ def test_redacted_keeps_what_stands_around_a_secret_without_width():
 @pytest.mark.parametrize(
     "word",
     [
-        "字",
         "eyJ-",
-        "密码",
         "://a:",
         "密\u200b码",
         "password for ",
