@@ -100,19 +100,13 @@ def test_context_reports_a_lasting_fault_once_until_it_changes(world):
     assert ["history.json" in str(fields) for _, fields in world.events.all[3:]] == [True]
 
 
-def test_context_reports_a_lasting_internal_error_once(world):
+def test_context_has_no_memory_of_an_invalid_search_and_says_so_once(world):
     rubbish = SearchResult(how="bm25", hits=(Hit(None, 3.0),))  # type: ignore[arg-type]
     for _ in range(3):
-        world.context("花生酱呢？", rubbish)
-    assert len(world.events.of("error")) == 1
-
-
-def test_context_returns_no_memory_for_an_invalid_search_result(world):
-    rubbish = SearchResult(how="bm25", hits=(Hit(None, 3.0),))  # type: ignore[arg-type]
-    found = world.context("花生酱呢？", rubbish)
-    assert found.memory == ""
-    assert found.messages[-1]["content"] == f"{NOW}\n\n花生酱呢？"
-    assert found.receipt.how == "failed"
+        found = world.context("花生酱呢？", rubbish)
+        assert found.memory == ""
+        assert found.messages[-1]["content"] == f"{NOW}\n\n花生酱呢？"
+        assert found.receipt.how == "failed"
     (told,) = world.events.of("error")
     assert "花生" not in str(told)
 

@@ -40,10 +40,11 @@ def test_session_is_a_groups_by_one_message_that_waits(private: World, chat: str
     assert "书房" not in shown(private)
 
 
-def test_session_is_a_groups_by_a_message_in_a_dated_file(private: World) -> None:
+@pytest.mark.parametrize("gone", [".recalld/sessions/session-*", "memory/2026-*.md"], ids=["as 0.26.0 leaves it", "pruned"])
+def test_session_is_a_groups_by_a_dated_file_or_by_its_own(private: World, gone: str) -> None:
     private.add(SAID)
-    private.settle()
-    for path in private.paths.sessions.glob("session-*"):  # as 0.26.0 leaves it
+    run_round(private.ws, private.clock(), everything=True)
+    for path in private.root.glob(gone):
         path.unlink()
     private.reopen("")
     assert kind(private) == "group"
@@ -56,15 +57,6 @@ def test_session_stays_a_groups_when_its_message_is_forgotten(private: World) ->
     assert private.ws.groups._kinds(private.clock()) == {}
     assert kind(private) == "group"
     assert "书房" not in shown(private)
-
-
-def test_session_stays_a_groups_when_its_day_was_pruned(private: World) -> None:
-    private.add(SAID)
-    run_round(private.ws, private.clock(), everything=True)
-    for path in private.paths.memory.glob("2026-*.md"):
-        path.unlink()
-    private.reopen("")
-    assert kind(private) == "group"
 
 
 def test_session_whose_file_can_not_be_read_is_a_groups(private: World) -> None:
