@@ -165,12 +165,7 @@ def with_zeros(data: bytes) -> bytes:
     return data[: len(data) // 2] + bytes(len(data) - len(data) // 2)
 
 
-def in_the_comment_of_a_message(data: bytes) -> bytes:
-    before, mark, last = data.rpartition(b"<!-- ")
-    return before + mark + last.partition(b"\n")[0] + b"\n"
-
-
-DAMAGES = [in_its_head, before_its_end, without_its_head, to_nothing, with_zeros, in_the_comment_of_a_message]
+DAMAGES = [in_its_head, before_its_end, without_its_head, to_nothing, with_zeros]
 
 
 @pytest.mark.parametrize("cut", DAMAGES)
@@ -212,6 +207,23 @@ def test_damaged_file_that_is_accepted_is_told_and_mended_no_more(filed, cut):
 
 
 # ── a file that ends early ───────────────────────────────────────────────────
+
+
+@pytest.mark.parametrize("left", [1, 2, 3], ids=["its comment", "its heading", "a blank line"])
+def test_file_that_ends_in_the_head_of_a_message_ends_before_it(filed, left):
+    path = day(filed)
+    before, mark, last = path.read_text().rpartition("<!-- ")
+    path.write_text(before + mark + "".join(last.splitlines(keepends=True)[:left]))
+    filed.reopen().settle()
+    (told,), is_well = filed.verdict()
+    assert (path.name in told, is_well) == (True, False)
+    ledger = filed.fsck()
+    assert (ledger.removed, ledger.lost, len(ledger.damage)) == (0, [], 1)
+    assert not any("<!--" in text for text in filed.found_texts("备胎在哪里？ spare tyre"))
+    assert filed.repair().saved == 1
+    filed.settle()
+    assert filed.verdict()[1]
+    assert sorted(filed.archived_texts()) == sorted(one["text"] for one in SAID)
 
 
 def test_messages_at_the_end_are_shown_no_more_and_accepted_as_removed(filed):

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 SESSION, OTHER = "家里", "公司"
 #: Days end before the present of a test, 31 January 2026.
 LAST_DAY = at("2026-01-30T09:00")
-A_DAY = 40
+A_DAY = 60
 
 
 def file_days(world: World, count: int) -> None:
