@@ -1,7 +1,7 @@
 """
-Another workspace as a source, read only: its long-term lines, its notes, and what was forgotten there.
+Another workspace, read only: its messages, its long-term lines, its notes, and what was forgotten there.
 
-Its messages are read as `import` reads those of a workspace (`messages.py`). An entry of its long-term file becomes one here,
+An import reads its messages alone, a source of [sources] all of it. An entry of its long-term file becomes one here,
 with the name of the source behind its own: `2026-02-15|web-chat@laptop|…`. Notes, and what else stands in that file, become
 notes in memory/from/NAME/, which nobody takes from here. Only what is said there changes anything here: a line or note that is
 gone there stays.
@@ -10,21 +10,24 @@ gone there stays.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from datetime import datetime, timedelta
-from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from pathlib import Path, PurePosixPath
+from typing import TYPE_CHECKING, Any, Final
 
 from ..archive.tombstones import Tombstones, foreign_lists, keep_foreign
+from ..checks.repair import raw_of
 from ..forgetting.sweep import begin
 from ..forgetting.wanted import Wanted, files_below, standing, standing_lines, undoable_lines
 from ..host.lock import supervisor_lock
 from ..host.round import forget
 from ..longterm.lines import Entry, cut, filled, line_with, parse_entry, with_line
+from ..protocol.attachments import attachments_of, digest_in_name, holds, joined
+from ..protocol.dated_file import parse_dated
 from ..protocol.frontmatter import read_head
 from ..protocol.marks import Struck, read_struck, without_marks
-from ..protocol.message import digest_of_text
+from ..protocol.message import OUR_FIELDS, Message, digest_of_text, parse_history
 from ..protocol.paths import LONG_TERM, is_foreign
 from ..storage.clock import to_wire
 from ..storage.errors import AlreadyRuns, NewerFormat
@@ -33,6 +36,7 @@ from ..storage.noting import noting
 from ..text.decoding import decoded
 from ..workspace import Workspace
 from .notes import MOST_BYTES, write_note
+from .talk import Conversation, Reading, Said, Talk, text_of
 
 if TYPE_CHECKING:
     from .source import Source
@@ -41,6 +45,8 @@ if TYPE_CHECKING:
 FROM: Final = "from"
 #: Where a workspace has what was forgotten in it.
 LIST: Final = ".recalld/forgotten.jsonl"
+#: How a dated file begins.
+_HEAD: Final = b"---\nrecalld:"
 #: What is more than so many messages, lines and notes within a day waits until a person has it forgotten.
 MOST_A_DAY: Final = 50
 _DAY: Final = timedelta(days=1)
@@ -59,6 +65,68 @@ def is_taken(name: str) -> bool:
     return (
         top == "memory" and name.endswith(".md") and folders[0] not in ("summary", FROM) and not any(map(is_foreign, folders))
     )
+
+
+# ── messages ─────────────────────────────────────────────────────────────────
+
+
+def has_messages(source: Source, name: str) -> bool:
+    """True if a file is the history of a workspace, or a dated file with recalld's head."""
+    path = PurePosixPath(name)
+    if path.match("[0-9][0-9][0-9][0-9]-[0-9][0-9]-[0-9][0-9]-*.md"):
+        return source.beginning(name, len(_HEAD)) == _HEAD
+    return path.name == "history.json"
+
+
+def messages_of(log: Reading, name: str) -> Talk:
+    """
+    Yield the messages of a workspace word for word.
+
+    The clock there has judged the times of dated files; these alone are believed when they are after `latest`.
+    """
+    if name.endswith(".json"):
+        yield from _of_history(log, name)
+        return
+    dated = parse_dated(log.source.read(name), Path(name))
+    if dated is None:
+        log.note("file", name)
+    elif not dated.is_edited or not log.may_wait(name):  # it is edited, or cut off: it is read when it stays so
+        for block in dated.blocks:
+            raw = joined(raw_of(block), lambda path: _bytes_at(log.source, path))
+            if attachments_of(raw) and log.may_wait(name):  # a picture is not there yet
+                break
+            entry = Said(id=block.key[0], at=block.created_at, role=block.role, text=block.text, raw=raw)
+            yield _place_of(block.fields), entry
+
+
+def _of_history(log: Reading, name: str) -> Talk:
+    try:
+        history = parse_history(log.source.read(name), log.zone)
+    except ValueError:  # it is cut off, or no history
+        if not log.may_wait(name):
+            log.note("file", name)
+        return
+    for n, entry in enumerate(history):
+        if not isinstance(entry, Message):
+            log.note("message", f"{name}#{n}")
+            continue
+        at = entry.created_at if entry.created_at and entry.created_at <= log.latest else None
+        if log.settled is not None and not (entry.id and at):
+            continue  # the supervisor there gives it both, or files it as it is, and it comes then
+        identity = entry.id or f"{name}#{n}-{entry.fingerprint}"
+        raw = {field: value for field, value in entry.raw.items() if field not in OUR_FIELDS} | {"id": identity}
+        yield _place_of(raw), Said(id=identity, at=at, role=entry.role, text=entry.text, raw=raw)
+
+
+def _bytes_at(source: Source, path: str) -> bytes | None:
+    """Return the bytes of a picture or file that a message of a workspace names; None where it is not there, or not whole."""
+    data = source.beside(path) if digest_in_name(path) else None
+    return data if data is not None and holds(path, data) else None
+
+
+def _place_of(raw: Mapping[str, Any]) -> Conversation:
+    about = {key: text_of(raw, key) for key in ("channel", "chat", "project")}
+    return Conversation(id=text_of(raw, "session"), **about)
 
 
 # ── what was forgotten there ─────────────────────────────────────────────────

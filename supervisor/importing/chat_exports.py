@@ -1,5 +1,5 @@
 """
-The exports of chats with a model: ChatGPT's and Claude's.
+Chats with a model: the exports of ChatGPT and of Claude, and the messages of any other program as JSON.
 
 ChatGPT keeps a conversation as a tree, `mapping`, in which an edited question or another answer is a branch of its own, and
 `current_node` is the end of the branch that was last shown. Claude's messages name their parents in newer exports.
@@ -9,15 +9,19 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from datetime import tzinfo
+from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
+from ..protocol.message import role_of
 from ..storage.instant import read_instant
 from ..text.lazy_re import lazy_re
-from .talk import Conversation, Reading, Said, Talk, text_of, tool_calls, tool_line, words
+from .talk import SOMEONE, Conversation, Reading, Said, Talk, text_of, tool_calls, tool_line, words
 
 if TYPE_CHECKING:
     from .source import Source
 
+#: Fields that a message may have its time in.
+_TIMES: Final = ("createdAt", "created_at", "timestamp", "time", "date")
 Messages = TypeVar("Messages", dict[str, Any], list[Any])
 
 #: Content of ChatGPT's that people read; the others are thoughts, settings, and what tools were given and gave.
@@ -28,30 +32,25 @@ _PASTED: Final = lazy_re(r"paste(?:-\d+)?\.txt")
 _TOOLS: Final = ("code", "execution_output", "tether_quote", "tether_browsing_display")
 
 
-def is_export(key: str, source: Source) -> bool:
-    """True if the source is an export whose conversations have the *key*: `mapping` of ChatGPT, `chat_messages` of Claude."""
-    return any(key in source.keys(name) for name in _conversation_files(source)[:1])
+def is_export(field: str, source: Source, name: str) -> bool:
+    """True if a file begins with a conversation that has this field: `mapping` of ChatGPT, `chat_messages` of Claude."""
+    first = source.first(name)
+    return isinstance(first, dict) and field in first
 
 
-def _conversation_files(source: Source) -> list[str]:
-    named = [*source.named("conversations.json"), *source.named("conversations-[0-9]*.json")]
-    return named or source.json_with(frozenset({"mapping"}), frozenset({"chat_messages"}))
-
-
-def _conversations(log: Reading, field: str, kind: type[Messages]) -> Iterator[tuple[str, dict[str, Any], Messages]]:
+def _conversations(log: Reading, name: str, field: str, kind: type[Messages]) -> Iterator[tuple[str, dict[str, Any], Messages]]:
     """Yield the place of each conversation of an export, itself and its messages; a value that is none is noted."""
-    for name in _conversation_files(log.source):
-        for n, raw in enumerate(log.source.objects(name)):
-            messages = raw.get(field) if isinstance(raw, dict) else None
-            if isinstance(messages, kind):
-                yield f"{name}#{n}", raw, messages
-            else:
-                log.note("conversation", f"{name}#{n}")
+    for n, raw in enumerate(log.source.objects(name)):
+        messages = raw.get(field) if isinstance(raw, dict) else None
+        if isinstance(messages, kind):
+            yield f"{name}#{n}", raw, messages
+        else:
+            log.note("conversation", f"{name}#{n}")
 
 
-def chatgpt(log: Reading) -> Talk:
+def chatgpt(log: Reading, name: str) -> Talk:
     """Yield the conversations of ChatGPT's export: of each the branch that was last shown."""
-    for place, raw, mapping in _conversations(log, "mapping", dict):
+    for place, raw, mapping in _conversations(log, name, "mapping", dict):
         conversation = Conversation(
             id=text_of(raw, "conversation_id", "id") or place, channel="chatgpt", title=text_of(raw, "title")
         )
@@ -108,9 +107,9 @@ def _part(part: object) -> str:
     return words(part)
 
 
-def claude(log: Reading) -> Talk:
+def claude(log: Reading, name: str) -> Talk:
     """Yield the conversations of Claude's export: of each the branch that was last shown."""
-    for place, raw, messages in _conversations(log, "chat_messages", list):
+    for place, raw, messages in _conversations(log, name, "chat_messages", list):
         conversation = Conversation(id=text_of(raw, "uuid") or place, channel="claude", title=text_of(raw, "name"))
         readable = [message for message in messages if isinstance(message, dict)]
         for m in range(len(messages) - len(readable)):
@@ -147,3 +146,62 @@ def _claude_file(log: Reading, attached: Mapping[str, Any]) -> str:
     if text:
         log.leave_out("extracted_content")
     return f"[{name or 'file'}]"
+
+
+# ── messages as JSON ─────────────────────────────────────────────────────────
+
+
+def is_messages(source: Source, name: str) -> bool:
+    """True if a file begins with a message, or with a conversation as {"messages": […]}."""
+    first = source.first(name)
+    if isinstance(first, dict) and isinstance(first.get("messages"), list):
+        first = next(iter(first["messages"]), {"role": "", "content": ""})
+    is_log = name.endswith(".jsonl")
+    return isinstance(first, dict) and "role" in first and (is_log or not first.keys().isdisjoint(("content", "text")))
+
+
+def messages_of(log: Reading, name: str) -> Talk:
+    """Yield the messages of JSON lines and of JSON arrays: each by itself, or a conversation as {"messages": […]}."""
+    stem, is_log = PurePosixPath(name).stem, name.endswith(".jsonl")
+    for number, raw in log.source.lines(name) if is_log else enumerate(log.source.objects(name), 1):
+        messages, session = [raw], stem
+        if isinstance(raw, dict) and isinstance(raw.get("messages"), list):
+            messages, session = raw["messages"], text_of(raw, "id") or (f"{stem}-{number}" if is_log else stem)
+        for n, message in enumerate(messages):
+            yield from message_of(log, message, f"{name}-{number}.{n}", session, "jsonl")
+
+
+def message_of(log: Reading, message: object, place: str, session: str, channel: str) -> Talk:
+    """
+    Yield the message and its calls of tools; a system prompt is none, and what is no message is noted.
+
+    *place* is its id, *session* and *channel* are its own, where it does not name others.
+    """
+    if not (isinstance(message, dict) and isinstance(message.get("role"), str) and message["role"]):
+        log.note("message", place)
+        return
+    if message["role"] in ("system", "developer"):
+        return
+    at = next((t for field in _TIMES if (t := read_instant(message.get(field), log.zone))), None)
+    identity, role = text_of(message, "id") or place, role_of(message["role"])
+    calls = [*tool_calls(message.get("content"), identity, at)]
+    text = words(message.get("content") or message.get("text"))
+    if role == "tool":  # what it returned is left out
+        text = tool_line(message.get("name") or "tool", "")
+    if not (text or calls or "tool_calls" in message):
+        log.note("message", place)
+        return
+    about = {field: text_of(message, field) for field in ("title", "chat", "project")}
+    conversation = Conversation(
+        id=text_of(message, "session") or session, channel=text_of(message, "channel") or channel, **about
+    )
+    yield conversation, Said(id=identity, at=at, role=role, text=text, name=_speaker(message))
+    for call in calls:
+        yield conversation, call
+
+
+def _speaker(message: Mapping[str, Any]) -> str:
+    """Return who has said a message, "" for the owner: the role is the only thing that names them."""
+    author = message.get("author", "")
+    by = author if isinstance(author, str) else text_of(author, "name", "username") if isinstance(author, dict) else SOMEONE
+    return text_of(message, "name") or by

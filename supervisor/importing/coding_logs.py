@@ -80,27 +80,21 @@ def _records(log: Reading, name: str) -> Iterator[tuple[int, dict[str, Any]]]:
 # ── Claude Code ──────────────────────────────────────────────────────────────
 
 
-def is_claude_code(source: Source) -> bool:
-    """Return whether a log of the source begins as one of Claude Code does."""
-    firsts = (source.first_line(name) for name in source.named("*.jsonl")[:20])
-    return any(
-        isinstance(first, dict)
-        and isinstance(first.get("type"), str)
-        and first["type"] != "session"
-        and ("sessionId" in first or first["type"] in ("summary", "file-history-snapshot"))
-        for first in firsts
-    )
+def is_claude_code(source: Source, name: str) -> bool:
+    """True if a log begins as one of Claude Code does."""
+    first = source.first(name)
+    kind = first.get("type") if isinstance(first, dict) else None
+    return isinstance(kind, str) and ("sessionId" in first or kind in ("summary", "file-history-snapshot"))
 
 
-def claude_code(log: Reading) -> Talk:
+def claude_code(log: Reading, name: str) -> Talk:
     """
     Yield the sessions of Claude Code, `projects/<folder>/<session>.jsonl`; the parts of an answer are one message.
 
     What was taken back is left out: of several questions to one message the last one holds.
     """
-    for name in log.source.named("*.jsonl"):
-        for _, parts in groupby(_kept(log, name), key=itemgetter(0)):
-            yield from _claude_code_message([record for _, record in parts], name, log.zone)
+    for _, parts in groupby(_kept(log, name), key=itemgetter(0)):
+        yield from _claude_code_message([record for _, record in parts], name, log.zone)
 
 
 def _kept(log: Reading, name: str) -> Iterator[tuple[object, dict[str, Any]]]:
@@ -193,7 +187,12 @@ def _answered(raw: Mapping[str, Any]) -> list[tuple[str, str]]:
 # ── Codex ────────────────────────────────────────────────────────────────────
 
 
-def codex(log: Reading) -> Talk:
+def is_codex(_source: Source, name: str) -> bool:
+    """True if a log is named as those of Codex are."""
+    return PurePosixPath(name).name.startswith("rollout-")
+
+
+def codex(log: Reading, name: str) -> Talk:
     """
     Yield the sessions of Codex, `sessions/YYYY/MM/DD/rollout-….jsonl`.
 
@@ -201,35 +200,34 @@ def codex(log: Reading) -> Talk:
     the client's. A session that goes on under a newer version goes on with the messages of the model alone. Turns that were
     taken back are left out, and so is the session of a subagent.
     """
-    for name in log.source.named("rollout-*.jsonl"):
-        last_shown, taken_back = _events_in(log, name)
-        once = Counter[tuple[str, str]]()  # told by one of the two, so far
-        session, project, at, is_subagent = PurePosixPath(name).stem, "", None, False
-        for number, raw in _records(log, name):
-            inner = raw.get("payload")
-            payload: Mapping[str, Any] = inner if isinstance(inner, dict) else raw  # older logs have no envelope
-            at = read_instant(raw.get("timestamp"), log.zone) or at
-            if raw.get("type") == "session_meta" or (number == 1 and "id" in raw and "type" not in raw):
-                session, project = text_of(payload, "id") or session, text_of(payload, "cwd")
-                is_subagent = isinstance(payload.get("source"), dict) and "subagent" in payload["source"]
-                continue
-            if is_subagent or number in taken_back:
-                log.leave_out("subagent" if is_subagent else "thread_rolled_back")
-                continue
-            conversation = Conversation(id=session, channel="codex", project=project)
-            entry, item = _event_of(raw), _item_of(payload)
-            if entry:
-                once[entry] += 1
-            elif item:
-                once[item] -= 1
-                entry = item if number > last_shown and once[item] < 0 else None
-            call = _codex_call(payload, f"{session}-{number}", at)
-            if entry and entry[1]:
-                yield conversation, Said(id=f"{session}-{number}", at=at, role=entry[0], text=entry[1])
-            elif call:
-                yield conversation, call
-            elif not (entry or item):
-                log.leave_out(text_of(payload, "type") or text_of(raw, "type") or "record")
+    last_shown, taken_back = _events_in(log, name)
+    once = Counter[tuple[str, str]]()  # told by one of the two, so far
+    session, project, at, is_subagent = PurePosixPath(name).stem, "", None, False
+    for number, raw in _records(log, name):
+        inner = raw.get("payload")
+        payload: Mapping[str, Any] = inner if isinstance(inner, dict) else raw  # older logs have no envelope
+        at = read_instant(raw.get("timestamp"), log.zone) or at
+        if raw.get("type") == "session_meta" or (number == 1 and "id" in raw and "type" not in raw):
+            session, project = text_of(payload, "id") or session, text_of(payload, "cwd")
+            is_subagent = isinstance(payload.get("source"), dict) and "subagent" in payload["source"]
+            continue
+        if is_subagent or number in taken_back:
+            log.leave_out("subagent" if is_subagent else "thread_rolled_back")
+            continue
+        conversation = Conversation(id=session, channel="codex", project=project)
+        entry, item = _event_of(raw), _item_of(payload)
+        if entry:
+            once[entry] += 1
+        elif item:
+            once[item] -= 1
+            entry = item if number > last_shown and once[item] < 0 else None
+        call = _codex_call(payload, f"{session}-{number}", at)
+        if entry and entry[1]:
+            yield conversation, Said(id=f"{session}-{number}", at=at, role=entry[0], text=entry[1])
+        elif call:
+            yield conversation, call
+        elif not (entry or item):
+            log.leave_out(text_of(payload, "type") or text_of(raw, "type") or "record")
 
 
 def _events_in(log: Reading, name: str) -> tuple[int, set[int]]:

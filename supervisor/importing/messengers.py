@@ -26,6 +26,8 @@ _TELEGRAM_CHATS: Final = {
     **dict.fromkeys(("private_group", "private_supergroup", "public_supergroup"), "group"),
     **dict.fromkeys(("private_channel", "public_channel"), "channel"),
 }
+#: What Telegram's export of all chats has, besides "about".
+_TELEGRAM_ALL: Final = ("chats", "left_chats", "personal_information", "contacts")
 #: The beginning of a message of WhatsApp, on an iPhone in brackets: date, time, and "Name: text". Around the time
 #: stands what the language of the phone needs: a word for "at", for the hour, for the half of the day.
 _WHATSAPP: Final = lazy_re(
@@ -64,28 +66,28 @@ _DAYS: Final = 31
 _NOON: Final = 12
 
 
-def telegram_files(source: Source) -> list[str]:
-    """Return the files of an export of Telegram's."""
-    return source.json_with(frozenset({"messages", "type", "id"}), frozenset({"chats", "about"}))
+def is_telegram(source: Source, name: str) -> bool:
+    """True if a file is Telegram's export of a chat, or of all: these come behind what may be a long list of contacts."""
+    keys = {*first} if isinstance(first := source.first(name), dict) else set()
+    return {"messages", "type", "id"} <= keys or ("about" in keys and not keys.isdisjoint(_TELEGRAM_ALL))
 
 
-def telegram(log: Reading) -> Talk:
+def telegram(log: Reading, name: str) -> Talk:
     """Yield the messages of Telegram's export; what only says that somebody joined or called is left out."""
-    for name in telegram_files(log.source):
-        keys = log.source.keys(name)
-        for prefix in ("chats.list.item", "left_chats.list.item") if "chats" in keys else ("",):
-            path = f"{prefix}." if prefix else ""
-            for around, raw in log.source.records(name, f"{path}messages.item"):
-                chat = around.get(f"{path}id", 0)
-                kind = _TELEGRAM_CHATS.get(str(around.get(f"{path}type")), "")
-                title = str(around.get(f"{path}name") or "")
-                conversation = Conversation(id=f"telegram:{chat}", channel="telegram", title=title, chat=kind)
-                if raw.get("type") == "message":
-                    yield conversation, _telegram_message(raw, chat, log.zone)
-                elif raw.get("type") == "service":
-                    log.leave_out(str(raw.get("action") or "service"))
-                else:
-                    log.note("message", f"{name} {chat} {raw.get('id')}")
+    is_chat = "messages" in log.source.first(name)
+    for prefix in ("",) if is_chat else ("chats.list.item", "left_chats.list.item"):
+        path = f"{prefix}." if prefix else ""
+        for around, raw in log.source.records(name, f"{path}messages.item"):
+            chat = around.get(f"{path}id", 0)
+            kind = _TELEGRAM_CHATS.get(str(around.get(f"{path}type")), "")
+            title = str(around.get(f"{path}name") or "")
+            conversation = Conversation(id=f"telegram:{chat}", channel="telegram", title=title, chat=kind)
+            if raw.get("type") == "message":
+                yield conversation, _telegram_message(raw, chat, log.zone)
+            elif raw.get("type") == "service":
+                log.leave_out(str(raw.get("action") or "service"))
+            else:
+                log.note("message", f"{name} {chat} {raw.get('id')}")
 
 
 def _telegram_message(raw: Mapping[str, Any], chat: object, zone: tzinfo) -> Said:
@@ -123,38 +125,35 @@ def _leaves(value: object) -> Iterator[str]:
         yield str(value)
 
 
-def whatsapp_files(source: Source) -> list[str]:
-    """Return the text files of the source that begin like an export of WhatsApp's."""
-    return [name for name, head in _heads(source) if any(_WHATSAPP.match(line) for line in head[:3])]
+def is_whatsapp(source: Source, name: str) -> bool:
+    """True if a text begins like an export of WhatsApp's."""
+    return any(map(_WHATSAPP.match, _first_lines(source, name)[:3]))
 
 
-def wechat_files(source: Source) -> list[str]:
-    """Return the text files that begin with a line of time and name, and have another soon after it."""
-    heads = ((name, [line for line in head if line]) for name, head in _heads(source))
-    return [name for name, head in heads if head and _WECHAT.fullmatch(head[0]) and any(map(_WECHAT.fullmatch, head[1:]))]
+def is_wechat(source: Source, name: str) -> bool:
+    """True if a text begins with a line of time and name, and has another soon after it."""
+    lines = [line for line in _first_lines(source, name) if line]
+    return bool(lines and _WECHAT.fullmatch(lines[0]) and any(map(_WECHAT.fullmatch, lines[1:])))
 
 
-def _heads(source: Source) -> Iterator[tuple[str, list[str]]]:
-    for name in source.named("*.txt"):
-        with source.text(name, "replace") as file:
-            yield name, [line.strip("\r") for line in file.read(4_000).split("\n")]
+def _first_lines(source: Source, name: str) -> list[str]:
+    with source.text(name, "replace") as file:
+        return [line.strip("\r") for line in file.read(4_000).split("\n")]
 
 
-def whatsapp(log: Reading) -> Talk:
+def whatsapp(log: Reading, name: str) -> Talk:
     """
     Yield the messages of WhatsApp's text files.
 
     The order of day and month is that of the phone, and the file does not say which: a day above twelve tells it, else the one
     order in which no message is older than the one before. NotImported where both remain.
     """
-    for name in whatsapp_files(log.source):
-        yield from _chat(log, name, "whatsapp", _order(log.source, name, log.dates))
+    yield from _chat(log, name, "whatsapp", _order(log.source, name, log.dates))
 
 
-def wechat(log: Reading) -> Talk:
+def wechat(log: Reading, name: str) -> Talk:
     """Yield the messages of text files as tools for WeChat write them: a line of time and name, then the words."""
-    for name in wechat_files(log.source):
-        yield from _chat(log, name, "wechat", "ymd")
+    yield from _chat(log, name, "wechat", "ymd")
 
 
 def _chat(log: Reading, name: str, channel: str, order: str) -> Talk:

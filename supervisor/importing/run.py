@@ -10,11 +10,11 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import closing
 from dataclasses import field, replace
 from datetime import UTC, date, datetime
-from itertools import groupby
+from itertools import chain, groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -83,7 +83,7 @@ def of_no_kind(source: Source) -> NotImported:
     """Return that nothing in the source is of a kind that can be imported."""
     if encoded := next(filter(source.encoded, source.named("*.json*")), ""):
         return source.no_utf8(encoded)
-    has_bytes = any(map(source.has_bytes, source.names))
+    has_bytes = any(source.beginning(name, 1) for name in source.names)
     why = Text("it is no log and no export that recalld knows") if has_bytes else Text("there is nothing in it")
     return NotImported(source.path, why, Text("these are read: {kinds}, Markdown notes; nothing was added", kinds=labels()))
 
@@ -144,14 +144,14 @@ def keep_unread(ws: Workspace, reading: Reading) -> Path | None:
 
 
 class Import:
-    """One import: what a source has of these *kinds*."""
+    """One import: what a source has in these *files*, by their kinds."""
 
-    def __init__(self, ws: Workspace, kinds: Collection[Kind], reading: Reading, now: datetime) -> None:
-        self._ws, self._kinds, self._reading, self._now = ws, kinds, reading, now
+    def __init__(self, ws: Workspace, files: Mapping[Kind, Iterable[str]], reading: Reading, now: datetime) -> None:
+        self._ws, self._files, self._reading, self._now = ws, files, reading, now
         ws.files.make_folder(ws.paths.state)
         changed = datetime.fromtimestamp(reading.source.path.stat().st_mtime, UTC)
         self._staged = Staging(ws.paths.state, reading.latest, min(changed, now))
-        self._has_client = any(kind.homes for kind in kinds)
+        self._has_client = any(kind.homes for kind in files)
         self._recorded: dict[str, Counter[tuple[str, str]]] = {}
         self._forgotten = (ws.journal.tombstones, *foreign_lists(ws.files, ws.paths))
 
@@ -164,9 +164,10 @@ class Import:
     ) -> Imported:
         """Read all of it, add what is new, a batch of days after another, and return what was done."""
         with closing(self._staged):
-            for kind in self._kinds:
-                self._staged.add(pair for pair in kind.read(self._reading) if self._reading.wanted(*pair))
-            has_people = any(kind.is_of_people for kind in self._kinds)
+            for kind, names in self._files.items():
+                talk = chain.from_iterable(kind.read(self._reading, name) for name in names)
+                self._staged.add(pair for pair in talk if self._reading.wanted(*pair))
+            has_people = any(kind.is_of_people for kind in self._files)
             people = dict(self._staged.names.most_common()) if has_people else {}
             self._staged.me = who(people) if self._staged.count() else ""
             return replace(self._add_new(control, dry_run=dry_run), people=people, me=self._staged.me)
@@ -198,7 +199,7 @@ class Import:
             no_talk=dict(self._reading.left_out.most_common()),
             calls=calls,
             days_of_calls=days_of_calls,
-            kinds=tuple(dict.fromkeys(kind.label for kind in self._kinds)),
+            kinds=tuple(dict.fromkeys(kind.label for kind in self._files)),
         )
 
     def _whole_days(self) -> Iterator[list[dict[str, Any]]]:

@@ -14,7 +14,7 @@ import zipfile
 import zlib
 from codecs import BOM_UTF8
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import closing, contextmanager, suppress
+from contextlib import ExitStack, closing, contextmanager, suppress
 from functools import partial
 from io import BufferedReader, RawIOBase, TextIOWrapper
 from pathlib import Path, PurePosixPath
@@ -34,18 +34,14 @@ _BOMB_BYTES: Final = 100_000_000
 _BOMB_RATIO: Final = 200
 #: Members of a folder or an archive.
 _MOST_MEMBERS: Final = 500_000
-#: JSON files by whose beginning a kind is known.
-_MOST_ASKED: Final = 50
 #: Bytes of a JSON file that is read at once.
 _MOST_AT_ONCE: Final = 100_000_000
 #: The size of a line of a log that is still read.
 _LONGEST_LINE: Final = 64_000_000
-#: Events of a JSON file after which its first keys are known.
+#: Events of a JSON file after which its kind is known.
 _HEAD_EVENTS: Final = 2_000
 #: Bytes in which a JSON file tells whether it is an array.
 _HEAD_BYTES: Final = 1_000
-#: Characters of the path of a value in a JSON file; what is nested more deeply is no conversation.
-_LONGEST_PATH: Final = 2_000
 #: Bytes in which a tar says that it is one.
 _TAR_HEAD: Final = 512
 
@@ -99,73 +95,65 @@ class Source:
     """
     What is imported. *names* are its members as paths with `/`: the files below a folder, the members of an archive.
 
-    With *only* the members are those below the folder that it names. An archive in the folder or archive is opened too, one
-    level deep. *left_out* are the names of what is no member. BadRequest if there is nothing, NotImported if an archive is
-    damaged, encrypted, or shrinks more than text does.
+    With *only* the members are those below the folder that it names. A ZIP archive in the folder is opened too. *left_out* are
+    the names of what is no member. BadRequest if there is nothing, NotImported if an archive is damaged, encrypted, or shrinks
+    more than text does.
     """
 
     def __init__(self, path: Path, only: Iterable[str] | None = None) -> None:
         self.path = path
+        self.left_out: list[str] = []
         #: Of each member what opens it.
         self._members: dict[str, Callable[[], IO[bytes]]] = {}
-        self._archives: list[zipfile.ZipFile] = []
-        self.left_out: list[str] = []
-        self.opened: set[str] = set()
-        self._keys: dict[str, frozenset[str]] = {}
-        try:
-            if only is not None and path.is_dir():
-                for name in sorted(only):
-                    self._add(path / name)
-            else:
-                self._find(path)
-        except OSError as error:
-            self.close()
-            raise from_os_error(error, path) from None
-        except BaseException:
-            self.close()
-            raise
+        self._first: tuple[str, Any] = ("", None)
+        self._archives = ExitStack()
+        with ExitStack() as faulty:
+            faulty.enter_context(self._archives)
+            try:
+                for place in self._places(only):
+                    self._add(place)
+            except OSError as error:
+                raise from_os_error(error, path) from None
+            faulty.pop_all()
 
-    def _find(self, path: Path) -> None:
-        if path.is_dir():
-            inside = sorted(entry.path for entry in itertools.islice(entries(path), _MOST_MEMBERS + 1))
-            for name in inside[:_MOST_MEMBERS]:
-                self._add(Path(name))
-            self.left_out += inside[_MOST_MEMBERS:]  # one name says that there are more
-        elif path.exists():
-            self._add(path)
-        else:
-            raise BadRequest(
-                "import",
-                Text(
-                    "{path} does not exist; give a file, a folder, or one of the clients that `recalld import` lists", path=path
-                ),
+    def _places(self, only: Iterable[str] | None) -> Iterable[Path]:
+        if not self.path.exists():
+            why = Text(
+                "{path} does not exist; give a file, a folder, or one of the clients that `recalld import` lists",
+                path=self.path,
             )
+            raise BadRequest("import", why)
+        if not self.path.is_dir():
+            return [self.path]
+        if only is not None:
+            return [self.path / name for name in sorted(only)]
+        inside = sorted(entry.path for entry in itertools.islice(entries(self.path), _MOST_MEMBERS + 1))
+        self.left_out += inside[_MOST_MEMBERS:]  # one name says that there are more
+        return map(Path, inside[:_MOST_MEMBERS])
 
     def _add(self, path: Path) -> None:
-        relative = path.relative_to(self.path).as_posix() if path != self.path else path.name
-        if path.is_symlink() and path != self.path:  # one that is named is meant
+        is_all = path == self.path
+        name = path.name if is_all else path.relative_to(self.path).as_posix()
+        if path.is_symlink() and not is_all:  # one that is named is meant
             if not is_below(path, self.path):  # else what it leads to is a member itself
-                self.left_out.append(relative)
-            return
-        if not path.is_file():
-            if path == self.path:
+                self.left_out.append(name)
+        elif not path.is_file():
+            if is_all:
                 raise BadRequest("import", Text("{path} is neither a file nor a folder", path=path))
-            return
-        if path.suffix != ".md" and relative.encode("utf-8", "ignore").decode() != relative:  # a message can't name it
-            self.left_out.append(relative)
-            return
-        if zipfile.is_zipfile(path) or path.suffix.lower() == ".zip":
-            self._open_archive(path, f"{relative}/" if path != self.path else "", deep=True)
-        elif path == self.path and _is_tar(path):
-            self._open_backup(path)
+        elif path.suffix != ".md" and name.encode("utf-8", "ignore").decode() != name:  # a message can't name it
+            self.left_out.append(name)
+        elif path.suffix.lower() == ".zip" or (is_all and zipfile.is_zipfile(path)):
+            self._open_archive(path, "" if is_all else f"{name}/")
         else:
-            self._members[relative] = partial(_opened, path)
+            self._members[name] = partial(_opened, path)
+            if is_all and is_tar(self.beginning(name, _TAR_HEAD)):
+                self._open_backup(path)
 
     def _open_backup(self, path: Path) -> None:
         try:
             with open(open_outside(path), "rb") as file:
-                entries = [*members(path, file)]
-            if not entries or entries[-1].name != LIST:  # the end is missing
+                inside = [*members(path, file)]
+            if not inside or inside[-1].name != LIST:  # the end is missing
                 raise ValueError
         except (BadBackup, ValueError):
             raise NotImported(
@@ -173,25 +161,22 @@ class Source:
                 Text("it was not made by recalld, or a part of it is missing"),
                 Text("unpack it, and import the folder; nothing was added"),
             ) from None
-        for member in entries[:-1]:
-            if "/".join(parts_of(member.name)) == member.name:
-                self._members[member.name] = partial(_opened, path, member)
-            else:
-                self.left_out.append(member.name)
+        is_safe = {member: "/".join(parts_of(member.name)) == member.name for member in inside[:-1]}
+        self._members = {member.name: partial(_opened, path, member) for member, safe in is_safe.items() if safe}
+        self.left_out += [member.name for member, safe in is_safe.items() if not safe]
 
-    def _open_archive(self, place: Path | IO[bytes], prefix: str, *, deep: bool) -> None:
+    def _open_archive(self, path: Path, prefix: str) -> None:
         try:
-            archive = zipfile.ZipFile(place)
+            archive = self._archives.enter_context(zipfile.ZipFile(path))
         except (zipfile.BadZipFile, OSError, ValueError):
             raise NotImported(
                 self.path, Text("it is no ZIP archive, or not a whole one"), Text("export or copy it again; nothing was added")
             ) from None
-        self._archives.append(archive)
         for info in archive.infolist():
-            parts = parts_of(info.orig_filename)
-            name, is_link = prefix + "/".join(parts), stat.S_ISLNK(info.external_attr >> 16)
             if info.is_dir():
                 continue
+            parts = parts_of(info.orig_filename)
+            name, is_link = prefix + "/".join(parts), stat.S_ISLNK(info.external_attr >> 16)
             if not parts or is_link or name in self._members or len(self._members) >= _MOST_MEMBERS:
                 self.left_out.append(prefix + info.filename)
                 continue
@@ -205,15 +190,11 @@ class Source:
                     Text("{name} in it grows more than two hundred times when it is unpacked", name=info.filename),
                     Text("unpack it yourself, look at it, and import the folder; nothing was added"),
                 )
-            if deep and info.filename.lower().endswith(".zip"):
-                self._open_archive(archive.open(info), f"{name}/", deep=False)
-            else:
-                self._members[name] = partial(archive.open, info.filename)
+            self._members[name] = partial(archive.open, info)
 
     def close(self) -> None:
         """Close the archives."""
-        for archive in reversed(self._archives):
-            archive.close()
+        self._archives.close()
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -224,28 +205,25 @@ class Source:
         """Return the members whose last parts match the pattern, such as `sessions/*.jsonl`, in the order of their names."""
         return sorted(name for name in self._members if PurePosixPath(name).match(pattern))
 
-    def has_bytes(self, name: str) -> bool:
-        """Return whether the member holds anything."""
-        with self.reading(name), self.open(name) as file:
-            return bool(file.read(1))
-
     def open(self, name: str) -> IO[bytes]:
-        """Open a member for reading; it is then among those that were *opened*."""
-        self.opened.add(name)
+        """Open a member for reading."""
         return self._members[name]()
+
+    def beginning(self, name: str, size: int) -> bytes:
+        """Return so many bytes of a member at most."""
+        with self.reading(name), closing(self.open(name)) as file:
+            return file.read(size)
 
     @contextmanager
     def text(self, name: str, errors: str = "strict") -> Iterator[TextIOWrapper]:
         """Open a text in UTF-8, or in UTF-16 with its mark; NotImported, with what converts it, for another."""
-        with closing(self.open(name)) as file:
-            encoding = "utf-16" if encoding_of(file.read(2)) == "UTF-16" else "utf-8-sig"
+        encoding = "utf-16" if encoding_of(self.beginning(name, 2)) == "UTF-16" else "utf-8-sig"
         with self.reading(name), TextIOWrapper(self.open(name), encoding, errors, "\n") as text:
             yield text
 
     def read(self, name: str) -> bytes:
         """Return the bytes of a member; NotImported for one of more than 100 MB, or one that is cut off."""
-        with self.reading(name), closing(self.open(name)) as file:
-            data = file.read(_MOST_AT_ONCE + 1)
+        data = self.beginning(name, _MOST_AT_ONCE + 1)
         if len(data) > _MOST_AT_ONCE:
             raise self._damaged(name, Text("it is larger than 100 MB"))
         return data
@@ -259,17 +237,25 @@ class Source:
             return read_outside(place, _MOST_AT_ONCE) if place else None
         return None
 
+    @contextmanager
+    def _json(self, name: str) -> Iterator[IO[bytes]]:
+        import ijson
+
+        mark = BOM_UTF8 if self.beginning(name, len(BOM_UTF8)) == BOM_UTF8 else b""
+        with self.reading(name, ijson.JSONError), closing(self.open(name)) as file:
+            file.read(len(mark))
+            yield file
+
     def items(self, name: str, prefix: str) -> Iterator[Any]:
         """Yield the values at the prefix of a JSON file, such as `item` for those of an array, one after another."""
         import ijson
 
-        with self.reading(name, ijson.JSONError), closing(self._json_text(name)) as file:
+        with self._json(name) as file:
             yield from ijson.items(file, prefix, use_float=True)
 
     def objects(self, name: str) -> Iterator[Any]:
         """Yield the values of a JSON file's array, or the one value that the file is."""
-        with closing(self._json_text(name)) as file:
-            is_array = file.read(_HEAD_BYTES).lstrip().startswith(b"[")
+        is_array = self.beginning(name, _HEAD_BYTES).removeprefix(BOM_UTF8).lstrip().startswith(b"[")
         yield from self.items(name, "item" if is_array else "")
 
     def records(self, name: str, prefix: str) -> Iterator[tuple[dict[str, Any], Any]]:
@@ -282,7 +268,7 @@ class Source:
         import ijson
 
         around: dict[str, Any] = {}
-        with self.reading(name, ijson.JSONError), closing(self._json_text(name)) as file:
+        with self._json(name) as file:
             events = ijson.parse(file, use_float=True)
             for path, event, value in events:
                 if path == prefix and event == "start_map":
@@ -292,44 +278,29 @@ class Source:
                 elif event in ("string", "number", "boolean") and not path.startswith(prefix):
                     around[path] = value
 
-    def keys(self, name: str) -> frozenset[str]:
-        """Return the keys of a JSON file's object, or of the first object of its array; none if it is no JSON."""
-        if name not in self._keys:  # each kind asks
-            self._keys[name] = self._read_keys(name)
-            self.opened.discard(name)  # it was looked at, not read
-        return self._keys[name]
+    def first(self, name: str) -> Any:
+        """
+        Return the first value of a JSON file's array or lines, or the one value that it is; None if it is no JSON.
 
-    def _read_keys(self, name: str) -> frozenset[str]:
+        A large value has its beginning alone.
+        """
+        if self._first[0] != name:  # each kind asks
+            value = self._first_line(name) if name.endswith(".jsonl") else self._beginning_of_json(name)
+            self._first = name, value
+        return self._first[1]
+
+    def _first_line(self, name: str) -> Any:
+        return next((value for _, value in self.lines(name) if not isinstance(value, Exception)), None)
+
+    def _beginning_of_json(self, name: str) -> Any:
         import ijson
 
-        keys: set[str] = set()
-        try:
-            with closing(self._json_text(name)) as file:
-                for n, (path, event, value) in enumerate(ijson.parse(file)):
-                    if event == "map_key" and path in ("", "item"):
-                        keys.add(value)
-                    if n > _HEAD_EVENTS or len(path) > _LONGEST_PATH or (event == "end_map" and path == "item"):
-                        break
-        except (ijson.JSONError, OSError, ValueError, zipfile.BadZipFile, zlib.error):
-            pass
-        return frozenset(keys)
-
-    def _json_text(self, name: str) -> IO[bytes]:
-        file = self.open(name)
-        if file.read(len(BOM_UTF8)) == BOM_UTF8:
-            return file
-        file.close()
-        return self.open(name)
-
-    def json_with(self, *wanted: frozenset[str]) -> list[str]:
-        """Return the JSON files that begin with all keys of one of the *wanted* sets; none if none of the first 50 does."""
-
-        def fits(name: str) -> bool:
-            keys = self.keys(name)
-            return any(key <= keys for key in wanted)
-
-        names = self.named("*.json")
-        return [*filter(fits, names)] if any(map(fits, names[:_MOST_ASKED])) else []
+        builder = ijson.ObjectBuilder()
+        with suppress(NotImported), self._json(name) as file:
+            for event, value in itertools.islice(ijson.basic_parse(file, use_float=True), _HEAD_EVENTS):
+                builder.event(event, value)
+        value = getattr(builder, "value", None)
+        return next(iter(value), None) if isinstance(value, list) else value
 
     def lines(self, name: str) -> Iterator[tuple[int, Any]]:
         """
@@ -347,10 +318,6 @@ class Source:
                     except (ValueError, RecursionError) as error:
                         if line.endswith(b"\n"):
                             yield number, error
-
-    def first_line(self, name: str) -> Any:
-        """Return the value of the first line of a file of JSON lines, None if it is no JSON."""
-        return next((value for _, value in self.lines(name) if not isinstance(value, Exception)), None)
 
     @contextmanager
     def reading(self, name: str, *no_json: type[Exception]) -> Iterator[None]:
@@ -375,19 +342,13 @@ class Source:
     def encoded(self, name: str) -> Text | None:
         """Return which other encoding than UTF-8 a member seems to have, with what converts it; None if that is not known."""
         place = self._place(name)
-        with self.reading(name), closing(self.open(name)) as file:
-            return not_utf8(file.read(_MOST_AT_ONCE), place if place.is_file() else None)
+        return not_utf8(self.beginning(name, _MOST_AT_ONCE), place if place.is_file() else None)
 
     def _damaged(self, name: str, why: Any) -> NotImported:
         return NotImported(self._place(name), why, Text("export or copy it again; nothing was added"))
 
     def _place(self, name: str) -> Path:
         return self.path if name == self.path.name else self.path / name
-
-
-def _is_tar(path: Path) -> bool:
-    with _opened(path) as file:
-        return is_tar(file.read(_TAR_HEAD))
 
 
 def _opened(path: Path, member: Member | None = None) -> IO[bytes]:

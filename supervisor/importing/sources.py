@@ -12,12 +12,13 @@ import json
 import os
 import stat as modes
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import closing, suppress
 from dataclasses import asdict
 from datetime import datetime, timedelta
 from fnmatch import fnmatchcase
 from functools import partial
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -33,7 +34,7 @@ from ..storage.texts import Text, stored
 from ..text.printable import printable_line
 from ..workspace import Workspace
 from .another import LIST, MOST_A_DAY, forget_theirs, is_taken, take_texts
-from .kinds import CLIENTS, WORKSPACE, Kind, kinds_of, logs_of
+from .kinds import CLIENTS, WORKSPACE, kinds_of, logs_of
 from .notes import copy_notes, notes_of
 from .run import Import, keep_unread, of_no_kind, reading_of
 from .source import NotImported, Source, entries
@@ -58,13 +59,6 @@ _MOST_ENTRIES: Final = 100_000
 #: Files that were left out and are named one by one.
 _MOST_NAMED: Final = 20
 _NOTE_IS_OTHER: Final = Text("the note was changed or deleted here, and stays as it is")
-_NAME_IS_OTHER: Final = Text("its name is not UTF-8; rename it")
-_NOTE_IS_LARGE: Final = Text("notes of more than 20 MB are not searched")
-
-
-def state_of(ws: Workspace, name: str) -> State:
-    """Return how far a source is read."""
-    return read_state(ws.files, ws.paths.source(name))
 
 
 class _Refused(Exception):
@@ -72,11 +66,12 @@ class _Refused(Exception):
 
 
 class Taking:
-    """One source, and what is taken of it at *now*."""
+    """One source, and what is taken of it."""
 
-    def __init__(self, ws: Workspace, source: TakenSource, now: datetime) -> None:
-        self._ws, self._source, self._now = ws, source, truncate_to_ms(now)
-        self.state = state_of(ws, source.name)
+    def __init__(self, ws: Workspace, source: TakenSource, clock: Clock) -> None:
+        self._ws, self._source, self._clock = ws, source, clock
+        self._now = truncate_to_ms(clock())
+        self.state = State()
         #: The folders or files that it has here, each with what it holds: names, signatures and sizes.
         self._roots: dict[Path, dict[str, tuple[str, int]]] = {}
 
@@ -84,7 +79,7 @@ class Taking:
 
     def look(self) -> bool:
         """Look what there is; False where the source is away, or is none that is read."""
-        state = self.state
+        state = self.state = read_state(self._ws.files, self._ws.paths.source(self._source.name))
         state.trouble = None
         state.left = {name: why for name, why in state.left.items() if why.get("key") in state.done}
         try:
@@ -104,16 +99,15 @@ class Taking:
 
     def _refuse_own(self, root: Path) -> None:
         """Raise _Refused for the workspace itself, a folder that it is in or that is in it, and for another source."""
-        here, root_id = self._ws.paths.root.resolve(), _identity(root)
-        identity, outer = _identity(here), map(_identity, here.parents)
-        if root_id == identity:
+        here = self._ws.paths.root.resolve()
+        if root.samefile(here):
             raise _Refused(Text("{path} is this workspace itself", path=root))
-        if root_id in outer or identity in map(_identity, root.resolve().parents):
+        if any(map(root.samefile, here.parents)) or any(map(here.samefile, root.resolve().parents)):
             raise _Refused(Text("{path} is a folder around this workspace, or one in it", path=root))
         for other in self._ws.config.sources.take:
             if other is self._source:
                 break
-            if any(_identity(place) == root_id for place in _places(self._ws, other)):
+            if any(map(root.samefile, _places(self._ws, other))):
                 raise _Refused(Text("{path} is the same as the source {name}", path=root, name=other.name))
 
     def _listed(self, root: Path) -> dict[str, tuple[str, int]]:
@@ -124,25 +118,27 @@ class Taking:
                 raise _Refused(
                     Text("{path} has more than {count} files; give a folder of its own", path=root, count=_MOST_ENTRIES)
                 )
-            if modes.S_ISREG(stat.st_mode) and stat.st_size > _MOST_BYTES:
+            if not modes.S_ISREG(stat.st_mode) or (name and self._is_workspace and not is_taken(name)):
+                continue
+            if stat.st_size > _MOST_BYTES:
                 self._leave_out(name or root.name, Text("it is larger than 500 MB; `recalld import PATH` reads it"))
-            elif modes.S_ISREG(stat.st_mode):
+            else:
                 files[name] = (f"{stat.st_size}-{stat.st_mtime_ns}-{stat.st_ino}", stat.st_size)
-        if self._source.kind == "recalld" and root.is_dir():
-            return {name: file for name, file in files.items() if is_taken(name)}
         return files
 
     def _stats(self, root: Path) -> Iterator[tuple[str, os.stat_result]]:
         if not root.is_dir():
             yield "", root.stat()
             return
-        is_workspace = self._source.kind == "recalld"
-        for name in (LIST, "history.json", *LONG_TERM[:2]) if is_workspace else ():
+        places = [os.path.join(root, name) for name in (LIST, "history.json", *LONG_TERM[:2]) if self._is_workspace]
+        inside = entries(root / "memory" if self._is_workspace else root, lambda entry: not entry.name.startswith("."))
+        for path in chain(places, (entry.path for entry in inside)):
             with suppress(FileNotFoundError):
-                yield name, (root / name).lstat()
-        for entry in entries(root / "memory" if is_workspace else root, lambda entry: not entry.name.startswith(".")):
-            with suppress(FileNotFoundError):
-                yield os.path.relpath(entry.path, root), entry.stat(follow_symlinks=False)
+                yield os.path.relpath(path, root), os.lstat(path)
+
+    @property
+    def _is_workspace(self) -> bool:
+        return self._source.kind == WORKSPACE.name
 
     def _note_changes(self) -> None:
         state, now = self.state, self._now
@@ -157,42 +153,54 @@ class Taking:
 
     # ── reading ──────────────────────────────────────────────────────────────
 
-    def take(self, control: Control, *, at_once: bool = False) -> bool:
-        """Read the next files that are due; return whether more are."""
+    def round(self, control: Control, *, at_once: bool = False) -> Iterator[bool]:
+        """Look, and read what is due: yield after each batch, when it is written down how far the source is read."""
+        batches = [*self._batches(at_once=at_once)] if self.look() else []
+        self.keep()
+        name, why = self._source.name, self.state.why()
+        self._ws.events.transition("source_refused", why, what=name, source=name, why=why)
         if self._source.forgets:
             self.forget()
-        due = [*self._due(at_once=at_once)]
-        batch: list[tuple[Path, str]] = []
-        size = 0
-        for root, name in due:
-            size += self._roots[root][name][1]
-            if batch and (size > _BATCH_BYTES or len(batch) >= _BATCH_FILES or root != batch[0][0]):
-                break
-            batch.append((root, name))
-        if batch:
-            self._read(batch[0][0], [name for _, name in batch], control)
-            self.state.taken = to_wire(self._now)
-        return len(batch) < len(due)
+        for root, names in batches:
+            self._now, before = truncate_to_ms(self._clock()), self.state.messages
+            try:
+                self._read(root, names, control)
+                if not self._source.every or names is batches[-1][1]:  # else a round that is broken off would wait
+                    self.state.taken = to_wire(self._now)
+            finally:
+                self.keep()
+            if added := self.state.messages - before:
+                self._ws.events.emit("taken_in", source=name, messages=added)
+            yield True
 
-    def _due(self, *, at_once: bool) -> Iterator[tuple[Path, str]]:
-        last, every, zone = wire_time(self.state.taken), self._source.every, self._ws.zone
-        rests = every and last and timedelta() <= self._now - last < every
-        for root, names in self._roots.items():
-            for name in sorted(names):
-                if (waiting := self.state.pending.get(_key(root, name))) is None:
+    def _batches(self, *, at_once: bool) -> Iterator[tuple[Path, list[str]]]:
+        for root, files in self._roots.items():
+            batch, size = list[str](), 0
+            for name in sorted(files):
+                waiting = self.state.pending.get(_key(root, name))
+                if waiting is None or not (at_once or self._is_due(*waiting)):
                     continue
-                _, since, first = waiting
-                if every:  # what has waited since before the last batch is of its round
-                    is_due = not rests or (last is not None and first <= last)
-                else:  # it is read at night at the latest, though it goes on changing
-                    is_due = self._now - since >= _QUIET or local_day(first, zone) < local_day(self._now, zone)
-                if at_once or is_due:
-                    yield root, name
+                size += files[name][1]
+                if batch and (size > _BATCH_BYTES or len(batch) >= _BATCH_FILES):
+                    yield root, batch
+                    batch, size = [], files[name][1]
+                batch.append(name)
+            if batch:
+                yield root, batch
+
+    def _is_due(self, _signature: str, since: datetime, first: datetime) -> bool:
+        last, every, zone = wire_time(self.state.taken), self._source.every, self._ws.zone
+        if every:
+            return not (last and timedelta() <= self._now - last < every)
+        # it is read at night at the latest, though it goes on changing
+        return self._now - since >= _QUIET or local_day(first, zone) < local_day(self._now, zone)
 
     def _read(self, root: Path, names: list[str], control: Control) -> None:
         """Read files; where they can't be, each alone, so that one keeps no other away."""
         try:
             waits = self._bring_in(root, names, control)
+        except FileNotFoundError:  # it has left meanwhile
+            return
         except (NotImported, PermissionError) as error:
             if isinstance(error, PermissionError) and not Path(os.fsdecode(error.filename or "/")).is_relative_to(root):
                 raise  # it is the workspace's own trouble
@@ -203,13 +211,9 @@ class Taking:
             waits = set()
             why = error.why if isinstance(error, NotImported) else Text("it can't be read ({why})", why=why_refused(error))
             self._leave_out(names[0] or root.name, why, _key(root, names[0]))
-        except FileNotFoundError:  # it has left meanwhile
-            return
-        if control.should_stop():
-            return
-        for name in {*names} - waits:
-            key = _key(root, name)
-            self.state.done[key] = self.state.pending.pop(key)[0]
+        if not control.should_stop():
+            for key in (_key(root, name) for name in {*names} - waits):
+                self.state.done[key] = self.state.pending.pop(key)[0]
 
     def _bring_in(self, root: Path, names: list[str], control: Control) -> set[str]:
         """Add what is new in the files, and return those that may not be whole yet."""
@@ -217,46 +221,40 @@ class Taking:
         only = names if root.is_dir() else None
         settled = {name for name in names if self._now - state.pending[_key(root, name)][1] >= _SETTLED} if only else None
         with closing(Source(root, only)) as source:
-            for name in {*names} & {*source.left_out}:
-                self._leave_out(name, _NAME_IS_OTHER, _key(root, name))
-            kinds = self._kinds(source)
+            files = kinds_of(source, self._source.kind)
+            if not (self._source.kind or files or notes_of(source)) and source.names:
+                raise of_no_kind(source)
             reading = reading_of(ws, source, self._now, settled=settled, wanted=self._is_wanted)
-            done = Import(ws, kinds, reading, self._now).run(control)
+            done = Import(ws, files, reading, self._now).run(control)
             keep_unread(ws, reading)
             state.messages += done.added
             state.unread += sum(done.unread.values())
-            if self._source.kind == "recalld":
+            why = Text("its name is not UTF-8; rename it")
+            self._leave_out_all(root, {*names} & {*source.left_out}, why)
+            if self._is_workspace:
                 self._take_texts(source, root)
-            elif not self._source.kind and WORKSPACE not in kinds:
-                self._copy_notes(source, root, {*names} & {*source.names} - source.opened)
+            elif not self._source.kind and WORKSPACE not in files:
+                self._copy_notes(source, root)
+                self._name_strange(source, root, {*chain(*files.values())})
         return reading.waits
-
-    def _kinds(self, source: Source) -> list[Kind]:
-        if kind := self._source.kind:
-            return [WORKSPACE] if kind == "recalld" else [client for client in CLIENTS if client.name == kind]
-        kinds = kinds_of(source)
-        source.opened.clear()
-        if not kinds and source.names and not notes_of(source):
-            raise of_no_kind(source)
-        return kinds
 
     def _take_texts(self, source: Source, root: Path) -> None:
         inside, lines = [name for name in source.names if is_taken(name)], {*self.state.lines}
         edited = take_texts(self._ws, source, self._source.name, inside, self._now, lines, self.state.notes)
         self.state.lines = tuple(sorted(lines))
-        for name in edited:
-            self._leave_out(name, _NOTE_IS_OTHER, _key(root, f"memory/{name}"))
+        self._leave_out_all(root, [f"memory/{name}" for name in edited], _NOTE_IS_OTHER)
 
-    def _copy_notes(self, source: Source, root: Path, unread: set[str]) -> None:
-        """Copy the notes next to the logs, and name what is neither of the *unread* files."""
-        strange = sorted(unread - {*notes_of(source)}) if root.is_dir() else []
+    def _copy_notes(self, source: Source, root: Path) -> None:
+        """Copy the notes next to the logs."""
         copied = copy_notes(self._ws, source, self.state.notes, dry_run=False)
-        for why, names in ((_NOTE_IS_OTHER, copied.different), (_NOTE_IS_LARGE, copied.too_large)):
-            for name in names:
-                self._leave_out(name, why, _key(root, name))
-        if strange:
-            why = Text("it is no log and no export that recalld knows; others like it: {count}", count=len(strange) - 1)
-            self._leave_out(strange[0], why, _key(root, strange[0]))
+        self._leave_out_all(root, copied.different, _NOTE_IS_OTHER)
+        self._leave_out_all(root, copied.too_large, Text("notes of more than 20 MB are not searched"))
+
+    def _name_strange(self, source: Source, root: Path, read: set[str]) -> None:
+        """Name one of the files that are no notes, and that no reader has *read*; "" stands for all."""
+        strange = sorted({*source.names} - read - {*notes_of(source)}) if root.is_dir() and "" not in read else []
+        why = Text("it is no log and no export that recalld knows; others like it: {count}", count=len(strange) - 1)
+        self._leave_out_all(root, strange[:1], why)
 
     def _is_wanted(self, conversation: Conversation, entry: Said) -> bool:
         since, patterns = self._source.since, self._source.sessions or self._ws.config.sources.sessions
@@ -271,8 +269,13 @@ class Taking:
             with closing(Source(root, [LIST] if root.is_dir() else None)) as source:
                 left = forget_theirs(self._ws, source, self._source.name, self._now, most)
             self.state.waits = len(left)
+            self.keep()
             return left
         return Wanted()
+
+    def _leave_out_all(self, root: Path, names: Iterable[str], why: str) -> None:
+        for name in names:
+            self._leave_out(name, why, _key(root, name))
 
     def _leave_out(self, name: str, why: str, key: str = "") -> None:
         """Name a file that was left out; *key*: until it changes."""
@@ -306,11 +309,6 @@ def _stored(why: str) -> dict[str, Any]:
     return {"english": str(why), **(stored(why) or {})}
 
 
-def _identity(path: Path) -> tuple[int, int]:
-    stat = path.stat()
-    return stat.st_dev, stat.st_ino
-
-
 # ── all of them ──────────────────────────────────────────────────────────────
 
 
@@ -322,38 +320,17 @@ def named(ws: Workspace, name: str) -> list[TakenSource]:
     return sources
 
 
-def take_in(ws: Workspace, now: datetime, control: Control, name: str = "") -> bool:
+def take_in(ws: Workspace, clock: Clock, control: Control, name: str = "") -> Iterator[bool]:
     """
-    Take in what is due of each source, a batch at most; return whether there is more. One that fails keeps no other away.
+    Take in what is due of each source, and yield after each batch. One that fails keeps no other away.
 
-    The source *name* alone is taken in to its end, and at once. BadRequest where there is none of this name.
+    The source *name* alone is taken in at once. BadRequest where there is none of this name.
     """
-    has_more = False
     for source in named(ws, name):
-        if control.should_stop():
-            break
-        taking = partial(_take_in, ws, source, now, control, at_once=bool(name))
-        has_more |= taking() if name else ws.attempt(f"source {source.name}", taking, False)
-    return has_more
-
-
-def _take_in(ws: Workspace, source: TakenSource, now: datetime, control: Control, *, at_once: bool) -> bool:
-    has_more = False
-    taking = Taking(ws, source, now)
-    try:
-        before = taking.state.messages
-        is_there = taking.look()
-        while is_there and taking.take(control, at_once=at_once):
-            has_more = not at_once
-            if has_more or control.should_stop():
-                break
-    finally:
-        taking.keep()
-    if added := taking.state.messages - before:
-        ws.events.emit("taken_in", source=source.name, messages=added)
-    why = taking.state.why()
-    ws.events.transition("source_refused", why, what=source.name, source=source.name, why=why)
-    return has_more
+        batches = Taking(ws, source, clock).round(control, at_once=bool(name))
+        following = partial(next, batches, False)
+        while not control.should_stop() and (following() if name else ws.attempt(f"source {source.name}", following, False)):
+            yield True
 
 
 def step_of(ws: Workspace, clock: Clock) -> Step:
@@ -363,17 +340,21 @@ def step_of(ws: Workspace, clock: Clock) -> Step:
     What follows from a batch is counted too: the days that are filed, their index, vectors and summaries.
     """
     began_s, used_s = time.monotonic(), _used_s()
+    batches: Iterator[bool] | None = None
 
     def rest_s() -> float:
         return min((_used_s() - used_s) / _SHARE, _LONGEST_REST_S) - (time.monotonic() - began_s)
 
     def step(until_end: Control) -> float:
-        nonlocal began_s, used_s
+        nonlocal began_s, used_s, batches
         if (left_s := rest_s()) > 0:
             return left_s
         began_s, used_s = time.monotonic(), _used_s()
-        has_more = ws.attempt("sources", lambda: take_in(ws, clock(), until_end), False)
-        return max(rest_s(), 0 if has_more else _LOOK_EVERY_S)
+        batches = batches or take_in(ws, clock, until_end)
+        if next(batches, False):
+            return max(rest_s(), 0)
+        batches = None
+        return max(rest_s(), _LOOK_EVERY_S)
 
     return step
 

@@ -14,7 +14,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, field, fields, replace
 from datetime import datetime
-from typing import Any, Final, Literal, TypeAlias, TypeVar, get_args
+from typing import Any, Final, Literal, TypeAlias, TypeVar
 
 from ..storage.clock import from_wire, to_wire
 from ..storage.foreign_name import parts_of
@@ -40,7 +40,6 @@ SummaryKind: TypeAlias = Literal["daily-summary", "monthly-summary"]
 Status: TypeAlias = Literal["done", "failed"]
 #: What somebody waits for: a model's answer or an extract for a session, one word of the model, the list of its server.
 AskedKind: TypeAlias = Literal["session-summary", "session-extract", "model-test", "model-list", "reply", "lookup"]
-ASKED_KINDS: Final = get_args(AskedKind)
 #: Those whose answer a person reads: the answer to an input, and the second message after a look further.
 REPLY_KINDS: Final = ("reply", "lookup")
 #: Why there is no summary: what the worker reports, then what the supervisor finds in an answer (`summaries/quality.py`).

@@ -23,10 +23,11 @@ from hypothesis import strategies as st
 
 from recalld.supervisor.forgetting import sweep
 from recalld.supervisor.forgetting.wanted import wanted
-from recalld.supervisor.importing.sources import state_of, take_in
+from recalld.supervisor.importing.sources import take_in
 from recalld.supervisor.longterm.lines import parse_entry
 from recalld.supervisor.protocol.marks import read_struck
 from recalld.supervisor.storage.control import UNLIMITED
+from tests.importing.made import state_of
 from tests.world import WITHOUT_MODEL, UnsyncedDisk, World, at, message
 
 NAMES = "abc"
@@ -127,13 +128,14 @@ class Machines:
 
     def _look(self, n: int) -> None:
         """Do what the supervisor does by itself."""
-        while take_in(self.worlds[n].ws, self.worlds[n].clock(), UNLIMITED):
+        for _ in take_in(self.worlds[n].ws, self.worlds[n].clock, UNLIMITED):
             pass
 
     def _read(self, n: int) -> None:
         """Take in each source at once, as a person can."""
         for source in self.worlds[n].ws.config.sources.take:
-            take_in(self.worlds[n].ws, self.worlds[n].clock(), UNLIMITED, source.name)
+            for _ in take_in(self.worlds[n].ws, self.worlds[n].clock, UNLIMITED, source.name):
+                pass
         self.worlds[n].archive(everything=True)
 
     def _meet(self) -> None:
@@ -196,7 +198,7 @@ class Machines:
             entries = [parse_entry(line.text) for line in self.worlds[n].ws.long_term.read().lines]
             said = Counter(entry.content for entry in entries if entry and not read_struck(entry.content))
             assert not [word for word, times in said.items() if times > 1], "a line stands twice"
-            states = [state_of(self.worlds[n].ws, source.name) for source in self.worlds[n].ws.config.sources.take]
+            states = [state_of(self.worlds[n], source.name) for source in self.worlds[n].ws.config.sources.take]
             assert not any(state.trouble for state in states)
 
 

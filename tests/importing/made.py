@@ -12,6 +12,7 @@ import json
 import zipfile
 from typing import TYPE_CHECKING, Any
 
+from recalld.supervisor.protocol.sources import State, read_state
 from tests.world import WITHOUT_MODEL, World, at
 
 if TYPE_CHECKING:
@@ -253,6 +254,11 @@ def workspace(folder: Path) -> Path:
     (folder / "memory").mkdir()
     (folder / "memory/2026-01-02-qingdao.md").write_text(head + block, encoding="utf-8")
     return folder
+
+
+def state_of(world: World, name: str) -> State:
+    """How far a source is read."""
+    return read_state(world.ws.files, world.ws.paths.source(name))
 
 
 def other(folder: Path, *messages: dict[str, Any]) -> World:

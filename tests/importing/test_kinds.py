@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from itertools import chain
 from typing import TYPE_CHECKING
 
 import pytest
@@ -90,7 +91,7 @@ EXPECTED: dict[str, tuple[Callable[[Path], Path], list[str], dict[str, int]]] = 
         ],
         {"message": 2},
     ),
-    "workspace": (
+    "recalld": (
         made.workspace,
         ["2026-01-12T09:00:00.000Z user Oma's birthday is on 9 May", "2026-01-02T09:00:00.000Z user 外婆住在青岛。"],
         {"message": 1},
@@ -101,9 +102,9 @@ EXPECTED: dict[str, tuple[Callable[[Path], Path], list[str], dict[str, int]]] = 
 def read(path: Path) -> tuple[str, list[str], Reading]:
     """The kind of the source, a line for each message, and what could not be read."""
     source = Source(path)
-    (kind,) = kinds_of(source)
+    ((kind, names),) = kinds_of(source).items()
     lines, log = [], Reading(source=source, zone=ZONE, latest=at("2026-12-31T00:00"))
-    for conversation, said in kind.read(log):
+    for conversation, said in chain.from_iterable(kind.read(log, name) for name in names):
         place = " ".join(filter(None, (conversation.id, conversation.chat)))
         speaker = f"{said.name}: " if said.name else ""
         lines.append(" ".join(filter(None, (to_wire(said.at) if said.at else "-", place, said.role, f"{speaker}{said.text}"))))

@@ -17,12 +17,14 @@ from recalld.supervisor.forgetting import sweep
 from recalld.supervisor.forgetting.wanted import wanted
 from recalld.supervisor.importing import source, sources
 from recalld.supervisor.importing.run import bring_in
-from recalld.supervisor.importing.sources import Taking, state_of, take_in
+from recalld.supervisor.importing.sources import Taking, take_in
 from recalld.supervisor.protocol.config import load
+from recalld.supervisor.protocol.sources import State
 from recalld.supervisor.storage.control import UNLIMITED
 from recalld.supervisor.storage.disk import open_outside
 from recalld.supervisor.storage.errors import BadConfig
 from tests.importing import machines, made
+from tests.importing.made import state_of
 from tests.world import WITHOUT_MODEL, World, at, message, talk
 
 if TYPE_CHECKING:
@@ -39,13 +41,14 @@ def world_with(root: Path, *takes: str, now: Any = NOW, more: str = "") -> World
 def look(world: World, **waited: float) -> None:
     """Let the supervisor look, when so much time has passed."""
     world.forward(**waited)
-    while take_in(world.ws, world.clock(), UNLIMITED):
+    for _ in take_in(world.ws, world.clock, UNLIMITED):
         pass
 
 
 def now_of(world: World, name: str) -> None:
     """Take in a source at once."""
-    take_in(world.ws, world.clock(), UNLIMITED, name)
+    for _ in take_in(world.ws, world.clock, UNLIMITED, name):
+        pass
     world.archive(everything=True)
 
 
@@ -68,7 +71,7 @@ def test_source_is_read_ten_minutes_after_its_last_change(tmp_path):
     look(world, minutes=9)
     assert texts(world) == []
     look(world, minutes=1)
-    assert len(texts(world)) == state_of(world.ws, "log").messages > 0
+    assert len(texts(world)) == state_of(world, "log").messages > 0
     before = texts(world)
     assert bring_in(world.ws, log, world.clock(), UNLIMITED).added == 0
     assert texts(world) == before
@@ -102,7 +105,7 @@ def test_transcripts_that_their_client_deletes_after_a_month_are_kept(tmp_path):
         look(world)
         look(world, hours=24)
     assert {*texts(world)} == said
-    assert len(state_of(world.ws, "projects").done) == 30
+    assert len(state_of(world, "projects").done) == 30
 
 
 def test_since_and_sessions_say_what_is_taken(tmp_path):
@@ -159,8 +162,8 @@ def test_source_that_is_this_workspace_or_around_it_is_not_read(tmp_path, place)
     world.archive(everything=True)
     look(world)
     look(world, days=1)
-    assert state_of(world.ws, "odd").trouble
-    assert state_of(world.ws, "odd").messages == 0
+    assert state_of(world, "odd").trouble
+    assert state_of(world, "odd").messages == 0
     assert len(world.events.of("source_refused")) == 1
 
 
@@ -178,7 +181,7 @@ def test_hostile_folder_does_not_keep_the_rest_away(tmp_path):
     world = world_with(tmp_path / "ws", f'path = "{folder}"')
     now_of(world, "log")
     assert texts(world) == ["b", "好的"]
-    assert {"bad.zip", "read.me"} <= state_of(world.ws, "log").shown()["leftOut"].keys()
+    assert {"bad.zip", "read.me"} <= state_of(world, "log").shown()["leftOut"].keys()
 
 
 def test_file_whose_name_is_no_utf8_is_named_and_keeps_no_other_away(tmp_path):
@@ -187,7 +190,7 @@ def test_file_whose_name_is_no_utf8_is_named_and_keeps_no_other_away(tmp_path):
         made._lines(tmp_path / "log" / os.fsdecode(name), record)
     world = world_with(tmp_path / "ws", f'path = "{tmp_path}/log"')
     now_of(world, "log")
-    state = state_of(world.ws, "log").shown()
+    state = state_of(world, "log").shown()
     assert (texts(world), [*state["leftOut"]], state["pending"]) == (["周五交稿"], ["bad\\udcff.jsonl"], 0)
 
 
@@ -202,7 +205,7 @@ def test_json_that_nothing_reads_is_named_next_to_a_log(tmp_path):
         (folder / name).write_bytes(data)
     world = world_with(tmp_path / "ws", f'path = "{folder}"')
     now_of(world, "log")
-    left = state_of(world.ws, "log").shown()["leftOut"]
+    left = state_of(world, "log").shown()["leftOut"]
     assert [*left] == ["bad.json"]
     assert str(left["bad.json"]).endswith("others like it: 63")
 
@@ -211,7 +214,7 @@ def test_source_that_fails_does_not_keep_the_next_away(tmp_path):
     world = world_with(tmp_path, 'from = "codex"', 'name = "next"\npath = "nowhere"')
     (world.ws.paths.sources / "codex.json").mkdir(parents=True)
     look(world)
-    assert state_of(world.ws, "next").away
+    assert state_of(world, "next").away
 
 
 def test_file_that_may_not_be_read_is_named_and_keeps_no_other_away(tmp_path, monkeypatch):
@@ -228,7 +231,7 @@ def test_file_that_may_not_be_read_is_named_and_keeps_no_other_away(tmp_path, mo
     monkeypatch.setattr(source, "open_outside", refusing)
     now_of(world, "log")
     assert texts(world) == ["a：周五交稿", "c：周五交稿"]
-    assert "b.jsonl" in state_of(world.ws, "log").shown()["leftOut"]
+    assert "b.jsonl" in state_of(world, "log").shown()["leftOut"]
 
 
 @pytest.mark.parametrize(
@@ -242,7 +245,7 @@ def test_file_that_may_not_be_read_is_named_and_keeps_no_other_away(tmp_path, mo
 def test_state_that_is_none_begins_again(tmp_path, state):
     world = world_with(tmp_path / "ws", f'path = "{tmp_path}/log"')
     world.put(".recalld/sources/log.json", state.encode())
-    assert state_of(world.ws, "log") == sources.State()
+    assert state_of(world, "log") == State()
 
 
 def test_folder_of_too_many_files_is_told_and_not_read(tmp_path, monkeypatch):
@@ -251,7 +254,7 @@ def test_folder_of_too_many_files_is_told_and_not_read(tmp_path, monkeypatch):
         made._lines(tmp_path / "log" / f"{n}.jsonl", {"role": "user", "content": "x"})
     world = world_with(tmp_path / "ws", f'path = "{tmp_path}/log"')
     now_of(world, "log")
-    assert "more than 3 files" in state_of(world.ws, "log").why()
+    assert "more than 3 files" in state_of(world, "log").why()
     assert texts(world) == []
 
 
@@ -321,9 +324,9 @@ def test_more_than_fifty_at_once_wait_until_a_person_says_so(tmp_path):
     for identity in {block.id for blocks in there.dated_files().values() for block in blocks}:
         forget(there, identity)
     now_of(world, "lap")
-    assert (len(texts(world)), state_of(world.ws, "lap").waits) == (51, 51)
+    assert (len(texts(world)), state_of(world, "lap").waits) == (51, 51)
     assert [fault.why for fault in services.sources(Look(world.ws, NOW, {}))]
-    taking = Taking(world.ws, world.ws.config.sources.take[0], world.clock())
+    taking = Taking(world.ws, world.ws.config.sources.take[0], world.clock)
     taking.look()
     assert len(taking.forget(yes=False).messages) == 51
     assert not taking.forget(yes=True)
@@ -355,12 +358,12 @@ def test_backup_is_taken_in_once_and_one_that_is_cut_off_not_at_all(tmp_path):
     takes = (f'name = "{name}"\nfrom = "recalld"\npath = "{tmp_path}/{name}.tar"' for name in ("whole", "half"))
     world = world_with(tmp_path / "ws", *takes)
     now_of(world, "half")
-    assert state_of(world.ws, "half").left
+    assert state_of(world, "half").left
     now_of(world, "whole")
     assert texts(world) == texts(there)
     shutil.rmtree(there.root)
     now_of(world, "whole")
-    assert state_of(world.ws, "whole").messages == 3
+    assert state_of(world, "whole").messages == 3
 
 
 def test_machines_that_are_sources_of_one_another_have_the_same_messages():
@@ -398,7 +401,7 @@ def test_folder_of_logs_and_notes_gives_both_and_a_note_follows_its_source(tmp_p
     note.write_text("Tulips.\n", encoding="utf-8")
     now_of(world, "log")
     assert mine.read_text(encoding="utf-8") == "Mine.\n"
-    assert "garden.md" in state_of(world.ws, "log").left
+    assert "garden.md" in state_of(world, "log").left
 
 
 def test_round_of_a_source_is_read_to_its_end_before_the_next(tmp_path, monkeypatch):

@@ -96,7 +96,7 @@ def life(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Life]:
         long_term_lines(world)
         questions(world)
         vectors_of_memory(world)
-        take_in(world.ws, world.clock(), UNLIMITED)
+        assert not [*take_in(world.ws, world.clock, UNLIMITED)]
         damage(world)
         doors(world, tmp_path_factory.mktemp("home"))
         with (

@@ -14,6 +14,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Final
 
+from ...storage.clock import fixed_clock
 from ...storage.errors import BadFile, BadRequest
 from ...storage.texts import Text
 from ...text.printable import printable_line, shortened
@@ -87,14 +88,14 @@ def _sources(call: Call, ws: Workspace, at: datetime, name: str, *, forgets: boo
 
     if name and not listed and not forgets:
         with call.control(stops=True) as control:
-            take_in(ws, at, control, name)
+            for _ in take_in(ws, fixed_clock(at), control, name):
+                pass
     rows: dict[str, dict[str, Any]] = {}
     for source in named(ws, "" if listed else name):
-        taking = Taking(ws, source, at)
+        taking = Taking(ws, source, fixed_clock(at))
         taking.look()
         if forgets:
             unwanted = taking.forget(yes=yes)
-            taking.keep()
             _show_meant(call, unwanted, source.name, yes=yes)
             return
         rows[source.name] = {"from": source.kind, "path": source.path, **taking.state.shown()}

@@ -85,7 +85,7 @@ def _settle(call: Call, root: Path, at: datetime | None, *, has_worker: bool) ->
     call.workspace = ws
     with call.control(stops=True) as control:
         workers = workers_of(ws, clock, idle_s=1.0) if has_worker else None
-        while ws.attempt("sources", lambda: take_in(ws, clock(), control), otherwise=False):
+        for _ in take_in(ws, clock, control):
             pass
         total = until_settled(ws, clock(), workers, control)
         if not control.should_stop():  # without a prepared backend the first question would have to build the index
