@@ -95,9 +95,9 @@ class Source:
     """
     What is imported. *names* are its members as paths with `/`: the files below a folder, the members of an archive.
 
-    With *only* the members are those below the folder that it names. A ZIP archive in the folder is opened too. *left_out* are
-    the names of what is no member. BadRequest if there is nothing, NotImported if an archive is damaged, encrypted, or shrinks
-    more than text does.
+    With *only* the members are those below the folder that it names. An archive in the folder or archive is opened too, one
+    level deep. *left_out* are the names of what is no member. BadRequest if there is nothing, NotImported if an archive is
+    damaged, encrypted, or shrinks more than text does.
     """
 
     def __init__(self, path: Path, only: Iterable[str] | None = None) -> None:
@@ -143,7 +143,7 @@ class Source:
         elif path.suffix != ".md" and name.encode("utf-8", "ignore").decode() != name:  # a message can't name it
             self.left_out.append(name)
         elif path.suffix.lower() == ".zip" or (is_all and zipfile.is_zipfile(path)):
-            self._open_archive(path, "" if is_all else f"{name}/")
+            self._open_archive(path, "" if is_all else f"{name}/", deep=True)
         else:
             self._members[name] = partial(_opened, path)
             if is_all and is_tar(self.beginning(name, _TAR_HEAD)):
@@ -165,9 +165,9 @@ class Source:
         self._members = {member.name: partial(_opened, path, member) for member, safe in is_safe.items() if safe}
         self.left_out += [member.name for member, safe in is_safe.items() if not safe]
 
-    def _open_archive(self, path: Path, prefix: str) -> None:
+    def _open_archive(self, place: Path | IO[bytes], prefix: str, *, deep: bool) -> None:
         try:
-            archive = self._archives.enter_context(zipfile.ZipFile(path))
+            archive = self._archives.enter_context(zipfile.ZipFile(place))
         except (zipfile.BadZipFile, OSError, ValueError):
             raise NotImported(
                 self.path, Text("it is no ZIP archive, or not a whole one"), Text("export or copy it again; nothing was added")
@@ -190,7 +190,10 @@ class Source:
                     Text("{name} in it grows more than two hundred times when it is unpacked", name=info.filename),
                     Text("unpack it yourself, look at it, and import the folder; nothing was added"),
                 )
-            self._members[name] = partial(archive.open, info)
+            if deep and info.filename.lower().endswith(".zip"):
+                self._open_archive(archive.open(info), f"{name}/", deep=False)
+            else:
+                self._members[name] = partial(archive.open, info)
 
     def close(self) -> None:
         """Close the archives."""

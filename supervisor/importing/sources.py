@@ -235,7 +235,7 @@ class Taking:
                 self._take_texts(source, root)
             elif not self._source.kind and WORKSPACE not in files:
                 self._copy_notes(source, root)
-                self._name_strange(source, root, {*chain(*files.values())})
+                self._name_strange(source, root, {*names} & {*source.names}, {*chain(*files.values())})
         return reading.waits
 
     def _take_texts(self, source: Source, root: Path) -> None:
@@ -250,9 +250,9 @@ class Taking:
         self._leave_out_all(root, copied.different, _NOTE_IS_OTHER)
         self._leave_out_all(root, copied.too_large, Text("notes of more than 20 MB are not searched"))
 
-    def _name_strange(self, source: Source, root: Path, read: set[str]) -> None:
+    def _name_strange(self, source: Source, root: Path, names: set[str], read: set[str]) -> None:
         """Name one of the files that are no notes, and that no reader has *read*; "" stands for all."""
-        strange = sorted({*source.names} - read - {*notes_of(source)}) if root.is_dir() and "" not in read else []
+        strange = [] if "" in read else sorted(names - read - {*notes_of(source)})
         why = Text("it is no log and no export that recalld knows; others like it: {count}", count=len(strange) - 1)
         self._leave_out_all(root, strange[:1], why)
 

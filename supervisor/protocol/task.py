@@ -14,7 +14,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, field, fields, replace
 from datetime import datetime
-from typing import Any, Final, Literal, TypeAlias, TypeVar
+from typing import Any, Final, Literal, TypeAlias, TypeVar, get_args
 
 from ..storage.clock import from_wire, to_wire
 from ..storage.foreign_name import parts_of
