@@ -47,7 +47,7 @@ FIXED: Final = (
     ),
     Undone(
         "an export in UTF-16 is read as UTF-8",
-        '"utf-16" if encoding_of(file.read(2)) == "UTF-16" else "utf-8-sig"',
+        '"utf-16" if encoding_of(self.beginning(name, 2)) == "UTF-16" else "utf-8-sig"',
         '"utf-8-sig"',
         "tests/importing/test_names.py::test_import_of_whatsapp_reads_utf8_and_utf16_with_its_mark",
     ),
