@@ -128,14 +128,12 @@ class Machines:
 
     def _look(self, n: int) -> None:
         """Do what the supervisor does by itself."""
-        for _ in take_in(self.worlds[n].ws, self.worlds[n].clock, UNLIMITED):
-            pass
+        list(take_in(self.worlds[n].ws, self.worlds[n].clock, UNLIMITED))
 
     def _read(self, n: int) -> None:
         """Take in each source at once, as a person can."""
         for source in self.worlds[n].ws.config.sources.take:
-            for _ in take_in(self.worlds[n].ws, self.worlds[n].clock, UNLIMITED, source.name):
-                pass
+            list(take_in(self.worlds[n].ws, self.worlds[n].clock, UNLIMITED, source.name))
         self.worlds[n].archive(everything=True)
 
     def _meet(self) -> None:

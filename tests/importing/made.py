@@ -31,9 +31,6 @@ def _lines(path: Path, *values: object) -> Path:
     return path
 
 
-# ── chats with a model ───────────────────────────────────────────────────────
-
-
 def _node(key: str, parent: str | None, role: str, text: object, time: float | None, **more: Any) -> dict[str, Any]:
     content = {"content_type": "text", "parts": [text]} if isinstance(text, str) else text
     message = {"id": key, "author": {"role": role}, "create_time": time, "content": content, "recipient": "all", **more}
@@ -120,11 +117,9 @@ def claude(folder: Path) -> Path:
     return folder
 
 
-# ── messengers ───────────────────────────────────────────────────────────────
-
-
 def telegram(folder: Path) -> Path:
-    """All chats: one with a person, one group."""
+    """All chats, one with a person and one of a group, behind many contacts."""
+    contacts = [{"user_id": n, "first_name": "阿宁", "phone_number": "1"} for n in range(900)]
     direct = [
         {
             "id": 1,
@@ -150,7 +145,7 @@ def telegram(folder: Path) -> Path:
         {"name": "Mira", "type": "personal_chat", "id": 77, "messages": direct},
         {"name": "爬山", "type": "private_group", "id": 88, "messages": group},
     ]
-    return _json(folder / "result.json", {"about": "…", "personal_information": {"user_id": 1}, "chats": {"list": chats}})
+    return _json(folder / "result.json", {"about": "…", "contacts": {"list": contacts}, "chats": {"list": chats}})
 
 
 def whatsapp(folder: Path) -> Path:
@@ -166,9 +161,6 @@ def whatsapp(folder: Path) -> Path:
     path.parent.mkdir()
     path.write_text("\n".join(lines[1:]) + "\n", encoding="utf-8")
     return path
-
-
-# ── clients that code ────────────────────────────────────────────────────────
 
 
 def claude_code(folder: Path) -> Path:
@@ -227,9 +219,6 @@ def codex(folder: Path) -> Path:
         line("event_msg", 4, type="agent_message", message="改好了：orders。"),
     )
     return folder / "sessions"
-
-
-# ── lines, a workspace ────────────────────────────────────────────
 
 
 def json_lines(folder: Path) -> Path:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from itertools import chain
 from typing import TYPE_CHECKING
 
@@ -167,18 +166,3 @@ def test_folder_of_many_exports_has_each_file_read_as_its_own_kind(tmp_path: Pat
             (tmp_path / str(number)).mkdir()
             make(tmp_path / str(number))
     assert {kind.name for kind in kinds_of(Source(tmp_path))} == {*EXPECTED} - {"recalld"}
-
-
-def test_telegram_is_known_behind_a_long_list_of_contacts(tmp_path: Path) -> None:
-    path = made.telegram(tmp_path)
-    export = json.loads(path.read_text(encoding="utf-8"))
-    contacts = {"list": [{"user_id": n, "first_name": "阿宁", "phone_number": "1"} for n in range(900)]}
-    path.write_text(json.dumps({"about": "…", "contacts": contacts, "chats": export["chats"]}), encoding="utf-8")
-    assert read(path)[:2] == ("telegram", EXPECTED["telegram"][1])
-
-
-def test_source_reads_every_json_file_of_a_known_kind(tmp_path: Path) -> None:
-    for number in range(60):
-        talk = {"messages": [{"role": "user", "content": f"第 {number} 件事", "createdAt": "2026-01-05T08:00:00Z"}]}
-        (tmp_path / f"{number:02}.json").write_text(json.dumps(talk))
-    assert len(read(tmp_path)[1]) == 60

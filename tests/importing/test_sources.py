@@ -41,14 +41,12 @@ def world_with(root: Path, *takes: str, now: Any = NOW, more: str = "") -> World
 def look(world: World, **waited: float) -> None:
     """Let the supervisor look, when so much time has passed."""
     world.forward(**waited)
-    for _ in take_in(world.ws, world.clock, UNLIMITED):
-        pass
+    list(take_in(world.ws, world.clock, UNLIMITED))
 
 
 def now_of(world: World, name: str) -> None:
     """Take in a source at once."""
-    for _ in take_in(world.ws, world.clock, UNLIMITED, name):
-        pass
+    list(take_in(world.ws, world.clock, UNLIMITED, name))
     world.archive(everything=True)
 
 

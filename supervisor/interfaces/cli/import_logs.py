@@ -88,8 +88,7 @@ def _sources(call: Call, ws: Workspace, at: datetime, name: str, *, forgets: boo
 
     if name and not listed and not forgets:
         with call.control(stops=True) as control:
-            for _ in take_in(ws, fixed_clock(at), control, name):
-                pass
+            list(take_in(ws, fixed_clock(at), control, name))
     rows: dict[str, dict[str, Any]] = {}
     for source in named(ws, "" if listed else name):
         taking = Taking(ws, source, fixed_clock(at))

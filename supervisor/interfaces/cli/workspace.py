@@ -85,8 +85,7 @@ def _settle(call: Call, root: Path, at: datetime | None, *, has_worker: bool) ->
     call.workspace = ws
     with call.control(stops=True) as control:
         workers = workers_of(ws, clock, idle_s=1.0) if has_worker else None
-        for _ in take_in(ws, clock, control):
-            pass
+        list(take_in(ws, clock, control))
         total = until_settled(ws, clock(), workers, control)
         if not control.should_stop():  # without a prepared backend the first question would have to build the index
             ws.attempt("index", lambda: ws.searcher.refresh_whole(LOCK_WAIT.total_seconds(), control), None)
