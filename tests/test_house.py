@@ -31,7 +31,7 @@ class Room(NamedTuple):
 ROOMS: Final = (
     Room("supervisor/text", most=2_603, goal=2_300),
     Room("supervisor/storage", most=2_342, goal=1_900),
-    Room("supervisor/protocol", most=4_911, goal=4_100),
+    Room("supervisor/protocol", most=4_910, goal=4_100),
     Room("supervisor/archive", most=4_487, goal=3_900),
     Room("supervisor/extracts", most=986, goal=950),
     Room("supervisor/summaries", most=1_996, goal=1_850),
@@ -46,9 +46,9 @@ ROOMS: Final = (
     ),
     Room("supervisor/host", most=2_608, goal=2_200),
     Room("supervisor/checks", most=3_061, goal=2_100),
-    Room("supervisor/importing", most=2_697, goal=1_400),
+    Room("supervisor/importing", most=2_638, goal=1_400),
     Room("supervisor/operations", most=1_976, goal=1_800),
-    Room("supervisor/interfaces/cli", most=3_370, goal=2_600),
+    Room("supervisor/interfaces/cli", most=3_369, goal=2_600),
     Room("supervisor/interfaces/http supervisor/interfaces/page", most=2_424, goal=2_000),
     Room("supervisor/interfaces/tools supervisor/interfaces/mcp.py supervisor/interfaces/llamaindex", most=2_288, goal=1_900),
     Room("supervisor/interfaces/connect supervisor/interfaces/hooks supervisor/interfaces/proxy", most=1_967, goal=1_900),
@@ -60,9 +60,9 @@ ROOMS: Final = (
     ),
 )
 #: All rooms together, lines and modules, and the lines of the tests.
-ALL: Final = Room("all", most=57_486, goal=48_000)
+ALL: Final = Room("all", most=57_425, goal=48_000)
 MODULES: Final = Room("modules", most=317, goal=270)
-OF_TESTS: Final = Room("tests", most=59_556, goal=48_000)
+OF_TESTS: Final = Room("tests", most=59_553, goal=48_000)
 
 
 def _lines(path: Path) -> int:
