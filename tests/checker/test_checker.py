@@ -1,9 +1,8 @@
-"""The judge: silent about a good workspace, and it sees each kind of fault."""
+"""The judge: silent about a good workspace, and it sees each kind of fault that no mutant of tests/crash shows."""
 
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 from zoneinfo import ZoneInfo
@@ -126,17 +125,11 @@ def _flag(which: int, archived: object) -> Callable[[dict[str, bytes]], None]:
 @pytest.mark.parametrize(
     ("break_it", "fault"),
     [
-        (_put("history.json", history(message(SAID[1], True), message(SAID[2], True))), "LOST: 今天"),
         (_drop(OLD_DECEMBER), "LOST: 十二月"),
         (_put(OLD_DECEMBER, dated(SAID[0], words="服务器搬到了 10.0.0.8。")), "LOST: 十二月"),
-        (_put("memory/2026-01-31-v2-2.md", dated(SAID[2])), "DOUBLE: 昨天"),
         (_put(f"memory/{YESTERDAY}", dated(SAID[2], SAID[2])), "DOUBLE: 昨天"),
         (_put(f"memory/{DECEMBER}", dated(SAID[0])), f"{DECEMBER} lies in 2 places"),
-        (_flag(2, True), "今天 has the flag True, but its words are in no dated file"),
-        (_flag(2, "pending"), "今天 has the flag 'pending', but nothing is in flight"),
-        (_flag(1, False), "昨天 has the flag False, but its words are written"),
         (_flag(1, "true"), "there is no such flag"),
-        (_put("history.json", b"[]\n{"), "history.json can't be read"),
         (_put("history.json", b"{}"), "it is not an array"),
         (_put("history.json", b'[{"a": NaN}]'), "NaN"),
         (_put("history.json", history(*(message(SAID[n], n != 3) for n in (2, 1, 3)))), "一月 stands behind 昨天"),
@@ -147,9 +140,6 @@ def _flag(which: int, archived: object) -> Callable[[dict[str, bytes]], None]:
         (_put(f"memory/{YESTERDAY}", dated(SAID[2]).replace(b"v2", b"v3")), "its body is not the one"),
         (_move(f"memory/{YESTERDAY}", "memory/2026-01-30-v2.md"), "its period is 2026-01-31"),
         (_put(f"memory/{YESTERDAY}", dated(SAID[2]._replace(created_at="2026-01-31T17:00:00.000Z"))), "昨天 is of 2026-02-01"),
-        (_put("memory/summary/2026-01-20.md", summary("2026-01-20", **{JANUARY: "0" * 16})), "with another digest"),
-        (_put("memory/summary/2026-01-20.md", summary("2026-01-20")), f"{OLD_JANUARY} is old and no summary names it"),
-        (_drop("memory/summary/2026-01-20.md"), "lies in originals/, and no summary names it"),
         (
             _put("memory/summary/2026-01-19.md", summary("2026-01-19", **{"2026-01-19-wu.md": "0" * 16})),
             "which is not there",
@@ -163,9 +153,7 @@ def _flag(which: int, archived: object) -> Callable[[dict[str, bytes]], None]:
         (_move(OLD_JANUARY, f"memory/{JANUARY}"), "is covered and lies in memory/"),
         (_move(OLD_JANUARY, f"memory/originals/2025-12/{JANUARY}"), "in another month"),
         (_move("memory/summary/2025-12.md", "memory/summary/2025-12-10.md"), f"{DECEMBER} is of a closed month"),
-        (_put("memory/.2026-01-31-v2.md.1-0.tmp", b""), "was left behind"),
         (_put("worker/queue/day-2026-01-20-0123456789-0.json", b'{"sources": []}'), "is still there"),
-        (_put("worker/failed/day-2026-01-20.json", b"{}"), "is still there"),
         (_put("worker/results/day-2026-01-20-0123456789-0.json", b"[]"), "it is no object"),
         (_put("worker/failed/day-2026-01-20.json", b'{"attempts": 1}'), "can't be read: 'reason'"),
         (_put("log.jsonl", b'{"ts": "2026-01-28T00:00:00.000Z"}\n'), "it has the line"),
@@ -190,18 +178,10 @@ def _flag(which: int, archived: object) -> Callable[[dict[str, bytes]], None]:
         (_cut("memory/summary/2026-01-20.md", b"\n- 2026-01-20"), "can't be read"),
     ],
 )
-def test_checker_names_every_kind_of_fault(break_it: Callable[[dict[str, bytes]], None], fault: str) -> None:
+def test_checker_names_each_fault_that_no_mutant_shows(break_it: Callable[[dict[str, bytes]], None], fault: str) -> None:
     files = good()
     break_it(files)
     assert any(fault in line for line in judged(files)), judged(files)
-
-
-def test_checker_reports_a_false_flag_on_messages_of_a_queued_task() -> None:
-    files = good() | {"worker/queue/day-2026-01-20-0123456789-0.json": json.dumps({"sources": [{"name": JANUARY}]}).encode()}
-    _flag(0, "pending")(files)
-    assert judged(files, calm=False) == []
-    _flag(0, False)(files)
-    assert judged(files, calm=False) == ["一月 has the flag False, but a task with its words is in flight"]
 
 
 def test_checker_reports_lost_text_of_a_person() -> None:
@@ -224,19 +204,6 @@ def test_checker_reports_messages_out_of_order_in_a_dated_file() -> None:
 def test_checker_reports_a_duplicate_id_even_if_the_order_is_unknown() -> None:
     files = good() | {"history.json": history(*(message(SAID[n], n != 3) for n in (1, 2, 3, 3)))}
     assert judged(files, ordered=False) == ["DOUBLE: history.json holds an id twice: 今天"]
-
-
-def test_checker_reports_one_message_without_id_filed_under_two_ids() -> None:
-    said = Acked("", "一句没有名字的话。", "2026-01-31T02:00:00.000Z")
-    files = {
-        "history.json": b"[]",
-        "memory/2026-01-31-x.md": dated(said._replace(id="m-1")),
-        "memory/2026-01-31-x-2.md": dated(said._replace(id="m-1-2")),
-    }
-    at = Given(NOW, "Asia/Shanghai", offered={said.text})
-    assert check(files, [said], at) == ["DOUBLE: '一句没有名字的话。' was said 1 times, and is written 2 times"]
-    assert check(files, [said, said], at) == []
-    assert check(files, [said], replace(at, touched_paths={"memory/2026-01-31-x-2.md"})) == []
 
 
 def test_checker_reports_an_invented_message_when_all_texts_are_known() -> None:

@@ -19,7 +19,7 @@ from recalld.supervisor.interfaces.locate import folder_id
 from recalld.supervisor.interfaces.serve import Answers
 from recalld.supervisor.interfaces.socket_server import OperationRequest
 from recalld.supervisor.operations.codec import from_json
-from recalld.supervisor.operations.operation import Caller, find, perform
+from recalld.supervisor.operations.operation import NAMES, Caller, find, perform
 from recalld.supervisor.protocol.marks import without_marks
 from tests.archive.test_attachments import FILE, photo
 from tests.world import World, at, message
@@ -91,7 +91,10 @@ ROWS = [
     *(Row("read", {"start": n}, ("read", str(n), "--json")) for n in range(-1, 6)),
     Row("stats", {}, ("read", "--stats")),
     *(Row("delete", {"lines": [ref]}, ("delete", ref)) for ref in ("1@00000000", "4", "3@1f3a9c0d", "x")),
-    *(Row(name, {}) for name in ("files", "why", "replay", "recent", "status", "plan", "fsck", "index_status")),
+    *(Row(name, {}) for name in NAMES),
+    Row("summarize", {"session": ""}),
+    Row("forget", {"by": "match", "value": "护照", "yes": True}),
+    Row("redo", {"period": "2026-01-10"}),
     Row("write", {"content": "买面包"}, ("write", "买面包", "--json")),
     Row("write", {"content": "对青霉素过敏"}, ("write", "对青霉素过敏")),
     Row("write", {"content": "买了两把备用钥匙"}, ("write", "买了两把备用钥匙", "--json")),

@@ -18,7 +18,7 @@ from recalld.supervisor.interfaces.http.server import HttpThread, Place
 from recalld.supervisor.interfaces.mcp import MemoryServer, SupervisorClient
 from recalld.supervisor.interfaces.serve import Answers
 from recalld.supervisor.operations.codec import from_json, to_json
-from recalld.supervisor.operations.operation import NAMES, Caller, find, perform
+from recalld.supervisor.operations.operation import Caller, find, perform
 from recalld.supervisor.storage.texts import render
 from tests.patience import PATIENCE_S
 from tests.process.command import Command
@@ -27,11 +27,6 @@ from tests.world import message
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
-
-
-#: Private words, and those that a line or a group shares.
-PRIVATE, SHARED = ("青霉素", "penicillin", "保险柜"), "信箱"
-GROUP = {"session": "telegram:group:家", "chat": "group"}
 
 
 class Row(NamedTuple):
@@ -101,7 +96,7 @@ def workspace(tmp_path_factory: pytest.TempPathFactory) -> Workspace:
         message("a", "2026-01-10T09:00", "我对青霉素过敏。"),
         message("b", "2026-01-10T09:01", "Penicillin makes me ill."),
     ]
-    in_group = [message("c", "2026-01-11T09:00", "群里说好周六爬山。", session=GROUP["session"], chat="group")]
+    in_group = [message("c", "2026-01-11T09:00", "群里说好周六爬山。", session="telegram:group:家", chat="group")]
     (root / "history.json").write_text(json.dumps([*private, *in_group], ensure_ascii=False), encoding="utf-8")
     (root / "memory.md").write_text(
         "2026-01-20|web-chat|护照在保险柜里\n2026-01-21|web-chat|钥匙在信箱里 #shared\n", encoding="utf-8"
@@ -221,29 +216,3 @@ def test_operation_refuses_with_one_sentence_through_every_interface(workspace, 
 def test_mcp_passes_calls_on_to_a_supervisor_and_answers_the_same(workspace, supervisor, row):
     client = SupervisorClient(str(supervisor), {"language": "en"})
     assert by_mcp(workspace, row, "en", client) == by_mcp(workspace, row, "en")
-
-
-@pytest.mark.parametrize("name", NAMES)
-def test_operation_asked_from_a_group_shows_nothing_private(workspace, supervisor, rest, name):
-    requests: dict[str, dict[str, Any]] = {
-        "inject": {"question": "青霉素 penicillin 保险柜"},
-        "context": {"question": "青霉素 penicillin 保险柜"},
-        "search": {"query": "青霉素 penicillin 保险柜"},
-        "get": {"path": "memory.md"},
-        "append": {"messages": [{"role": "user", "text": "x"}]},
-        "write": {"content": "护照在保险柜里"},
-        "delete": {"lines": ["1@00000000"]},
-        "summarize": {"session": ""},
-        "forget": {"by": "match", "value": "护照", "yes": True},
-        "redo": {"period": "2026-01-10"},
-    }
-    row = Row(name, requests.get(name, {}), ())
-    asked = json.dumps(row.request, ensure_ascii=False)
-    answers = by_python(workspace, row, **GROUP), by_socket(supervisor, row, **GROUP), by_rest(rest, row, **GROUP)
-    for answer in answers:
-        told = json.dumps(answer, ensure_ascii=False).casefold()
-        shown = {word for word in PRIVATE if word in told}
-        # what was asked may come back with the answer: its own words tell a group nothing
-        assert {word for word in shown if word not in asked} == set()
-        assert "护照" not in told.replace(asked, "") or name == "write"
-        assert "过敏" not in told

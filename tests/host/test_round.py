@@ -130,7 +130,7 @@ def test_round_continues_when_the_journal_cannot_be_compacted(world):
     assert world.flags() == [True]
 
 
-@pytest.mark.parametrize("depth", [150, 198, 199, 200, 300, 499, 500, 700, 900, 990])
+@pytest.mark.parametrize("depth", [150, 199, 200, 499, 500, 990])
 def test_round_archives_or_reports_a_message_of_any_nesting_depth(world, depth):
     deep = b"[" * depth + b"]" * depth
     first, second = (f'{{"id": "{n}", "role": "user", "text": "第 {n} 句", "createdAt": "2026-01-30T01:00:00Z"' for n in (1, 2))

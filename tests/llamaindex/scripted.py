@@ -57,7 +57,7 @@ class Scripted(MockLLM):
 
 
 class ScriptedTools(MockFunctionCallingLLM):
-    """A model that calls `weather` for the first question, and answers the others."""
+    """A model that calls `weather` for each question, and answers when it has what it asked for."""
 
     _seen: list[list[ChatMessage]] = PrivateAttr(default_factory=list)
 
@@ -65,12 +65,9 @@ class ScriptedTools(MockFunctionCallingLLM):
     def seen(self) -> list[list[ChatMessage]]:
         return self._seen
 
-    def knows(self, messages: list[ChatMessage]) -> bool:
-        return any(one.role == "tool" for one in messages)
-
     async def achat(self, messages, **kwargs):
         self._seen.append(list(messages))
-        if self.knows(messages):
+        if messages[-1].role == "tool":
             return ChatResponse(message=ChatMessage(role="assistant", content="小雨，24 度，不冷。"))
         call = ToolCallBlock(tool_call_id=f"c{len(self._seen)}", tool_name="weather", tool_kwargs={"city": "泉州"})
         return ChatResponse(message=ChatMessage(role="assistant", blocks=[call]))
@@ -80,10 +77,3 @@ class ScriptedTools(MockFunctionCallingLLM):
 
     async def astream_chat_with_tools(self, tools, user_msg=None, chat_history=None, **kwargs):
         return streamed((await self.achat(chat_history or [])).message)
-
-
-class ScriptedToolsEachTime(ScriptedTools):
-    """A model that calls `weather` for each question."""
-
-    def knows(self, messages: list[ChatMessage]) -> bool:
-        return messages[-1].role == "tool"

@@ -13,7 +13,7 @@ from llama_index.core.base.llms.types import ToolCallBlock
 
 from recalld.llamaindex import FileChatStore, build_chat_memory
 from recalld.supervisor.protocol.making import make_workspace
-from tests.llamaindex.scripted import Scripted, ScriptedTools, ScriptedToolsEachTime
+from tests.llamaindex.scripted import Scripted, ScriptedTools
 
 SUMMARY = "用户对花生过敏，备份在书房的 NAS 上，端口 8443。"
 STEPS = (
@@ -39,23 +39,6 @@ def texts(messages):
 
 
 @pytest.mark.parametrize("streaming", [False, True])
-def test_function_agent_remembers_with_the_memory_that_run_is_given(streaming):
-    async def talk():
-        llm = ScriptedTools()
-        memory = build_chat_memory(llm)
-        agent = FunctionAgent(tools=[weather], llm=llm, streaming=streaming)
-        said = [await ask(agent, text, memory) for text in ("泉州天气怎么样？", "它冷吗？")]
-        return said, memory.get_all(), llm.seen
-
-    said, everything, seen = asyncio.run(talk())
-    answer = "小雨，24 度，不冷。"
-    assert said == [(answer, answer if streaming else "")] * 2
-    assert [one.role.value for one in everything] == ["user", "assistant", "tool", "assistant", "user", "assistant"]
-    assert "泉州天气怎么样？" in texts(seen[-1])
-    assert "小雨" in everything[2].content
-
-
-@pytest.mark.parametrize("streaming", [False, True])
 def test_react_agent_remembers_with_the_memory_that_run_is_given(streaming):
     async def talk():
         llm = Scripted(lambda prompt: STEPS["Observation: 泉州小雨" in prompt])
@@ -78,7 +61,7 @@ def test_function_agent_sees_whole_calls_while_its_memory_is_summed_up(tmp_path,
     store = FileChatStore(tmp_path)
 
     async def talk():
-        llm = ScriptedToolsEachTime()
+        llm = ScriptedTools()
         memory = build_chat_memory(Scripted(SUMMARY), token_limit=400, chat_store=store)
         agent = FunctionAgent(tools=[weather], llm=llm, streaming=streaming)
         for n in range(20):

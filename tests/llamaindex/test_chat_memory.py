@@ -115,16 +115,6 @@ def test_chat_memory_estimates_where_there_is_no_tokenizer(tokenizer, monkeypatc
 
 
 @pytest.mark.feature("002.6")
-def test_chat_memory_get_all_has_every_message_for_ever():
-    memory = build_chat_memory(Scripted(SUMMARY), token_limit=400)
-    put = fill(memory, 30)
-
-    assert memory.get_all() == put
-    assert memory.chat_store.get_messages("default") == put
-    assert asyncio.run(memory.aget_all()) == put
-
-
-@pytest.mark.feature("002.6")
 def test_chat_memory_reset_forgets_messages_and_summary():
     memory = build_chat_memory(Scripted(SUMMARY), token_limit=400)
     fill(memory, 30)
