@@ -29,7 +29,7 @@ from ..text.record import record
 from ..text.snippet import excerpt
 from ..text.token_count import token_cost, whole_tokens
 from .choice import BlockLimits, distinct, group_of, in_order, is_visible, lines_of
-from .render import BETWEEN, TRUNCATED, entry, fenced, has_layout, head, shown, shown_lines, spoken, tag
+from .render import BETWEEN, TRUNCATED, entry, fenced, has_layout, head, shown, shown_lines, tag, with_speaker
 
 #: The reason for a line that a person has pinned, so that it is always shown.
 PINNED: Final = "pinned"
@@ -234,7 +234,7 @@ class MemoryBlock:
             if "\n" in lines:
                 text = fenced(unit.role, lines + mark, unit.speaker, language)
                 return _Line(hit, text, _Size(token_cost(text, weight), len(text)), is_fenced=True)
-        text = spoken("" if is_line else unit.role, shown(words, chars, self._terms) + mark, unit.speaker, language)
+        text = with_speaker("" if is_line else unit.role, shown(words, chars, self._terms) + mark, unit.speaker, language)
         return _Line(hit, text, _Size(token_cost(BETWEEN + text, weight), len(BETWEEN + text)))
 
     def _fits(self, line: _Line) -> bool:

@@ -229,15 +229,15 @@ def tag(path: str, spans: Sequence[tuple[int, int]], *, lines: bool) -> str:
 
 def entry(source: str, lines: Sequence[str]) -> str:
     """
-    Return one line: the tag, then each text as `spoken`.
+    Return one line: the tag, then each text as `with_speaker`.
 
-    >>> entry("[memory/a.md]", [spoken("user", "花生过敏"), spoken("assistant", "记住了")])
+    >>> entry("[memory/a.md]", [with_speaker("user", "花生过敏"), with_speaker("assistant", "记住了")])
     '[memory/a.md] user: 花生过敏 | assistant: 记住了'
     """
     return f"{source} {BETWEEN.join(lines)}"
 
 
-def spoken(role: str, text: str, name: str = "", language: Language = "en") -> str:
+def with_speaker(role: str, text: str, name: str = "", language: Language = "en") -> str:
     """Return the text after its speaker; a note has none."""
     return f"{speaker(role, name, language)}: {text}" if role else text
 

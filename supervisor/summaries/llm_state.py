@@ -25,7 +25,7 @@ from ..storage.clock import from_wire, local, local_day, to_wire, truncate_to_ms
 from ..storage.errors import NoSummary
 from ..storage.texts import Text, restored, stored
 from ..text.record import record
-from .retry import TWICE, Answers, ProviderState, Waits, after_call, calls_allowed, with_usage, without_fault
+from .retry import TWICE, ProviderState, Verdicts, Waits, after_call, calls_allowed, with_usage, without_fault
 from .schedule import SummaryWriter, files_by_period
 
 if TYPE_CHECKING:
@@ -143,7 +143,7 @@ def provider_state(task_queue: TaskQueue) -> ProviderState:
 
 def _is_account(raw: object) -> bool:
     with contextlib.suppress(ValueError):
-        account = read_record(Answers, raw)
+        account = read_record(Verdicts, raw)
         return min([account.accepted, *account.refused.values()]) >= 0
     return False
 
@@ -205,7 +205,7 @@ def note_answer(model: str, reason: str | None, use: ModelUse) -> None:
     model_used = use.config.llm.model or model
     with use.calls.locked():
         state = provider_state(use.task_queue)
-        account = state.answers.get(model_used, Answers()).with_one(reason)
+        account = state.answers.get(model_used, Verdicts()).with_one(reason)
         use.task_queue.note_provider(_wire(replace(state, answers={**state.answers, model_used: account})))
 
 

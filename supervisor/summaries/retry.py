@@ -61,7 +61,7 @@ class Backoff:
 
 
 @record(kw_only=True)
-class Answers:
+class Verdicts:
     """What became of a model's answers: *refused* by reason."""
 
     accepted: int = 0
@@ -73,7 +73,7 @@ class Answers:
         """Whether so many of the last answers were refused that extracts are the better summaries."""
         return self.recent.count("r") >= REFUSED_MOST
 
-    def with_one(self, reason: str | None) -> Answers:
+    def with_one(self, reason: str | None) -> Verdicts:
         """Return the account with one more answer; *reason* is None where it was accepted."""
         refused = {**self.refused, reason: self.refused.get(reason, 0) + 1} if reason else self.refused
         recent = f"{self.recent}{'r' if reason else 'a'}"[-RECENT_ANSWERS:]
@@ -92,7 +92,7 @@ class ProviderState(Backoff):
     calls: int = 0
     prompt_tokens: int = 0
     completion_tokens: int = 0
-    answers: Mapping[str, Answers] = field(default_factory=dict)  # by the name that the model is asked by
+    answers: Mapping[str, Verdicts] = field(default_factory=dict)  # by the name that the model is asked by
 
     @property
     def is_failing(self) -> bool:

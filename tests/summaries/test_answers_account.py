@@ -20,7 +20,7 @@ from recalld.supervisor.protocol.prompts import load_template
 from recalld.supervisor.storage.errors import NoSummary
 from recalld.supervisor.summaries.llm_state import note_answer
 from recalld.supervisor.summaries.model import QueuedModel
-from recalld.supervisor.summaries.retry import Answers
+from recalld.supervisor.summaries.retry import Verdicts
 from recalld.worker.desk import FolderDesk
 from recalld.worker.loop import Worker
 from recalld.worker.providers import Completion, ProviderError, Usage
@@ -31,7 +31,7 @@ SESSION = "家里"
 
 
 def test_answers_are_worse_than_extracts_after_20_refusals_of_the_last_30():
-    account = Answers()
+    account = Verdicts()
     for _ in range(19):
         account = account.with_one("vague")
     assert not account.is_worse

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from recalld.supervisor.protocol.config import load
 from recalld.supervisor.summaries.llm_state import provider_state, waits_of
-from recalld.supervisor.summaries.retry import Answers, Backoff, ProviderState, after_call, calls_allowed, is_due, with_usage
+from recalld.supervisor.summaries.retry import Backoff, ProviderState, Verdicts, after_call, calls_allowed, is_due, with_usage
 from tests.archive.states import NOON
 
 TODAY = "2026-01-31"
@@ -91,4 +91,4 @@ def test_provider_state_keeps_the_accounts_next_to_a_spoiled_one(world):
     sound = {"accepted": 2, "refused": {"太短": 1}, "recent": "aar"}
     spoiled = {"甲": 5, "乙": {"accepted": -1}, "丙": {"refused": {"太短": -1}}, "丁": {"accepted": "2"}}
     world.ws.task_queue.note_provider({"answers": {**spoiled, "戊": sound}})
-    assert provider_state(world.ws.task_queue).answers == {"戊": Answers(**sound)}
+    assert provider_state(world.ws.task_queue).answers == {"戊": Verdicts(**sound)}

@@ -24,7 +24,7 @@ from ...storage.clock import Clock
 from ...storage.errors import InternalError, SupervisorError
 from .app import make_app
 from .gate import MOST_HEAD
-from .site import Access, Answers, Site
+from .site import Access, Performer, Site
 
 #: Seconds until a whole request must have arrived.
 _ARRIVE_S: Final = 10.0
@@ -57,7 +57,7 @@ class Place(NamedTuple):
 class HttpThread:
     """Serves HTTP at *place* in a thread of its own until it is ended; *report* gets why it can't, "" once it does."""
 
-    def __init__(self, place: Place, answers: Answers, clock: Clock, report: Callable[[str], None]) -> None:
+    def __init__(self, place: Place, answers: Performer, clock: Clock, report: Callable[[str], None]) -> None:
         self.place = place
         #: The port that is listened at; that of *place*, unless that is 0.
         self.port = place.port

@@ -45,7 +45,7 @@ PROXY: Final = "/v1/"
 FORM_HEADER, FORM_FIELD = "x-form-token", "form_token"
 
 
-class Answers(Protocol):
+class Performer(Protocol):
     """What performs operations for all interfaces of a supervisor."""
 
     @property
@@ -61,7 +61,7 @@ class Answers(Protocol):
 class Site:
     """The workspace that is served at *host* and *port*: *answers* performs operations, *clock* is the supervisor's."""
 
-    def __init__(self, answers: Answers, access: Access, clock: Clock, host: str, port: int) -> None:
+    def __init__(self, answers: Performer, access: Access, clock: Clock, host: str, port: int) -> None:
         self.answers, self.access, self.clock = answers, access, clock
         self.host, self.port = host, port
         #: Set when the service ends, so that no stream of changes goes on.
