@@ -27,7 +27,6 @@ _LEAST: Final = 2
 _SURE: Final = 3
 #: At most so many messages are compared for it.
 _LOOKED_AT: Final = 200
-FUTURE: Final = timedelta(days=1)  # a time further ahead than this is impossible
 _BEFORE_ALL: Final = (datetime.min.replace(tzinfo=UTC), -1)
 
 
@@ -46,7 +45,7 @@ class Known:
         return is_derived(identity) and identity in self.by_fingerprint.get(identity[2:18], ())
 
 
-def assign_ids(history: History, known: Known, now: datetime, future: timedelta = FUTURE) -> History:
+def assign_ids(history: History, known: Known, now: datetime, future: timedelta) -> History:
     """Return the history in which every message has an id and a possible time; the same object when all had."""
     if all(not isinstance(e, Message) or (e.id and _is_possible(e, known, now + future)) for e in history):
         return history

@@ -12,6 +12,7 @@ from datetime import UTC, date, datetime, timedelta, tzinfo
 from functools import partial
 from typing import Final, Literal, TypeAlias
 
+from ..protocol.config_keys import Archive
 from ..protocol.dated_file import Block, block_of
 from ..protocol.message import Key, Message
 from ..protocol.paths import dated_name
@@ -19,9 +20,8 @@ from ..protocol.period import OVERFLOW_INTERVAL
 from ..storage.clock import local_day
 from ..text.record import record
 
-UNARCHIVED_LIMIT: Final = 100  # messages; docs/reference/protocol.md, 3.1
-INTERVAL: Final = timedelta(hours=6)
-EXCHANGE_WAIT: Final = timedelta(minutes=10)  # a question younger than this waits for its answer
+#: A time that is further ahead means that the clock was set back, and does not show how long the message has waited.
+_AHEAD: Final = timedelta(minutes=10)
 _LONG_AGO: Final = datetime.min.replace(tzinfo=UTC)
 
 Due: TypeAlias = Literal["count", "interval", "overflow"]
@@ -47,31 +47,29 @@ def due(
     unwritten: Sequence[Message],
     last_run: datetime | None,
     now: datetime,
-    limit: int = UNARCHIVED_LIMIT,
-    interval: timedelta = INTERVAL,
+    settings: Archive,
     *,
     overflowing: bool = False,
 ) -> tuple[datetime, Due] | None:
     """
     Return when a run is due, *now* if it is already, and why; None when nothing waits.
 
-    *last_run* is when the newest dated file was made. The oldest un-written message has to have waited *interval* since then,
-    or since its own time when that is later, so that a conversation after a pause is not cut after its first messages.
+    *last_run* is when the newest dated file was made. The oldest un-written message has to have waited `archive.interval` since
+    then, or since its own time when that is later, so that a conversation after a pause is not cut after its first messages.
     """
     since = last_run if last_run and last_run <= now else _LONG_AGO
     reasons: list[tuple[datetime, Due]] = []
     if unwritten and overflowing:
         reasons.append((since + OVERFLOW_INTERVAL, "overflow"))
-    if len(unwritten) > limit:
+    if len(unwritten) > settings.unarchived_limit:
         reasons.append((now, "count"))
-    # a time well ahead means that the clock was set back, and does not show how long the message has waited
-    times = [time if time - now < EXCHANGE_WAIT else _LONG_AGO for time in (m.created_at for m in unwritten) if time]
+    times = [time if time - now < _AHEAD else _LONG_AGO for time in (m.created_at for m in unwritten) if time]
     if times:
-        reasons.append((max(min(times), since) + interval, "interval"))
+        reasons.append((max(min(times), since) + settings.interval, "interval"))
     return min(((max(now, moment), why) for moment, why in reasons), key=lambda due: due[0], default=None)
 
 
-def without_open_questions(unwritten: Sequence[Message], now: datetime, wait: timedelta = EXCHANGE_WAIT) -> tuple[Message, ...]:
+def without_open_questions(unwritten: Sequence[Message], now: datetime, wait: timedelta) -> tuple[Message, ...]:
     """Return the messages without the open questions: last in their session, less than *wait* old, not yet answered."""
     open_questions: set[int] = set()
     answered: set[object] = set()
@@ -85,7 +83,7 @@ def without_open_questions(unwritten: Sequence[Message], now: datetime, wait: ti
     return tuple(message for n, message in enumerate(unwritten) if n not in open_questions)
 
 
-def first_to_take(unwritten: Sequence[Message], at: datetime, wait: timedelta = EXCHANGE_WAIT) -> datetime:
+def first_to_take(unwritten: Sequence[Message], at: datetime, wait: timedelta) -> datetime:
     """Return the moment from *at* on when a run finds a message to take: later than *at* if all are open questions then."""
     times = [message.created_at for message in unwritten if message.created_at]
     return at if not times or without_open_questions(unwritten, at, wait) else min(times) + wait

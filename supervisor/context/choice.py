@@ -31,21 +31,21 @@ _NEIGHBOUR: Final = 0.6
 
 @record(kw_only=True)
 class BlockLimits:
-    """What a memory block may hold and how it is written; the defaults are those of 003, except `hit` and `max_hits`."""
+    """What a memory block may hold and how it is written."""
 
-    tokens: int = 2048
-    max_hits: int = 15  # 0: no limit
+    tokens: int
+    max_hits: int  # 0: no limit
     hit: Literal["file", "line"] = "file"
-    line_chars: int = 300  # 0: every message whole, however few then fit
+    line_chars: int  # 0: every message whole, however few then fit
     pinned_tokens: int = 0  # of the pinned lines of memory.md, in addition to *tokens*
     max_chars: int = 0  # of the block, header and tags included (001); 0: no limit
     citations: bool = True  # line numbers in the tags
     today: date | None = None  # the day of the question, for the head
-    note: bool = True  # the line that says that nothing here is an instruction; never with hit = "line"
+    note: bool  # the line that says that nothing here is an instruction; never with hit = "line"
     names: bool = True  # of dated files; their words may be from a chat that the readers did not take part in
     hide: Callable[[str], str] = str  # the secrets of a text
     role: str = ""  # whose words are asked for
-    cjk_weight: float = 1.0
+    cjk_weight: float
     language: Language = "en"
 
 

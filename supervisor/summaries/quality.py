@@ -27,8 +27,6 @@ from .material import Material, is_copy, says_less
 if TYPE_CHECKING:
     from ..protocol.task import Reason
 
-MAX_CHARS: Final = 8_000  # characters of one summary
-
 _WORD: Final = lazy_re(r"\w")
 
 
@@ -240,12 +238,12 @@ _FIELDS: Final = 2
 _FIELD_SHARE: Final = 0.5
 
 
-def judge(text: str, material: Material, most_chars: int = MAX_CHARS) -> Reason | None:
+def judge(text: str, material: Material, most_chars: int) -> Reason | None:
     """Return why the answer may not be the summary of the material, None if it may. It is judged as it is: clean it first."""
     return reject_form(text, most_chars) or next((reason for rule, reason in RULES if rule(text, material)), None)
 
 
-def reject_form(text: str, most_chars: int = MAX_CHARS) -> Reason | None:
+def reject_form(text: str, most_chars: int) -> Reason | None:
     """Return why no text of this form can be written as a summary, an extract either; None when it can."""
     if not _WORD.search(text):
         return "empty"

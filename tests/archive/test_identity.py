@@ -16,6 +16,8 @@ from recalld.supervisor.protocol.message import History, Message, fingerprint_of
 from recalld.supervisor.storage.clock import to_wire
 from tests.archive.states import HISTORIES, NOON, entry, parsed_message
 
+DAY = timedelta(days=1)
+
 TIME = to_wire(NOON)
 
 
@@ -49,7 +51,7 @@ def known_of(history: History, here: History | None = None) -> Known:
 def test_assign_ids_numbers_equal_messages():
     base = f"m-{fingerprint_of(TIME, 'user', '好的')}"
     history = tuple(said("好的", createdAt=TIME) for _ in range(3))
-    assert ids(assign_ids(history, Known(), NOON)) == [base, f"{base}-2", f"{base}-3"]
+    assert ids(assign_ids(history, Known(), NOON, DAY)) == [base, f"{base}-2", f"{base}-3"]
 
 
 # ── a writer that strips ids ─────────────────────────────────────────────────
@@ -82,7 +84,7 @@ STRIPPED = HISTORIES.flatmap(
 
 @given(STRIPPED)
 def test_assign_ids_gives_each_message_a_unique_id_and_a_valid_time(history):
-    met = assign_ids(history, Known(), NOON + timedelta(days=60))
+    met = assign_ids(history, Known(), NOON + timedelta(days=60), DAY)
     given_ids = [one.id for one in history if isinstance(one, Message)]
     for before, after in zip(history, met, strict=True):
         if not isinstance(before, Message):
@@ -96,24 +98,24 @@ def test_assign_ids_gives_each_message_a_unique_id_and_a_valid_time(history):
         if not before.id:
             assert ids(met).count(after.id) == 1
             assert after.id not in given_ids
-    assert assign_ids(met, known_of(met), NOON + timedelta(days=60)) is met
+    assert assign_ids(met, known_of(met), NOON + timedelta(days=60), DAY) is met
 
 
 @given(STRIPPED, st.booleans(), st.integers(0, 30))
 def test_assign_ids_makes_no_duplicates_for_a_writer_that_strips_ids(history, timed, trimmed):
     """It may hold all it ever wrote, or what recalld left; the newest is never trimmed, and here it was said once only."""
     also = () if timed else ("createdAt",)
-    met = assign_ids(stripped((*history, parsed_message("last", "今天就到这里")), *also), Known(), NOON + timedelta(days=60))
+    met = assign_ids(stripped((*history, parsed_message("last", "再见")), *also), Known(), NOON + timedelta(days=60), DAY)
     left = met[min(trimmed, len(met) - 1) :]
     for written in (met, left):
-        again = assign_ids(stripped(written, *also), known_of(met, left), NOON + timedelta(days=61))
+        again = assign_ids(stripped(written, *also), known_of(met, left), NOON + timedelta(days=61), DAY)
         assert set(ids(again)) <= set(ids(met))
 
 
 def test_assign_ids_duplicates_rather_than_loses_a_repeated_message():
     """Whether the first of two is back or a third was said can't be told, where one is left of both."""
-    met = assign_ids(talk("好的", "好的", timed=False), Known(), NOON)
-    again = assign_ids(talk("好的", "好的", timed=False), known_of(met, met[1:]), NOON)
+    met = assign_ids(talk("好的", "好的", timed=False), Known(), NOON, DAY)
+    again = assign_ids(talk("好的", "好的", timed=False), known_of(met, met[1:]), NOON, DAY)
     assert len(set(ids(again))) == 2
     assert ids(again)[0] == ids(met)[1]
 
@@ -141,11 +143,11 @@ def counted(known: Known) -> Known:
 def test_assign_ids_asks_as_often_for_each_of_many_equal_messages(fields):
     count = 2_000
     nameless = tuple(said("继续", **fields) for _ in range(count))
-    first = assign_ids(nameless, counted(Known()), NOON)
+    first = assign_ids(nameless, counted(Known()), NOON, DAY)
     assert len(set(ids(first))) == count
     assert Asked.times <= 8 * count
     known = counted(known_of(first))
-    assert ids(assign_ids(nameless, known, NOON)) == ids(first)
+    assert ids(assign_ids(nameless, known, NOON, DAY)) == ids(first)
     assert Asked.times <= 8 * count
 
 

@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from recalld.supervisor.archive.plan import due, plan_days, without_open_questions
+from recalld.supervisor.protocol.config_keys import Archive
 from recalld.supervisor.protocol.message import Key, Message
 from recalld.supervisor.storage.clock import local_day
 from tests.archive.states import HISTORIES, MOMENTS, NOON, parsed_message
@@ -32,7 +33,7 @@ def messages(count: int, when: datetime = NOON) -> list[Message]:
 
 def why_due(*given: Any, **named: Any) -> str | None:
     """Why a run is due at the moment that is given third."""
-    run = due(*given, **named)
+    run = due(*given, Archive(), **named)
     return run[1] if run and run[0] <= given[2] else None
 
 
@@ -66,7 +67,7 @@ def test_due_counts_from_the_oldest_message_since_the_last_run(ages, last_run, n
 
 def test_due_returns_overflow_at_once():
     assert why_due(messages(1), None, NOON, overflowing=True) == "overflow"
-    assert due(messages(1), NOON, NOON, overflowing=True) == (NOON + 10 * MINUTE, "overflow"), "but not time and again"
+    assert due(messages(1), NOON, NOON, Archive(), overflowing=True) == (NOON + 10 * MINUTE, "overflow")  # not again and again
 
 
 # ── whole exchanges ──────────────────────────────────────────────────────────
@@ -75,7 +76,7 @@ def test_due_returns_overflow_at_once():
 @given(HISTORIES, MOMENTS)
 def test_without_open_questions_keeps_order_and_old_questions(history, now):
     said = [one for one in history if isinstance(one, Message)]
-    taken = without_open_questions(said, now)
+    taken = without_open_questions(said, now, 10 * MINUTE)
     places = [next(n for n, one in enumerate(said) if one is chosen) for chosen in taken]
     assert places == sorted(places)
     for one in said:

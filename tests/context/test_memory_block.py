@@ -21,7 +21,7 @@ from tests.context.passages import HITS, TERMS, hit
 if TYPE_CHECKING:
     from recalld.supervisor.index.hit import Hit
 
-ZH = BlockLimits(language="zh")
+ZH = BlockLimits(tokens=2048, max_hits=15, line_chars=300, note=True, cjk_weight=1.0, language="zh")
 DAY = "（周三）"
 LIMITS = st.builds(
     BlockLimits,
@@ -29,6 +29,7 @@ LIMITS = st.builds(
     max_hits=st.integers(0, 4),
     hit=st.sampled_from(("file", "line")),
     line_chars=st.sampled_from((0, 20, 60, 300)),
+    note=st.just(True),
     max_chars=st.sampled_from((0, 0, 100, 200, 700)),
     citations=st.booleans(),
     today=st.sampled_from((None, date(2026, 11, 28))),
@@ -67,7 +68,7 @@ def test_memory_block_head_says_the_day_of_the_question():
     assert pack([hit(9)], [], replace(ZH, today=asked)).text.startswith(
         f"{HEADER}\n{NOTE['zh']}\n（今天是2026年11月28日星期六；有日期的内容可能已经过时。）\n["
     )
-    english = pack([hit(9)], [], BlockLimits(today=asked, note=False)).text
+    english = pack([hit(9)], [], replace(ZH, language="en", today=asked, note=False)).text
     assert english.startswith(f"{HEADER}\n(Today is Saturday, 28 November 2026; a dated line may no longer be true.)\n[")
 
 
@@ -88,7 +89,7 @@ def test_memory_block_writes_no_day_into_quoted_words(text, tier):
 
 @pytest.mark.feature("003.19")
 def test_memory_block_is_empty_without_hits():
-    assert pack([], ["花生"], ZH) == pack([], [], BlockLimits())
+    assert pack([], ["花生"], ZH) == pack([], [], replace(ZH, language="en"))
     assert pack([], [], ZH).text == ""
 
 
@@ -257,7 +258,7 @@ def test_pack_hides_secrets_as_if_they_had_been_hidden_before(texts, limits):
 )
 @pytest.mark.parametrize("tokens", [512, 1024])
 def test_fact_in_a_long_answer_that_does_not_fit_is_in_the_block(text, terms, kept, tokens):
-    block = pack([hit(9, text, role="assistant")], terms, BlockLimits(tokens=tokens))
+    block = pack([hit(9, text, role="assistant")], terms, replace(ZH, tokens=tokens))
     assert kept in block.text
     assert "[truncated]" in block.text
     assert block.tokens < 400
@@ -269,6 +270,6 @@ def test_pack_takes_a_long_answer_only_where_the_others_leave_room():
         hit(1, "分三步来：二荆条提香，菜籽油烧到冒青烟。" * 40, start=19, message="a", role="assistant"), because=("long",)
     )
     others = [hit(14, f"{n}号桌要红油，少放花椒，多放蒜。" * 4, "memory/2026-01-10-zhuo.md", start=n * 9) for n in range(8)]
-    assert reply in pack([question, *others, reply], (), BlockLimits(tokens=2048)).shown
-    tight = pack([question, *others, reply], (), BlockLimits(tokens=700)).shown
+    assert reply in pack([question, *others, reply], (), ZH).shown
+    tight = pack([question, *others, reply], (), replace(ZH, tokens=700)).shown
     assert {question, *others} == {*tight}

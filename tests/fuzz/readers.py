@@ -133,7 +133,7 @@ def answered(data: bytes) -> None:
     text = data.decode("utf-8", "surrogatepass")
     llm_output.says_nothing(text)
     said = "上次部署超时，改成 30 秒。"
-    quality.judge(llm_output.cleaned(text), Material(((date(2026, 1, 31), f"{said}{text[:400]}"),), said, "zh"))
+    quality.judge(llm_output.cleaned(text), Material(((date(2026, 1, 31), f"{said}{text[:400]}"),), said, "zh"), 8_000)
 
 
 def jsons(data: bytes) -> None:

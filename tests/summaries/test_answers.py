@@ -8,6 +8,7 @@ from dataclasses import replace
 import pytest
 
 from bench.facts import month_facts, score
+from recalld.supervisor.protocol.config_keys import Archive
 from recalld.supervisor.summaries.quality import judge
 from recalld.supervisor.text.llm_output import cleaned, says_nothing
 from tests.summaries.hand_made import Answer, answers, material_of
@@ -44,7 +45,7 @@ def reason_of(answer: Answer) -> str:
     text = cleaned(answer.text)
     if says_nothing(text):
         return "nothing"
-    return judge(text, material_of(answer)) or ""
+    return judge(text, material_of(answer), Archive.summarise_chars) or ""
 
 
 @pytest.fixture(scope="module")

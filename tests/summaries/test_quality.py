@@ -10,16 +10,18 @@ from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
 from recalld.supervisor.extracts.extract import extract
+from recalld.supervisor.protocol.config_keys import Archive
 from recalld.supervisor.protocol.dated_file import Block
 from recalld.supervisor.protocol.summary_file import MARKER, SOURCES, Source, Summary, parse_summary, render_summary
 from recalld.supervisor.protocol.task import REASONS
 from recalld.supervisor.summaries.material import Material
-from recalld.supervisor.summaries.quality import MAX_CHARS, judge, reject_form
+from recalld.supervisor.summaries.quality import judge, reject_form
 from recalld.supervisor.text.language import language_of
 from recalld.supervisor.text.llm_output import cleaned, says_nothing
 from tests.archive.states import SHANGHAI
 from tests.summaries.quality_cases import ANY, BAD, GOOD, GOOD_EN, GOOD_ZH, NOTHING, TALK_EN, TALK_ZH, WRAPPED
 
+MOST = Archive.summarise_chars
 #: Why an answer is never refused: what would make every group wait, and what only a worker can report.
 WORKERS = ("provider", "timeout", "lost", "spent")
 NINE = datetime(2026, 6, 20, 1, 0, tzinfo=UTC)
@@ -68,13 +70,13 @@ def about(text: str, material: Material) -> Material:
 
 @pytest.mark.parametrize(("text", "reason", "material"), [pytest.param(*case, id=name) for name, *case in BAD])
 def test_judge_refuses_each_bad_text_with_its_reason(text, reason, material):
-    assert judge(cleaned(text), material) == reason
+    assert judge(cleaned(text), material, MOST) == reason
 
 
 @pytest.mark.parametrize(("text", "material"), [pytest.param(*case, id=name) for name, *case in GOOD])
 def test_judge_accepts_each_good_text_unchanged(text, material):
     assert cleaned(text) == text
-    assert judge(text, material if material in (TALK_ZH, TALK_EN) else about(text, material)) is None
+    assert judge(text, material if material in (TALK_ZH, TALK_EN) else about(text, material), MOST) is None
     assert not says_nothing(text)
 
 
@@ -117,12 +119,12 @@ def test_reject_form_accepts_an_extract_of_any_talk(said):
     if text:
         assert cleaned(text) == text.strip()
         assert not says_nothing(text)
-        assert reject_form(text) is None
+        assert reject_form(text, MOST) is None
 
 
 @given(TEXTS)
 def test_judge_never_blames_the_provider_for_any_text(text):
-    assert judge(text, Material(((None, text),), text, "zh", (text,), (text,))) not in WORKERS
+    assert judge(text, Material(((None, text),), text, "zh", (text,), (text,)), MOST) not in WORKERS
     assert says_nothing(text) in (True, False)
 
 
@@ -135,7 +137,7 @@ def test_cleaned_is_idempotent(text):
 @settings(suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much])  # most texts are refused
 def test_judge_accepts_only_text_that_survives_a_round_trip(text):
     text = cleaned(text)
-    assume(judge(text, ANY) is None)
+    assume(judge(text, ANY, MOST) is None)
     sources = (Source("2026-01-15-taro.md", "0123456789abcdef", 3),)
     summary = Summary(
         period="2026-01-15", zone="Asia/Shanghai", created="2026-01-21T00:00:00.000Z", text=text, sources=sources, provider="p"
@@ -155,11 +157,7 @@ def test_judge_accepts_only_text_that_survives_a_round_trip(text):
 def test_judge_reads_100000_characters_of_any_repeated_piece(piece):
     """A quadratic rule takes minutes; bench/promises.py compares the work for twice the text."""
     text = "甲" + piece * (100_000 // len(piece)) + "乙"
-    assert judge(cleaned(text), ANY, MAX_CHARS) in {*REASONS}
-    answer = cleaned(text[: MAX_CHARS - 1] + "乙")
-    assert judge(answer, Material(((NINE.date(), text),), text[:MAX_CHARS], "zh")) in {None, *REASONS}
+    assert judge(cleaned(text), ANY, MOST) in {*REASONS}
+    answer = cleaned(text[: MOST - 1] + "乙")
+    assert judge(answer, Material(((NINE.date(), text),), text[:MOST], "zh"), MOST) in {None, *REASONS}
     assert not says_nothing(text)
-
-
-def test_judge_refuses_a_megabyte():
-    assert judge(cleaned("备份改到每天。\n" * 125_000), ANY) == "long"
