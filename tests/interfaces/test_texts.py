@@ -9,7 +9,7 @@ import pytest
 
 from recalld.supervisor.interfaces.cli.call import Call
 from recalld.supervisor.interfaces.cli.main import run_command
-from recalld.supervisor.interfaces.cli.output import _REASONS, as_text, because
+from recalld.supervisor.interfaces.cli.output import _REASONS, as_text, because, by_name
 from recalld.supervisor.protocol.config import load
 from recalld.supervisor.storage import errors
 from recalld.supervisor.storage.texts import Text, render
@@ -65,13 +65,10 @@ def test_reason_of_a_receipt_says_what_recurs_as_people_do():
 
 
 def test_sentences_of_a_list_are_in_the_language_of_who_asked():
-    found = {
-        "faults": [
-            Text(
-                "tasks in worker/queue are of a newer recalld ({count}), and wait for it; upgrade recalld, or delete them.",
-                count=1,
-            )
-        ],
-        "damage": [{"why": Text("the worker ended without a result; `recalld worker` shows why"), "lines": 3}],
-    }
-    assert not re.search("[a-z]{3,} [a-z]{3,} [a-z]{3,}", as_text(found, chinese))
+    why = Text("the worker ended without a result; `recalld worker` shows why")
+    shown = as_text({"faults": [why], "damage": [{"why": why, "lines": 3}]}, chinese)
+    assert not re.search("[a-z]{3,} [a-z]{3,} [a-z]{3,}", shown)
+
+
+def test_names_of_a_user_stay_as_they_are_in_rows():
+    assert as_text(by_name({"odd": 1, "MyBot": {"notes": 2}}), chinese) == "odd    1\nMyBot\n  笔记  2"

@@ -13,7 +13,7 @@ from ...storage.errors import BadFile
 from ...storage.texts import Text
 from ...text.printable import printable_line
 from .call import Call
-from .output import Word, as_text, in_local_times, wire, word
+from .output import Word, as_text, by_name, in_local_times, wire, word
 from .parser import Option, command
 
 if TYPE_CHECKING:
@@ -42,7 +42,8 @@ def status(
     ask, version = supervisor_of(ws.paths.root, call)
     state = call.perform(upkeep.status, upkeep.StatusRequest(ask=ask, version=version))
     sentences = (printable_line(call.render(sentence)) for sentence in state.sentences)
-    facts = in_local_times(state.facts, call.zone) if everything else _figures(state.facts)
+    shown = {**state.facts, **({"models": by_name(models)} if (models := state.facts.get("models")) else {})}
+    facts = in_local_times(shown, call.zone) if everything else _figures(shown)
     call.answer(state.facts, [*sentences, "", as_text(facts, call.renderer())])
     return 0 if state.is_well else BadFile.exit_code
 

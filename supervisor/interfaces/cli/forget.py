@@ -52,7 +52,7 @@ def forget(
     call.answer(asdict(done or shown), lines)
     if call.json or shown.is_empty:
         return
-    if not done and _wants(call):
+    if not done and sys.stdin and sys.stdin.isatty() and call.confirm(Text("Forget this for good? It can't be undone.")):
         done = ask(yes=True, shown=shown.digest)
     if not done:
         call.say(Text("nothing was forgotten; --yes forgets it without a question."))
@@ -60,12 +60,6 @@ def forget(
         call.tell(Text("forgotten: {amounts}", amounts=done.amounts))
     else:
         call.tell(Text("it is written down, and the supervisor goes on with it; `recalld status` says when it is done."))
-
-
-def _wants(call: Call) -> bool:
-    if not (sys.stdin and sys.stdin.isatty()):
-        return False
-    return call.confirm(Text("Forget this for good? It can't be undone."))
 
 
 def _shown(call: Call, shown: Forgotten, by: str, value: str) -> list[str]:

@@ -19,7 +19,7 @@ from ...storage.errors import BadFile, BadRequest
 from ...storage.texts import Text
 from ...text.printable import printable_line, shortened
 from .call import Call
-from .output import as_json, as_text, in_local_times, wire
+from .output import as_json, as_text, by_name, in_local_times, wire
 from .parser import Argument, Option, command
 
 if TYPE_CHECKING:
@@ -97,14 +97,14 @@ def _sources(call: Call, ws: Workspace, at: datetime, name: str, *, forgets: boo
             unwanted = taking.forget(yes=yes)
             _show_meant(call, unwanted, source.name, yes=yes)
             return
-        rows[source.name] = {"from": source.kind, "path": source.path, **taking.state.shown()}
+        row = taking.state.shown()
+        rows[source.name] = {"from": source.kind, "path": source.path, **row, "leftOut": by_name(row["leftOut"])}
     data = [{"name": name, **row} for name, row in rows.items()]
     shown = {
         name: {_OF_SOURCE.get(key, key): value for key, value in row.items() if value or key == "messages"}
         for name, row in rows.items()
     }
-    nothing = Text("recalld.toml has no sources; docs/how-to/several-machines.md")
-    call.answer(data, shown or nothing)
+    call.answer(data, by_name(shown) or Text("recalld.toml has no sources; docs/how-to/several-machines.md"))
 
 
 def _show_meant(call: Call, unwanted: Wanted, name: str, *, yes: bool) -> None:

@@ -7,7 +7,7 @@ from typing import Annotated
 from ...storage.errors import BadRequest
 from ...storage.texts import Text, msgid
 from .call import Call
-from .output import wire
+from .output import by_name, wire
 from .parser import READ, Argument, Option, command
 
 
@@ -62,8 +62,7 @@ def read(
         raise BadRequest("read", Text("it takes a line, or --start and --end, or --recent, or --stats"))
     if stats:
         counts = call.perform(long_term.stats, None)
-        shown = wire({**counts, "date_range": counts["date_range"] or None})
-        call.answer(counts, shown)
+        call.answer(counts, wire({**counts, "sources": by_name(counts["sources"]), "date_range": counts["date_range"] or None}))
         return
     first = line if line is not None else start
     request = long_term.ReadRequest(start=first, end=end, recent=10 if recent is None else recent)

@@ -197,8 +197,14 @@ def _row(item: object, render: Render) -> str:
 
 
 def _label(key: str) -> str:
-    """Return "oldestUnwritten" as "oldest unwritten", and a key that says little in other words."""
-    return word(_LABELS.get(key) or "".join(f" {c.lower()}" if c.isupper() else c for c in key))
+    """Return "oldestUnwritten" as "oldest unwritten", and a key that says little in other words; a Text unchanged."""
+    words = _LABELS.get(key) or "".join(f" {c.lower()}" if c.isupper() else c for c in key)
+    return key if isinstance(key, Text) else word(words)
+
+
+def by_name(rows: Mapping[str, Any]) -> dict[str, Any]:
+    """Return rows whose keys are a user's own names: no words of recalld, so that they stay as they are."""
+    return {Text("{name}", name=name): row for name, row in rows.items()}
 
 
 class Word(Text):
