@@ -217,6 +217,5 @@ def _read_history(ws: Workspace, in_files: Container[Key], ledger: Ledger) -> se
     for message in (message for message in messages if message.archived is Archived.YES):
         # a message that was lost from its file and found elsewhere is unwritten, and the next run writes it again
         if not (message.key in in_files or message.key in ws.journal.unwritten or ws.journal.file_of(message.key)):
-            text = Text("message {id} is flagged true, but no dated file was ever made of it", id=message.id)
-            ledger.damage.append(text)
+            ledger.damage.append(Text("message {id} is flagged true, but no dated file was ever made of it", id=message.id))
     return {message.key for message in messages}

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import os
 import subprocess
-from collections.abc import Iterable
+from collections.abc import Sequence
 from pathlib import Path
-from subprocess import CompletedProcess
+from subprocess import DEVNULL, CompletedProcess
 from typing import Any, Final
 
 from ..host.alarm import REASONS, python_gone
@@ -30,19 +30,23 @@ _PROPERTIES: Final = "ActiveState,SubState,Result,ExecMainStatus,NRestarts,Statu
 _NO_PROGRAM: Final = "203"
 #: The state of a unit that has failed and will be started again soon.
 _WAITING: Final = "auto-restart"
-
+#: Seconds until a program must have ended: a service that is started is ready once its first index is made.
+_LONGEST_S: Final = 1800.0
 _UNIT_MODE: Final = 0o644
+_LOGS: Final = Text("`recalld service logs` may say more")
 _FILES: Final = Files(RealDisk())
 
 
-def run_program(words: Iterable[str]) -> CompletedProcess[str]:
-    """Run the program to its end; the exit code is 127 if there is no such program."""
+def run_program(words: Sequence[str], most_s: float = _LONGEST_S) -> CompletedProcess[str]:
+    """Run the program to its end; the exit code is 127 if there is no such program. NoService for one that does not end."""
     environ = {**os.environ, "LC_ALL": "C.UTF-8", "SYSTEMD_PAGER": ""}
     runtime = f"/run/user/{os.getuid()}"
     if os.path.isdir(runtime):  # `su` and `ssh HOST COMMAND` may not set the variable
         environ.setdefault("XDG_RUNTIME_DIR", runtime)
     try:
-        return subprocess.run([*words], env=environ, capture_output=True, text=True, check=False, stdin=subprocess.DEVNULL)
+        return subprocess.run(words, env=environ, capture_output=True, text=True, check=False, stdin=DEVNULL, timeout=most_s)
+    except subprocess.TimeoutExpired:
+        raise NoService(Text("`{program}` did not end", program=words[0]), _LOGS) from None
     except OSError:
         return CompletedProcess([*words], 127, "", "")
 
@@ -148,7 +152,7 @@ def _restart(what: Installation, names: list[str]) -> None:
         _call(what, "restart", *names)
     except NoService as error:
         shown = _show(what, SERVICE)
-        if shown.get("ActiveState") in ("failed", "activating"):
+        if shown.get("ActiveState") == "failed" or shown.get("SubState") == _WAITING:
             raise NoService(_why_down(what, shown), Text("`recalld doctor` may say more")) from error
         raise
 
@@ -166,9 +170,7 @@ def _call(what: Installation, *words: str, may_fail: bool = False) -> None:
     done = run_program(systemctl(what, *words))
     if done.returncode and not may_fail:
         sentence = (done.stderr.strip() or f"exit code {done.returncode}").splitlines()[0].rstrip(".")
-        raise NoService(
-            Text("`systemctl {verb}` says: {said}", verb=words[0], said=sentence), Text("`recalld service logs` may say more")
-        )
+        raise NoService(Text("`systemctl {verb}` says: {said}", verb=words[0], said=sentence), _LOGS)
 
 
 # ── how it is ────────────────────────────────────────────────────────────────
@@ -201,9 +203,8 @@ def state_of(what: Installation) -> dict[str, Any]:
 
 def _state_at_night(what: Installation, timer: str, started: str) -> str:
     """Return the state of the timer; "failed" if the service that it starts failed the last time."""
-    if _show(what, started).get("Result") not in ("success", None):
-        return "failed"
-    return _show(what, timer).get("ActiveState", "")
+    has_failed = _show(what, started).get("Result") not in ("success", None)
+    return "failed" if has_failed else _show(what, timer).get("ActiveState", "")
 
 
 def _show(what: Installation, template: str) -> dict[str, str]:

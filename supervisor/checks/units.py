@@ -265,5 +265,4 @@ def installed(workspace: Path, environ: Mapping[str, str]) -> dict[Path, Install
 
 
 def _fill(name: str, words: Mapping[str, str]) -> str:
-    text = (_FOLDER / name).read_text(encoding="utf-8").rstrip("\n")
-    return _WORD.sub(lambda match: words[match[1]], text)
+    return _WORD.sub(lambda match: words[match[1]], (_FOLDER / name).read_text(encoding="utf-8").rstrip("\n"))

@@ -263,5 +263,7 @@ def test_remains_of_a_service_are_its_cache_and_stamps(tmp_path, monkeypatch):
     assert remains(HERE) == [cache, stamps / f"stamp-{TIMER}"]
 
 
-def test_run_program_that_is_not_there_is_no_fault():
+def test_run_program_says_what_is_not_there_and_kills_what_does_not_end():
     assert run_program(["no-such-program-of-recalld"]).returncode == 127
+    with pytest.raises(NoService, match="`sleep` did not end"):
+        run_program(["sleep", "600"], most_s=0)
