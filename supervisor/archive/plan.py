@@ -12,7 +12,6 @@ from datetime import UTC, date, datetime, timedelta, tzinfo
 from functools import partial
 from typing import Final, Literal, TypeAlias
 
-from ..protocol.config_keys import Archive
 from ..protocol.dated_file import Block, block_of
 from ..protocol.message import Key, Message
 from ..protocol.paths import dated_name
@@ -47,25 +46,26 @@ def due(
     unwritten: Sequence[Message],
     last_run: datetime | None,
     now: datetime,
-    settings: Archive,
+    limit: int,
+    interval: timedelta,
     *,
     overflowing: bool = False,
 ) -> tuple[datetime, Due] | None:
     """
     Return when a run is due, *now* if it is already, and why; None when nothing waits.
 
-    *last_run* is when the newest dated file was made. The oldest un-written message has to have waited `archive.interval` since
+    *last_run* is when the newest dated file was made. The oldest un-written message has to have waited *interval* since
     then, or since its own time when that is later, so that a conversation after a pause is not cut after its first messages.
     """
     since = last_run if last_run and last_run <= now else _LONG_AGO
     reasons: list[tuple[datetime, Due]] = []
     if unwritten and overflowing:
         reasons.append((since + OVERFLOW_INTERVAL, "overflow"))
-    if len(unwritten) > settings.unarchived_limit:
+    if len(unwritten) > limit:
         reasons.append((now, "count"))
     times = [time if time - now < _AHEAD else _LONG_AGO for time in (m.created_at for m in unwritten) if time]
     if times:
-        reasons.append((max(min(times), since) + settings.interval, "interval"))
+        reasons.append((max(min(times), since) + interval, "interval"))
     return min(((max(now, moment), why) for moment, why in reasons), key=lambda due: due[0], default=None)
 
 

@@ -83,7 +83,7 @@ def next_run(ws: Stores, history: History, waiting: Sequence[Message], now: date
     settings = ws.config.archive
     overflowing = overflow(history, _is_written(ws.journal), ws.caps) is not None
     last_run = max((file.created for file in ws.memory.dated() if file.created and file.created <= now), default=None)
-    run = due(waiting, last_run, now, settings, overflowing=overflowing)
+    run = due(waiting, last_run, now, settings.unarchived_limit, settings.interval, overflowing=overflowing)
     return (first_to_take(waiting, run[0], settings.exchange_wait), run[1]) if run else None
 
 

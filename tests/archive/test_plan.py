@@ -11,7 +11,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from recalld.supervisor.archive.plan import due, plan_days, without_open_questions
-from recalld.supervisor.protocol.config_keys import Archive
 from recalld.supervisor.protocol.message import Key, Message
 from recalld.supervisor.storage.clock import local_day
 from tests.archive.states import HISTORIES, MOMENTS, NOON, parsed_message
@@ -33,7 +32,7 @@ def messages(count: int, when: datetime = NOON) -> list[Message]:
 
 def why_due(*given: Any, **named: Any) -> str | None:
     """Why a run is due at the moment that is given third."""
-    run = due(*given, Archive(), **named)
+    run = due(*given, 100, 6 * HOUR, **named)
     return run[1] if run and run[0] <= given[2] else None
 
 
@@ -67,7 +66,8 @@ def test_due_counts_from_the_oldest_message_since_the_last_run(ages, last_run, n
 
 def test_due_returns_overflow_at_once():
     assert why_due(messages(1), None, NOON, overflowing=True) == "overflow"
-    assert due(messages(1), NOON, NOON, Archive(), overflowing=True) == (NOON + 10 * MINUTE, "overflow")  # not again and again
+    again = due(messages(1), NOON, NOON, 100, 6 * HOUR, overflowing=True)
+    assert again == (NOON + 10 * MINUTE, "overflow")
 
 
 # ── whole exchanges ──────────────────────────────────────────────────────────
