@@ -14,7 +14,6 @@ import stat as modes
 import time
 from collections.abc import Iterable, Iterator
 from contextlib import closing, suppress
-from dataclasses import asdict
 from datetime import datetime, timedelta
 from fnmatch import fnmatchcase
 from functools import partial
@@ -222,7 +221,7 @@ class Taking:
         settled = {name for name in names if self._now - state.pending[_key(root, name)][1] >= _SETTLED} if only else None
         with closing(Source(root, only)) as source:
             files = kinds_of(source, self._source.kind)
-            if not (self._source.kind or files or notes_of(source)) and source.names:
+            if not (self._source.kind or files or notes_of(source)) and source.names and len(names) == 1:
                 raise of_no_kind(source)
             reading = reading_of(ws, source, self._now, settled=settled, wanted=self._is_wanted)
             done = Import(ws, files, reading, self._now).run(control)
@@ -286,7 +285,7 @@ class Taking:
         """Write down how far the source is read."""
         ws, place = self._ws, self._ws.paths.source(self._source.name)
         ws.files.make_folder(ws.paths.sources)
-        data = json.dumps(asdict(self.state), default=to_wire).encode() + b"\n"
+        data = json.dumps(vars(self.state), default=to_wire).encode() + b"\n"
         before = ws.files.read_stable(place)
         if before is None or before.data != data:
             ws.files.replace(place, data, before)
