@@ -73,6 +73,11 @@ def test_a_search_is_by_words_alone_while_no_passage_has_a_vector(tmp_path):
     assert world.search(QUESTION).how == "bm25"
 
 
+def test_meaning_finds_memories_in_another_language(ready):
+    assert LEAK in texts(ready.search("小屋的屋顶漏水"))[:2]
+    assert LEAK not in texts(ready.reopen(WITHOUT_MODEL + '[recall]\nbackend = "bm25"\n').search("小屋的屋顶漏水"))
+
+
 def test_meaning_adds_at_most_its_share_of_the_best_score_by_words(ready):
     found = {hit.unit.text: hit for hit in ready.search(QUESTION).hits}
     words = {hit.unit.text: hit for hit in ready.reopen(WITHOUT_MODEL).search(QUESTION).hits}
