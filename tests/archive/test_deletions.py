@@ -277,3 +277,13 @@ def test_moved_file_is_named_and_read_where_it_is(filed, place):
     assert filed.repair().saved == 0
     delete(to, 1)
     assert shown(filed) == [one["text"] for one in SAID[1:]]
+
+
+def test_moved_file_that_is_deleted_is_a_lost_day(filed):
+    path = day(filed)
+    to = path.with_name("diary.md")
+    path.rename(to)
+    assert filed.verdict()[1]
+    to.unlink()
+    assert path.name in filed.verdict()[0][0]
+    assert filed.repair().saved == 4

@@ -247,6 +247,12 @@ def test_intake_looks_at_quarantine_no_more_often_than_it_has_room(world, text):
     assert world.disk.count("names") < 200
 
 
+def test_quarantine_keeps_ten_times_as_many_invalid_entries_as_files(world):
+    world.write([f"不懂的第 {n} 句" for n in range(120)])
+    world.intake()
+    assert len(list(world.paths.quarantine.iterdir())) == 100
+
+
 WORDS = "我对花生过敏"
 
 

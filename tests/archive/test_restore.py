@@ -55,6 +55,15 @@ def test_restore_history_uses_backup_and_journal_and_keeps_the_bytes(world, data
     assert set(world.flags()) == {True}
 
 
+def test_restore_history_restores_a_deleted_history(world):
+    world.write(talk("2026-01-30T09:00", 4))
+    world.settle()
+    expected = world.ids()
+    world.paths.history.unlink()
+    assert world.restore() == 4
+    assert world.ids() == expected
+
+
 @pytest.mark.parametrize("backup", [None, b"{"])
 def test_restore_history_uses_the_journal_when_no_backup_can_be_read(world, backup):
     world.write(talk("2026-01-31T09:00", 2))

@@ -60,6 +60,30 @@ def test_archive_marks_messages_pending_before_it_creates_the_file(world, monkey
     assert seen == [["pending", "pending"]]
 
 
+def test_archive_keeps_a_file_that_a_person_created_under_its_name(world, monkeypatch):
+    world.write([message("1", "2026-01-31T09:00", "重启 nginx")])
+    world.intake()
+    from recalld.supervisor.archive import run as module
+
+    plan_days = module.plan_days
+
+    def plan_and_lose(*args: object) -> object:
+        plan = plan_days(*args)  # type: ignore[arg-type]
+        for file in plan:
+            path = world.paths.dated(file.name)
+            if not path.exists():
+                path.write_text("我的笔记")
+        monkeypatch.setattr(module, "plan_days", plan_days)
+        return plan
+
+    monkeypatch.setattr(module, "plan_days", plan_and_lose)
+    world.archive(everything=True)
+    world.settle()
+    assert (world.paths.memory / "2026-01-31-nginx.md").read_text() == "我的笔记"
+    assert world.names() == ["2026-01-31-nginx-2.md"]
+    assert world.flags() == [True]
+
+
 def test_archive_stops_after_the_current_file_and_resumes_later(world):
     world.write([raw for day in range(20, 26) for raw in talk(f"2026-01-{day}T09:00", 2)])
     world.intake()

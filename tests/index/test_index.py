@@ -175,6 +175,18 @@ def test_index_repairs_damage_found_while_another_held_the_lock(filled):
     assert other.ws.index.current_commit == keeper.ws.index.commit_on_disk()
 
 
+def test_index_makes_no_commit_on_a_damaged_one(filled):
+    """Its list would be newer than the damage, which nobody would look for then."""
+    filled.note("wishes.md", "- 买一台电钢琴\n")
+    cut_off(filled)
+    filled.refresh()
+    assert len(filled.events.of("index_damaged")) == 1
+    other = filled.another()
+    assert other.found_paths("花生")
+    assert other.found_paths("电钢琴") == ["memory/wishes.md"]
+    assert other.events.of("index_damaged") == []
+
+
 def test_index_reports_damage_that_happens_during_a_commit(filled):
     filled.note("wishes.md", "- 买一台电钢琴\n")
     (part,) = (filled.root / ".recalld/index").glob("*.store")

@@ -101,6 +101,11 @@ def test_requeue_keeps_one_copy_of_a_task_that_is_queued_again(task_queue):
     assert (names(task_queue.running), names(task_queue.queue)) == ([], [f"{task().id}.json"])
 
 
+def test_requeue_ignores_a_missing_task(task_queue):
+    task_queue.requeue(f"{task().id}.json")
+    assert task_queue.active_groups() == {}
+
+
 def test_finish_keeps_the_first_result_of_a_task(task_queue):
     task_queue.submit(task())
     task_queue.claim()

@@ -11,6 +11,7 @@ import shutil
 import pytest
 
 from recalld.supervisor.storage.clock import Deadline, within
+from recalld.supervisor.storage.disk import RealDisk
 from tests.world import WITHOUT_MODEL, FaultyDisk, message
 
 #: A recall that hangs fails; that it keeps its deadline is shown below by a cranked clock.
@@ -151,6 +152,20 @@ def test_refresh_skips_an_unreadable_file_and_reports_it_once(filled):
     assert len(asks(filled, "电钢琴").hits) == 2
 
 
+def test_recall_leaves_out_only_the_files_of_an_unreadable_folder(filled):
+    disk = FaultyDisk("stat", "stats", "names", "read", number=errno.EACCES)
+    filled.reopen(disk=disk)
+    (filled.root / "memory/trips").mkdir()
+    filled.note("trips/japan.md", "去京都看红叶。\n")
+    filled.refresh()
+    assert asks(filled, "红叶").hits
+    forbid(disk, "trips")
+    assert asks(filled, "红叶").hits == ()
+    filled.refresh()
+    assert asks(filled).hits
+    assert filled.events.of("file_unread")
+
+
 def test_refresh_skips_and_reports_a_note_of_fifty_megabytes(filled):
     with open(filled.root / "memory/heap.md", "wb") as file:
         file.truncate(50_000_000)
@@ -159,6 +174,27 @@ def test_refresh_skips_and_reports_a_note_of_fifty_megabytes(filled):
     assert asks(filled, "kx7-cert").hits
     (event,) = filled.events.of("file_unread")
     assert event["file"] == "memory/heap.md"
+
+
+def test_refresh_skips_a_file_that_changes_at_every_read(filled):
+    class Restless(RealDisk):
+        """A disk on which one file is another at every look."""
+
+        looks = 0
+
+        def stat(self, path):
+            found = super().stat(path)
+            if found and path.name == "log.md":
+                self.looks += 1
+                return found._replace(mtime_ns=self.looks)
+            return found
+
+    disk = Restless()
+    filled.note("log.md", "一直在写。\n")
+    filled.reopen(disk=disk)
+    filled.refresh()
+    assert asks(filled).hits
+    assert filled.events.of("file_unread") == [{"files": 1, "file": "memory/log.md", "why": "Busy"}]
 
 
 # ── time ─────────────────────────────────────────────────────────────────────

@@ -99,6 +99,13 @@ def test_memory_store_fsyncs_the_original_before_it_removes_the_duplicate(world:
     assert disk.settled_before(moved, ("unlink", here))
 
 
+def test_repair_fsyncs_a_persons_copy_before_it_removes_the_original(world: World, disk: Watched) -> None:
+    here, moved = shown_twice(world)
+    world.reopen(disk=disk)
+    world.repair()
+    assert disk.settled_before(here, ("unlink", moved))
+
+
 def test_intake_fsyncs_an_adopted_note_before_it_journals_its_messages(world: World, disk: Watched) -> None:
     note = world.paths.memory / "2026-01-10-过敏.md"
     note.write_text("- 我对花生过敏。\n")
