@@ -60,17 +60,6 @@ def test_words_of_a_lost_day_are_found_and_its_file_is_named(filed):
     assert filed.get("history.json#1").text
 
 
-def test_words_of_a_lost_day_are_found_in_the_backup_of_history(filed):
-    filed.add(message("5", "2026-01-31T09:00", "今天没有什么事。"))
-    filed.settle()
-    (lost,) = filed.paths.memory.glob("2026-01-30-*.md")
-    filed.paths.history_backup.write_bytes(filed.paths.history.read_bytes())
-    filed.write([])
-    lost.unlink()
-    assert filed.found_texts("备用钥匙在哪里？")[0] == SAID[0]["text"]
-    assert filed.repair().saved == 4
-
-
 def test_search_looks_at_no_file_again_that_a_supervisor_is_not_told_of(filed):
     disk = FaultyDisk()
     filed.reopen(disk=disk).refresh()

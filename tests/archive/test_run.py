@@ -24,25 +24,6 @@ def test_archive_reads_the_last_run_from_the_files_after_a_restart(world):
 # ── a run ────────────────────────────────────────────────────────────────────
 
 
-def test_a_day_begun_in_english_roles_goes_on_in_chinese_and_is_read_whole(world):
-    world.write(talk("2026-01-24T09:00", 2))
-    world.round("all")
-    world.reopen('language = "zh"\n')
-    world.add(
-        message("三", "2026-01-24T09:30", "```\nnginx -t\n```"), message("四", "2026-01-24T09:31", "语法没问题", "assistant")
-    )
-    (before,) = world.dated_files()
-    world.round("all")
-    (new,) = world.dated_files().keys() - {before}
-    text = world.tree()[new].decode()
-    assert "**01:30 用户**\n\n```\nnginx -t\n```\n" in text
-    assert "**01:31 助手**\n\n语法没问题\n" in text
-    assert len(world.archived()) == 4
-    world.until_settled()
-    assert world.fsck().is_sound
-    assert "nginx" in world.summary("2026-01-24")
-
-
 @pytest.mark.feature("003.9")
 def test_archive_marks_messages_pending_before_it_creates_the_file(world, monkeypatch):
     raws = talk("2026-01-30T09:00", 2)

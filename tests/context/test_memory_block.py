@@ -72,21 +72,6 @@ def test_memory_block_head_says_the_day_of_the_question():
     assert english.startswith(f"{HEADER}\n(Today is Saturday, 28 November 2026; a dated line may no longer be true.)\n[")
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "will buy the telly on black friday",
-        "明天体检，下周二师傅上门",
-        "- 后天: 交报告\n- next week: the survey",
-        "on the 12th, or 月底",
-    ],
-)
-@pytest.mark.parametrize("tier", ["dated", "unfiled", "original", "summary", "long_term"])
-def test_memory_block_writes_no_day_into_quoted_words(text, tier):
-    block = pack([hit(9, text, tier=tier)], [], replace(ZH, today=date(2026, 11, 28))).text
-    assert text in block
-
-
 @pytest.mark.feature("003.19")
 def test_memory_block_is_empty_without_hits():
     assert pack([], ["花生"], ZH) == pack([], [], replace(ZH, language="en"))

@@ -126,16 +126,6 @@ def test_running_summary_prompt_is_the_template_of_004_to_the_letter():
     assert talk._model._llm.temperatures == [0.3]
 
 
-def test_context_counts_the_tokens_of_each_message_once():
-    counted = []
-    agent = SimpleNamespace(llm_context_length=1_000_000, tokens_in=lambda text: counted.append(text) or len(text))
-    many = Config(conversation=Conversation(max_messages=1000))
-    talk = manager(None, *(question(f"第 {n} 个问题：花生？") for n in range(300)), settings=agent, config=many)
-    for _ in range(3):
-        talk.context()
-    assert sum("第 299 个" in text for text in counted) <= 2  # as it is added, and as it is read
-
-
 @pytest.mark.feature("004.3")
 def test_memory_manager_takes_the_context_of_the_agents_settings():
     small = manager(None, *TALK, settings=SimpleNamespace(llm_context_length=60))
@@ -315,34 +305,6 @@ def test_context_does_not_block_the_loop_that_writes_the_summary():
 
     before, after = asyncio.run(inside())
     assert len(before) > len(after) == 1
-
-
-def test_loop_closed_with_a_waiting_summary_leaves_the_next_one_free():
-    has_begun, gate, summarized = threading.Event(), threading.Event(), []
-
-    def script(_):
-        has_begun.set()
-        gate.wait(10)
-        return SUMMARY
-
-    talk = manager(script, *TALK)
-    first = threading.Thread(target=talk.summarize, daemon=True)
-    first.start()
-    assert has_begun.wait(10)
-    loop = asyncio.new_event_loop()
-    waiting = loop.create_task(talk.asummarize())
-    loop.run_until_complete(asyncio.sleep(0))
-    loop.close()
-    gate.set()
-    first.join(10)
-
-    talk.add(question("花生过敏怎么办？"))
-    talk.add(answer("不吃花生。"))
-    later = threading.Thread(target=lambda: summarized.append(talk.summarize()), daemon=True)
-    later.start()
-    later.join(10)
-    assert summarized == [True]
-    assert not waiting.done()
 
 
 def test_context_works_inside_a_running_event_loop():

@@ -58,11 +58,6 @@ def test_embedder_is_the_configured_one(world, model, backend, package):
     assert embedder.package is package
 
 
-def test_embedder_is_the_one_that_comes_with_recalld_by_default(world, folder):
-    embedder, _ = supervise(filled(world)).ws.meaning.embedder
-    assert embedder.package is USE
-
-
 def test_embedder_is_the_extra_where_it_is_installed(world, model):
     supervise(filled(world))
     assert make_vectors(world.ws, world.clock) == (1, "")

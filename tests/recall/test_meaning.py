@@ -229,29 +229,3 @@ def test_the_maker_waits_for_the_index(ready, unloaded):
     maker = VectorMaker(ready.ws, ready.clock, lambda: False)
     assert maker.step(UNLIMITED) > 0
     assert embedders._LOADED == {}
-
-
-# ── what changed ─────────────────────────────────────────────────────────────
-
-
-@pytest.mark.parametrize(
-    ("older", "newer", "question"),
-    [
-        ("my number is 07700 900123", "New SIM. I'm on 07700 900771 now", "whats my number again"),
-        ("我的手机号是 13800001111", "换了新卡，现在打 13900002222", "我手机号多少"),
-    ],
-)
-def test_meaning_brings_the_newer_of_two_facts_with_the_older(tmp_path, older, newer, question):
-    world = World(tmp_path, at("2026-01-31T10:00"), WITHOUT_MODEL)
-    talk = ("Had soup for lunch with Ben", "周五交报告", "the boiler is repaired", "猫叫年糕")
-    for n, text in enumerate((older, *talk, newer)):
-        world.note(f"2026-01-{10 + n}-talk.md", f"- 09:15 user: {text}\n")
-    world.refresh()
-    supervise(world)
-    make_vectors(world.ws, world.clock)
-    search = world.search(question)
-    found = texts(search)
-    assert found[0] == older
-    assert newer in found[1:3]
-    memory = world.inject(question, search).memory
-    assert (older in memory, newer in memory) == (True, True)

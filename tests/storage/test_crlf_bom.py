@@ -69,19 +69,6 @@ def test_dated_file_of_an_editor_is_summarised_and_moved_in_time(world: World, e
     assert len(world.model.requests) == 1
 
 
-# ── summaries, notes, long-term memory ───────────────────────────────────────
-
-
-def test_summary_of_an_editor_is_not_made_again(world: World, editor: str) -> None:
-    remembered(world, "2026-01-10")
-    world.settle()
-    data = save(world, "memory/summary/2026-01-10.md", editor)
-    world.settle()
-    world.reopen().settle()
-    assert world.read("memory/summary/2026-01-10.md") == data
-    assert len(world.model.requests) == 1
-
-
 # ── the conversation ─────────────────────────────────────────────────────────
 
 

@@ -51,16 +51,6 @@ def test_round_leaves_20_mb_of_the_versions_of_a_note(world):
     assert (world.paths.previous / "花园.29.md").exists()
 
 
-def test_drop_takes_a_deleted_folder_with_all_that_is_in_it(texts):
-    aged(texts, "0.md", 0)
-    (texts._folder / "花园/温室").mkdir(parents=True)
-    (texts._folder / "花园/温室/番茄.md").write_text("番茄")
-    assert texts.held() == (2, len("旧的一版番茄".encode()))
-    os.utime(texts._folder / "花园", ((NOW - timedelta(days=400)).timestamp(),) * 2)
-    assert texts.drop(NOW, YEAR, 10**9) == 1
-    assert names(texts) == {"0.md"}
-
-
 def test_text_that_is_replaced_once_more_is_as_old_as_the_last_time(texts):
     aged(texts, "a.md", 400)
     texts.keep("a.md", "旧的一版".encode())

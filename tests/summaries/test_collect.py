@@ -12,7 +12,7 @@ import pytest
 from recalld.supervisor.protocol.summary_file import Source
 from recalld.supervisor.protocol.task import Result, Task, parse_task, render_result
 from recalld.supervisor.storage.clock import to_wire
-from tests.world import GOOD_SUMMARY, World, at, message_on, unreachable
+from tests.world import GOOD_SUMMARY, World, message_on, unreachable
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -123,22 +123,6 @@ def test_reclaim_counts_no_failure_for_an_interrupted_worker(world):
     assert world.ws.failures() == {}
     world.settle()
     assert world.summaries() == ["2026-01-10"]
-
-
-def test_collect_counts_a_failure_once_when_its_result_reappears(world):
-    world.model.script = unreachable
-    world.write([message_on("2026-01-10")])
-    world.round("all")
-    world.work()
-    (path,) = world.ws.task_queue.finished()
-    data = path.read_bytes()
-    world.round("all")
-    for _ in range(3):
-        path.write_bytes(data)
-        world.clock.forward(minutes=1)
-        world.round("all")
-    assert world.ws.failures()["day-2026-01-10"].attempts == 1
-    assert world.ws.failures()["day-2026-01-10"].failed_at == at("2026-01-31T10:00")
 
 
 # ── what may not stand ───────────────────────────────────────────────────────
