@@ -60,29 +60,6 @@ def test_status_says_by_model_what_became_of_its_answers(world):
     ]
 
 
-@pytest.mark.parametrize(
-    ("answer", "reason"),
-    [
-        ("无需记录", "empty"),
-        ("Nothing to record.", "empty"),
-        ("truncated", "truncated"),
-        ("refused", "refused"),
-        ("thought", "thought"),
-    ],
-)
-def test_status_counts_a_wrong_nothing_and_what_the_worker_refuses(world, answer, reason):
-    def script(*_: object) -> str:
-        if answer == reason:
-            raise ProviderError(reason, "…", usage=Usage())
-        return answer
-
-    world.model.script = script
-    world.write([message("1", "2026-01-10T09:00", "记住：我对青霉素过敏，护照 2027-05-01 到期。")])
-    world.settle()
-
-    assert status(Look(world.ws, world.clock(), {}))["models"]["qwen-test"]["reasons"] == {reason: 1}
-
-
 class Scribe(SilentServer):
     """A model behind the worker that gives these answers in turn."""
 
