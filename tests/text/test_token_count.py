@@ -24,10 +24,6 @@ def test_estimate_tokens_counts_a_chinese_character_by_its_weight():
     assert estimate_tokens("备份脚本改成", cjk_weight=0.5) == 3
 
 
-def test_estimate_tokens_returns_zero_for_empty_text():
-    assert estimate_tokens("") == 0
-
-
 @given(st.text(), st.text())
 def test_estimate_tokens_drops_by_at_most_two_when_text_is_added(a, b):
     assert estimate_tokens(a + b) >= estimate_tokens(a) - 2
