@@ -46,7 +46,9 @@ class Act:
     One act of forgetting, as a line of the file: *finished* is "" until nothing of it is left.
 
     Of each message it has the id, the time in wire form ("" for none), and keyed digests; *lines* and *files* are such digests.
-    *versions* are those of the dated files that had the messages: what a worker still makes of them is refused.
+    *versions* are those of the dated files that had the messages: what a worker still makes of them is refused. *names* are
+    digests of names: of the pictures, and of the files as logs name them. Nothing leads to them once the words are gone; so they
+    are written down before, and kept until the act is finished.
 
     *marks* is the language of the marks that a redaction of 0.28 or older put in the place of secrets, "" for an act that takes
     words out whole. *by* is who asked for it, as the diary keeps it. *begun* is its name, too: no two acts of a workspace begin
@@ -59,6 +61,7 @@ class Act:
     lines: tuple[str, ...] = ()
     files: tuple[str, ...] = ()
     versions: tuple[str, ...] = ()
+    names: tuple[str, ...] = ()
     marks: str = ""
     by: str = ""
 
@@ -77,6 +80,7 @@ class _Known:
     acts: tuple[Act, ...] = ()
     digests: frozenset[str] = frozenset()
     others: frozenset[str] = frozenset()
+    names: frozenset[str] = frozenset()  # in acts of which something may be left
     gone: frozenset[str] = frozenset()  # of files, in acts of which nothing is left
     ids: frozenset[bytes] = frozenset()  # of messages that went whole, in such acts
 
@@ -127,6 +131,10 @@ class Tombstones:
         """Return whether the file *name* was forgotten, or made anew without a message, in the version of this digest."""
         return bool(self.acts()) and self._keyed(_mark("file", name, digest)) in self._known.others
 
+    def has_name(self, name: str) -> bool:
+        """Return whether this name goes with an act of which something may be left, by the list as it was read last."""
+        return bool(self._known.names) and self._keyed(_mark("name", name)) in self._known.names
+
     def shown(self, path: Path, data: bytes) -> bytes | None:
         """Return the bytes of a file without its forgotten messages, its forgotten lines blank; None for what goes whole."""
         if not self.acts():
@@ -161,6 +169,7 @@ class Tombstones:
         now: datetime,
         entropy: bytes,
         by: str = "",
+        names: Iterable[str] = (),
     ) -> Act:
         """Write down, durably, what is to be forgotten; the first act takes its key from *entropy*, 32 random bytes."""
         with self._files.lock(self._paths.history_lock):
@@ -171,19 +180,28 @@ class Tombstones:
                 messages=tuple((*_place(message), *(_keyed(key, mark) for mark in _marks(message))) for message in messages),
                 lines=tuple(_keyed(key, _mark("line", _forms(line)[-1])) for line in lines),
                 files=tuple(_keyed(key, _mark("file", *file)) for file in files),
+                names=tuple(_keyed(key, _mark("name", name)) for name in names),
                 by=by,
             )
             self._write(key, (*acts, act))
         return act
 
-    def add_versions(self, act: Act, files: Iterable[tuple[str, str]]) -> None:
-        """Add versions of dated files to the act."""
-        more = [self._keyed(_mark("file", *file)) for file in files]
-        self._change(act, lambda act: replace(act, versions=tuple(dict.fromkeys([*act.versions, *more]))))
+    def add(self, act: Act, files: Iterable[tuple[str, str]], names: Iterable[str] = ()) -> None:
+        """Add versions of files to the act, each with its name, "" for any, and names that go with it."""
+        versions = [self._keyed(_mark("file", *file)) for file in files]
+        more = [self._keyed(_mark("name", name)) for name in names]
+        self._change(
+            act,
+            lambda act: replace(
+                act,
+                versions=tuple(dict.fromkeys([*act.versions, *versions])),
+                names=tuple(dict.fromkeys([*act.names, *more])),
+            ),
+        )
 
     def finish(self, act: Act, now: datetime) -> None:
         """Write down that nothing of the act is left."""
-        self._change(act, lambda act: replace(act, finished=to_wire(now)))
+        self._change(act, lambda act: replace(act, finished=to_wire(now), names=()))
 
     def is_of(self, others: Tombstones) -> bool:
         """Return whether the other list is of the same memory, as far as this one can tell: it has the same key, or none."""
@@ -210,10 +228,12 @@ class Tombstones:
 
     # ── steps ────────────────────────────────────────────────────────────────
 
-    def _change(self, act: Act, rule: Any) -> None:
+    def _change(self, act: Act, rule: Callable[[Act], Act]) -> None:
         with self._files.lock(self._paths.history_lock):
-            acts = tuple(rule(entry) if entry.begun == act.begun else entry for entry in self.acts())
-            self._write(self._known.key, acts)
+            before = self.acts()
+            acts = tuple(rule(entry) if entry.begun == act.begun else entry for entry in before)
+            if acts != before:
+                self._write(self._known.key, acts)
 
     def _write(self, key: bytes, acts: Sequence[Act]) -> None:
         lines: list[Any] = [{"recalld": FORMAT, "key": key.hex()}, *map(_fields, acts)]
@@ -275,7 +295,7 @@ def _place(message: Said) -> tuple[str, str]:
 
 
 def _fields(act: Act) -> dict[str, Any]:
-    return {name: value for name, value in asdict(act).items() if value or name not in ("marks", "by")}
+    return {name: value for name, value in asdict(act).items() if value or name not in ("names", "marks", "by")}
 
 
 def _known(data: bytes, stat: Stat | None, paths: WorkspacePaths) -> _Known:
@@ -292,8 +312,8 @@ def _known(data: bytes, stat: Stat | None, paths: WorkspacePaths) -> _Known:
             messages = tuple((str(identity), str(at), *map(str, digests)) for identity, at, *digests in raw["messages"])
             lines, files, versions = (tuple(map(str, raw[name])) for name in ("lines", "files", "versions"))
             begun, finished = (str(raw[name]) for name in ("begun", "finished"))
-            marks, by = (str(raw.get(name, "")) for name in ("marks", "by"))
-            act = Act(begun, finished, messages, lines, files, versions, marks, by)
+            names, (marks, by) = tuple(map(str, raw.get("names", ()))), (str(raw.get(name, "")) for name in ("marks", "by"))
+            act = Act(begun, finished, messages, lines, files, versions, names, marks, by)
             if act.finished or not act.marks:
                 acts.append(act)
         except (ValueError, TypeError, KeyError):
@@ -303,7 +323,8 @@ def _known(data: bytes, stat: Stat | None, paths: WorkspacePaths) -> _Known:
     ended = [act for act in acts if act.finished]
     gone = frozenset(digest for act in ended for digest in (*act.files, *act.versions))
     ids = frozenset(message[0].encode("utf-8", "surrogatepass") for act in ended if not act.marks for message in act.messages)
-    return _Known(stat, key, tuple(acts), digests, others, gone, ids)
+    left = frozenset(digest for act in acts if not act.finished for digest in act.names)
+    return _Known(stat, key, tuple(acts), digests, others, left, gone, ids)
 
 
 # ── a dated file without a message ───────────────────────────────────────────

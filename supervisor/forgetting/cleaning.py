@@ -2,7 +2,8 @@
 How a forgetting cleans each place: what was made from the words is deleted, and where they stand themselves they are taken out.
 
 Doing it again is harmless. A dated file is made anew first, then the journal names it, then the old one is deleted: whoever is
-killed between finds the old file, and does it again.
+killed between finds the old file, and does it again. What only the words lead to, names in logs and pictures, is known by the
+act from then on (`Tombstones.has_name`).
 """
 
 from __future__ import annotations
@@ -27,17 +28,22 @@ from ..longterm.lines import cut, filled, parse_entry, without_lines
 from ..protocol.attachments import attachments_of, separated
 from ..protocol.dated_file import Block
 from ..protocol.message import History, Key, Message
-from ..protocol.paths import dated_name, day_of_name
+from ..protocol.paths import SLUG, dated_name, day_of_name
 from ..protocol.period import Period, period_of_group
 from ..storage.errors import Conflict
 from ..storage.lenient_json import parse_json, render_json
-from .wanted import Standing, Trace, blocks_at, decoded, files_below, standing_lines
+from ..storage.os_errors import TEMPORARY
+from ..text.lazy_re import lazy_re
+from .wanted import Standing, Trace, blocks_at, decoded, files_below, standing, standing_lines, unescaped, unread
 
 if TYPE_CHECKING:
     from ..workspace import Workspace
 
 #: How often a file that another program changes meanwhile is read again.
 _TIMES: Final = 3
+#: A dated file in a log, by its name up to the end of the slug, and any other file of memory by its path.
+_DATED: Final = lazy_re(rf"\d{{4}}-\d{{2}}-\d{{2}}-(?:{SLUG}|\\u[0-9a-f]{{4}})+")
+_OTHER: Final = lazy_re(r"(?:memory|trash)/[^\s\"]+?\.md")
 
 
 @dataclass
@@ -58,17 +64,25 @@ class Aim:
     renamed: dict[str, str] = field(default_factory=dict)
     #: The words, and what stands for them: ids of messages and names of dated files.
     trace: Trace = field(init=False)
+    #: The dated files that have the messages, or had them.
+    dated: frozenset[Path] = field(init=False)
     #: The words of those *files* that are notes: a receipt may have them under an earlier name.
     notes: Trace = field(init=False)
     names: frozenset[str] = field(init=False)
+    #: What nothing leads to once the words are gone: pictures by their names, and files by the names that logs have.
+    leaving: frozenset[str] = field(init=False)
     #: The summaries that name the dated files, or have the words.
     summaries: tuple[Period, ...] = field(init=False)
 
     def __post_init__(self) -> None:
-        recorded = filter(None, map(self.ws.journal.file_of, self.messages))
-        self.names = frozenset(recorded) | {path.name for message in self.messages.values() for path in message.files}
+        recorded = map(self.ws.memory.path_of, filter(None, map(self.ws.journal.file_of, self.messages)))
+        self.dated = frozenset(recorded).union(*(message.files for message in self.messages.values()))
+        self.names = frozenset(path.name for path in self.dated)
+        logged = (match[0] if (match := _DATED.match(path.name)) else self.ws.paths.relative(path) for path in self.dated)
+        self.leaving = frozenset((*logged, *self.files, *_attachments(message.entry for message in self.messages.values())))
         contents = [entry.content if (entry := parse_entry(line)) else line for line in self.lines]
-        ids = {key[0] for key in self.messages}
+        unfinished = self.ws.journal.tombstones.unfinished()
+        ids = {key[0] for key in self.messages} | {message[0] for act in unfinished for message in act.messages}
         self.trace = Trace([*(message.entry.text for message in self.messages.values()), *contents], {*ids, *self.names})
         self.notes = Trace(line for name in self.files for line in self._lines_of_note(name))
         self.summaries = tuple(
@@ -81,6 +95,10 @@ class Aim:
         path = self.ws.paths.root / name
         is_note = path.suffix == ".md" and self.ws.paths.memory in path.parents
         return _text_at(self.ws, path).splitlines() if is_note else []
+
+    def leaves(self, name: str) -> bool:
+        """True if this picture goes, or this name of a file, by what stands or by the acts that are not finished."""
+        return name in self.leaving or self.ws.journal.tombstones.has_name(name)
 
     def note(self, path: Path) -> bool:
         """Note that this file is changed or deleted; return whether that is to be done, not only shown."""
@@ -133,6 +151,7 @@ def go_through(aim: Aim, act: Act | None) -> None:
 
 def _clean_made(aim: Aim) -> None:
     _drop_files(aim)
+    _drop_unfinished(aim)
     _drop_running_summaries(aim)
     _clean_lines(aim)
     _clean_inbox(aim)
@@ -150,6 +169,24 @@ def _drop_files(aim: Aim) -> None:
             names_it = folder in copies and naming and naming.search(text)
             shows_note = folder == paths.turns and aim.notes.is_in(text)
             if names_it or shows_note or _is_of_day(aim, path) or aim.trace.is_in(path.name) or aim.trace.is_in(text):
+                aim.remove(path)
+    for path in unread(ws):
+        if aim.trace.is_in(_text_at(ws, path)):
+            aim.remove(path)
+
+
+def _drop_unfinished(aim: Aim) -> None:
+    """Delete what a killed program has not finished writing; one that keeps a message holds the lock, or uses the drop-box."""
+    ws, paths = aim.ws, aim.ws.paths
+    places = [paths.root / name for name in ws.files.disk.names(paths.root)]
+    for folder in (paths.memory, paths.trash, paths.state, paths.turns, paths.attachments):
+        places += files_below(ws, folder)
+    with ws.history.lock():
+        for path in places:
+            unfinished = TEMPORARY.fullmatch(path.name)
+            if not unfinished or ws.files.disk.stat(path) is None:
+                continue
+            if aim.leaves(paths.relative(path.with_name(unfinished["name"]))) or aim.trace.is_in(_text_at(ws, path)):
                 aim.remove(path)
 
 
@@ -255,12 +292,21 @@ def _clean_tables(aim: Aim) -> None:
 
 
 def _with_new_names(aim: Aim, data: bytes, *, is_packed: bool) -> bytes:
-    before = after = gzip.decompress(data) if is_packed else data
-    for name in sorted(aim.names):
-        after = after.replace(name.encode(), (aim.renamed.get(name) or f"{name[:10]}-forgotten.md").encode())
-    if after == before:
+    text = (gzip.decompress(data) if is_packed else data).decode("utf-8", "surrogateescape")
+    renamed = {old.removesuffix(".md"): new.removesuffix(".md") for old, new in aim.renamed.items()}
+
+    def new_name(match: re.Match[str]) -> str:
+        name = unescaped(match[0])
+        return (renamed.get(name) or f"{name[:10]}-forgotten") if aim.leaves(name) else match[0]
+
+    def new_path(match: re.Match[str]) -> str:
+        return f"{match[0].partition('/')[0]}/forgotten.md" if aim.leaves(unescaped(match[0])) else match[0]
+
+    after = _DATED.sub(new_name, _OTHER.sub(new_path, text))
+    if after == text:
         return data
-    return gzip.compress(after, mtime=0) if is_packed else after
+    new = after.encode("utf-8", "surrogateescape")
+    return gzip.compress(new, mtime=0) if is_packed else new
 
 
 # ── where the words stand themselves ─────────────────────────────────────────
@@ -308,16 +354,14 @@ def _clean_history(aim: Aim) -> None:
 def _forget_dated(aim: Aim, act: Act | None) -> None:
     """Make each dated file anew without the messages, under a name of what is left; then the old ones are deleted."""
     ws = aim.ws
-    paths = {path for message in aim.messages.values() for path in message.files}
-    paths |= {ws.memory.path_of(name) for name in filter(None, map(ws.journal.file_of, aim.messages))}
-    present = [path for path in sorted(paths) if ws.files.disk.stat(path)]
+    present = [path for path in sorted(aim.dated) if ws.files.disk.stat(path)]
     if not aim.applies:
         for path in present:
             aim.note(path)
         return
     versions = {path: version for path in present if (version := ws.files.read_stable(path))}
     if act and versions:
-        ws.journal.tombstones.add_versions(act, [(path.name, version.digest[:16]) for path, version in versions.items()])
+        ws.journal.tombstones.add(act, [(path.name, version.digest[:16]) for path, version in versions.items()])
     cuts = {path: _without(aim, path, version.data) for path, version in versions.items()}
     for (path, (after, kept)), slug in zip(cuts.items(), _slugs(aim, [kept for _, kept in cuts.values()]), strict=True):
         aim.note(path)
@@ -376,16 +420,15 @@ def _forget_lines(aim: Aim) -> None:
 
 def _forget_attachments(aim: Aim) -> None:
     ws = aim.ws
-    mine = _attachments(message.entry for message in aim.messages.values())
+    folder = ws.paths.attachments
+    names = {name: f"{folder.name}/{name.partition('.aside')[0]}" for name in ws.files.disk.names(folder)}
+    mine = {name: whole for name, whole in names.items() if aim.leaves(whole)}
     if not mine:
         return
-    others: list[Message | Block] = [block for file in ws.memory.dated() for block in ws.memory.blocks(file.name)]
-    others += [entry for entry in (*ws.history.read(), *ws.journal.unwritten.values()) if isinstance(entry, Message)]
-    left = _attachments(message for message in others if message.key not in aim.messages)
-    for name in ws.files.disk.names(ws.paths.attachments):
-        whole = f"{ws.paths.attachments.name}/{name.partition('.aside')[0]}"
-        if (whole in mine or name in mine) and whole not in left and name not in left:
-            aim.remove(ws.paths.attachments / name)
+    left = _attachments(message.entry for key, message in standing(ws, aim.now).items() if key not in aim.messages)
+    for name, whole in mine.items():
+        if whole not in left:
+            aim.remove(folder / name)
 
 
 def _attachments(messages: Iterable[Message | Block]) -> set[str]:

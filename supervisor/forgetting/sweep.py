@@ -47,13 +47,17 @@ _TIMES: Final = 3
 
 def preview(ws: Workspace, wanted: Wanted, now: datetime) -> tuple[Spot, ...]:
     """Return place by place what forgetting these would do; nothing is changed."""
-    aim = Aim(ws, now, wanted.messages, tuple(line.text for line in wanted.lines), wanted.files, applies=False)
+    aim = _aim(ws, wanted, now)
     go_through(aim, None)
     ways = {place.what: place.way for place in (*PLACES, OTHERS) if place.what != "table"}
     edited = {
         ws.paths.relative(ws.paths.summary(period)) for period, summary in ws.memory.summaries().items() if summary.edited
     }
     return tuple(_spot(place, ways[place], aim.touched[place], edited) for place in ways if place in aim.touched)
+
+
+def _aim(ws: Workspace, wanted: Wanted, now: datetime) -> Aim:
+    return Aim(ws, now, wanted.messages, tuple(line.text for line in wanted.lines), wanted.files, applies=False)
 
 
 def _spot(place: str, way: Way, files: Sequence[str], edited: Collection[str]) -> Spot:
@@ -66,9 +70,10 @@ def _spot(place: str, way: Way, files: Sequence[str], edited: Collection[str]) -
 def begin(ws: Workspace, wanted: Wanted, now: datetime, entropy: bytes, by: str = "") -> Act:
     """Write down what is to be forgotten, before anything is deleted; *by* is who asks for it, since a supervisor may do it."""
     ws.groups.keep(now)
+    aim = _aim(ws, wanted, now)
     files = [(name, version.digest[:16]) for name in wanted.files if (version := ws.files.read_stable(ws.paths.root / name))]
     messages = (message.entry for message in wanted.messages.values())
-    return ws.journal.tombstones.begin(messages, (line.text for line in wanted.lines), files, now, entropy, by)
+    return ws.journal.tombstones.begin(messages, aim.lines, files, now, entropy, by, aim.leaving)
 
 
 def sweep(ws: Workspace, now: datetime) -> int:
@@ -156,13 +161,16 @@ def _returned(ws: Workspace) -> list[Path]:
 
 
 def _record(act: Act, look: Aim) -> None:
-    """Write down the versions of what is deleted because it was made from the words: no such file is taken for memory again."""
+    """
+    Write down the versions of what is deleted because it was made from the words: no such file is taken for memory again.
+
+    And the names that nothing leads to once the words are gone: whoever goes on with the act knows them by it.
+    """
     ws = look.ws
     go_through(look, None)
     paths = [ws.paths.root / name for place in _MADE for name in look.touched.get(place, ())]
     versions = [("", version.digest[:16]) for path in paths if (version := ws.files.read_stable(path))]
-    if versions:
-        ws.journal.tombstones.add_versions(act, versions)
+    ws.journal.tombstones.add(act, versions, look.leaving)
 
 
 def _forgotten_ones(ws: Workspace, now: datetime) -> tuple[dict[Key, Standing], tuple[str, ...], tuple[str, ...]]:

@@ -207,16 +207,19 @@ def copies(ws: Workspace) -> Iterator[Path]:
 def _copies_with(ws: Workspace, sought: str, chosen: Mapping[Key, Standing]) -> tuple[str, ...]:
     """Return the copies in which the text stands, but for those that show the chosen messages, and go with them."""
     trace = Trace((message.entry.text for message in chosen.values()), {key[0] for key in chosen})
-    taken_in = {path for path in ws.drop_box.finished() if _is_understood(ws, path)}
+    taken_in = {*ws.drop_box.finished()} - {*unread(ws)}
     texts = ((path, decoded(ws.files.disk.read(path))) for path in copies(ws) if path not in taken_in)
     return tuple(ws.paths.relative(path) for path, text in texts if sought in plain(text) and not trace.is_in(text))
 
 
-def _is_understood(ws: Workspace, path: Path) -> bool:
-    with suppress(ValueError):
+def unread(ws: Workspace) -> Iterator[Path]:
+    """Yield the files of the drop-box in which no message can be read."""
+    for path in list(ws.drop_box.finished()):
         version = ws.drop_box.read(path)
-        return version is None or bool(ws.drop_box.parse(path, version))
-    return False
+        with suppress(ValueError):
+            if version is None or ws.drop_box.parse(path, version):
+                continue
+        yield path
 
 
 def undoable_lines(ws: Workspace, lines: Iterable[Line]) -> list[Line]:
@@ -295,10 +298,11 @@ class Trace:
 
 def decoded(data: bytes) -> str:
     """Return what a file says, in UTF-8 or UTF-16; JSON's escapes are the characters that they stand for."""
-    return _unescaped(data.decode("utf-16" if data[:2] in (b"\xff\xfe", b"\xfe\xff") else "utf-8", "ignore"))
+    return unescaped(data.decode("utf-16" if data[:2] in (b"\xff\xfe", b"\xfe\xff") else "utf-8", "ignore"))
 
 
-def _unescaped(text: str) -> str:
+def unescaped(text: str) -> str:
+    """Return the text with the characters that JSON's escapes stand for."""
     if "\\u" in text:
         text = _ESCAPED.sub(lambda match: chr(int(match[1], 16)), text)
         text = text.encode("utf-16", "surrogatepass").decode("utf-16", "ignore")  # pairs of escapes are one character
@@ -306,7 +310,7 @@ def _unescaped(text: str) -> str:
 
 
 def _plain(text: str) -> str:
-    return _NO_WORD.sub("", unicodedata.normalize("NFKC", _unescaped(text)).casefold())
+    return _NO_WORD.sub("", unicodedata.normalize("NFKC", unescaped(text)).casefold())
 
 
 def _parts(text: str) -> list[str]:
