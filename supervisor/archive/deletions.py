@@ -206,8 +206,7 @@ class Deletions:
         return {path: keys for path, (_, keys) in sorted(read.items()) if keys}
 
     def _keys_in(self, path: Path) -> frozenset[Key]:
-        version = self._files.read_stable(path)
-        parsed = parse_dated(version.data, path) if version else None
+        parsed, _ = self._parsed(path)
         return frozenset(block.key for block in parsed.blocks) if parsed else frozenset()
 
     def _compare(
@@ -329,12 +328,10 @@ class ShownHistory:
 
     def read(self, *patience_s: float) -> History:
         """Return the messages; as `HistoryStore.read`."""
-        history = self._history.read(*patience_s)
-        if any(self._is_forgotten(entry) for entry in history):  # a program has put it back
-            history = tuple(entry for entry in history if not self._is_forgotten(entry))
+        history, stones = self._history.read(*patience_s), self._deletions.tombstones
+        known = tuple(entry for entry in history if not (isinstance(entry, Message) and stones.has(entry)))
+        if len(known) < len(history):  # a program has put some back
+            history = known
         with suppress(OSError, SupervisorError):  # the supervisor reports why; the turn has its history
             return self._deletions.as_filed(history)
         return history
-
-    def _is_forgotten(self, entry: Entry) -> bool:
-        return isinstance(entry, Message) and self._deletions.tombstones.has(entry)

@@ -33,6 +33,10 @@ if TYPE_CHECKING:
 #: From so many bytes on CHANGES.md and acts.jsonl are cut to their newest half.
 _MOST_LINES: Final = 256_000
 _MOST_ACTS: Final = 4_000_000
+_TITLE: Final = msgid("# What was done to memory")
+_ABOUT: Final = msgid(
+    "A line for each act, written by recalld. `recalld undo ID` takes back what was written, changed, deleted or moved to trash/, as long as nothing was built on it; what was filed or forgotten stays so. Editing this file changes nothing."
+)
 #: The head of CHANGES.md: title, blank, what it is, blank.
 _HEAD_LINES: Final = 4
 _HEAD_BYTES: Final = 200
@@ -72,18 +76,12 @@ _BY: Final = {
     "source": msgid(", from the source {what}"),
     "http": msgid(", over HTTP ({what})"),
 }
-#: How much is forgotten: several, and a single one.
-_MANY: Final = {
-    "messages": msgid("{count} messages"),
-    "undone": msgid("{count} lines kept for undo"),
-    "lines": msgid("{count} lines"),
-    "files": msgid("{count} files"),
-}
-_ONE: Final = {
-    "messages": msgid("{count} message"),
-    "undone": msgid("{count} line kept for undo"),
-    "lines": msgid("{count} line"),
-    "files": msgid("{count} file"),
+#: How much is forgotten: a single one, and several.
+_AMOUNTS: Final = {
+    "messages": (msgid("{count} message"), msgid("{count} messages")),
+    "undone": (msgid("{count} line kept for undo"), msgid("{count} lines kept for undo")),
+    "lines": (msgid("{count} line"), msgid("{count} lines")),
+    "files": (msgid("{count} file"), msgid("{count} files")),
 }
 
 
@@ -193,22 +191,11 @@ def _newest_half(lines: bytes) -> bytes:
 
 def _language_of(diary: bytes) -> Language | None:
     head = diary[:_HEAD_BYTES].decode("utf-8-sig", "replace")
-    return next(
-        (language for language in LANGUAGES if head.startswith(render(Text("# What was done to memory"), language))), None
-    )
+    return next((language for language in LANGUAGES if head.startswith(render(Text(_TITLE), language))), None)
 
 
 def _head(language: Language) -> bytes:
-    title, about = (
-        render(text, language)
-        for text in (
-            Text("# What was done to memory"),
-            Text(
-                "A line for each act, written by recalld. `recalld undo ID` takes back what was written, changed, deleted or moved to trash/, as long as nothing was built on it; what was filed or forgotten stays so. Editing this file changes nothing."
-            ),
-        )
-    )
-    return f"{title}\n\n{about}\n\n".encode()
+    return "".join(f"{render(Text(text), language)}\n\n" for text in (_TITLE, _ABOUT)).encode()
 
 
 def sentence_of(act: Act) -> Text:
@@ -224,8 +211,7 @@ def sentence_of(act: Act) -> Text:
 
 def amounts_of(counts: Mapping[str, int]) -> tuple[Text, ...]:
     """Return in words how much is forgotten, without the counts of 0."""
-    given = ((name, count) for name, count in counts.items() if count)
-    return tuple(Text((_MANY if n > 1 else _ONE)[of], count=n) for of, n in given)
+    return tuple(Text(_AMOUNTS[of][count > 1], count=count) for of, count in counts.items() if count)
 
 
 def _numbered(act: Act) -> tuple[str, dict[str, str]]:

@@ -8,7 +8,7 @@ lock. A file that can't be read is never overwritten: BadFile, until a person or
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, suppress
 from datetime import tzinfo
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -40,6 +40,7 @@ class HistoryStore:
         self._zone = zone
         #: The version that was parsed last, replaced as a whole: threads share it.
         self._known: tuple[Stat | None, str, History] = (None, "", ())
+        self._backup: tuple[Stat | None, History] = None, ()
         self._damaged: Stat | None = None  # the damaged version: no read waits for it again
 
     def read(self, patience_s: float = _PATIENCE_S) -> History:
@@ -91,12 +92,14 @@ class HistoryStore:
         return self._files.read_stable(self._paths.history)
 
     def backup(self) -> History:
-        """Return the messages of the backup; none when it is missing or damaged."""
-        backup = self._files.read_stable(self._paths.history_backup)
-        try:
-            return parse_history(backup.data, self._zone) if backup else ()
-        except ValueError:
-            return ()
+        """Return the messages of the backup; none when it is missing or damaged. The same object while nothing changed."""
+        stat = self._files.disk.stat(self._paths.history_backup)
+        if stat is None or stat != self._backup[0]:
+            version = self._files.read_stable(self._paths.history_backup)
+            self._backup = version.stat if version else None, ()
+            with suppress(ValueError):
+                self._backup = self._backup[0], parse_history(version.data, self._zone) if version else ()
+        return self._backup[1]
 
     def change_backup(self, step: Callable[[History], History]) -> None:
         """Replace the messages of the backup by ``step(messages)``; a damaged backup is deleted."""

@@ -88,7 +88,7 @@ def intake(ws: Stores, now: datetime, control: Control = UNLIMITED) -> int:
 
 
 def _changed(history: HistoryStore, rule: Rule) -> History:
-    """Return the messages of history.json, after the rule was applied there and to its backup, which is the version before."""
+    """Return the messages of history.json, after the rule was applied there and to its backup, which anybody may put back."""
 
     def step(now: History) -> History:
         ruled = (rule(entry) if isinstance(entry, Message) else entry for entry in now)
@@ -96,10 +96,11 @@ def _changed(history: HistoryStore, rule: Rule) -> History:
         return now if after == now else after
 
     messages = history.read()
-    if step(messages) is messages:
-        return messages
-    messages = history.change(step)
-    history.change_backup(step)
+    if step(messages) is not messages:
+        messages = history.change(step)
+    backup = history.backup()
+    if step(backup) is not backup:
+        history.change_backup(step)
     return messages
 
 

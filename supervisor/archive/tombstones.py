@@ -46,9 +46,8 @@ class Act:
     One act of forgetting, as a line of the file: *finished* is "" until nothing of it is left.
 
     Of each message it has the id, the time in wire form ("" for none), and keyed digests; *lines* and *files* are such digests.
-    *versions* are those of the dated files that had the messages: what a worker still makes of them is refused. *names* are
-    digests of names: of the pictures, and of the files as logs name them. Nothing leads to them once the words are gone; so they
-    are written down before, and kept until the act is finished.
+    *versions* are those of the dated files that had the messages: what a worker still makes of them is refused. Among them are
+    names, of pictures and of files as logs have them: nothing else leads to these once the words are gone.
 
     *marks* is the language of the marks that a redaction of 0.28 or older put in the place of secrets, "" for an act that takes
     words out whole. *by* is who asked for it, as the diary keeps it. *begun* is its name, too: no two acts of a workspace begin
@@ -61,7 +60,6 @@ class Act:
     lines: tuple[str, ...] = ()
     files: tuple[str, ...] = ()
     versions: tuple[str, ...] = ()
-    names: tuple[str, ...] = ()
     marks: str = ""
     by: str = ""
 
@@ -80,7 +78,7 @@ class _Known:
     acts: tuple[Act, ...] = ()
     digests: frozenset[str] = frozenset()
     others: frozenset[str] = frozenset()
-    names: frozenset[str] = frozenset()  # in acts of which something may be left
+    left: frozenset[str] = frozenset()  # of files and names, in acts of which something may be left
     gone: frozenset[str] = frozenset()  # of files, in acts of which nothing is left
     ids: frozenset[bytes] = frozenset()  # of messages that went whole, in such acts
 
@@ -133,7 +131,7 @@ class Tombstones:
 
     def has_name(self, name: str) -> bool:
         """Return whether this name goes with an act of which something may be left, by the list as it was read last."""
-        return bool(self._known.names) and self._keyed(_mark("name", name)) in self._known.names
+        return bool(self._known.left) and self._keyed(_mark("name", name)) in self._known.left
 
     def shown(self, path: Path, data: bytes) -> bytes | None:
         """Return the bytes of a file without its forgotten messages, its forgotten lines blank; None for what goes whole."""
@@ -177,47 +175,42 @@ class Tombstones:
             key = self._known.key or entropy[:_KEY_BYTES]
             act = Act(
                 to_wire(now),
-                messages=tuple((*_place(message), *(_keyed(key, mark) for mark in _marks(message))) for message in messages),
+                messages=tuple(
+                    (message.key[0], _moment(message), *(_keyed(key, mark) for mark in _marks(message))) for message in messages
+                ),
                 lines=tuple(_keyed(key, _mark("line", _forms(line)[-1])) for line in lines),
                 files=tuple(_keyed(key, _mark("file", *file)) for file in files),
-                names=tuple(_keyed(key, _mark("name", name)) for name in names),
+                versions=tuple(_keyed(key, _mark("name", name)) for name in names),
                 by=by,
             )
             self._write(key, (*acts, act))
         return act
 
     def add(self, act: Act, files: Iterable[tuple[str, str]], names: Iterable[str] = ()) -> None:
-        """Add versions of files to the act, each with its name, "" for any, and names that go with it."""
-        versions = [self._keyed(_mark("file", *file)) for file in files]
-        more = [self._keyed(_mark("name", name)) for name in names]
-        self._change(
-            act,
-            lambda act: replace(
-                act,
-                versions=tuple(dict.fromkeys([*act.versions, *versions])),
-                names=tuple(dict.fromkeys([*act.names, *more])),
-            ),
-        )
+        """Add versions of files to the act, each with the name of its file, "" for any, and *names* that go with it."""
+        marks = (*(_mark("file", *file) for file in files), *(_mark("name", name) for name in names))
+        more = [*map(self._keyed, marks)]
+        self._change(act, lambda act: replace(act, versions=tuple(dict.fromkeys([*act.versions, *more]))))
 
     def finish(self, act: Act, now: datetime) -> None:
         """Write down that nothing of the act is left."""
-        self._change(act, lambda act: replace(act, finished=to_wire(now), names=()))
+        self._change(act, lambda act: replace(act, finished=to_wire(now)))
 
     def is_of(self, others: Tombstones) -> bool:
         """Return whether the other list is of the same memory, as far as this one can tell: it has the same key, or none."""
         return not (self.acts() and others.acts()) or self._known.key == others._known.key
 
     def merge(self, others: Tombstones) -> int:
+        """Take over, as unfinished, the acts of another list of the same memory that this one lacks; return how many."""
+        acts = others.acts()  # first: it reads the key
+        return self.take_over(others._known.key, acts)
+
+    def take_over(self, key: bytes, acts: Iterable[Act]) -> int:
         """
-        Take over, as unfinished, the acts of another list with the same key that this one lacks; return how many.
+        Take over, as unfinished, those of the acts that this list lacks, under their *key*; return how many.
 
         A redaction is not taken over: it kept the messages, which are in no other file here.
         """
-        acts = others.acts()  # first: it reads the key
-        return self.take_over(others._known.key, acts) if self.is_of(others) else 0
-
-    def take_over(self, key: bytes, acts: Iterable[Act]) -> int:
-        """Take over, as unfinished, those of the acts that this list lacks, under their *key*; return how many."""
         with self._files.lock(self._paths.history_lock):
             mine = self.acts()
             begun = {act.begun for act in mine}
@@ -272,10 +265,9 @@ def _forms(line: str) -> tuple[str, ...]:
 
 def _marks(message: Said) -> list[bytes]:
     """Return what a message is known by: its id and words; its moment, role and words."""
-    marks = [_mark_of(message.key)]
-    if message.created_at:
-        marks.append(_mark("moment", fingerprint_of(to_wire(message.created_at), message.role, message.text)))
-    return marks
+    moment = _moment(message)
+    moments = [_mark("moment", fingerprint_of(moment, message.role, message.text))] if moment else []
+    return [_mark_of(message.key), *moments]
 
 
 def _mark_of(key: Key) -> bytes:
@@ -290,19 +282,19 @@ def _keyed(key: bytes, mark: bytes) -> str:
     return blake2b(sha256(mark).digest(), key=key, digest_size=_DIGEST_BYTES).hexdigest()
 
 
-def _place(message: Said) -> tuple[str, str]:
-    return message.key[0], to_wire(message.created_at) if message.created_at else ""
+def _moment(message: Said) -> str:
+    return to_wire(message.created_at) if message.created_at else ""
 
 
 def _fields(act: Act) -> dict[str, Any]:
-    return {name: value for name, value in asdict(act).items() if value or name not in ("names", "marks", "by")}
+    return {name: value for name, value in asdict(act).items() if value or name not in ("marks", "by")}
 
 
 def _known(data: bytes, stat: Stat | None, paths: WorkspacePaths) -> _Known:
     """Return what the lines say; one that can't be read says nothing, nor a redaction that 0.28 or older did not finish."""
     key, acts = b"", []
     for line in filter(None, data.split(b"\n")):
-        try:
+        with suppress(ValueError, TypeError, KeyError):
             raw = parse_json(line)
             if "recalld" in raw:
                 if raw["recalld"] > FORMAT:
@@ -312,18 +304,16 @@ def _known(data: bytes, stat: Stat | None, paths: WorkspacePaths) -> _Known:
             messages = tuple((str(identity), str(at), *map(str, digests)) for identity, at, *digests in raw["messages"])
             lines, files, versions = (tuple(map(str, raw[name])) for name in ("lines", "files", "versions"))
             begun, finished = (str(raw[name]) for name in ("begun", "finished"))
-            names, (marks, by) = tuple(map(str, raw.get("names", ()))), (str(raw.get(name, "")) for name in ("marks", "by"))
-            act = Act(begun, finished, messages, lines, files, versions, names, marks, by)
+            marks, by = (str(raw.get(name, "")) for name in ("marks", "by"))
+            act = Act(begun, finished, messages, lines, files, versions, marks, by)
             if act.finished or not act.marks:
                 acts.append(act)
-        except (ValueError, TypeError, KeyError):
-            continue
     digests = frozenset(digest for act in acts for message in act.messages for digest in message[2:])
     others = frozenset(digest for act in acts for digest in (*act.lines, *act.files, *act.versions))
     ended = [act for act in acts if act.finished]
     gone = frozenset(digest for act in ended for digest in (*act.files, *act.versions))
     ids = frozenset(message[0].encode("utf-8", "surrogatepass") for act in ended if not act.marks for message in act.messages)
-    left = frozenset(digest for act in acts if not act.finished for digest in act.names)
+    left = frozenset(digest for act in acts if not act.finished for digest in act.versions)
     return _Known(stat, key, tuple(acts), digests, others, left, gone, ids)
 
 

@@ -10,9 +10,9 @@ from __future__ import annotations
 
 import gzip
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from datetime import datetime
 from functools import partial
 from pathlib import Path
@@ -21,83 +21,68 @@ from typing import TYPE_CHECKING, Any, Final
 from ..archive.places import LEFT, place_of
 from ..archive.run import taken_names
 from ..archive.slug import free_name, short_id
-from ..archive.tombstones import Act
 from ..archive.tombstones import cut as cut_dated
 from ..conversation.sessions import RunningSummary, session_digest
 from ..longterm.lines import cut, filled, parse_entry, without_lines
 from ..protocol.attachments import attachments_of, separated
 from ..protocol.dated_file import Block
-from ..protocol.message import History, Key, Message
+from ..protocol.message import History, Message
 from ..protocol.paths import SLUG, dated_name, day_of_name
-from ..protocol.period import Period, period_of_group
+from ..protocol.period import period_of_group
 from ..storage.errors import Conflict
 from ..storage.lenient_json import parse_json, render_json
 from ..storage.os_errors import TEMPORARY
 from ..text.lazy_re import lazy_re
-from .wanted import Standing, Trace, blocks_at, decoded, files_below, standing, standing_lines, unescaped, unread
+from .wanted import Trace, Wanted, blocks_at, copies, decoded, files_below, standing, standing_lines, text_at, unescaped
 
 if TYPE_CHECKING:
     from ..workspace import Workspace
 
 #: How often a file that another program changes meanwhile is read again.
 _TIMES: Final = 3
-#: A dated file in a log, by its name up to the end of the slug, and any other file of memory by its path.
+#: In a log: a dated file by its name up to the end of the slug, in JSON with escapes; any other file of memory by its path.
 _DATED: Final = lazy_re(rf"\d{{4}}-\d{{2}}-\d{{2}}-(?:{SLUG}|\\u[0-9a-f]{{4}})+")
 _OTHER: Final = lazy_re(r"(?:memory|trash)/[^\s\"]+?\.md")
 
 
-@dataclass
 class Aim:
     """
-    The *messages*, *lines* and *files* to forget; without *applies* it is only looked what would be done.
+    The messages, *lines* and *files* to forget; without *applies* it is only looked what would be done.
 
     *touched* has the paths of the files that were changed or deleted, by place; *renamed* the dated files that were made anew.
     """
 
-    ws: Workspace
-    now: datetime
-    messages: Mapping[Key, Standing]
-    lines: tuple[str, ...]
-    files: tuple[str, ...]
-    applies: bool
-    touched: dict[str, list[str]] = field(default_factory=dict)
-    renamed: dict[str, str] = field(default_factory=dict)
-    #: The words, and what stands for them: ids of messages and names of dated files.
-    trace: Trace = field(init=False)
-    #: The dated files that have the messages, or had them.
-    dated: frozenset[Path] = field(init=False)
-    #: The words of those *files* that are notes: a receipt may have them under an earlier name.
-    notes: Trace = field(init=False)
-    names: frozenset[str] = field(init=False)
-    #: What nothing leads to once the words are gone: pictures by their names, and files by the names that logs have.
-    leaving: frozenset[str] = field(init=False)
-    #: The summaries that name the dated files, or have the words.
-    summaries: tuple[Period, ...] = field(init=False)
-
-    def __post_init__(self) -> None:
-        recorded = map(self.ws.memory.path_of, filter(None, map(self.ws.journal.file_of, self.messages)))
-        self.dated = frozenset(recorded).union(*(message.files for message in self.messages.values()))
+    def __init__(self, ws: Workspace, wanted: Wanted, now: datetime, *, applies: bool) -> None:
+        self.ws, self.now, self.applies = ws, now, applies
+        self.messages, self.files = wanted.messages, wanted.files
+        self.lines = tuple(line.text for line in wanted.lines)
+        self.touched: dict[str, list[str]] = {}
+        self.renamed: dict[str, str] = {}
+        entries = [message.entry for message in wanted.messages.values()]
+        recorded = map(ws.memory.path_of, filter(None, map(ws.journal.file_of, wanted.messages)))
+        #: The dated files that have the messages, or had them, and their names.
+        self.dated = frozenset(recorded).union(*(message.files for message in wanted.messages.values()))
         self.names = frozenset(path.name for path in self.dated)
-        logged = (match[0] if (match := _DATED.match(path.name)) else self.ws.paths.relative(path) for path in self.dated)
-        self.leaving = frozenset((*logged, *self.files, *_attachments(message.entry for message in self.messages.values())))
+        logged = (match[0] if (match := _DATED.match(path.name)) else ws.paths.relative(path) for path in self.dated)
+        #: What nothing leads to once the words are gone: pictures by their names, files by the names that logs have of them.
+        self.leaving = frozenset((*logged, *self.files, *_attachments(entries)))
         contents = [entry.content if (entry := parse_entry(line)) else line for line in self.lines]
-        unfinished = self.ws.journal.tombstones.unfinished()
-        ids = {key[0] for key in self.messages} | {message[0] for act in unfinished for message in act.messages}
-        self.trace = Trace([*(message.entry.text for message in self.messages.values()), *contents], {*ids, *self.names})
-        self.notes = Trace(line for name in self.files for line in self._lines_of_note(name))
+        begun = (message for act in ws.journal.tombstones.unfinished() for message in act.messages)
+        ids = {*(key[0] for key in wanted.messages), *(message[0] for message in begun)}
+        #: The words, and what stands for them: ids of messages and names of dated files.
+        self.trace = Trace([*(entry.text for entry in entries), *contents], ids | self.names)
+        notes = (name for name in self.files if name.endswith(".md") and ws.paths.memory in (ws.paths.root / name).parents)
+        #: The words of those *files* that are notes: a receipt may have them under an earlier name.
+        self.notes = Trace(line for name in notes for line in text_at(ws, ws.paths.root / name).splitlines())
+        #: The summaries that name the dated files, or have the words.
         self.summaries = tuple(
             period
-            for period, summary in sorted(self.ws.memory.summaries().items(), key=lambda item: item[0].label)
+            for period, summary in sorted(ws.memory.summaries().items(), key=lambda item: item[0].label)
             if any(source.name in self.names for source in summary.sources) or self.trace.is_in(summary.text)
         )
 
-    def _lines_of_note(self, name: str) -> list[str]:
-        path = self.ws.paths.root / name
-        is_note = path.suffix == ".md" and self.ws.paths.memory in path.parents
-        return _text_at(self.ws, path).splitlines() if is_note else []
-
     def leaves(self, name: str) -> bool:
-        """True if this picture goes, or this name of a file, by what stands or by the acts that are not finished."""
+        """True if this picture goes, or this name of a file, by what stands or by an act that is not finished."""
         return name in self.leaving or self.ws.journal.tombstones.has_name(name)
 
     def note(self, path: Path) -> bool:
@@ -114,11 +99,6 @@ class Aim:
         if self.note(path):
             self.ws.files.remove(path)
 
-    def replace(self, path: Path, data: bytes) -> None:
-        """Replace the file by *data*, or show that it would be; Conflict if another program writes it meanwhile."""
-        if self.note(path):
-            self.ws.files.replace(path, data, self.ws.files.read_stable(path))
-
     def clean(self, path: Path, rule: Callable[[bytes], bytes]) -> None:
         """
         Replace the file by what the *rule* leaves of it, or show that it would be.
@@ -133,13 +113,13 @@ class Aim:
             with suppress(Conflict):
                 self.ws.files.replace(path, after, version)
                 return
-        self.replace(path, after)
+        self.ws.files.replace(path, after, self.ws.files.read_stable(path))
 
 
-def go_through(aim: Aim, act: Act | None) -> None:
+def go_through(aim: Aim) -> None:
     """Clean all places: first what was made from the words, then these, then what was made of them meanwhile."""
     _clean_made(aim)
-    _clean_sources(aim, act)
+    _clean_sources(aim)
     if aim.applies:
         _clean_made(aim)
         aim.ws.files.sweep(aim.ws.paths.memory)
@@ -159,19 +139,16 @@ def _clean_made(aim: Aim) -> None:
 
 def _drop_files(aim: Aim) -> None:
     """Delete the tasks, summaries, receipts and copies that have the words, or are made of a file that goes."""
-    ws, paths = aim.ws, aim.ws.paths
+    ws, paths, queue = aim.ws, aim.ws.paths, aim.ws.task_queue
     gone = [*(paths.relative(paths.summary(period)) for period in aim.summaries), *aim.files]
     naming = re.compile("|".join(rf"(?<![\w./-]){re.escape(name)}(?![\w~-]|\.\w)" for name in gone)) if gone else None
-    queue, copies = ws.task_queue, (paths.turns, paths.quarantine, paths.replaced, paths.previous)
-    for folder in (queue.queue, queue.running, queue.results, queue.failed, paths.pieces, paths.summaries, *copies):
-        for path in files_below(ws, folder):
-            text = _text_at(ws, path)
-            names_it = folder in copies and naming and naming.search(text)
-            shows_note = folder == paths.turns and aim.notes.is_in(text)
-            if names_it or shows_note or _is_of_day(aim, path) or aim.trace.is_in(path.name) or aim.trace.is_in(text):
-                aim.remove(path)
-    for path in unread(ws):
-        if aim.trace.is_in(_text_at(ws, path)):
+    folders = (queue.queue, queue.running, queue.results, queue.failed, paths.pieces, paths.summaries)
+    made = [path for folder in folders for path in files_below(ws, folder)]
+    for path, is_copy in (*((path, False) for path in made), *((path, True) for path in copies(ws))):
+        text = text_at(ws, path)
+        names_it = is_copy and naming and paths.drop_box not in path.parents and naming.search(text)
+        shows_note = path.parent == paths.turns and aim.notes.is_in(text)
+        if names_it or shows_note or _is_of_day(aim, path) or aim.trace.is_in(path.name) or aim.trace.is_in(text):
             aim.remove(path)
 
 
@@ -181,12 +158,10 @@ def _drop_unfinished(aim: Aim) -> None:
     places = [paths.root / name for name in ws.files.disk.names(paths.root)]
     for folder in (paths.memory, paths.trash, paths.state, paths.turns, paths.attachments):
         places += files_below(ws, folder)
-    with ws.history.lock():
-        for path in places:
-            unfinished = TEMPORARY.fullmatch(path.name)
-            if not unfinished or ws.files.disk.stat(path) is None:
-                continue
-            if aim.leaves(paths.relative(path.with_name(unfinished["name"]))) or aim.trace.is_in(_text_at(ws, path)):
+    unfinished = [(path, path.with_name(match["name"])) for path in places if (match := TEMPORARY.fullmatch(path.name))]
+    for path, whole in unfinished:
+        with ws.history.lock():
+            if ws.files.disk.stat(path) and (aim.leaves(paths.relative(whole)) or aim.trace.is_in(text_at(ws, path))):
                 aim.remove(path)
 
 
@@ -203,11 +178,6 @@ def _is_of_day(aim: Aim, path: Path) -> bool:
         case "summaries" | "previous":
             return path.name.partition(".")[0] in {period.label for period in aim.summaries}
     return False
-
-
-def _text_at(ws: Workspace, path: Path) -> str:
-    version = ws.files.read_stable(path)
-    return decoded(version.data) if version else ""
 
 
 def _drop_running_summaries(aim: Aim) -> None:
@@ -228,7 +198,7 @@ def _clean_lines(aim: Aim) -> None:
     """Take the lines with the words out of the chats of LlamaIndex, of what is no longer true, and of what could be undone."""
     ws = aim.ws
     for path in files_below(ws, ws.paths.sessions):
-        if path.name.startswith("chat-") and path.suffix == ".jsonl" and aim.trace.is_in(_text_at(ws, path)):
+        if path.name.startswith("chat-") and path.suffix == ".jsonl" and aim.trace.is_in(text_at(ws, path)):
             with ws.files.lock(path.with_suffix(".lock")):
                 aim.clean(path, partial(_without_lines, aim, head=1))
     for path in (ws.paths.ended, ws.paths.acts):
@@ -254,7 +224,7 @@ def _changed_line(act: bytes, lines: Sequence[str]) -> bool:
 
 def _clean_inbox(aim: Aim) -> None:
     paths, files = aim.ws.paths, aim.ws.files
-    if not aim.trace.is_in(_text_at(aim.ws, paths.inbox)):
+    if not aim.trace.is_in(text_at(aim.ws, paths.inbox)):
         return
     with files.lock(paths.inbox_lock), suppress(ValueError):  # what can't be read is reported, and stays
         aim.clean(paths.inbox, partial(_without_inputs, aim))
@@ -283,11 +253,9 @@ def _clean_tables(aim: Aim) -> None:
     for table in (paths.files, *(paths.root / name for name in LEFT)):
         if files.disk.stat(table):
             aim.remove(table)
-    logs = (name for name in sorted(files.disk.names(paths.root)) if name.startswith("log"))
-    for path in (
-        *(paths.root / name for name in logs if name.endswith((".jsonl", ".jsonl.gz"))),
-        *(paths.fsck, paths.backup, paths.diary),
-    ):
+    names = (name for name in sorted(files.disk.names(paths.root)) if name.startswith("log"))
+    logs = [paths.root / name for name in names if name.endswith((".jsonl", ".jsonl.gz"))]
+    for path in (*logs, paths.fsck, paths.backup, paths.diary):
         aim.clean(path, partial(_with_new_names, aim, is_packed=path.suffix == ".gz"))
 
 
@@ -312,10 +280,10 @@ def _with_new_names(aim: Aim, data: bytes, *, is_packed: bool) -> bytes:
 # ── where the words stand themselves ─────────────────────────────────────────
 
 
-def _clean_sources(aim: Aim, act: Act | None) -> None:
+def _clean_sources(aim: Aim) -> None:
     _clean_drop_box(aim)
     _clean_history(aim)
-    _forget_dated(aim, act)
+    _forget_dated(aim)
     _forget_lines(aim)
     _forget_attachments(aim)
     for name in aim.files:
@@ -330,41 +298,42 @@ def _clean_drop_box(aim: Aim) -> None:
         with suppress(ValueError):  # what can't be understood is no message; its copy in quarantine is looked at
             messages = box.parse(path, version) if version else []
             left = [message.raw for message in messages if message.key not in aim.messages]
-            if left and len(left) < len(messages):
-                aim.replace(path, render_json(left))
-            elif messages and not left:
+            if not left and messages:
                 aim.remove(path)
+            elif len(left) < len(messages) and aim.note(path):
+                aim.ws.files.replace(path, render_json(left), version)
 
 
 def _clean_history(aim: Aim) -> None:
     store, paths = aim.ws.history, aim.ws.paths
+    nameless = {("", message.entry.key[1]) for message in aim.messages.values()}  # as they were before they got an id
 
     def rule(history: History) -> History:
         return tuple(entry for entry in history if not isinstance(entry, Message) or entry.key not in aim.messages)
+
+    def of_backup(history: History) -> History:
+        return tuple(entry for entry in rule(history) if not isinstance(entry, Message) or entry.key not in nameless)
 
     history = store.read()
     if rule(history) != history and aim.note(paths.history):
         store.change(rule)
     before = store.backup()
     was_changed = aim.applies and "history" in aim.touched  # then the backup is the version before
-    if (was_changed or rule(before) != before) and aim.note(paths.history_backup):
-        store.change_backup(rule)
+    if (was_changed or of_backup(before) != before) and aim.note(paths.history_backup):
+        store.change_backup(of_backup)
 
 
-def _forget_dated(aim: Aim, act: Act | None) -> None:
+def _forget_dated(aim: Aim) -> None:
     """Make each dated file anew without the messages, under a name of what is left; then the old ones are deleted."""
     ws = aim.ws
     present = [path for path in sorted(aim.dated) if ws.files.disk.stat(path)]
+    for path in present:
+        aim.note(path)
     if not aim.applies:
-        for path in present:
-            aim.note(path)
         return
     versions = {path: version for path in present if (version := ws.files.read_stable(path))}
-    if act and versions:
-        ws.journal.tombstones.add(act, [(path.name, version.digest[:16]) for path, version in versions.items()])
     cuts = {path: _without(aim, path, version.data) for path, version in versions.items()}
     for (path, (after, kept)), slug in zip(cuts.items(), _slugs(aim, [kept for _, kept in cuts.values()]), strict=True):
-        aim.note(path)
         aim.renamed[path.name] = _made_anew(aim, path, after, kept, slug)
     ws.journal.forget(lambda key: key in aim.messages or ws.journal.tombstones.has_key(key), aim.renamed)
     for path in versions:
@@ -402,33 +371,27 @@ def _made_anew(aim: Aim, path: Path, after: bytes, kept: Sequence[Block], slug: 
 
 
 def _stand_elsewhere(aim: Aim, path: Path, kept: Sequence[Block]) -> bool:
-    memory = aim.ws.memory
-    held = {block.key for file in memory.dated() if file.name != path.name for block in memory.blocks(file.name)}
-    return all(block.key in held for block in kept)
+    others = (file.name for file in aim.ws.memory.dated() if file.name != path.name)
+    return {block.key for block in kept} <= {block.key for name in others for block in aim.ws.memory.blocks(name)}
 
 
 def _forget_lines(aim: Aim) -> None:
-    store = aim.ws.long_term
+    def rule(text: str) -> str:
+        return without_lines(text, [line.number for line in filled(cut(text)) if line.text in aim.lines])[0]
+
     stand = any(line.text in aim.lines for line in standing_lines(aim.ws))
-    if stand and aim.note(aim.ws.paths.root / store.path):
-
-        def rule(text: str) -> str:
-            return without_lines(text, [line.number for line in filled(cut(text)) if line.text in aim.lines])[0]
-
-        store.change(rule)
+    if stand and aim.note(aim.ws.paths.root / aim.ws.long_term.path):
+        aim.ws.long_term.change(rule)
 
 
 def _forget_attachments(aim: Aim) -> None:
-    ws = aim.ws
-    folder = ws.paths.attachments
+    ws, folder = aim.ws, aim.ws.paths.attachments
     names = {name: f"{folder.name}/{name.partition('.aside')[0]}" for name in ws.files.disk.names(folder)}
-    mine = {name: whole for name, whole in names.items() if aim.leaves(whole)}
-    if not mine:
-        return
-    left = _attachments(message.entry for key, message in standing(ws, aim.now).items() if key not in aim.messages)
-    for name, whole in mine.items():
-        if whole not in left:
-            aim.remove(folder / name)
+    going = [name for name, whole in names.items() if aim.leaves(whole)]
+    others = standing(ws, aim.now).items() if going else ()
+    left = _attachments(message.entry for key, message in others if key not in aim.messages)
+    for name in (name for name in going if names[name] not in left):
+        aim.remove(folder / name)
 
 
 def _attachments(messages: Iterable[Message | Block]) -> set[str]:

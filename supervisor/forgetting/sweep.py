@@ -8,7 +8,7 @@ leaves an unfinished act, and its words where they still stand; the next round g
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final
@@ -17,7 +17,7 @@ from zlib import crc32
 from ..archive.journal import SeenJournal
 from ..archive.places import OTHERS, PLACES, Way
 from ..archive.tombstones import Act, Tombstones
-from ..protocol.message import Key
+from ..longterm.lines import Line
 from ..protocol.paths import WorkspacePaths, day_of_name
 from ..storage.clock import Clock
 from ..storage.files import Files
@@ -25,7 +25,7 @@ from ..storage.noting import note, noting
 from ..storage.texts import Text, msgid
 from ..workspace import Workspace, open_workspace
 from .cleaning import Aim, go_through
-from .wanted import Spot, Standing, Wanted, blocks_at, copies, files_below, standing, standing_lines, undoable_lines
+from .wanted import Spot, Wanted, blocks_at, copies, files_below, standing, standing_lines, undoable_lines
 
 #: Those of files that are deleted whole.
 _MADE: Final = ("summaries", "turns", "previous", "quarantine", "replaced", "sessions")
@@ -47,17 +47,13 @@ _TIMES: Final = 3
 
 def preview(ws: Workspace, wanted: Wanted, now: datetime) -> tuple[Spot, ...]:
     """Return place by place what forgetting these would do; nothing is changed."""
-    aim = _aim(ws, wanted, now)
-    go_through(aim, None)
+    aim = Aim(ws, wanted, now, applies=False)
+    go_through(aim)
     ways = {place.what: place.way for place in (*PLACES, OTHERS) if place.what != "table"}
     edited = {
         ws.paths.relative(ws.paths.summary(period)) for period, summary in ws.memory.summaries().items() if summary.edited
     }
     return tuple(_spot(place, ways[place], aim.touched[place], edited) for place in ways if place in aim.touched)
-
-
-def _aim(ws: Workspace, wanted: Wanted, now: datetime) -> Aim:
-    return Aim(ws, now, wanted.messages, tuple(line.text for line in wanted.lines), wanted.files, applies=False)
 
 
 def _spot(place: str, way: Way, files: Sequence[str], edited: Collection[str]) -> Spot:
@@ -70,7 +66,7 @@ def _spot(place: str, way: Way, files: Sequence[str], edited: Collection[str]) -
 def begin(ws: Workspace, wanted: Wanted, now: datetime, entropy: bytes, by: str = "") -> Act:
     """Write down what is to be forgotten, before anything is deleted; *by* is who asks for it, since a supervisor may do it."""
     ws.groups.keep(now)
-    aim = _aim(ws, wanted, now)
+    aim = Aim(ws, wanted, now, applies=False)
     files = [(name, version.digest[:16]) for name in wanted.files if (version := ws.files.read_stable(ws.paths.root / name))]
     messages = (message.entry for message in wanted.messages.values())
     return ws.journal.tombstones.begin(messages, aim.lines, files, now, entropy, by, aim.leaving)
@@ -87,13 +83,12 @@ def sweep(ws: Workspace, now: datetime) -> int:
     for _ in range(_TIMES):
         for path in _returned(ws):
             ws.files.remove(path)
-        messages, lines, files = _forgotten_ones(ws, now)
+        forgotten = _forgotten(ws, now)
         if act:
-            _record(act, Aim(ws, now, messages, lines, files, applies=False))
-        aim = Aim(ws, now, messages, lines, files, applies=True)
+            _record(act, Aim(ws, forgotten, now, applies=False))
         with noting():  # what it changes has the words, and is not to be undone
-            go_through(aim, act)
-        if not any(_forgotten_ones(ws, now)):
+            go_through(Aim(ws, forgotten, now, applies=True))
+        if not _forgotten(ws, now):
             break
     else:
         return 0  # programs go on writing the words: the next round goes on
@@ -137,62 +132,56 @@ def has_returned(ws: Workspace) -> bool:
     if not stones.acts():
         return False
     marks = {crc32(identity.encode("utf-8", "surrogatepass")) for identity in stones.ids()}
-    files = [file.name for file in ws.memory.dated() if file.ids is None or not marks.isdisjoint(file.ids)]
-    if any(stones.has(block) for name in files for block in blocks_at(ws, ws.memory.path_of(name))):
+    paths = [ws.memory.path_of(file.name) for file in ws.memory.dated() if file.ids is None or not marks.isdisjoint(file.ids)]
+    if any(stones.has(block) for path in paths for block in blocks_at(ws, path)):
         return True
-    return bool(_forgotten_lines(ws) or _returned(ws))
+    return bool(_forgotten_lines(ws)) or any(_returned(ws))
 
 
-def _returned(ws: Workspace) -> list[Path]:
-    """Return the summaries, notes, receipts, copies and pictures that were deleted, and put back by another program."""
-    stones, paths, returned = ws.journal.tombstones, ws.paths, []
+def _returned(ws: Workspace) -> Iterator[Path]:
+    """Yield the summaries, notes, receipts, copies and pictures that were deleted, and put back by another program."""
+    stones, paths = ws.journal.tombstones, ws.paths
     notes = (path for path in files_below(ws, paths.memory, paths.summaries) if day_of_name(path.name) is None)
-    for path in (
-        (*notes, *files_below(ws, paths.summaries), *files_below(ws, paths.attachments), *copies(ws)) if stones.acts() else ()
-    ):
+    for path in (*notes, *files_below(ws, paths.summaries), *files_below(ws, paths.attachments), *copies(ws)):
         stat = ws.files.disk.stat(path)
         if stat == stones.clean.get(path) or (version := ws.files.read_stable(path)) is None:
             continue
         if stones.shown(path, version.data) is None and not blocks_at(ws, path):
-            returned.append(path)
+            yield path
         else:
             stones.clean[path] = version.stat
-    return returned
 
 
 def _record(act: Act, look: Aim) -> None:
     """
-    Write down the versions of what is deleted because it was made from the words: no such file is taken for memory again.
+    Write down what has to be known once the words are gone.
 
-    And the names that nothing leads to once the words are gone: whoever goes on with the act knows them by it.
+    The versions of the dated files and of what was made from them: no such file is taken for memory again. The names that
+    nothing else leads to: whoever goes on with the act looks for them.
     """
     ws = look.ws
-    go_through(look, None)
-    paths = [ws.paths.root / name for place in _MADE for name in look.touched.get(place, ())]
-    versions = [("", version.digest[:16]) for path in paths if (version := ws.files.read_stable(path))]
+    go_through(look)
+    made = [("", ws.paths.root / name) for place in _MADE for name in look.touched.get(place, ())]
+    places = [*made, *((path.name, path) for path in look.dated)]
+    versions = [(name, version.digest[:16]) for name, path in places if (version := ws.files.read_stable(path))]
     ws.journal.tombstones.add(act, versions, look.leaving)
 
 
-def _forgotten_ones(ws: Workspace, now: datetime) -> tuple[dict[Key, Standing], tuple[str, ...], tuple[str, ...]]:
+def _forgotten(ws: Workspace, now: datetime) -> Wanted:
     stones = ws.journal.tombstones
     messages = {key: message for key, message in standing(ws, now).items() if stones.has(message.entry)}
-    return messages, _forgotten_lines(ws), tuple(_forgotten_files(ws))
+    return Wanted(messages, _forgotten_lines(ws), tuple(_forgotten_files(ws)))
 
 
-def _forgotten_lines(ws: Workspace) -> tuple[str, ...]:
+def _forgotten_lines(ws: Workspace) -> tuple[Line, ...]:
+    stones, lines = ws.journal.tombstones, standing_lines(ws)
+    return tuple(line for line in (*lines, *undoable_lines(ws, lines)) if stones.has_line(line.text))
+
+
+def _forgotten_files(ws: Workspace) -> Iterator[str]:
     stones = ws.journal.tombstones
-    if not any(act.lines for act in stones.acts()):
-        return ()
-    lines = standing_lines(ws)
-    return tuple(line.text for line in (*lines, *undoable_lines(ws, lines)) if stones.has_line(line.text))
-
-
-def _forgotten_files(ws: Workspace) -> list[str]:
-    stones, files = ws.journal.tombstones, []
-    if not any(act.files for act in stones.acts()):
-        return []
-    for path in (*files_below(ws, ws.paths.memory), *files_below(ws, ws.paths.attachments), *copies(ws)):
-        version, relative = ws.files.read_stable(path), ws.paths.relative(path)
-        if version and stones.has_file(relative, version.digest[:16]):
-            files.append(relative)
-    return files
+    if any(act.files for act in stones.acts()):
+        for path in (*files_below(ws, ws.paths.memory), *files_below(ws, ws.paths.attachments), *copies(ws)):
+            version, relative = ws.files.read_stable(path), ws.paths.relative(path)
+            if version and stones.has_file(relative, version.digest[:16]):
+                yield relative

@@ -11,7 +11,7 @@ from __future__ import annotations
 import hashlib
 import stat as modes
 import unicodedata
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import field
 from datetime import datetime
@@ -26,6 +26,7 @@ from ..protocol.message import Key, Message
 from ..protocol.paths import LONG_TERM
 from ..storage.clock import local_day
 from ..storage.errors import BadRequest, SupervisorError
+from ..storage.os_errors import TEMPORARY
 from ..storage.texts import Text
 from ..text.lazy_re import lazy_re
 from ..text.record import record
@@ -57,9 +58,9 @@ class Standing:
     files: tuple[Path, ...] = ()
 
     @property
-    def digest(self) -> str:
-        """The digest by which a tool names it, behind its id."""
-        return self.entry.key[1][:8]
+    def ref(self) -> str:
+        """Its id and the digest of its words, by which a tool names it."""
+        return f"{self.entry.key[0]}@{self.entry.key[1][:8]}"
 
     @property
     def session(self) -> str:
@@ -106,8 +107,7 @@ def files_below(ws: Workspace, folder: Path, but: Path | None = None) -> Iterato
 def dated_paths(ws: Workspace) -> Iterator[Path]:
     """Yield every file of memory/ and trash/ that may be a dated file, whatever its name and place: also copies of editors."""
     for folder in (ws.paths.memory, ws.paths.trash):
-        if ws.files.disk.stat(folder):
-            yield from (path for path in files_below(ws, folder, ws.paths.summaries) if ".md" in path.name)
+        yield from (path for path in files_below(ws, folder, ws.paths.summaries) if ".md" in path.name)
 
 
 def blocks_at(ws: Workspace, path: Path) -> tuple[Block, ...]:
@@ -193,33 +193,45 @@ def _is_meant(ws: Workspace, by: By, value: str, key: Key, place: Standing) -> b
 
 def standing_lines(ws: Workspace) -> tuple[Line, ...]:
     """Return the lines of the long-term file, those that were forgotten and are there again among them."""
-    version = ws.files.read_stable(ws.paths.root / ws.long_term.path)
-    return filled(cut(decoded(version.data).removeprefix("\ufeff"))) if version else ()
+    return filled(cut(text_at(ws, ws.paths.root / ws.long_term.path).removeprefix("\ufeff")))
 
 
 def copies(ws: Workspace) -> Iterator[Path]:
-    """Yield the receipts, earlier versions and set-aside files, which may have words that stand in no message and no line."""
+    """Yield the receipts, earlier versions, set-aside files, and files of the drop-box that can't be read."""
     paths = ws.paths
-    for folder in (paths.turns, paths.quarantine, paths.replaced, paths.previous, paths.drop_box):
+    for folder in (paths.turns, paths.quarantine, paths.replaced, paths.previous):
         yield from files_below(ws, folder)
+    read = {path for path in ws.drop_box.finished() if _is_understood(ws, path)}
+    yield from (path for path in files_below(ws, paths.drop_box) if path not in read and not TEMPORARY.fullmatch(path.name))
+
+
+def _is_understood(ws: Workspace, path: Path) -> bool:
+    with suppress(ValueError):
+        version = ws.drop_box.read(path)
+        return version is None or bool(ws.drop_box.parse(path, version))
+    return False
 
 
 def _copies_with(ws: Workspace, sought: str, chosen: Mapping[Key, Standing]) -> tuple[str, ...]:
     """Return the copies in which the text stands, but for those that show the chosen messages, and go with them."""
     trace = Trace((message.entry.text for message in chosen.values()), {key[0] for key in chosen})
-    taken_in = {*ws.drop_box.finished()} - {*unread(ws)}
-    texts = ((path, decoded(ws.files.disk.read(path))) for path in copies(ws) if path not in taken_in)
+    texts = ((path, text_at(ws, path)) for path in copies(ws))
     return tuple(ws.paths.relative(path) for path, text in texts if sought in plain(text) and not trace.is_in(text))
 
 
-def unread(ws: Workspace) -> Iterator[Path]:
-    """Yield the files of the drop-box in which no message can be read."""
-    for path in list(ws.drop_box.finished()):
-        version = ws.drop_box.read(path)
-        with suppress(ValueError):
-            if version is None or ws.drop_box.parse(path, version):
-                continue
-        yield path
+def left_alone(ws: Workspace, wanted: Wanted, text: str, gone: Collection[str]) -> tuple[str, ...]:
+    """
+    Return a person's own files in which the same words stand, or the *text*: they are never changed.
+
+    A summary that is not *gone* then has them since somebody wrote them into it.
+    """
+    if not (wanted or text):
+        return ()
+    trace = Trace(message.entry.text for message in wanted.messages.values())
+    paths = (*(path for path in dated_paths(ws) if not blocks_at(ws, path)), *files_below(ws, ws.paths.summaries))
+    named = [path for path in paths if ws.paths.relative(path) not in (*wanted.files, ws.long_term.path, *gone)]
+    texts = ((path, text_at(ws, path)) for path in named)
+    return tuple(ws.paths.relative(path) for path, body in texts if trace.is_in(body) or (text and plain(text) in plain(body)))
 
 
 def undoable_lines(ws: Workspace, lines: Iterable[Line]) -> list[Line]:
@@ -285,15 +297,18 @@ class Trace:
         self._parts = tuple(dict.fromkeys(part for text in sorted(plain) for part in _parts(text)))
         self._names = tuple(sorted({name for name in names if len(name) >= _LEAST}))
 
-    def __bool__(self) -> bool:
-        return bool(self._parts or self._names)
-
     def is_in(self, text: str) -> bool:
         """Return whether the words, or a part of them, or a name stand in the text."""
         if any(name in text for name in self._names):
             return True
         plain = _plain(text) if self._parts else ""
         return any(part in plain for part in self._parts)
+
+
+def text_at(ws: Workspace, path: Path) -> str:
+    """Return what the file says; "" where there is none."""
+    version = ws.files.read_stable(path)
+    return decoded(version.data) if version else ""
 
 
 def decoded(data: bytes) -> str:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Collection
 from contextlib import suppress
 from dataclasses import replace
 from datetime import datetime, tzinfo
@@ -12,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final, cast
 
 from ..archive.diary import amounts_of
-from ..forgetting.wanted import KINDS, By, Spot, Wanted, refuse_vague
+from ..forgetting.wanted import KINDS, By, Spot, Standing, Wanted, left_alone, refuse_vague, wanted
 from ..storage.clock import local_day, to_wire, within
 from ..storage.errors import AlreadyRuns, BadRequest
 from ..storage.noting import author
@@ -23,7 +22,6 @@ from .days import period_in
 from .operation import Request, Visible, one_of, operation
 
 if TYPE_CHECKING:
-    from ..forgetting.wanted import Standing
     from ..workspace import Workspace
 
 #: Seconds to wait for a running supervisor, which does it in its next round.
@@ -93,22 +91,17 @@ class Forgotten:
         return not (self.messages or self.lines or self.files)
 
     @property
-    def counts(self) -> dict[str, int]:
-        """How many messages, lines and files are meant."""
-        return {"messages": len(self.messages), "lines": len(self.lines), "files": len(self.files)}
-
-    @property
     def amounts(self) -> tuple[Text, ...]:
-        """The same in words, without what there is none of."""
+        """How many messages, lines and files are meant, without what there is none of."""
         undone = sum(line.is_undone for line in self.lines)
-        return amounts_of({**self.counts, "lines": len(self.lines) - undone, "undone": undone})
+        counts = {"messages": len(self.messages), "lines": len(self.lines) - undone, "files": len(self.files), "undone": undone}
+        return amounts_of(counts)
 
 
 @operation("forget", ForgetRequest, owner=True, within_s=600.0)
 def forget(memory: Visible, request: ForgetRequest) -> Forgotten:
     """Show what forgetting would do; with *yes* do it, and finish before it says so."""
     from ..forgetting import sweep
-    from ..forgetting.wanted import wanted
 
     ws, now = memory.ws, memory.caller.clock()
     ws.journal.refresh()
@@ -145,6 +138,7 @@ def _shown(ws: Workspace, aimed: Wanted, request: ForgetRequest, now: datetime) 
 
     messages = sorted(aimed.messages.values(), key=lambda message: (message.entry.created_at or now, message.entry.key))
     places = preview(ws, aimed, now) if aimed else ()
+    text = request.value if request.by == "match" else ""
     return Forgotten(
         messages=tuple(_to_forget(message, ws.zone) for message in messages),
         lines=tuple(ToForget(line.ref, "", "", shortened(line.text)) for line in aimed.lines),
@@ -152,34 +146,14 @@ def _shown(ws: Workspace, aimed: Wanted, request: ForgetRequest, now: datetime) 
         places=places,
         outside=_outside(ws) if aimed else (),
         digest=aimed.digest,
-        left=_left(
-            ws, aimed, request.value if request.by == "match" else "", {name for place in places for name in place.files}
-        ),
+        left=left_alone(ws, aimed, text, {name for place in places for name in place.files}),
     )
 
 
 def _to_forget(message: Standing, zone: tzinfo) -> ToForget:
     entry, at = message.entry, message.entry.created_at
     times = (to_wire(at), local_day(at, zone).isoformat()) if at else ("", "")
-    return ToForget(f"{entry.key[0]}@{message.digest}", times[0], entry.role, shortened(entry.text), times[1])
-
-
-def _left(ws: Workspace, aimed: Wanted, text: str, gone: Collection[str]) -> tuple[str, ...]:
-    """
-    Return a person's own files in which the same words stand, or the *text*: they are never changed.
-
-    A summary that is not *gone* then has them since somebody wrote them into it.
-    """
-    from ..forgetting.wanted import Trace, blocks_at, dated_paths, decoded, files_below, plain
-
-    if not (aimed or text):
-        return ()
-    trace = Trace(message.entry.text for message in aimed.messages.values())
-    paths = [path for path in dated_paths(ws) if not blocks_at(ws, path)]
-    paths += files_below(ws, ws.paths.summaries)
-    named = [path for path in paths if ws.paths.relative(path) not in (*aimed.files, ws.long_term.path, *gone)]
-    texts = ((path, decoded(ws.files.disk.read(path))) for path in named)
-    return tuple(ws.paths.relative(path) for path, body in texts if trace.is_in(body) or (text and plain(text) in plain(body)))
+    return ToForget(message.ref, times[0], entry.role, shortened(entry.text), times[1])
 
 
 def _outside(ws: Workspace) -> tuple[str, ...]:

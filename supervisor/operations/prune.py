@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ..archive.prune import old_files, prunable
 from ..text.record import record
 from .operation import Request, Visible, operation, within
 
@@ -33,8 +34,6 @@ class Pruned:
 @operation("prune", PruneRequest, changes=True, owner=True, within_s=600.0)
 def prune(memory: Visible, request: PruneRequest) -> Pruned:
     """Move to trash/ what a standing summary of a model covers, and never anything else; `undo` brings it back."""
-    from ..archive.prune import old_files, prunable
-
     ws = memory.ws
     ws.groups.keep(memory.caller.clock())
     with ws.files.lock(ws.paths.history_lock):

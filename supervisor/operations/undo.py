@@ -4,13 +4,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from ..archive.diary import Act, sentence_of
+from ..archive.memory_folder import DIGEST
+from ..protocol.period import Period
 from ..storage.errors import BadRequest
+from ..storage.noting import author, noting
 from ..storage.texts import Text, msgid
+from ..text.hunks import Hunk, without
 from ..text.record import record
 from .operation import Request, Visible, operation
 
 if TYPE_CHECKING:
-    from ..archive.diary import Act
     from ..workspace import Workspace
 
 #: Kinds of acts that are never taken back; those of the supervisor alone, "archived" and "summary", are of 0.28 and older.
@@ -51,9 +55,6 @@ class Undone:
 @operation("undo", UndoRequest, changes=True, owner=True, within_s=60.0)
 def undo(memory: Visible, request: UndoRequest) -> Undone:
     """Take an act back; BadRequest, and nothing changes, if it is none, or if something was built on it."""
-    from ..archive.diary import sentence_of
-    from ..storage.noting import author, noting
-
     ws, caller = memory.ws, memory.caller
     acts, wanted = ws.diary.acts(), request.id.strip()
     act = acts.get(wanted)
@@ -80,17 +81,12 @@ def undo(memory: Visible, request: UndoRequest) -> Undone:
 
 
 def _which(acts: dict[str, Act]) -> Text:
-    from ..archive.diary import sentence_of
-
     newest = next((act for act in reversed(acts.values()) if act.kind not in _LASTING and not act.undone), None)
-    return (
-        Text(
-            "say which act; the newest that can be taken back is: {what}; `recalld undo {id}` does that",
-            id=newest.id,
-            what=sentence_of(newest),
-        )
-        if newest
-        else Text("nothing that is in CHANGES.md can be taken back")
+    if newest is None:
+        return Text("nothing that is in CHANGES.md can be taken back")
+    what = sentence_of(newest)
+    return Text(
+        "say which act; the newest that can be taken back is: {what}; `recalld undo {id}` does that", id=newest.id, what=what
     )
 
 
@@ -110,8 +106,6 @@ def _take_back(ws: Workspace, act: Act) -> None:
 
 
 def _take_lines_back(ws: Workspace, act: Act) -> None:
-    from ..text.hunks import Hunk, without
-
     changed = [Hunk(int(start), str(old), str(new)) for start, old, new in act.fields["hunks"]]
 
     def rule(text: str) -> str:
@@ -126,9 +120,6 @@ def _take_lines_back(ws: Workspace, act: Act) -> None:
 
 
 def _take_summary_back(ws: Workspace, act: Act) -> None:
-    from ..archive.memory_folder import DIGEST
-    from ..protocol.period import Period
-
     period, previous = Period(str(act.fields["period"])), str(act.fields["previous"])
     version = ws.files.read_stable(ws.paths.summary(period))
     if version is None or version.digest[:DIGEST] != act.fields["digest"]:
@@ -142,8 +133,6 @@ def _take_summary_back(ws: Workspace, act: Act) -> None:
 
 def _refuse_built_on(ws: Workspace, act: Act) -> None:
     """Refuse for the summary of a day from which that of its month was made."""
-    from ..protocol.period import Period
-
     summaries, label = ws.memory.summaries(), str(act.fields["period"])
     month = summaries.get(Period(label[:7])) if len(label) > len("2026-01") else None
     of_day = summaries.get(Period(label))

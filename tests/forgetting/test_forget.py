@@ -356,3 +356,36 @@ def test_forget_shows_the_day_of_the_workspace_and_who_speaks(world: World, lang
     asked = command("forget", "--day", "2026-01-29")
     assert shown in asked.out
     assert (asked.code, "2026-01-28" in asked.out) == (0, False)
+
+
+def test_forget_takes_a_message_from_the_backup_where_it_had_no_id(tmp_path: Path) -> None:
+    world = World(tmp_path / "w", at("2026-01-31T10:00"))
+    said = [{"role": "user", "text": SECRET}, {"role": "user", "text": "几点了？"}]
+    world.write(said)
+    world.round("all")
+    world.write(world.history()[1:])
+    world.round()
+    world.put("history.json.bak", json.dumps(said))
+    forget(world, "match", "山茶花")
+    assert where(world, "山茶花") == []
+    assert json.loads((world.root / "history.json.bak").read_bytes()) == said[1:]
+
+
+def test_forget_gives_names_in_chinese_their_new_names_in_the_log(tmp_path: Path) -> None:
+    world = World(tmp_path / "w", at("2026-01-31T10:00"), f'{WITHOUT_MODEL}slug = "hanzi"\n')
+    world.write([message("1", "2026-01-10T09:00", SECRET), message("2", "2026-01-10T09:10", "周五去游泳馆，带上泳镜。")])
+    world.settle()
+    world.note("山茶花/怎么养.md", "多晒太阳。\n")
+    [name] = world.names()
+    assert "山茶花" in name
+    copies = [name, f"memory/{name[:-3]} (1).md", "memory/山茶花/怎么养.md", "memory/2026-01-10-山.md"]
+    world.put("log.jsonl", "".join(json.dumps({"event": "copy_found", "file": copy}) + "\n" for copy in copies))
+    world.put("CHANGES.md", f"- memory/山茶花/怎么养.md 是手动修改的\n- memory/{name} 是手动修改的\n")
+    forget(world, "match", "山茶花")
+    forget(world, "file", "memory/山茶花/怎么养.md")
+    [new] = world.names()
+    files = [json.loads(line)["file"] for line in (world.root / "log.jsonl").read_text("utf-8").splitlines()]
+    assert files == [new, f"memory/{new[:-3]} (1).md", "memory/forgotten.md", "memory/2026-01-10-山.md"]
+    assert (world.root / "CHANGES.md").read_text(
+        "utf-8"
+    ) == f"- memory/forgotten.md 是手动修改的\n- memory/{new} 是手动修改的\n"

@@ -190,9 +190,10 @@ def test_forget_killed_before_a_step_leaves_no_word_after_the_next_round(
             raise Killed
         before(aim, *more)
 
-    with monkeypatch.context() as patch, pytest.raises(Killed):
+    with monkeypatch.context() as patch:
         patch.setattr(cleaning, step, killed)
-        forget(lived, "match", "山茶花")
+        with pytest.raises(Killed):
+            forget(lived, "match", "山茶花")
     lived.start()
     lived.round()
     assert where(lived, *WORDS) == []

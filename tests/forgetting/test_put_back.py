@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
@@ -10,7 +11,7 @@ import pytest
 from recalld.supervisor.interfaces.api import Memory
 from recalld.supervisor.protocol.period import Period
 from recalld.supervisor.storage.errors import NotFound
-from tests.forgetting.test_forget import OTHER, SECRET, forget
+from tests.forgetting.test_forget import OTHER, SECRET, forget, where
 from tests.world import World, at, message
 
 if TYPE_CHECKING:
@@ -153,3 +154,16 @@ def test_previous_keeps_no_version_that_was_forgotten(world: World) -> None:
     forget(world, "match", "山茶花")
     world.ws.replaced_texts.keep("2026-01-10.0123456789ab.md", before)
     assert not list(world.paths.previous.iterdir())
+
+
+@pytest.mark.parametrize("names", [("history.json",), ("history.json.bak",), ("history.json", "history.json.bak")])
+def test_history_or_backup_put_back_has_no_forgotten_word_after_a_round(world: World, names: tuple[str, ...]) -> None:
+    before = (world.root / "history.json.bak").read_bytes()
+    assert SECRET.encode() in before or json.dumps(SECRET)[1:-1].encode() in before
+    forget(world, "match", "山茶花")
+    world.settle()
+    for name in names:
+        world.put(name, before)
+    world.round()
+    assert where(world, "山茶花") == []
+    assert [entry["id"] for entry in json.loads((world.root / names[0]).read_bytes())] == ["m-secret-0002", "m-plain-00001"]
