@@ -91,11 +91,15 @@ class Forgotten:
         return not (self.messages or self.lines or self.files)
 
     @property
+    def counts(self) -> dict[str, int]:
+        """How many messages, lines and files are meant."""
+        return {"messages": len(self.messages), "lines": len(self.lines), "files": len(self.files)}
+
+    @property
     def amounts(self) -> tuple[Text, ...]:
-        """How many messages, lines and files are meant, without what there is none of."""
+        """The same in words, without what there is none of."""
         undone = sum(line.is_undone for line in self.lines)
-        counts = {"messages": len(self.messages), "lines": len(self.lines) - undone, "files": len(self.files), "undone": undone}
-        return amounts_of(counts)
+        return amounts_of({**self.counts, "lines": len(self.lines) - undone, "undone": undone})
 
 
 @operation("forget", ForgetRequest, owner=True, within_s=600.0)
