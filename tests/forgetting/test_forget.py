@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from recalld.supervisor.archive.places import LEFT
 from recalld.supervisor.checks import backup
 from recalld.supervisor.checks.incoming import forgetting
 from recalld.supervisor.forgetting import sweep
@@ -17,7 +16,6 @@ from recalld.supervisor.forgetting.wanted import wanted
 from recalld.supervisor.host.last_night import remember_backup
 from recalld.supervisor.operations import forget as operations
 from recalld.supervisor.operations.operation import Caller, perform
-from recalld.supervisor.protocol.task import AskedTask
 from recalld.supervisor.storage.disk import RealDisk
 from recalld.supervisor.storage.errors import BadRequest
 from recalld.supervisor.storage.texts import msgid
@@ -89,16 +87,6 @@ def where(world: World, *words: str) -> list[str]:
     return found
 
 
-def test_forget_takes_the_words_out_of_every_place(world: World) -> None:
-    world.refresh()
-    world.save_receipt(world.inject("暗号是什么？"))
-    world.put(LEFT[0], json.dumps({"words": ["暗号", "山茶花"]}, ensure_ascii=False))  # of an earlier version
-    assert where(world, "山茶花") != []
-    told = forget(world, "match", "山茶花")
-    assert (told.done, len(told.messages)) == (True, 2)
-    assert where(world, "山茶花", "shanchahua", "暗号") == []
-
-
 def test_forget_deletes_an_index_whose_engine_deletes_files_meanwhile(world: World) -> None:
     class Merging(RealDisk):
         def stats(self, folder: Path) -> dict[str, Stat]:
@@ -110,16 +98,6 @@ def test_forget_deletes_an_index_whose_engine_deletes_files_meanwhile(world: Wor
     world.refresh()
     world.reopen(disk=Merging())
     assert forget(world, "match", "山茶花").done
-    assert where(world, "山茶花") == []
-
-
-def test_forget_reaches_answers_in_the_making_and_inputs_set_aside(world: World) -> None:
-    kept = {"attempts": 3, "failedAt": "2026-01-31T01:00:00.000Z", "reason": "empty", "inputs": [{"id": "q", "text": SECRET}]}
-    world.put("worker/failed/reply-0123456789abcdef.json", json.dumps(kept))
-    turns = ({"role": "user", "content": f"记忆：{SECRET}"},)
-    task = AskedTask(id="reply-0123456789abcdef-0123456789-0", kind="reply", group="reply-0123456789abcdef", turns=turns)
-    world.ws.task_queue.submit(task)
-    forget(world, "match", "山茶花")
     assert where(world, "山茶花") == []
 
 
@@ -183,22 +161,6 @@ def test_forget_refuses_a_text_that_says_nothing(world: World, text: str) -> Non
         forget(world, "match", text)
 
 
-def test_forget_refuses_other_messages_than_were_shown(world: World) -> None:
-    shown = forget(world, "match", "山茶花", yes=False).digest
-    world.append({"role": "user", "text": "山茶花开了"})
-    with pytest.raises(BadRequest):
-        forget(world, "match", "山茶花", shown=shown)
-
-
-def test_forget_reaches_what_was_deleted_by_hand(world: World) -> None:
-    path = next(p for p in (world.root / "memory").rglob("2026-01-10-*.md"))
-    blocks = path.read_text("utf-8").split("<!-- {")
-    path.write_text("<!-- {".join(one for one in blocks if SECRET not in one), "utf-8")
-    assert [one.ref[:13] for one in forget(world, "removed").messages] == ["m-secret-0001"]
-    forget(world, "message", "m-secret-0003")
-    assert where(world, "山茶花", "shanchahua") == []
-
-
 def test_forget_reaches_a_lone_message_and_words_that_were_changed(world: World) -> None:
     world.add(message("m-alone-00001", "2026-01-20T09:00", "保险箱是 4471 号。"))
     world.settle()
@@ -238,29 +200,21 @@ def test_forgotten_words_leave_a_backup_that_is_restored(world: World, tmp_path:
     assert len(again.history()) == 3
 
 
-def test_forget_in_says_where_no_list_of_this_memory_is(world: World, tmp_path: Path) -> None:
-    forget(world, "match", "山茶花")
-    other = World(tmp_path / "other", world.clock())
-    other.append({"role": "user", "text": "备用钥匙在花盆下面"})
-    forget(other, "match", "花盆")
-    known = [forget_in(world.root, root, world.files, {}, world.clock) for root in (world.root, other.root, tmp_path / "none")]
-    assert known == [True, False, False]
-
-
-def test_forget_in_knows_a_memory_by_its_messages(world: World, tmp_path: Path) -> None:
-    made = backup.create(world.ws, tmp_path / "a.tar", world.clock(), "recalld 1")
-    backup.restore(made.file, tmp_path / "then")
+def test_forget_in_knows_a_memory_by_its_list_and_its_messages(world: World, tmp_path: Path) -> None:
+    backup.restore(backup.create(world.ws, tmp_path / "a.tar", world.clock(), "recalld 1").file, tmp_path / "then")
     other = World(tmp_path / "other", world.clock())
     other.append({"role": "user", "text": "备用钥匙在花盆下面"})
 
-    def is_known(root: Path) -> bool:
-        return forget_in(tmp_path / "then", root, world.files, {}, world.clock)
+    def are_known() -> list[bool]:
+        roots = (world.root, other.root, tmp_path / "none")
+        return [forget_in(tmp_path / "then", root, world.files, {}, world.clock) for root in roots]
 
-    assert (is_known(world.root), is_known(other.root)) == (True, False)
+    assert are_known() == [True, False, False]
     for entry in world.history():
         forget(world, "message", entry["id"])
+    forget(other, "match", "花盆")
     assert world.history() == []
-    assert is_known(world.root), "it has forgotten all of them"
+    assert are_known() == [True, False, False], "it has forgotten all of them"
 
 
 def test_forget_by_text_takes_copies_that_have_it_and_names_ones_own(world: World) -> None:
@@ -344,48 +298,24 @@ def test_forget_names_the_backups_that_were_made_by_hand(world: World, tmp_path:
     assert [one.fields["paths"] for one in told if "paths" in one.fields] == [[str(tmp_path / "there.tar")]]
 
 
-@pytest.mark.parametrize(
-    ("language", "shown"),
-    [("en", "2026-01-29  user  Collect the passport at ten."), ("zh", "2026-01-29  用户  Collect the passport at ten.")],
-)
-def test_forget_shows_the_day_of_the_workspace_and_who_speaks(world: World, language: str, shown: str) -> None:
+def test_forget_takes_a_message_from_the_backup_where_it_had_no_id(world: World) -> None:
+    world.write([entry for entry in world.history() if entry["text"] != OTHER])
+    world.put("history.json.bak", json.dumps([{"role": "user", "text": OTHER}, {"role": "user", "text": "几点了？"}]))
+    forget(world, "message", "m-secret-0002")
+    assert where(world, "hunter2-kestrel") == []
+    assert "几点了？" in str(world.ws.history.backup())
+
+
+def test_forget_of_a_note_takes_its_name_out_of_logs(world: World) -> None:
+    world.note("阁楼/梯子.md", "在车库。\n")
+    world.put("log.jsonl", json.dumps({"file": "memory/阁楼/梯子.md"}) + json.dumps({"file": "memory/阁楼/梯.md"}))
+    forget(world, "file", "memory/阁楼/梯子.md")
+    assert (where(world, "梯子"), where(world, "梯")) == ([], ["log.jsonl"])
+
+
+def test_forget_shows_the_day_of_the_workspace_and_who_speaks(world: World) -> None:
     """At one in the morning in Shanghai it is still the day before in London."""
     world.add(message("m-early-00001", "2026-01-29T01:00", "Collect the passport at ten."))
     world.put("recalld.toml", WITHOUT_MODEL.encode())
-    command = Command(world.root, RECALLD_LANGUAGE=language, RECALLD_NOW="2026-01-31T02:00:00Z")
-    asked = command("forget", "--day", "2026-01-29")
-    assert shown in asked.out
-    assert (asked.code, "2026-01-28" in asked.out) == (0, False)
-
-
-def test_forget_takes_a_message_from_the_backup_where_it_had_no_id(tmp_path: Path) -> None:
-    world = World(tmp_path / "w", at("2026-01-31T10:00"))
-    said = [{"role": "user", "text": SECRET}, {"role": "user", "text": "几点了？"}]
-    world.write(said)
-    world.round("all")
-    world.write(world.history()[1:])
-    world.round()
-    world.put("history.json.bak", json.dumps(said))
-    forget(world, "match", "山茶花")
-    assert where(world, "山茶花") == []
-    assert json.loads((world.root / "history.json.bak").read_bytes()) == said[1:]
-
-
-def test_forget_gives_names_in_chinese_their_new_names_in_the_log(tmp_path: Path) -> None:
-    world = World(tmp_path / "w", at("2026-01-31T10:00"), f'{WITHOUT_MODEL}slug = "hanzi"\n')
-    world.write([message("1", "2026-01-10T09:00", SECRET), message("2", "2026-01-10T09:10", "周五去游泳馆，带上泳镜。")])
-    world.settle()
-    world.note("山茶花/怎么养.md", "多晒太阳。\n")
-    [name] = world.names()
-    assert "山茶花" in name
-    copies = [name, f"memory/{name[:-3]} (1).md", "memory/山茶花/怎么养.md", "memory/2026-01-10-山.md"]
-    world.put("log.jsonl", "".join(json.dumps({"event": "copy_found", "file": copy}) + "\n" for copy in copies))
-    world.put("CHANGES.md", f"- memory/山茶花/怎么养.md 是手动修改的\n- memory/{name} 是手动修改的\n")
-    forget(world, "match", "山茶花")
-    forget(world, "file", "memory/山茶花/怎么养.md")
-    [new] = world.names()
-    files = [json.loads(line)["file"] for line in (world.root / "log.jsonl").read_text("utf-8").splitlines()]
-    assert files == [new, f"memory/{new[:-3]} (1).md", "memory/forgotten.md", "memory/2026-01-10-山.md"]
-    assert (world.root / "CHANGES.md").read_text(
-        "utf-8"
-    ) == f"- memory/forgotten.md 是手动修改的\n- memory/{new} 是手动修改的\n"
+    command = Command(world.root, RECALLD_LANGUAGE="zh", RECALLD_NOW="2026-01-31T02:00:00Z")
+    assert "2026-01-29  用户  Collect the passport at ten." in command("forget", "--day", "2026-01-29").out

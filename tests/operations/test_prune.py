@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from recalld.supervisor.operations.forget import ForgetRequest, forget
 from recalld.supervisor.operations.operation import Caller, perform
 from recalld.supervisor.operations.prune import PruneRequest, prune
 from recalld.supervisor.operations.undo import UndoRequest, undo
@@ -108,16 +107,6 @@ def test_summary_of_a_pruned_day_is_never_made_anew(world: World) -> None:
     assert "泳池九点开门。" in world.found_texts("泳池几点开门？")[0]
     with pytest.raises(BadRequest, match="pruned"):
         world.redo("2025-05")
-
-
-def test_forget_reaches_a_pruned_file_and_keeps_the_rest(world: World) -> None:
-    do(world, prune, PruneRequest())
-    assert do(world, forget, ForgetRequest(by="match", value="山茶花", yes=True)).done
-    world.settle()
-    found = [path for path in world.root.rglob("*") if path.is_file() and "山茶花".encode() in path.read_bytes()]
-    assert found == []
-    assert not [*world.paths.trash.iterdir()]
-    assert [data for name, data in memory_files(world).items() if "/2025-05-10" in name and "花生".encode() in data]
 
 
 def test_bring_back_takes_no_name_that_leads_out_of_the_trash(world):

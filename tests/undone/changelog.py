@@ -61,13 +61,7 @@ FIXED: Final = (
         "a forgetting that was killed leaves pictures, and names in logs",
         "return name in self.leaving or self.ws.journal.tombstones.has_name(name)",
         "return name in self.leaving",
-        "tests/forgetting/test_killed.py::test_forget_killed_before_a_step_leaves_no_word_after_the_next_round",
-    ),
-    Undone(
-        "a forgotten message stays in a backup that is put back",
-        "    if step(backup) is not backup:\n",
-        "    if False:\n",
-        "tests/forgetting/test_put_back.py::test_history_or_backup_put_back_has_no_forgotten_word_after_a_round",
+        "tests/forgetting/test_killed.py::test_forget_killed_at_any_operation_is_finished_by_the_next_round",
     ),
     Undone(
         "a deleted message is in the history of a turn",
