@@ -143,8 +143,8 @@ def _drop_files(aim: Aim) -> None:
     gone = [*(paths.relative(paths.summary(period)) for period in aim.summaries), *aim.files]
     naming = re.compile("|".join(rf"(?<![\w./-]){re.escape(name)}(?![\w~-]|\.\w)" for name in gone)) if gone else None
     folders = (queue.queue, queue.running, queue.results, queue.failed, paths.pieces, paths.summaries)
-    made = [path for folder in folders for path in files_below(ws, folder)]
-    for path, is_copy in (*((path, False) for path in made), *((path, True) for path in copies(ws))):
+    derived = [path for folder in folders for path in files_below(ws, folder)]
+    for path, is_copy in (*((path, False) for path in derived), *((path, True) for path in copies(ws))):
         text = text_at(ws, path)
         names_it = is_copy and naming and paths.drop_box not in path.parents and naming.search(text)
         shows_note = path.parent == paths.turns and aim.notes.is_in(text)

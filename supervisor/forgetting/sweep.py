@@ -161,8 +161,8 @@ def _record(act: Act, look: Aim) -> None:
     """
     ws = look.ws
     go_through(look)
-    made = [("", ws.paths.root / name) for place in _MADE for name in look.touched.get(place, ())]
-    places = [*made, *((path.name, path) for path in look.dated)]
+    derived = [("", ws.paths.root / name) for place in _MADE for name in look.touched.get(place, ())]
+    places = [*derived, *((path.name, path) for path in look.dated)]
     versions = [(name, version.digest[:16]) for name, path in places if (version := ws.files.read_stable(path))]
     ws.journal.tombstones.add(act, versions, look.leaving)
 
