@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
 from datetime import datetime
 from functools import cached_property
 from typing import TYPE_CHECKING, Final, Literal, TypeAlias
@@ -61,6 +62,7 @@ def bad(why: str, /, **fields: object) -> Finding:
     return Finding("bad", why if isinstance(why, Text) else Text(why, **fields))
 
 
+@dataclass(eq=False)
 class Look:
     """
     A look at a workspace: what the checks read, and what one check found out for the others.
@@ -69,19 +71,11 @@ class Look:
     listens; TimeoutError if it does not respond. *version* returns the installed version.
     """
 
-    def __init__(
-        self,
-        ws: Workspace,
-        now: datetime,
-        environ: Mapping[str, str],
-        ask: Callable[[], str | None] = lambda: None,
-        version: Callable[[], str] = lambda: "",
-    ) -> None:
-        self.ws = ws
-        self.now = now
-        self.environ = environ
-        self.ask = ask
-        self.version = version
+    ws: Workspace
+    now: datetime
+    environ: Mapping[str, str]
+    ask: Callable[[], str | None] = lambda: None
+    version: Callable[[], str] = lambda: ""
 
     @cached_property
     def ledger(self) -> Ledger:

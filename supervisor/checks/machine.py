@@ -31,17 +31,15 @@ _FULL_PART, _SCARCE_PART = 1 / 20, 1 / 10
 _FULL_INODES, _SCARCE_INODES = 64, 2_000
 #: The name of a file of a workspace in a sentence.
 _FILE_NAME: Final = lazy_re(r"[\w./-]*\w\.(?:jsonl?|md|toml|bak|lock)(?![\w-])")
-#: Lasting faults that a running supervisor reports, the worst first, each with the event that ends it.
+#: Lasting faults that a running supervisor reports, the worst first, each with the event that ends it and with its sentence.
 _LASTING: Final = {
-    "config_refused": "config_taken",
-    "degraded": "recovered",
-    "index_stale": "index_fresh",
-    "backend_failed": "backend_back",
-}
-_LASTING_TEXTS: Final = {
-    "config_refused": Text("recalld.toml was changed and is wrong; the supervisor keeps the configuration before it."),
-    "index_stale": Text("new memories are not found for now."),
-    "backend_failed": Text("memories are found by their words alone for now."),
+    "config_refused": (
+        "config_taken",
+        Text("recalld.toml was changed and is wrong; the supervisor keeps the configuration before it."),
+    ),
+    "degraded": ("recovered", None),
+    "index_stale": ("index_fresh", Text("new memories are not found for now.")),
+    "backend_failed": ("backend_back", Text("memories are found by their words alone for now.")),
 }
 
 
@@ -211,10 +209,11 @@ def clock(look: Look) -> Faults:
 
 def lasting(look: Look) -> Faults:
     """Yield the lasting faults that a running supervisor reports; each says itself what to do."""
-    states = lasting_states(look.ws.paths.log, _LASTING) if look.is_running else {}
-    for event in (event for event in _LASTING if event in states):
-        if event in _LASTING_TEXTS:
-            yield bad(_LASTING_TEXTS[event])
+    ends = {event: end for event, (end, _) in _LASTING.items()}
+    states = lasting_states(look.ws.paths.log, ends) if look.is_running else {}
+    for event, sentence in ((event, sentence) for event, (_, sentence) in _LASTING.items() if event in states):
+        if sentence:
+            yield bad(sentence)
         why = "" if event == "config_refused" else str(states[event].get("why", ""))
         reported = (sentence.rstrip(".") for sentence in why.split(".; ") if sentence)
         yield from (bad(_logged(event, sentence, look.ws.paths.root)) for sentence in reported)

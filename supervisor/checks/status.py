@@ -64,7 +64,9 @@ def status(look: Look) -> dict[str, Any]:
         },
         "previous": ws.replaced_texts.held()._asdict(),
         "lastFsck": {"at": to_wire(fsck.at), "lost": fsck.lost, "damage": fsck.damage} if fsck else None,
-        "lastBackup": {"at": to_wire(backup.at), "file": backup.file, "failed": backup.failed or None} if backup else None,
+        "lastBackup": {"at": to_wire(backup.at), "file": backup.file, "failed": backup.failed or None}
+        if backup and (backup.file or backup.failed)
+        else None,
         "lastRun": to_wire(last_run) if last_run else None,
         "nextRun": _next_run(look),
         "trouble": look.no_history.sentence if look.no_history else None,

@@ -296,7 +296,7 @@ def test_nightly_backup_is_kept_and_one_that_fails_is_told_once(me):
     assert backup.systemctl("start").code == 0
     me.ok("service", "install", "--no-backup")
     assert me.run("systemctl", "--user", "list-unit-files", "recalld-backup*", "--no-legend").out == ""
-    assert (me.run("ls", folder).out.splitlines(), me.json("status")["lastBackup"]) == ([name], None)
+    assert (me.run("ls", folder).out.splitlines(), me.json("status")["lastBackup"]["file"]) == ([name], f"{folder}/{name}")
 
 
 def test_update_over_a_running_service_is_told_until_it_is_started_again(me, machine):

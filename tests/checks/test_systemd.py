@@ -16,6 +16,9 @@ from typing import TYPE_CHECKING
 import pytest
 
 from recalld.supervisor.checks import systemd
+from recalld.supervisor.checks.check import Look
+from recalld.supervisor.checks.services import last_night
+from recalld.supervisor.checks.status import status
 from recalld.supervisor.checks.systemd import (
     check_manager,
     install,
@@ -27,6 +30,9 @@ from recalld.supervisor.checks.systemd import (
     uninstall,
 )
 from recalld.supervisor.checks.units import BACKUP, BACKUP_TIMER, SERVICE, TIMER, Installation, remains
+from recalld.supervisor.host.last_night import LastBackup, keep_last, read_last_backup
+from recalld.supervisor.interfaces.cli.call import Call
+from recalld.supervisor.interfaces.cli.main import run_command
 from recalld.supervisor.storage.errors import ForeignUnit, NoService, NoUnit, ServiceForbidden
 from tests.kinds import OTHERS
 
@@ -250,6 +256,22 @@ def test_services_of_two_workspaces_are_apart(machine):
     assert uninstall(BARE) == HERE
     assert machine.tree() == work.units()
     assert installation(Installation(Path(), name="work")) == work
+
+
+@pytest.mark.parametrize("words", [["service", "uninstall"], ["service", "install", "--no-backup"]])
+def test_service_without_backups_forgets_a_failure_and_not_the_files(machine, world, words, tmp_path):
+    world.settle()
+    (world.root / "recalld.toml").touch()
+    made, folder = tmp_path / "备份.tar", tmp_path / "备份"
+    folder.mkdir()
+    made.touch()
+    keep_last(world.ws, LastBackup(world.clock(), str(folder), 7, "", "磁盘满了", (str(made),)))
+    install(Installation(world.root, backups=folder))
+    assert run_command(Call(["-w", str(world.root), *words])) == 0
+    last = read_last_backup(world.ws)
+    assert (last.failed, last.left) == ("", (str(made),))
+    assert status(Look(world.ws, world.clock(), {}))["lastBackup"] is None
+    assert not any(last_night(Look(world.ws, world.clock(), {})))
 
 
 def test_remains_of_a_service_are_its_cache_and_stamps(tmp_path, monkeypatch):

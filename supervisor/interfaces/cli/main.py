@@ -7,7 +7,7 @@ command is loaded when the command is run.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from importlib import import_module
 from typing import Annotated, Final
 
@@ -134,22 +134,9 @@ _BEFORE: Final = (
 )
 
 
-class _CommandLine(Group):
-    def __init__(self) -> None:
-        super().__init__("The memory of a long-running local assistant, kept in files a person can read.", _commands)
-        self.params = _BEFORE
-
-    def run(self, call: Call, words: Sequence[str], path: str) -> int:
-        """Take the options before the command, run it and return its exit code."""
-        values, rest = read_options(self.params, words, path, until_command=True)
-        if values.pop("is_version", False):
-            print(version())
-            return 0
-        call.take(**values)
-        return super().run(call, rest, path)
-
-
-COMMAND_LINE: Final = _CommandLine()
+COMMAND_LINE: Final = Group(
+    "The memory of a long-running local assistant, kept in files a person can read.", _commands, _BEFORE
+)
 
 
 def run_command(call: Call) -> int:
@@ -167,7 +154,12 @@ def _run(call: Call) -> int:
             from .help import complete
 
             return complete(call, COMMAND_LINE)
-        return COMMAND_LINE.run(call, call.argv, "recalld")
+        values, words = read_options(_BEFORE, call.argv, "recalld", until_command=True)
+        if values.pop("is_version", False):
+            print(version())
+            return 0
+        call.take(**values)
+        return COMMAND_LINE.run(call, words, "recalld")
     except HelpWanted as wanted:
         from .help import page
 

@@ -170,12 +170,10 @@ class Command:
 
 
 class Group:
-    """A name with commands below it."""
+    """A name with commands below it; *params* may be given before the command."""
 
-    params: Sequence[Option] = ()
-
-    def __init__(self, meaning: str, load: Callable[[], Mapping[str, Command | Group]]) -> None:
-        self.help, self._load = meaning, load
+    def __init__(self, meaning: str, load: Callable[[], Mapping[str, Command | Group]], params: Sequence[Option] = ()) -> None:
+        self.help, self._load, self.params = meaning, load, params
 
     @cached_property
     def commands(self) -> Mapping[str, Command | Group]:

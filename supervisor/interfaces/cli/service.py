@@ -14,12 +14,14 @@ from typing import Annotated, Any
 
 from ...checks.services import check_key, service_faults
 from ...checks.systemd import check_manager, install, installation, lingers, restart, runs, state_of, systemctl, uninstall
+from ...checks.table import opened_anyway
 from ...checks.units import BACKUP, FSCK, SERVICE, TROUBLE, Installation, remains
+from ...host.last_night import keep_last, read_last_backup
 from ...protocol.making import check_made
 from ...protocol.paths import WorkspacePaths, check_inside
+from ...storage.clock import utc_now
 from ...storage.disk import RealDisk
-from ...storage.errors import AlreadyRuns, BadConfig, BadFile, BadRequest, ForeignUnit, NoPermission, NoService, NoUnit
-from ...storage.files import Files
+from ...storage.errors import AlreadyRuns, BadFile, BadRequest, ForeignUnit, NoPermission, NoService, NoUnit, SupervisorError
 from ...storage.texts import Text
 from .call import Call
 from .parser import Option, command
@@ -72,7 +74,7 @@ def service_install(
     _check(wanted)
     install(wanted)
     if no_backup:
-        _forget_backups(root)
+        _forget_failure(root)
     unit, goes_on = wanted.unit(SERVICE), lingers(system or pwd.getpwuid(os.getuid()).pw_name)
     status = f"recalld service status{wanted.options}"
     sentences = [
@@ -101,7 +103,7 @@ def service_uninstall(call: Call, system: System = "", name: Name = "") -> None:
     named = Installation(Path(), system, name=name)
     check_manager(named)
     what = uninstall(named)
-    _forget_backups(what.workspace)
+    _forget_failure(what.workspace)
     shutil.rmtree(what.alarm, ignore_errors=True)
     left = list(map(str, remains(what)))
     sentences = [Text("the service is gone; the memory is still in {path}.", path=what.workspace)]
@@ -172,12 +174,13 @@ def _real(path: Path) -> Path:
     return Path(os.path.realpath(path.expanduser()))
 
 
-def _forget_backups(root: Path) -> None:
-    """Delete the outcome of the last backup, since no later backup would replace a failure."""
-    paths = WorkspacePaths(root)
-    with suppress(OSError, BadConfig):
-        check_inside(paths)  # root must not delete anything outside the user's workspace
-        Files(RealDisk()).remove(paths.backup)
+def _forget_failure(root: Path) -> None:
+    """Forget that a nightly backup failed, since none comes after it; `forget` still names the backups that were made."""
+    ws, _ = opened_anyway(root, os.environ, utc_now())
+    with suppress(OSError, SupervisorError):
+        check_inside(ws.paths)  # root must not write anything outside the user's workspace
+        if (last := read_last_backup(ws)) and last.failed:
+            keep_last(ws, replace(last, failed=""))
 
 
 def _account(user: str) -> pwd.struct_passwd:
