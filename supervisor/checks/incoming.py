@@ -13,7 +13,7 @@ from ..protocol.message import InvalidEntry
 from ..storage.lenient_json import not_utf8
 from ..storage.texts import Text
 from ..text.printable import printable
-from .check import Faults, Look, bad, odd
+from .check import Faults, Look, bad
 
 #: How long a message may wait when no supervisor runs: some use recalld by a daily `run --until-settled`.
 LONGEST_WAIT: Final = timedelta(days=1)
@@ -47,7 +47,7 @@ def unread(look: Look) -> Faults:
 def forgetting(look: Look) -> Faults:
     """Yield how much a forgetting has still to take out, after it was interrupted."""
     if count := sum(sum(act.counts.values()) for act in look.ws.journal.tombstones.unfinished()):
-        yield odd(
+        yield bad(
             "something is still to be forgotten ({count}): the next round goes on with it, or `recalld run --until-settled`",
             count=count,
         )

@@ -20,7 +20,7 @@ from ..protocol.paths import QUEUE_FOLDERS, is_unfinished
 from ..query.parse import Query
 from ..recall.ended import read_ended
 from ..storage.clock import within
-from ..storage.errors import Busy
+from ..storage.errors import Busy, SupervisorError
 from ..storage.lenient_json import not_utf8
 from ..storage.texts import Text
 from ..text.decoding import encoding_of
@@ -222,7 +222,11 @@ def _newest_notes(look: Look) -> list[Path]:
 
 
 def long_term(look: Look) -> Faults:
-    """Yield a fault if there are two long-term files."""
+    """Yield a fault if the long-term file can't be read, or there are two."""
+    try:
+        look.ws.long_term.read()
+    except SupervisorError as error:
+        yield bad(error.sentence)
     if {"memory.md", "MEMORY.md"} <= {*look.ws.files.disk.names(look.ws.paths.root)}:
         yield odd(
             "memory.md and MEMORY.md are both there; `cat MEMORY.md >> memory.md && rm MEMORY.md` in the workspace makes one of them."

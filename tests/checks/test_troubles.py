@@ -120,3 +120,10 @@ def test_verdict_names_why_no_model_is_asked_and_until_when(world):
     world.ws.task_queue.note_provider({"attempts": 1, **times, "reason": reason, "server": world.ws.endpoint.server})
     assert told(world) == [f"no model writes summaries until 2026-01-31 10:09: {reason}; `recalld model test` asks it now."]
     assert told(world.forward(minutes=10)) == []
+
+
+def test_verdict_tells_that_the_long_term_file_is_none(world):
+    (world.root / "memory.md").mkdir()
+    (sentence,) = told(world)
+    assert "memory.md" in sentence
+    assert "it is a link, a folder or another thing that is not a regular file" in sentence

@@ -114,7 +114,7 @@ def process(root: Path, lived: World, disk: Disk) -> World:
 
 
 def is_killed(lived: World, root: Path, operations: int) -> bool:
-    """Return whether a forgetting is killed after so many operations; after the next round nothing of it is left."""
+    """Return whether a forgetting is killed after so many operations; `status` says so, after the next round nothing of it is left."""
     shutil.copytree(lived.root, root)
     with contextlib.suppress(Killed):
         forget(process(root, lived, dying(operations)), "match", "山茶花")
@@ -122,6 +122,8 @@ def is_killed(lived: World, root: Path, operations: int) -> bool:
     again = process(root, lived, RealDisk())
     again.start()
     if again.ws.journal.tombstones.acts():
+        wrong, _ = again.verdict()
+        assert any("still to be forgotten" in str(why) for why in wrong) == bool(again.ws.journal.tombstones.unfinished())
         again.round()
         again.ws.index.close()
         assert where(again, *WORDS) == []
