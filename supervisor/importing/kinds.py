@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from importlib import metadata
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import Any, Final
 
 from ..storage.errors import SupervisorError
@@ -83,11 +83,16 @@ def kinds_of(source: Source, name: str = "") -> dict[Kind, list[str]]:
     for member in sorted(source.names):
         kind = next((kind for kind in kinds if member.endswith(kind.ends) and kind.knows(source, member)), None)
         (files.setdefault(kind, []) if kind else unknown).append(member)
-    if WORKSPACE in files:  # the other lines and messages in one are its log and its state
-        files.pop(_MESSAGES, None)
-    if client := next((kind for kind in CLIENTS if kind in files or kind.name == name), None):
+    if states := {PurePosixPath(member).parent for member in files.get(WORKSPACE, ()) if member.endswith("history.json")}:
+        # the other lines and messages in a workspace are its log and its state
+        files[_MESSAGES], unknown = (
+            [member for member in members if states.isdisjoint(PurePosixPath(member).parents)]
+            for members in (files.get(_MESSAGES, ()), unknown)
+        )
+        files = {kind: members for kind, members in files.items() if members}
+    if kind := next((kind for kind in (*CLIENTS, _MESSAGES) if kind in files or kind.name == name), None):
         # a log may begin as none has before
-        files[client] = [*files.get(client, ()), *(member for member in unknown if member.endswith(client.ends))]
+        files[kind] = [*files.get(kind, ()), *(member for member in unknown if member.endswith(".jsonl"))]
     if not (files or name):
         readers = map(_of_package, metadata.entry_points(group=GROUP))
         files = {kind: [""] for kind in readers if kind.knows(source, "")}

@@ -253,7 +253,7 @@ class Import:
             blocks = self._ws.session_talk.messages(session, self._now)
             others = (block for block in blocks if not self._staged.has(block.revision_of or block.id))
             self._recorded[session] = Counter((block.role, _bare(block.text)) for block in others)
-        words = raw["role"], _bare(raw["text"])
+        words = raw["role"], _bare(text_of(raw) or "")
         known = self._recorded[session]
         known[words] -= 1
         return known[words] >= 0

@@ -8,6 +8,7 @@ as it was when it was opened.
 from __future__ import annotations
 
 import itertools
+import lzma
 import os
 import stat
 import zipfile
@@ -16,7 +17,7 @@ from codecs import BOM_UTF8
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, closing, contextmanager, suppress
 from functools import partial
-from io import BufferedReader, RawIOBase, TextIOWrapper
+from io import BufferedReader, BytesIO, RawIOBase, TextIOWrapper
 from pathlib import Path, PurePosixPath
 from typing import IO, Any, Final
 
@@ -40,6 +41,8 @@ _MOST_AT_ONCE: Final = 100_000_000
 _LONGEST_LINE: Final = 64_000_000
 #: Events of a JSON file after which its kind is known.
 _HEAD_EVENTS: Final = 2_000
+#: Bytes of a JSON file in another encoding than UTF-8 from which its kind is known.
+_HEAD_IN_OTHER: Final = 1_000_000
 #: Bytes in which a JSON file tells whether it is an array.
 _HEAD_BYTES: Final = 1_000
 #: Bytes in which a tar says that it is one.
@@ -191,7 +194,8 @@ class Source:
                     Text("unpack it yourself, look at it, and import the folder; nothing was added"),
                 )
             if deep and info.filename.lower().endswith(".zip"):
-                self._open_archive(archive.open(info), f"{name}/", deep=False)
+                with self.reading(name):
+                    self._open_archive(archive.open(info), f"{name}/", deep=False)
             else:
                 self._members[name] = partial(archive.open, info)
 
@@ -283,7 +287,7 @@ class Source:
 
     def first(self, name: str) -> Any:
         """
-        Return the first value of a JSON file's array or lines, or the one value that it is; None if it is no JSON.
+        Return the first object of a JSON file's array or lines, or the one value that it is; None if it is no JSON.
 
         A large value has its beginning alone.
         """
@@ -293,17 +297,23 @@ class Source:
         return self._first[1]
 
     def _first_line(self, name: str) -> Any:
-        return next((value for _, value in self.lines(name) if not isinstance(value, Exception)), None)
+        return next((value for _, value in self.lines(name) if isinstance(value, dict)), None)
 
     def _beginning_of_json(self, name: str) -> Any:
         import ijson
 
         builder = ijson.ObjectBuilder()
-        with suppress(NotImported), self._json(name) as file:
-            for event, value in itertools.islice(ijson.basic_parse(file, use_float=True), _HEAD_EVENTS):
-                builder.event(event, value)
+        try:
+            with self._json(name) as file:
+                _build(builder, file)
+        except NotImported:
+            with suppress(NotImported, ijson.JSONError):
+                data = self.beginning(name, _MOST_AT_ONCE)
+                if (encoding := encoding_of(data)) not in ("UTF-8", ""):  # its reader says what converts it
+                    builder = ijson.ObjectBuilder()
+                    _build(builder, BytesIO(data[:_HEAD_IN_OTHER].decode(encoding, "ignore").encode()))
         value = getattr(builder, "value", None)
-        return next(iter(value), None) if isinstance(value, list) else value
+        return next((item for item in value if isinstance(item, dict)), None) if isinstance(value, list) else value
 
     def lines(self, name: str) -> Iterator[tuple[int, Any]]:
         """
@@ -329,8 +339,12 @@ class Source:
             yield
         except UnicodeDecodeError:
             raise self.no_utf8(name) from None
-        except (zipfile.BadZipFile, zlib.error, EOFError):
+        except (zipfile.BadZipFile, zlib.error, lzma.LZMAError, NotImplementedError, EOFError):
             raise self._damaged(name, Text("it is cut off or damaged")) from None
+        except OSError as error:
+            if error.errno is not None:
+                raise
+            raise self._damaged(name, Text("it is cut off or damaged")) from None  # bzip2's own
         except no_json:
             raise self._damaged(name, self.encoded(name) or Text("it is cut off or damaged")) from None
 
@@ -352,6 +366,13 @@ class Source:
 
     def _place(self, name: str) -> Path:
         return self.path if name == self.path.name else self.path / name
+
+
+def _build(builder: Any, file: IO[bytes]) -> None:
+    import ijson
+
+    for event, value in itertools.islice(ijson.basic_parse(file, use_float=True), _HEAD_EVENTS):
+        builder.event(event, value)
 
 
 def _opened(path: Path, member: Member | None = None) -> IO[bytes]:

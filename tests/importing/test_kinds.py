@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import json
+import zipfile
 from itertools import chain
 from typing import TYPE_CHECKING
 
 import pytest
 
 from recalld.supervisor.importing.kinds import kinds_of
-from recalld.supervisor.importing.source import Source
+from recalld.supervisor.importing.source import NotImported, Source
 from recalld.supervisor.importing.talk import Reading
 from recalld.supervisor.storage.clock import to_wire
 from tests.importing import made
@@ -166,3 +168,65 @@ def test_folder_of_many_exports_has_each_file_read_as_its_own_kind(tmp_path: Pat
             (tmp_path / str(number)).mkdir()
             make(tmp_path / str(number))
     assert {kind.name for kind in kinds_of(Source(tmp_path))} == {*EXPECTED} - {"recalld"}
+
+
+#: A message in Chinese, as any program writes it.
+SAID = {"role": "user", "content": "锅炉三月保养。", "timestamp": "2026-01-05T09:00:00Z"}
+
+
+def members(path: Path) -> dict[str, list[str]]:
+    return {kind.name: names for kind, names in kinds_of(Source(path)).items()}
+
+
+@pytest.mark.parametrize("method", [zipfile.ZIP_DEFLATED, zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA, 9])
+def test_damaged_member_of_an_archive_keeps_no_other_away(tmp_path: Path, method: int) -> None:
+    path = tmp_path / "导出.zip"
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("坏.json", b"#" * 64, zipfile.ZIP_STORED)
+        archive.writestr("好.json", json.dumps([SAID]))
+    data = bytearray(path.read_bytes()).replace(b"#" * 64, b"\x01\x02\x00\x00" + b"\xfe" * 60)
+    name = "坏.json".encode()
+    local, central = data.index(name) - 30, data.index(name, data.index(name) + 1) - 46
+    data[local + 8 : local + 10] = data[central + 10 : central + 12] = method.to_bytes(2, "little")
+    path.write_bytes(data)
+    assert members(path) == {"jsonl": ["好.json"]}
+    with pytest.raises(NotImported):
+        Source(path).read("坏.json")
+
+
+@pytest.mark.parametrize("encoding", ["gbk", "utf-16"])
+def test_json_in_another_encoding_is_known_and_refused(tmp_path: Path, encoding: str) -> None:
+    (tmp_path / "好.json").write_text(json.dumps([SAID]), encoding="utf-8")
+    (tmp_path / "编码.json").write_text(json.dumps([SAID] * 50, ensure_ascii=False), encoding=encoding)
+    (tmp_path / "设置.json").write_text('{"名字": "小雨"}', encoding=encoding)
+    assert members(tmp_path) == {"jsonl": ["好.json", "编码.json"]}
+    with pytest.raises(NotImported, match="iconv"):
+        list(Source(tmp_path).objects("编码.json"))
+
+
+def test_folder_beside_a_workspace_is_read_and_the_state_of_it_is_not(tmp_path: Path) -> None:
+    made._json(tmp_path / "记忆/history.json", [{**SAID, "text": "好"}])
+    made._json(tmp_path / "记忆/turns/a.json", [SAID])
+    for name in ("记忆/log.jsonl", "记忆/.recalld/seen.jsonl"):
+        made._lines(tmp_path / name, {"event": "filed"})
+    made._json(tmp_path / "聊天.json", [SAID])
+    made._lines(tmp_path / "行.jsonl", SAID)
+    made._lines(tmp_path / "新.jsonl", {"type": "user", "sessionId": "s"})
+    assert members(tmp_path) == {
+        "claude-code": ["新.jsonl"],
+        "jsonl": ["聊天.json", "行.jsonl"],
+        "recalld": ["记忆/history.json"],
+    }
+
+
+def test_typed_conversation_with_roles_is_not_of_telegram(tmp_path: Path) -> None:
+    made._json(tmp_path / "对话.json", {"id": "c1", "type": "chat", "messages": [SAID]})
+    made._json(tmp_path / "result.json", {"id": 7, "type": "personal_chat", "messages": [{"id": 1, "type": "message"}]})
+    assert members(tmp_path) == {"telegram": ["result.json"], "jsonl": ["对话.json"]}
+
+
+def test_file_is_known_though_it_begins_with_no_message(tmp_path: Path) -> None:
+    made._json(tmp_path / "空.json", [None, SAID])
+    made._lines(tmp_path / "a.jsonl", {"meta": "导出", "version": 1}, SAID)
+    made._lines(tmp_path / "b.jsonl", None, SAID)
+    assert members(tmp_path) == {"jsonl": ["b.jsonl", "空.json", "a.jsonl"]}
