@@ -155,7 +155,7 @@ def near_day(match: re.Match[str], utterance: Said) -> Days | None:
 
 
 def weekday(match: re.Match[str], utterance: Said) -> Days | None:
-    """上周三, 周五, "on Friday", "last Tuesday"."""
+    """上周三, 周五, "on Friday", "last Tuesday"; back it is never today, whose talk the history shows."""
     weekday, near = weekday_number(match["weekday"]), _word(match, "near")
     back, ahead = (utterance.day.weekday() - weekday) % 7, (weekday - utterance.day.weekday()) % 7
     if near in ("last", "past"):
@@ -165,7 +165,7 @@ def weekday(match: re.Match[str], utterance: Said) -> Days | None:
     if near == "coming":
         return days_from(utterance.day, ahead or 7)
     if not utterance.is_ahead:
-        return days_from(utterance.day, -back)
+        return days_from(utterance.day, -(back or 7))
     is_next = ahead and not _is_over(match) and not _USUAL.search(_sentence(match))
     return days_from(utterance.day, ahead) if is_next else None
 
