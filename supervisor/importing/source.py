@@ -35,6 +35,8 @@ _BOMB_BYTES: Final = 100_000_000
 _BOMB_RATIO: Final = 200
 #: Members of a folder or an archive.
 _MOST_MEMBERS: Final = 500_000
+#: Ends of archives that are documents.
+_OFFICE: Final = (".docx", ".xlsx", ".pptx", ".odt", ".ods", ".odp", ".epub")
 #: Bytes of a JSON file that is read at once.
 _MOST_AT_ONCE: Final = 100_000_000
 #: The size of a line of a log that is still read.
@@ -106,6 +108,7 @@ class Source:
     def __init__(self, path: Path, only: Iterable[str] | None = None) -> None:
         self.path = path
         self.left_out: list[str] = []
+        self._leaves_out = only is None and path.is_dir()
         #: Of each member what opens it.
         self._members: dict[str, Callable[[], IO[bytes]]] = {}
         self._first: tuple[str, Any] = ("", None)
@@ -145,7 +148,7 @@ class Source:
                 raise BadRequest("import", Text("{path} is neither a file nor a folder", path=path))
         elif path.suffix != ".md" and name.encode("utf-8", "ignore").decode() != name:  # a message can't name it
             self.left_out.append(name)
-        elif path.suffix.lower() == ".zip" or (is_all and zipfile.is_zipfile(path)):
+        elif path.suffix.lower() == ".zip" or ((is_all or path.suffix.lower() not in _OFFICE) and zipfile.is_zipfile(path)):
             self._open_archive(path, "" if is_all else f"{name}/", deep=True)
         else:
             self._members[name] = partial(_opened, path)
@@ -306,6 +309,10 @@ class Source:
         try:
             with self._json(name) as file:
                 _build(builder, file)
+        except PermissionError:
+            if not self._leaves_out:  # who names it says why it is not read
+                raise
+            self.left_out.append(name)
         except NotImported:
             with suppress(NotImported, ijson.JSONError):
                 data = self.beginning(name, _MOST_AT_ONCE)

@@ -160,10 +160,15 @@ class Taking:
         self._ws.events.transition("source_refused", why, what=name, source=name, why=why)
         if self._source.forgets:
             self.forget()
+        is_again = not self._source.every
         for root, names in batches:
             self._now, before = truncate_to_ms(self._clock()), self.state.messages
             try:
                 self._read(root, names, control)
+                if not is_again and names is batches[-1][1]:  # what has come meanwhile would wait until the next round
+                    self.keep()
+                    is_again = True
+                    batches += [*self._batches(at_once=at_once)] if self.look() else []
                 if not self._source.every or names is batches[-1][1]:  # else a round that is broken off would wait
                     self.state.taken = to_wire(self._now)
             finally:

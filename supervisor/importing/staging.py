@@ -39,7 +39,7 @@ _DATE: Final = """
 
 class Staging:
     """
-    The messages of one source, each once, oldest first, in a file in *folder*: /tmp may be memory.
+    The messages of one source, each once, oldest first, in a file in *folder*: /tmp may be memory; it is for a read-only one.
 
     A message without a time, or with one after *latest*, gets that of the message before it in its conversation, else of the
     one behind it; if a conversation has none at all, *otherwise*. `undated` counts them. `names` counts the messages of each
@@ -47,9 +47,12 @@ class Staging:
     """
 
     def __init__(self, folder: Path, latest: datetime, otherwise: datetime) -> None:
-        self._folder = folder
-        with tempfile.NamedTemporaryFile(dir=folder) as file:  # SQLite opens it by its name, which goes at once
-            self._database = sqlite3.connect(file.name, isolation_level=None)
+        self._folder = folder if os.access(folder, os.W_OK) else Path(tempfile.gettempdir())
+        try:
+            with tempfile.NamedTemporaryFile(dir=self._folder) as file:  # SQLite opens it by its name, which goes at once
+                self._database = sqlite3.connect(file.name, isolation_level=None)
+        except OSError as error:
+            raise OSError(error.errno, os.strerror(error.errno or errno.EIO), str(self._folder)) from error
         self._database.execute("PRAGMA journal_mode = OFF")
         self._database.execute("PRAGMA cache_size = -16000")
         self._database.execute("PRAGMA synchronous = OFF")

@@ -5,11 +5,13 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import tempfile
 import zipfile
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from recalld.supervisor.importing import source
 from recalld.supervisor.importing.run import Imported, bring_in
 from recalld.supervisor.importing.source import NotImported
 from recalld.supervisor.importing.staging import Staging
@@ -17,6 +19,7 @@ from recalld.supervisor.importing.talk import Conversation, Said
 from recalld.supervisor.interfaces.cli.call import Call
 from recalld.supervisor.interfaces.cli.main import run_command
 from recalld.supervisor.storage.control import UNLIMITED, Control
+from recalld.supervisor.storage.disk import open_outside
 from recalld.supervisor.storage.errors import BadRequest
 from tests.importing import made
 from tests.world import FaultyDisk, World, at, message
@@ -307,12 +310,52 @@ def test_staging_is_a_file_without_a_name_and_leaves_the_environment_alone(log):
         assert (staged.count(), [*log.iterdir()], dict(os.environ)) == (8, [], before)
 
 
+def test_staging_is_elsewhere_where_its_folder_is_read_only(log, monkeypatch):
+    monkeypatch.setattr(tempfile, "tempdir", str(log))
+    monkeypatch.setattr(os, "access", lambda path, _how: path == log)  # for root every folder can be written
+    with contextlib.closing(Staging(log / "只读", NOW, NOW)) as staged:
+        staged.add([(Conversation(id="1", channel="x"), Said(id="", at=NOW, role="user", text="花生"))])
+        assert staged.count() == 1
+    monkeypatch.setattr(tempfile, "tempdir", str(log / "none"))
+    with pytest.raises(OSError, match=r"/none'$"):  # no name that nobody has given
+        Staging(log / "只读", NOW, NOW)
+
+
 def test_staging_says_that_the_disk_is_full(log):
     talk = ((Conversation(id="1", channel="x"), Said(id=str(n), at=NOW, role="user", text="字" * 900)) for n in range(50))
     with contextlib.closing(Staging(log, NOW, NOW)) as staged:
         staged._database.execute("PRAGMA max_page_count = 8")
         with pytest.raises(OSError, match="No space left"):
             staged.add(talk)
+
+
+def test_import_names_json_of_others_that_it_may_not_read(world, log, monkeypatch):
+    made._json(log / "密.json", {"a": 1})
+    made._json(log / "talk.json", [{"role": "user", "content": "周五交稿"}])
+
+    def refusing(path: Path) -> int:  # for root every file can be read
+        if path.name == "密.json":
+            raise PermissionError(13, "Permission denied", str(path))
+        return open_outside(path)
+
+    monkeypatch.setattr(source, "open_outside", refusing)
+    done = run(world, log)
+    assert (done.added, done.left_out) == (1, ("密.json",))
+
+
+def test_import_opens_archives_by_their_bytes_but_no_documents(world, log):
+    for name in ("导出.zip.1", "备份", "报告.docx"):
+        with zipfile.ZipFile(log / name, "w") as archive:
+            archive.writestr("a.json", json.dumps([{"role": "user", "content": f"在{name}里"}]))
+    run(world, log)
+    assert all(name in b"".join(dated(world).values()).decode() for name in ("在导出.zip.1里", "在备份里"))
+    assert "报告" not in b"".join(dated(world).values()).decode()
+
+
+def test_import_reads_content_of_history_json_beside_a_log(world, log):
+    made._json(log / "history.json", [{"id": "h1", "role": "user", "content": "好", "createdAt": "2026-01-05T09:00:00.000Z"}])
+    made.claude_code(log)
+    assert run(world, log).added == 5
 
 
 def test_import_that_is_stopped_says_what_is_left_and_goes_on_there(world, log):

@@ -416,3 +416,17 @@ def test_round_of_a_source_is_read_to_its_end_before_the_next(tmp_path, monkeypa
     look(world, hours=1)
     world.archive(everything=True)
     assert len(texts(world)) == 6
+
+
+def test_round_of_a_source_sees_what_appears_while_it_runs(tmp_path, monkeypatch):
+    monkeypatch.setattr(sources, "_BATCH_FILES", 1)
+    world = world_with(tmp_path / "ws", f'path = "{tmp_path}/log"\nevery = "6h"')
+    record = {"role": "user", "content": "先来的", "timestamp": "2026-01-30T09:00:00Z"}
+    for name in ("a", "c"):
+        made._lines(tmp_path / "log" / f"{name}.jsonl", record)
+    batches = take_in(world.ws, world.clock, UNLIMITED)
+    assert next(batches)
+    made._lines(tmp_path / "log" / "b.jsonl", {**record, "content": "后来的"})
+    list(batches)
+    world.archive(everything=True)
+    assert {*texts(world)} == {"先来的", "后来的"}
