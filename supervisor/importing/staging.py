@@ -47,12 +47,12 @@ class Staging:
     """
 
     def __init__(self, folder: Path, latest: datetime, otherwise: datetime) -> None:
-        self._folder = folder if os.access(folder, os.W_OK) else Path(tempfile.gettempdir())
         try:
-            with tempfile.NamedTemporaryFile(dir=self._folder) as file:  # SQLite opens it by its name, which goes at once
-                self._database = sqlite3.connect(file.name, isolation_level=None)
+            with tempfile.NamedTemporaryFile(dir=folder if os.access(folder, os.W_OK) else None) as file:
+                self._folder = os.path.dirname(file.name)
+                self._database = sqlite3.connect(file.name, isolation_level=None)  # by its name, which goes at once
         except OSError as error:
-            raise OSError(error.errno, os.strerror(error.errno or errno.EIO), str(self._folder)) from error
+            raise OSError(error.errno, error.strerror, os.path.dirname(error.filename or "") or str(folder)) from error
         self._database.execute("PRAGMA journal_mode = OFF")
         self._database.execute("PRAGMA cache_size = -16000")
         self._database.execute("PRAGMA synchronous = OFF")
@@ -80,7 +80,7 @@ class Staging:
         except sqlite3.Error as error:  # those of what is read are not meant: a reader turns them into NotImported
             full = error.sqlite_errorcode == sqlite3.SQLITE_FULL
             number = errno.ENOSPC if full else errno.EIO
-            raise OSError(number, os.strerror(number), str(self._folder)) from error
+            raise OSError(number, os.strerror(number), self._folder) from error
 
     def _put(self, conversation: Conversation, entry: Said) -> None:
         text, raw, is_dated = entry.text, entry.raw, entry.at is not None
