@@ -211,12 +211,13 @@ def in_list(path: str) -> str:
 
 
 def remains(what: Installation) -> list[Path]:
-    """Return what a removed service leaves: caches, and systemd's stamps of its timers."""
+    """Return what a removed service leaves: caches, systemd's stamps of its timers, and what `systemctl edit` keeps."""
     stamps = Path(user_folder("XDG_DATA_HOME", os.environ)) / "systemd" / "timers"
     caches = [Path(user_folder("XDG_CACHE_HOME", os.environ)) / "recalld"]
     if what.user:
         stamps, caches = _STAMPS, [place / what.alarm.name for place in _FOLDERS]
-    left = (*caches, *(stamps / f"stamp-{what.unit(timer)}" for timer in (TIMER, BACKUP_TIMER)))
+    left = [*caches, *(stamps / f"stamp-{what.unit(timer)}" for timer in (TIMER, BACKUP_TIMER))]
+    left += [what.folder / f"{what.unit(name)}.d" for name in (SERVICE, FSCK, TIMER, BACKUP, BACKUP_TIMER, TROUBLE)]
     return [path for path in left if path.exists()]
 
 

@@ -252,15 +252,17 @@ def test_service_without_backups_forgets_a_failure_and_not_the_files(machine, wo
     assert not any(last_night(Look(world.ws, world.clock(), {})))
 
 
-def test_remains_of_a_service_are_its_cache_and_stamps(tmp_path, monkeypatch):
-    for name in ("DATA", "CACHE"):
+def test_remains_of_a_service_are_its_cache_its_stamps_and_what_was_edited(tmp_path, monkeypatch):
+    for name in ("CONFIG", "DATA", "CACHE"):
         monkeypatch.setenv(f"XDG_{name}_HOME", str(tmp_path / name))
     stamps, cache = tmp_path / "DATA/systemd/timers", tmp_path / "CACHE/recalld"
     for folder in (stamps, cache):
         folder.mkdir(parents=True)
     for timer in (TIMER, "other.timer"):
         (stamps / f"stamp-{timer}").touch()
-    assert remains(HERE) == [cache, stamps / f"stamp-{TIMER}"]
+    edited = HERE.folder / f"{SERVICE}.d"
+    edited.mkdir(parents=True)
+    assert remains(HERE) == [cache, stamps / f"stamp-{TIMER}", edited]
 
 
 def test_run_program_says_what_is_not_there_and_kills_what_does_not_end():
