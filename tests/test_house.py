@@ -45,7 +45,7 @@ ROOMS: Final = (
         goal=950,
     ),
     Room("supervisor/host", most=2_608, goal=2_200),
-    Room("supervisor/checks", most=3_059, goal=2_100),
+    Room("supervisor/checks", most=3_060, goal=2_100),
     Room("supervisor/importing", most=2_681, goal=1_400),
     Room("supervisor/operations", most=1_976, goal=1_800),
     Room("supervisor/interfaces/cli", most=3_362, goal=2_600),
@@ -60,9 +60,9 @@ ROOMS: Final = (
     ),
 )
 #: All rooms together, lines and modules, and the lines of the tests.
-ALL: Final = Room("all", most=57_440, goal=48_000)
+ALL: Final = Room("all", most=57_441, goal=48_000)
 MODULES: Final = Room("modules", most=317, goal=270)
-OF_TESTS: Final = Room("tests", most=59_602, goal=48_000)
+OF_TESTS: Final = Room("tests", most=59_604, goal=48_000)
 
 
 def _lines(path: Path) -> int:
