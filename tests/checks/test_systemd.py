@@ -7,10 +7,12 @@ The real one is in script/test-systemd, which boots a machine. What is asked for
 from __future__ import annotations
 
 import os
+import pwd
 import shutil
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from subprocess import CompletedProcess
+from types import SimpleNamespace
 from typing import TYPE_CHECKING
 
 import pytest
@@ -250,6 +252,18 @@ def test_service_without_backups_forgets_a_failure_and_not_the_files(machine, wo
     assert (last.failed, last.left) == ("", (str(made),))
     assert status(Look(world.ws, world.clock(), {}))["lastBackup"] is None
     assert not any(last_night(Look(world.ws, world.clock(), {})))
+
+
+def test_root_has_the_rights_of_the_user_while_it_writes_for_them(monkeypatch):
+    rights: list[object] = []
+    for name in ("setgroups", "setegid", "seteuid"):
+        monkeypatch.setattr(os, name, rights.append)
+    for name, value in {"geteuid": 0, "getegid": 1, "getgroups": [0, 4]}.items():
+        monkeypatch.setattr(os, name, lambda value=value: value)
+    monkeypatch.setattr(pwd, "getpwnam", lambda _user: SimpleNamespace(pw_uid=1007, pw_gid=1008))
+    with systemd.as_user("anna"):
+        assert rights == [[1008], 1008, 1007]
+    assert rights[3:] == [0, 1, [0, 4]]
 
 
 def test_remains_of_a_service_are_its_cache_its_stamps_and_what_was_edited(tmp_path, monkeypatch):

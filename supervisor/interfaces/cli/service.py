@@ -13,7 +13,18 @@ from pathlib import Path
 from typing import Annotated, Any
 
 from ...checks.services import check_key, service_faults
-from ...checks.systemd import check_manager, install, installation, lingers, restart, runs, state_of, systemctl, uninstall
+from ...checks.systemd import (
+    as_user,
+    check_manager,
+    install,
+    installation,
+    lingers,
+    restart,
+    runs,
+    state_of,
+    systemctl,
+    uninstall,
+)
 from ...checks.table import opened_anyway
 from ...checks.units import BACKUP, FSCK, SERVICE, TROUBLE, Installation, remains
 from ...host.last_night import keep_last, read_last_backup
@@ -74,7 +85,7 @@ def service_install(
     _check(wanted)
     install(wanted)
     if no_backup:
-        _forget_failure(root)
+        _forget_failure(wanted)
     unit, goes_on = wanted.unit(SERVICE), lingers(system or pwd.getpwuid(os.getuid()).pw_name)
     status = f"recalld service status{wanted.options}"
     sentences = [
@@ -103,7 +114,7 @@ def service_uninstall(call: Call, system: System = "", name: Name = "") -> None:
     named = Installation(Path(), system, name=name)
     check_manager(named)
     what = uninstall(named)
-    _forget_failure(what.workspace)
+    _forget_failure(what)
     shutil.rmtree(what.alarm, ignore_errors=True)
     left = list(map(str, remains(what)))
     sentences = [Text("the service is gone; the memory is still in {path}.", path=what.workspace)]
@@ -174,11 +185,11 @@ def _real(path: Path) -> Path:
     return Path(os.path.realpath(path.expanduser()))
 
 
-def _forget_failure(root: Path) -> None:
+def _forget_failure(what: Installation) -> None:
     """Forget that a nightly backup failed, since none comes after it; `forget` still names the backups that were made."""
-    ws, _ = opened_anyway(root, os.environ, utc_now())
-    with suppress(OSError, SupervisorError):
-        check_inside(ws.paths)  # root must not write anything outside the user's workspace
+    with suppress(OSError, SupervisorError, KeyError), as_user(what.user):
+        ws, _ = opened_anyway(what.workspace, os.environ, utc_now())
+        check_inside(ws.paths)
         if (last := read_last_backup(ws)) and last.failed:
             keep_last(ws, replace(last, failed=""))
 
