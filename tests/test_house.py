@@ -45,10 +45,10 @@ ROOMS: Final = (
         goal=950,
     ),
     Room("supervisor/host", most=2_608, goal=2_200),
-    Room("supervisor/checks", most=3_060, goal=2_100),
+    Room("supervisor/checks", most=3_080, goal=2_100),
     Room("supervisor/importing", most=2_681, goal=1_400),
     Room("supervisor/operations", most=1_976, goal=1_800),
-    Room("supervisor/interfaces/cli", most=3_362, goal=2_600),
+    Room("supervisor/interfaces/cli", most=3_373, goal=2_600),
     Room("supervisor/interfaces/http supervisor/interfaces/page", most=2_424, goal=2_000),
     Room("supervisor/interfaces/tools supervisor/interfaces/mcp.py supervisor/interfaces/llamaindex", most=2_288, goal=1_900),
     Room("supervisor/interfaces/connect supervisor/interfaces/hooks supervisor/interfaces/proxy", most=1_967, goal=1_900),
@@ -60,9 +60,9 @@ ROOMS: Final = (
     ),
 )
 #: All rooms together, lines and modules, and the lines of the tests.
-ALL: Final = Room("all", most=57_441, goal=48_000)
+ALL: Final = Room("all", most=57_472, goal=48_000)
 MODULES: Final = Room("modules", most=317, goal=270)
-OF_TESTS: Final = Room("tests", most=59_604, goal=48_000)
+OF_TESTS: Final = Room("tests", most=59_618, goal=48_000)
 
 
 def _lines(path: Path) -> int:
