@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from recalld.supervisor.protocol.message import Message
-from recalld.supervisor.storage.errors import BadFile
+from recalld.supervisor.storage.errors import BadFile, Conflict
 from tests.world import FaultyDisk, message, talk
 
 if TYPE_CHECKING:
@@ -26,6 +26,17 @@ def test_history_writes_a_change_and_keeps_the_previous_version(world):
     after = world.ws.history.change(without_first)
     assert [one["id"] for one in world.history()] == [one.id for one in after if isinstance(one, Message)]
     assert world.paths.history_backup.read_bytes() == before
+
+
+def test_history_raises_conflict_when_another_program_keeps_writing(world):
+    world.write(talk("2026-01-31T09:00", 2))
+
+    def change(history: History) -> History:
+        world.add(message(f"m{len(history)}", "2026-01-31T09:30"))
+        return history[1:]
+
+    with pytest.raises(Conflict):
+        world.ws.history.change(change)
 
 
 # ── damaged ──────────────────────────────────────────────────────────────────

@@ -9,10 +9,7 @@ import pytest
 from recalld.supervisor.storage.disk import RealDisk
 from recalld.supervisor.storage.files import Files
 from recalld.worker.desk import Pieces
-from tests.world import message_on
-
-# ── trimming ─────────────────────────────────────────────────────────────────
-
+from tests.world import FaultyDisk, message_on
 
 # ── tidying up ───────────────────────────────────────────────────────────────
 
@@ -68,6 +65,17 @@ def test_reclaim_leaves_the_tasks_of_a_living_worker(world):
         assert world.any_worker()
         assert world.reclaim() == 0
     assert world.ws.task_queue.active_groups() == {"day-2026-01-10": "running"}
+
+
+def test_reconcile_moves_no_flag_while_the_journal_is_not_writable(world):
+    world.write([message_on("2026-01-10")])
+    world.round("all")
+    before = world.flags()
+    world.paths.seen.unlink()
+
+    world.reopen(disk=FaultyDisk("open_append").break_down())
+    assert "settle" in world.round("all").errors
+    assert world.flags() == before == ["pending"]
 
 
 @pytest.mark.parametrize("where", ["outside", "in the workspace"])

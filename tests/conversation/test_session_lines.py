@@ -222,6 +222,22 @@ def test_overflow_leaves_a_session_to_the_process_that_has_it(world: World, memo
     assert (found, len(lines(world))) == ([None], 1)
 
 
+def test_overflow_line_of_a_killed_process_is_written_by_the_next(world: World, memory: Memory, monkeypatch) -> None:
+    world.write(said(120))
+    monkeypatch.setattr(type(world.ws.long_term), "append", killed)
+    with pytest.raises(KeyboardInterrupt):
+        memory.summarize_overflow(SESSION, llm=Numbered())
+    monkeypatch.undo()
+    assert lines(world) == []
+    model = Numbered()
+    assert memory.summarize_overflow(SESSION, llm=model) is None
+    assert (model.prompts, lines(world)) == ([], [f"2026-01-31|auto-overflow|{LINE}；第 1 次"])
+
+
+def killed(*_: object) -> None:
+    raise KeyboardInterrupt
+
+
 def test_turn_goes_on_where_overflow_can_not_and_an_event_says_why(world: World) -> None:
     world.reopen(f'{WITHOUT_MODEL}[turns]\noverflow = "memory"\n')
     world.write(said(103))

@@ -78,6 +78,7 @@ def test_chat_of_uses_the_chat_field_then_the_session_key(raw, chat):
         "工作群聊",
         "TelegramGroup:1",
         "chatroom7",
+        "familyRoom:7",
         "-1001234567890",
         "line:C4af4980629aa11b2",
         "feishu:oc_84983ff6516d",

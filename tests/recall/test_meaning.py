@@ -8,6 +8,7 @@ import time
 import pytest
 
 from recalld.supervisor.host.background import VectorMaker, make_vectors
+from recalld.supervisor.operations.forget import ForgetRequest, forget
 from recalld.supervisor.operations.operation import Caller, perform
 from recalld.supervisor.operations.recall import SearchRequest, search
 from recalld.supervisor.protocol.inbox import Chat
@@ -107,6 +108,13 @@ def test_meaning_finds_no_text_that_has_gone(ready):
     (ready.root / "memory/2026-01-30-note.md").unlink()
     ready.refresh()
     assert "又换了一部汽车，白色的。" not in texts(ready.search("轿车的颜色"))
+
+
+def test_meaning_forgets_what_is_forgotten_at_once(ready):
+    assert vectors(ready)
+    request = ForgetRequest(by="match", value="轿车", yes=True)
+    assert perform(forget, ready.ws, request, Caller(clock=ready.clock)).done
+    assert vectors(ready) == []
 
 
 @pytest.mark.parametrize("question", ["好的，谢谢！", "42", "你好"])

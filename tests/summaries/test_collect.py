@@ -125,6 +125,21 @@ def test_reclaim_counts_no_failure_for_an_interrupted_worker(world):
     assert world.summaries() == ["2026-01-10"]
 
 
+def test_collect_counts_a_failure_once_when_its_result_reappears(world):
+    world.model.script = unreachable
+    world.write([message_on("2026-01-10")])
+    world.round("all")
+    world.work()
+    (path,) = world.ws.task_queue.finished()
+    data = path.read_bytes()
+    world.round("all")
+    failed = world.ws.failures()
+    path.write_bytes(data)  # a crash before the deletion was durable
+    world.clock.forward(minutes=1)
+    world.round("all")
+    assert world.ws.failures() == failed
+
+
 # ── what may not stand ───────────────────────────────────────────────────────
 
 
