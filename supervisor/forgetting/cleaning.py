@@ -8,10 +8,9 @@ act from then on (`Tombstones.has_name`).
 
 from __future__ import annotations
 
-import gzip
 import re
 from collections.abc import Callable, Iterable, Sequence
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from dataclasses import replace
 from datetime import datetime
 from functools import partial
@@ -27,29 +26,27 @@ from ..longterm.lines import cut, filled, parse_entry, without_lines
 from ..protocol.attachments import attachments_of, separated
 from ..protocol.dated_file import Block
 from ..protocol.message import History, Message
-from ..protocol.paths import SLUG, dated_name, day_of_name
+from ..protocol.paths import dated_name, day_of_name
 from ..protocol.period import period_of_group
 from ..storage.errors import Conflict
 from ..storage.lenient_json import parse_json, render_json
 from ..storage.os_errors import TEMPORARY
-from ..text.lazy_re import lazy_re
-from .wanted import Trace, Wanted, blocks_at, copies, decoded, files_below, standing, standing_lines, text_at, unescaped
+from .logs import DATED, clean_logs
+from .wanted import Trace, Wanted, blocks_at, copies, decoded, files_below, standing, standing_lines, text_at
 
 if TYPE_CHECKING:
     from ..workspace import Workspace
 
 #: How often a file that another program changes meanwhile is read again.
 _TIMES: Final = 3
-#: In a log: a dated file by its name up to the end of the slug, in JSON with escapes; any other file of memory by its path.
-_DATED: Final = lazy_re(rf"\d{{4}}-\d{{2}}-\d{{2}}-(?:{SLUG}|\\u[0-9a-f]{{4}})+")
-_OTHER: Final = lazy_re(r"(?:memory|trash)/[^\s\"]+?\.md")
 
 
 class Aim:
     """
     The messages, *lines* and *files* to forget; without *applies* it is only looked what would be done.
 
-    *touched* has the paths of the files that were changed or deleted, by place; *renamed* the dated files that were made anew.
+    *touched* has the paths of the files that were changed or deleted, by place, and *removed* of those that were deleted;
+    *renamed* has the dated files that were made anew.
     """
 
     def __init__(self, ws: Workspace, wanted: Wanted, now: datetime, *, applies: bool) -> None:
@@ -57,13 +54,14 @@ class Aim:
         self.messages, self.files = wanted.messages, wanted.files
         self.lines = tuple(line.text for line in wanted.lines)
         self.touched: dict[str, list[str]] = {}
+        self.removed: set[str] = set()
         self.renamed: dict[str, str] = {}
         entries = [message.entry for message in wanted.messages.values()]
         recorded = map(ws.memory.path_of, filter(None, map(ws.journal.file_of, wanted.messages)))
         #: The dated files that have the messages, or had them, and their names.
         self.dated = frozenset(recorded).union(*(message.files for message in wanted.messages.values()))
         self.names = frozenset(path.name for path in self.dated)
-        logged = (match[0] if (match := _DATED.match(path.name)) else ws.paths.relative(path) for path in self.dated)
+        logged = (match[0] if (match := DATED.match(path.name)) else ws.paths.relative(path) for path in self.dated)
         #: What nothing leads to once the words are gone: pictures by their names, files by the names that logs have of them.
         self.leaving = frozenset((*logged, *self.files, *_attachments(entries)))
         contents = [entry.content if (entry := parse_entry(line)) else line for line in self.lines]
@@ -96,6 +94,7 @@ class Aim:
 
     def remove(self, path: Path) -> None:
         """Delete the file, or show that it would be."""
+        self.removed.add(self.ws.paths.relative(path))
         if self.note(path):
             self.ws.files.remove(path)
 
@@ -160,7 +159,7 @@ def _drop_unfinished(aim: Aim) -> None:
         places += files_below(ws, folder)
     unfinished = [(path, path.with_name(match["name"])) for path in places if (match := TEMPORARY.fullmatch(path.name))]
     for path, whole in unfinished:
-        with ws.history.lock():
+        with ws.history.lock() if aim.applies else nullcontext():
             if ws.files.disk.stat(path) and (aim.leaves(paths.relative(whole)) or aim.trace.is_in(text_at(ws, path))):
                 aim.remove(path)
 
@@ -253,28 +252,7 @@ def _clean_tables(aim: Aim) -> None:
     for table in (paths.files, *(paths.root / name for name in LEFT)):
         if files.disk.stat(table):
             aim.remove(table)
-    names = (name for name in sorted(files.disk.names(paths.root)) if name.startswith("log"))
-    logs = [paths.root / name for name in names if name.endswith((".jsonl", ".jsonl.gz"))]
-    for path in (*logs, paths.fsck, paths.backup, paths.diary):
-        aim.clean(path, partial(_with_new_names, aim, is_packed=path.suffix == ".gz"))
-
-
-def _with_new_names(aim: Aim, data: bytes, *, is_packed: bool) -> bytes:
-    text = (gzip.decompress(data) if is_packed else data).decode("utf-8", "surrogateescape")
-    renamed = {old.removesuffix(".md"): new.removesuffix(".md") for old, new in aim.renamed.items()}
-
-    def new_name(match: re.Match[str]) -> str:
-        name = unescaped(match[0])
-        return (renamed.get(name) or f"{name[:10]}-forgotten") if aim.leaves(name) else match[0]
-
-    def new_path(match: re.Match[str]) -> str:
-        return f"{match[0].partition('/')[0]}/forgotten.md" if aim.leaves(unescaped(match[0])) else match[0]
-
-    after = _DATED.sub(new_name, _OTHER.sub(new_path, text))
-    if after == text:
-        return data
-    new = after.encode("utf-8", "surrogateescape")
-    return gzip.compress(new, mtime=0) if is_packed else new
+    clean_logs(aim)
 
 
 # ── where the words stand themselves ─────────────────────────────────────────

@@ -53,7 +53,17 @@ def preview(ws: Workspace, wanted: Wanted, now: datetime) -> tuple[Spot, ...]:
     edited = {
         ws.paths.relative(ws.paths.summary(period)) for period, summary in ws.memory.summaries().items() if summary.edited
     }
-    return tuple(_spot(place, ways[place], aim.touched[place], edited) for place in ways if place in aim.touched)
+    return tuple(spot for place in ways if place in aim.touched for spot in _spots(aim, place, ways[place], edited))
+
+
+def _spots(aim: Aim, place: str, way: Way, edited: Collection[str]) -> Iterator[Spot]:
+    """Yield what happens in a place, and apart from it to the files that are deleted where others are written again."""
+    files = aim.touched[place]
+    gone = [name for name in files if name in aim.removed] if way in ("messages", "lines", "names") else []
+    if left := [name for name in files if name not in gone]:
+        yield _spot(place, way, left, edited)
+    if gone:
+        yield _spot(place, "file", gone, edited)
 
 
 def _spot(place: str, way: Way, files: Sequence[str], edited: Collection[str]) -> Spot:

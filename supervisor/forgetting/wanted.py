@@ -23,10 +23,9 @@ from ..archive.history import history_copies
 from ..longterm.lines import Line, cut, filled, parse_entry, parse_refs, refuse_stale
 from ..protocol.dated_file import Block, parse_dated
 from ..protocol.message import Key, Message
-from ..protocol.paths import LONG_TERM
+from ..protocol.paths import LONG_TERM, is_unfinished
 from ..storage.clock import local_day
 from ..storage.errors import BadRequest, SupervisorError
-from ..storage.os_errors import TEMPORARY
 from ..storage.texts import Text
 from ..text.lazy_re import lazy_re
 from ..text.record import record
@@ -197,12 +196,16 @@ def standing_lines(ws: Workspace) -> tuple[Line, ...]:
 
 
 def copies(ws: Workspace) -> Iterator[Path]:
-    """Yield the receipts, earlier versions, set-aside files, and files of the drop-box that can't be read."""
+    """
+    Yield the receipts, earlier versions, set-aside files, and files of the drop-box that can't be read.
+
+    Not those that a program has not finished yet: they are taken in later, without what was forgotten.
+    """
     paths = ws.paths
     for folder in (paths.turns, paths.quarantine, paths.replaced, paths.previous):
         yield from files_below(ws, folder)
-    read = {path for path in ws.drop_box.finished() if _is_understood(ws, path)}
-    yield from (path for path in files_below(ws, paths.drop_box) if path not in read and not TEMPORARY.fullmatch(path.name))
+    finished = {path: _is_understood(ws, path) for path in ws.drop_box.finished()}
+    yield from (path for path in files_below(ws, paths.drop_box) if not finished.get(path, is_unfinished(path.name)))
 
 
 def _is_understood(ws: Workspace, path: Path) -> bool:
