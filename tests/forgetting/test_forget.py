@@ -104,7 +104,7 @@ def test_forget_deletes_an_index_whose_engine_deletes_files_meanwhile(world: Wor
 def test_check_says_how_much_an_interrupted_forgetting_has_still_to_do(world: World) -> None:
     meant = wanted(world.ws, "match", "山茶花", world.clock())
     sweep.begin(world.ws, meant, world.clock(), bytes(32))
-    assert [fault.state for fault in forgetting(world.look())] == ["odd"]
+    assert [fault.state for fault in forgetting(world.look())] == ["bad"]
     world.round()
     assert [*forgetting(world.look())] == []
 
