@@ -171,10 +171,11 @@ def history_copies(files: Files, paths: WorkspacePaths, zone: tzinfo) -> Iterato
     """Yield the messages of every copy of history.json that is kept, and its own, the newest copies last."""
     quarantined = (name for name in files.disk.names(paths.quarantine) if name.startswith("history.json."))
     for path in (*(paths.quarantine / name for name in quarantined), paths.history_backup, paths.history):
-        yield from _messages(files, path, zone)
+        yield from messages_of(files, path, zone)
 
 
-def _messages(files: Files, path: Path, zone: tzinfo) -> Iterator[Message]:
+def messages_of(files: Files, path: Path, zone: tzinfo) -> Iterator[Message]:
+    """Yield the messages of a copy of history.json that have an id and a time, of a damaged one those that can be read."""
     version = files.read_stable(path)
     if version is None:
         return

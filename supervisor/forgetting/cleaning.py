@@ -17,6 +17,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
+from ..archive.history import messages_of
 from ..archive.places import LEFT, place_of
 from ..archive.run import taken_names
 from ..archive.slug import free_name, short_id
@@ -61,7 +62,9 @@ class Aim:
         #: The dated files that have the messages, or had them, and their names.
         self.dated = frozenset(recorded).union(*(message.files for message in wanted.messages.values()))
         self.names = frozenset(path.name for path in self.dated)
-        logged = (match[0] if (match := DATED.match(path.name)) else ws.paths.relative(path) for path in self.dated)
+        logged = {ws.paths.relative(path) for path in self.dated}.union(
+            match[0] for match in map(DATED.match, self.names) if match
+        )
         #: What nothing leads to once the words are gone: pictures by their names, files by the names that logs have of them.
         self.leaving = frozenset((*logged, *self.files, *_attachments(entries)))
         contents = [entry.content if (entry := parse_entry(line)) else line for line in self.lines]
@@ -200,6 +203,7 @@ def _clean_lines(aim: Aim) -> None:
         if path.name.startswith("chat-") and path.suffix == ".jsonl" and aim.trace.is_in(text_at(ws, path)):
             with ws.files.lock(path.with_suffix(".lock")):
                 aim.clean(path, partial(_without_lines, aim, head=1))
+    aim.clean(ws.paths.acts, partial(_without_names, aim))
     for path in (ws.paths.ended, ws.paths.acts):
         aim.clean(path, partial(_without_lines, aim))
 
@@ -210,6 +214,18 @@ def _without_lines(aim: Aim, data: bytes, head: int = 0) -> bytes:
         for number, line in enumerate(data.split(b"\n"))
         if number < head or not (aim.trace.is_in(decoded(line)) or _changed_line(line, aim.lines))
     )
+
+
+def _without_names(aim: Aim, data: bytes) -> bytes:
+    """Take the names of the dated files out of the acts that moved others, too: these can still be brought back."""
+    lines = data.split(b"\n")
+    for number, line in enumerate(lines):
+        with suppress(ValueError, LookupError, TypeError):
+            act = parse_json(line)
+            left = [name for name in act["files"] if not aim.trace.is_in(name)]
+            if left and left != act["files"]:
+                lines[number] = render_json({**act, "files": left, "count": len(left)})
+    return b"\n".join(lines)
 
 
 def _changed_line(act: bytes, lines: Sequence[str]) -> bool:
@@ -296,6 +312,9 @@ def _clean_history(aim: Aim) -> None:
     if rule(history) != history and aim.note(paths.history):
         store.change(rule)
     before = store.backup()
+    cut_off = () if before else tuple(messages_of(aim.ws.files, paths.history_backup, aim.ws.zone))
+    if rule(cut_off) != cut_off:
+        aim.remove(paths.history_backup)
     was_changed = aim.applies and "history" in aim.touched  # then the backup is the version before
     if (was_changed or of_backup(before) != before) and aim.note(paths.history_backup):
         store.change_backup(of_backup)

@@ -1,4 +1,4 @@
-"""Files that another program has not finished, that are cut off, or that are no JSON: only the words go, and what has them."""
+"""What is under way, cut off or named by a person when words are forgotten: only the words go, and what has them."""
 
 from __future__ import annotations
 
@@ -8,8 +8,11 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from recalld.supervisor.operations.operation import Caller, perform
+from recalld.supervisor.operations.undo import UndoRequest, undo
+from recalld.supervisor.storage.noting import noting
 from tests.forgetting.test_forget import SECRET, forget, where
-from tests.world import World, at, message
+from tests.world import Diarist, World, at, message
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -60,3 +63,47 @@ def test_packed_log_that_is_cut_off_or_no_gzip_is_deleted(world: World, end: int
     places = {spot.place: str(spot.sentence) for spot in forget(world, "match", "山茶花", yes=False).places}
     assert places["log"] == f"deleted: {name}"
     assert (forget(world, "match", "山茶花").done, (world.root / name).exists()) == (True, False)
+
+
+@pytest.mark.parametrize(
+    "name", ["01-10-水管_山茶花", "01-10-plumberKestrel山茶花", "01-10-水管 山茶花", "01-10-Camellia山茶花"]
+)
+def test_name_that_a_person_gave_a_dated_file_leaves_the_logs(world: World, name: str) -> None:
+    path = world.root / next(iter(world.dated_files()))
+    path.with_name(f"2026-{name}.md").write_bytes(path.read_bytes())
+    entry = {"file": f"memory/2026-{name}.md", "others": ["memory/2026-01-10-泳镜.md"]}
+    world.put("log.jsonl", f"{json.dumps(entry, ensure_ascii=False)}\n{json.dumps(entry)}\n2026-{name}.md")
+    assert forget(world, "match", "山茶花").done
+    assert where(world, "山茶花") == []
+    log = (world.root / "log.jsonl").read_text()
+    assert ("泳镜" in log, "2026-01-10-forgotten.md" in log) == (True, True)
+
+
+def test_name_of_a_note_with_a_blank_leaves_the_logs(world: World) -> None:
+    world.note("阁楼 梯子.md", "在车库。\n")
+    world.put("log.jsonl", json.dumps({"file": "memory/阁楼 梯子.md"}) + json.dumps({"file": "memory/梯 子.md"}))
+    forget(world, "file", "memory/阁楼 梯子.md")
+    assert (where(world, "梯子"), where(world, "梯 子")) == ([], ["log.jsonl"])
+
+
+def test_backup_that_is_cut_off_and_alone_has_the_words_is_deleted(world: World) -> None:
+    world.write([OTHER])
+    world.put("history.json.bak", json.dumps([WORDS, OTHER])[:-8])
+    shown = {spot.place: str(spot.sentence) for spot in forget(world, "match", "山茶花", yes=False).places}
+    assert shown["backup_version"] == "deleted: history.json.bak"
+    assert forget(world, "match", "山茶花").done
+    assert (where(world, "山茶花"), world.ws.journal.tombstones.unfinished()) == ([], ())
+
+
+def test_prune_of_several_files_is_undone_after_a_word_of_one_went(tmp_path: Path) -> None:
+    world = Diarist(tmp_path / "w", at("2026-01-31T10:00"))
+    world.write([WORDS, message("m-plain-00002", "2026-01-11T09:10", "周五去游泳馆，带上泳镜。")])
+    world.settle()
+    names = world.names()
+    with noting() as noted:
+        world.ws.trash.prune(names)
+    [act] = world.ws.diary.keep(noted, world.clock(), "command prune")
+    assert forget(world, "match", "山茶花").done
+    assert next(iter(world.ws.diary.acts())) == act.id
+    perform(undo, world.ws, UndoRequest(id=act.id), Caller(clock=world.clock))
+    assert [name for name in names if world.paths.original(name).exists()] == [n for n in names if n.startswith("2026-01-11")]
