@@ -32,7 +32,7 @@ from ..protocol.period import period_of_group
 from ..storage.errors import Conflict
 from ..storage.lenient_json import parse_json, render_json
 from ..storage.os_errors import TEMPORARY
-from .logs import DATED, clean_logs
+from .logs import DATED, TORN, named_files, with_new_names
 from .wanted import Trace, Wanted, blocks_at, copies, decoded, files_below, standing, standing_lines, text_at
 
 if TYPE_CHECKING:
@@ -268,7 +268,11 @@ def _clean_tables(aim: Aim) -> None:
     for table in (paths.files, *(paths.root / name for name in LEFT)):
         if files.disk.stat(table):
             aim.remove(table)
-    clean_logs(aim)
+    for path in named_files(aim.ws):
+        try:
+            aim.clean(path, partial(with_new_names, aim.names, aim.renamed, aim.leaves, path.suffix == ".gz"))
+        except TORN:  # nobody can read which names it has
+            aim.remove(path)
 
 
 # ── where the words stand themselves ─────────────────────────────────────────
