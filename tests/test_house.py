@@ -32,7 +32,7 @@ ROOMS: Final = (
     Room("supervisor/text", most=2_603, goal=2_300),
     Room("supervisor/storage", most=2_342, goal=1_900),
     Room("supervisor/protocol", most=4_910, goal=4_100),
-    Room("supervisor/archive", most=4_482, goal=3_900),
+    Room("supervisor/archive", most=4_483, goal=3_900),
     Room("supervisor/extracts", most=986, goal=950),
     Room("supervisor/summaries", most=1_994, goal=1_850),
     Room("supervisor/query supervisor/index supervisor/recall supervisor/context", most=9_179, goal=8_000),
@@ -41,7 +41,7 @@ ROOMS: Final = (
     Room("supervisor/pool worker/crew.py", most=1_514, goal=1_400),
     Room(
         "supervisor/forgetting supervisor/operations/forget.py supervisor/operations/undo.py supervisor/operations/prune.py",
-        most=1_323,
+        most=1_401,
         goal=950,
     ),
     Room("supervisor/host", most=2_608, goal=2_200),
@@ -60,9 +60,9 @@ ROOMS: Final = (
     ),
 )
 #: All rooms together, lines and modules, and the lines of the tests.
-ALL: Final = Room("all", most=57_472, goal=48_000)
-MODULES: Final = Room("modules", most=317, goal=270)
-OF_TESTS: Final = Room("tests", most=59_711, goal=48_000)
+ALL: Final = Room("all", most=57_551, goal=48_000)
+MODULES: Final = Room("modules", most=318, goal=270)
+OF_TESTS: Final = Room("tests", most=59_820, goal=48_000)
 
 
 def _lines(path: Path) -> int:
