@@ -36,7 +36,7 @@ def named_files(ws: Workspace) -> tuple[Path, ...]:
 def with_new_names(
     names: Iterable[str], renamed: Mapping[str, str], leaves: Callable[[str], bool], is_packed: bool, data: bytes
 ) -> bytes:
-    """Return *data* with the new names of dated files, *names* among them, and no name that *leaves*; for what is cut off TORN."""
+    """Return *data* with the new names of dated files, *names* among them, and no name that *leaves*; TORN for cut-off data."""
     text = (gzip.decompress(data) if is_packed else data).decode("utf-8", "surrogateescape")
     before = text
     for name in sorted(names):  # whole, since a person may have given it what no slug has
