@@ -29,10 +29,10 @@ class Room(NamedTuple):
 #: A file is in the room with the longest of its paths. Whoever makes a room smaller lowers its limit in the same commit
 #: (`python -m tests.test_house` prints today's sizes); one that wants more lines takes them from another, in the same commit.
 ROOMS: Final = (
-    Room("supervisor/text", most=2_603, goal=2_300),
+    Room("supervisor/text", most=2_602, goal=2_300),
     Room("supervisor/storage", most=2_342, goal=1_900),
     Room("supervisor/protocol", most=4_910, goal=4_100),
-    Room("supervisor/archive", most=4_483, goal=3_900),
+    Room("supervisor/archive", most=4_484, goal=3_900),
     Room("supervisor/extracts", most=986, goal=950),
     Room("supervisor/summaries", most=1_994, goal=1_850),
     Room("supervisor/query supervisor/index supervisor/recall supervisor/context", most=9_179, goal=8_000),

@@ -96,9 +96,10 @@ class HistoryStore:
         stat = self._files.disk.stat(self._paths.history_backup)
         if stat is None or stat != self._backup[0]:
             version = self._files.read_stable(self._paths.history_backup)
-            self._backup = version.stat if version else None, ()
+            messages: History = ()
             with suppress(ValueError):
-                self._backup = self._backup[0], parse_history(version.data, self._zone) if version else ()
+                messages = parse_history(version.data, self._zone) if version else ()
+            self._backup = version.stat if version else None, messages  # at once: threads share it
         return self._backup[1]
 
     def change_backup(self, step: Callable[[History], History]) -> None:

@@ -217,7 +217,7 @@ def remains(what: Installation) -> list[Path]:
     if what.user:
         stamps, caches = _STAMPS, [place / what.alarm.name for place in _FOLDERS]
     left = [*caches, *(stamps / f"stamp-{what.unit(timer)}" for timer in (TIMER, BACKUP_TIMER))]
-    left += [what.folder / f"{what.unit(name)}.d" for name in (SERVICE, FSCK, TIMER, BACKUP, BACKUP_TIMER, TROUBLE)]
+    left += [what.folder / f"{what.unit(name)}.d" for name in TEMPLATES]
     return [path for path in left if path.exists()]
 
 

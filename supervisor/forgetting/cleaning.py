@@ -397,4 +397,4 @@ def _forget_attachments(aim: Aim) -> None:
 
 def _attachments(messages: Iterable[Message | Block]) -> set[str]:
     fields = (message.fields if isinstance(message, Block) else separated(message.raw)[0] for message in messages)
-    return {name for named_files in fields for name in attachments_of(named_files)}
+    return {name for content in fields for name in attachments_of(content)}

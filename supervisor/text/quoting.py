@@ -162,10 +162,9 @@ def day_in_brackets(day: date, language: Literal["zh", "en"], name: str = "") ->
     >>> day_in_brackets(date(2026, 1, 28), "en"), day_in_brackets(date(2026, 1, 28), "zh", "memory/2026-01-28-deploy.md")
     ('(Wednesday, 28 January 2026)', '（周三）')
     """
-    is_dated = day.isoformat() in name
-    if language == "zh":
-        return f"（{f'周{_ZH_DAYS[day.weekday()]}' if is_dated else day_words(day, language)}）"
-    return f"({_DAYS[day.weekday()] if is_dated else day_words(day, language)})"
+    weekday = f"周{_ZH_DAYS[day.weekday()]}" if language == "zh" else _DAYS[day.weekday()]
+    words = weekday if day.isoformat() in name else day_words(day, language)
+    return f"（{words}）" if language == "zh" else f"({words})"
 
 
 class Fold:

@@ -119,7 +119,7 @@ def service_uninstall(call: Call, system: System = "", name: Name = "") -> None:
     left = list(map(str, remains(what)))
     sentences = [Text("the service is gone; the memory is still in {path}.", path=what.workspace)]
     if left:
-        sentences.append(Text("caches and stamps of timers are left, which may be deleted: {places}.", places=left))
+        sentences.append(Text("what is left may be deleted: {places}.", places=left))
     call.answer({"workspace": str(what.workspace), "left": left}, sentences)
 
 
