@@ -29,15 +29,12 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Collection, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from bench.served import ENVIRON, served
 from bench.speed import write
 from bench.talk import talk
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Sequence
 
 PASS = [sys.executable, "-I", "-S", "-c", "pass"]
 RECALLD = str(Path(sys.executable).parent / "recalld")

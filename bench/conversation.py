@@ -25,9 +25,11 @@ from datetime import UTC, datetime, timedelta
 from itertools import pairwise
 from pathlib import Path
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+
+from collections.abc import Iterator
 
 from bench.served import settle
 from bench.talk import talk
@@ -37,9 +39,6 @@ from recalld.supervisor.interfaces.api import Memory
 from recalld.supervisor.protocol.config import Config
 from recalld.supervisor.storage.clock import fixed_clock
 from recalld.supervisor.text.token_count import estimate_tokens
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 SYSTEM: Final = "你是一个聊天助手。You are a chat assistant."
 TURNS_WITH_FACTS: Final = 10

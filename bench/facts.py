@@ -10,17 +10,15 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, Literal
+from typing import Final, Literal
 from zoneinfo import ZoneInfo
 
 from bench.pieces import MONTHS, bare, in_digits, shaped
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
 
 FOLDER: Final = Path(__file__).parent / "questions" / "summaries"
 #: So many sentences in a row may say a fact.

@@ -21,17 +21,15 @@ import shutil
 import socket
 import statistics
 import tempfile
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from bench.served import settle
 from recalld import Memory
 from recalld.supervisor.storage.clock import fixed_clock, from_wire
 from tests.llm.llama import Llama
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 TURNS = 20
 SHOWN = (2, 10, 20)

@@ -20,13 +20,11 @@ import resource
 import subprocess
 import sys
 import tempfile
+from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from itertools import pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+from typing import Final
 
 NOW: Final = datetime(2026, 1, 31, 12, tzinfo=UTC)
 #: Bytes of the big message for each of n.

@@ -17,16 +17,13 @@ import statistics
 import tempfile
 import threading
 import time
+from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import httpx2
 
 from bench.served import Served, processor_s, served
 from bench.speed import write
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 A_SECOND = 50
 TURNS = 60

@@ -13,17 +13,14 @@ import tempfile
 import time
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from recalld.supervisor.archive.journal import SeenJournal
-from recalld.supervisor.protocol.message import Message, read_message
+from recalld.supervisor.protocol.message import Key, Message, read_message
 from recalld.supervisor.protocol.paths import WorkspacePaths
 from recalld.supervisor.storage.disk import RealDisk
 from recalld.supervisor.storage.files import Files
 from recalld.supervisor.storage.lenient_json import render_json
-
-if TYPE_CHECKING:
-    from recalld.supervisor.protocol.message import Key
 
 _FIRST: Final = datetime(2020, 1, 1, tzinfo=UTC)
 _A_DAY: Final = 55

@@ -8,19 +8,14 @@ out (days added up, an amount converted) counts as invented, a common word wrong
 from __future__ import annotations
 
 import re
-from datetime import timedelta
-from typing import TYPE_CHECKING, Final, NamedTuple
+from collections.abc import Iterable
+from datetime import datetime, timedelta
+from typing import Final, NamedTuple
 
-from bench.pieces import NUMBER, bare, in_digits, number, pieces, plain, shaped
+from bench.pieces import NUMBER, Piece, bare, in_digits, number, pieces, plain, shaped
 from recalld.supervisor.text.redact import HIDDEN
 from recalld.supervisor.text.tokenizer import tokens
 from recalld.supervisor.text.word_frequency import telling_words
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-    from datetime import datetime
-
-    from bench.pieces import Piece
 
 #: Characters of a message that are looked for as one, and the share of them that counts as the whole.
 SHINGLE: Final = 10

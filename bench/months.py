@@ -9,15 +9,17 @@ import re
 import shutil
 import tempfile
 from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
-from bench.facts import FOLDER, line_facts, month_facts, running, score, sessions, stories
+from bench.facts import FOLDER, Day, Fact, Running, Said, Story, line_facts, month_facts, running, score, sessions, stories
 from bench.measures import Ground, WindowMessage
 from bench.pieces import bare, pieces
+from bench.recorder import Answered, Recorder
 from bench.served import ENVIRON, settle
 from recalld.supervisor.archive.memory_folder import MemoryFolder
 from recalld.supervisor.conversation.memory_manager import MemoryManager
@@ -28,12 +30,6 @@ from recalld.supervisor.protocol.queue import TaskQueue
 from recalld.supervisor.storage.disk import RealDisk
 from recalld.supervisor.storage.errors import NoSummary
 from recalld.supervisor.storage.files import Files
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
-
-    from bench.facts import Day, Fact, Running, Said, Story
-    from bench.recorder import Answered, Recorder
 
 #: Days after the end of a month at which its days are summarised, and after that of the next one, when the month is.
 _LATER: Final = timedelta(days=8)

@@ -22,8 +22,8 @@ import statistics
 import tempfile
 import time
 from collections import Counter, defaultdict
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from recalld import Memory, SupervisorError, register_all_tools
 from recalld.supervisor.host.round import run_round
@@ -35,9 +35,6 @@ from recalld.supervisor.interfaces.socket_server import OperationRequest
 from recalld.supervisor.protocol.making import make_workspace
 from recalld.supervisor.storage.clock import fixed_clock, from_wire
 from recalld.supervisor.workspace import open_workspace
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
 
 GROUP = {"session": "telegram:group:-1001", "chat": "group"}
 NOW = "2026-03-31T02:00:00.000Z"

@@ -34,6 +34,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
@@ -45,10 +46,7 @@ from recalld.supervisor.text.token_count import estimate_tokens
 from recalld.supervisor.text.tokenizer import tokens
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     Said = dict[str, Any]
-    #: The messages for a question, the best first.
     Search = Callable[[str], list[Said]]
 
 _LIMIT: Final = 50

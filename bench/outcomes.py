@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import random
 import statistics
-from typing import TYPE_CHECKING, Any, Final
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator
+from typing import Any, Final
 
 Row = dict[str, Any]
 #: What is no answer at all.

@@ -16,18 +16,16 @@ import socket
 import statistics
 import tempfile
 import time
+from collections.abc import Mapping
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import httpx2
 
 from bench.served import served, settle
 from bench.talk import write_history
 from tests.loopback import free_port
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 RUNS = 9
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or ""

@@ -14,17 +14,15 @@ import json
 import statistics
 import tempfile
 import time
+from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from bench.served import ENVIRON, settle
 from recalld import Memory
 from recalld.supervisor.storage.clock import fixed_clock, to_wire
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 NOW: Final = datetime(2026, 1, 2, 12, tzinfo=UTC)
 MESSAGES: Final = 300

@@ -5,15 +5,13 @@ from __future__ import annotations
 import re
 import unicodedata
 import warnings
+from collections.abc import Iterator
 from functools import cache
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import Final, NamedTuple
 
 from recalld.supervisor.text.chinese import han_frequency
 from recalld.supervisor.text.tokenizer import HAN, spelled, tokens
 from recalld.supervisor.text.word_frequency import rarity
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 
 class Piece(NamedTuple):

@@ -26,10 +26,11 @@ import threading
 import time
 from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING
 from zoneinfo import ZoneInfo
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+
+from collections.abc import Callable, Iterator
 
 from bench.served import ENVIRON, Served, served
 from recalld.supervisor.extracts.extract import extract
@@ -44,9 +45,6 @@ from recalld.supervisor.text.redact import redacted
 from recalld.supervisor.workspace import open_workspace
 from recalld.worker.providers import Cancelled, ProviderError
 from recalld.worker.providers.openai import OpenAi
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
 
 TRIES = 5
 #: Repeated over and over, each has once made a rule slow, or could.

@@ -21,15 +21,13 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from bench.served import Served, served
 from bench.speed import write
 from tests.loopback import free_port
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
 
 PIECES, GAP_S = 50, 0.03
 QUESTIONS = ("花生 过敏 是 谁", "what was the deploy timeout", "上次 备份 在 哪里", "what is the weekend plan", "谁 换 了 端口")

@@ -31,6 +31,7 @@ import time
 import urllib.error
 import urllib.request
 from collections import defaultdict
+from collections.abc import Callable
 from dataclasses import replace
 from datetime import datetime
 from functools import cache
@@ -46,15 +47,11 @@ from recalld.supervisor.context.build import inject
 from recalld.supervisor.protocol.message import Message, read_message
 from recalld.supervisor.text.language import language_of
 from recalld.supervisor.text.token_count import estimate_tokens
+from recalld.supervisor.workspace import Workspace
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from recalld.supervisor.workspace import Workspace
-
     Question = dict[str, Any]
     Row = dict[str, Any]
-    #: What is put before the reader of a question.
     Source = Callable[[Question], str]
 
 OWN: Final = {HERE / "questions/life": "", HERE / "questions/second": ""}

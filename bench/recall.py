@@ -36,13 +36,14 @@ from collections import defaultdict
 from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from zoneinfo import ZoneInfo
 
 from bench.served import settle
 from recalld.supervisor.context.build import inject, read_input
 from recalld.supervisor.context.memory_block import pack  # noqa: F401 - a broken packing should fail here, not question by question
 from recalld.supervisor.context.render import BETWEEN, FENCE
+from recalld.supervisor.context.request import Asked
 from recalld.supervisor.host.background import make_vectors
 from recalld.supervisor.protocol.message import Message, read_message
 from recalld.supervisor.storage.clock import fixed_clock, from_wire
@@ -50,9 +51,6 @@ from recalld.supervisor.text.redact import hidden
 from recalld.supervisor.text.token_count import estimate_tokens
 from recalld.supervisor.text.tokenizer import tokens
 from recalld.supervisor.workspace import Workspace, open_workspace
-
-if TYPE_CHECKING:
-    from recalld.supervisor.context.request import Asked
 
 HERE = Path(__file__).parent
 BLANK = re.compile(r"\s+")

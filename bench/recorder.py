@@ -15,11 +15,9 @@ from collections import Counter
 from dataclasses import dataclass
 from http.client import HTTPConnection
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from typing import TYPE_CHECKING, Any, Final, Self
+from pathlib import Path
+from typing import Any, Final, Self
 from urllib.parse import urlsplit
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 #: Seconds that an answer may take: a machine with other work writes less than a token a second.
 WAIT_S: Final = 3600.0

@@ -16,15 +16,13 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from bench.served import ENVIRON
 from tests.llm.server import Act, Server
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 RECALLD = [sys.executable, "-P", "-m", "recalld"]
 SESSIONS = [f"会话{n}" for n in range(7)] + [f"agent:group:群{n}" for n in range(3)]

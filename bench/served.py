@@ -9,13 +9,11 @@ import socket
 import subprocess
 import sys
 import time
+from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from recalld.supervisor.interfaces.locate import folder_id
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
 
 #: RECALLD_* of whoever runs the benchmark stay out of it; modules are compiled once, as where a package is installed.
 ENVIRON = {key: value for key, value in os.environ.items() if not key.startswith("RECALLD_")}

@@ -27,10 +27,11 @@ import statistics
 import sys
 import tempfile
 import time
+from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 from itertools import groupby
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from zoneinfo import ZoneInfo
 
 from bench.recall import input_of
@@ -44,9 +45,6 @@ from recalld.supervisor.recall.search import LIMIT
 from recalld.supervisor.storage.clock import fixed_clock
 from recalld.supervisor.text.tokenizer import tokens
 from recalld.supervisor.workspace import open_workspace
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
 
 A_DAY = 55
 ZONE = ZoneInfo("Asia/Shanghai")

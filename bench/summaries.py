@@ -32,10 +32,12 @@ import tempfile
 from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 from zoneinfo import ZoneInfo
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+
+from collections.abc import Iterator, Mapping, Sequence
 
 from bench.facts import FOLDER
 from bench.measures import WHOLE, Ground, WindowMessage, covered, says_a_sentence, told
@@ -49,9 +51,6 @@ from recalld.supervisor.storage.disk import RealDisk
 from recalld.supervisor.storage.files import Files
 from recalld.supervisor.text.token_count import estimate_tokens
 from recalld.supervisor.text.tokenizer import tokens
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
 
 ROOT: Final = Path(__file__).resolve().parent.parent
 

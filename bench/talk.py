@@ -9,17 +9,14 @@ from __future__ import annotations
 
 import json
 import random
+from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from functools import cache
 from importlib import resources
 from itertools import accumulate
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import jieba
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
 
 #: Chinese words that are drawn from, the commonest; as many as people use.
 _CHINESE = 20_000

@@ -20,9 +20,9 @@ import statistics
 import tempfile
 import time
 import zlib
+from collections.abc import Callable, Sequence
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -32,9 +32,6 @@ from recalld.supervisor.recall.embedders import USE, InProcess
 from recalld.supervisor.recall.vectors import VectorStore
 from recalld.supervisor.storage.clock import fixed_clock, within
 from recalld.supervisor.workspace import open_workspace
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
 
 SIZE = 512
 SUBJECTS = 500

@@ -8,12 +8,12 @@ A workspace may have wordings of its own; `workspace_prompt` returns those.
 
 from __future__ import annotations
 
+from recalld import Memory
+from recalld.supervisor.protocol.prompts import PromptTemplate
+from recalld.supervisor.text.language import Language
+
 TYPE_CHECKING = False  # as in `recalld`
 if TYPE_CHECKING:
-    from recalld import Memory
-    from recalld.supervisor.protocol.prompts import PromptTemplate
-    from recalld.supervisor.text.language import Language
-
     CONVERSATION_TO_MEMORY_PROMPT: str
     RECURSIVE_SUMMARY_PROMPT: str
     OVERFLOW_SUMMARY_PROMPT: str

@@ -9,14 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, TypeVar
+from typing import Final, TypeVar
 
+from .events import Events
+from .protocol.paths import WorkspacePaths
 from .storage.errors import BadConfig, LockLost, NewerFormat, SupervisorError
 from .storage.os_errors import as_supervisor_error
-
-if TYPE_CHECKING:
-    from .events import Events
-    from .protocol.paths import WorkspacePaths
 
 T = TypeVar("T")
 #: What no further round could change: it ends a supervisor.

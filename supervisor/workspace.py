@@ -16,6 +16,7 @@ from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from .events import Events
 from .faults import attempt
 from .protocol.config import Config, load
 from .protocol.paths import SLUG_CHARS, WorkspacePaths, check_filesystem
@@ -38,7 +39,6 @@ if TYPE_CHECKING:
     from .conversation.groups import Groups
     from .conversation.session_files import SessionFiles, SessionTalk
     from .conversation.session_lines import SessionLines
-    from .events import Events
     from .index.index import Index
     from .longterm.long_term_file import LongTermFile
     from .protocol.llm import CallLog, Endpoint

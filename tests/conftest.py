@@ -7,8 +7,8 @@ import os
 import re
 import shutil
 import signal
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 from filelock import FileLock
@@ -16,9 +16,6 @@ from hypothesis import HealthCheck, settings
 
 from tests.llm.server import Server
 from tests.world import World, at
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
 
 # a shell lets what it starts in the background ignore SIGINT, nohup SIGHUP, and every process of a test would inherit that
 for number, handler in ((signal.SIGINT, signal.default_int_handler), (signal.SIGHUP, signal.SIG_DFL)):

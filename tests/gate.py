@@ -6,16 +6,13 @@ Their models say a few words, on purpose, so that a state is small; what the gat
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
 from unittest.mock import patch
 
 import pytest
 
 from recalld.supervisor.summaries import quality
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 #: The reasons of the rules that compare.
 _COMPARE = {"vague", "new", "copy", "transcript", "form"}

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import contextlib
 import io
+from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from babel.messages.catalog import Catalog
 from babel.messages.extract import extract_from_dir
@@ -17,9 +18,6 @@ from babel.messages.frontend import parse_keywords
 from babel.messages.pofile import read_po, write_po
 
 from recalld.supervisor.interfaces.cli.main import COMMAND_LINE
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 ROOT: Final = Path(__file__).parent.parent
 PO: Final = ROOT / "supervisor/locale/zh_CN/LC_MESSAGES/recalld.po"

@@ -13,26 +13,30 @@ import os
 import re
 import shutil
 import signal
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime, timedelta, tzinfo
 from functools import partial
 from pathlib import Path
 from random import Random
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 from zoneinfo import ZoneInfo
 
 from recalld.supervisor.archive.append import append
 from recalld.supervisor.archive.intake import unwritten
 from recalld.supervisor.archive.restore import add_missing, restore_history
+from recalld.supervisor.archive.run import Due
 from recalld.supervisor.checks import status
 from recalld.supervisor.checks.check import Look
-from recalld.supervisor.checks.fsck import fsck
+from recalld.supervisor.checks.fsck import Ledger, fsck
 from recalld.supervisor.checks.nightly import report
-from recalld.supervisor.checks.repair import accept, repair
+from recalld.supervisor.checks.repair import Repairs, accept, repair
 from recalld.supervisor.checks.table import verdict
 from recalld.supervisor.context import build as turns
+from recalld.supervisor.context.build import Injection, Replay
 from recalld.supervisor.context.prepared import PreparedContexts
+from recalld.supervisor.context.request import Asked
 from recalld.supervisor.events import EVENTS, EventLog
 from recalld.supervisor.host.background import IndexUpdater, make_vectors
 from recalld.supervisor.host.conversations import kept_summary
@@ -50,13 +54,17 @@ from recalld.supervisor.host.round import (
     until_settled,
     why_due,
 )
+from recalld.supervisor.index.manifest import Changes
 from recalld.supervisor.protocol.config import Config, load
 from recalld.supervisor.protocol.config_keys import Log, Recall
 from recalld.supervisor.protocol.dated_file import Block, parse_dated
 from recalld.supervisor.protocol.message import Message, read_message
+from recalld.supervisor.protocol.task import Task
+from recalld.supervisor.protocol.turn import Receipt
+from recalld.supervisor.recall.lines import Lines
 from recalld.supervisor.storage.clock import to_wire
 from recalld.supervisor.storage.control import UNLIMITED, Control
-from recalld.supervisor.storage.disk import RealDisk
+from recalld.supervisor.storage.disk import Disk, RealDisk
 from recalld.supervisor.storage.files import Files
 from recalld.supervisor.summaries.llm_state import provider_state
 from recalld.supervisor.summaries.submit import submit_again
@@ -64,23 +72,7 @@ from recalld.supervisor.workspace import Workspace
 from recalld.worker.desk import FolderDesk
 from recalld.worker.loop import Worker
 from recalld.worker.providers import NoCall
-from recalld.worker.providers.server_pages import Capacity
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
-    from datetime import tzinfo
-
-    from recalld.supervisor.archive.run import Due
-    from recalld.supervisor.checks.fsck import Ledger
-    from recalld.supervisor.checks.repair import Repairs
-    from recalld.supervisor.context.build import Injection, Replay
-    from recalld.supervisor.context.request import Asked
-    from recalld.supervisor.index.manifest import Changes
-    from recalld.supervisor.protocol.task import Task
-    from recalld.supervisor.protocol.turn import Receipt
-    from recalld.supervisor.recall.lines import Lines
-    from recalld.supervisor.storage.disk import Disk
-    from recalld.worker.providers.server_pages import Listed
+from recalld.worker.providers.server_pages import Capacity, Listed
 
 ZONE = ZoneInfo("Asia/Shanghai")
 IN_SHANGHAI = 'timezone = "Asia/Shanghai"'

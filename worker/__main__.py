@@ -13,7 +13,7 @@ import os
 import sys
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, get_args
+from typing import Final, get_args
 
 from recalld.supervisor.storage.texts import Text
 from recalld.supervisor.storage.texts import render as render_text
@@ -21,13 +21,15 @@ from recalld.supervisor.storage.texts import render as render_text
 if __name__ == "__main__":
     sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))))
 
-from recalld.supervisor.protocol.config import load
+from collections.abc import Callable, Mapping
+
+from recalld.supervisor.protocol.config import Config, load
 from recalld.supervisor.protocol.llm import CallLog
 from recalld.supervisor.protocol.paths import WorkspacePaths, check_filesystem
 from recalld.supervisor.protocol.prompts import load_templates
 from recalld.supervisor.protocol.queue import IDLE_S, TaskQueue
 from recalld.supervisor.protocol.task import AskedTask, parse_task, render_result
-from recalld.supervisor.storage.clock import clock_from, from_wire, utc_now
+from recalld.supervisor.storage.clock import Clock, clock_from, from_wire, utc_now
 from recalld.supervisor.storage.disk import RealDisk
 from recalld.supervisor.storage.errors import BadRequest, SupervisorError
 from recalld.supervisor.storage.files import Files
@@ -39,12 +41,6 @@ from recalld.worker.desk import FolderDesk
 from recalld.worker.loop import Worker
 from recalld.worker.providers import Model, choose
 from recalld.worker.results import answer
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
-    from recalld.supervisor.protocol.config import Config
-    from recalld.supervisor.storage.clock import Clock
 
 #: What a result is, as a person reads it; why a summary failed stays as it came, and `recalld status` says it in Chinese.
 _IN_CHINESE: Final = {"done": "完成", "failed": "失败"}

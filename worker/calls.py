@@ -9,18 +9,16 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime
-from typing import TYPE_CHECKING, Final, Protocol
+from typing import Final, Protocol
 
+from recalld.supervisor.protocol.config import Config
+from recalld.supervisor.protocol.llm import Account
 from recalld.supervisor.protocol.prompts import Prompt, text_of
+from recalld.supervisor.storage.clock import Clock
 from recalld.supervisor.storage.errors import Busy
 from recalld.supervisor.text.token_count import estimate_tokens
 
 from .providers import Model, NoCall, ProviderError, Usage
-
-if TYPE_CHECKING:
-    from recalld.supervisor.protocol.config import Config
-    from recalld.supervisor.protocol.llm import Account
-    from recalld.supervisor.storage.clock import Clock
 
 #: Tokens reserved for the answer: the context divided by this, and at most so many. Thinking may use more if there is room.
 _ANSWER_PART: Final = 4

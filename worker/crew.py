@@ -16,11 +16,12 @@ import time
 from collections.abc import Callable, Collection, Mapping
 from contextlib import suppress
 from datetime import datetime
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 from uuid import uuid4
 
 from recalld.supervisor.pool import scripts
 from recalld.supervisor.pool.cargo import Contents, Outcome, PoolAway, Seal, Unsealable, Why, refusal, rendered, unpacked
+from recalld.supervisor.pool.redis_pool import Broker
 from recalld.supervisor.protocol.config import Config
 from recalld.supervisor.protocol.config_keys import Crew as Keys
 from recalld.supervisor.protocol.config_keys import Llm, Provider, Tokens
@@ -37,9 +38,6 @@ from recalld.supervisor.text.language import Language
 from .loop import do
 from .providers import Model, NoCall, Summariser, extractive
 from .providers.server_pages import Capacity
-
-if TYPE_CHECKING:
-    from recalld.supervisor.pool.redis_pool import Broker
 
 _RENEW_S: Final = 1.0
 #: Seconds between two looks for the next task.

@@ -13,8 +13,9 @@ import hashlib
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
+from recalld.supervisor.protocol.config import Config
 from recalld.supervisor.protocol.dated_file import Block
 from recalld.supervisor.protocol.llm import CallLog, endpoint_of
 from recalld.supervisor.protocol.paths import WorkspacePaths
@@ -23,11 +24,8 @@ from recalld.supervisor.protocol.prompts import PromptTemplate, load_template
 from recalld.supervisor.protocol.queue import Lease, TaskQueue
 from recalld.supervisor.protocol.task import AskedTask, Result, Task
 from recalld.supervisor.protocol.task_material import read_material
+from recalld.supervisor.storage.files import Files
 from recalld.supervisor.text.language import Language
-
-if TYPE_CHECKING:
-    from recalld.supervisor.protocol.config import Config
-    from recalld.supervisor.storage.files import Files
 
 #: The most pieces that are kept, of all groups together; the oldest are deleted first.
 _MAX_PIECES: Final = 512

@@ -16,7 +16,7 @@ import threading
 import time
 from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from recalld.supervisor.protocol.config_keys import Worker as WorkerKeys
 from recalld.supervisor.protocol.queue import Lease, worker_lock
@@ -25,12 +25,10 @@ from recalld.supervisor.storage.clock import Clock
 from recalld.supervisor.storage.errors import BadConfig, Busy
 from recalld.supervisor.storage.process import on_signals
 
+from .desk import FolderClaim, FolderDesk
 from .providers import Cancelled, Model, NoCall, Summariser
 from .providers.server_pages import Capacity
 from .results import answer, summarise
-
-if TYPE_CHECKING:
-    from .desk import FolderClaim, FolderDesk
 
 _POLL_S: Final = 0.2
 _GRACE_S: Final = 2.0  # for a task that is nearly done when the worker is to end

@@ -12,9 +12,10 @@ import json
 from collections.abc import Callable
 from dataclasses import asdict, replace
 from functools import partial
-from typing import TYPE_CHECKING, Final, cast
+from typing import Final, cast
 
 from recalld.supervisor.extracts.extract import extract_of_talk
+from recalld.supervisor.protocol.config import Config
 from recalld.supervisor.protocol.prompts import Prompt, Turn
 from recalld.supervisor.protocol.task import REPLY_KINDS, AskedTask, Reason, Result, Task, result_of
 from recalld.supervisor.protocol.task_material import MaterialLost
@@ -25,13 +26,9 @@ from recalld.supervisor.storage.texts import Text
 from recalld.supervisor.text.record import record
 
 from .calls import CallBook, Calls
+from .desk import FolderClaim
 from .providers import Model, NoCall, ProviderError, Summariser, Usage
 from .writing import Writing
-
-if TYPE_CHECKING:
-    from recalld.supervisor.protocol.config import Config
-
-    from .desk import FolderClaim
 
 NOTHING: Final = "无需记录"
 _ERROR_CHARS: Final = 200

@@ -13,13 +13,14 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, time, timedelta, tzinfo
 from itertools import groupby
-from typing import TYPE_CHECKING, Final
+from typing import Final
 from zoneinfo import ZoneInfo
 
 from recalld.supervisor.extracts.extract import extract
 from recalld.supervisor.protocol.dated_file import Block
 from recalld.supervisor.protocol.llm import MATERIAL_SHARE
 from recalld.supervisor.protocol.prompts import Prompt, PromptTemplate, text_of, version_of, without_secrets
+from recalld.supervisor.protocol.task import Task
 from recalld.supervisor.storage.clock import local
 from recalld.supervisor.text.language import Language, language_of_sentences
 from recalld.supervisor.text.llm_output import continued, says_nothing
@@ -27,12 +28,8 @@ from recalld.supervisor.text.quoting import MIN_PIECE, Entry, Fold, quote
 from recalld.supervisor.text.small_talk import is_small_talk
 
 from .calls import SERVER_TOKENS, Calls
+from .desk import FolderClaim
 from .providers import ProviderError, Usage
-
-if TYPE_CHECKING:
-    from recalld.supervisor.protocol.task import Task
-
-    from .desk import FolderClaim
 
 #: What divides two exchanges, and the characters of one that is not asked for by itself.
 _SILENCE: Final = timedelta(minutes=10)

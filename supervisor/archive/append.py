@@ -19,7 +19,10 @@ from datetime import UTC, datetime, timedelta, tzinfo
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
+from ..events import Events
 from ..protocol.attachments import attachments_of, separated
+from ..protocol.config import Config
+from ..protocol.config_keys import Archive
 from ..protocol.message import Entry, History, InvalidEntry, Message, is_role, read_message, with_id, with_timestamp, with_words
 from ..protocol.paths import WorkspacePaths, is_unfinished
 from ..storage.by_content import has_content
@@ -33,19 +36,16 @@ from ..storage.os_errors import from_os_error
 from ..storage.texts import Text
 from ..text.lazy_re import lazy_re
 from ..text.printable import printable
+from .attachments import Attachments
+from .history import HistoryStore
 from .identity import inserted
+from .journal import SeenJournal
 
 if TYPE_CHECKING:
-    from ..events import Events
-    from ..protocol.config import Config
-    from ..protocol.config_keys import Archive
     from ..protocol.queue import TaskQueue
     from ..text.redact import Mark
-    from .attachments import Attachments
     from .deletions import Deletions
     from .flags import Caps
-    from .history import HistoryStore
-    from .journal import SeenJournal
     from .memory_folder import MemoryFolder
     from .quarantine import Quarantine, UnreadStore
 

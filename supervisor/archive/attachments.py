@@ -9,18 +9,16 @@ from __future__ import annotations
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from ..protocol.attachments import digest_in_name, holds, joined, separated
+from ..protocol.dated_file import Block
 from ..protocol.message import Message
+from ..protocol.paths import WorkspacePaths
 from ..storage.by_content import keep_by_content
 from ..storage.errors import Busy
 from ..storage.files import Files
 from ..storage.foreign_name import place_below
-
-if TYPE_CHECKING:
-    from ..protocol.dated_file import Block
-    from ..protocol.paths import WorkspacePaths
 
 #: No picture has more, since history.json held it as base64.
 _MOST_BYTES: Final = 1 << 30

@@ -11,12 +11,16 @@ A file in which a person has written anything is no copy (docs/reference/protoco
 
 from __future__ import annotations
 
+from collections.abc import Collection, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import field
+from datetime import date, datetime
+from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from ..protocol.dated_file import is_edited
 from ..protocol.frontmatter import head_in
+from ..protocol.inbox import ChatKind
 from ..protocol.paths import SLUG
 from ..protocol.period import Period
 from ..protocol.summary_file import Source, parse_summary
@@ -26,11 +30,6 @@ from ..text.record import record
 
 if TYPE_CHECKING:
     from array import array
-    from collections.abc import Collection, Iterable, Mapping
-    from datetime import date, datetime
-    from pathlib import Path
-
-    from ..protocol.inbox import ChatKind
 
 #: The paths that recalld itself gives to its files, and the part of a name that recalld may have given.
 _OURS: Final = lazy_re(

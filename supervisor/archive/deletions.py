@@ -17,7 +17,6 @@ from dataclasses import field, replace
 from datetime import tzinfo
 from itertools import takewhile
 from pathlib import Path
-from typing import TYPE_CHECKING
 from zlib import crc32
 
 from ..protocol.dated_file import REVISION, Block, DatedFile, parse_dated, without_torn_end
@@ -25,14 +24,12 @@ from ..protocol.message import Entry, History, Key, Message
 from ..protocol.paths import WorkspacePaths, day_of_name, is_foreign
 from ..storage.disk import Stat
 from ..storage.errors import SupervisorError
+from ..storage.files import Files
 from ..text.record import record
+from .coverage import MemoryFile
 from .history import HistoryStore, history_copies
-
-if TYPE_CHECKING:
-    from ..storage.files import Files
-    from .coverage import MemoryFile
-    from .journal import SeenJournal
-    from .memory_folder import MemoryFolder
+from .journal import SeenJournal
+from .memory_folder import MemoryFolder
 
 
 @record

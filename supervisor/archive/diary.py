@@ -14,21 +14,19 @@ from contextlib import suppress
 from dataclasses import field, replace
 from datetime import datetime
 from hashlib import sha256
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
+from ..protocol.config import Config
+from ..protocol.paths import WorkspacePaths
 from ..storage.clock import from_wire, local, to_wire
 from ..storage.disk import Stat
+from ..storage.files import Files
 from ..storage.lenient_json import parse_json, render_json
 from ..storage.noting import tell_kept
 from ..storage.texts import Text, msgid, render
 from ..text.language import Language
 from ..text.lazy_re import lazy_re
 from ..text.record import record
-
-if TYPE_CHECKING:
-    from ..protocol.config import Config
-    from ..protocol.paths import WorkspacePaths
-    from ..storage.files import Files
 
 #: From so many bytes on CHANGES.md and acts.jsonl are cut to their newest half.
 _MOST_LINES: Final = 256_000

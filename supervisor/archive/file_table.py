@@ -14,7 +14,7 @@ from contextlib import suppress
 from dataclasses import fields
 from datetime import date, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from ..protocol.paths import WorkspacePaths
 from ..protocol.period import Period
@@ -22,11 +22,9 @@ from ..protocol.summary_file import Source
 from ..storage.clock import from_wire, to_wire
 from ..storage.disk import Stat
 from ..storage.errors import SupervisorError
+from ..storage.files import Files
 from ..text.record import record
 from .coverage import ExistingSummary, MemoryFile
-
-if TYPE_CHECKING:
-    from ..storage.files import Files
 
 _FORMAT: Final = 7
 

@@ -11,17 +11,15 @@ from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, suppress
 from datetime import tzinfo
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from ..protocol.message import History, Message, parse_history, read_message, render_history
+from ..protocol.paths import WorkspacePaths
 from ..storage.disk import Stat
 from ..storage.errors import BadFile, Conflict
+from ..storage.files import Files, FileVersion
 from ..storage.lenient_json import parse_json, recover
 from ..storage.texts import Text
-
-if TYPE_CHECKING:
-    from ..protocol.paths import WorkspacePaths
-    from ..storage.files import Files, FileVersion
 
 #: How often to write when another program changes the file meanwhile.
 _WRITE_TRIES: Final = 5

@@ -12,26 +12,22 @@ from collections.abc import Callable, Sequence
 from datetime import datetime, tzinfo
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, TypeAlias
+from typing import Final, TypeAlias
 
+from ..events import Events
 from ..protocol.message import Archived, History, InvalidEntry, Key, Message, with_timestamp
 from ..storage.clock import local_day
 from ..storage.control import UNLIMITED, Control, ErrorCollector
 from ..storage.lenient_json import render_json
 from ..text.lazy_re import lazy_re
-from .append import DropBox, as_stored, tell_odd_times
+from .append import DropBox, Stores, as_stored, tell_odd_times
+from .coverage import MemoryFile
 from .deletions import same_words
 from .history import HistoryStore
 from .identity import add_messages, assign_ids, continues, reinsert_lost, renumbered
-
-if TYPE_CHECKING:
-    from ..events import Events
-    from .append import Stores
-    from .coverage import MemoryFile
-    from .journal import SeenJournal
-    from .memory_folder import MemoryFolder
-    from .quarantine import Quarantine
-
+from .journal import SeenJournal
+from .memory_folder import MemoryFolder
+from .quarantine import Quarantine
 
 #: What other programs write before a message on its line: a list mark, a time, the speaker.
 _LABEL: Final = lazy_re(r"[-*+>\s]*(?:\[?[\d:T.\-\sZ]{4,24}\]?\s*)?[*_]{0,2}(?:\w[\w -]{0,30}[*_]{0,2}\s*[:：][*_]{0,2})?\s*")

@@ -10,19 +10,16 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import date, datetime, timedelta
-from typing import TYPE_CHECKING
 
+from ..protocol.paths import WorkspacePaths
+from ..protocol.period import Period
 from ..storage.by_content import ReplacedTexts
 from ..storage.files import Files
 from ..storage.foreign_name import parts_of
 from ..storage.move_across import move_across
 from ..storage.noting import note
-
-if TYPE_CHECKING:
-    from ..protocol.paths import WorkspacePaths
-    from ..protocol.period import Period
-    from .coverage import ExistingSummary, MemoryFile
-    from .journal import SeenJournal
+from .coverage import ExistingSummary, MemoryFile
+from .journal import SeenJournal
 
 
 def old_files(files: Iterable[MemoryFile], today: date, days: int) -> tuple[MemoryFile, ...]:

@@ -8,25 +8,20 @@ histories in which copy, how many messages, and in which encoding they seem to b
 from __future__ import annotations
 
 import json
+from collections.abc import Collection, Iterable
 from contextlib import suppress
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Final, Literal, TypeAlias
+from pathlib import Path
+from typing import Final, Literal, TypeAlias
 
-from ..protocol.message import Message
+from ..protocol.message import History, Message
+from ..protocol.paths import WorkspacePaths
 from ..storage.by_content import keep_by_content
-from ..storage.files import digest_of
+from ..storage.files import Files, digest_of
 from ..storage.lenient_json import recover
 from ..text.decoding import encoding_of
 from ..text.lazy_re import lazy_re
 from ..text.record import record
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable
-    from pathlib import Path
-
-    from ..protocol.message import History
-    from ..protocol.paths import WorkspacePaths
-    from ..storage.files import Files
 
 #: Whether the quarantine has a copy: a new one, an earlier one, or none because it holds as many as it may.
 Kept: TypeAlias = Literal["new", "known", "full"]

@@ -9,21 +9,18 @@ from __future__ import annotations
 
 from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from ..protocol.backup_file import is_tar
+from ..protocol.config_keys import Archive
 from ..protocol.message import History, Key, Message, read_message
 from ..storage.errors import BadFile, BadRequest
 from ..storage.lenient_json import not_utf8, recover
 from ..storage.texts import Text
+from .append import Stores
+from .history import HistoryStore
 from .identity import add_messages, assign_ids, renumbered
+from .journal import SeenJournal
 from .quarantine import Quarantine, Unread, unread_of
-
-if TYPE_CHECKING:
-    from ..protocol.config_keys import Archive
-    from .append import Stores
-    from .history import HistoryStore
-    from .journal import SeenJournal
 
 
 def keep_damaged(history: HistoryStore, quarantine: Quarantine) -> bool:

@@ -10,20 +10,17 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Sequence
 from datetime import date, datetime
 from functools import partial
-from typing import TYPE_CHECKING
 
 from ..protocol.dated_file import render_dated
 from ..protocol.message import History, Key, Message
 from ..storage.control import UNLIMITED, Control
+from .append import Stores
 from .coverage import MemoryFile, covered, names_ever
 from .flags import Evidence, Failure, mark_pending, overflow, reconcile, trim
 from .intake import unwritten, update_journal
+from .journal import SeenJournal
+from .memory_folder import MemoryFolder
 from .plan import Due, due, first_to_take, plan_days, without_open_questions
-
-if TYPE_CHECKING:
-    from .append import Stores
-    from .journal import SeenJournal
-    from .memory_folder import MemoryFolder
 
 
 def archive(ws: Stores, now: datetime, control: Control = UNLIMITED, *, everything: bool = False) -> int:

@@ -8,6 +8,7 @@ from datetime import datetime
 from functools import cached_property
 from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
+from ..archive.coverage import MemoryFile
 from ..archive.deletions import Absences
 from ..archive.identity import assign_ids
 from ..archive.intake import unwritten
@@ -18,10 +19,9 @@ from ..storage.lenient_json import not_utf8
 from ..storage.texts import Text
 from ..text.lazy_re import lazy_re
 from ..text.record import record
+from ..workspace import Workspace
 
 if TYPE_CHECKING:
-    from ..archive.coverage import MemoryFile
-    from ..workspace import Workspace
     from .fsck import Ledger
 
 State: TypeAlias = Literal["good", "odd", "bad"]

@@ -16,8 +16,12 @@ from datetime import datetime, tzinfo
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final, TypeAlias, TypeVar
 
+from ..archive.deletions import ShownHistory
+from ..conversation.groups import Groups
+from ..events import Events
 from ..faults import attempt
 from ..index.hit import Hit, Miss, Passage, SearchResult
+from ..protocol.config import Config
 from ..protocol.inbox import DIRECT, Chat, chat_of, parse_inbox
 from ..protocol.message import History, Message, read_message
 from ..protocol.paths import WorkspacePaths
@@ -25,24 +29,20 @@ from ..protocol.turn import Candidate, Receipt, turn_id
 from ..query.parse import readable
 from ..recall.audience import Audience
 from ..storage.errors import BadFile
+from ..storage.files import Files
 from ..text.record import record
 from ..text.same_words import same_words, sentences_in, without_sentences
 from ..text.token_count import MESSAGE_TOKENS, estimate_tokens
 from .choice import BlockLimits
 from .history_window import Budgets, Window, WindowMessage, room, share, turn_messages
 from .memory_block import PackedBlock, pack
+from .receipts import ReceiptStore
 from .render import miss
 from .request import Asked, admit, as_sent, contained, for_project, resolve_input, with_summary
 from .secrets import history_block, redactor, turn_language
 
 if TYPE_CHECKING:
-    from ..archive.deletions import ShownHistory
-    from ..conversation.groups import Groups
     from ..conversation.sessions import RunningSummary
-    from ..events import Events
-    from ..protocol.config import Config
-    from ..storage.files import Files
-    from .receipts import ReceiptStore
 
 T = TypeVar("T")
 #: Recall for a question, asked at a moment after the recent messages (oldest first), for those who read the answer.

@@ -14,9 +14,14 @@ from collections.abc import Callable, Collection
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import cached_property
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
+from ..archive.deletions import ShownHistory
+from ..conversation.groups import Groups
+from ..conversation.sessions import RunningSummary
+from ..events import Events
 from ..faults import attempt
+from ..protocol.config import Config
 from ..protocol.inbox import parse_inbox, without_inputs
 from ..protocol.message import History, Message
 from ..protocol.paths import WorkspacePaths
@@ -25,19 +30,11 @@ from ..recall.audience import Audience
 from ..storage.clock import Clock
 from ..storage.disk import Stat
 from ..storage.errors import BadFile, Conflict
+from ..storage.files import Files, FileVersion
 from ..text.record import record
 from .build import Recall, context
+from .receipts import ReceiptStore
 from .request import resolve_input
-
-if TYPE_CHECKING:
-    from ..archive.deletions import ShownHistory
-    from ..conversation.groups import Groups
-    from ..conversation.sessions import RunningSummary
-    from ..events import Events
-    from ..protocol.config import Config
-    from ..storage.files import Files, FileVersion
-    from .receipts import ReceiptStore
-
 
 _SECOND_NS: Final = 1e9
 #: How many times a changed inbox.json is read again for one write.

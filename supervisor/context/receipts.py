@@ -11,13 +11,13 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Final
 
+from ..protocol.paths import WorkspacePaths
 from ..protocol.turn import Receipt, newest_turn_id, parse_receipt, render_receipt, turn_ids
 from ..storage.errors import BadFile, NewerFormat, NotFound
+from ..storage.files import Files
 from ..storage.texts import msgid
 
 if TYPE_CHECKING:
-    from ..protocol.paths import WorkspacePaths
-    from ..storage.files import Files
     from ..text.redact import Mark
 
 KEPT: Final = 200  # files

@@ -16,13 +16,13 @@ from typing import TYPE_CHECKING, Final, Literal
 from ..index.hit import Hit, Passage
 from ..protocol.inbox import DIRECT, Chat, chat_of
 from ..protocol.message import UNSAID, History, Message
+from ..recall.audience import Audience
 from ..recall.neighbours import is_asked_again
 from ..text.record import record
 from ..text.same_words import same_words, sentences_in
 
 if TYPE_CHECKING:
     from ..conversation.sessions import RunningSummary
-    from ..recall.audience import Audience
 
 #: What the score of a message of another project counts for, so that it is shown only where it answers much better.
 ELSEWHERE: Final = 0.6

@@ -13,9 +13,11 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from datetime import datetime
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from ..index.hit import Hit
+from ..protocol.config import Config
+from ..protocol.config_keys import Privacy
 from ..protocol.parts import readable
 from ..query.parse import MOST_CHARS
 from ..text.language import Language, language_of
@@ -23,11 +25,7 @@ from ..text.redact import MAIL_WORDS, Secret, find_secrets, hidden
 from ..text.snippet import snippet_span
 from ..text.tokenizer import tokens
 from .history_window import Window, WindowLimits, window
-
-if TYPE_CHECKING:
-    from ..protocol.config import Config
-    from ..protocol.config_keys import Privacy
-    from .request import Asked
+from .request import Asked
 
 #: Characters of each hit in which secrets are compared, and of a secret's sentence before it.
 _COMPARED_CHARS: Final = 2_000

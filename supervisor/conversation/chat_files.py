@@ -11,18 +11,16 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar
+from typing import Any, Final, Generic, TypeVar
 
+from ..archive.quarantine import Quarantine
+from ..events import Events
+from ..protocol.paths import WorkspacePaths
+from ..storage.files import Files, FileVersion
 from ..storage.lenient_json import render_json
 from ..storage.os_errors import from_os_error
 from ..text.lazy_re import lazy_re
 from .sessions import session_digest
-
-if TYPE_CHECKING:
-    from ..archive.quarantine import Quarantine
-    from ..events import Events
-    from ..protocol.paths import WorkspacePaths
-    from ..storage.files import Files, FileVersion
 
 M = TypeVar("M")
 

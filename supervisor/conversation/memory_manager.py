@@ -14,8 +14,9 @@ from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from concurrent.futures import Future
 from contextlib import asynccontextmanager
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Final, Self, get_args
+from typing import Any, Final, Self, get_args
 
+from ..events import Events
 from ..protocol.config import Config
 from ..protocol.prompts import PromptTemplate, shipped_template, without_secrets
 from ..storage.clock import NEVER, Clock, Deadline, utc_now
@@ -29,9 +30,6 @@ from ..text.token_count import estimate_tokens
 from .asking import ChatStream, SummaryWriter, in_loop_of_its_own, model_of
 from .running import Conversation, Limits, commit_points, is_full, recomposed, refuse_too_long, to_sum_up
 from .turns import Said, dialogue, read_said
-
-if TYPE_CHECKING:
-    from ..events import Events
 
 #: The template that continues the summary, and the one that makes a long one shorter.
 _TEMPLATES: Final = ("running-summary", "recursive-summary")

@@ -13,13 +13,21 @@ from datetime import date, datetime
 from functools import cached_property
 from itertools import groupby
 from pathlib import Path
-from typing import TYPE_CHECKING
 
+from ..archive.coverage import MemoryFile
+from ..archive.deletions import ShownHistory
 from ..archive.identity import assign_ids
+from ..archive.journal import SeenJournal
+from ..archive.memory_folder import MemoryFolder
+from ..protocol.config import Config
 from ..protocol.dated_file import Block, block_of
 from ..protocol.message import Message
+from ..protocol.paths import WorkspacePaths
+from ..protocol.task_material import SaidBack
+from ..recall.unfiled import Unfiled
 from ..storage.clock import local_day, truncate_to_ms
 from ..storage.errors import BadFile
+from ..storage.files import Files
 from ..storage.lenient_json import parse_json, render_json
 from ..storage.os_errors import from_os_error
 from ..storage.texts import Text
@@ -34,17 +42,6 @@ from .sessions import (
     progress_to_wire,
     session_digest,
 )
-
-if TYPE_CHECKING:
-    from ..archive.coverage import MemoryFile
-    from ..archive.deletions import ShownHistory
-    from ..archive.journal import SeenJournal
-    from ..archive.memory_folder import MemoryFolder
-    from ..protocol.config import Config
-    from ..protocol.paths import WorkspacePaths
-    from ..protocol.task_material import SaidBack
-    from ..recall.unfiled import Unfiled
-    from ..storage.files import Files
 
 
 class SessionTalk:

@@ -11,9 +11,12 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from datetime import datetime
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
+from ..events import Events
 from ..longterm.lines import one_line
+from ..longterm.long_term_file import LongTermFile, Written
+from ..protocol.config import Config
 from ..protocol.dated_file import Block
 from ..protocol.marks import without_marks
 from ..protocol.parts import said_as
@@ -25,13 +28,8 @@ from ..text.language import language_of
 from ..text.lazy_re import lazy_re
 from ..text.small_talk import is_small_talk
 from .asking import in_one_line
+from .session_files import SessionFiles, SessionTalk
 from .sessions import OVERFLOW, Intent, Progress, is_spoken, overflowing, past_threshold, session_digest, source_of
-
-if TYPE_CHECKING:
-    from ..events import Events
-    from ..longterm.long_term_file import LongTermFile, Written
-    from ..protocol.config import Config
-    from .session_files import SessionFiles, SessionTalk
 
 #: Why a model was not asked at all; what comes back by itself costs a session no attempt.
 _NOT_ASKED: Final = frozenset({"paused", "spent"})

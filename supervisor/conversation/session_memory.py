@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from ..protocol.attachments import attachments_of
 from ..protocol.dated_file import Block
@@ -22,10 +22,8 @@ from ..summaries.model import Model
 from .asking import ChatStream
 from .memory_manager import MemoryManager
 from .running import Limits
+from .session_files import SessionFiles, SessionTalk
 from .sessions import RunningSummary, SessionPart
-
-if TYPE_CHECKING:
-    from .session_files import SessionFiles, SessionTalk
 
 #: Roles that are no part of a conversation: the system prompt is the caller's.
 _PROMPTS: Final = frozenset({"system", "developer"})

@@ -13,17 +13,15 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import field, replace
 from datetime import datetime
 from hashlib import blake2b, sha256
-from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
+from typing import Any, Final, Literal, TypeAlias
 
 from ..archive.identity import is_derived
+from ..protocol.dated_file import Block
 from ..protocol.inbox import ChatKind, chat_of
 from ..protocol.message import UNSAID
 from ..storage.clock import from_wire, to_wire, truncate_to_ms
 from ..summaries.retry import Backoff
 from ..text.record import record
-
-if TYPE_CHECKING:
-    from ..protocol.dated_file import Block
 
 Kind: TypeAlias = Literal["summary", "overflow"]
 KINDS: Final[tuple[Kind, ...]] = ("summary", "overflow")

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from datetime import tzinfo
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
+from ..protocol.dated_file import Block
 from ..storage.clock import local
 from ..text.language import ROLES, Language, count_words
 from ..text.lazy_re import lazy_re
@@ -18,10 +19,6 @@ from ..text.tokenizer import spelled
 from .cues import cue_worth, has_cue, has_data, is_of_self
 from .replies import JUST_BEFORE, Line, is_question, is_reply, names_in, needs_question
 from .sentences import LEFT_OUT, clean, cut, end_of, sentences, units
-
-if TYPE_CHECKING:
-    from ..protocol.dated_file import Block
-
 
 #: Who has no label: a person's notes, an earlier summary.
 NOBODY: Final = frozenset({"note", "summary"})

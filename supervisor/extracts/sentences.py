@@ -9,15 +9,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Final, Literal, TypeAlias
+from typing import Final, Literal, TypeAlias
 
+from ..text.language import Language
 from ..text.lazy_re import lazy_re
 from ..text.tokenizer import HAN
 from .cues import takes_back
 from .replies import is_question
-
-if TYPE_CHECKING:
-    from ..text.language import Language
 
 _Kind: TypeAlias = Literal["prose", "item", "fault", "code"]
 

@@ -15,7 +15,7 @@ from dataclasses import replace
 from datetime import datetime
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from ..archive.history import messages_of
 from ..archive.places import LEFT, place_of
@@ -32,11 +32,9 @@ from ..protocol.period import period_of_group
 from ..storage.errors import Conflict
 from ..storage.lenient_json import parse_json, render_json
 from ..storage.os_errors import TEMPORARY
+from ..workspace import Workspace
 from .logs import DATED, TORN, named_files, with_new_names
 from .wanted import Trace, Wanted, blocks_at, copies, decoded, files_below, standing, standing_lines, text_at
-
-if TYPE_CHECKING:
-    from ..workspace import Workspace
 
 #: How often a file that another program changes meanwhile is read again.
 _TIMES: Final = 3

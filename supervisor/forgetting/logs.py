@@ -4,19 +4,16 @@ from __future__ import annotations
 
 import gzip
 import json
+import re
 import zlib
-from typing import TYPE_CHECKING, Final
+from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
+from typing import Final
 
 from ..protocol.paths import SLUG, day_of_name
 from ..text.lazy_re import lazy_re
+from ..workspace import Workspace
 from .wanted import unescaped
-
-if TYPE_CHECKING:
-    import re
-    from collections.abc import Callable, Iterable, Mapping
-    from pathlib import Path
-
-    from ..workspace import Workspace
 
 #: In a log: a dated file by its name up to the end of the slug, in JSON with escapes; any file of memory by its path.
 DATED: Final = lazy_re(rf"\d{{4}}-\d{{2}}-\d{{2}}-(?:{SLUG}|\\u[0-9a-f]{{4}})+")

@@ -16,7 +16,7 @@ from contextlib import suppress
 from dataclasses import field
 from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, Literal, TypeAlias
+from typing import Final, Literal, TypeAlias
 
 from ..archive.deletions import is_other
 from ..archive.history import history_copies
@@ -30,9 +30,7 @@ from ..storage.texts import Text
 from ..text.lazy_re import lazy_re
 from ..text.record import record
 from ..text.tokenizer import CHINESE, ENGLISH
-
-if TYPE_CHECKING:
-    from ..workspace import Workspace
+from ..workspace import Workspace
 
 #: By what the words to forget are named.
 By: TypeAlias = Literal["message", "line", "match", "session", "day", "file", "removed"]

@@ -13,18 +13,16 @@ import threading
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from shlex import quote
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from ..storage.disk import RealDisk
 from ..storage.errors import SupervisorError
 from ..storage.files import Files
 from ..storage.os_errors import as_supervisor_error
 from ..storage.texts import Text
+from ..text.language import Language
 from ..text.lazy_re import lazy_re
-
-if TYPE_CHECKING:
-    from ..text.language import Language
-    from ..workspace import Workspace
+from ..workspace import Workspace
 
 #: The variable of the unit that names the folder, and the files in it.
 VARIABLE: Final = "RECALLD_ALARM"

@@ -17,7 +17,7 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING, Any, Final, Protocol
+from typing import Any, Final, Protocol
 
 from ..context.build import Injection
 from ..context.prepared import Inbox, InboxFile
@@ -46,12 +46,10 @@ from ..storage.errors import BadFile
 from ..storage.texts import Text
 from ..summaries.llm_state import configured_state, note_result
 from ..text.language import Language, language_of
+from ..workspace import Workspace
 from .conversations import reply_language, reply_turn
 from .jobs import NEVER_S
-
-if TYPE_CHECKING:
-    from ..workspace import Workspace
-    from .workers import AskedWorker
+from .workers import AskedWorker
 
 #: Seconds between two looks while an answer is in the making: an event of a result comes sooner.
 _POLL_S: Final = 0.05

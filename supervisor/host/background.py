@@ -14,20 +14,18 @@ from dataclasses import replace
 from datetime import timedelta
 from functools import partial
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from ..context.prepared import PreparedContexts
 from ..faults import FaultScope
 from ..storage.clock import NEVER, Clock, Deadline, steady_s, within
 from ..storage.control import UNLIMITED, Control
 from ..storage.errors import Busy
+from ..workspace import Workspace
+from .answering import FileTurns
 from .conversations import kept_summary
 from .jobs import NEVER_S, Job, Step
 from .lock import check_there
-
-if TYPE_CHECKING:
-    from ..workspace import Workspace
-    from .answering import FileTurns
 
 #: Seconds in which changed files are gathered for one update: a run writes a file a day.
 _GATHER_S: Final = 0.05

@@ -11,36 +11,33 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from datetime import datetime
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ..context.build import Injection, context, turn_budgets
 from ..context.request import Asked, resolve_waiting, with_summary
 from ..context.secrets import turn_language
+from ..conversation.asking import ChatStream
+from ..conversation.memory_manager import MemoryManager
 from ..conversation.running import Conversation, Limits, to_sum_up
+from ..conversation.session_memory import SessionMemory
 from ..conversation.sessions import RunningSummary, session_group
 from ..conversation.turns import read_said
 from ..extracts.extract import extract_of_talk
 from ..index.hit import SearchResult
 from ..protocol.inbox import Chat, chat_of
+from ..protocol.message import Message
 from ..protocol.prompts import PromptTemplate, load_template
 from ..recall.audience import Audience
 from ..replies.talk import system_prompt
 from ..storage.clock import NEVER, Clock, Deadline, within
+from ..storage.control import Control
 from ..storage.errors import NoSummary
 from ..summaries.llm_state import refusal
+from ..summaries.model import Model, QueuedModel
 from ..text.language import Language
-
-if TYPE_CHECKING:  # what asks a model loads asyncio, which a turn without one does not wait for
-    from datetime import datetime
-
-    from ..conversation.asking import ChatStream
-    from ..conversation.memory_manager import MemoryManager
-    from ..conversation.session_memory import SessionMemory
-    from ..protocol.message import Message
-    from ..storage.control import Control
-    from ..summaries.model import Model, QueuedModel
-    from ..workspace import Workspace
+from ..workspace import Workspace
 
 
 def open_conversation(

@@ -14,33 +14,29 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, time, timedelta
 from functools import partial
-from typing import TYPE_CHECKING, Any, Final, TypeVar
+from typing import Any, Final, TypeVar
 
 from ..archive.intake import unwritten
 from ..archive.restore import restore_history
 from ..archive.run import next_run
 from ..faults import FaultScope
-from ..protocol.config import FILE
+from ..protocol.config import FILE, Config
 from ..protocol.paths import check_inside
 from ..protocol.period import quiet_until
-from ..protocol.settings import dotted, keys
+from ..protocol.settings import Place, dotted, keys
 from ..storage.clock import LARGE, SMALL, Clock, local, steady_s
 from ..storage.control import UNLIMITED, Control
 from ..storage.disk import Stat
 from ..storage.errors import BadConfig, BadFile, SupervisorError
 from ..storage.texts import Text
 from ..summaries.llm_state import provider_state
+from ..workspace import Workspace
+from .background import Background
 from .lock import SupervisorLock, check_there
 from .notify import ServiceManager
 from .round import Round, collect, report_errors, run_round
 from .watcher import ChangeDetector
-
-if TYPE_CHECKING:
-    from ..protocol.config import Config
-    from ..protocol.settings import Place
-    from ..workspace import Workspace
-    from .background import Background
-    from .workers import Workers
+from .workers import Workers
 
 T = TypeVar("T")
 #: The pause after a large move of the clock, and after a very large one (`pause_after`).

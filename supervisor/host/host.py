@@ -11,7 +11,7 @@ import contextlib
 import threading
 import time
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Final
+from typing import Final, Self
 
 from ..host import watcher
 from ..storage.clock import steady_s
@@ -20,14 +20,9 @@ from ..storage.errors import Busy, SupervisorError
 from ..storage.os_errors import as_supervisor_error
 from ..storage.process import give_back_memory
 from ..text.chinese import rest
+from .daemon import Supervisor
 from .jobs import NEVER_S, Job, end_all
-from .lock import supervisor_lock
-
-if TYPE_CHECKING:
-    from typing import Self
-
-    from .daemon import Supervisor
-    from .lock import SupervisorLock
+from .lock import SupervisorLock, supervisor_lock
 
 #: Seconds after which an index that nobody has used is closed. The next question opens it again in some milliseconds; open, a
 #: thread of tantivy's reads a file twice a second, for as long as nothing happens.

@@ -12,15 +12,13 @@ import os
 from dataclasses import asdict, replace
 from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, TypeVar
+from typing import Any, Final, TypeVar
 
 from ..protocol.json_record import read_record
 from ..storage.clock import to_wire
 from ..storage.texts import restored, stored
 from ..text.record import record
-
-if TYPE_CHECKING:
-    from ..workspace import Workspace
+from ..workspace import Workspace
 
 T = TypeVar("T", "LastFsck", "LastBackup")
 #: How many files of `backup create` are remembered.

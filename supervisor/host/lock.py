@@ -9,15 +9,13 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Iterator
 from datetime import datetime
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from ..archive.places import LEFT
 from ..protocol.paths import WORKERS
 from ..storage.errors import AlreadyRuns, Busy, LockLost
 from ..storage.os_errors import as_supervisor_error
-
-if TYPE_CHECKING:
-    from ..workspace import Workspace
+from ..workspace import Workspace
 
 #: Seconds to wait for the lock: `status` holds it for a moment, to find out whether a supervisor runs.
 _LOCK_WAIT_S: Final = 1.0

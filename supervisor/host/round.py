@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, TypeVar
+from typing import Any, Final, TypeVar
 
 from ..archive import run as archive_run
 from ..archive.intake import intake
@@ -29,11 +29,9 @@ from ..summaries import meanwhile
 from ..summaries.collect import collect_results
 from ..summaries.llm_state import left_as_they_are
 from ..summaries.submit import submit_due
+from ..workspace import Workspace
 from .lock import drop_replaced_texts, supervisor_lock, sweep_shared
-
-if TYPE_CHECKING:
-    from ..workspace import Workspace
-    from .workers import Workers
+from .workers import Workers
 
 
 def reconcile_flags(ws: Workspace, now: datetime) -> None:

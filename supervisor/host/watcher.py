@@ -10,7 +10,7 @@ from __future__ import annotations
 import stat as modes
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any, TypeAlias
 
 from watchdog.events import (
     DirDeletedEvent,
@@ -25,10 +25,8 @@ from watchdog.events import (
 from watchdog.observers import Observer
 
 from ..protocol.paths import LONG_TERM, WorkspacePaths, is_foreign
+from ..protocol.queue import TaskQueue
 from ..storage.disk import Disk, Stat
-
-if TYPE_CHECKING:
-    from ..protocol.queue import TaskQueue
 
 Signature: TypeAlias = "tuple[tuple[Path, Stat | None], ...]"
 #: Without the events of opening and of closing unwritten files: the supervisor's own reading would wake it for ever.

@@ -33,11 +33,11 @@ from ..storage.os_errors import why_refused
 from ..storage.texts import Text
 from ..text.language import Language
 from ..text.record import record
+from ..workspace import Workspace
 from .lock import any_worker, reclaim
 
 if TYPE_CHECKING:
     from ..pool.courier import Courier
-    from ..workspace import Workspace
 
 #: The most seconds until a worker that keeps ending is started again.
 _LONGEST_S: Final = 60.0

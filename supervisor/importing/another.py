@@ -14,7 +14,7 @@ from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from datetime import datetime, timedelta
 from pathlib import Path, PurePosixPath
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from ..archive.tombstones import Tombstones, foreign_lists, keep_foreign
 from ..checks.repair import raw_of
@@ -36,10 +36,8 @@ from ..storage.noting import noting
 from ..text.decoding import decoded
 from ..workspace import Workspace
 from .notes import MOST_BYTES, write_note
+from .source import Source
 from .talk import Conversation, Reading, Said, Talk, text_of
-
-if TYPE_CHECKING:
-    from .source import Source
 
 #: The folder below memory/ with the notes of other workspaces.
 FROM: Final = "from"

@@ -10,15 +10,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from datetime import tzinfo
 from pathlib import PurePosixPath
-from typing import TYPE_CHECKING, Any, Final, TypeVar
+from typing import Any, Final, TypeVar
 
 from ..protocol.message import role_of
 from ..storage.instant import read_instant
 from ..text.lazy_re import lazy_re
+from .source import Source
 from .talk import SOMEONE, Conversation, Reading, Said, Talk, text_of, tool_calls, tool_line, words
-
-if TYPE_CHECKING:
-    from .source import Source
 
 #: Fields that a message may have its time in.
 _TIMES: Final = ("createdAt", "created_at", "timestamp", "time", "date")

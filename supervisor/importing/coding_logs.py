@@ -16,14 +16,12 @@ from datetime import datetime, tzinfo
 from itertools import groupby
 from operator import itemgetter
 from pathlib import PurePosixPath
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from ..storage.instant import read_instant
 from ..text.lazy_re import lazy_re
+from .source import Source
 from .talk import Conversation, Reading, Said, Talk, text_of, tool_calls, tool_line, words
-
-if TYPE_CHECKING:
-    from .source import Source
 
 #: An element that a client writes around a user's words: its name has a hyphen or an underscore.
 _ELEMENT: Final = lazy_re(r"<(?P<name>[A-Za-z]\w*(?:[-_]\w+)+)(?:\s[^<>]*)?>")

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 from pathlib import Path, PurePosixPath
-from typing import TYPE_CHECKING, Final, Literal
+from typing import Final, Literal
 
 from ..protocol.message import digest_of_text
 from ..protocol.paths import is_foreign, is_unfinished
 from ..storage.files import digest_of
 from ..storage.foreign_name import place_below
 from ..text.record import record
-
-if TYPE_CHECKING:
-    from ..workspace import Workspace
-    from .source import Source
+from ..workspace import Workspace
+from .source import Source
 
 #: Bytes of a note that is searched (docs/reference/protocol.md, 10.7).
 MOST_BYTES: Final = 20_000_000

@@ -16,7 +16,7 @@ from dataclasses import field, replace
 from datetime import UTC, date, datetime
 from itertools import chain, groupby
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from ..archive.append import append
 from ..archive.tombstones import foreign_lists
@@ -27,14 +27,12 @@ from ..storage.clock import from_wire, local_day
 from ..storage.control import Control
 from ..storage.texts import Text
 from ..text.record import record
+from ..workspace import Workspace
 from .kinds import Kind, kinds_of, labels
 from .notes import Copied, copy_notes, notes_of
 from .source import NotImported, Source
 from .staging import Staging
 from .talk import Reading
-
-if TYPE_CHECKING:
-    from ..workspace import Workspace
 
 #: Messages and characters that are added in one write, but for a day that has more.
 _BATCH: Final = 1_000

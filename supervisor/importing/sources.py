@@ -19,9 +19,10 @@ from fnmatch import fnmatchcase
 from functools import partial
 from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from ..forgetting.wanted import Wanted
+from ..host.jobs import Step
 from ..protocol.message import digest_of_text
 from ..protocol.paths import LONG_TERM
 from ..protocol.sources import State, TakenSource, read_state
@@ -38,9 +39,6 @@ from .notes import copy_notes, notes_of
 from .run import Import, keep_unread, of_no_kind, reading_of
 from .source import NotImported, Source, entries
 from .talk import Conversation, Said
-
-if TYPE_CHECKING:
-    from ..host.jobs import Step
 
 #: How long a file has not changed before it is read, and before one is that may have been cut off.
 _QUIET: Final = timedelta(minutes=10)

@@ -15,15 +15,13 @@ from collections.abc import Iterator
 from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from ..context.spoken import spoken
 from ..protocol.message import digest_of_text
 from ..storage.clock import to_wire, wire_time
 from ..storage.lenient_json import parse_json, render_json
-
-if TYPE_CHECKING:
-    from .talk import Conversation, Said, Talk
+from .talk import Conversation, Said, Talk
 
 #: Characters of a message; what is longer is a file that was pasted, and is cut with an ellipsis.
 _MOST_CHARS: Final = 1_000_000

@@ -6,13 +6,11 @@ from collections import Counter
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, tzinfo
-from typing import TYPE_CHECKING, Any, Final, TypeAlias
+from typing import Any, Final, TypeAlias
 
 from ..text.printable import printable_line
 from ..text.record import record
-
-if TYPE_CHECKING:
-    from .source import Source
+from .source import Source
 
 #: Characters of the line that stands for a call of a tool.
 _TOOL_LINE: Final = 160

@@ -15,7 +15,8 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from datetime import date, tzinfo
-from typing import TYPE_CHECKING, Final
+from pathlib import Path
+from typing import Final
 
 from ..protocol.dated_file import Block, DatedFile
 from ..protocol.frontmatter import read_head
@@ -28,9 +29,6 @@ from ..text.language import ROLES
 from ..text.lazy_re import lazy_re
 from ..text.record import record
 from .hit import Passage, Tier
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 #: The version of these rules, stored in every index; an index of another version is rebuilt.
 VERSION: Final = 21

@@ -21,6 +21,7 @@ from mcp.shared.message import SessionMessage
 from mcp_types import (
     INVALID_REQUEST,
     PARSE_ERROR,
+    CallToolRequestParams,
     CallToolResult,
     ErrorData,
     JSONRPCError,
@@ -46,7 +47,6 @@ from .tools.registry import Reply, ToolRegistry
 if TYPE_CHECKING:
     from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
     from mcp.server.context import ServerRequestContext
-    from mcp_types import CallToolRequestParams
 
 _NO_MESSAGE: Final = "this line is no JSON-RPC message; send one object a line."
 #: Seconds that requests have to be answered once the input has ended, and between two looks whether they are.

@@ -21,18 +21,16 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, TypeAlias
+from typing import Any, Final, TypeAlias
 
+from ..host.jobs import Step
 from ..protocol.json_record import read_record
 from ..storage.clock import within
 from ..storage.control import UNLIMITED, Control
 from ..storage.errors import InternalError
+from ..storage.files import Files
 from ..text.record import record
 from .locate import MAX_REQUEST, PROTOCOL, command_of, socket_path, version
-
-if TYPE_CHECKING:
-    from ..host.jobs import Step
-    from ..storage.files import Files
 
 #: Seconds until a request must have arrived: a client has it ready before it connects, but a busy machine may halt it between.
 _READ_S: Final = 2.0

@@ -7,7 +7,7 @@ What parts them is punctuation alone: ；, ; before a blank, and the end of a se
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import Final, NamedTuple
 
 from ..extracts.sentences import ITEM_END, split
 from ..protocol.marks import before_words, marks_of, read_struck, without_marks
@@ -15,9 +15,7 @@ from ..storage.errors import BadRequest
 from ..storage.texts import Text
 from ..text.same_words import same_words
 from ..text.tokenizer import tokens
-
-if TYPE_CHECKING:
-    from .lines import Line
+from .lines import Line
 
 #: What parts an item from the next one, and is no part of its words.
 _BETWEEN: Final = " ；;"

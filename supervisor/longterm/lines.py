@@ -12,15 +12,13 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import date
 from functools import reduce
 from hashlib import sha256
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import Final, NamedTuple
 
 from ..protocol.marks import Dated, before_words, in_place_of, read_struck, struck_line, without_marks, without_pin
 from ..storage.errors import BadRequest, StaleLine
 from ..storage.texts import Text, msgid, render
+from ..text.language import Language
 from ..text.lazy_re import lazy_re
-
-if TYPE_CHECKING:
-    from ..text.language import Language
 
 #: The most characters of one entry's content.
 MOST_CHARS: Final = 20_000

@@ -5,18 +5,16 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from datetime import date, datetime
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
+from ..archive.coverage import MemoryFile
+from ..protocol.dated_file import Block
 from ..protocol.period import Period, read_period
 from ..storage.errors import BadRequest, NotFound, StaleText
 from ..storage.texts import Text, msgid
 from ..text.record import record
+from ..workspace import Workspace
 from .operation import Request, Visible, operation, within
-
-if TYPE_CHECKING:
-    from ..archive.coverage import MemoryFile
-    from ..protocol.dated_file import Block
-    from ..workspace import Workspace
 
 #: The most messages of one answer.
 MOST_MESSAGES: Final = 1_000

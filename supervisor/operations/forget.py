@@ -8,7 +8,7 @@ from contextlib import suppress
 from dataclasses import replace
 from datetime import datetime, tzinfo
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, cast
+from typing import Final, cast
 
 from ..archive.diary import amounts_of
 from ..forgetting.wanted import KINDS, By, Spot, Standing, Wanted, left_alone, refuse_vague, wanted
@@ -18,11 +18,9 @@ from ..storage.noting import author
 from ..storage.texts import Text
 from ..text.printable import shortened
 from ..text.record import record
+from ..workspace import Workspace
 from .days import period_in
 from .operation import Request, Visible, one_of, operation
-
-if TYPE_CHECKING:
-    from ..workspace import Workspace
 
 #: Seconds to wait for a running supervisor, which does it in its next round.
 _WAIT_S: Final = 30.0

@@ -8,18 +8,15 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import date, datetime
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from ..storage.clock import Clock
 from ..storage.errors import BadRequest, SupervisorError
 from ..storage.lenient_json import parse_json, render_json
 from ..storage.texts import Text
 from ..text.record import record
+from ..workspace import Workspace
 from .operation import Request, Visible, operation, within
-
-if TYPE_CHECKING:
-    from ..workspace import Workspace
-
 
 #: Sessions of one answer, at most.
 MOST_SESSIONS: Final = 1_000

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from datetime import date
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from ..context.render import escaped, shown
 from ..protocol.inbox import Chat, chat_of
@@ -24,10 +24,8 @@ from ..storage.noting import acting
 from ..storage.texts import Text
 from ..text.language import Language
 from ..text.record import record
+from ..workspace import Workspace
 from .operation import Caller, Visible, perform
-
-if TYPE_CHECKING:
-    from ..workspace import Workspace
 
 _MOST_HITS: Final = 8
 _MOST_MESSAGES: Final = 40

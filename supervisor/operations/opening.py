@@ -9,17 +9,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from functools import partial
-from typing import TYPE_CHECKING, Final, Literal, TypeAlias, cast
+from typing import Final, Literal, TypeAlias, cast
 
+from ..index.hit import Passage
 from ..protocol.inbox import chat_of
 from ..protocol.message import UNSAID, History, Message
 from ..text.record import record
 from ..text.small_talk import is_small_talk
+from ..workspace import Workspace
 from .operation import Request, Visible, one_of, operation
-
-if TYPE_CHECKING:
-    from ..index.hit import Passage
-    from ..workspace import Workspace
 
 #: How long it waits for a history.json that can't be read, in seconds: a client waits for it.
 _PATIENCE_S: Final = 0.1

@@ -9,27 +9,25 @@ owner alone is refused in a group before it begins.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import MISSING, field, fields, replace
+from dataclasses import MISSING, Field, field, fields, replace
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final, Generic, Literal, TypeAlias, TypeVar
 
+from ..protocol.config import Config
 from ..storage.clock import Clock, utc_now
 from ..storage.control import UNLIMITED, Control
 from ..storage.errors import BadRequest, OwnersAlone, refuse_no_number, refuse_no_text
 from ..storage.noting import author, noting
 from ..storage.texts import Text
 from ..text.record import record
+from ..workspace import Workspace
 
 if TYPE_CHECKING:
-    from dataclasses import Field
-
     from ..index.hit import SearchResult
     from ..longterm.long_term_file import LongTermText, Seen
-    from ..protocol.config import Config
     from ..recall.audience import Audience
     from ..recall.lines import Lines
     from ..text.language import Language
-    from ..workspace import Workspace
 
 #: The types of a request and of an answer.
 Q = TypeVar("Q")

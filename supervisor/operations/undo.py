@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from ..archive.diary import Act, sentence_of
 from ..archive.memory_folder import DIGEST
@@ -12,10 +12,8 @@ from ..storage.noting import author, noting
 from ..storage.texts import Text, msgid
 from ..text.hunks import Hunk, without
 from ..text.record import record
+from ..workspace import Workspace
 from .operation import Request, Visible, operation
-
-if TYPE_CHECKING:
-    from ..workspace import Workspace
 
 #: Kinds of acts that are never taken back; those of the supervisor alone, "archived" and "summary", are of 0.28 and older.
 _LASTING: Final = {

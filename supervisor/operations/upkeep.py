@@ -13,17 +13,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..archive.quarantine import Unread
+from ..checks.check import Finding
 from ..storage.errors import BadFile, BadRequest
 from ..storage.texts import Text
 from ..text.record import record
+from ..workspace import Workspace
 from .operation import NoArguments, Request, Visible, operation
 
 if TYPE_CHECKING:
-    from ..checks.check import Finding
     from ..checks.fsck import Ledger
     from ..checks.repair import Repairs
     from ..index.manifest import Changes, Inventory
-    from ..workspace import Workspace
 
 
 @record(kw_only=True)

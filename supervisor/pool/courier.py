@@ -11,12 +11,14 @@ docs/reference/protocol.md, 6.11.
 from __future__ import annotations
 
 import contextlib
+import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from secrets import token_hex
-from typing import TYPE_CHECKING, Final, TypeVar, get_args
+from typing import Final, TypeVar, get_args
 
+from ..events import Events
 from ..protocol.config import Config
 from ..protocol.dated_file import Block
 from ..protocol.llm import Account, CallLog, endpoint_of
@@ -27,16 +29,11 @@ from ..protocol.task import REPLY_KINDS, AskedTask, Result, Task, result_of
 from ..protocol.task_material import MaterialLost, read_material
 from ..storage.clock import Clock, from_wire, steady_s, to_wire, truncate_to_ms
 from ..storage.errors import Busy, SupervisorError
+from ..storage.files import Files
 from ..summaries.llm_state import calls_needed, writes_extracts
 from ..text.language import Language, language_of_sentences
 from .cargo import Answer, Cargo, Contents, PoolAway, Reserve, Seal, Uid, Unsealable, packed, read, refusal
-
-if TYPE_CHECKING:
-    import threading
-
-    from ..events import Events
-    from ..storage.files import Files
-    from .redis_pool import RedisPool
+from .redis_pool import RedisPool
 
 T = TypeVar("T")
 

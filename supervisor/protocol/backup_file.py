@@ -17,19 +17,17 @@ import tarfile
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Final, Self, cast
+from typing import IO, Final, Self, cast
 
 from ..storage.clock import from_wire
 from ..storage.disk import open_outside
 from ..storage.errors import BadBackup, NewerFormat
+from ..storage.files import FileVersion
 from ..storage.foreign_name import LONGEST_NAME, parts_of
 from ..storage.lenient_json import parse_json
 from ..storage.texts import Text
 from ..text.record import record
 from .json_record import read_record, wire_name
-
-if TYPE_CHECKING:
-    from ..storage.files import FileVersion
 
 #: Of a backup, and of every file in it: a later format of any of them makes it another number.
 FORMAT: Final = 1

@@ -13,7 +13,8 @@ import json
 import re
 from collections.abc import Mapping, Sequence
 from datetime import date, datetime, tzinfo
-from typing import TYPE_CHECKING, Any, Final
+from pathlib import Path
+from typing import Any, Final
 
 from ..storage.clock import find_zone, from_wire, local, to_wire
 from ..storage.errors import BadConfig
@@ -24,9 +25,6 @@ from ..text.record import record
 from .frontmatter import DATED_FORMAT, FORMAT, SPEAKERS_FORMAT, number_in, read_head, render_head
 from .message import OUR_FIELDS, Key, Message, digest_of_text, fingerprints_of, role_of, text_field_of, why_undated
 from .parts import file_lines, is_code, parse_words, readable_json, render_words, speaker_of, tool_lines, without_lines
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 #: Hex digits of the text's digest in a revision's id.
 REVISION: Final = 8

@@ -13,20 +13,18 @@ import hashlib
 from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime, timedelta, tzinfo
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, Literal, TypeAlias
+from typing import Final, Literal, TypeAlias
 from urllib.parse import urlsplit
 
 from ..storage.clock import from_wire, local, local_day, to_wire
 from ..storage.disk import read_outside
 from ..storage.errors import BadConfig
+from ..storage.files import Files
 from ..storage.lenient_json import parse_json, render_json
 from ..storage.texts import Text
 from ..text.record import record
-
-if TYPE_CHECKING:
-    from ..storage.files import Files
-    from .config_keys import Llm
-    from .paths import WorkspacePaths
+from .config_keys import Llm
+from .paths import WorkspacePaths
 
 #: The key where none is configured: local servers need none, but the client library needs a value.
 NO_KEY: Final = "none"

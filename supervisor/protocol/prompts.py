@@ -12,18 +12,16 @@ import hashlib
 import re
 from collections.abc import Iterable, Mapping
 from functools import cache
-from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, TypeAlias, cast, get_args
+from typing import Any, Final, Literal, NamedTuple, TypeAlias, cast, get_args
 
 from ..storage.errors import BadConfig, BadRequest
+from ..storage.files import Files
 from ..storage.texts import Text
 from ..text.language import Language
 from ..text.lazy_re import lazy_re
 from ..text.record import record
-
-if TYPE_CHECKING:
-    from ..storage.files import Files
-    from .config_keys import Privacy
-    from .paths import WorkspacePaths
+from .config_keys import Privacy
+from .paths import WorkspacePaths
 
 #: The placeholders that a template must have. {date} and {month} are both the period, {daily_summaries} is {messages} too.
 PLACEHOLDERS: Final = {

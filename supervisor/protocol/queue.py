@@ -14,10 +14,11 @@ import threading
 from contextlib import ExitStack, suppress
 from datetime import datetime, timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from ..storage.clock import from_wire, to_wire, truncate_to_ms
 from ..storage.errors import Busy
+from ..storage.files import Files
 from ..storage.lenient_json import parse_json, render_json
 from ..storage.texts import Text
 from ..text.lazy_re import lazy_re
@@ -25,9 +26,6 @@ from .message import ATTEMPTS_END
 from .paths import QUEUE_FOLDERS, WORKERS, WorkspacePaths
 from .period import Period, period_of_group
 from .task import AskedTask, NewerVersion, Result, Task, parse_result, parse_task, render_result, render_task
-
-if TYPE_CHECKING:
-    from ..storage.files import Files
 
 #: Seconds after which a worker without work exits.
 IDLE_S: Final = 60.0

@@ -12,18 +12,16 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import date, datetime, timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from ..storage.errors import BadConfig
+from ..storage.files import Files
 from ..storage.lenient_json import parse_json
 from ..storage.texts import Text, restored
 from ..text.lazy_re import lazy_re
 from ..text.record import record
 from .json_record import read_record
 from .settings import made_key, read_duration
-
-if TYPE_CHECKING:
-    from ..storage.files import Files
 
 _KEY: Final = "sources.take"
 #: A name of a source: it stands behind the source of a long-term line, and is a folder below memory/from/.

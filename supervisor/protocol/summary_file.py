@@ -9,18 +9,16 @@ recalld is treated as an edited summary. Source: docs/reference/protocol.md, 4 a
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Final
+from pathlib import Path
+from typing import Any, Final
 
 from ..text.lazy_re import lazy_re
 from ..text.record import record
 from .dated_file import body_digest
 from .frontmatter import FORMAT, read_head, render_head
 from .paths import day_of_name
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-    from pathlib import Path
 
 #: The line above new machine text in a file that a person edited; part of the file format.
 MARKER: Final = "<!-- recalld: below this line stands newer machine text; what is above was edited and is kept -->"

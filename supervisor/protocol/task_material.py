@@ -13,10 +13,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from datetime import UTC, datetime, time, timedelta
-from typing import TYPE_CHECKING, Final
+from typing import Final
 from zoneinfo import ZoneInfo
 
 from ..storage.errors import SupervisorError
+from ..storage.files import Files
 from ..text.decoding import text_of
 from ..text.lazy_re import lazy_re
 from ..text.tokenizer import tokens
@@ -24,11 +25,8 @@ from ..text.word_frequency import rarity_asked
 from .dated_file import Block, parse_dated
 from .paths import WorkspacePaths, day_of_name, period_of_name
 from .summary_file import parse_summary
+from .task import Task
 from .turn import parse_receipt, turn_id, turn_ids
-
-if TYPE_CHECKING:
-    from ..storage.files import Files
-    from .task import Task
 
 #: How long after a turn its answer comes, at most.
 _ANSWERED: Final = timedelta(hours=1)

@@ -17,9 +17,10 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict, field
 from datetime import datetime
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from ..storage.clock import SMALL, to_wire
@@ -32,9 +33,6 @@ from ..text.record import record
 from .json_record import read_record
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-    from pathlib import Path
-
     from ..text.language import Language
     from .message import Message
 

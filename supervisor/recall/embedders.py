@@ -24,22 +24,20 @@ from collections.abc import Callable, Sequence
 from functools import cached_property
 from importlib import metadata
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, Protocol
+from typing import Any, Final, Protocol
 
 import numpy as np
 
 from ..index.hit import WORDS
+from ..protocol.config import Config
+from ..protocol.config_keys import Privacy
 from ..storage.disk import mapped_copy, open_outside, read_outside
 from ..storage.errors import BadConfig
 from ..storage.process import give_back_memory
 from ..storage.texts import Text
 from ..text.lazy_re import lazy_re
 from ..text.record import record
-
-if TYPE_CHECKING:
-    from ..protocol.config import Config
-    from ..protocol.config_keys import Privacy
-    from .vectors import Array
+from .vectors import Array
 
 #: The value of `[recall] backend` that stands for what is there.
 AUTO: Final = "auto"

@@ -12,16 +12,14 @@ import os
 import time
 import weakref
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
+from ..protocol.config import Config
 from ..protocol.llm import NO_KEY, find_key, is_local, without_credentials
 from ..storage.errors import BadConfig
 from ..storage.texts import Text
 from .embedders import MOST_CHARS, Embedder, Refused, hidden_by, plain, unit_rows
-
-if TYPE_CHECKING:
-    from ..protocol.config import Config
-    from .vectors import Array
+from .vectors import Array
 
 #: The most bytes of an answer, for each text: 8,192 numbers as JSON.
 _MOST_BYTES: Final = 250_000

@@ -11,18 +11,16 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import field, replace
 from datetime import date
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from ..index.hit import Hit, Passage
 from ..protocol.marks import Struck, before_words, read_struck
 from ..protocol.paths import WorkspacePaths
 from ..query.intent import asks_past
+from ..query.parse import Query
 from ..storage.files import Files, digest_of
 from ..storage.noting import note
 from ..text.record import record
-
-if TYPE_CHECKING:
-    from ..query.parse import Query
 
 #: The score of what was struck, relative to the best hit that stands.
 _BEHIND: Final = 0.999

@@ -21,6 +21,7 @@ from ..index.hit import BY_ID, Passage
 from ..protocol.attachments import attachments_of, digest_in_name, kind_of
 from ..protocol.paths import LONG_TERM, WorkspacePaths, day_of_name, is_foreign
 from ..storage.errors import BadFile, BadRequest, NotFound
+from ..storage.files import Files
 from ..storage.foreign_name import parts_of
 from ..storage.texts import Text
 from ..text.decoding import decoded
@@ -32,7 +33,6 @@ if TYPE_CHECKING:
     from ..archive.journal import SeenJournal
     from ..archive.memory_folder import MemoryFolder
     from ..protocol.dated_file import Block
-    from ..storage.files import Files
     from .unfiled import Unfiled
     from .visible import Parts
 

@@ -17,14 +17,17 @@ from concurrent.futures import Future
 from datetime import tzinfo
 from functools import cached_property, partial
 from itertools import chain
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import numpy as np
 
+from ..events import Events
 from ..index.chunking import Chunk, neighbours
 from ..index.documents import Meant, meant_by, meant_in
 from ..index.hit import BOTH, Asked, Passage
+from ..index.index import Index
 from ..index.manifest import Manifest
+from ..protocol.config import Config
 from ..protocol.paths import WorkspacePaths
 from ..storage.clock import NEVER, Deadline, within
 from ..storage.control import UNLIMITED, Control
@@ -33,11 +36,6 @@ from ..storage.files import Files
 from ..storage.texts import Text
 from .embedders import AUTO, IDLE_S, Embedder, InProcess, Refused, embedder_of
 from .vectors import Array, Table, VectorStore
-
-if TYPE_CHECKING:
-    from ..events import Events
-    from ..index.index import Index
-    from ..protocol.config import Config
 
 #: How many vectors are compared in full, of those that their codes find, and how many passages may be found by meaning alone.
 _COMPARED: Final = 300

@@ -16,14 +16,19 @@ from datetime import datetime, tzinfo
 from functools import cached_property, reduce
 from typing import TYPE_CHECKING, Final, TypeVar
 
+from ..events import Events
 from ..index.bm25 import load_numpy
 from ..index.chunking import chunk_note
 from ..index.documents import MOST_CHARS
 from ..index.hit import BOTH, WORDS, Answer, Asked, Hit, Miss, Passage, SearchResult
+from ..index.index import Index
 from ..index.literal import hits_of, literal_terms, newest_and_fullest, search_files
+from ..index.manifest import Changes
 from ..index.newest import in_order_of_days
 from ..index.ranking import gate_of
 from ..index.scan import MOST_BYTES, PATIENCE_S, long_term_name
+from ..index.view import View
+from ..protocol.config_keys import Recall
 from ..protocol.marks import only_pinned
 from ..protocol.message import Message
 from ..protocol.paths import WorkspacePaths
@@ -44,11 +49,6 @@ from .unfiled import Unfiled, UnfiledPassages, is_asked_by
 from .visible import Parts, VisibleView, named_by_day
 
 if TYPE_CHECKING:
-    from ..events import Events
-    from ..index.index import Index
-    from ..index.manifest import Changes
-    from ..index.view import View
-    from ..protocol.config_keys import Recall
     from .meaning import Meaning
 
 T = TypeVar("T")

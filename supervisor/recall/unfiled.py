@@ -20,12 +20,16 @@ from typing import TYPE_CHECKING, Final
 from urllib.parse import quote, unquote
 
 from ..archive.append import DropBox, as_stored
+from ..archive.deletions import Deletions
+from ..archive.history import HistoryStore
 from ..archive.identity import assign_ids
 from ..archive.journal import SeenJournal
+from ..archive.memory_folder import MemoryFolder
 from ..index.chunking import Chunk, chunk_message, neighbours
 from ..index.documents import CONTEXT_WIDTHS, MOST_CHARS, beginning, talk_documents
 from ..index.hit import BY_ID, Passage
 from ..index.overlay import NOTHING, Overlay, OverlayGroup
+from ..protocol.config_keys import Archive
 from ..protocol.dated_file import Block, block_of
 from ..protocol.message import Archived, History, Key, Message
 from ..protocol.paths import WorkspacePaths
@@ -41,10 +45,6 @@ from ..text.tokenizer import HAN, tokens
 from .neighbours import is_asked_again
 
 if TYPE_CHECKING:
-    from ..archive.deletions import Deletions
-    from ..archive.history import HistoryStore
-    from ..archive.memory_folder import MemoryFolder
-    from ..protocol.config_keys import Archive
     from ..text.redact import Mark
 
 #: Messages of one group, which is made without a look at the clock, and anew where a message of it or near it is another.

@@ -18,16 +18,14 @@ import zlib
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, TypeAlias
+from typing import Any, Final, TypeAlias
 
 import numpy as np
 
+from ..storage.disk import Stat
 from ..storage.errors import Busy
+from ..storage.files import Files
 from ..text.lazy_re import lazy_re
-
-if TYPE_CHECKING:
-    from ..storage.disk import Stat
-    from ..storage.files import Files
 
 Array: TypeAlias = np.ndarray[Any, np.dtype[Any]]
 #: The name of a file: the model, and the number of elements; and those of files that this version or an earlier one made.

@@ -16,18 +16,16 @@ from dataclasses import replace
 from datetime import datetime
 from functools import cached_property, lru_cache
 from pathlib import PurePath
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import Final, NamedTuple
 
 from ..index.chunking import Chunk, neighbours
 from ..index.documents import Document, document_of, vector_input, with_neighbours, words_in
 from ..index.hit import BY_ID, Hit, Passage, ScoreParts
+from ..index.index import Index
 from ..index.overlay import Overlay, OverlayGroup
+from ..index.view import View
 from .audience import Audience, nameless
 from .unfiled import Unfiled, path_by_id
-
-if TYPE_CHECKING:
-    from ..index.index import Index
-    from ..index.view import View
 
 #: The most audiences whose part of memory is kept.
 _MOST_KEPT: Final = 8

@@ -9,14 +9,14 @@ from __future__ import annotations
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Final
 
+from ..protocol.queue import TaskQueue
 from ..storage.clock import to_wire
+from ..storage.files import Files
 from ..storage.lenient_json import parse_json, render_json
 from ..text.lazy_re import lazy_re
 from ..text.record import record
 
 if TYPE_CHECKING:
-    from ..protocol.queue import TaskQueue
-    from ..storage.files import Files
     from .waiting import Conversation
 
 _NAME: Final = lazy_re(r"reply-[0-9a-f]{16}\.json")

@@ -14,20 +14,18 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from shlex import quote
-from typing import TYPE_CHECKING, Any, Final, get_args
+from typing import Any, Final, get_args
 
+from ..context.build import Injection
 from ..protocol.paths import WorkspacePaths
 from ..protocol.prompts import load_template
 from ..protocol.turn import mark_line
 from ..recall.neighbours import only_neighbours
+from ..storage.files import Files
 from ..storage.texts import Text
 from ..text.language import Language
 from ..text.lazy_re import lazy_re
 from ..text.llm_output import own_words
-
-if TYPE_CHECKING:
-    from ..context.build import Injection
-    from ..storage.files import Files
 
 #: Calls of the model in one look further, at most.
 MOST_CALLS: Final = 5

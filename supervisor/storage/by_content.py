@@ -19,14 +19,12 @@ import stat as modes
 from contextlib import suppress
 from datetime import datetime, timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import Final, NamedTuple
 
 from ..text.lazy_re import lazy_re
+from .disk import Stat
 from .errors import Conflict
 from .files import Files, digest_of
-
-if TYPE_CHECKING:
-    from .disk import Stat
 
 _ASIDE: Final = lazy_re(r".+\.aside(?:-[0-9]+)?")
 #: How often something else may come under the name while the file is written.

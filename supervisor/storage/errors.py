@@ -10,14 +10,13 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
+from datetime import timedelta
+from pathlib import PurePath
 from typing import TYPE_CHECKING, Any, ClassVar, Self, dataclass_transform
 
 from .texts import Text, msgid
 
 if TYPE_CHECKING:
-    from datetime import timedelta
-    from pathlib import PurePath
-
     from ..text.language import Language
 
 

@@ -23,15 +23,13 @@ from collections.abc import Callable, Iterable
 from contextlib import AbstractContextManager, suppress
 from datetime import datetime, timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from ..text.record import record
+from .disk import Disk, Stat
 from .errors import Busy, Conflict
 from .foreign_name import LONGEST_GIVEN, shortened
 from .os_errors import TEMPORARY
-
-if TYPE_CHECKING:
-    from .disk import Disk, Stat
 
 FILE_MODE: Final = 0o600
 LOCK_WAIT_S: Final = 10.0

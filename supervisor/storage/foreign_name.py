@@ -8,11 +8,8 @@ from __future__ import annotations
 
 import os
 import re
-
-TYPE_CHECKING = False  # a hook waits for this module, and not for `typing`
-if TYPE_CHECKING:
-    from pathlib import Path
-    from typing import Final
+from pathlib import Path
+from typing import Final
 
 #: Bytes of a file's name and of a path, at most; Linux, NAME_MAX and PATH_MAX.
 LONGEST_NAME: Final = 255

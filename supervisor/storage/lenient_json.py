@@ -10,15 +10,13 @@ from __future__ import annotations
 import json
 import re
 from dataclasses import dataclass, field
+from pathlib import Path
 from shlex import quote
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from ..text.decoding import encoding_of
 from ..text.lazy_re import lazy_re
 from .texts import Text
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 #: The most levels of arrays and objects in a history. Python's limit on nested calls would allow parsing a few more, but
 #: rendering them, called from a deeper place of the program, could fail.

@@ -10,13 +10,10 @@ from __future__ import annotations
 import errno
 import stat as modes
 from pathlib import Path
-from typing import TYPE_CHECKING
 
+from .disk import Disk
 from .errors import Conflict
-
-if TYPE_CHECKING:
-    from .disk import Disk
-    from .files import Files
+from .files import Files
 
 
 def move_across(files: Files, old: Path, new: Path) -> None:

@@ -12,10 +12,7 @@ import os
 import threading
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping
-from typing import TYPE_CHECKING, Final
-
-if TYPE_CHECKING:
-    from typing import TextIO
+from typing import Final, TextIO
 
 #: Lines that wait for a reader, at most.
 _MAX_LINES: Final = 1000

@@ -10,11 +10,13 @@ from __future__ import annotations
 from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING
 from zoneinfo import ZoneInfo
 
 from ..archive.coverage import ExistingSummary, may_replace
 from ..archive.flags import Failure
+from ..archive.memory_folder import MemoryFolder
+from ..archive.quarantine import Quarantine
+from ..archive.tombstones import Tombstones
 from ..extracts.candidates import are_courtesies
 from ..protocol.period import Period, period_of_group
 from ..protocol.summary_file import Summary
@@ -22,6 +24,7 @@ from ..protocol.task import NO_ANSWER, NewerVersion, Reason, Result, task_id
 from ..storage.clock import to_wire
 from ..storage.control import Control, ErrorCollector
 from ..storage.errors import Conflict
+from ..storage.files import Files
 from ..text.llm_output import cleaned, says_nothing
 from ..text.record import record
 from .llm_state import ModelUse, note_answer, note_result, summary_writer, waits_of
@@ -29,12 +32,6 @@ from .meanwhile import NOTHING, stand_after_refusals
 from .quality import judge, reject_form
 from .reading import blocks_of, material_of
 from .retry import Backoff, refused_mark
-
-if TYPE_CHECKING:
-    from ..archive.memory_folder import MemoryFolder
-    from ..archive.quarantine import Quarantine
-    from ..archive.tombstones import Tombstones
-    from ..storage.files import Files
 
 
 @record

@@ -12,32 +12,29 @@ from collections.abc import Collection
 from dataclasses import asdict, fields, replace
 from datetime import date, datetime, timedelta
 from functools import lru_cache, partial
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
+from zoneinfo import ZoneInfo
 
 from ..archive.coverage import MemoryFile
 from ..archive.flags import Failure
+from ..archive.memory_folder import MemoryFolder
+from ..events import Events
+from ..protocol.config import Config
+from ..protocol.config_keys import Llm
 from ..protocol.json_record import read_record
 from ..protocol.llm import MATERIAL_SHARE, CallLog, Endpoint
 from ..protocol.paths import WorkspacePaths
 from ..protocol.prompts import version_of_summaries
+from ..protocol.queue import TaskQueue
+from ..protocol.summary_file import Source
 from ..protocol.task import NO_ANSWER, Result
 from ..storage.clock import from_wire, local, local_day, to_wire, truncate_to_ms
 from ..storage.errors import NoSummary
+from ..storage.files import Files
 from ..storage.texts import Text, restored, stored
 from ..text.record import record
 from .retry import TWICE, ProviderState, Verdicts, Waits, after_call, calls_allowed, with_usage, without_fault
 from .schedule import SummaryWriter, files_by_period
-
-if TYPE_CHECKING:
-    from zoneinfo import ZoneInfo
-
-    from ..archive.memory_folder import MemoryFolder
-    from ..events import Events
-    from ..protocol.config import Config
-    from ..protocol.config_keys import Llm
-    from ..protocol.queue import TaskQueue
-    from ..protocol.summary_file import Source
-    from ..storage.files import Files
 
 #: Bytes of a dated file per token, a cautious estimate: Chinese takes three bytes a character.
 BYTES_PER_TOKEN: Final = 3

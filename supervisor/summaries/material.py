@@ -11,16 +11,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import date
 from functools import cached_property
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from ..text.chinese import to_simplified
 from ..text.figures import figures
+from ..text.language import Language
 from ..text.lazy_re import lazy_re
 from ..text.tokenizer import tokens
 from ..text.word_frequency import rarity, telling_words
-
-if TYPE_CHECKING:
-    from ..text.language import Language
 
 #: Telling words of the material from which on an answer is compared with it: for less no model is asked.
 _MIN_TELLING: Final = 16

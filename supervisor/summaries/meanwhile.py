@@ -12,23 +12,21 @@ from __future__ import annotations
 
 from dataclasses import replace
 from datetime import datetime
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
+from ..archive.memory_folder import MemoryFolder
 from ..extracts.candidates import are_courtesies
+from ..protocol.config import Config
 from ..protocol.period import Period
 from ..protocol.summary_file import Source, Summary
 from ..storage.clock import local_day, to_wire
 from ..storage.control import Control, ErrorCollector
 from ..storage.errors import Conflict
+from ..storage.files import FileVersion
 from ..text.small_talk import is_small_talk
 from .llm_state import ModelUse, summary_writer
 from .reading import blocks_of, extract_of, quotes_all, says_little
 from .schedule import extracts_due
-
-if TYPE_CHECKING:
-    from ..archive.memory_folder import MemoryFolder
-    from ..protocol.config import Config
-    from ..storage.files import FileVersion
 
 #: The text of an empty summary, so that a person who opens it knows why it is empty.
 NOTHING: Final = "> 无需记录 · Nothing to record."

@@ -15,17 +15,15 @@ import re
 from collections import Counter
 from collections.abc import Callable, Sequence
 from itertools import groupby
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from ..protocol.summary_file import MARKER, SOURCES
+from ..protocol.task import Reason
 from ..text.language import count_words, language_of
 from ..text.lazy_re import lazy_re
 from ..text.llm_output import HEADING, opening, outside_code, own_words
 from ..text.small_talk import is_small_talk
 from .material import Material, is_copy, says_less
-
-if TYPE_CHECKING:
-    from ..protocol.task import Reason
 
 _WORD: Final = lazy_re(r"\w")
 

@@ -16,25 +16,23 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from datetime import UTC, date, datetime, time
 from functools import partial
-from typing import TYPE_CHECKING, Final
+from typing import Final
 from zoneinfo import ZoneInfo
 
+from ..archive.memory_folder import MemoryFolder
 from ..extracts.candidates import are_courtesies
 from ..extracts.extract import extract
+from ..protocol.config import Config
 from ..protocol.dated_file import Block
 from ..protocol.paths import day_of_name
 from ..protocol.period import Period
 from ..protocol.prompts import without_secrets
+from ..protocol.summary_file import Source
 from ..storage.clock import local_day
 from ..text.language import count_words, language_of, language_of_sentences
 from ..text.lazy_re import lazy_re
 from ..text.small_talk import is_small_talk
-
-if TYPE_CHECKING:
-    from ..archive.memory_folder import MemoryFolder
-    from ..protocol.config import Config
-    from ..protocol.summary_file import Source
-    from .material import Material
+from .material import Material
 
 _NOON: Final = time(12)
 _BETWEEN: Final = lazy_re(r"[\W_]+")

@@ -14,12 +14,10 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import field, replace
 from datetime import datetime, timedelta
-from typing import TYPE_CHECKING, Final, Self, TypeAlias
+from typing import Final, Self, TypeAlias
 
+from ..protocol.summary_file import Source
 from ..text.record import record
-
-if TYPE_CHECKING:
-    from ..protocol.summary_file import Source
 
 #: A model writes worse than extracts where so many of its last answers were refused.
 RECENT_ANSWERS: Final = 30

@@ -10,12 +10,17 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from datetime import datetime
 from functools import partial
-from typing import TYPE_CHECKING
 
 from ..archive.coverage import ExistingSummary, covered
 from ..archive.flags import Failure, mark_pending
+from ..archive.history import HistoryStore
+from ..archive.journal import SeenJournal
+from ..archive.memory_folder import MemoryFolder
+from ..events import Events
+from ..protocol.config import Config
 from ..protocol.message import Message
 from ..protocol.period import Period, day, month, read_period
+from ..protocol.queue import TaskQueue
 from ..protocol.task import Task, task_id
 from ..storage.clock import local_day, to_wire
 from ..storage.control import ErrorCollector
@@ -25,14 +30,6 @@ from .llm_state import MAX_QUEUED, ModelUse, calls_left, calls_needed, summary_w
 from .meanwhile import stands_alone
 from .retry import TWICE, is_due, refused_mark
 from .schedule import SummaryJob, due_summaries, files_by_period, not_pruned, summary_job
-
-if TYPE_CHECKING:
-    from ..archive.history import HistoryStore
-    from ..archive.journal import SeenJournal
-    from ..archive.memory_folder import MemoryFolder
-    from ..events import Events
-    from ..protocol.config import Config
-    from ..protocol.queue import TaskQueue
 
 
 def submit_due(

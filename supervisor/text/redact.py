@@ -17,15 +17,12 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from itertools import groupby
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, TypeAlias
+from typing import Final, TypeAlias
 
-from .language import language_of
+from .language import Language, language_of
 from .lazy_re import lazy_re
 from .record import record
 from .secret_labels import Found, has_label, labelled
-
-if TYPE_CHECKING:
-    from .language import Language
 
 #: The version of the rules, raised when they hide more or less; vectors of the redacted texts are stored under it.
 RULES: Final = 11

@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 import os
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from typing import Final
+from collections.abc import Mapping
+from typing import Final
 
 #: The folder that counts where the variable names none.
 _USUAL: Final = {

@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 from random import Random
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from recalld import Memory
 from recalld.supervisor.interfaces.tools.anthropic_memory import AnthropicMemory
+from recalld.supervisor.interfaces.tools.registry import Reply
 from recalld.supervisor.protocol.config import load
 from recalld.supervisor.storage.files import Files
 from recalld.supervisor.workspace import Workspace
 from tests.world import Clock, EventList, UnsyncedDisk, at
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from recalld.supervisor.interfaces.tools.registry import Reply
 
 #: What we refuse and the SDK does, by the path of the command, with the reason.
 DIFFERENT: Final = {

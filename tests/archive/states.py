@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from datetime import UTC, date, datetime
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from zoneinfo import ZoneInfo
 
 from hypothesis import strategies as st
@@ -13,9 +14,6 @@ from recalld.supervisor.protocol.message import Entry, InvalidEntry, Message, re
 from recalld.supervisor.protocol.period import Period
 from recalld.supervisor.storage.clock import to_wire
 from tests.world import parsed
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
 
 SHANGHAI = ZoneInfo("Asia/Shanghai")
 NOON = datetime(2026, 1, 31, 4, tzinfo=UTC)  # 12:00 in Shanghai

@@ -6,16 +6,14 @@ import itertools
 import json
 import os
 from datetime import timedelta
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 
 from recalld.supervisor.archive.append import append, read_lines
 from recalld.supervisor.storage.errors import BadRequest, NewerFormat
 from tests.world import World, at, message, talk
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 NOW = at("2026-01-31T10:00")
 DAY = timedelta(days=1)

@@ -5,7 +5,9 @@ from __future__ import annotations
 import base64
 import json
 import stat
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -13,10 +15,6 @@ from recalld.supervisor.storage.errors import BadFile, BadRequest, NotFound
 from tests.kinds import OTHERS
 from tests.protocol.test_attachments import JPEG, PDF, PNG, path
 from tests.world import World, message
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from pathlib import Path
 
 FILE = path(PNG, "png")
 

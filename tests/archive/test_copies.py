@@ -2,15 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import pytest
 
 from recalld.supervisor.archive.memory_folder import ids_in
-from tests.world import message, message_on
-
-if TYPE_CHECKING:
-    from tests.world import World
+from tests.world import World, message, message_on
 
 QUESTION = "花生过敏"
 #: What a copy of X.md is called; those that recalld reads at all by their name.

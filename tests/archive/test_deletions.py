@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
 from recalld.supervisor.storage.errors import BadRequest
 from tests.world import FaultyDisk, World, message, talk
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 SAID = [
     message("1", "2026-01-30T09:00", "备用钥匙在花盆下面。"),

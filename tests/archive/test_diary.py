@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
 from tests.checker.diary import diary
 from tests.world import Diarist, World, at
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 @pytest.fixture

@@ -3,16 +3,12 @@
 from __future__ import annotations
 
 import errno
-from typing import TYPE_CHECKING
 
 import pytest
 
-from recalld.supervisor.protocol.message import Message
+from recalld.supervisor.protocol.message import History, Message
 from recalld.supervisor.storage.errors import BadFile, Conflict
 from tests.world import FaultyDisk, message, talk
-
-if TYPE_CHECKING:
-    from recalld.supervisor.protocol.message import History
 
 
 def without_first(history: History) -> History:

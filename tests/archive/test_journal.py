@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -16,9 +17,6 @@ from recalld.supervisor.storage.disk import RealDisk
 from recalld.supervisor.storage.errors import NewerFormat
 from recalld.supervisor.storage.files import Files
 from tests.world import ZONE, at, message, parsed
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 NAME = "2026-01-30-nginx.md"
 

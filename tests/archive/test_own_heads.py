@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -10,10 +12,6 @@ from recalld.supervisor.operations.forget import ForgetRequest
 from recalld.supervisor.operations.forget import forget as operation
 from recalld.supervisor.operations.operation import Caller, perform
 from tests.world import World, at, message
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
 
 BOAT = "小船停在九号码头"
 SAID = [message("1", "2026-01-30T09:00", BOAT), message("2", "2026-01-30T09:01", "wifi 的密码是 plum-otter-1931，客人用。")]

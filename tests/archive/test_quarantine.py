@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
 from recalld.supervisor.archive.quarantine import Quarantine
 from recalld.supervisor.storage.disk import RealDisk
 from recalld.supervisor.storage.files import Files
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 TORN = '[{"id": "半", "text": "写到一'.encode()
 

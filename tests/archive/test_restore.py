@@ -4,17 +4,13 @@ from __future__ import annotations
 
 import json
 import re
-from typing import TYPE_CHECKING
 
 import pytest
 
 from recalld.supervisor.checks.table import account
 from recalld.supervisor.storage.errors import BadFile
 from recalld.supervisor.storage.texts import Text, msgid
-from tests.world import FaultyDisk, message, talk, without
-
-if TYPE_CHECKING:
-    from tests.world import World
+from tests.world import FaultyDisk, World, message, talk, without
 
 DAMAGED = {
     "empty": b"",

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import os
 import shutil
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 
@@ -14,9 +14,6 @@ from bench.measures import inventions
 from bench.pieces import bare, pieces
 from bench.served import settle
 from bench.summaries import Made, made, tally
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 HISTORY = Path(__file__).parents[2] / "workspace" / "history.json"
 #: Message, and the words of it that answer a question about it: of three months, and from September on of days too.

@@ -8,16 +8,12 @@ from __future__ import annotations
 
 import json
 import time
-from typing import TYPE_CHECKING
 
 import pytest
 
 from tests.booted import test_service
 from tests.booted.machine import WORDS, Machine, Person, Unit
-from tests.process.command import until
-
-if TYPE_CHECKING:
-    from tests.process.command import Ended
+from tests.process.command import Ended, until
 
 pytestmark = test_service.pytestmark
 #: The alarm of a user writes into their folder, that of the system into the one that systemd gives it.

@@ -3,18 +3,12 @@
 from __future__ import annotations
 
 import json
-from datetime import datetime
-from typing import TYPE_CHECKING
+from collections.abc import Collection, Iterator, Mapping
+from datetime import date, datetime
 
 from tests.checker.formats import sha16, split_head
-from tests.checker.reading import DATED, PROVIDER
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Mapping
-    from datetime import date
-
-    from tests.checker.given import Given
-    from tests.checker.reading import Seen
+from tests.checker.given import Given
+from tests.checker.reading import DATED, PROVIDER, Seen
 
 
 def calm(files: Mapping[str, bytes], seen: Seen, given: Given) -> list[str]:

@@ -10,8 +10,9 @@ from __future__ import annotations
 import hashlib
 import re
 from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from tests.checker.calm import calm
 from tests.checker.diary import diary
@@ -19,9 +20,6 @@ from tests.checker.formats import read_lines, sha16
 from tests.checker.given import Acked, Given
 from tests.checker.reading import DATED, Seen, read, text_of, time_of
 from tests.checker.spoken import spoken, strings
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
 
 __all__ = ["Acked", "Given", "check"]
 

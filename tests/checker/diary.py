@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 from tests.checker.formats import read_lines
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
 
 _TITLES = ("# What was done to memory", "# 记忆里发生过什么")
 _LINE = re.compile(r"- \d{4}-\d\d-\d\d \d\d:\d\d · ([aefhdprstuw]-[0-9a-f]{8}) · (\S.*[^\s{}])")

@@ -9,10 +9,11 @@ import re
 import stat
 import tomllib
 from collections import defaultdict
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from tests.checker.formats import (
     Dated,
@@ -25,11 +26,7 @@ from tests.checker.formats import (
     read_lines,
     read_summary,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
-    from tests.checker.given import Given
+from tests.checker.given import Given
 
 DATED = re.compile(r"memory/(?:originals/(\d{4}-\d{2})/)?((\d{4}-\d{2}-\d{2})-[a-z0-9-]{1,40}\.md)")
 _SUMMARY = re.compile(r"memory/summary/(\d{4}-\d{2}(?:-\d{2})?)\.md")

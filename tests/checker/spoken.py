@@ -4,16 +4,11 @@ from __future__ import annotations
 
 import itertools
 from collections import Counter, defaultdict
+from collections.abc import Collection, Iterator, Sequence
 from datetime import timedelta
-from typing import TYPE_CHECKING
 
-from tests.checker.reading import text_of, time_of
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Sequence
-
-    from tests.checker.given import Acked, Given
-    from tests.checker.reading import Seen
+from tests.checker.given import Acked, Given
+from tests.checker.reading import Seen, text_of, time_of
 
 #: Stored times have milliseconds.
 _EXACT = timedelta(milliseconds=1)

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from zoneinfo import ZoneInfo
 
 import pytest
@@ -14,9 +15,6 @@ from hypothesis import strategies as st
 from recalld.supervisor.protocol.dated_file import Block, render_dated
 from tests.checker.checker import Acked, Given, check
 from tests.checker.formats import read_dated, sha16
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 NOW = datetime(2026, 2, 1, 4, tzinfo=UTC)
 SAID = (

@@ -10,24 +10,20 @@ import os
 import socket
 import tarfile
 import tempfile
+from collections.abc import Callable, Iterator
 from dataclasses import replace
-from datetime import timedelta
+from datetime import datetime, timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
 from recalld.supervisor.checks import backup as service
+from recalld.supervisor.checks.backup import Backup
 from recalld.supervisor.protocol.backup_file import FORMAT, LIST, BackupFile
 from recalld.supervisor.storage.disk import RealDisk
 from recalld.supervisor.storage.errors import BadBackup, BadRequest, Busy, Conflict, NewerFormat, StorageError
 from tests.world import WITHOUT_MODEL, World, at, message, message_on, talk
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-    from datetime import datetime
-
-    from recalld.supervisor.checks.backup import Backup
 
 
 @pytest.fixture

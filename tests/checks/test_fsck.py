@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from recalld.supervisor.checks.fsck import Ledger
 from tests.world import World, message, talk
-
-if TYPE_CHECKING:
-    from recalld.supervisor.checks.fsck import Ledger
 
 
 def account(world: World) -> Ledger:

@@ -3,19 +3,14 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
 from recalld.supervisor.checks.nightly import await_quiet_end
 from recalld.supervisor.host.last_night import read_last_fsck
 from tests.patience import PATIENCE_S
-from tests.world import ASK, IN_SHANGHAI, at, message_on
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from tests.world import World
+from tests.world import ASK, IN_SHANGHAI, World, at, message_on
 
 #: What the user's command is given, a line for each time that it is run.
 TOLD = 'printf "%s|%s\\n" "$RECALLD_WORKSPACE" "$RECALLD_TROUBLE" >> "$RECALLD_WORKSPACE/told.txt"'

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import os
+from pathlib import Path
 from types import SimpleNamespace
-from typing import TYPE_CHECKING
 
 import pytest
 
@@ -15,9 +15,6 @@ from recalld.supervisor.checks.table import verdict
 from recalld.supervisor.host.last_night import read_last_backup
 from recalld.supervisor.storage.errors import BadBackup, BadRequest, StorageError
 from tests.world import World, at, message
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 @pytest.fixture

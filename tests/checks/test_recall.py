@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 
@@ -13,9 +13,6 @@ from recalld.supervisor.checks.memory import found_again
 from recalld.supervisor.protocol.marks import Struck
 from recalld.supervisor.recall.ended import write_ended
 from tests.world import WITHOUT_MODEL, World, message
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 #: Words of memory, and what an index was made of in its place, as long in bytes.
 SWAPPED = (("nginx", "caddy"), ("备份", "存档"), ("花生", "芝麻"), ("过敏", "反感"), ("青霉素", "小笼包"), ("backup", "picnic"))

@@ -9,11 +9,11 @@ from __future__ import annotations
 import os
 import pwd
 import shutil
+from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from subprocess import CompletedProcess
 from types import SimpleNamespace
-from typing import TYPE_CHECKING
 
 import pytest
 
@@ -28,9 +28,6 @@ from recalld.supervisor.interfaces.cli.call import Call
 from recalld.supervisor.interfaces.cli.main import run_command
 from recalld.supervisor.storage.errors import ForeignUnit, NoService, NoUnit, ServiceForbidden
 from tests.kinds import OTHERS
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
 
 HERE = Installation(Path("/home/我/记忆"))
 #: The service of a command that names none.

@@ -6,8 +6,10 @@ import base64
 import contextlib
 import json
 import os
+from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -25,10 +27,6 @@ from recalld.supervisor.storage.errors import BadConfig, NewerFormat
 from recalld.supervisor.storage.texts import Text, render
 from tests.checks.test_recall import made_of_other_words
 from tests.world import WITHOUT_MODEL, World, message_on, talk
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
 
 KEY = "sk-test-4f9a8b7c6d5e4f3a"
 NOBODY = 65534

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from dataclasses import replace
 from datetime import datetime, timedelta
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from zoneinfo import ZoneInfo
 
 import pytest
@@ -22,11 +22,9 @@ from recalld.supervisor.context.history_window import (
     turn_messages,
     window,
 )
+from recalld.supervisor.protocol.message import Message
 from recalld.supervisor.text.token_count import MESSAGE_TOKENS, estimate_tokens
 from tests.archive.states import NOON, parsed_message
-
-if TYPE_CHECKING:
-    from recalld.supervisor.protocol.message import Message
 
 LIMITS = WindowLimits()
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 from datetime import date
-from typing import TYPE_CHECKING
 from urllib.parse import unquote
 
 import pytest
@@ -15,11 +14,9 @@ from hypothesis import strategies as st
 from recalld.supervisor.context.choice import BlockLimits
 from recalld.supervisor.context.memory_block import pack
 from recalld.supervisor.context.render import HEADER, NOTE, head
+from recalld.supervisor.index.hit import Hit
 from recalld.supervisor.text.token_count import estimate_tokens
 from tests.context.passages import HITS, TERMS, hit
-
-if TYPE_CHECKING:
-    from recalld.supervisor.index.hit import Hit
 
 ZH = BlockLimits(tokens=2048, max_hits=15, line_chars=300, note=True, cjk_weight=1.0, language="zh")
 DAY = "（周三）"

@@ -5,15 +5,12 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
-from recalld.supervisor.protocol.turn import parse_receipt
+from recalld.supervisor.protocol.turn import Receipt, parse_receipt
 from tests.world import FaultyDisk, message
-
-if TYPE_CHECKING:
-    from recalld.supervisor.protocol.turn import Receipt
 
 PEANUTS = message("花生-1", "2026-01-30T09:00", "我对花生过敏，点外卖要备注。")
 NOTED = message("花生-2", "2026-01-30T09:01", "记住了，花生过敏。", "assistant")

@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING
 
 import pytest
 
 from recalld import Memory
+from recalld.supervisor.context.build import Injection
 from recalld.supervisor.conversation.sessions import session_digest
 from tests.conversation.talk import Scripted
 from tests.world import WITH_MODEL, World, talk
-
-if TYPE_CHECKING:
-    from recalld.supervisor.context.build import Injection
 
 SESSION = "家里"
 GROUP = "telegram:group:一家人"

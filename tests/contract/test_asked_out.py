@@ -5,8 +5,10 @@ from __future__ import annotations
 import contextlib
 import io
 import json
+from collections.abc import Callable, Iterator
 from dataclasses import asdict, is_dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple
+from pathlib import Path
+from typing import Any, NamedTuple
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -23,10 +25,6 @@ from recalld.supervisor.operations.operation import NAMES, Caller, find, perform
 from recalld.supervisor.protocol.marks import without_marks
 from tests.archive.test_attachments import FILE, photo
 from tests.world import World, at, message
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-    from pathlib import Path
 
 FAMILY, WORK = "telegram:group:家", "slack:channel:C0123456789"
 NOW = "2026-01-31T02:00:00.000Z"

@@ -6,7 +6,9 @@ import json
 import re
 import socket
 import threading
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
 
 import anyio
 import httpx2
@@ -23,10 +25,6 @@ from recalld.supervisor.storage.texts import render
 from tests.patience import PATIENCE_S
 from tests.process.command import Command
 from tests.world import message
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
 
 
 class Row(NamedTuple):

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from datetime import timedelta
 from itertools import groupby
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
@@ -13,10 +14,6 @@ from recalld.supervisor.protocol.dated_file import block_of, render_dated
 from recalld.supervisor.protocol.message import Message, read_message
 from tests.conversation.talk import Scripted
 from tests.world import ZONE, FaultyDisk, World, at, message
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
 
 SESSION, OTHER = "家里", "公司"
 #: Days end before the present of a test, 31 January 2026.

@@ -16,20 +16,17 @@ import multiprocessing
 import sys
 import time
 from collections import defaultdict
+from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from tests.crash.explorer import Explorer, Report
 from tests.crash.mutants import MUTANTS
 from tests.crash.proof import table
+from tests.crash.workload import Workload
 from tests.crash.workloads import WORKLOADS
 from tests.gate import without_comparison
 from tests.process.rounds import Rounds
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from tests.crash.workload import Workload
 
 
 class Pass(NamedTuple):

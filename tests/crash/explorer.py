@@ -14,17 +14,14 @@ import random
 import signal
 import time
 import traceback
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TypeAlias
 
+from tests.crash.ledger import Snapshot
 from tests.crash.loss import MODES, Outcome, outcomes
 from tests.crash.model_disk import ModelDisk
 from tests.crash.state import State, fingerprint, owed
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
-
-    from tests.crash.ledger import Snapshot
 
 #: Seconds of processor time after which a run or a recovery is taken to hang; other work on the machine adds none.
 MOST_S = 20.0

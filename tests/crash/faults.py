@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from recalld.supervisor.archive.flags import Caps, Evidence, trim
+from recalld.supervisor.archive.history import HistoryStore
 from recalld.supervisor.protocol.message import Archived, Message, fingerprint_of, with_archived
 from recalld.supervisor.storage.clock import to_wire
 from recalld.supervisor.storage.errors import BadFile
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from recalld.supervisor.archive.history import HistoryStore
 
 
 def nothing(*_: object, **__: object) -> None:

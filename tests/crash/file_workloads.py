@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from hashlib import sha256
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 from recalld.supervisor.archive import quarantine
 from recalld.supervisor.protocol.llm import CallLog
 from recalld.supervisor.protocol.paths import WorkspacePaths
 from recalld.supervisor.storage.files import Files
 from tests.crash.model_disk import ModelDisk
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 OLD, NEW, NEWER = "[旧]\n".encode(), "[新的]\n".encode(), "[更新的]\n".encode()
 LINES = tuple(f"第{number}行".encode() for number in range(3))

@@ -10,15 +10,13 @@ from __future__ import annotations
 import errno
 import os
 import stat as modes
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Callable
+from pathlib import Path
+from typing import NamedTuple
 
 from tests.crash.locks import LockWatch
 from tests.crash.place import Place
 from tests.crash.state import FOLDER_MODE, Change, Inode, State, applied, empty_state, files_of, joined
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
 
 ROOT = Place("/workspace")
 _START_NS = 1_700_000_000_000_000_000

@@ -17,14 +17,11 @@ from __future__ import annotations
 import itertools
 import math
 import random
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from collections.abc import Iterator, Sequence
+from typing import Literal, NamedTuple
 
+from tests.crash.ledger import Snapshot
 from tests.crash.state import Change, Inode, State, applied, settle
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from tests.crash.ledger import Snapshot
 
 Mode = Literal["kill", "ordered", "weak"]
 MODES: tuple[Mode, ...] = ("kill", "ordered", "weak")

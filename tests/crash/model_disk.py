@@ -13,18 +13,15 @@ import contextlib
 import errno
 import os
 import stat as modes
+from collections.abc import Iterator
+from contextlib import AbstractContextManager
 from datetime import timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from recalld.supervisor.storage.disk import Stat
 from recalld.supervisor.storage.errors import Busy
 from tests.crash.ledger import Ledger, error_of
 from tests.crash.state import FOLDER_MODE, Inode, joined
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from contextlib import AbstractContextManager
 
 
 class ModelDisk(Ledger):

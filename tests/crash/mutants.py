@@ -6,7 +6,7 @@ Where the product is safe by two layers, both are taken away. A mutant that can'
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import recalld.supervisor.archive.attachments
 import recalld.supervisor.archive.identity
@@ -33,9 +33,7 @@ from recalld.supervisor.protocol.summary_file import Summary
 from recalld.supervisor.storage.files import Files, FsyncTracker
 from tests.crash import faults, others, people, talking, working
 from tests.crash.model_disk import ModelDisk
-
-if TYPE_CHECKING:
-    from tests.crash.workload import Workload
+from tests.crash.workload import Workload
 
 
 class Mutant(NamedTuple):

@@ -4,20 +4,17 @@ from __future__ import annotations
 
 import base64
 import json
-from typing import TYPE_CHECKING, Any, ClassVar
+from collections.abc import Sequence
+from typing import Any, ClassVar
 
 from recalld.supervisor.storage.clock import from_wire
 from recalld.supervisor.storage.errors import BadFile
 from tests.checker.checker import Acked
+from tests.crash.model_disk import ModelDisk
+from tests.crash.program import Program
 from tests.crash.talking import JANUARY, TOLD
 from tests.crash.workload import Dropped, Kept, Workload
 from tests.world import message
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from tests.crash.model_disk import ModelDisk
-    from tests.crash.program import Program
 
 
 def rewrite(disk: ModelDisk, entries: Sequence[dict[str, Any]]) -> None:

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 from recalld.supervisor.operations.long_term import WriteRequest, write
 from recalld.supervisor.operations.operation import Caller, perform
 from tests.checker.checker import Acked
+from tests.crash.model_disk import ModelDisk
+from tests.crash.program import Program
 from tests.crash.talking import JANUARY, TOLD
 from tests.crash.workload import Copied, Deleted, Gone, Kept, Workload
-
-if TYPE_CHECKING:
-    from tests.crash.model_disk import ModelDisk
-    from tests.crash.program import Program
 
 
 def first(disk: ModelDisk, folder: str) -> str:

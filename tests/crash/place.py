@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
+from os import PathLike
 from pathlib import PosixPath
-from typing import TYPE_CHECKING, Self
-
-if TYPE_CHECKING:
-    from os import PathLike
+from typing import Self
 
 #: Children that one folder remembers; names that depend on contents would grow without end.
 _MOST = 500

@@ -4,34 +4,30 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from random import Random
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Self
+from typing import Any, Literal, NamedTuple, Self
 
 from recalld.supervisor.events import EventLog
+from recalld.supervisor.host.round import Round
+from recalld.supervisor.protocol.config import Config
 from recalld.supervisor.protocol.config_keys import Log
+from recalld.supervisor.protocol.dated_file import Block
 from recalld.supervisor.protocol.message import Message, read_message
+from recalld.supervisor.protocol.task import Task
 from recalld.supervisor.storage.clock import from_wire, to_wire
-from recalld.supervisor.storage.errors import BadFile
+from recalld.supervisor.storage.errors import BadFile, SupervisorError
 from recalld.supervisor.text.word_frequency import telling_words
 from recalld.worker.providers import ProviderError, Usage
 from tests.checker.checker import Acked
 from tests.checker.formats import read_dated, read_summary
 from tests.checker.reading import DATED
 from tests.checker.spoken import strings
+from tests.crash.model_disk import ModelDisk
 from tests.crash.voice import Voice
 from tests.world import Clock, World, message
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-
-    from recalld.supervisor.host.round import Round
-    from recalld.supervisor.protocol.config import Config
-    from recalld.supervisor.protocol.dated_file import Block
-    from recalld.supervisor.protocol.task import Task
-    from recalld.supervisor.storage.errors import SupervisorError
-    from tests.crash.model_disk import ModelDisk
 
 #: Rounds after which a workspace that still finds something to do is no longer waited for.
 _CALM = 60

@@ -4,14 +4,10 @@ from __future__ import annotations
 
 import multiprocessing
 import sys
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
 from tests.crash.explorer import Explorer, Report
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from tests.crash.mutants import Mutant
+from tests.crash.mutants import Mutant
 
 
 def prove(mutant: Mutant) -> Report:

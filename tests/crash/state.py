@@ -8,10 +8,8 @@ Everything is replaced, never changed in place, so that a snapshot is three shal
 from __future__ import annotations
 
 import stat as modes
-from typing import TYPE_CHECKING, NamedTuple
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from typing import NamedTuple
 
 FOLDER_MODE = modes.S_IFDIR | 0o700
 

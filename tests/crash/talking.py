@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, ClassVar
+from collections.abc import Sequence
+from typing import ClassVar
 
 from tests.checker.checker import Acked
+from tests.crash.model_disk import ModelDisk
 from tests.crash.program import Brief, Program, wait
+from tests.crash.state import State
 from tests.crash.workload import Workload
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from tests.crash.model_disk import ModelDisk
-    from tests.crash.state import State
 
 NOVEMBER = ("2025-11-20T13:00:00.000Z", (("2025-11-20T02:00:00.000Z", "十一月去了苏州，住在平江路。"),))
 DECEMBER = (

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import errno
 import itertools
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import pytest
 
@@ -14,11 +14,9 @@ from recalld.supervisor.protocol.config import load
 from recalld.supervisor.workspace import Workspace
 from tests.crash.file_workloads import Case, Honest
 from tests.crash.loss import MODES
+from tests.crash.model_disk import ModelDisk
 from tests.crash.test_files_crash import _after, explored
 from tests.world import Clock, EventList, at
-
-if TYPE_CHECKING:
-    from tests.crash.model_disk import ModelDisk
 
 pytestmark = pytest.mark.proof
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import errno
-from typing import TYPE_CHECKING, Any, ClassVar
+from collections.abc import Callable, Sequence
+from typing import Any, ClassVar
 
 import pytest
 
@@ -13,17 +14,13 @@ from recalld.supervisor.protocol.config import Config
 from recalld.supervisor.storage.lenient_json import parse_json, render_json
 from recalld.supervisor.workspace import Workspace
 from tests.crash.file_workloads import Case, Honest
+from tests.crash.model_disk import ModelDisk
 from tests.crash.test_files_crash import (
     explored,
     refuse_beside_who_holds,
     refuse_each_call,
 )
 from tests.world import Clock, EventList, at
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from tests.crash.model_disk import ModelDisk
 
 pytestmark = pytest.mark.proof
 

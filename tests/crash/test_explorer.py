@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
 import pytest
 
 from tests.crash.explorer import Explorer
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from tests.crash.model_disk import ModelDisk
+from tests.crash.model_disk import ModelDisk
 
 pytestmark = pytest.mark.proof
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import errno
 from codecs import BOM_UTF8
+from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import pytest
 
@@ -13,12 +14,8 @@ from recalld.supervisor.longterm.lines import with_line
 from recalld.supervisor.longterm.long_term_file import LongTermFile
 from recalld.supervisor.protocol.paths import WorkspacePaths
 from tests.crash.file_workloads import Case, Honest
+from tests.crash.model_disk import ModelDisk
 from tests.crash.test_files_crash import explored, refuse_beside_who_holds, refuse_each_call
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from tests.crash.model_disk import ModelDisk
 
 pytestmark = pytest.mark.proof
 

@@ -8,7 +8,6 @@ import hashlib
 import os
 import subprocess
 import sys
-from typing import TYPE_CHECKING
 
 import pytest
 
@@ -21,12 +20,10 @@ from tests.crash.program import NotCalm, Program
 from tests.crash.proof import is_found, prove
 from tests.crash.talking import Weeks
 from tests.crash.working import Failure, TwoWorkers
+from tests.crash.workload import Workload
 from tests.crash.workloads import WORKLOADS
 from tests.pool.couriers import carried, courier_of
 from tests.pool.memory_pool import PoolInMemory
-
-if TYPE_CHECKING:
-    from tests.crash.workload import Workload
 
 pytestmark = pytest.mark.proof
 

@@ -7,7 +7,8 @@ import errno
 import json
 import re
 from collections import Counter
-from typing import TYPE_CHECKING, Any, ClassVar
+from collections.abc import Callable, Sequence
+from typing import Any, ClassVar
 
 import pytest
 
@@ -17,6 +18,7 @@ from recalld.supervisor.host.round import run_round
 from recalld.supervisor.index.hit import SearchResult
 from recalld.supervisor.operations.history import adder
 from recalld.supervisor.protocol.config import load
+from recalld.supervisor.protocol.prompts import Prompt
 from recalld.supervisor.storage.errors import SupervisorError
 from recalld.supervisor.storage.lenient_json import render_json
 from recalld.supervisor.workspace import Workspace
@@ -25,13 +27,8 @@ from recalld.worker.loop import Worker
 from recalld.worker.providers import Completion, Usage
 from tests.crash.explorer import Explorer
 from tests.crash.file_workloads import Case, Honest
+from tests.crash.model_disk import ModelDisk
 from tests.world import WITH_MODEL, Clock, EventList, SilentServer, at, message
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from recalld.supervisor.protocol.prompts import Prompt
-    from tests.crash.model_disk import ModelDisk
 
 pytestmark = pytest.mark.proof
 

@@ -8,13 +8,15 @@ import json
 import re
 import warnings
 from collections import Counter
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from datetime import timedelta
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import pytest
 
+from recalld.supervisor.conversation.session_lines import SessionLines
 from recalld.supervisor.conversation.sessions import session_digest, session_group
 from recalld.supervisor.host.conversations import open_session
 from recalld.supervisor.host.lock import reclaim
@@ -30,14 +32,9 @@ from recalld.worker.loop import Worker
 from recalld.worker.providers import Completion, Usage
 from tests.conversation.talk import Scripted, fenced
 from tests.crash.file_workloads import Case, Honest
+from tests.crash.model_disk import ModelDisk
 from tests.crash.test_files_crash import explored, refuse_beside_who_holds, refuse_each_call
 from tests.world import WITH_MODEL, Clock, EventList, SilentServer, at, message
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from recalld.supervisor.conversation.session_lines import SessionLines
-    from tests.crash.model_disk import ModelDisk
 
 pytestmark = pytest.mark.proof
 

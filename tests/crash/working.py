@@ -4,18 +4,15 @@ from __future__ import annotations
 
 import hashlib
 import json
-from typing import TYPE_CHECKING, ClassVar, Literal
+from collections.abc import Sequence
+from typing import ClassVar, Literal
 
 from recalld.supervisor.context.receipts import ReceiptStore
 from recalld.supervisor.index.hit import SearchResult
+from tests.crash.model_disk import ModelDisk
 from tests.crash.program import Brief, Program, wait
 from tests.crash.talking import DECEMBER, JANUARY, MODEL
 from tests.crash.workload import Workload
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from tests.crash.model_disk import ModelDisk
 
 
 class Failure(Workload):

@@ -4,20 +4,16 @@ from __future__ import annotations
 
 import contextlib
 import json
-from typing import TYPE_CHECKING, ClassVar, NamedTuple
+from collections.abc import Mapping, Sequence
+from typing import ClassVar, NamedTuple
 
+from recalld.supervisor.protocol.config import Config
 from recalld.supervisor.storage.clock import from_wire
 from tests.checker.checker import Acked, Given, check
 from tests.crash.model_disk import ModelDisk
 from tests.crash.program import Brief, Program, Replaced, clock_of, wait
-from tests.crash.state import settle
+from tests.crash.state import State, settle
 from tests.crash.voice import Voice
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from recalld.supervisor.protocol.config import Config
-    from tests.crash.state import State
 
 
 class Kept(NamedTuple):

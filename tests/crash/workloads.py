@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from tests.crash import others, people, talking, working
-
-if TYPE_CHECKING:
-    from tests.crash.workload import Workload
+from tests.crash.workload import Workload
 
 WORKLOADS: tuple[type[Workload], ...] = (
     talking.Archive,

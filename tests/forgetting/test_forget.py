@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import gzip
 import json
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -16,19 +18,13 @@ from recalld.supervisor.forgetting.wanted import wanted
 from recalld.supervisor.host.last_night import remember_backup
 from recalld.supervisor.operations import forget as operations
 from recalld.supervisor.operations.operation import Caller, perform
-from recalld.supervisor.storage.disk import RealDisk
+from recalld.supervisor.protocol.dated_file import Block
+from recalld.supervisor.protocol.task import Task
+from recalld.supervisor.storage.disk import RealDisk, Stat
 from recalld.supervisor.storage.errors import BadRequest
 from recalld.supervisor.storage.texts import msgid
 from tests.process.command import Command
 from tests.world import WITH_MODEL, WITHOUT_MODEL, World, at, message
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from pathlib import Path
-
-    from recalld.supervisor.protocol.dated_file import Block
-    from recalld.supervisor.protocol.task import Task
-    from recalld.supervisor.storage.disk import Stat
 
 SECRET = "暗号是山茶花十七号"  # noqa: S105 - a message
 OTHER = "The door code is hunter2-kestrel, please keep it."

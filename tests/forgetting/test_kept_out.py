@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
@@ -11,9 +11,6 @@ from recalld.supervisor.forgetting import sweep
 from recalld.supervisor.forgetting.wanted import wanted
 from recalld.supervisor.importing.run import bring_in
 from tests.world import Diarist, World, at, message
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 STORE = '[privacy]\nredact = "store"\n'
 SAID = "wifi 的密码是 hunter2-demo，客人用。"

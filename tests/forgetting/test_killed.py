@@ -7,7 +7,7 @@ import contextlib
 import gzip
 import json
 import shutil
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
@@ -15,15 +15,10 @@ from recalld.supervisor.conversation.sessions import Marker, Progress, RunningSu
 from recalld.supervisor.events import EventLog
 from recalld.supervisor.protocol.config_keys import Log
 from recalld.supervisor.protocol.task import AskedTask
-from recalld.supervisor.storage.disk import RealDisk
+from recalld.supervisor.storage.disk import Disk, RealDisk
 from tests.forgetting.test_forget import SECRET, forget, where
 from tests.protocol.test_attachments import PNG
 from tests.world import WITH_MODEL, FaultyDisk, World, at, message
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from recalld.supervisor.storage.disk import Disk
 
 #: In words, in names of files, and in the bytes of pictures.
 WORDS = ("山茶花", "十七号")

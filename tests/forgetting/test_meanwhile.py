@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -11,9 +12,6 @@ from recalld.supervisor.operations import forget as operations
 from recalld.supervisor.operations.operation import Caller, perform
 from recalld.supervisor.storage.files import Files
 from tests.world import World, at, message
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 SECRET = "暗号是山茶花十七号"  # noqa: S105 - a message
 NEXT = {"text": "周五去游泳馆，带上泳镜。"}

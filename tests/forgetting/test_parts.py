@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
@@ -13,9 +13,6 @@ from recalld.supervisor.protocol.paths import WorkspacePaths
 from recalld.supervisor.storage.disk import RealDisk
 from recalld.supervisor.storage.files import Files
 from tests.world import at, message, parsed
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 TEXT = "保险柜的密码写在蓝色笔记本的第七页，别告诉别人"
 NOW = at("2026-01-31T10:00")

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from contextlib import suppress
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
@@ -13,10 +14,6 @@ from recalld.supervisor.protocol.period import Period
 from recalld.supervisor.storage.errors import NotFound
 from tests.forgetting.test_forget import OTHER, SECRET, forget, where
 from tests.world import World, at, message
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
 
 NOTE = "memory/阁楼.md"
 

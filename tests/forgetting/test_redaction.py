@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
 from recalld.supervisor.protocol.message import Message, read_message
 from tests.world import World, at, message
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 OLD = message("m-key-0000001", "2026-01-10T09:00", "路由器在书房，密码 hunter2-demo。")
 MARKED = message("m-key-0000001", "2026-01-10T09:00", "路由器在书房，密码 [已隐去]。")

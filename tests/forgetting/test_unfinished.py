@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
@@ -13,9 +13,6 @@ from recalld.supervisor.operations.undo import UndoRequest, undo
 from recalld.supervisor.storage.noting import noting
 from tests.forgetting.test_forget import SECRET, forget, where
 from tests.world import Diarist, World, at, message
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 WORDS = message("m-secret-0001", "2026-01-10T09:00", SECRET)
 OTHER = message("m-plain-00001", "2026-01-10T09:10", "周五去游泳馆，带上泳镜。")

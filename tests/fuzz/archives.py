@@ -8,9 +8,10 @@ import json
 import random
 import tarfile
 import tempfile
+from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final
 from unittest.mock import patch
 
 import numpy as np
@@ -24,9 +25,6 @@ from recalld.supervisor.storage.files import Files
 from tests.fuzz.mutate import mutated
 from tests.process.rounds import folder_in_memory
 from tests.world import at
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 _NOW: Final = at("2026-01-31T10:00")
 _BLOCK: Final = 512

@@ -5,8 +5,9 @@ from __future__ import annotations
 import json
 import zlib
 from datetime import UTC, date, datetime
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from recalld.supervisor.events import EventLog
 from recalld.supervisor.pool.cargo import Answer, Outcome, Reserve, Unsealable, rendered
 from recalld.supervisor.protocol.config import load
 from recalld.supervisor.protocol.dated_file import Block, render_dated
@@ -19,9 +20,6 @@ from recalld.worker.providers.extractive import Extractive
 from tests.crash.model_disk import ModelDisk
 from tests.pool.couriers import Stepped
 from tests.pool.memory_pool import SEAL, MemoryHold, PoolInMemory
-
-if TYPE_CHECKING:
-    from recalld.supervisor.events import EventLog
 
 NOW = datetime(2026, 1, 31, 2, tzinfo=UTC)
 _FILE = "2026-01-28-deploy.md"

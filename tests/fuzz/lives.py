@@ -10,22 +10,18 @@ import json
 import random
 import re
 import shutil
+from collections.abc import Callable, Sequence
 from datetime import timedelta
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 from recalld.supervisor.protocol.config import load
+from recalld.supervisor.protocol.dated_file import Block
+from recalld.supervisor.protocol.task import Task
 from recalld.supervisor.storage.clock import to_wire
 from recalld.supervisor.storage.errors import BadConfig, SupervisorError
 from recalld.worker.providers import ProviderError, Usage
 from tests.fuzz.mutate import mutated
 from tests.world import IN_SHANGHAI, UnsyncedDisk, World, at, message
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-    from pathlib import Path
-
-    from recalld.supervisor.protocol.dated_file import Block
-    from recalld.supervisor.protocol.task import Task
 
 #: Each message, note and line has a word of its own, by which it is followed.
 TOKEN = re.compile(rb"Q[0-9]{4}Z")

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
-
-if TYPE_CHECKING:
-    import random
-    from collections.abc import Callable
+import random
+from collections.abc import Callable
+from typing import Any
 
 #: What has broken readers of JSON, Markdown, YAML and TOML before.
 ODD_TEXT = (

@@ -13,17 +13,15 @@ import shutil
 import signal
 import time
 from collections import defaultdict
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from multiprocessing.connection import wait
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import Any, NoReturn
 
 from tests.fuzz.lives import live, template
 from tests.fuzz.readers import READERS
 from tests.process.rounds import folder_in_memory
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
 
 PART = 2_000
 A_LIFE_IN = 40

@@ -7,11 +7,13 @@ Each is run as the product runs it; what it gives back must be fit for what is d
 from __future__ import annotations
 
 import json
+import random
 import zlib
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 from zoneinfo import ZoneInfo
 
 from recalld.supervisor.archive import slug
@@ -42,10 +44,6 @@ from tests.fuzz.archives import hostile_tar, packed, read_backup, read_vectors, 
 from tests.fuzz.cargo import UID, Host, answer_inside, inside, is_whole, undone_inside
 from tests.fuzz.mutate import mutated
 from tests.pool.memory_pool import SEAL
-
-if TYPE_CHECKING:
-    import random
-    from collections.abc import Callable, Iterable
 
 ZONE = ZoneInfo("Asia/Shanghai")
 NOW = datetime(2026, 1, 31, 2, tzinfo=UTC)

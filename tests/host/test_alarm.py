@@ -6,15 +6,12 @@ import json
 import os
 import subprocess
 import sys
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
 from recalld.supervisor.host.alarm import Alarm, python_gone
 from recalld.supervisor.storage.errors import NoWorkspace
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 #: Writes what it is told where the test finds it; the words have what a shell would obey.
 COMMAND = """printf '%s|%s\\n' "$RECALLD_TROUBLE" "$RECALLD_WORKSPACE" >> "$HOME/told 'it' 了" """

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import socket
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
@@ -12,9 +12,6 @@ from recalld.supervisor.host.daemon import ConfigWatch
 from recalld.supervisor.workspace import read_config
 from tests.process.command import Command, until
 from tests.world import IN_SHANGHAI, Diarist, World, at, patient
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 RIGHT = f"[archive]\n{IN_SHANGHAI}\nunarchived_limit = 1\n"
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import contextlib
 import threading
-from typing import TYPE_CHECKING
+from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
@@ -12,16 +13,11 @@ from recalld.supervisor.archive.places import LEFT
 from recalld.supervisor.host.background import Background
 from recalld.supervisor.host.daemon import ConfigWatch, Supervisor
 from recalld.supervisor.host.host import Host
+from recalld.supervisor.storage.disk import RealDisk
 from recalld.supervisor.storage.errors import AlreadyRuns, LockLost, SupervisorError
 from recalld.supervisor.workspace import read_config
 from tests.patience import PATIENCE_S
 from tests.world import IN_SHANGHAI, Diarist, FaultyDisk, UnsyncedDisk, at, message, patient
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
-
-    from recalld.supervisor.storage.disk import RealDisk
 
 TOML = f"[archive]\n{IN_SHANGHAI}\nexchange_wait = '0s'\n"
 

@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import threading
-from typing import TYPE_CHECKING
 
 import pytest
 
 from recalld.supervisor.host.jobs import NEVER_S, Job, end_all
+from recalld.supervisor.storage.control import Control
 from tests.patience import PATIENCE_S
 from tests.world import EventList, at
-
-if TYPE_CHECKING:
-    from recalld.supervisor.storage.control import Control
 
 
 @pytest.fixture

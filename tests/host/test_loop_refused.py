@@ -9,19 +9,17 @@ from datetime import timedelta
 from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import pytest
 
 from recalld.supervisor.host.daemon import ConfigWatch, Supervisor
 from recalld.supervisor.host.host import Host
 from recalld.supervisor.host.workers import Workers
+from recalld.supervisor.protocol.config import Config
 from recalld.supervisor.storage.errors import Busy, NoProcess, SupervisorError
 from recalld.supervisor.workspace import Workspace, read_config
 from tests.world import ASK, IN_SHANGHAI, FaultyDisk, World, at, message_on
-
-if TYPE_CHECKING:
-    from recalld.supervisor.protocol.config import Config
 
 #: The modules whose calls are refused, but for what they do in a round.
 LOOP = ("host/host.py", "host/daemon.py", "host/workers.py")

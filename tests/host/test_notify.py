@@ -7,7 +7,8 @@ import os
 import socket
 import threading
 import time
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
@@ -18,10 +19,6 @@ from recalld.supervisor.host.notify import ServiceManager
 from recalld.supervisor.host.round import Round
 from tests.patience import PATIENCE_S
 from tests.world import talk
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
 
 
 class Listening:

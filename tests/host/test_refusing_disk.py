@@ -4,13 +4,10 @@ from __future__ import annotations
 
 import errno
 import os
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 from recalld.supervisor.storage.disk import RealDisk
 from tests.world import message
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 class FullFor(RealDisk):

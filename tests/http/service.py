@@ -6,7 +6,8 @@ import contextlib
 import json
 import socket
 import threading
-from typing import TYPE_CHECKING, Any, NamedTuple, Self
+from pathlib import Path
+from typing import Any, NamedTuple, Self
 
 import httpx2
 
@@ -14,9 +15,6 @@ from recalld.supervisor.interfaces.http.server import HttpThread, Place
 from recalld.supervisor.interfaces.serve import Answers
 from tests.patience import PATIENCE_S
 from tests.world import WITHOUT_MODEL, World, at
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 NOW = "2026-02-15T10:00"
 

@@ -5,21 +5,17 @@ from __future__ import annotations
 import contextlib
 import json
 import re
+from collections.abc import Iterator
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+import httpx2
 import pytest
 
 from recalld.supervisor.interfaces import page
 from recalld.supervisor.interfaces.http.gate import OPEN_PATHS, Gate
 from recalld.supervisor.interfaces.page.views import PAGES
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    import httpx2
-
-    from tests.http.service import Service
+from tests.http.service import Service
 
 LONG_TERM = "/api/memory/long-term"
 #: What a stranger may send in place of the token.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import anyio
 import httpx2
@@ -11,10 +11,8 @@ from mcp import Client
 from mcp.client.streamable_http import streamable_http_client
 
 from recalld import Memory, register_all_tools
+from tests.http.service import Service
 from tests.patience import PATIENCE_S
-
-if TYPE_CHECKING:
-    from tests.http.service import Service
 
 LINES = "2026-02-15|web-chat|护照在保险柜里\n2026-02-15|web-chat|钥匙在信箱里 #shared\n"
 

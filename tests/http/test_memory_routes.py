@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import pytest
 
+from tests.http.service import Service
 from tests.world import message
-
-if TYPE_CHECKING:
-    from tests.http.service import Service
 
 LINES = "2026-02-14|web-chat|项目使用FastAPI后端；Python 3.11\n2026-02-15|telegram|API限流100req/min\n2026-02-15|web-chat|用户偏好Python\n"
 LONG_TERM = "/api/memory/long-term"

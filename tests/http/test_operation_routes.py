@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import jsonschema
 import pytest
 
 from recalld.supervisor.operations.operation import NAMES
+from tests.http.service import Service
 from tests.world import message
-
-if TYPE_CHECKING:
-    from tests.http.service import Service
 
 
 @pytest.mark.parametrize("name", NAMES)

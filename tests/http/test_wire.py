@@ -7,7 +7,7 @@ import errno
 import json
 import threading
 import time
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterator
 
 import pytest
 
@@ -16,15 +16,10 @@ from recalld.supervisor.interfaces.http.changes import _Look
 from recalld.supervisor.interfaces.http.site import Access
 from recalld.supervisor.interfaces.serve import Answers
 from recalld.supervisor.storage.files import Files
-from tests.http.service import NOW
+from recalld.supervisor.workspace import Workspace
+from tests.http.service import NOW, Service
 from tests.patience import PATIENCE_S
 from tests.world import FaultyDisk, World, at
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    from recalld.supervisor.workspace import Workspace
-    from tests.http.service import Service
 
 LONG_TERM = "/api/memory/long-term"
 

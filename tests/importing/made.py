@@ -10,13 +10,11 @@ from __future__ import annotations
 
 import json
 import zipfile
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 from recalld.supervisor.protocol.sources import State, read_state
 from tests.world import WITHOUT_MODEL, World, at
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 def _json(path: Path, value: object) -> Path:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 import zipfile
+from collections.abc import Callable
 from itertools import chain
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
@@ -15,10 +16,6 @@ from recalld.supervisor.importing.talk import Reading
 from recalld.supervisor.storage.clock import to_wire
 from tests.importing import made
 from tests.world import ZONE, at
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
 
 #: Of each kind: role, seconds (UTC), text; the conversation; and the entries that could not be read.
 EXPECTED: dict[str, tuple[Callable[[Path], Path], list[str], dict[str, int]]] = {

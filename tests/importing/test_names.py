@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import stat
 import zipfile
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
@@ -14,11 +14,7 @@ from recalld.supervisor.importing.source import NotImported
 from recalld.supervisor.interfaces.cli.call import Call
 from recalld.supervisor.interfaces.cli.main import run_command
 from recalld.supervisor.storage.control import UNLIMITED
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from tests.world import World
+from tests.world import World
 
 CHAT = "2026/9/14 09:02 - 小雨: 周五去体检\n2026/9/14 09:03 - 阿明: 好的，我陪你\n"
 

@@ -6,7 +6,9 @@ import subprocess
 import sys
 import tomllib
 import zipfile
-from typing import TYPE_CHECKING, Final
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Final
 
 import pytest
 
@@ -14,12 +16,7 @@ from recalld.supervisor.interfaces.cli.call import Call
 from recalld.supervisor.interfaces.cli.main import run_command
 from tests.process.command import Command
 from tests.test_examples import LANGUAGES, ROOT, blocks
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-    from pathlib import Path
-
-    from tests.world import World
+from tests.world import World
 
 #: A log of the how-to's program.
 DIARY: Final = "2026-01-11T09:00:00Z\tThe boiler is serviced in March.\n2026-01-12T18:30:00Z\t锅炉保养公司是顺达。\n"

@@ -7,7 +7,9 @@ import json
 import os
 import tempfile
 import zipfile
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -23,10 +25,6 @@ from recalld.supervisor.storage.disk import open_outside
 from recalld.supervisor.storage.errors import BadRequest
 from tests.importing import made
 from tests.world import FaultyDisk, World, at, message
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-    from pathlib import Path
 
 NOW = at("2026-01-31T10:00")
 

@@ -6,7 +6,8 @@ import json
 import os
 import shutil
 from datetime import timedelta
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -26,9 +27,6 @@ from recalld.supervisor.storage.errors import BadConfig
 from tests.importing import machines, made
 from tests.importing.made import state_of
 from tests.world import WITHOUT_MODEL, World, at, message, talk
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 NOW = at("2026-01-31T10:00")
 

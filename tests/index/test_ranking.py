@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date
-from typing import TYPE_CHECKING
 
 import pytest
 
@@ -12,14 +12,9 @@ from recalld.supervisor.index.bm25 import Corpus
 from recalld.supervisor.index.documents import Document
 from recalld.supervisor.index.hit import Passage
 from recalld.supervisor.index.ranking import rank, verdict
-from recalld.supervisor.query.parse import parse_query
+from recalld.supervisor.query.parse import Query, parse_query
 from recalld.supervisor.text.tokenizer import tokens
 from tests.world import message
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from recalld.supervisor.query.parse import Query
 
 TODAY = date(2026, 1, 31)
 

@@ -5,13 +5,11 @@ from __future__ import annotations
 import re
 import subprocess
 from pathlib import Path
-from typing import TYPE_CHECKING, Self
+from typing import Self
 
+from tests.booted.machine import Person
 from tests.process.command import Ended
 from tests.test_examples import agrees, blocks, commands
-
-if TYPE_CHECKING:
-    from tests.booted.machine import Person
 
 ROOT = Path(__file__).resolve().parents[2]
 #: A line that no command prints: it ends what a command has printed, with its exit code.

@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
 from recalld import AnthropicMemory, Memory
+from recalld.supervisor.interfaces.tools.registry import Reply
 from recalld.supervisor.storage.errors import BadRequest
 from tests.anthropic_tool.sequences import comparable, ours
 from tests.world import World, message
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from recalld.supervisor.interfaces.tools.registry import Reply
 
 FAMILY = "telegram:group:一家人"
 RECORDED = (Path(__file__).parents[1] / "anthropic_tool" / "recorded.jsonl").read_text(encoding="utf-8").splitlines()

@@ -7,7 +7,7 @@ import json
 import os
 import re
 import tomllib
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
@@ -20,9 +20,6 @@ from recalld.supervisor.storage.disk import RealDisk
 from recalld.supervisor.storage.errors import BadFile, BadRequest, NoPermission
 from recalld.supervisor.storage.files import Files
 from tests.process.command import Command
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 #: Settings in JSON as people and clients leave them.
 JSON = {

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
@@ -12,9 +12,6 @@ from recalld.supervisor.interfaces.cli.main import LEFT, run_command
 from recalld.supervisor.storage.errors import BadRequest
 from recalld.supervisor.storage.texts import render
 from tests.world import World, at
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 @pytest.mark.parametrize(

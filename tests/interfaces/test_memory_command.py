@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
 from recalld.supervisor.interfaces.cli.call import Call
 from recalld.supervisor.interfaces.cli.main import run_command
 from tests.world import WITH_MODEL, Diarist, World, at, message
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 SAID = (
     message("m-may-000001", "2025-05-10T09:00", "花生过敏，点外卖备注一下。"),

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 
 from recalld.supervisor.interfaces.cli.main import COMMAND_LINE
 from recalld.supervisor.interfaces.cli.parser import Command, UsageFault
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 
 def read(*words: str) -> dict[str, object]:

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from dataclasses import replace
-from typing import TYPE_CHECKING, NamedTuple
+from pathlib import Path
+from typing import NamedTuple
 
 import pytest
 
 from recalld import Memory, register_all_tools
 from recalld.supervisor.storage.errors import BadRequest, NotFound, StaleLine, SupervisorError
 from tests.world import World, at, message
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-    from pathlib import Path
 
 FAMILY, WORK, NEWS = "telegram:group:一家人", "telegram:group:同事", "telegram:channel:公告"
 #: A word of each talk that no other has, with where it was said. All of them speak of 花生.

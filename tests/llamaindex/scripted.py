@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import AsyncIterator
+from typing import Any
 
 from llama_index.core.base.llms.types import ToolCallBlock
 from llama_index.core.bridge.pydantic import PrivateAttr
 from llama_index.core.llms import ChatMessage, ChatResponse, CompletionResponse, MockLLM
 from llama_index.core.llms.mock import MockFunctionCallingLLM
-
-if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
 
 
 async def streamed(message: ChatMessage) -> AsyncIterator[ChatResponse]:

@@ -6,27 +6,23 @@ import json
 import os
 import subprocess
 import sys
-from datetime import date, timedelta
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from datetime import date, datetime, timedelta
+from pathlib import Path
+from typing import Any
 
 from recalld.supervisor.host.workers import worker_command
 from recalld.supervisor.protocol.dated_file import Block, render_dated
 from recalld.supervisor.protocol.period import period_of_group
+from recalld.supervisor.protocol.queue import TaskQueue
 from recalld.supervisor.protocol.summary_file import Source, Summary, render_summary
 from recalld.supervisor.protocol.task import Result, Task, parse_result, task_id
 from recalld.supervisor.storage.clock import to_wire
 from recalld.supervisor.storage.files import digest_of
 from recalld.worker.providers import choose
+from tests.llm.server import Server
 from tests.process.prepared import Process
 from tests.world import WITHOUT_MODEL, ZONE, World, at
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from datetime import datetime
-    from pathlib import Path
-
-    from recalld.supervisor.protocol.queue import TaskQueue
-    from tests.llm.server import Server
 
 KEY = "sk-test-4f9a1c77e2d84b0f"
 NOW = at("2026-01-31T10:00")

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -12,9 +13,6 @@ from recalld.supervisor.storage.errors import NoSummary
 from tests.llm.server import Act, Server
 from tests.llm.shop import KEY, ServedWorld
 from tests.world import message, talk
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 LINE = Act(text="备份脚本改到凌晨 4:15，端口 8443")
 AWAY = Act(status=503, message="Loading model")

@@ -4,14 +4,11 @@ from __future__ import annotations
 
 import asyncio
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
 from recalld import MemoryReadTool, MemorySearchTool, MemoryStore, MemoryWriteTool, register_all_tools
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 LINES = (
     "2026-02-14|web-chat|用户偏好Python开发；IDE使用VS Code",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 import stat
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
@@ -14,9 +14,6 @@ from recalld.supervisor.longterm.lines import MOST_CHARS
 from recalld.supervisor.storage.errors import BadFile, BadRequest, NoPermission, StaleLine, StorageError, Unchangeable
 from recalld.supervisor.storage.files import Files
 from tests.world import FaultyDisk, World, at
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 NOW = at("2026-01-31T07:30")  # still the 30th in UTC
 ENTRY = "2026-01-31|web-chat|用户对花生过敏"

@@ -4,14 +4,11 @@ from __future__ import annotations
 
 import json
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
 from recalld import Memory
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 NOW = datetime(2026, 2, 15, 4, tzinfo=UTC)
 HISTORY = [{"id": "1", "role": "user", "text": "我对花生过敏", "createdAt": "2026-02-14T02:00:00.000Z", "archived": False}]

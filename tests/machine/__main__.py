@@ -11,8 +11,9 @@ import argparse
 import multiprocessing
 import sys
 import traceback
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from hypothesis import HealthCheck, Phase, seed, settings
 from hypothesis.stateful import run_state_machine_as_test
@@ -20,9 +21,6 @@ from hypothesis.stateful import run_state_machine_as_test
 from tests.gate import without_comparison
 from tests.machine.machine import AnyOrder
 from tests.process.rounds import Rounds
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 #: Examples of a part.
 PART: Final = 100

@@ -7,10 +7,11 @@ everything is at rest. The world and its acts are those of the simulated years.
 
 from __future__ import annotations
 
+from contextlib import AbstractContextManager
 from datetime import datetime, timedelta
 from pathlib import Path
 from random import Random
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from zoneinfo import ZoneInfo
 
 import hypothesis.strategies as st
@@ -18,15 +19,9 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 
 from tests.simulation import others
 from tests.simulation.judge import judge, settled
-from tests.simulation.programs import OTHERS, WRITERS
-from tests.simulation.talk import Talker
+from tests.simulation.programs import OTHERS, WRITERS, Program
+from tests.simulation.talk import Talker, WindowMessage
 from tests.simulation.world import SimulatedWorld, cranked
-
-if TYPE_CHECKING:
-    from contextlib import AbstractContextManager
-
-    from tests.simulation.programs import Program
-    from tests.simulation.talk import WindowMessage
 
 ZONE = "Asia/Shanghai"
 #: A few days before a month closes.

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from datetime import date
-from typing import TYPE_CHECKING
 
 import pytest
 
@@ -15,9 +15,6 @@ from recalld.supervisor.operations.operation import Caller, perform
 from recalld.supervisor.storage.errors import BadRequest, NotFound, StaleText
 from recalld.supervisor.storage.texts import render
 from tests.world import World, message
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 
 class Says:

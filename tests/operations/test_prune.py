@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -12,9 +13,6 @@ from recalld.supervisor.operations.prune import PruneRequest, prune
 from recalld.supervisor.operations.undo import UndoRequest, undo
 from recalld.supervisor.storage.errors import BadRequest
 from tests.world import WITH_MODEL, WITHOUT_MODEL, Diarist, World, at, message
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 SAID = (
     message("m-may-000001", "2025-05-10T09:00", "花生过敏，点外卖备注一下。"),

@@ -5,7 +5,8 @@ from __future__ import annotations
 import random
 import re
 import stat
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -21,9 +22,6 @@ from recalld.supervisor.operations.undo import UndoRequest, undo
 from recalld.supervisor.storage.errors import BadRequest, SupervisorError
 from recalld.supervisor.text.hunks import hunks, without
 from tests.world import WITH_MODEL, Diarist, World, at, message
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 @pytest.fixture

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import contextlib
 import shutil
+from collections.abc import Iterator
 from importlib.util import find_spec
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import pytest
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from tests.http.service import Service
+from tests.http.service import Service
 
 CHROMIUM: Final = shutil.which("chromium") or shutil.which("chromium-browser") or ""
 #: For a module of tests: they need Debian's chromium and `recalld[browser]`; script/test-page has both.

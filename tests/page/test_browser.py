@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import re
-from typing import TYPE_CHECKING, Any, ClassVar
+from collections.abc import Iterator
+from typing import Any, ClassVar
 
 import pytest
 
@@ -14,9 +15,6 @@ from tests.loopback import Handler, Loopback
 from tests.page.browser import NEEDS_CHROMIUM, Reader, chromium, reading
 from tests.page.workspaces import hostile
 from tests.world import message
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 pytestmark = NEEDS_CHROMIUM
 

@@ -5,21 +5,17 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import re
+from collections.abc import Iterator
 from html.parser import HTMLParser
 from pathlib import Path
-from typing import TYPE_CHECKING
 
+import httpx2
 import pytest
 
 from recalld.supervisor.interfaces.page.views import HERE, HTMX, HTMX_SHA256, PAGES, STATIC
 from tests.http.service import Service
 from tests.page.workspaces import ATTACKS, hostile
 from tests.world import talk
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    import httpx2
 
 HTML = {"Accept": "text/html", "Accept-Language": "en"}
 #: Elements that the attacks would make, and no page has.

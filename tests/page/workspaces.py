@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from recalld import Memory
-from tests.world import message
-
-if TYPE_CHECKING:
-    from tests.world import World
+from tests.world import World, message
 
 #: What runs when one of the attacks succeeds: a mark in the page that a browser test looks for.
 _RUN: Final = "window.attacked=1"

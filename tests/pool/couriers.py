@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from recalld.supervisor.pool.courier import Courier
 from tests.pool.memory_pool import SEAL
-
-if TYPE_CHECKING:
-    from tests.world import World
+from tests.world import World
 
 
 class Stepped(Courier):

@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Collection
 from contextlib import suppress
 from random import Random
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from recalld.supervisor.pool.cargo import Answer, PoolAway, Seal, Unsealable
+from recalld.supervisor.pool.cargo import Answer, Cargo, PoolAway, Seal, Sign, Unsealable
 from recalld.worker.crew import PoolClaim, opened
 from recalld.worker.loop import do
 from recalld.worker.providers import Model, NoCall
 from recalld.worker.providers.extractive import Extractive
 from recalld.worker.providers.server_pages import Capacity
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Collection
-
-    from recalld.supervisor.pool.cargo import Cargo, Sign
 
 SEAL = Seal([bytes(32)])
 

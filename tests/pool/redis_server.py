@@ -6,14 +6,11 @@ import shutil
 import signal
 import socket
 import subprocess
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import Self
 
 from tests.loopback import free_port
 from tests.process.command import until
-
-if TYPE_CHECKING:
-    from pathlib import Path
-    from typing import Self
 
 PROGRAM = shutil.which("redis-server")
 

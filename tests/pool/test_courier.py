@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import threading
 from contextlib import suppress
+from pathlib import Path
 from random import Random
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
@@ -18,9 +19,6 @@ from tests.pool.couriers import carried, courier_of
 from tests.pool.memory_pool import SEAL, PoolInMemory
 from tests.simulation.model import ScriptedModel
 from tests.world import WITH_MODEL, World, at, message_on
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 NOW = at("2026-01-31T10:00")
 TOLD = "数据库密码是 hunter2-demo，别外传。"

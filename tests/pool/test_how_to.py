@@ -6,17 +6,14 @@ import os
 import re
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 
 from tests.llm.server import Server
 from tests.llm.shop import long_day
 from tests.pool.redis_server import PROGRAM, RedisServer
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 pytestmark = [
     pytest.mark.proof,

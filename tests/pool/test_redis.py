@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
@@ -11,10 +12,6 @@ from recalld.supervisor.pool.cargo import Cargo, PoolAway
 from recalld.supervisor.pool.redis_pool import Broker, RedisPool, standing_of
 from recalld.supervisor.storage.texts import render
 from tests.pool.redis_server import PROGRAM, RedisServer
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
 
 pytestmark = [pytest.mark.proof, pytest.mark.skipif(PROGRAM is None, reason="needs redis-server: apt-get install redis-server")]
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 import subprocess
+from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from ipaddress import IPv4Address
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 from cryptography import x509
@@ -20,9 +20,6 @@ from recalld.supervisor.pool.cargo import Cargo, PoolAway
 from recalld.supervisor.pool.redis_pool import Broker, RedisPool
 from recalld.supervisor.storage.texts import render
 from tests.pool.redis_server import PROGRAM, RedisServer
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 #: The line of the page that makes the user, with a password of the test.

@@ -11,23 +11,19 @@ import os
 import random
 import shutil
 import time
+from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Final
+from pathlib import Path
+from typing import Final
 
 from recalld.supervisor.storage.disk import RealDisk
-from tests.checker.checker import Given, check
+from tests.checker.checker import Acked, Given, check
 from tests.checker.reading import read_folder
 from tests.patience import PATIENCE_S
 from tests.powercut.rig import JOURNAL, NO_JOURNAL, Rig
 from tests.process import forked
 from tests.process.feeder import Feeder
 from tests.process.storm import HURRY, archived_in
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-    from pathlib import Path
-
-    from tests.checker.checker import Acked
 
 ENVIRON: Final = forked.plain_environ(**HURRY, RECALLD_LANGUAGE="zh")
 _ZONE: Final = HURRY["RECALLD_ARCHIVE_TIMEZONE"]

@@ -13,10 +13,8 @@ import struct
 import subprocess
 import sys
 import time
-from typing import TYPE_CHECKING, Final
-
-if TYPE_CHECKING:
-    from pathlib import Path
+from pathlib import Path
+from typing import Final
 
 #: What can be mounted: how it is made, with which options it is mounted.
 KINDS: Final = {

@@ -17,9 +17,10 @@ import random
 import sys
 import tempfile
 import time
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from tests.checker.checker import Acked, Given, check
 from tests.checker.reading import read_folder
@@ -28,9 +29,6 @@ from tests.process import forked
 from tests.process.feeder import Feeder
 from tests.process.rounds import Rounds, folder_in_memory
 from tests.process.storm import HURRY
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 #: What a supervisor tells of a workspace in which something was not as it should be.
 ODD = frozenset(

@@ -10,15 +10,13 @@ import sys
 import tempfile
 import threading
 import time
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any, Self
+from typing import IO, Any, Self
 
 from tests.patience import PATIENCE_S
 from tests.process.prepared import Process
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
 
 #: Compiled modules are kept between the processes of all these tests, as they are where the package is installed.
 _COMPILED = str(Path(tempfile.gettempdir()) / f"recalld-tests-{os.getuid()}")

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import json
 import shutil
-from typing import TYPE_CHECKING, Final
+from pathlib import Path
+from typing import Final
 
 import pytest
 
 from tests.process.command import Command
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 NOW: Final = "2026-01-31T10:00:00+08:00"
 HERE: Final = {"RECALLD_NOW": NOW, "RECALLD_ARCHIVE_TIMEZONE": "Asia/Shanghai", "RECALLD_SUMMARIZE_LEAST": "0"}

@@ -11,14 +11,11 @@ import json
 import os
 import random
 import time
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 from tests.checker.formats import EDITED, read_summary
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-    from pathlib import Path
 
 #: Files that nobody but the person writes.
 OWN = ("memory.md", "memory/2026-01-05-搬家.md")

@@ -9,16 +9,12 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import random
+from collections.abc import Callable, Sequence
 from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING
 
 from tests.checker.checker import Acked
-
-if TYPE_CHECKING:
-    import random
-    from collections.abc import Callable, Sequence
-
-    from tests.process.forked import Child
+from tests.process.forked import Child
 
 TALK = (
     "备份脚本上传失败，改到凌晨 4:15，端口 8443。",

@@ -18,9 +18,10 @@ import sys
 import tempfile
 import time
 import traceback
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import recalld.supervisor.host.daemon
 import recalld.supervisor.host.workers
@@ -28,9 +29,6 @@ import recalld.worker.__main__
 from recalld.supervisor.interfaces.cli.call import Call, run_and_exit
 from recalld.supervisor.interfaces.cli.main import COMMAND_LINE, run_command
 from recalld.supervisor.interfaces.cli.parser import Command
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
 
 _POLL_S = 0.002
 #: No process of a trial takes so long, on however busy a machine: it hangs.

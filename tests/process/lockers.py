@@ -11,7 +11,9 @@ import random
 import subprocess
 import sys
 import time
-from typing import TYPE_CHECKING, Final
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Final
 
 from filelock import FileLock
 
@@ -19,10 +21,6 @@ from recalld.supervisor.archive.append import append
 from recalld.supervisor.storage.clock import utc_now
 from recalld.supervisor.workspace import open_workspace
 from tests.process import foreign, forked
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-    from pathlib import Path
 
 #: The writers by kind; those of OURS leave their words in the seen journal at once.
 KINDS: Final = ("filelock", "flock", "api", "stream", "filelock", "flock", "api", "command")

@@ -16,9 +16,10 @@ import json
 import os
 import sys
 import time
+from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from tests.checker.checker import Acked, Given, check
 from tests.checker.reading import read_folder
@@ -26,9 +27,6 @@ from tests.patience import PATIENCE_S
 from tests.process import foreign, forked
 from tests.process.lockers import KINDS, OURS, Writers
 from tests.process.rounds import Rounds, folder_in_memory
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
 
 ENVIRON: Final = forked.plain_environ(
     RECALLD_ARCHIVE_TIMEZONE="Asia/Shanghai", RECALLD_ARCHIVE_EXCHANGE_WAIT="0", RECALLD_CARE_POLL="50ms"

@@ -20,13 +20,11 @@ import subprocess
 import sys
 import threading
 import time
+from collections.abc import Callable, Sequence
 from contextvars import copy_context
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+from typing import Any
 
 _ROOT = Path(__file__).parents[2]
 _PID = 16  # digits of the answer

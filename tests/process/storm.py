@@ -16,9 +16,10 @@ import random
 import subprocess
 import sys
 import time
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from tests.checker.checker import Given, check
 from tests.checker.reading import read_folder
@@ -28,9 +29,6 @@ from tests.process.command import fill
 from tests.process.editor import Saves, edit
 from tests.process.feeder import Feeder
 from tests.process.rounds import Rounds, folder_in_memory
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 #: Everything hurries, so that every kill has something to hit.
 HURRY = {

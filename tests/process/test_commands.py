@@ -6,7 +6,7 @@ import json
 import os
 import re
 import shutil
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
@@ -14,9 +14,6 @@ from recalld.supervisor.interfaces.cli.output import as_json, as_line
 from recalld.supervisor.text.printable import printable
 from tests.process.command import Command, Ended, ended
 from tests.process.conftest import NOW
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 pytestmark = pytest.mark.proof
 

@@ -16,19 +16,17 @@ import signal
 import subprocess
 import sys
 import tempfile
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from shlex import quote
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
 from recalld.supervisor.checks.units import SERVICE, TIMER, Installation
 from tests.llm.server import ACTS, Act, Server
 from tests.process.command import Command, ended, until
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
 
 pytestmark = pytest.mark.proof
 

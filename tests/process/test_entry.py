@@ -8,7 +8,8 @@ import re
 import signal
 import socket
 import threading
-from typing import TYPE_CHECKING
+from collections.abc import Iterator, Mapping
+from pathlib import Path
 
 import pytest
 
@@ -21,10 +22,6 @@ from recalld.supervisor.storage.clock import utc_now
 from recalld.supervisor.workspace import open_workspace
 from tests.patience import PATIENCE_S
 from tests.process.command import Command, ended
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-    from pathlib import Path
 
 pytestmark = pytest.mark.proof
 NOW = "2026-01-31T10:00:00+08:00"

@@ -8,15 +8,12 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
 import pytest
 
 from tests.patience import PATIENCE_S
 from tests.process.command import Command, ended, until
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 pytestmark = pytest.mark.proof
 

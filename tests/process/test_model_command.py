@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import threading
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
@@ -12,9 +12,6 @@ from tests.llm.server import Act, Server
 from tests.patience import PATIENCE_S
 from tests.process.command import Command, ended, until
 from tests.process.conftest import HERE
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 pytestmark = pytest.mark.proof
 

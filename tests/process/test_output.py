@@ -6,8 +6,9 @@ import contextlib
 import json
 import os
 import signal
+from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
@@ -18,9 +19,6 @@ from recalld.supervisor.storage.output import line_printer
 from tests.patience import PATIENCE_S
 from tests.process.command import Command, Ended, ended, fill, until
 from tests.world import message
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 pytestmark = pytest.mark.proof
 

@@ -10,7 +10,8 @@ import shutil
 import signal
 import socket
 import subprocess
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator
+from typing import Any
 
 import pytest
 
@@ -18,9 +19,6 @@ from recalld.supervisor.interfaces.locate import folder_id
 from tests.patience import PATIENCE_S
 from tests.process.command import Command, until
 from tests.world import message
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 pytestmark = pytest.mark.proof
 

@@ -10,25 +10,22 @@ import shutil
 import signal
 import socket
 import threading
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
+from recalld.supervisor.host.jobs import Step
 from recalld.supervisor.interfaces import entry
 from recalld.supervisor.interfaces.locate import exchange, version
 from recalld.supervisor.interfaces.socket_server import Answering, running_version, serve_socket
+from recalld.supervisor.interfaces.socket_server import CommandRequest as Request
 from tests.patience import PATIENCE_S
 from tests.process.command import Command, ended, until
 from tests.world import World, message
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-    from contextlib import AbstractContextManager
-
-    from recalld.supervisor.host.jobs import Step
-    from recalld.supervisor.interfaces.socket_server import CommandRequest as Request
 
 pytestmark = pytest.mark.proof
 GOOD = {"version": 4, "argv": ["search", "花生"], "env": {"RECALLD_X": "是"}, "folder": [7, 8]}

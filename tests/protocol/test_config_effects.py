@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import ast
 import os
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
@@ -19,10 +20,6 @@ from recalld.supervisor.operations.operation import Caller, perform
 from recalld.supervisor.protocol.config import Config, literal
 from recalld.supervisor.protocol.settings import dotted, keys
 from tests.world import ZONE, World, at, message, message_on, talk, unreachable
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
 
 ROOT = Path(__file__).parents[2]
 NOW = at("2026-01-31T10:00")

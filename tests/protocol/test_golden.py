@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from datetime import UTC, date, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from zoneinfo import ZoneInfo
 
 from recalld.supervisor.protocol.dated_file import Block, block_of, parse_dated, render_dated
@@ -24,9 +25,6 @@ from recalld.supervisor.protocol.summary_file import parse_summary, render_summa
 from recalld.supervisor.protocol.task import parse_result, parse_task, render_result, render_task
 from tests.protocol.test_summary_file import SUMMARY
 from tests.protocol.test_task import RESULT, TASK
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 SHANGHAI = ZoneInfo("Asia/Shanghai")
 NOW = datetime(2026, 1, 28, 15, tzinfo=UTC)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING
+from pathlib import Path
 from zoneinfo import ZoneInfo
 
 import pytest
@@ -16,9 +16,6 @@ from recalld.supervisor.storage.disk import RealDisk
 from recalld.supervisor.storage.files import Files
 from tests.crash.model_disk import ModelDisk
 from tests.world import FaultyDisk
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 NOON = datetime(2026, 1, 31, 4, tzinfo=UTC)
 SHANGHAI = ZoneInfo("Asia/Shanghai")

@@ -4,18 +4,16 @@ from __future__ import annotations
 
 import base64
 from datetime import UTC
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 from hypothesis import given
 
 from recalld.supervisor.protocol.attachments import separated
+from recalld.supervisor.protocol.message import Message
 from recalld.supervisor.protocol.parts import LINE, file_lines, readable, tool_lines
 from tests.protocol.test_attachments import PNG, RAWS, path
 from tests.world import parsed
-
-if TYPE_CHECKING:
-    from recalld.supervisor.protocol.message import Message
 
 DATA = base64.b64encode(PNG).decode()
 FILE = path(PNG, "png")

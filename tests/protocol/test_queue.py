@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
@@ -14,10 +15,6 @@ from recalld.supervisor.protocol.summary_file import Source
 from recalld.supervisor.protocol.task import AskedTask, Result, Task, asked_id, task_id
 from recalld.supervisor.storage.disk import RealDisk
 from recalld.supervisor.storage.files import Files
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
 
 NOON = datetime(2026, 1, 31, 4, tzinfo=UTC)
 

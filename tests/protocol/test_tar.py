@@ -5,8 +5,8 @@ from __future__ import annotations
 import hashlib
 import io
 import tarfile
+from collections.abc import Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import given
@@ -14,9 +14,6 @@ from hypothesis import strategies as st
 
 from recalld.supervisor.protocol.backup_file import BackupFile, Contents, Entry, members, render_end, render_file
 from recalld.supervisor.storage.errors import BadBackup
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
 
 _END = bytes(1024)
 NAMES = st.lists(st.text("a记 é\n\udcff", min_size=1, max_size=90), min_size=1, max_size=5).map("/".join)

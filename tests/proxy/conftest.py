@@ -1,6 +1,7 @@
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator
+from typing import Any
 
 import pytest
 
@@ -8,9 +9,6 @@ from tests.http.service import Service
 from tests.process.command import until
 from tests.proxy.model_server import ModelServer, chat
 from tests.world import WITHOUT_MODEL
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 MEMORY = "2026-01-10|web-chat|我对花生过敏，点外卖要备注\n2026-01-11|web-chat|部署放到周五\n"
 

@@ -13,8 +13,8 @@ import json
 import subprocess
 import sys
 import tempfile
+from collections.abc import Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from tests.http.service import Service
 from tests.patience import PATIENCE_S
@@ -32,9 +32,6 @@ from tests.proxy.model_server import (
     response_stream,
 )
 from tests.world import WITHOUT_MODEL
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
 
 ANSWER = "花生。"
 CALL = {"id": "call_1", "type": "function", "function": {"name": "look", "arguments": "{}"}}

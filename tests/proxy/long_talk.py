@@ -15,16 +15,13 @@ import tempfile
 from itertools import product
 from pathlib import Path
 from random import Random
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from recalld.supervisor.text.token_count import MESSAGE_TOKENS, estimate_tokens
 from tests.http.service import Service
 from tests.proxy.conftest import Proxied
-from tests.proxy.model_server import ModelServer, chat
+from tests.proxy.model_server import Got, ModelServer, chat
 from tests.world import WITHOUT_MODEL
-
-if TYPE_CHECKING:
-    from tests.proxy.model_server import Got
 
 WINDOW = 8192
 SETTINGS = f"[recall]\ntimeout_ms = 5000\n[context]\nwindow_tokens = {WINDOW}\n"

@@ -5,16 +5,12 @@ from __future__ import annotations
 import json
 import socket
 import struct
-from typing import TYPE_CHECKING
 
 import pytest
 
 from tests.process.command import until
-from tests.proxy.model_server import MUTE, chat, chat_stream
-
-if TYPE_CHECKING:
-    from tests.proxy.conftest import Proxied
-    from tests.proxy.model_server import Reply
+from tests.proxy.conftest import Proxied
+from tests.proxy.model_server import MUTE, Reply, chat, chat_stream
 
 
 def hang_up_at(proxied: Proxied, size: int = 0, *, word: str = "", reset: bool = False) -> None:

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
 from recalld.supervisor.interfaces.proxy.changed import with_memory
 from recalld.supervisor.interfaces.proxy.talk import named_session, read_answer, read_talk
+from tests.proxy.conftest import Proxied
 from tests.proxy.model_server import chat, chat_stream, message, message_stream, response, response_stream
-
-if TYPE_CHECKING:
-    from tests.proxy.conftest import Proxied
 
 BLOCK = "## Memory\n[memory.md] 我对花生过敏\n"
 SHOWN = f"<memory>\n{BLOCK}</memory>"

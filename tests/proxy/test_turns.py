@@ -5,18 +5,15 @@ from __future__ import annotations
 import json
 import threading
 from concurrent.futures import ThreadPoolExecutor
-from typing import TYPE_CHECKING
 
 import pytest
 
 from recalld.supervisor.interfaces.proxy import endpoint
 from tests.patience import PATIENCE_S
 from tests.process.command import until
+from tests.proxy.conftest import Proxied
 from tests.proxy.model_server import DROPS, MUTE, chat, chat_stream
 from tests.world import FaultyDisk
-
-if TYPE_CHECKING:
-    from tests.proxy.conftest import Proxied
 
 QUESTION = "我对什么过敏？"
 

@@ -3,21 +3,17 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from recalld.supervisor.interfaces.proxy.changed import room, with_memory
-from recalld.supervisor.interfaces.proxy.talk import read_talk
+from recalld.supervisor.interfaces.proxy.changed import Room, room, with_memory
+from recalld.supervisor.interfaces.proxy.talk import Talk, read_talk
 from recalld.supervisor.text.token_count import MESSAGE_TOKENS, estimate_tokens
+from tests.proxy.conftest import Proxied
 from tests.proxy.long_talk import WINDOW, long_talk
-
-if TYPE_CHECKING:
-    from recalld.supervisor.interfaces.proxy.changed import Room
-    from recalld.supervisor.interfaces.proxy.talk import Talk
-    from tests.proxy.conftest import Proxied
 
 CALL = {"id": "1", "type": "function", "function": {"name": "f", "arguments": "{}"}}
 

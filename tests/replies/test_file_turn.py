@@ -3,19 +3,14 @@
 from __future__ import annotations
 
 from datetime import timedelta
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
 from recalld.supervisor.storage.errors import NoSummary
-from tests.llm.server import Act
+from tests.llm.server import Act, Server
 from tests.replies.turning import TurningWorld, asked
 from tests.world import message
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from tests.llm.server import Server
 
 
 @pytest.fixture

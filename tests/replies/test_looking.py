@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
-from tests.llm.server import ACTS, Act
+from tests.llm.server import ACTS, Act, Server
 from tests.replies.turning import MARK, TurningWorld, asked, request
 from tests.world import message
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from tests.llm.server import Server
 
 
 @pytest.fixture

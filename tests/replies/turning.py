@@ -3,20 +3,16 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
 
 from recalld.supervisor.host.answering import FileTurns
 from recalld.supervisor.operations.history import adder
 from recalld.supervisor.operations.looking import LookingUp
-from tests.llm.server import Act
+from tests.llm.server import Act, Server
 from tests.llm.shop import ServedWorld
 from tests.world import at
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from pathlib import Path
-
-    from tests.llm.server import Server
 
 MARK = re.compile(r"(?:标记：|this turn: )(k[0-9a-f]{10})")
 NOW = at("2026-01-31T10:00")

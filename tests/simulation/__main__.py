@@ -13,15 +13,13 @@ import argparse
 import multiprocessing
 import sys
 import traceback
+from datetime import date
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TypeAlias
 
 from tests.gate import without_comparison
 from tests.process.rounds import Rounds
 from tests.simulation.years import PLACES, Outcome, Violation, live
-
-if TYPE_CHECKING:
-    from datetime import date
 
 #: Days of a simulated year.
 _YEAR = 365

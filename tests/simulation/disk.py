@@ -10,18 +10,14 @@ from __future__ import annotations
 import os
 import shutil
 from collections import deque
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
 
-from recalld.supervisor.storage.disk import RealDisk
+from recalld.supervisor.storage.disk import RealDisk, Stat
 from tests.crash.ledger import error_of
 from tests.crash.model_disk import ModelDisk
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
-
-    from recalld.supervisor.storage.disk import Stat
-    from tests.crash.state import State
+from tests.crash.state import State
 
 _INDEX = ".recalld/index"
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import contextlib
 import json
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from recalld.supervisor.host import lock
 from recalld.supervisor.longterm.lines import cut, filled
@@ -15,13 +16,9 @@ from recalld.supervisor.operations.operation import Caller, perform
 from recalld.supervisor.storage.errors import SupervisorError
 from tests.checker.formats import sha16
 from tests.simulation.others import kept
+from tests.simulation.talk import WindowMessage
+from tests.simulation.world import SimulatedWorld
 from tests.world import Diarist, EventList
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from tests.simulation.talk import WindowMessage
-    from tests.simulation.world import SimulatedWorld
 
 #: Where the list of what was forgotten lies.
 FORGOTTEN: Final = ".recalld/forgotten.jsonl"

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import json
 from collections import Counter
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 from datetime import timedelta
-from typing import TYPE_CHECKING
 
 from tests.checker.checker import Acked, Given, check
 from tests.checker.formats import EDITED, sha16
@@ -14,12 +14,8 @@ from tests.checker.reading import text_of
 from tests.simulation.disk import never
 from tests.simulation.forgetting import come_back
 from tests.simulation.others import empty_quarantine, has_block, heal, kept, mend
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Sequence
-
-    from tests.simulation.talk import WindowMessage
-    from tests.simulation.world import SimulatedWorld
+from tests.simulation.talk import WindowMessage
+from tests.simulation.world import SimulatedWorld
 
 #: Messages that one question asks for.
 _TOGETHER = 6

@@ -3,21 +3,16 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Sequence
+from random import Random
 
-from recalld.supervisor.protocol.prompts import text_of, turns_of
+from recalld.supervisor.protocol.dated_file import Block
+from recalld.supervisor.protocol.prompts import Prompt, text_of, turns_of
+from recalld.supervisor.protocol.task import Reason, Task
 from recalld.supervisor.text.word_frequency import telling_words
 from recalld.worker.providers import Completion, ProviderError, Usage
 from tests.summaries.quality_cases import BAD
 from tests.world import SilentServer
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-    from random import Random
-
-    from recalld.supervisor.protocol.dated_file import Block
-    from recalld.supervisor.protocol.prompts import Prompt
-    from recalld.supervisor.protocol.task import Reason, Task
 
 #: What each kind of time is made of: how the model behaves, and how often.
 TIMES: dict[str, tuple[tuple[str, int], ...]] = {

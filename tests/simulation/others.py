@@ -5,19 +5,16 @@ from __future__ import annotations
 import contextlib
 import errno
 import json
+from collections.abc import Iterable, Sequence
 from datetime import timedelta
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from recalld.supervisor.storage.clock import to_wire
 from recalld.supervisor.storage.errors import SupervisorError
 from tests.checker.formats import Unreadable, read_dated, read_history
 from tests.simulation.disk import never
 from tests.simulation.talk import WindowMessage
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
-    from tests.simulation.world import SimulatedWorld
+from tests.simulation.world import SimulatedWorld
 
 #: What a disk in trouble says, and to which calls.
 _TROUBLE = {

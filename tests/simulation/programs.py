@@ -8,19 +8,16 @@ promised from when a whole round has met it.
 from __future__ import annotations
 
 import json
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta, timezone
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from tests.checker.formats import collapsed, with_crlf
+from tests.simulation.disk import SimulatedDisk
 from tests.simulation.others import append_politely, come, delete_state, drop_as, is_all_in_files, put, words_of
+from tests.simulation.talk import Talker, WindowMessage
 from tests.simulation.world import SimulatedWorld, cranked
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from tests.simulation.disk import SimulatedDisk
-    from tests.simulation.talk import Talker, WindowMessage
 
 #: Messages that a program with a window keeps.
 _WINDOW: Final = 12

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING, Any
+from random import Random
+from typing import Any
 
 from recalld.supervisor.storage.clock import to_wire
-
-if TYPE_CHECKING:
-    from random import Random
 
 _ZH = (
     "订单 {} 到了，放在门口的柜子里。",

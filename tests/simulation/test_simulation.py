@@ -5,8 +5,9 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from collections.abc import Iterator
 from datetime import date, datetime
-from typing import TYPE_CHECKING
+from pathlib import Path
 from zoneinfo import ZoneInfo
 
 import pytest
@@ -19,10 +20,6 @@ import recalld.supervisor.summaries.submit
 from recalld.supervisor.protocol.dated_file import render_dated
 from tests.simulation.world import SimulatedWorld, cranked
 from tests.simulation.years import Violation, live
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
 
 pytestmark = pytest.mark.proof
 

@@ -8,11 +8,9 @@ It has the waits of docs/reference/protocol.md, 3 as a table of its own and goes
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Mapping
 from datetime import datetime, timedelta
-from typing import TYPE_CHECKING, Any
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
+from typing import Any
 
 #: Minutes; then a day.
 _WAITS = (10, 30, 120, 360, 720)

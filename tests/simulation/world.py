@@ -12,15 +12,18 @@ import hashlib
 import itertools
 import json
 from collections import defaultdict
+from collections.abc import Iterator, Sequence
 from datetime import UTC, date, datetime, time, timedelta
 from functools import lru_cache
+from pathlib import Path
 from random import Random
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from zoneinfo import ZoneInfo
 
 import recalld.supervisor.host.workers
 from recalld.supervisor.events import EVENTS, EventLog
 from recalld.supervisor.host.lock import supervisor_lock
+from recalld.supervisor.host.round import Round
 from recalld.supervisor.host.workers import Workers
 from recalld.supervisor.protocol.config import Config, load
 from recalld.supervisor.protocol.config_keys import Log
@@ -34,16 +37,10 @@ from tests.crash.loss import MODES, outcomes
 from tests.simulation.disk import SimulatedDisk
 from tests.simulation.model import Extracts, ScriptedModel, WorkerKilled
 from tests.simulation.others import read_or_none
+from tests.simulation.programs import Program
+from tests.simulation.talk import WindowMessage
 from tests.simulation.watch import Watch
 from tests.world import Clock, Diarist
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-    from pathlib import Path
-
-    from recalld.supervisor.host.round import Round
-    from tests.simulation.programs import Program
-    from tests.simulation.talk import WindowMessage
 
 #: Settings of every life, small enough that caps and limits are met often.
 SETTINGS = {

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import date, datetime, time, timedelta
 from random import Random
-from typing import TYPE_CHECKING, Final
+from typing import Final
 from zoneinfo import ZoneInfo
 
 from tests.process.rounds import folder_in_memory
@@ -16,9 +17,6 @@ from tests.simulation.judge import caps_held, found_again, judge, searchable, se
 from tests.simulation.model import TIMES
 from tests.simulation.talk import Talker, WindowMessage
 from tests.simulation.world import SimulatedWorld, cranked
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
 
 #: Where a life is lived, and when it begins: each has a change of its clocks within a year.
 PLACES: Final = (

@@ -5,16 +5,13 @@ from __future__ import annotations
 import json
 import re
 import shutil
+from collections.abc import Callable
 from importlib import resources
-from typing import TYPE_CHECKING
 
 import pytest
 
 from recalld.supervisor.protocol.prompts import load_template
 from tests.world import World, message
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 BOM = b"\xef\xbb\xbf"
 #: What editors make of a file; the first leaves it as it was, so that each test says first what is due without any of it.

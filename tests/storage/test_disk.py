@@ -9,8 +9,8 @@ import stat
 import subprocess
 import sys
 import threading
+from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 
@@ -20,9 +20,6 @@ from recalld.supervisor.storage.errors import Busy
 from recalld.supervisor.storage.os_errors import why_refused
 from tests.kinds import NO_FILES
 from tests.patience import PATIENCE_S
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 DISK = RealDisk()
 

@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
 from recalld.supervisor.storage.disk import RealDisk
-from tests.world import Diarist, at, message
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from tests.world import World
+from tests.world import Diarist, World, at, message
 
 
 class Watched(RealDisk):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING
+from zoneinfo import ZoneInfo
 
 import pytest
 from hypothesis import given
@@ -11,9 +11,6 @@ from hypothesis import strategies as st
 
 from recalld.supervisor.storage.instant import read_instant
 from tests.storage.test_clock import EIGHT, SHANGHAI, ZONES, utc
-
-if TYPE_CHECKING:
-    from zoneinfo import ZoneInfo
 
 JSON_VALUES = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(),

@@ -8,9 +8,9 @@ import re
 import subprocess
 import sys
 import threading
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 
@@ -41,9 +41,6 @@ from tests.llm.shop import SENTENCES
 from tests.protocol.test_attachments import PNG
 from tests.recall import vectors
 from tests.world import GOOD_SUMMARY, IN_SHANGHAI, Diarist, FaultyDisk, World, at, message, message_on, signals_as_they_were
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 ROOT = Path(__file__).parents[2]
 PATHS = WorkspacePaths(Path("workspace"))

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC
 from functools import cache
 from itertools import cycle
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from bench.facts import Day, Said, Story, stories
 from recalld.supervisor.extracts.extract import extract
@@ -15,9 +16,6 @@ from recalld.supervisor.protocol.dated_file import Block
 from recalld.supervisor.protocol.prompts import shipped_template
 from recalld.supervisor.summaries.material import Material
 from recalld.supervisor.text.language import language_of
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
 
 FOLDER: Final = Path(__file__).parent / "answers"
 #: An answer that goes on and on has so many times the length of its material.

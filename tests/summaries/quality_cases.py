@@ -7,15 +7,13 @@ BAD: name, text, the reason it is given, and what else the gate is told. GOOD: n
 from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from recalld.supervisor.extracts.extract import extract
 from recalld.supervisor.protocol.dated_file import Block
 from recalld.supervisor.summaries.material import Material
+from recalld.supervisor.text.language import Language
 from tests.archive.states import SHANGHAI
-
-if TYPE_CHECKING:
-    from recalld.supervisor.text.language import Language
 
 NINE: Final = datetime(2026, 6, 20, 1, 0, tzinfo=UTC)  # in Shanghai
 ANY: Final = Material()

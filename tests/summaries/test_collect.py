@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 from datetime import timedelta
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
@@ -13,9 +13,6 @@ from recalld.supervisor.protocol.summary_file import Source
 from recalld.supervisor.protocol.task import Result, Task, parse_task, render_result
 from recalld.supervisor.storage.clock import to_wire
 from tests.world import GOOD_SUMMARY, World, message_on, unreachable
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 WAITS = (10, 30, 120, 360, 720, 1440, 1440)  # minutes; then one try a day
 

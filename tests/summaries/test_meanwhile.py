@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
 import pytest
 
@@ -10,9 +10,6 @@ from recalld.supervisor.archive.prune import prunable
 from recalld.supervisor.checks import status
 from recalld.worker.providers.extractive import Extractive, make
 from tests.world import WITH_MODEL, WITHOUT_MODEL, World, message, message_on, unreachable
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 REFUSED = "{}"  # says nothing
 

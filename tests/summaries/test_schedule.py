@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from datetime import UTC, date, datetime, timedelta
-from typing import TYPE_CHECKING
 from zoneinfo import ZoneInfo
 
 import pytest
@@ -11,13 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from recalld.supervisor.archive.coverage import ExistingSummary, MemoryFile, covered
-from recalld.supervisor.protocol.period import summary_period
+from recalld.supervisor.protocol.period import Period, summary_period
 from recalld.supervisor.storage.clock import local_day
 from recalld.supervisor.summaries.schedule import SummaryJob, SummaryWriter, due_summaries, files_by_period
 from tests.archive.states import file, standing
-
-if TYPE_CHECKING:
-    from recalld.supervisor.protocol.period import Period
 
 JAN_31, FEB_1 = date(2026, 1, 31), date(2026, 2, 1)
 NOV, DEC, JAN, RECENT = (file(f"{day}-nginx.md") for day in ("2025-11-20", "2025-12-20", "2026-01-10", "2026-01-27"))

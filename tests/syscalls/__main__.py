@@ -12,19 +12,16 @@ import multiprocessing
 import random
 import sys
 from collections import Counter
+from collections.abc import Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from tests.process import forked
 from tests.process.rounds import Rounds, folder_in_memory
 from tests.syscalls.stages import prepare
 from tests.syscalls.sweep import FAULTS, Case, Sweep, Verdict
 from tests.syscalls.tracer import refused
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 STAGES = ("init", "append", "archive", "worker", "harvest")
 _SWEEP: list[Sweep] = []

@@ -11,19 +11,17 @@ import shutil
 import signal
 import threading
 import time
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import recalld.worker.__main__
 from recalld.worker.loop import Worker
 from tests.checker.checker import Acked, Given, check
 from tests.checker.reading import read_folder
 from tests.process import forked
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 NOW: Final = "2026-01-28T12:00:00.000Z"
 ZONE: Final = "Asia/Shanghai"

@@ -10,18 +10,14 @@ import os
 import random
 import resource
 import shutil
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from pathlib import Path
+from typing import Final
 
-from recalld.supervisor.storage.files import Files
+from recalld.supervisor.storage.files import Files, FileVersion
 from tests.syscalls.stages import ENVIRON, Stage, settle
 from tests.syscalls.tracer import Call, Outcome, calls, traced
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
-    from pathlib import Path
-
-    from recalld.supervisor.storage.files import FileVersion
 
 #: What is done to a call. "short": it takes nothing, and says so; "lie": it says that it took a byte; "limit": files end there.
 FAULTS: Final = ("kill", "ENOSPC", "EIO", "EACCES", "short", "limit", "lie")

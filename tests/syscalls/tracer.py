@@ -14,15 +14,13 @@ import shutil
 import signal
 import subprocess
 import time
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from tests.process.forked import Child
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
 
 #: What changes a disk, and what only reads it.
 CHANGES: Final = frozenset(

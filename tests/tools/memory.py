@@ -2,12 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-from tests.world import message
-
-if TYPE_CHECKING:
-    from tests.world import World
+from tests.world import World, message
 
 #: Line 6 is blank, line 7 is a person's own Markdown.
 LONG_TERM = """\

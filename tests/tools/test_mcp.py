@@ -7,7 +7,9 @@ import json
 import re
 import subprocess
 import sys
-from typing import TYPE_CHECKING, Any
+from collections.abc import Awaitable, Callable, Iterator
+from pathlib import Path
+from typing import Any
 
 import anyio
 import pytest
@@ -18,10 +20,6 @@ from recalld.supervisor.interfaces.mcp import MemoryServer
 from recalld.supervisor.longterm.memory_store import SEARCH_FIRST
 from tests.patience import PATIENCE_S
 from tests.tools.memory import remembered
-
-if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Iterator
-    from pathlib import Path
 
 HELLO = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "test", "version": "1"}}
 

@@ -16,13 +16,11 @@ import sys
 import sysconfig
 import tempfile
 import venv
+from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from tests.undone.changelog import FIXED, Undone
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 ROOT: Final = Path(__file__).parents[2]
 #: What a test needs of the tree, beside the installed packages.

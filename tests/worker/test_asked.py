@@ -5,8 +5,10 @@ from __future__ import annotations
 import json
 import signal
 import subprocess
+from collections.abc import Iterator
 from contextlib import ExitStack
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -17,10 +19,6 @@ from tests.llm.server import Act, Server
 from tests.llm.shop import KEY, ServedWorld
 from tests.process.command import until
 from tests.world import talk
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
 
 GROUP = f"session-{session_digest('备份')}"
 LINE = Act(text="备份脚本改到凌晨 4:15")

@@ -12,17 +12,15 @@ from __future__ import annotations
 import importlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass
-from typing import TYPE_CHECKING, Final, Protocol, runtime_checkable
+from typing import Final, Protocol, runtime_checkable
 
+from recalld.supervisor.protocol.config import Config
+from recalld.supervisor.protocol.dated_file import Block
+from recalld.supervisor.protocol.prompts import Prompt
+from recalld.supervisor.protocol.task import Reason, Task
 from recalld.supervisor.text.record import record
 
-if TYPE_CHECKING:
-    from recalld.supervisor.protocol.config import Config
-    from recalld.supervisor.protocol.dated_file import Block
-    from recalld.supervisor.protocol.prompts import Prompt
-    from recalld.supervisor.protocol.task import Reason, Task
-
-    from .server_pages import Capacity, Listed
+from .server_pages import Capacity, Listed
 
 
 class Provider(Protocol):

@@ -4,16 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import partial
-from typing import TYPE_CHECKING
 from zoneinfo import ZoneInfo
 
 from recalld.supervisor.extracts.extract import Hide, Kind, extract
+from recalld.supervisor.protocol.config import Config
 from recalld.supervisor.protocol.dated_file import Block
 from recalld.supervisor.protocol.prompts import without_secrets
-
-if TYPE_CHECKING:
-    from recalld.supervisor.protocol.config import Config
-    from recalld.supervisor.protocol.task import Task
+from recalld.supervisor.protocol.task import Task
 
 
 def make(config: Config, _environ: Mapping[str, str]) -> Extractive:

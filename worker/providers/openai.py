@@ -11,14 +11,16 @@ to lead to a server that may read the prompt; its words are in no error. What a 
 from __future__ import annotations
 
 import asyncio
+import ssl
 from collections.abc import AsyncIterator, Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cache
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import openai
 
+from recalld.supervisor.protocol.config import Config
 from recalld.supervisor.protocol.llm import NO_KEY, find_key, is_local, model_of, without_credentials
 from recalld.supervisor.protocol.prompts import Prompt, text_of, turns_of
 from recalld.supervisor.storage.texts import Text
@@ -27,11 +29,6 @@ from recalld.supervisor.text.token_count import estimate_tokens
 
 from ..providers import Cancelled, Completion, NoCall, ProviderError, Usage, http_errors
 from .server_pages import Capacity, Listed, capacity_in, listed_in
-
-if TYPE_CHECKING:
-    import ssl
-
-    from recalld.supervisor.protocol.config import Config
 
 #: The HTTP library of the installed openai: httpx2, before openai 3 httpx. It reads a body only from a stream of its own kind.
 _HTTP: Final[Any] = import_module(openai.DefaultAsyncHttpxClient.__bases__[0].__module__)

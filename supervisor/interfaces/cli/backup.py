@@ -8,8 +8,9 @@ from contextlib import suppress
 from dataclasses import asdict
 from pathlib import Path
 from types import FrameType
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
+from ...protocol.backup_file import Contents
 from ...storage.clock import fixed_clock, utc_now
 from ...storage.errors import BadFile, BadRequest, NoWorkspace, SupervisorError
 from ...storage.texts import Text
@@ -17,10 +18,6 @@ from ..locate import version
 from .call import Call
 from .output import in_local_times, wire
 from .parser import Argument, Option, command
-
-if TYPE_CHECKING:
-    from ...protocol.backup_file import Contents
-
 
 File = Annotated[Path, Argument("a backup, such as memory-2026-01-28.tar", metavar="FILE")]
 

@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterator, Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Final, NoReturn
+from zoneinfo import ZoneInfo
 
 from ...storage.clock import Clock, find_zone, fixed_clock, machine_zone, to_wire, utc_now
 from ...storage.errors import BadRequest, InternalError, SupervisorError
@@ -28,8 +29,6 @@ from ...text.record import record
 from ..locate import workspace_of
 
 if TYPE_CHECKING:
-    from zoneinfo import ZoneInfo
-
     from ...operations.operation import A, Caller, Operation, Q
     from ...storage.control import Control
     from ...text.language import Language

@@ -4,17 +4,15 @@ from __future__ import annotations
 
 import os
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
+from ...pool.redis_pool import Broker
+from ...protocol.config_keys import Pool
 from ...storage.errors import BadConfig, NoService
 from ...storage.texts import Text
 from .call import Call
 from .output import word
 from .parser import Option, command
-
-if TYPE_CHECKING:
-    from ...pool.redis_pool import Broker
-    from ...protocol.config_keys import Pool
 
 Address = Annotated[str, Option("--broker", "the address of its Redis; else pool.url of the workspace")]
 

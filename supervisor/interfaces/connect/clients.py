@@ -7,14 +7,12 @@ should have; `plan.py` compares it with what is there.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final, Literal, TypeAlias
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Final, Literal, TypeAlias
 
 from ...storage.texts import msgid
 from ...text.record import record
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-    from pathlib import Path
 
 #: What a settings file is: JSON with properties and items, a table of TOML, or a paragraph in Markdown.
 Form: TypeAlias = Literal["json", "toml", "paragraph"]

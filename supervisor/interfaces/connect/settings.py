@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 from ...protocol.connections import Connection, parse_connections, render_connections
 from ...protocol.paths import WorkspacePaths
 from ...storage.errors import BadFile, BadRequest, NoPermission, SupervisorError
+from ...storage.files import Files, FileVersion
 from ...storage.foreign_name import is_below
 from ...storage.os_errors import from_os_error
 from ...storage.texts import Text, msgid
@@ -28,8 +29,6 @@ from .clients import CLIENTS, Place, Wanted, wanted
 from .plan import Refused, comparable, connected, disconnected, is_blank, workspaces
 
 if TYPE_CHECKING:
-    from ...storage.files import Files, FileVersion
-
     _Read: TypeAlias = tuple[Wanted, Path, FileVersion | None, str | None]
 
 #: Settings of more bytes are not read; those of a busy client have some hundred thousand.

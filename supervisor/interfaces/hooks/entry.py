@@ -13,13 +13,10 @@ import json
 import os
 import signal
 import sys
+from pathlib import Path
+from typing import Any, Final, NoReturn
 
 from ..locate import HOOK, MAX_REQUEST, PROTOCOL, command_of, exchange, folder_id, socket_path, workspace_of
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from pathlib import Path
-    from typing import Any, Final, NoReturn
 
 #: Bytes of the line in which git names a folder.
 _MOST_OF_PATH: Final = 4096

@@ -10,16 +10,14 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from ...context.render import framed
 from ...operations.operation import Caller, perform
 from ...storage.clock import Clock, to_wire
 from ...storage.os_errors import as_supervisor_error
+from ...workspace import Workspace
 from .dialects import Event, OddEvent, fits, messages_of, read_event, written
-
-if TYPE_CHECKING:
-    from ...workspace import Workspace
 
 #: The tokens of a block, the next where the client does not take the one before it whole.
 _BUDGETS: Final = (2_000, 1_400, 800)

@@ -26,13 +26,12 @@ from ...storage.errors import StaleText, refuse_no_text
 from ...storage.texts import Text, msgid, render
 from ...text.record import record
 from .reading import body_of, json_object, problem, query, whole_number
+from .site import Site
 
 if TYPE_CHECKING:
     from starlette.requests import Request
     from starlette.responses import Response
     from starlette.routing import BaseRoute
-
-    from .site import Site
 
 #: The most lines of `recent`.
 _MOST_RECENT: Final = 10_000

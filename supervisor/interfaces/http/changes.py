@@ -13,14 +13,12 @@ import os
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator
 from io import FileIO
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, TypeAlias
+from typing import Final, TypeAlias
 
 from ...events import priority
 from ...storage.disk import Stat, open_regular
 from ...storage.errors import SupervisorError
-
-if TYPE_CHECKING:
-    from ...workspace import Workspace
+from ...workspace import Workspace
 
 #: Seconds between two looks at the files, and the looks between two signs of life.
 _LOOK_S: Final = 1.0

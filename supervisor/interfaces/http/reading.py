@@ -19,13 +19,12 @@ from ...operations.codec import refuse_unknown, to_json
 from ...storage.errors import BadRequest, InternalError
 from ...storage.os_errors import as_supervisor_error
 from ...storage.texts import Text, render
+from ...text.language import Language
 from ...text.lazy_re import lazy_re
 from ...text.record import record
 
 if TYPE_CHECKING:
     from starlette.requests import Request
-
-    from ...text.language import Language
 
 #: The type of a body for programs.
 JSON: Final = "application/json"

@@ -21,21 +21,20 @@ from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
 
 from ...operations.operation import Caller, Operation
+from ...protocol.paths import WorkspacePaths
 from ...storage.clock import Clock
+from ...storage.disk import Stat
+from ...storage.files import Files
 from ...storage.noting import acting
 from ...storage.texts import Text
+from ...text.language import Language
+from ...workspace import Workspace
 from ..language import spoken_language
 from ..locate import page_address
 from .reading import form_fields
 
 if TYPE_CHECKING:
     from starlette.requests import Request
-
-    from ...protocol.paths import WorkspacePaths
-    from ...storage.disk import Stat
-    from ...storage.files import Files
-    from ...text.language import Language
-    from ...workspace import Workspace
 
 Q = TypeVar("Q")
 A = TypeVar("A")

@@ -6,17 +6,16 @@ from datetime import date
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import urlencode
 
+from ...index.hit import Hit, SearchResult
 from ...operations import history, recall
 from ...operations.recall import SearchRequest
 from ...storage.errors import BadRequest
 from ...storage.texts import Text
 from ..search_notes import NOT_ASKED, why_no_hits, why_not_whole
+from .views import View
 
 if TYPE_CHECKING:
     from starlette.responses import Response
-
-    from ...index.hit import Hit, SearchResult
-    from .views import View
 
 #: Hits of one page.
 _LIMIT: Final = 30

@@ -6,18 +6,16 @@ import re
 from collections.abc import Sequence
 from datetime import date, datetime, tzinfo
 from itertools import groupby
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from markupsafe import Markup, escape
 
 from ...storage.clock import from_wire, local
 from ...storage.texts import msgid
+from ...text.language import Language
 from ...text.lazy_re import lazy_re
 from ...text.printable import printable
 from ...text.snippet import snippet_span
-
-if TYPE_CHECKING:
-    from ...text.language import Language
 
 #: Characters of a message that a page shows before it offers the rest, and of a hit.
 MOST_CHARS: Final = 4_000

@@ -22,6 +22,7 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
 
+from ...protocol.config import Config
 from ...protocol.llm import NO_KEY, find_key, is_local, without_credentials
 from ...storage.os_errors import as_supervisor_error
 from ...storage.texts import Text
@@ -33,8 +34,6 @@ from .turn import SESSION, Turn, is_auxiliary, keep_answer, keep_question, memor
 
 if TYPE_CHECKING:
     from starlette.types import Receive, Scope, Send
-
-    from ...protocol.config import Config
 
     Headers = list[tuple[bytes, bytes]]
 

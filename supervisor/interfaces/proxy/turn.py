@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable, Mapping
 from datetime import datetime, timedelta
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from ...operations.history import AppendRequest, append
 from ...operations.operation import Caller
@@ -24,11 +24,9 @@ from ...storage.clock import to_wire
 from ...storage.errors import BadRequest, SupervisorError
 from ...storage.texts import Text
 from ...text.record import record
+from ...workspace import Workspace
+from ..http.site import Site
 from .talk import MOST_SESSION, Answer, Talk, digest, first_session, named_session
-
-if TYPE_CHECKING:
-    from ...workspace import Workspace
-    from ..http.site import Site
 
 #: The header that names the session.
 SESSION: Final = "x-recalld-session"

@@ -11,17 +11,14 @@ from __future__ import annotations
 import json
 from bisect import bisect_left
 from collections.abc import Sequence
-from dataclasses import MISSING, fields, is_dataclass, replace
-from typing import TYPE_CHECKING, Any, Final, TypeAlias, get_args, get_origin, get_type_hints
+from dataclasses import MISSING, Field, fields, is_dataclass, replace
+from typing import Any, Final, TypeAlias, get_args, get_origin, get_type_hints
 
 from ...operations.codec import camel
 from ...text.lazy_re import lazy_re
 from ...text.record import record
 from ...text.snippet import is_grapheme_boundary
 from ...text.token_count import estimate_tokens
-
-if TYPE_CHECKING:
-    from dataclasses import Field
 
 #: The mark of a cut, as in the memory block (003).
 TRUNCATED: Final = "…[truncated]"

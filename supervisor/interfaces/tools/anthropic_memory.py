@@ -20,7 +20,7 @@ import stat as modes
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Final
+from typing import Any, ClassVar, Final
 
 from ...forgetting.wanted import files_below
 from ...longterm.lines import without_surrogates
@@ -36,12 +36,10 @@ from ...storage.noting import acting, author, noting
 from ...storage.os_errors import as_supervisor_error
 from ...storage.texts import Text, msgid
 from ...text.lazy_re import lazy_re
+from ...workspace import Workspace
+from ..api import Memory
 from .definitions import MARK_TAKEN
 from .registry import Reply
-
-if TYPE_CHECKING:
-    from ...workspace import Workspace
-    from ..api import Memory
 
 #: The folder that the model sees: memory.md in it is the long-term file, everything else is in memory/.
 _ROOT: Final = "/memories"

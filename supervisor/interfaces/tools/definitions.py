@@ -8,15 +8,13 @@ and defaults are those of CountBot (000) and OpenClaw (001).
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
+from typing import Any, Final, Literal, TypeAlias
 
+from ...recall.audience import Audience
 from ...storage.errors import BadRequest
 from ...storage.texts import Text, msgid, template
 from ...text.record import record
 from .answers import DeleteAnswer, ForgetAnswer, GetAnswer, ReadAnswer, SearchAnswer, WriteAnswer
-
-if TYPE_CHECKING:
-    from ...recall.audience import Audience
 
 Language: TypeAlias = Literal["zh", "en"]
 #: Which schema of `memory_search` a model sees (`[tools] dialect`): 001's ranked search, or 000's line search.

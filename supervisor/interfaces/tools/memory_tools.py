@@ -13,14 +13,18 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
+from ...index.hit import Hit
 from ...longterm.lines import Line, matching, one_line, parse_entry, recent_lines, search_text, text_of
 from ...protocol.marks import without_marks
 from ...protocol.paths import LONG_TERM
+from ...recall.audience import Audience
+from ...recall.lines import Lines
 from ...storage.errors import BadRequest, Conflict, NotFound, refuse_no_text
 from ...storage.texts import Text, msgid, render
 from ...text.lazy_re import lazy_re
+from ..api import Memory
 from ..search_notes import NOT_ASKED, refs_of, why_no_hits, why_not_whole
 from .answers import (
     DeleteAnswer,
@@ -37,12 +41,6 @@ from .answers import (
     share,
 )
 from .definitions import MARK_TAKEN, SEARCH, Language, not_shown
-
-if TYPE_CHECKING:
-    from ...index.hit import Hit
-    from ...recall.audience import Audience
-    from ...recall.lines import Lines
-    from ..api import Memory
 
 #: Results of a ranked search; 001.
 MAX_RESULTS: Final = 5

@@ -14,7 +14,7 @@ import json
 import os
 from collections.abc import Callable, Iterator, Mapping
 from functools import wraps
-from typing import TYPE_CHECKING, Any, ClassVar, Final
+from typing import Any, ClassVar, Final
 
 from ...longterm.memory_store import MemoryStore, guidance
 from ...storage.errors import BadRequest
@@ -22,13 +22,11 @@ from ...storage.noting import acting
 from ...storage.os_errors import as_supervisor_error
 from ...storage.texts import Text, render
 from ...text.record import record
+from ..api import Memory
 from ..language import spoken_language
 from .answers import Answer, as_text, as_wire
 from .definitions import DEFINITIONS, FORGET, READ, SEARCH, WRITE, Definition, Dialect, Language
 from .memory_tools import MemoryTools
-
-if TYPE_CHECKING:
-    from ..api import Memory
 
 #: The arguments of JSON that have another name in Python.
 _IN_PYTHON: Final = {"maxResults": "max_results", "minScore": "min_score", "from": "start"}

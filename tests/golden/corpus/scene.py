@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 import difflib
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 #: Programs that answer each line of their input; they print it first, behind this mark.
 CONVERSATIONS = ("api", "mcp")

@@ -9,17 +9,14 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from tests.golden.corpus.normalise import Normaliser, shown
 from tests.golden.corpus.scene import ECHO, Block
 from tests.golden.corpus.wire import answer_of
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 HERE = Path(__file__).resolve().parent
 PROGRAMS = HERE / "programs"

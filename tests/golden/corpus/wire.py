@@ -6,11 +6,8 @@ import json
 import re
 import shlex
 import socket
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
+from collections.abc import Callable
+from pathlib import Path
 
 #: The commands that only read; one that writes would do so twice.
 READING = ("search", "get", "read", "stats", "status", "plan", "why", "inject", "context")

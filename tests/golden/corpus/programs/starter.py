@@ -19,11 +19,9 @@ import signal
 import socket
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NoReturn
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
+from typing import Any, NoReturn
 
 #: Commands whose modules are loaded beforehand.
 LOADING = (
