@@ -19,8 +19,7 @@ from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from .storage.clock import Clock, from_wire, to_wire
 from .storage.disk import open_regular
-from .storage.errors import InternalError, NoPermission, StorageError, SupervisorError
-from .storage.os_errors import from_os_error
+from .storage.errors import InternalError, NoPermission, StorageError, SupervisorError, from_os_error
 from .storage.texts import msgid
 from .text.lazy_re import lazy_re
 

@@ -13,8 +13,7 @@ from typing import Final, TypeVar
 
 from .events import Events
 from .protocol.paths import WorkspacePaths
-from .storage.errors import BadConfig, LockLost, NewerFormat, SupervisorError
-from .storage.os_errors import as_supervisor_error
+from .storage.errors import BadConfig, LockLost, NewerFormat, SupervisorError, as_supervisor_error
 
 T = TypeVar("T")
 #: What no further round could change: it ends a supervisor.

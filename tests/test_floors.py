@@ -112,7 +112,7 @@ PURE_NAMES: Final = frozenset({"open", "print", "input", "utc_now", "machine_zon
 WRITERS: Final = frozenset({"recalld.supervisor.storage.files", "recalld.supervisor.storage.disk", "recalld.supervisor.events"})
 ALLOWED_WRITES: Final = {
     "recalld.supervisor.interfaces.socket_server": {"os.fchmod"},
-    "recalld.supervisor.storage.output": {"os.write"},
+    "recalld.supervisor.storage.process": {"os.write"},
     "recalld.supervisor.checks.backup": {"tempfile.TemporaryDirectory"},
     "recalld.supervisor.importing.staging": {"tempfile.NamedTemporaryFile"},
     "recalld.supervisor.interfaces.cli.service": {"shutil.rmtree"},

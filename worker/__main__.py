@@ -31,10 +31,9 @@ from recalld.supervisor.protocol.queue import IDLE_S, TaskQueue
 from recalld.supervisor.protocol.task import AskedTask, parse_task, render_result
 from recalld.supervisor.storage.clock import Clock, clock_from, from_wire, utc_now
 from recalld.supervisor.storage.disk import RealDisk
-from recalld.supervisor.storage.errors import BadRequest, SupervisorError
+from recalld.supervisor.storage.errors import BadRequest, SupervisorError, as_supervisor_error
 from recalld.supervisor.storage.files import Files
-from recalld.supervisor.storage.os_errors import as_supervisor_error
-from recalld.supervisor.storage.output import line_printer
+from recalld.supervisor.storage.process import line_printer
 from recalld.supervisor.text.language import Language
 from recalld.supervisor.text.printable import printable, printable_json
 from recalld.worker.desk import FolderDesk

@@ -19,10 +19,10 @@ from typing import Any, Final
 from ..protocol.config import Config
 from ..protocol.paths import WorkspacePaths
 from ..storage.clock import from_wire, local, to_wire
+from ..storage.control import tell_kept
 from ..storage.disk import Stat
 from ..storage.files import Files
 from ..storage.lenient_json import parse_json, render_json
-from ..storage.noting import tell_kept
 from ..storage.texts import Text, msgid, render
 from ..text.language import Language
 from ..text.lazy_re import lazy_re

@@ -25,10 +25,9 @@ from ..protocol.backup_file import LIST, BackupFile, Contents, Entry, entry_of, 
 from ..protocol.paths import LOST_AND_FOUND, QUEUE_FOLDERS, WorkspacePaths, day_of_name
 from ..storage.clock import Clock, to_wire
 from ..storage.disk import RealDisk, Stat
-from ..storage.errors import BadRequest, Busy, Conflict
+from ..storage.errors import TEMPORARY, BadRequest, Busy, Conflict, from_os_error
 from ..storage.files import FILE_MODE, Files, FileVersion
 from ..storage.foreign_name import MOST_FOLDERS, is_below
-from ..storage.os_errors import TEMPORARY, from_os_error
 from ..storage.texts import Text
 from ..text.record import record
 from ..workspace import Workspace, read_config

@@ -27,8 +27,7 @@ from ..host.last_night import LastBackup, LastFsck, keep_last, read_last_backup,
 from ..protocol.backup_file import Contents
 from ..protocol.period import quiet_until
 from ..storage.clock import Clock
-from ..storage.errors import BadRequest, StorageError, SupervisorError
-from ..storage.os_errors import from_os_error, why_refused
+from ..storage.errors import BadRequest, StorageError, SupervisorError, from_os_error, why_refused
 from ..storage.texts import Text
 from ..text.lazy_re import lazy_re
 from ..workspace import Workspace

@@ -21,8 +21,7 @@ from ..protocol.connections import CLIENTS, HOOK_LATE, HOOK_UNKNOWN, parse_conne
 from ..protocol.sources import read_state
 from ..storage.clock import from_wire, to_wire, wire_time
 from ..storage.disk import read_outside
-from ..storage.errors import BadConfig
-from ..storage.os_errors import why_refused
+from ..storage.errors import BadConfig, why_refused
 from ..storage.texts import Text
 from .check import Faults, Look, bad, odd
 from .machine import disk_space

@@ -22,9 +22,8 @@ from ..protocol.config import load, render_default
 from ..protocol.paths import WorkspacePaths
 from ..storage.clock import fixed_clock, machine_zone
 from ..storage.disk import RealDisk
-from ..storage.errors import BadConfig, NoPermission, SupervisorError
+from ..storage.errors import BadConfig, NoPermission, SupervisorError, as_supervisor_error
 from ..storage.files import Files
-from ..storage.os_errors import as_supervisor_error
 from ..storage.texts import Text, msgid
 from ..workspace import Workspace, read_config
 from .check import Check, Finding, Look, bad, odd

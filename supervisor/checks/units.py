@@ -21,12 +21,12 @@ from typing import Final
 
 from ..host.alarm import SCRIPT, VARIABLE
 from ..protocol.llm import CREDENTIAL
+from ..protocol.paths import user_folder
 from ..storage.disk import read_outside
 from ..storage.errors import BadRequest
 from ..storage.texts import Text
 from ..text.lazy_re import lazy_re
 from ..text.record import record
-from ..text.user_folder import user_folder
 
 #: The service itself, and the units that run something for it from time to time or when it fails.
 SERVICE: Final = "recalld.service"

@@ -30,8 +30,8 @@ from ..query.parse import readable
 from ..recall.audience import Audience
 from ..storage.errors import BadFile
 from ..storage.files import Files
+from ..text.comparing import same_words, sentences_in, without_sentences
 from ..text.record import record
-from ..text.same_words import same_words, sentences_in, without_sentences
 from ..text.token_count import MESSAGE_TOKENS, estimate_tokens
 from .choice import BlockLimits
 from .history_window import Budgets, Window, WindowMessage, room, share, turn_messages

@@ -16,9 +16,9 @@ from typing import Final, Literal
 
 from ..index.hit import LONG, Hit, Passage
 from ..recall.neighbours import company, is_neighbour
+from ..text.comparing import same_words
 from ..text.language import Language
 from ..text.record import record
-from ..text.same_words import same_words
 from .render import shown
 
 #: How many of the best hits bring what they need beside them.

@@ -18,8 +18,8 @@ from ..protocol.inbox import DIRECT, Chat, chat_of
 from ..protocol.message import UNSAID, History, Message
 from ..recall.audience import Audience
 from ..recall.neighbours import is_asked_again
+from ..text.comparing import same_words, sentences_in
 from ..text.record import record
-from ..text.same_words import same_words, sentences_in
 
 if TYPE_CHECKING:
     from ..conversation.sessions import RunningSummary

@@ -16,9 +16,9 @@ from typing import Any, Final, Generic, TypeVar
 from ..archive.quarantine import Quarantine
 from ..events import Events
 from ..protocol.paths import WorkspacePaths
+from ..storage.errors import from_os_error
 from ..storage.files import Files, FileVersion
 from ..storage.lenient_json import render_json
-from ..storage.os_errors import from_os_error
 from ..text.lazy_re import lazy_re
 from .sessions import session_digest
 

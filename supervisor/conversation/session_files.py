@@ -26,10 +26,9 @@ from ..protocol.paths import WorkspacePaths
 from ..protocol.task_material import SaidBack
 from ..recall.unfiled import Unfiled
 from ..storage.clock import local_day, truncate_to_ms
-from ..storage.errors import BadFile
+from ..storage.errors import BadFile, from_os_error
 from ..storage.files import Files
 from ..storage.lenient_json import parse_json, render_json
-from ..storage.os_errors import from_os_error
 from ..storage.texts import Text
 from .sessions import (
     Marker,

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from datetime import datetime, timedelta
 from typing import Final
 
-from ..text.figures import figures, without_figures
+from ..text.comparing import figures, without_figures
 from ..text.lazy_re import lazy_re
 from ..text.record import record
 from ..text.tokenizer import HAN, spelled

@@ -29,9 +29,8 @@ from ..protocol.dated_file import Block
 from ..protocol.message import History, Message
 from ..protocol.paths import dated_name, day_of_name
 from ..protocol.period import period_of_group
-from ..storage.errors import Conflict
+from ..storage.errors import TEMPORARY, Conflict
 from ..storage.lenient_json import parse_json, render_json
-from ..storage.os_errors import TEMPORARY
 from ..workspace import Workspace
 from .logs import DATED, TORN, named_files, with_new_names
 from .wanted import Trace, Wanted, blocks_at, copies, decoded, files_below, standing, standing_lines, text_at

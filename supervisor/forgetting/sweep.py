@@ -20,8 +20,8 @@ from ..archive.tombstones import Act, Tombstones
 from ..longterm.lines import Line
 from ..protocol.paths import WorkspacePaths, day_of_name
 from ..storage.clock import Clock
+from ..storage.control import note, noting
 from ..storage.files import Files
-from ..storage.noting import note, noting
 from ..storage.texts import Text, msgid
 from ..workspace import Workspace, open_workspace
 from .cleaning import Aim, go_through

@@ -16,9 +16,8 @@ from shlex import quote
 from typing import Final
 
 from ..storage.disk import RealDisk
-from ..storage.errors import SupervisorError
+from ..storage.errors import SupervisorError, as_supervisor_error
 from ..storage.files import Files
-from ..storage.os_errors import as_supervisor_error
 from ..storage.texts import Text
 from ..text.language import Language
 from ..text.lazy_re import lazy_re

@@ -16,8 +16,7 @@ from typing import Final, Self
 from ..host import watcher
 from ..storage.clock import steady_s
 from ..storage.control import Control
-from ..storage.errors import Busy, SupervisorError
-from ..storage.os_errors import as_supervisor_error
+from ..storage.errors import Busy, SupervisorError, as_supervisor_error
 from ..storage.process import give_back_memory
 from ..text.chinese import rest
 from .daemon import Supervisor

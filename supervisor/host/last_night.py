@@ -14,8 +14,8 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any, Final, TypeVar
 
-from ..protocol.json_record import read_record
 from ..storage.clock import to_wire
+from ..storage.lenient_json import read_record
 from ..storage.texts import restored, stored
 from ..text.record import record
 from ..workspace import Workspace

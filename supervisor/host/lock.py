@@ -13,8 +13,7 @@ from typing import Final
 
 from ..archive.places import LEFT
 from ..protocol.paths import WORKERS
-from ..storage.errors import AlreadyRuns, Busy, LockLost
-from ..storage.os_errors import as_supervisor_error
+from ..storage.errors import AlreadyRuns, Busy, LockLost, as_supervisor_error
 from ..workspace import Workspace
 
 #: Seconds to wait for the lock: `status` holds it for a moment, to find out whether a supervisor runs.

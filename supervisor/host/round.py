@@ -22,9 +22,8 @@ from ..archive.restore import keep_damaged
 from ..archive.run import archive, tell_overflow, trim_history, why_due
 from ..faults import FaultScope
 from ..storage.clock import within
-from ..storage.control import UNLIMITED, Control
+from ..storage.control import UNLIMITED, Control, noting
 from ..storage.errors import AlreadyRuns, BadFile, SupervisorError
-from ..storage.noting import noting
 from ..summaries import meanwhile
 from ..summaries.collect import collect_results
 from ..summaries.llm_state import left_as_they_are

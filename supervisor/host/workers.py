@@ -28,8 +28,7 @@ from typing import TYPE_CHECKING, Final
 from ..protocol.task import AskedTask, Result, parse_result, render_task
 from ..storage.clock import Clock, to_wire, within
 from ..storage.control import ErrorCollector
-from ..storage.errors import BadConfig, NoProcess, NoSummary
-from ..storage.os_errors import why_refused
+from ..storage.errors import BadConfig, NoProcess, NoSummary, why_refused
 from ..storage.texts import Text
 from ..text.language import Language
 from ..text.record import record

@@ -30,9 +30,9 @@ from ..protocol.marks import Struck, read_struck, without_marks
 from ..protocol.message import OUR_FIELDS, Message, digest_of_text, parse_history
 from ..protocol.paths import LONG_TERM, is_foreign
 from ..storage.clock import to_wire
+from ..storage.control import noting
 from ..storage.errors import AlreadyRuns, NewerFormat
 from ..storage.foreign_name import place_below
-from ..storage.noting import noting
 from ..text.decoding import decoded
 from ..workspace import Workspace
 from .notes import MOST_BYTES, write_note

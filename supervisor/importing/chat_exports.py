@@ -13,7 +13,7 @@ from pathlib import PurePosixPath
 from typing import Any, Final, TypeVar
 
 from ..protocol.message import role_of
-from ..storage.instant import read_instant
+from ..storage.clock import read_instant
 from ..text.lazy_re import lazy_re
 from .source import Source
 from .talk import SOMEONE, Conversation, Reading, Said, Talk, text_of, tool_calls, tool_line, words

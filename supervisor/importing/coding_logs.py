@@ -18,7 +18,7 @@ from operator import itemgetter
 from pathlib import PurePosixPath
 from typing import Any, Final
 
-from ..storage.instant import read_instant
+from ..storage.clock import read_instant
 from ..text.lazy_re import lazy_re
 from .source import Source
 from .talk import Conversation, Reading, Said, Talk, text_of, tool_calls, tool_line, words

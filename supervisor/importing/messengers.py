@@ -15,7 +15,7 @@ from functools import cache, lru_cache
 from pathlib import Path, PurePosixPath
 from typing import Any, Final
 
-from ..storage.instant import read_instant
+from ..storage.clock import read_instant
 from ..storage.texts import Text
 from ..text.lazy_re import lazy_re
 from .source import NotImported, Source

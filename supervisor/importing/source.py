@@ -23,10 +23,9 @@ from typing import IO, Any, Final
 
 from ..protocol.backup_file import LIST, Member, is_tar, members
 from ..storage.disk import open_outside, read_outside
-from ..storage.errors import BadBackup, BadFile, BadRequest
+from ..storage.errors import BadBackup, BadFile, BadRequest, from_os_error
 from ..storage.foreign_name import is_below, parts_of, place_below
 from ..storage.lenient_json import not_utf8, parse_json
-from ..storage.os_errors import from_os_error
 from ..storage.texts import Text, msgid
 from ..text.decoding import encoding_of
 

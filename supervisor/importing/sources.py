@@ -28,8 +28,7 @@ from ..protocol.paths import LONG_TERM
 from ..protocol.sources import State, TakenSource, read_state
 from ..storage.clock import Clock, local_day, to_wire, truncate_to_ms, wire_time
 from ..storage.control import Control
-from ..storage.errors import BadRequest
-from ..storage.os_errors import why_refused
+from ..storage.errors import BadRequest, why_refused
 from ..storage.texts import Text, stored
 from ..text.printable import printable_line
 from ..workspace import Workspace

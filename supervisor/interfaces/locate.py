@@ -77,7 +77,7 @@ def workspace_of(argv: list[str], environ: Mapping[str, str]) -> str:
         return os.path.expanduser(workspace)
     if any(os.path.exists(os.path.join("workspace", name)) for name in ("history.json", "recalld.toml")):
         return "workspace"
-    from ..text.user_folder import user_folder  # imported here, since a command with -w does not need it
+    from ..protocol.paths import user_folder
 
     return os.path.join(user_folder("XDG_DATA_HOME", environ), "recalld")
 

@@ -36,7 +36,7 @@ from mcp_types import (
 )
 from pydantic import ValidationError
 
-from ..storage.noting import acting
+from ..storage.control import acting
 from ..text.lazy_re import lazy_re
 from .locate import MAX_REQUEST, PROTOCOL, TOOL, exchange, folder_id, socket_path, version
 from .tools.answers import output_schema

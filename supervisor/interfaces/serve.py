@@ -23,10 +23,9 @@ from ..host.notify import ServiceManager
 from ..host.workers import workers_of
 from ..operations.operation import NAMES, Caller, Operation, find
 from ..protocol.config import OTHER_VARIABLES
-from ..storage.clock import Clock, fixed_clock, utc_now
+from ..storage.clock import Clock, fixed_clock, read_instant, utc_now
+from ..storage.control import acting
 from ..storage.errors import SupervisorError
-from ..storage.instant import read_instant
-from ..storage.noting import acting
 from ..storage.process import limit_malloc_arenas, on_signals
 from ..text.language import Language
 from ..workspace import Workspace, open_workspace, read_config

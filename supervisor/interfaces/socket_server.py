@@ -24,11 +24,11 @@ from pathlib import Path
 from typing import Any, Final, TypeAlias
 
 from ..host.jobs import Step
-from ..protocol.json_record import read_record
 from ..storage.clock import within
 from ..storage.control import UNLIMITED, Control
 from ..storage.errors import InternalError
 from ..storage.files import Files
+from ..storage.lenient_json import read_record
 from ..text.record import record
 from .locate import MAX_REQUEST, PROTOCOL, command_of, socket_path, version
 

@@ -13,7 +13,7 @@ from ..extracts.sentences import ITEM_END, split
 from ..protocol.marks import before_words, marks_of, read_struck, without_marks
 from ..storage.errors import BadRequest
 from ..storage.texts import Text
-from ..text.same_words import same_words
+from ..text.comparing import same_words
 from ..text.tokenizer import tokens
 from .lines import Line
 

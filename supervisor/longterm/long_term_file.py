@@ -23,14 +23,13 @@ from ..index.scan import MOST_BYTES, long_term_name
 from ..protocol.paths import LONG_TERM, WorkspacePaths
 from ..storage.by_content import ReplacedTexts, kept_name
 from ..storage.clock import local_day
-from ..storage.errors import BadRequest, Conflict, NoPermission, Unchangeable
+from ..storage.control import note
+from ..storage.errors import BadRequest, Conflict, NoPermission, Unchangeable, from_os_error
 from ..storage.files import Files, FileVersion
 from ..storage.lenient_json import not_utf8
-from ..storage.noting import note
-from ..storage.os_errors import from_os_error
 from ..storage.texts import Text, msgid, render
+from ..text.comparing import hunks
 from ..text.decoding import decoded
-from ..text.hunks import hunks
 from ..text.record import record
 from .lines import (
     Entry,

@@ -24,8 +24,8 @@ from typing import Any, Final, Literal, Protocol
 from ..protocol.marks import without_marks
 from ..protocol.paths import LONG_TERM
 from ..storage.clock import Clock, utc_now
+from ..storage.control import author, noting
 from ..storage.errors import BadRequest, SupervisorError, listed, refuse_no_number, refuse_no_text
-from ..storage.noting import author, noting
 from ..storage.texts import Text
 from .lines import search_text
 from .long_term_file import LongTermFile

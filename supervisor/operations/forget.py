@@ -13,8 +13,8 @@ from typing import Final, cast
 from ..archive.diary import amounts_of
 from ..forgetting.wanted import KINDS, By, Spot, Standing, Wanted, left_alone, refuse_vague, wanted
 from ..storage.clock import local_day, to_wire, within
+from ..storage.control import author
 from ..storage.errors import AlreadyRuns, BadRequest
-from ..storage.noting import author
 from ..storage.texts import Text
 from ..text.printable import shortened
 from ..text.record import record

@@ -18,9 +18,8 @@ from ..protocol.prompts import without_secrets
 from ..protocol.turn import LOOKUPS, read_request
 from ..recall.audience import nameless
 from ..storage.clock import Clock
-from ..storage.control import UNLIMITED
+from ..storage.control import UNLIMITED, acting
 from ..storage.errors import BadRequest, SupervisorError
-from ..storage.noting import acting
 from ..storage.texts import Text
 from ..text.language import Language
 from ..text.record import record

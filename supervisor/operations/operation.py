@@ -15,9 +15,8 @@ from typing import TYPE_CHECKING, Any, Final, Generic, Literal, TypeAlias, TypeV
 
 from ..protocol.config import Config
 from ..storage.clock import Clock, utc_now
-from ..storage.control import UNLIMITED, Control
+from ..storage.control import UNLIMITED, Control, author, noting
 from ..storage.errors import BadRequest, OwnersAlone, refuse_no_number, refuse_no_text
-from ..storage.noting import author, noting
 from ..storage.texts import Text
 from ..text.record import record
 from ..workspace import Workspace

@@ -7,10 +7,10 @@ from typing import Final
 from ..archive.diary import Act, sentence_of
 from ..archive.memory_folder import DIGEST
 from ..protocol.period import Period
+from ..storage.control import author, noting
 from ..storage.errors import BadRequest
-from ..storage.noting import author, noting
 from ..storage.texts import Text, msgid
-from ..text.hunks import Hunk, without
+from ..text.comparing import Hunk, without
 from ..text.record import record
 from ..workspace import Workspace
 from .operation import Request, Visible, operation

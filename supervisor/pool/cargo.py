@@ -34,12 +34,12 @@ from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
 from ..protocol.config import Config, load
 from ..protocol.dated_file import Block
-from ..protocol.json_record import read_record
 from ..protocol.llm import NO_KEY, Account, find_key
 from ..protocol.settings import variable
 from ..protocol.task import AskedTask, NewerVersion, Result, Task, parse_result, parse_task, render_result, render_task
 from ..storage.clock import from_wire, to_wire
 from ..storage.errors import BadConfig
+from ..storage.lenient_json import read_record
 from ..storage.texts import Text, msgid
 from ..text.record import record
 

@@ -15,8 +15,7 @@ from ..protocol.config import tables
 from ..protocol.config_keys import Crew, Provider
 from ..protocol.settings import read_section
 from ..storage.disk import read_outside
-from ..storage.errors import BadConfig
-from ..storage.os_errors import from_os_error
+from ..storage.errors import BadConfig, from_os_error
 from ..storage.texts import Text
 from ..text.record import record
 

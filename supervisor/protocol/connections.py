@@ -11,10 +11,9 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Final, Literal
 
-from ..storage.lenient_json import parse_json, render_json
+from ..storage.lenient_json import parse_json, read_record, render_json
 from ..storage.texts import Text
 from ..text.record import record
-from .json_record import read_record
 
 #: The clients that `connect` sets up; earlier versions had others.
 CLIENTS: Final = ("claude-code", "codex")

@@ -15,8 +15,7 @@ from datetime import datetime, tzinfo
 from enum import Enum
 from typing import Any, Final, TypeAlias
 
-from ..storage.clock import to_wire, truncate_to_ms, wire_time
-from ..storage.instant import quoted, read_instant, why_not_said_at
+from ..storage.clock import quoted, read_instant, to_wire, truncate_to_ms, why_not_said_at, wire_time
 from ..storage.lenient_json import DEEPEST, is_deeper, parse_json, render_json
 from ..storage.texts import Text
 from ..text.record import record

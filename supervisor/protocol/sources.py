@@ -16,11 +16,10 @@ from typing import Any, Final
 
 from ..storage.errors import BadConfig
 from ..storage.files import Files
-from ..storage.lenient_json import parse_json
+from ..storage.lenient_json import parse_json, read_record
 from ..storage.texts import Text, restored
 from ..text.lazy_re import lazy_re
 from ..text.record import record
-from .json_record import read_record
 from .settings import made_key, read_duration
 
 _KEY: Final = "sources.take"

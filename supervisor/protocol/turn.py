@@ -25,12 +25,11 @@ from typing import TYPE_CHECKING, Any, Final
 
 from ..storage.clock import SMALL, to_wire
 from ..storage.errors import BadFile, NewerFormat
-from ..storage.lenient_json import parse_json, render_json
+from ..storage.lenient_json import parse_json, read_record, render_json
 from ..storage.texts import Text
 from ..text.lazy_re import lazy_re
 from ..text.llm_output import outside_code
 from ..text.record import record
-from .json_record import read_record
 
 if TYPE_CHECKING:
     from ..text.language import Language

@@ -18,8 +18,8 @@ from ..protocol.marks import Struck, before_words, read_struck
 from ..protocol.paths import WorkspacePaths
 from ..query.intent import asks_past
 from ..query.parse import Query
+from ..storage.control import note
 from ..storage.files import Files, digest_of
-from ..storage.noting import note
 from ..text.record import record
 
 #: The score of what was struck, relative to the best hit that stands.

@@ -35,9 +35,8 @@ from ..protocol.paths import WorkspacePaths
 from ..query.parse import REQUEST_WEIGHT, Query, as_typed, parse_query, readable, subject_of
 from ..storage.clock import NEVER, Deadline, local_day, within
 from ..storage.control import UNENDING, UNLIMITED, Control
-from ..storage.errors import BadFile
+from ..storage.errors import BadFile, as_supervisor_error
 from ..storage.files import Files
-from ..storage.os_errors import as_supervisor_error
 from ..storage.texts import Text
 from ..text.decoding import decoded
 from ..text.record import record

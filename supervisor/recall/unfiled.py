@@ -34,9 +34,8 @@ from ..protocol.dated_file import Block, block_of
 from ..protocol.message import Archived, History, Key, Message
 from ..protocol.paths import WorkspacePaths
 from ..storage.clock import NEVER, Deadline
-from ..storage.errors import SupervisorError
+from ..storage.errors import SupervisorError, as_supervisor_error
 from ..storage.files import Files
-from ..storage.os_errors import as_supervisor_error
 from ..text.chinese import load_to_cut
 from ..text.lazy_re import lazy_re
 from ..text.printable import printable

@@ -27,9 +27,8 @@ from typing import Final
 
 from ..text.record import record
 from .disk import Disk, Stat
-from .errors import Busy, Conflict
+from .errors import TEMPORARY, Busy, Conflict
 from .foreign_name import LONGEST_GIVEN, shortened
-from .os_errors import TEMPORARY
 
 FILE_MODE: Final = 0o600
 LOCK_WAIT_S: Final = 10.0

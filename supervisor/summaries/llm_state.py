@@ -21,7 +21,6 @@ from ..archive.memory_folder import MemoryFolder
 from ..events import Events
 from ..protocol.config import Config
 from ..protocol.config_keys import Llm
-from ..protocol.json_record import read_record
 from ..protocol.llm import MATERIAL_SHARE, CallLog, Endpoint
 from ..protocol.paths import WorkspacePaths
 from ..protocol.prompts import version_of_summaries
@@ -31,6 +30,7 @@ from ..protocol.task import NO_ANSWER, Result
 from ..storage.clock import from_wire, local, local_day, to_wire, truncate_to_ms
 from ..storage.errors import NoSummary
 from ..storage.files import Files
+from ..storage.lenient_json import read_record
 from ..storage.texts import Text, restored, stored
 from ..text.record import record
 from .retry import TWICE, ProviderState, Verdicts, Waits, after_call, calls_allowed, with_usage, without_fault

@@ -2,7 +2,7 @@
 What was summarised, and what an answer says against it: little of what the extract says, a copy.
 
 What an answer has to say is measured by the extract of the same material, which costs no call. A figure counts as said in any
-spelling (`text/figures.py`), a Chinese word where a pair of its characters is. Whether a name or a number is right is not
+spelling (`text/comparing.py`), a Chinese word where a pair of its characters is. Whether a name or a number is right is not
 judged: see docs/decisions/0108. Pure.
 """
 
@@ -14,7 +14,7 @@ from functools import cached_property
 from typing import Final
 
 from ..text.chinese import to_simplified
-from ..text.figures import figures
+from ..text.comparing import figures
 from ..text.language import Language
 from ..text.lazy_re import lazy_re
 from ..text.tokenizer import tokens

@@ -10,7 +10,7 @@ import pytest
 
 from recalld.supervisor.operations.operation import Caller, perform
 from recalld.supervisor.operations.undo import UndoRequest, undo
-from recalld.supervisor.storage.noting import noting
+from recalld.supervisor.storage.control import noting
 from tests.forgetting.test_forget import SECRET, forget, where
 from tests.world import Diarist, World, at, message
 

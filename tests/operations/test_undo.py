@@ -20,7 +20,7 @@ from recalld.supervisor.operations.forget import ForgetRequest, forget
 from recalld.supervisor.operations.operation import Caller, perform
 from recalld.supervisor.operations.undo import UndoRequest, undo
 from recalld.supervisor.storage.errors import BadRequest, SupervisorError
-from recalld.supervisor.text.hunks import hunks, without
+from recalld.supervisor.text.comparing import hunks, without
 from tests.world import WITH_MODEL, Diarist, World, at, message
 
 

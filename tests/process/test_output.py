@@ -13,9 +13,9 @@ from typing import Any
 import pytest
 
 from recalld.supervisor.protocol.paths import WORKERS, WorkspacePaths
-from recalld.supervisor.storage import output
+from recalld.supervisor.storage import process as printing
 from recalld.supervisor.storage.disk import RealDisk
-from recalld.supervisor.storage.output import line_printer
+from recalld.supervisor.storage.process import line_printer
 from tests.patience import PATIENCE_S
 from tests.process.command import Command, Ended, ended, fill, until
 from tests.world import message
@@ -134,7 +134,7 @@ def is_taken(print_line: Any) -> bool:
 
 
 def test_line_printer_drops_the_oldest_lines_and_says_how_many(monkeypatch):
-    monkeypatch.setattr(output, "_CLOSE_S", PATIENCE_S)
+    monkeypatch.setattr(printing, "_CLOSE_S", PATIENCE_S)
     with printing_to_a_full_pipe(blocks=True) as (print_line, reader, read):
         print_line("第一行")
         until(lambda: is_taken(print_line))

@@ -16,8 +16,7 @@ import pytest
 
 from recalld.supervisor.storage import disk as module
 from recalld.supervisor.storage.disk import RealDisk, mapped_copy, read_outside
-from recalld.supervisor.storage.errors import Busy
-from recalld.supervisor.storage.os_errors import why_refused
+from recalld.supervisor.storage.errors import Busy, why_refused
 from tests.kinds import NO_FILES
 from tests.patience import PATIENCE_S
 

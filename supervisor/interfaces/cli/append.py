@@ -10,9 +10,8 @@ from datetime import UTC, datetime
 from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any, Final
 
-from ...storage.clock import fixed_clock, utc_now
+from ...storage.clock import fixed_clock, utc_now, why_not_said_at
 from ...storage.errors import BadConfig, BadFile, BadRequest, StorageError
-from ...storage.instant import why_not_said_at
 from ...storage.texts import Text
 from .call import Call, refuse_plain_folder, unprinted
 from .output import as_json

@@ -17,11 +17,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Final, NoReturn
 from zoneinfo import ZoneInfo
 
-from ...storage.clock import Clock, find_zone, fixed_clock, machine_zone, to_wire, utc_now
-from ...storage.errors import BadRequest, InternalError, SupervisorError
-from ...storage.instant import read_instant, why_no_instant
-from ...storage.os_errors import as_supervisor_error, from_os_error
-from ...storage.output import is_journal
+from ...storage.clock import Clock, find_zone, fixed_clock, machine_zone, read_instant, to_wire, utc_now, why_no_instant
+from ...storage.errors import BadRequest, InternalError, SupervisorError, as_supervisor_error, from_os_error
+from ...storage.process import is_journal
 from ...storage.texts import Text, render
 from ...text.lazy_re import lazy_re
 from ...text.printable import printable, printable_line
@@ -253,7 +251,7 @@ class Call:
     def perform(self, operation: Operation[Q, A], request: Q | None = None) -> A:
         """Return the answer of the operation (None: without arguments) in the workspace, for who reads the conversation."""
         from ...operations.operation import perform
-        from ...storage.noting import kept_ids
+        from ...storage.control import kept_ids
 
         ws, at = self.opened()
         with self.control() as control, kept_ids() as self.acts:

@@ -21,7 +21,7 @@ from zoneinfo import ZoneInfo
 from ...events import EVENTS, priority
 from ...operations.codec import camel
 from ...storage.clock import Clock, from_wire, local, to_wire
-from ...storage.output import is_journal, line_printer
+from ...storage.process import is_journal, line_printer
 from ...storage.texts import Text, msgid, template
 from ...text.lazy_re import lazy_re
 from ...text.printable import printable_json, printable_line

@@ -15,7 +15,7 @@ from typing import Any, Final
 from ...context.render import framed
 from ...operations.operation import Caller, perform
 from ...storage.clock import Clock, to_wire
-from ...storage.os_errors import as_supervisor_error
+from ...storage.errors import as_supervisor_error
 from ...workspace import Workspace
 from .dialects import Event, OddEvent, fits, messages_of, read_event, written
 

@@ -16,8 +16,7 @@ from starlette.exceptions import HTTPException
 from starlette.responses import Response
 
 from ...operations.codec import refuse_unknown, to_json
-from ...storage.errors import BadRequest, InternalError
-from ...storage.os_errors import as_supervisor_error
+from ...storage.errors import BadRequest, InternalError, as_supervisor_error
 from ...storage.texts import Text, render
 from ...text.language import Language
 from ...text.lazy_re import lazy_re

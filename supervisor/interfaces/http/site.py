@@ -23,9 +23,9 @@ from starlette.exceptions import HTTPException
 from ...operations.operation import Caller, Operation
 from ...protocol.paths import WorkspacePaths
 from ...storage.clock import Clock
+from ...storage.control import acting
 from ...storage.disk import Stat
 from ...storage.files import Files
-from ...storage.noting import acting
 from ...storage.texts import Text
 from ...text.language import Language
 from ...workspace import Workspace

@@ -8,8 +8,7 @@ from typing import Any, Final
 import yaml
 
 from ...storage.disk import read_outside
-from ...storage.errors import BadConfig
-from ...storage.os_errors import why_refused
+from ...storage.errors import BadConfig, why_refused
 from ...storage.texts import Text
 
 #: The defaults (docs/features.md, 002).

@@ -24,7 +24,7 @@ from starlette.responses import Response
 
 from ...protocol.config import Config
 from ...protocol.llm import NO_KEY, find_key, is_local, without_credentials
-from ...storage.os_errors import as_supervisor_error
+from ...storage.errors import as_supervisor_error
 from ...storage.texts import Text
 from ..http.gate import MOST_MODEL
 from ..http.site import PROXY, Site

@@ -28,12 +28,11 @@ from ...longterm.long_term_file import LongTermFile, refuse_too_large
 from ...protocol.marks import pins_more, with_marks_of
 from ...protocol.paths import day_of_name, is_foreign
 from ...storage.by_content import kept_name
+from ...storage.control import acting, author, noting
 from ...storage.disk import Stat
-from ...storage.errors import BadRequest, SupervisorError
+from ...storage.errors import BadRequest, SupervisorError, as_supervisor_error
 from ...storage.foreign_name import LONGEST_GIVEN, place_below
 from ...storage.move_across import move_across
-from ...storage.noting import acting, author, noting
-from ...storage.os_errors import as_supervisor_error
 from ...storage.texts import Text, msgid
 from ...text.lazy_re import lazy_re
 from ...workspace import Workspace

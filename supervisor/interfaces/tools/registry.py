@@ -17,9 +17,8 @@ from functools import wraps
 from typing import Any, ClassVar, Final
 
 from ...longterm.memory_store import MemoryStore, guidance
-from ...storage.errors import BadRequest
-from ...storage.noting import acting
-from ...storage.os_errors import as_supervisor_error
+from ...storage.control import acting
+from ...storage.errors import BadRequest, as_supervisor_error
 from ...storage.texts import Text, render
 from ...text.record import record
 from ..api import Memory

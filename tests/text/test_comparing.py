@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from recalld.supervisor.text.figures import _NARROW as NARROW
-from recalld.supervisor.text.figures import figures, without_figures
+from recalld.supervisor.text.comparing import _NARROW as NARROW
+from recalld.supervisor.text.comparing import figures, without_figures
 
 #: Spellings that are equal, each row in both languages.
 EQUAL = (

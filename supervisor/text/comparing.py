@@ -1,15 +1,22 @@
 """
-What a text says in figures: numbers, days, weekdays and times of the clock, equal however they are written.
+Two texts compared: by their figures, by their words, and by the pieces in which they differ. Pure.
 
-三万二 is 32,000, 1月28日 is "Jan 28", 下午三点半 is 15:30 and "3:30 pm". A summary is compared with its material by these.
-Letters and digits that are one word (G1024, gpt-4o) are a name, not a number, and a number in English words is none: a small
-one may only count. Pure.
+Numbers, days, weekdays and times of the clock are equal however they are written: 三万二 is 32,000, 1月28日 is "Jan 28",
+下午三点半 is 15:30 and "3:30 pm". A summary is compared with its material by these. Letters and digits that are one word
+(G1024, gpt-4o) are a name, not a number, and a number in English words is none: a small one may only count.
+
+Words are compared to say once what was said twice: without case, width, punctuation and courtesy; what could make another fact
+stays, numbers with their points, signs of names (C++), a question mark.
 """
 
 from __future__ import annotations
 
 import re
-from typing import Final
+import unicodedata
+from collections.abc import Iterable, Sequence
+from difflib import SequenceMatcher
+from functools import lru_cache
+from typing import Final, NamedTuple
 
 from .lazy_re import lazy_re
 
@@ -144,3 +151,122 @@ def _count(written: str) -> float:
             total = (total + part + digit or 1) * _HAN_MYRIADS[sign]
             part, digit, scale = 0, 0, _HAN_MYRIADS[sign] // 10
     return float(total + part + digit * max(1, scale))
+
+
+#: Day and source of an entry of memory.md, which say when it was said and not what.
+_ENTRY: Final = lazy_re(r"\s*(?:[-*+]\s+)?\d{4}-\d\d-\d\d\|[^|\n]*\|")
+_COURTESY: Final = lazy_re(
+    r"^\W*(?:请|麻烦你?|帮我)*(?:记住|记一下|记下来?)|^\W*(?:please )?remember(?: that)?\b"
+    r"|请(?![求客假柬帖教])|麻烦你?|劳驾|拜托|谢谢你?|多谢|[您你]好|\b(?:please|pls|thanks|thank you|kindly|hi|hello|hey)\b",
+    re.IGNORECASE,
+)
+_WORD: Final = lazy_re(r"[-+]?\d+(?:[.,:/-]\d+)*[%°]?|[^\W\d_]+[+#]*|[€$£¥]")
+_HAN_BLANK: Final = lazy_re(r"(?<=[\u3400-\u9fff]) | (?=[\u3400-\u9fff])")
+_SENTENCE: Final = lazy_re(r"[^。！？!?\n;；]+?(?:[。！？!?\n;；]+|\.(?=\s|$)|$)")
+#: A shorter text is a word of many sentences. In characters of `same_words`.
+LEAST: Final = 6
+
+
+@lru_cache(maxsize=4_096)
+def same_words(text: str) -> str:
+    """
+    Return the words of the text; two texts that have the same say the same.
+
+    >>> same_words("请记住：发布会是１２月15日。") == same_words("记住 发布会是12月15日")
+    True
+    >>> same_words("It costs 1.5") == same_words("it costs 15"), same_words("Ana is here?") == same_words("Ana is here")
+    (False, False)
+    """
+    plain = unicodedata.normalize("NFKC", _ENTRY.sub("", text, count=1)).casefold()
+    words = " ".join(_WORD.findall(_COURTESY.sub(" ", plain)))
+    asks = "?" if plain.rstrip().endswith("?") else ""
+    if not words:
+        return text.strip()
+    return (words if words.isascii() else _HAN_BLANK.sub("", words)) + asks
+
+
+def sentences_in(texts: Iterable[str]) -> frozenset[str]:
+    """Return the words of each text and of each of its sentences (`same_words`), without those that are too short."""
+    parts = (part for text in texts for part in (text, *_SENTENCE.findall(text)))
+    return frozenset(words for words in map(same_words, parts) if len(words) >= LEAST)
+
+
+def without_sentences(text: str, sentences: frozenset[str]) -> str:
+    """Return the text without the sentences that are among *sentences*, and each other one once, the last time it is there."""
+    kept: list[str] = []
+    seen = set(sentences)
+    for sentence in reversed(_SENTENCE.findall(text)):
+        words = same_words(sentence)
+        if len(words) < LEAST or words not in seen:
+            kept.append(sentence)
+            seen.add(words)
+    left = "".join(reversed(kept))
+    return left if left.strip() else ""
+
+
+#: Of texts that differ in more lines than this in one place the whole place is one piece.
+_MOST_COMPARED: Final = 400
+_LINES: Final = lazy_re(r"[^\r\n]*(?:\r\n|\r|\n)|[^\r\n]+", re.DOTALL)
+
+
+class Hunk(NamedTuple):
+    """Lines with their line breaks: from line *start* on (0 is the first) the *old* ones stood where the *new* ones stand."""
+
+    start: int
+    old: str
+    new: str
+
+
+def hunks(before: str, after: str) -> list[Hunk]:
+    r"""
+    Return what distinguishes two texts.
+
+    >>> hunks("一\n二\n", "一\n二\n三\n")
+    [Hunk(start=2, old='', new='三\n')]
+    """
+    old, new = _LINES.findall(before), _LINES.findall(after)
+    same = 0
+    while same < min(len(old), len(new)) and old[same] == new[same]:
+        same += 1
+    end = 0
+    while end < min(len(old), len(new)) - same and old[-1 - end] == new[-1 - end]:
+        end += 1
+    left, right = old[same : len(old) - end], new[same : len(new) - end]
+    if not (left or right):
+        return []
+    if not left or not right or max(len(left), len(right)) > _MOST_COMPARED:
+        return [Hunk(same, "".join(left), "".join(right))]
+    opcodes = SequenceMatcher(None, left, right, autojunk=False).get_opcodes()
+    return [Hunk(same + j, "".join(left[i:k]), "".join(right[j:m])) for tag, i, k, j, m in opcodes if tag != "equal"]
+
+
+def without(text: str, taken: Sequence[Hunk]) -> str | None:
+    r"""
+    Return the text as if the hunks had never been; None if their new lines do not stand in it any more.
+
+    >>> without("一\n二\n三\n四\n", [Hunk(2, "", "三\n")])
+    '一\n二\n四\n'
+    """
+    for hunk in sorted(taken, reverse=True):
+        lines = _LINES.findall(text)
+        old, new = _LINES.findall(hunk.old), _LINES.findall(hunk.new)
+        start = _place(lines, new, hunk.start)
+        if start is None:
+            return None
+        rest = lines[start + len(new) :]
+        if rest and old and not old[-1].endswith(("\r", "\n")):
+            old[-1] += "\n"  # it was the last line, and lines stand below it now
+        before = lines[:start]
+        if before and old and not before[-1].endswith(("\r", "\n")):
+            before[-1] += "\n"
+        text = "".join([*before, *old, *rest])
+    return text
+
+
+def _place(lines: Sequence[str], new: Sequence[str], start: int) -> int | None:
+    """Return where the new lines stand, near *start*; None where they do not, or where nobody can say which ones are meant."""
+    if not new:
+        return min(start, len(lines))
+    bare, wanted = [line.rstrip("\r\n") for line in lines], [line.rstrip("\r\n") for line in new]
+    places = [n for n in range(len(bare) - len(wanted) + 1) if bare[n : n + len(wanted)] == wanted]
+    return min(places, key=lambda n: abs(n - start), default=None)

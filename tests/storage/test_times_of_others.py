@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from recalld.supervisor.storage.instant import read_instant
+from recalld.supervisor.storage.clock import read_instant
 from tests.storage.test_clock import EIGHT, SHANGHAI, ZONES, utc
 
 JSON_VALUES = st.recursive(
