@@ -75,8 +75,8 @@ HOMES: Final = {
 PURE: Final = tuple(
     f"recalld.supervisor.{package}.{name}"
     for package, names in {
-        "storage": "errors instant lenient_json",
-        "protocol": "attachments connections dated_file inbox json_record marks message parts period summary_file task turn",
+        "storage": "errors lenient_json",
+        "protocol": "attachments connections dated_file inbox marks message parts period summary_file task turn",
         "extracts": "candidates cues extract replies sentences",
         "archive": "coverage flags identity plan slug",
         "summaries": "material quality retry schedule",
@@ -95,7 +95,7 @@ PURE: Final = tuple(
 )
 #: What they may import: these of the standard library, each other, `text`, the texts, the time, and two of `protocol`.
 PURE_IMPORTS: Final = frozenset(
-    "__future__ array base64 binascii bisect calendar collections contextlib dataclasses datetime difflib email enum errno functools hashlib heapq itertools json math mimetypes re shlex types typing unicodedata zlib".split()
+    "__future__ array base64 binascii bisect calendar collections contextlib dataclasses datetime difflib email enum errno functools hashlib heapq itertools json math mimetypes pathlib re shlex types typing unicodedata zlib".split()
 )
 PURE_MAY_IMPORT: Final = (
     *PURE,
@@ -107,6 +107,10 @@ PURE_MAY_IMPORT: Final = (
     "recalld.supervisor.protocol.frontmatter",
 )
 PURE_NAMES: Final = frozenset({"open", "print", "input", "utc_now", "machine_zone"})
+#: What asks the disk by a path; a rule may have one and name it.
+ASKS_DISK: Final = frozenset(
+    "open read_text read_bytes exists is_file is_dir is_symlink stat lstat iterdir glob rglob resolve samefile".split()
+)
 
 #: Who writes files; the folder that is made outside a workspace, where a backup is unpacked; a file without a name; what a service leaves there; the socket's own mode; and standard output.
 WRITERS: Final = frozenset({"recalld.supervisor.storage.files", "recalld.supervisor.storage.disk", "recalld.supervisor.events"})
@@ -195,7 +199,7 @@ def import_faults(module: str, source: str) -> list[Fault]:
         elif top == "recalld":
             why = _inner_fault(module, name)
         elif top in sys.stdlib_module_names or top == "_typeshed":
-            pure = not _within(module, PURE) or top in PURE_IMPORTS or (top == "pathlib" and _is_for_types(source, line))
+            pure = not _within(module, PURE) or top in PURE_IMPORTS
             why = "" if pure else f"is a rule and imports {name}"
         else:
             why = "" if module in HOMES.get(top, set()) else f"is not the home of {top}"
@@ -212,13 +216,6 @@ def _inner_fault(module: str, name: str) -> str:
     return ""
 
 
-def _is_for_types(source: str, line: int) -> bool:
-    """Whether the import stands under TYPE_CHECKING."""
-    nodes = ast.walk(ast.parse(source))
-    blocks = [node for node in nodes if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING"]
-    return any(block.lineno < line <= (block.end_lineno or 0) for block in blocks)
-
-
 def call_faults(module: str, source: str) -> list[Fault]:
     """Calls that write files, or read the clock, outside the modules that do so for all."""
     found = []
@@ -230,7 +227,7 @@ def call_faults(module: str, source: str) -> list[Fault]:
             found.append(Fault(module, node.lineno, f"writes by itself: {called}"))
         if module not in CLOCKS and _is_clock(called):
             found.append(Fault(module, node.lineno, f"reads the clock: {called}"))
-        if _within(module, PURE) and called in PURE_NAMES:
+        if _within(module, PURE) and (called in PURE_NAMES or called.partition(".")[2].rpartition(".")[2] in ASKS_DISK):
             found.append(Fault(module, node.lineno, f"is a rule and calls {called}"))
     return found
 
