@@ -38,7 +38,7 @@ from recalld.supervisor.conversation.turns import read_said
 from recalld.supervisor.interfaces.api import Memory
 from recalld.supervisor.protocol.config import Config
 from recalld.supervisor.storage.clock import fixed_clock
-from recalld.supervisor.text.token_count import estimate_tokens
+from recalld.supervisor.text.llm_input import estimate_tokens
 
 SYSTEM: Final = "你是一个聊天助手。You are a chat assistant."
 TURNS_WITH_FACTS: Final = 10

@@ -42,7 +42,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from bench.commands import Qmd
 from bench.outcomes import interval
 from bench.reader import HERE, Workspaces, chosen, in_block, kind_of, questions_of, recalled
-from recalld.supervisor.text.token_count import estimate_tokens
+from recalld.supervisor.text.llm_input import estimate_tokens
 from recalld.supervisor.text.tokenizer import tokens
 
 if TYPE_CHECKING:

@@ -46,7 +46,7 @@ from bench.sets import FORMS, convert
 from recalld.supervisor.context.build import inject
 from recalld.supervisor.protocol.message import Message, read_message
 from recalld.supervisor.text.language import language_of
-from recalld.supervisor.text.token_count import estimate_tokens
+from recalld.supervisor.text.llm_input import estimate_tokens
 from recalld.supervisor.workspace import Workspace
 
 if TYPE_CHECKING:

@@ -47,8 +47,8 @@ from recalld.supervisor.context.request import Asked
 from recalld.supervisor.host.background import make_vectors
 from recalld.supervisor.protocol.message import Message, read_message
 from recalld.supervisor.storage.clock import fixed_clock, from_wire
+from recalld.supervisor.text.llm_input import estimate_tokens
 from recalld.supervisor.text.redact import hidden
-from recalld.supervisor.text.token_count import estimate_tokens
 from recalld.supervisor.text.tokenizer import tokens
 from recalld.supervisor.workspace import Workspace, open_workspace
 

@@ -49,7 +49,7 @@ from recalld.supervisor.protocol.paths import WorkspacePaths
 from recalld.supervisor.protocol.queue import TaskQueue
 from recalld.supervisor.storage.disk import RealDisk
 from recalld.supervisor.storage.files import Files
-from recalld.supervisor.text.token_count import estimate_tokens
+from recalld.supervisor.text.llm_input import estimate_tokens
 from recalld.supervisor.text.tokenizer import tokens
 
 ROOT: Final = Path(__file__).resolve().parent.parent

@@ -48,7 +48,7 @@ if TYPE_CHECKING:
     from .recall.search import Searcher
     from .recall.unfiled import Unfiled
     from .recall.visible import Parts
-    from .storage.by_content import ReplacedTexts
+    from .storage.keeping import ReplacedTexts
     from .summaries.llm_state import ModelUse
     from .text.redact import Marks
 
@@ -189,7 +189,7 @@ class Workspace:
 
     @store
     def replaced_texts(self) -> ReplacedTexts:
-        from .storage.by_content import ReplacedTexts
+        from .storage.keeping import ReplacedTexts
 
         return ReplacedTexts(self.files, self.paths.previous)
 

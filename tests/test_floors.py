@@ -102,7 +102,6 @@ PURE_MAY_IMPORT: Final = (
     "recalld.supervisor.text",
     "recalld.supervisor.storage.texts",
     "recalld.supervisor.storage.clock",
-    "recalld.supervisor.storage.foreign_name",  # its judgement of a name; the disk is asked by `place_below`
     "recalld.supervisor.protocol.paths",
     "recalld.supervisor.protocol.frontmatter",
 )

@@ -34,8 +34,8 @@ from recalld.supervisor.storage.disk import RealDisk
 from recalld.supervisor.storage.errors import BadRequest, SupervisorError, as_supervisor_error
 from recalld.supervisor.storage.files import Files
 from recalld.supervisor.storage.process import line_printer
+from recalld.supervisor.text.foreign_text import printable, printable_json
 from recalld.supervisor.text.language import Language
-from recalld.supervisor.text.printable import printable, printable_json
 from recalld.worker.desk import FolderDesk
 from recalld.worker.loop import Worker
 from recalld.worker.providers import Model, choose

@@ -16,7 +16,7 @@ from recalld.supervisor.protocol.llm import Account
 from recalld.supervisor.protocol.prompts import Prompt, text_of
 from recalld.supervisor.storage.clock import Clock
 from recalld.supervisor.storage.errors import Busy
-from recalld.supervisor.text.token_count import estimate_tokens
+from recalld.supervisor.text.llm_input import estimate_tokens
 
 from .providers import Model, NoCall, ProviderError, Usage
 

@@ -22,10 +22,9 @@ from recalld.supervisor.protocol.llm import MATERIAL_SHARE
 from recalld.supervisor.protocol.prompts import Prompt, PromptTemplate, text_of, version_of, without_secrets
 from recalld.supervisor.protocol.task import Task
 from recalld.supervisor.storage.clock import local
-from recalld.supervisor.text.language import Language, language_of_sentences
+from recalld.supervisor.text.language import Language, is_small_talk, language_of_sentences
+from recalld.supervisor.text.llm_input import MIN_PIECE, Entry, Fold, quote
 from recalld.supervisor.text.llm_output import continued, says_nothing
-from recalld.supervisor.text.quoting import MIN_PIECE, Entry, Fold, quote
-from recalld.supervisor.text.small_talk import is_small_talk
 
 from .calls import SERVER_TOKENS, Calls
 from .desk import FolderClaim

@@ -25,15 +25,15 @@ from ..protocol.config import Config
 from ..protocol.config_keys import Archive
 from ..protocol.message import Entry, History, InvalidEntry, Message, is_role, read_message, with_id, with_timestamp, with_words
 from ..protocol.paths import WorkspacePaths, is_unfinished
-from ..storage.by_content import has_content
 from ..storage.clock import read_instant, to_wire, why_not_said_at
 from ..storage.disk import Stat
 from ..storage.errors import BadFile, BadRequest, Busy, Conflict, from_os_error
 from ..storage.files import Files, FileVersion, digest_of
+from ..storage.keeping import has_content
 from ..storage.lenient_json import parse_json, render_json
 from ..storage.texts import Text
+from ..text.foreign_text import printable
 from ..text.lazy_re import lazy_re
-from ..text.printable import printable
 from .attachments import Attachments
 from .history import HistoryStore
 from .identity import inserted

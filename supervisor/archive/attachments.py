@@ -15,10 +15,10 @@ from ..protocol.attachments import digest_in_name, holds, joined, separated
 from ..protocol.dated_file import Block
 from ..protocol.message import Message
 from ..protocol.paths import WorkspacePaths
-from ..storage.by_content import keep_by_content
+from ..storage.disk import place_below
 from ..storage.errors import Busy
 from ..storage.files import Files
-from ..storage.foreign_name import place_below
+from ..storage.keeping import keep_by_content
 
 #: No picture has more, since history.json held it as base64.
 _MOST_BYTES: Final = 1 << 30

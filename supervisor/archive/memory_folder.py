@@ -25,14 +25,13 @@ from ..protocol.inbox import chats_in
 from ..protocol.paths import WorkspacePaths, day_of_name, period_of_name
 from ..protocol.period import Period
 from ..protocol.summary_file import Summary, parse_summary, render_summary, with_text
-from ..storage.by_content import ReplacedTexts, kept_name
 from ..storage.clock import from_wire
 from ..storage.control import note
 from ..storage.disk import Stat
 from ..storage.errors import Busy
 from ..storage.files import Files, FileVersion, digest_of
-from ..storage.move_across import move_across
-from ..text.decoding import text_of
+from ..storage.keeping import ReplacedTexts, kept_name, move_across
+from ..text.foreign_text import text_of
 from ..text.lazy_re import lazy_re
 from .coverage import ExistingSummary, Made, MemoryFile, copies, is_as_made
 from .file_table import FileTable, ReadFolder

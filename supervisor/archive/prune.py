@@ -13,11 +13,10 @@ from datetime import date, datetime, timedelta
 
 from ..protocol.paths import WorkspacePaths
 from ..protocol.period import Period
-from ..storage.by_content import ReplacedTexts
 from ..storage.control import note
 from ..storage.files import Files
-from ..storage.foreign_name import parts_of
-from ..storage.move_across import move_across
+from ..storage.keeping import ReplacedTexts, move_across
+from ..text.foreign_text import parts_of
 from .coverage import ExistingSummary, MemoryFile
 from .journal import SeenJournal
 

@@ -16,10 +16,10 @@ from typing import Final, Literal, TypeAlias
 
 from ..protocol.message import History, Message
 from ..protocol.paths import WorkspacePaths
-from ..storage.by_content import keep_by_content
 from ..storage.files import Files, digest_of
+from ..storage.keeping import keep_by_content
 from ..storage.lenient_json import recover
-from ..text.decoding import encoding_of
+from ..text.foreign_text import encoding_of
 from ..text.lazy_re import lazy_re
 from ..text.record import record
 

@@ -13,7 +13,7 @@ from ..protocol.paths import SLUG_CHARS
 from ..text.chinese import cut_whole, han_frequency, is_noun, kind, pinyin, to_simplified
 from ..text.lazy_re import lazy_re
 from ..text.redact import names_secret, redacted
-from ..text.secret_labels import SECRET_STEMS
+from ..text.secret_forms import SECRET_STEMS
 from ..text.tokenizer import HAN, stem
 from ..text.word_frequency import rarity_asked
 

@@ -24,11 +24,11 @@ from ..events import EventLog
 from ..protocol.backup_file import LIST, BackupFile, Contents, Entry, entry_of, render_end, render_file
 from ..protocol.paths import LOST_AND_FOUND, QUEUE_FOLDERS, WorkspacePaths, day_of_name
 from ..storage.clock import Clock, to_wire
-from ..storage.disk import RealDisk, Stat
+from ..storage.disk import RealDisk, Stat, is_below
 from ..storage.errors import TEMPORARY, BadRequest, Busy, Conflict, from_os_error
 from ..storage.files import FILE_MODE, Files, FileVersion
-from ..storage.foreign_name import MOST_FOLDERS, is_below
 from ..storage.texts import Text
+from ..text.foreign_text import MOST_FOLDERS
 from ..text.record import record
 from ..workspace import Workspace, read_config
 from .fsck import Ledger, fsck

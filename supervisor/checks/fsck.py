@@ -17,11 +17,11 @@ from ..forgetting.wanted import blocks_at
 from ..protocol.attachments import attachments_of, digest_in_name
 from ..protocol.dated_file import Block, DatedFile, is_broken, parse_dated
 from ..protocol.message import Archived, InvalidEntry, Key, Message
-from ..storage.by_content import is_aside
 from ..storage.errors import SupervisorError
+from ..storage.keeping import is_aside
 from ..storage.lenient_json import not_utf8
 from ..storage.texts import Text
-from ..text.printable import printable
+from ..text.foreign_text import printable
 from ..workspace import Workspace
 
 

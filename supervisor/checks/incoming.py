@@ -12,7 +12,7 @@ from ..protocol.inbox import count_unread
 from ..protocol.message import InvalidEntry
 from ..storage.lenient_json import not_utf8
 from ..storage.texts import Text
-from ..text.printable import printable
+from ..text.foreign_text import printable
 from .check import Faults, Look, bad
 
 #: How long a message may wait when no supervisor runs: some use recalld by a daily `run --until-settled`.

@@ -17,8 +17,8 @@ from typing import Final
 from ..events import lasting_states, newest_time
 from ..protocol.paths import LOST_AND_FOUND, check_filesystem, check_inside
 from ..storage.clock import SMALL, find_zone, from_wire, machine_zone
+from ..storage.disk import is_below
 from ..storage.errors import BadConfig, from_os_error
-from ..storage.foreign_name import is_below
 from ..storage.texts import Text, msgid
 from ..text.lazy_re import lazy_re
 from .check import Faults, Look, bad, odd

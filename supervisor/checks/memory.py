@@ -23,8 +23,7 @@ from ..storage.clock import within
 from ..storage.errors import Busy, SupervisorError
 from ..storage.lenient_json import not_utf8
 from ..storage.texts import Text
-from ..text.decoding import encoding_of
-from ..text.printable import printable
+from ..text.foreign_text import encoding_of, printable
 from ..text.tokenizer import tokens
 from ..text.word_frequency import rarity_asked
 from .check import Faults, Look, bad, odd

@@ -31,8 +31,8 @@ from ..recall.audience import Audience
 from ..storage.errors import BadFile
 from ..storage.files import Files
 from ..text.comparing import same_words, sentences_in, without_sentences
+from ..text.llm_input import MESSAGE_TOKENS, estimate_tokens
 from ..text.record import record
-from ..text.token_count import MESSAGE_TOKENS, estimate_tokens
 from .choice import BlockLimits
 from .history_window import Budgets, Window, WindowMessage, room, share, turn_messages
 from .memory_block import PackedBlock, pack

@@ -21,10 +21,9 @@ from ..protocol.message import UNSAID, Message
 from ..protocol.parts import said_as
 from ..text.language import Language
 from ..text.lazy_re import lazy_re
-from ..text.quoting import day_in_brackets, day_words
+from ..text.llm_input import MESSAGE_TOKENS, day_in_brackets, day_words, estimate_tokens
 from ..text.record import record
 from ..text.snippet import snippet_span
-from ..text.token_count import MESSAGE_TOKENS, estimate_tokens
 from .render import framed
 
 #: Marks the end of a message that was cut.

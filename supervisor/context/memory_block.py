@@ -10,7 +10,7 @@ the best line of all, which comes first, has a tag of its own. Code and lists ar
 added, whole or else cut around the question's words, if the whole block, with header and tags, then still fits the budget of
 tokens; a smaller line may follow a larger one that did not fit. A long answer of the assistant that does not fit is shown as
 the sentences with the question's words. `max_chars` is the clamp of 001: whole snippets while they fit, then one cut snippet,
-then none. `render` writes lines, tags and entries, `text/token_count` says what a text costs.
+then none. `render` writes lines, tags and entries, `text/llm_input` says what a text costs.
 """
 
 from __future__ import annotations
@@ -24,10 +24,9 @@ from typing import Final, NamedTuple
 from ..index.hit import Hit, Passage
 from ..recall.audience import nameless
 from ..recall.neighbours import are_neighbours
-from ..text.quoting import day_in_brackets
+from ..text.llm_input import day_in_brackets, token_cost, whole_tokens
 from ..text.record import record
 from ..text.snippet import excerpt
-from ..text.token_count import token_cost, whole_tokens
 from .choice import BlockLimits, distinct, group_of, in_order, is_visible, lines_of
 from .render import BETWEEN, TRUNCATED, entry, fenced, has_layout, head, shown, shown_lines, tag, with_speaker
 

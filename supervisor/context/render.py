@@ -20,10 +20,9 @@ from typing import Final
 from ..index.hit import BY_ID, line_marks
 from ..text.language import ROLES, Language
 from ..text.lazy_re import lazy_re
-from ..text.quoting import day_words
+from ..text.llm_input import day_words, estimate_tokens
 from ..text.redact import HIDDEN
 from ..text.snippet import snippet_span
-from ..text.token_count import estimate_tokens
 
 HEADER: Final = "## Memory"
 #: The lines after the header: `recall.note`; and the day of the question, on which a quoted "tomorrow" was not said and what is

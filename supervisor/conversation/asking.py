@@ -30,10 +30,9 @@ from ..summaries.model import CallLimits, Model
 from ..summaries.quality import judge
 from ..text.language import Language, language_of
 from ..text.lazy_re import lazy_re
+from ..text.llm_input import MIN_PIECE, Entry, Fold, estimate_tokens, quote
 from ..text.llm_output import cleaned, continued, says_nothing
-from ..text.quoting import MIN_PIECE, Entry, Fold, quote
 from ..text.record import record
-from ..text.token_count import estimate_tokens
 
 T = TypeVar("T")
 

@@ -25,8 +25,7 @@ from ..summaries.llm_state import waits_of
 from ..summaries.model import CallLimits, Model
 from ..summaries.retry import Backoff
 from ..text.language import Language, language_of
-from ..text.quoting import Fold, quote
-from ..text.token_count import estimate_tokens
+from ..text.llm_input import Fold, estimate_tokens, quote
 from .asking import ChatStream, SummaryWriter, in_loop_of_its_own, model_of
 from .running import Conversation, Limits, commit_points, is_full, recomposed, refuse_too_long, to_sum_up
 from .turns import Said, dialogue, read_said

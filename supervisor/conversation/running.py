@@ -17,9 +17,8 @@ from typing import Any, Final
 
 from ..summaries.retry import Backoff
 from ..text.language import language_of
-from ..text.quoting import quote
+from ..text.llm_input import MESSAGE_TOKENS, estimate_tokens, quote
 from ..text.record import record
-from ..text.token_count import MESSAGE_TOKENS, estimate_tokens
 from .turns import Said, is_open, turn_starts, whole_pairs
 
 #: What the summary may take of the window, and what the turns that stay may take of it: one and two fifths.

@@ -24,9 +24,8 @@ from ..protocol.prompts import without_secrets
 from ..storage.errors import BadRequest, Busy, NoSummary
 from ..storage.texts import Text
 from ..summaries.llm_state import waits_of
-from ..text.language import language_of
+from ..text.language import is_small_talk, language_of
 from ..text.lazy_re import lazy_re
-from ..text.small_talk import is_small_talk
 from .asking import in_one_line
 from .session_files import SessionFiles, SessionTalk
 from .sessions import OVERFLOW, Intent, Progress, is_spoken, overflowing, past_threshold, session_digest, source_of

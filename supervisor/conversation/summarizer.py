@@ -18,11 +18,9 @@ from ..protocol.config import Config
 from ..protocol.prompts import PromptTemplate, shipped_template, without_secrets
 from ..storage.clock import NEVER, Deadline, from_wire, local_day
 from ..summaries.model import CallLimits, Model
-from ..text.language import Language, language_of
-from ..text.quoting import Entry, Fold, quote
-from ..text.small_talk import SKIP_PREFIXES
+from ..text.language import SKIP_PREFIXES, Language, language_of
+from ..text.llm_input import Entry, Fold, estimate_tokens, quote
 from ..text.snippet import snippet_span
-from ..text.token_count import estimate_tokens
 from .asking import ChatStream, SummaryWriter, in_one_line, model_of
 from .turns import Said, answers_question, dialogue, read_said, whole_pairs
 

@@ -14,12 +14,10 @@ from typing import Any, Final
 
 from ..protocol.message import InvalidEntry, read_message
 from ..protocol.parts import call_ids, file_lines, only_results, result_ids, speaker_of, tool_lines
-from ..text.language import Language
+from ..text.language import Language, is_chitchat
+from ..text.llm_input import MESSAGE_TOKENS, Entry, estimate_tokens
 from ..text.llm_output import after_thoughts
-from ..text.quoting import Entry
 from ..text.record import record
-from ..text.small_talk import is_chitchat
-from ..text.token_count import MESSAGE_TOKENS, estimate_tokens
 
 #: Tokens of a picture or another file, roughly what hosted models count for one.
 _FILE_TOKENS: Final = 1_000

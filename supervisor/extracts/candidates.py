@@ -12,9 +12,8 @@ from typing import Final
 
 from ..protocol.dated_file import Block
 from ..storage.clock import local
-from ..text.language import ROLES, Language, count_words
+from ..text.language import ROLES, Language, count_words, is_small_talk
 from ..text.lazy_re import lazy_re
-from ..text.small_talk import is_small_talk
 from ..text.tokenizer import spelled
 from .cues import cue_worth, has_cue, has_data, is_of_self
 from .replies import JUST_BEFORE, Line, is_question, is_reply, names_in, needs_question

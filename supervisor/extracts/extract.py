@@ -21,9 +21,8 @@ from typing import Any, Final, Literal, TypeAlias
 
 from ..protocol.dated_file import Block
 from ..storage.clock import from_wire, local, local_day
-from ..text.language import Language, language_of_sentences
+from ..text.language import Language, is_small_talk, language_of_sentences
 from ..text.lazy_re import lazy_re
-from ..text.small_talk import is_small_talk
 from ..text.tokenizer import spelled
 from ..text.word_frequency import rarity
 from .candidates import NOBODY, are_courtesies, lines_of

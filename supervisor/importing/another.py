@@ -31,9 +31,9 @@ from ..protocol.message import OUR_FIELDS, Message, digest_of_text, parse_histor
 from ..protocol.paths import LONG_TERM, is_foreign
 from ..storage.clock import to_wire
 from ..storage.control import noting
+from ..storage.disk import place_below
 from ..storage.errors import AlreadyRuns, NewerFormat
-from ..storage.foreign_name import place_below
-from ..text.decoding import decoded
+from ..text.foreign_text import decoded
 from ..workspace import Workspace
 from .notes import MOST_BYTES, write_note
 from .source import Source

@@ -7,8 +7,8 @@ from typing import Final, Literal
 
 from ..protocol.message import digest_of_text
 from ..protocol.paths import is_foreign, is_unfinished
+from ..storage.disk import place_below
 from ..storage.files import digest_of
-from ..storage.foreign_name import place_below
 from ..text.record import record
 from ..workspace import Workspace
 from .source import Source

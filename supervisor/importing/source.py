@@ -22,12 +22,11 @@ from pathlib import Path, PurePosixPath
 from typing import IO, Any, Final
 
 from ..protocol.backup_file import LIST, Member, is_tar, members
-from ..storage.disk import open_outside, read_outside
+from ..storage.disk import is_below, open_outside, place_below, read_outside
 from ..storage.errors import BadBackup, BadFile, BadRequest, from_os_error
-from ..storage.foreign_name import is_below, parts_of, place_below
 from ..storage.lenient_json import not_utf8, parse_json
 from ..storage.texts import Text, msgid
-from ..text.decoding import encoding_of
+from ..text.foreign_text import encoding_of, parts_of
 
 #: A member of an archive that is larger and shrinks by more than this is no text that people wrote.
 _BOMB_BYTES: Final = 100_000_000

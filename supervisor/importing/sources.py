@@ -30,7 +30,7 @@ from ..storage.clock import Clock, local_day, to_wire, truncate_to_ms, wire_time
 from ..storage.control import Control
 from ..storage.errors import BadRequest, why_refused
 from ..storage.texts import Text, stored
-from ..text.printable import printable_line
+from ..text.foreign_text import printable_line
 from ..workspace import Workspace
 from .another import LIST, MOST_A_DAY, forget_theirs, is_taken, take_texts
 from .kinds import CLIENTS, WORKSPACE, kinds_of, logs_of

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from datetime import datetime, tzinfo
 from typing import Any, Final, TypeAlias
 
-from ..text.printable import printable_line
+from ..text.foreign_text import printable_line
 from ..text.record import record
 from .source import Source
 

@@ -19,9 +19,9 @@ from ..protocol.paths import WorkspacePaths
 from ..query.dates import days_about
 from ..storage.clock import from_wire, to_wire
 from ..storage.files import Files
-from ..text.decoding import decoded
+from ..text.foreign_text import decoded
+from ..text.language import is_small_talk
 from ..text.record import record
-from ..text.small_talk import is_small_talk
 from ..text.tokenizer import tokens
 from .chunking import Chunk, chunk_dated, chunk_note, chunk_summary, neighbours
 from .hit import Passage

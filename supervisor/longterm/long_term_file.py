@@ -21,15 +21,15 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from ..index.scan import MOST_BYTES, long_term_name
 from ..protocol.paths import LONG_TERM, WorkspacePaths
-from ..storage.by_content import ReplacedTexts, kept_name
 from ..storage.clock import local_day
 from ..storage.control import note
 from ..storage.errors import BadRequest, Conflict, NoPermission, Unchangeable, from_os_error
 from ..storage.files import Files, FileVersion
+from ..storage.keeping import ReplacedTexts, kept_name
 from ..storage.lenient_json import not_utf8
 from ..storage.texts import Text, msgid, render
 from ..text.comparing import hunks
-from ..text.decoding import decoded
+from ..text.foreign_text import decoded
 from ..text.record import record
 from .lines import (
     Entry,

@@ -16,7 +16,7 @@ from ..storage.clock import local_day, to_wire, within
 from ..storage.control import author
 from ..storage.errors import AlreadyRuns, BadRequest
 from ..storage.texts import Text
-from ..text.printable import shortened
+from ..text.foreign_text import shortened
 from ..text.record import record
 from ..workspace import Workspace
 from .days import period_in

@@ -14,8 +14,8 @@ from typing import Final, Literal, TypeAlias, cast
 from ..index.hit import Passage
 from ..protocol.inbox import chat_of
 from ..protocol.message import UNSAID, History, Message
+from ..text.language import is_small_talk
 from ..text.record import record
-from ..text.small_talk import is_small_talk
 from ..workspace import Workspace
 from .operation import Request, Visible, one_of, operation
 

@@ -23,9 +23,9 @@ from ..storage.clock import from_wire
 from ..storage.disk import open_outside
 from ..storage.errors import BadBackup, NewerFormat
 from ..storage.files import FileVersion
-from ..storage.foreign_name import LONGEST_NAME, parts_of
 from ..storage.lenient_json import parse_json, read_record, wire_name
 from ..storage.texts import Text
+from ..text.foreign_text import LONGEST_NAME, parts_of
 from ..text.record import record
 
 #: Of a backup, and of every file in it: a later format of any of them makes it another number.

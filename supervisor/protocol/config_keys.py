@@ -13,8 +13,8 @@ from zoneinfo import ZoneInfo
 
 from ..storage.clock import find_zone
 from ..storage.texts import Text, msgid
-from ..text.personal import PERSONAL
 from ..text.record import record
+from ..text.secret_forms import PERSONAL
 from .period import QUIET_HOURS
 from .settings import choice, duration, durations, flag, names, number, patterns, size, text
 from .sources import TakenSource, take

@@ -14,9 +14,10 @@ from datetime import date
 from pathlib import Path
 from typing import Final
 
+from ..storage.disk import is_below
 from ..storage.errors import BadConfig, BadRequest
-from ..storage.foreign_name import LONGEST_NAME, is_below
 from ..storage.texts import Text
+from ..text.foreign_text import LONGEST_NAME
 from ..text.lazy_re import lazy_re
 from ..text.record import record
 from .period import Period, read_period

@@ -17,9 +17,9 @@ from datetime import datetime
 from typing import Any, Final, Literal, TypeAlias, TypeVar, get_args
 
 from ..storage.clock import from_wire, to_wire
-from ..storage.foreign_name import parts_of
 from ..storage.lenient_json import parse_json, read_record, render_json, wire_name
 from ..storage.texts import restored, stored
+from ..text.foreign_text import parts_of
 from ..text.record import record
 from .message import ATTEMPTS_END
 from .summary_file import Source, can_be_named

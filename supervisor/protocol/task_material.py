@@ -18,7 +18,7 @@ from zoneinfo import ZoneInfo
 
 from ..storage.errors import SupervisorError
 from ..storage.files import Files
-from ..text.decoding import text_of
+from ..text.foreign_text import text_of
 from ..text.lazy_re import lazy_re
 from ..text.tokenizer import tokens
 from ..text.word_frequency import rarity_asked

@@ -12,8 +12,8 @@ from collections.abc import Iterable
 from datetime import date
 from typing import Final
 
+from ..text.language import is_small_talk
 from ..text.lazy_re import lazy_re
-from ..text.small_talk import is_small_talk
 from ..text.tokenizer import tokens
 from ..text.word_frequency import rarity_asked
 from .calendar import Days

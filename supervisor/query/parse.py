@@ -16,9 +16,9 @@ from datetime import date
 from functools import lru_cache
 from typing import Final
 
+from ..text.language import is_chitchat, is_small_talk
 from ..text.lazy_re import lazy_re
 from ..text.record import record
-from ..text.small_talk import is_chitchat, is_small_talk
 from ..text.tokenizer import spelled, tokens
 from ..text.word_frequency import rarity_asked
 from .calendar import Days, day_tokens, occasions

@@ -22,9 +22,8 @@ from ..protocol.attachments import attachments_of, digest_in_name, kind_of
 from ..protocol.paths import LONG_TERM, WorkspacePaths, day_of_name, is_foreign
 from ..storage.errors import BadFile, BadRequest, NotFound
 from ..storage.files import Files
-from ..storage.foreign_name import parts_of
 from ..storage.texts import Text
-from ..text.decoding import decoded
+from ..text.foreign_text import decoded, parts_of
 from ..text.lazy_re import lazy_re
 from ..text.record import record
 from .audience import ALONE, Audience

@@ -38,7 +38,7 @@ from ..storage.control import UNENDING, UNLIMITED, Control
 from ..storage.errors import BadFile, as_supervisor_error
 from ..storage.files import Files
 from ..storage.texts import Text
-from ..text.decoding import decoded
+from ..text.foreign_text import decoded
 from ..text.record import record
 from ..text.tokenizer import tokens
 from .audience import ALONE, Audience

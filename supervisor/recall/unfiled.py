@@ -37,8 +37,8 @@ from ..storage.clock import NEVER, Deadline
 from ..storage.errors import SupervisorError, as_supervisor_error
 from ..storage.files import Files
 from ..text.chinese import load_to_cut
+from ..text.foreign_text import printable
 from ..text.lazy_re import lazy_re
-from ..text.printable import printable
 from ..text.record import record
 from ..text.tokenizer import HAN, tokens
 from .neighbours import is_asked_again

@@ -13,7 +13,7 @@ from contextlib import AbstractContextManager, contextmanager
 from contextvars import ContextVar
 from typing import Any, Final, TypeVar
 
-from ..text.printable import printable_line
+from ..text.foreign_text import printable_line
 from ..text.record import record
 from .clock import NEVER, Deadline
 from .errors import BadConfig, NewerFormat

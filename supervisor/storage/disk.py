@@ -22,6 +22,7 @@ from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
+from ..text.foreign_text import parts_of
 from .errors import Busy
 
 if TYPE_CHECKING:
@@ -304,3 +305,15 @@ def _rename_noreplace(old: Path, new: Path) -> int:
         return errno.ENOSYS
     done = call(_AT_FDCWD, os.fsencode(old), _AT_FDCWD, os.fsencode(new), ctypes.c_uint(_RENAME_NOREPLACE))
     return 0 if done == 0 else ctypes.get_errno()
+
+
+def place_below(folder: Path, name: str, *, from_here: bool = False) -> Path | None:
+    """Return the place below the folder that a name out of a file leads to; None where it leads elsewhere, by a link too."""
+    parts = parts_of(name, from_here=from_here)
+    place = folder.joinpath(*parts)
+    return place if parts and is_below(place, folder) and not place.is_symlink() else None
+
+
+def is_below(place: Path, folder: Path) -> bool:
+    """True if the place is in the folder when every link is followed."""
+    return os.path.join(os.path.realpath(place), "").startswith(os.path.join(os.path.realpath(folder), ""))

@@ -25,10 +25,10 @@ from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Final
 
+from ..text.foreign_text import LONGEST_GIVEN, shortened_name
 from ..text.record import record
 from .disk import Disk, Stat
 from .errors import TEMPORARY, Busy, Conflict
-from .foreign_name import LONGEST_GIVEN, shortened
 
 FILE_MODE: Final = 0o600
 LOCK_WAIT_S: Final = 10.0
@@ -344,7 +344,7 @@ class Files:
 
     def _temporary_name(self, path: Path) -> Path:
         while True:
-            temporary = path.with_name(f".{shortened(path.name, LONGEST_GIVEN)}.{self._token}-{next(self._count)}.tmp")
+            temporary = path.with_name(f".{shortened_name(path.name, LONGEST_GIVEN)}.{self._token}-{next(self._count)}.tmp")
             if self.disk.stat(temporary) is None:  # else a process with the same number left it in a crash
                 self._given.append(temporary)
                 return temporary

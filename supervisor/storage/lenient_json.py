@@ -20,7 +20,7 @@ from shlex import quote
 from types import UnionType
 from typing import Any, Final, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
 
-from ..text.decoding import encoding_of
+from ..text.foreign_text import encoding_of
 from ..text.lazy_re import lazy_re
 from .clock import from_wire
 from .texts import Text

@@ -23,7 +23,7 @@ from ..storage.clock import local_day, to_wire
 from ..storage.control import Control, ErrorCollector
 from ..storage.errors import Conflict
 from ..storage.files import FileVersion
-from ..text.small_talk import is_small_talk
+from ..text.language import is_small_talk
 from .llm_state import ModelUse, summary_writer
 from .reading import blocks_of, extract_of, quotes_all, says_little
 from .schedule import extracts_due

@@ -19,10 +19,9 @@ from typing import Final
 
 from ..protocol.summary_file import MARKER, SOURCES
 from ..protocol.task import Reason
-from ..text.language import count_words, language_of
+from ..text.language import count_words, is_small_talk, language_of
 from ..text.lazy_re import lazy_re
 from ..text.llm_output import HEADING, opening, outside_code, own_words
-from ..text.small_talk import is_small_talk
 from .material import Material, is_copy, says_less
 
 _WORD: Final = lazy_re(r"\w")

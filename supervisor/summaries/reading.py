@@ -29,9 +29,8 @@ from ..protocol.period import Period
 from ..protocol.prompts import without_secrets
 from ..protocol.summary_file import Source
 from ..storage.clock import local_day
-from ..text.language import count_words, language_of, language_of_sentences
+from ..text.language import count_words, is_small_talk, language_of, language_of_sentences
 from ..text.lazy_re import lazy_re
-from ..text.small_talk import is_small_talk
 from .material import Material
 
 _NOON: Final = time(12)

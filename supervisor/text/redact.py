@@ -3,7 +3,7 @@ Find and hide secrets: keys, passwords, card numbers and mail addresses.
 
 The caller decides which of them are hidden: all of them in names of files and in what a model gets; in a memory block those
 that nobody asked for (`context/secrets.py`). Keys are known by their vendors' forms (`data/secret_forms.tsv`), mail addresses
-and numbers of cards and of citizens by theirs, passwords by a label before them (`secret_labels.py`). What only looks random
+and numbers of cards and of citizens by theirs, passwords by a label before them (`secret_forms.py`). What only looks random
 is none: it may be a commit or a digest.
 
 `privacy.redact = "store"` puts a mark in the place of a secret that is about to be stored. The same text has the same marks at
@@ -22,7 +22,7 @@ from typing import Final, TypeAlias
 from .language import Language, language_of
 from .lazy_re import lazy_re
 from .record import record
-from .secret_labels import Found, has_label, labelled
+from .secret_forms import Found, has_label, labelled
 
 #: The version of the rules, raised when they hide more or less; vectors of the redacted texts are stored under it.
 RULES: Final = 11

@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from recalld.supervisor.index.hit import Hit, Passage, SearchResult
-from recalld.supervisor.text.token_count import estimate_tokens
+from recalld.supervisor.text.llm_input import estimate_tokens
 from tests.context.passages import HITS, TERMS, hit
 from tests.world import WITH_MODEL, World, message, talk
 

@@ -23,7 +23,7 @@ from recalld.supervisor.context.history_window import (
     window,
 )
 from recalld.supervisor.protocol.message import Message
-from recalld.supervisor.text.token_count import MESSAGE_TOKENS, estimate_tokens
+from recalld.supervisor.text.llm_input import MESSAGE_TOKENS, estimate_tokens
 from tests.archive.states import NOON, parsed_message
 
 LIMITS = WindowLimits()

@@ -15,7 +15,7 @@ from recalld.supervisor.context.choice import BlockLimits
 from recalld.supervisor.context.memory_block import pack
 from recalld.supervisor.context.render import HEADER, NOTE, head
 from recalld.supervisor.index.hit import Hit
-from recalld.supervisor.text.token_count import estimate_tokens
+from recalld.supervisor.text.llm_input import estimate_tokens
 from tests.context.passages import HITS, TERMS, hit
 
 ZH = BlockLimits(tokens=2048, max_hits=15, line_chars=300, note=True, cjk_weight=1.0, language="zh")

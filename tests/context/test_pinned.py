@@ -7,7 +7,7 @@ import os
 import pytest
 
 from recalld.supervisor.interfaces.api import Memory
-from recalld.supervisor.text.token_count import estimate_tokens
+from recalld.supervisor.text.llm_input import estimate_tokens
 from tests.world import WITHOUT_MODEL, World, at, message
 
 NOW = at("2026-01-31T10:00")

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from recalld.supervisor.context.render import MISS_TOKENS, miss, shown, shown_lines
-from recalld.supervisor.text.token_count import estimate_tokens
+from recalld.supervisor.text.llm_input import estimate_tokens
 from tests.context.passages import ATTACKS, TEXTS
 
 #: What no stored text may bring into the block as it stands.

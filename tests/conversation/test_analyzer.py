@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from recalld.supervisor.conversation.summarizer import ConversationSummarizer, MessageAnalyzer
-from recalld.supervisor.text.small_talk import SKIP_PREFIXES
+from recalld.supervisor.text.language import SKIP_PREFIXES
 from tests.conversation.talk import answer, call, question, result
 
 ANALYZER = MessageAnalyzer()

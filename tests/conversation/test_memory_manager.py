@@ -21,7 +21,7 @@ from recalld.supervisor.protocol.config import Config
 from recalld.supervisor.protocol.config_keys import Conversation, Llm, Privacy
 from recalld.supervisor.protocol.making import make_workspace
 from recalld.supervisor.storage.errors import BadConfig, NoSummary
-from recalld.supervisor.text.token_count import estimate_tokens
+from recalld.supervisor.text.llm_input import estimate_tokens
 from tests.conversation.talk import Scripted, answer, call, fenced, question, result
 
 SYSTEM = "你是一个聊天助手..."

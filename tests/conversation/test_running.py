@@ -21,7 +21,7 @@ from recalld.supervisor.conversation.running import (
 )
 from recalld.supervisor.conversation.turns import is_open, read_said, turn_starts, whole_pairs
 from recalld.supervisor.summaries.retry import Backoff
-from recalld.supervisor.text.token_count import MESSAGE_TOKENS, estimate_tokens
+from recalld.supervisor.text.llm_input import MESSAGE_TOKENS, estimate_tokens
 from tests.conversation.talk import answer, call, question, result
 
 NOW = datetime(2026, 1, 28, 5, tzinfo=UTC)

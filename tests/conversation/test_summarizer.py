@@ -15,7 +15,7 @@ from recalld.supervisor.conversation.summarizer import ConversationSummarizer
 from recalld.supervisor.protocol.config import Config
 from recalld.supervisor.protocol.config_keys import Llm, Privacy
 from recalld.supervisor.storage.errors import NoSummary
-from recalld.supervisor.text.token_count import estimate_tokens
+from recalld.supervisor.text.llm_input import estimate_tokens
 from tests.conversation.talk import Scripted, answer, fenced, question
 
 LINE = "讨论了API设计方案；决定使用RESTful风格；认证方案选JWT"

@@ -12,7 +12,7 @@ from recalld.supervisor.extracts.replies import taken_back
 from recalld.supervisor.extracts.sentences import cut
 from recalld.supervisor.protocol.dated_file import Block
 from recalld.supervisor.protocol.summary_file import SOURCES, Source, Summary, parse_summary, render_summary
-from recalld.supervisor.text.small_talk import is_small_talk
+from recalld.supervisor.text.language import is_small_talk
 
 SHANGHAI = ZoneInfo("Asia/Shanghai")
 MORNING = datetime(2026, 6, 20, 1, 0, tzinfo=UTC)  # 09:00 in Shanghai

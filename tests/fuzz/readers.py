@@ -37,7 +37,7 @@ from recalld.supervisor.summaries import quality
 from recalld.supervisor.summaries.llm_state import calls_left, note_result, provider_state, summary_writer, waits_of
 from recalld.supervisor.summaries.material import Material
 from recalld.supervisor.summaries.retry import Backoff, is_due
-from recalld.supervisor.text import decoding, language, llm_output, redact, small_talk, token_count, tokenizer
+from recalld.supervisor.text import foreign_text, language, llm_input, llm_output, redact, tokenizer
 from recalld.supervisor.workspace import Workspace
 from tests.crash.model_disk import ModelDisk
 from tests.fuzz.archives import hostile_tar, packed, read_backup, read_vectors, vectors
@@ -88,7 +88,7 @@ def history(data: bytes) -> None:
 def dated(data: bytes) -> None:
     found = parse_dated(data, HERE)
     if found:
-        for chunk in chunking.chunk_dated(str(HERE), found, decoding.decoded(data), ZONE):
+        for chunk in chunking.chunk_dated(str(HERE), found, foreign_text.decoded(data), ZONE):
             assert 1 <= chunk.passage.start <= chunk.passage.end
 
 
@@ -99,13 +99,13 @@ def summary(data: bytes) -> None:
     kept = found.kept.encode("utf-8", "surrogateescape")
     assert made.startswith(kept)
     assert kept in (data, data + b"\n") or data.startswith(kept)
-    text = decoding.decoded(data)
+    text = foreign_text.decoded(data)
     for chunk in chunking.chunk_summary("memory/summary/2026-01-28.md", text, date(2026, 1, 28), HERE):
         assert 1 <= chunk.passage.start <= chunk.passage.end <= text.count("\n") + 1
 
 
 def note(data: bytes) -> None:
-    text = decoding.decoded(data)
+    text = foreign_text.decoded(data)
     for chunk in chunking.chunk_note("memory/笔记.md", text, None):
         assert 1 <= chunk.passage.start <= chunk.passage.end <= text.count("\n") + 1
 
@@ -119,10 +119,10 @@ def asked(data: bytes) -> None:
 def said(data: bytes) -> None:
     text = data.decode("utf-8", "surrogatepass")
     tokenizer.tokens(text)
-    assert token_count.estimate_tokens(text) >= 0
+    assert llm_input.estimate_tokens(text) >= 0
     redact.redacted(text)
     language.language_of(text)
-    small_talk.is_chitchat(text)
+    language.is_chitchat(text)
     slug.slugs_of([[("user", text)]])
     assert "\n" not in render.shown(text, 300, ["备份"])
 

@@ -17,7 +17,7 @@ from llama_index.core.storage.chat_store import SimpleChatStore
 from llama_index.core.utils import get_tokenizer
 
 from recalld.llamaindex import build_chat_memory
-from recalld.supervisor.text.token_count import estimate_tokens
+from recalld.supervisor.text.llm_input import estimate_tokens
 from tests.llamaindex.scripted import Scripted
 
 SUMMARY = "用户对花生过敏，备份在书房的 NAS 上，端口 8443。"

@@ -17,7 +17,7 @@ from llama_index.core.llms import ChatMessage
 from llama_index.core.storage.chat_store import SimpleChatStore
 
 from recalld.llamaindex import build_chat_memory
-from recalld.supervisor.text.token_count import MESSAGE_TOKENS, estimate_tokens
+from recalld.supervisor.text.llm_input import MESSAGE_TOKENS, estimate_tokens
 from tests.llamaindex.scripted import Scripted
 
 LIMIT = 300

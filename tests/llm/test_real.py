@@ -14,7 +14,7 @@ import time
 
 import pytest
 
-from recalld.supervisor.text.token_count import estimate_tokens
+from recalld.supervisor.text.llm_input import estimate_tokens
 from recalld.worker.providers import Cancelled, ProviderError, Usage
 from recalld.worker.providers.openai import OpenAi
 from tests.llm.llama import CONTEXT, IS_THERE, Llama

@@ -17,7 +17,7 @@ from pathlib import Path
 from random import Random
 from typing import Any, NamedTuple
 
-from recalld.supervisor.text.token_count import MESSAGE_TOKENS, estimate_tokens
+from recalld.supervisor.text.llm_input import MESSAGE_TOKENS, estimate_tokens
 from tests.http.service import Service
 from tests.proxy.conftest import Proxied
 from tests.proxy.model_server import Got, ModelServer, chat

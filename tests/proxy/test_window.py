@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from recalld.supervisor.interfaces.proxy.changed import Room, room, with_memory
 from recalld.supervisor.interfaces.proxy.talk import Talk, read_talk
-from recalld.supervisor.text.token_count import MESSAGE_TOKENS, estimate_tokens
+from recalld.supervisor.text.llm_input import MESSAGE_TOKENS, estimate_tokens
 from tests.proxy.conftest import Proxied
 from tests.proxy.long_talk import WINDOW, long_talk
 

@@ -14,7 +14,7 @@ import pytest
 from recalld.supervisor.storage.disk import RealDisk
 from recalld.supervisor.storage.errors import Busy, Conflict
 from recalld.supervisor.storage.files import Files, FileVersion
-from recalld.supervisor.storage.move_across import move_across
+from recalld.supervisor.storage.keeping import move_across
 from tests.world import FaultyDisk
 
 OLD, NEW = "[旧]".encode(), "[新的]".encode()

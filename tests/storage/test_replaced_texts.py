@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from recalld.supervisor.storage.by_content import LEAST_AGE, ReplacedTexts
 from recalld.supervisor.storage.disk import RealDisk
 from recalld.supervisor.storage.files import Files
+from recalld.supervisor.storage.keeping import LEAST_AGE, ReplacedTexts
 from tests.world import at
 
 NOW = at("2026-11-23T10:00")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from recalld.supervisor.text.quoting import MIN_PIECE, Entry, Fold
+from recalld.supervisor.text.llm_input import MIN_PIECE, Entry, Fold
 
 TEXTS = st.lists(
     st.text(st.sampled_from("花茶部署。\n a9"), min_size=1, max_size=400).filter(str.strip), min_size=1, max_size=8

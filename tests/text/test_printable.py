@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from recalld.supervisor.interfaces.cli.output import as_json, as_line
-from recalld.supervisor.text.printable import printable, printable_json
+from recalld.supervisor.text.foreign_text import printable, printable_json
 
 
 @pytest.mark.parametrize(

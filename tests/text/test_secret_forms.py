@@ -13,8 +13,8 @@ from pathlib import Path
 
 import pytest
 
-from recalld.supervisor.text.personal import PERSONAL
 from recalld.supervisor.text.redact import RULES, find_secrets, marked, redacted
+from recalld.supervisor.text.secret_forms import PERSONAL
 
 TABLES = Path(__file__).parent / "secrets"
 #: The least secrets of a list that are hidden whole, and the most plain lines of which something is.

@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from recalld.supervisor.text.small_talk import GREETINGS, SKIP_CHARS, SKIP_PREFIXES, is_chitchat, is_small_talk
+from recalld.supervisor.text.language import GREETINGS, SKIP_CHARS, SKIP_PREFIXES, is_chitchat, is_small_talk
 
 
 @pytest.mark.feature("000.21")

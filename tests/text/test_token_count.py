@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from recalld.supervisor.text.token_count import estimate_tokens, token_cost, whole_tokens
+from recalld.supervisor.text.llm_input import estimate_tokens, token_cost, whole_tokens
 
 # counted with the tokenisers of Qwen (7B) and Qwen 3.6; the larger number of the two
 COUNTED = [

@@ -11,7 +11,7 @@ from recalld import Memory, MemoryStore, register_all_tools
 from recalld.supervisor.host.round import archive_now
 from recalld.supervisor.interfaces.tools.answers import TRUNCATED, MemorySearchResult, Room, SearchAnswer, clamped, cut
 from recalld.supervisor.storage.errors import Conflict
-from recalld.supervisor.text.token_count import estimate_tokens
+from recalld.supervisor.text.llm_input import estimate_tokens
 from tests.tools.memory import GROUP, remembered
 
 

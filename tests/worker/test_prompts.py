@@ -9,8 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from recalld.supervisor.protocol.dated_file import Block
-from recalld.supervisor.text.quoting import Entry, dialogue_of, quote, sanitized, take_entries
-from recalld.supervisor.text.token_count import estimate_tokens
+from recalld.supervisor.text.llm_input import Entry, dialogue_of, estimate_tokens, quote, sanitized, take_entries
 from recalld.worker.writing import entries_of
 from tests.world import at
 

@@ -24,8 +24,8 @@ from recalld.supervisor.protocol.config import Config
 from recalld.supervisor.protocol.llm import NO_KEY, find_key, is_local, model_of, without_credentials
 from recalld.supervisor.protocol.prompts import Prompt, text_of, turns_of
 from recalld.supervisor.storage.texts import Text
+from recalld.supervisor.text.llm_input import estimate_tokens
 from recalld.supervisor.text.llm_output import goes_round, without_thinking
-from recalld.supervisor.text.token_count import estimate_tokens
 
 from ..providers import Cancelled, Completion, NoCall, ProviderError, Usage, http_errors
 from .server_pages import Capacity, Listed, capacity_in, listed_in

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 from ...storage.clock import utc_now
 from ...storage.errors import BadFile
 from ...storage.texts import Text
-from ...text.printable import printable_line
+from ...text.foreign_text import printable_line
 from .call import Call
 from .output import Word, as_text, by_name, in_local_times, wire, word
 from .parser import Option, command

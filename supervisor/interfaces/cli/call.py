@@ -21,8 +21,8 @@ from ...storage.clock import Clock, find_zone, fixed_clock, machine_zone, read_i
 from ...storage.errors import BadRequest, InternalError, SupervisorError, as_supervisor_error, from_os_error
 from ...storage.process import is_journal
 from ...storage.texts import Text, render
+from ...text.foreign_text import printable, printable_line
 from ...text.lazy_re import lazy_re
-from ...text.printable import printable, printable_line
 from ...text.record import record
 from ..locate import workspace_of
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from ...storage.errors import BadRequest
 from ...storage.texts import Text, msgid
-from ...text.printable import shortened
+from ...text.foreign_text import shortened
 from .call import Call
 from .output import wire, word
 from .parser import Argument, Option, command

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 from ...storage.clock import fixed_clock
 from ...storage.errors import BadFile, BadRequest
 from ...storage.texts import Text
-from ...text.printable import printable_line, shortened
+from ...text.foreign_text import printable_line, shortened
 from .call import Call
 from .output import as_json, as_text, by_name, in_local_times, wire
 from .parser import Argument, Option, command

@@ -23,8 +23,8 @@ from ...operations.codec import camel
 from ...storage.clock import Clock, from_wire, local, to_wire
 from ...storage.process import is_journal, line_printer
 from ...storage.texts import Text, msgid, template
+from ...text.foreign_text import printable_json, printable_line
 from ...text.lazy_re import lazy_re
-from ...text.printable import printable_json, printable_line
 
 if TYPE_CHECKING:
     from ...context.build import Replay

@@ -19,9 +19,9 @@ from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
 from ...protocol.connections import Connection, parse_connections, render_connections
 from ...protocol.paths import WorkspacePaths
+from ...storage.disk import is_below
 from ...storage.errors import BadFile, BadRequest, NoPermission, SupervisorError, from_os_error
 from ...storage.files import Files, FileVersion
-from ...storage.foreign_name import is_below
 from ...storage.texts import Text, msgid
 from ...text.record import record
 from .clients import CLIENTS, Place, Wanted, wanted

@@ -63,7 +63,7 @@ def project_of(event: object, environ: Any) -> str:
     given = environ.get(_PROJECT_VARIABLE) or (event.get("cwd") if isinstance(event, dict) else "")
     if not isinstance(given, str) or not os.path.isabs(given):
         return ""
-    from ...storage.foreign_name import parts_of
+    from ...text.foreign_text import parts_of
 
     folder = start = os.path.normpath(given)
     if not parts_of(f"root{start}", from_here=True):  # it is absolute, but else as every name out of a file

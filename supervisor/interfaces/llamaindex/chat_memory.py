@@ -34,7 +34,7 @@ from ...conversation.turns import Said, read_said
 from ...protocol.config import Config
 from ...protocol.prompts import PromptTemplate, shipped_template
 from ...text.language import Language
-from ...text.token_count import estimate_tokens
+from ...text.llm_input import estimate_tokens
 from .chat_store import message_to_json
 from .memory_config import why_no_token_limit
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from llama_index.core.memory import BaseMemoryBlock
 
-from ...text.token_count import estimate_tokens
+from ...text.llm_input import estimate_tokens
 from ..api import Memory
 from .chat_store import message_to_json
 

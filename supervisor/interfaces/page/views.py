@@ -18,8 +18,8 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from ...operations.operation import A, Operation, Q
 from ...storage.texts import msgid, render, template
+from ...text.foreign_text import printable
 from ...text.language import Language
-from ...text.printable import printable
 from ..cli.output import because, word
 from ..http.site import Site
 from ..page import wording

@@ -12,9 +12,9 @@ from markupsafe import Markup, escape
 
 from ...storage.clock import from_wire, local
 from ...storage.texts import msgid
+from ...text.foreign_text import printable
 from ...text.language import Language
 from ...text.lazy_re import lazy_re
-from ...text.printable import printable
 from ...text.snippet import snippet_span
 
 #: Characters of a message that a page shows before it offers the rest, and of a hit.

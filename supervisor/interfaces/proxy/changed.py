@@ -14,7 +14,7 @@ from typing import Any, Final, NamedTuple
 from ...context.history_window import PARTS, MemoryPlace, usable
 from ...context.render import framed
 from ...context.spoken import spoken
-from ...text.token_count import MESSAGE_TOKENS, estimate_tokens
+from ...text.llm_input import MESSAGE_TOKENS, estimate_tokens
 from .talk import MESSAGES_FIELD, SYSTEM_FIELD, SYSTEM_ROLES, Kind, Talk, words_of
 
 #: Turns that leave at once.

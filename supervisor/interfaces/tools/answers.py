@@ -16,9 +16,9 @@ from typing import Any, Final, TypeAlias, get_args, get_origin, get_type_hints
 
 from ...operations.codec import camel
 from ...text.lazy_re import lazy_re
+from ...text.llm_input import estimate_tokens
 from ...text.record import record
 from ...text.snippet import is_grapheme_boundary
-from ...text.token_count import estimate_tokens
 
 #: The mark of a cut, as in the memory block (003).
 TRUNCATED: Final = "…[truncated]"

@@ -27,13 +27,12 @@ from ...longterm.lines import without_surrogates
 from ...longterm.long_term_file import LongTermFile, refuse_too_large
 from ...protocol.marks import pins_more, with_marks_of
 from ...protocol.paths import day_of_name, is_foreign
-from ...storage.by_content import kept_name
 from ...storage.control import acting, author, noting
-from ...storage.disk import Stat
+from ...storage.disk import Stat, place_below
 from ...storage.errors import BadRequest, SupervisorError, as_supervisor_error
-from ...storage.foreign_name import LONGEST_GIVEN, place_below
-from ...storage.move_across import move_across
+from ...storage.keeping import kept_name, move_across
 from ...storage.texts import Text, msgid
+from ...text.foreign_text import LONGEST_GIVEN
 from ...text.lazy_re import lazy_re
 from ...workspace import Workspace
 from ..api import Memory

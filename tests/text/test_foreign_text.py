@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from recalld.supervisor.storage.foreign_name import is_below, parts_of, place_below
+from recalld.supervisor.storage.disk import is_below, place_below
+from recalld.supervisor.text.foreign_text import parts_of
 
 ELSEWHERE = [
     "",
