@@ -29,15 +29,15 @@ class Room(NamedTuple):
 #: A file is in the room with the longest of its paths. Whoever makes a room smaller lowers its limit in the same commit
 #: (`python -m tests.test_house` prints today's sizes); one that wants more lines takes them from another, in the same commit.
 ROOMS: Final = (
-    Room("supervisor/text", most=2_553, goal=2_300),
-    Room("supervisor/storage", most=2_350, goal=1_900),
-    Room("supervisor/protocol", most=4_843, goal=4_100),
-    Room("supervisor/archive", most=4_452, goal=3_900),
-    Room("supervisor/extracts", most=981, goal=950),
-    Room("supervisor/summaries", most=1_975, goal=1_850),
-    Room("supervisor/query supervisor/index supervisor/recall supervisor/context", most=9_158, goal=8_000),
+    Room("supervisor/text", most=2_575, goal=2_300),
+    Room("supervisor/storage", most=2_280, goal=1_900),
+    Room("supervisor/protocol", most=4_844, goal=4_100),
+    Room("supervisor/archive", most=4_450, goal=3_900),
+    Room("supervisor/extracts", most=979, goal=950),
+    Room("supervisor/summaries", most=1_973, goal=1_850),
+    Room("supervisor/query supervisor/index supervisor/recall supervisor/context", most=9_154, goal=8_000),
     Room("supervisor/longterm", most=1_077, goal=950),
-    Room("supervisor/conversation supervisor/replies", most=2_686, goal=2_300),
+    Room("supervisor/conversation supervisor/replies", most=2_678, goal=2_300),
     Room("supervisor/pool worker/crew.py", most=1_508, goal=1_400),
     Room(
         "supervisor/forgetting supervisor/operations/forget.py supervisor/operations/undo.py supervisor/operations/prune.py",
@@ -45,24 +45,24 @@ ROOMS: Final = (
         goal=950,
     ),
     Room("supervisor/host", most=2_577, goal=2_200),
-    Room("supervisor/checks", most=3_075, goal=2_100),
-    Room("supervisor/importing", most=2_663, goal=1_400),
+    Room("supervisor/checks", most=3_074, goal=2_100),
+    Room("supervisor/importing", most=2_662, goal=1_400),
     Room("supervisor/operations", most=1_963, goal=1_800),
     Room("supervisor/interfaces/cli", most=3_364, goal=2_600),
     Room("supervisor/interfaces/http supervisor/interfaces/page", most=2_415, goal=2_000),
-    Room("supervisor/interfaces/tools supervisor/interfaces/mcp.py supervisor/interfaces/llamaindex", most=2_274, goal=1_900),
+    Room("supervisor/interfaces/tools supervisor/interfaces/mcp.py supervisor/interfaces/llamaindex", most=2_273, goal=1_900),
     Room("supervisor/interfaces/connect supervisor/interfaces/hooks supervisor/interfaces/proxy", most=1_955, goal=1_900),
     Room("supervisor/interfaces", most=1_306, goal=1_500),
     Room(
         "worker prompts recalld supervisor/__init__.py supervisor/events.py supervisor/faults.py supervisor/workspace.py",
-        most=2_616,
+        most=2_615,
         goal=2_000,
     ),
 )
 #: All rooms together, lines and modules, and the lines of the tests.
-ALL: Final = Room("all", most=57_180, goal=48_000)
-MODULES: Final = Room("modules", most=310, goal=270)
-OF_TESTS: Final = Room("tests", most=59_214, goal=48_000)
+ALL: Final = Room("all", most=57_111, goal=48_000)
+MODULES: Final = Room("modules", most=304, goal=270)
+OF_TESTS: Final = Room("tests", most=59_213, goal=48_000)
 
 
 def _lines(path: Path) -> int:
