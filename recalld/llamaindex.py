@@ -9,9 +9,8 @@ if find_spec("llama_index") is None:
         "recalld.llamaindex needs LlamaIndex; in the clone of recalld: pip install '.[llamaindex]'", name="llama_index"
     )
 
+from recalld.supervisor.interfaces.llamaindex import load_memory_config
 from recalld.supervisor.interfaces.llamaindex.chat_memory import build_chat_memory
-from recalld.supervisor.interfaces.llamaindex.chat_store import FileChatStore
-from recalld.supervisor.interfaces.llamaindex.memory_block import RecalldMemoryBlock
-from recalld.supervisor.interfaces.llamaindex.memory_config import load_memory_config
+from recalld.supervisor.interfaces.llamaindex.stores import FileChatStore, RecalldMemoryBlock
 
 __all__ = ["FileChatStore", "RecalldMemoryBlock", "build_chat_memory", "load_memory_config"]

@@ -34,10 +34,8 @@ _HTTP: Final = "api_routes app gate reading site".split()
 #: Each outside package has its home.
 HOMES: Final = {
     "filelock": {"recalld.supervisor.storage.disk"},
-    "yaml": {"recalld.supervisor.protocol.frontmatter", "recalld.supervisor.interfaces.llamaindex.memory_config"},
-    "llama_index": {
-        f"recalld.supervisor.interfaces.llamaindex.{name}" for name in ("chat_memory", "chat_store", "memory_block")
-    },
+    "yaml": {"recalld.supervisor.protocol.frontmatter", "recalld.supervisor.interfaces.llamaindex"},
+    "llama_index": {f"recalld.supervisor.interfaces.llamaindex.{name}" for name in ("chat_memory", "stores")},
     "jieba": {"recalld.supervisor.text.chinese"},
     "rjieba": {"recalld.supervisor.text.chinese"},
     "opencc": {"recalld.supervisor.text.chinese"},
@@ -88,8 +86,7 @@ PURE: Final = tuple(
         "context": "choice history_window memory_block render request spoken",
         "replies": "waiting",
         "interfaces.connect": "clients",
-        "interfaces.hooks": "dialects",
-        "interfaces.proxy": "changed talk",
+        "interfaces.proxy": "talk",
     }.items()
     for name in names.split()
 )
@@ -117,7 +114,7 @@ ALLOWED_WRITES: Final = {
     "recalld.supervisor.interfaces.socket_server": {"os.fchmod"},
     "recalld.supervisor.storage.process": {"os.write"},
     "recalld.supervisor.checks.backup": {"tempfile.TemporaryDirectory"},
-    "recalld.supervisor.importing.staging": {"tempfile.NamedTemporaryFile"},
+    "recalld.supervisor.importing.run": {"tempfile.NamedTemporaryFile"},
     "recalld.supervisor.interfaces.cli.service": {"shutil.rmtree"},
 }
 OS_WRITES: Final = frozenset(

@@ -17,7 +17,7 @@ from typing import Any, Final
 from ..storage.errors import SupervisorError
 from ..storage.texts import Text
 from ..text.record import record
-from . import another, chat_exports, coding_logs, messengers
+from . import chat_exports, coding_logs, memories, messengers
 from .source import NotImported, Source
 from .talk import Reading, Talk
 
@@ -46,7 +46,7 @@ class Kind:
 
 _CLAUDE_CODE: Final = (("CLAUDE_CONFIG_DIR", ".claude", "projects"),)
 _CODEX: Final = (("CODEX_HOME", ".codex", "sessions"), ("CODEX_HOME", ".codex", "archived_sessions"))
-WORKSPACE: Final = Kind("recalld", "recalld", (".json", ".md"), another.has_messages, another.messages_of)
+WORKSPACE: Final = Kind("recalld", "recalld", (".json", ".md"), memories.has_messages, memories.messages_of)
 _MESSAGES: Final = Kind("jsonl", "JSON lines", (".json", ".jsonl"), chat_exports.is_messages, chat_exports.messages_of)
 #: All kinds, in the order in which they are asked about a file; messages of any program, the least marked ones, come last.
 KINDS: Final = (

@@ -32,9 +32,8 @@ from ..storage.errors import BadRequest, why_refused
 from ..storage.texts import Text, stored
 from ..text.foreign_text import printable_line
 from ..workspace import Workspace
-from .another import LIST, MOST_A_DAY, forget_theirs, is_taken, take_texts
 from .kinds import CLIENTS, WORKSPACE, kinds_of, logs_of
-from .notes import copy_notes, notes_of
+from .memories import LIST, MOST_A_DAY, copy_notes, forget_theirs, is_taken, notes_of, take_texts
 from .run import Import, keep_unread, of_no_kind, reading_of
 from .source import NotImported, Source, entries
 from .talk import Conversation, Said

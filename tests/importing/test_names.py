@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from recalld.supervisor.importing.notes import Copied
+from recalld.supervisor.importing.memories import Copied
 from recalld.supervisor.importing.run import Imported, bring_in
 from recalld.supervisor.importing.source import NotImported
 from recalld.supervisor.interfaces.cli.call import Call

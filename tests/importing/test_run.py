@@ -14,9 +14,8 @@ from typing import Any
 import pytest
 
 from recalld.supervisor.importing import source
-from recalld.supervisor.importing.run import Imported, bring_in
+from recalld.supervisor.importing.run import Imported, Staging, bring_in
 from recalld.supervisor.importing.source import NotImported
-from recalld.supervisor.importing.staging import Staging
 from recalld.supervisor.importing.talk import Conversation, Said
 from recalld.supervisor.interfaces.cli.call import Call
 from recalld.supervisor.interfaces.cli.main import run_command

@@ -7,7 +7,7 @@ import subprocess
 
 import pytest
 
-from recalld.supervisor.interfaces.hooks.dialects import OddEvent, read_event
+from recalld.supervisor.interfaces.connect.clients import OddEvent, read_event
 from recalld.supervisor.interfaces.hooks.entry import client_of, project_of, repository_of
 from recalld.supervisor.interfaces.hooks.turn import answer
 from recalld.supervisor.operations.operation import Caller, perform

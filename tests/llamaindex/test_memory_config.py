@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from recalld.supervisor.interfaces.llamaindex.memory_config import load_memory_config
+from recalld.supervisor.interfaces.llamaindex import load_memory_config
 from recalld.supervisor.storage.errors import BadConfig
 
 OF_002 = """\

@@ -7,8 +7,7 @@ from typing import Any
 
 import pytest
 
-from recalld.supervisor.interfaces.proxy.changed import with_memory
-from recalld.supervisor.interfaces.proxy.talk import named_session, read_answer, read_talk
+from recalld.supervisor.interfaces.proxy.talk import named_session, read_answer, read_talk, with_memory
 from tests.proxy.conftest import Proxied
 from tests.proxy.model_server import chat, chat_stream, message, message_stream, response, response_stream
 

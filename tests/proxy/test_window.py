@@ -9,8 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from recalld.supervisor.interfaces.proxy.changed import Room, room, with_memory
-from recalld.supervisor.interfaces.proxy.talk import Talk, read_talk
+from recalld.supervisor.interfaces.proxy.talk import Room, Talk, read_talk, room, with_memory
 from recalld.supervisor.text.llm_input import MESSAGE_TOKENS, estimate_tokens
 from tests.proxy.conftest import Proxied
 from tests.proxy.long_talk import WINDOW, long_talk

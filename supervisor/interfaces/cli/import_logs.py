@@ -24,7 +24,7 @@ from .parser import Argument, Option, command
 
 if TYPE_CHECKING:
     from ...forgetting.wanted import Wanted
-    from ...importing.notes import Copied
+    from ...importing.memories import Copied
     from ...importing.run import Imported
     from ...workspace import Workspace
 
@@ -174,7 +174,7 @@ def _show_clients(call: Call) -> None:
 
 
 def _sentences(done: Imported | Copied, *, dry_run: bool) -> Iterator[Text]:
-    from ...importing.notes import Copied
+    from ...importing.memories import Copied
 
     if done.left_out:
         yield Text(

@@ -1,27 +1,74 @@
 """
-The clients that recalld can be connected with: where their settings are, and what is put into them. Pure.
+The clients that recalld can be connected with: what is put into their settings, their events, and what they want to read. Pure.
 
-A row is from the client's source or documents, and `script/test-clients` runs each. `wanted` says what each settings file
-should have; `plan.py` compares it with what is there.
+A row is from the client's source or documents, and `script/test-clients` runs each; Codex took its events from Claude Code.
+`wanted` says what each settings file should have; `plan.py` compares it with what is there.
 """
 
 from __future__ import annotations
 
+import hashlib
+import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Final, Literal, TypeAlias
+from typing import Any, Final, Literal, TypeAlias
 
+from ...context.spoken import spoken
+from ...protocol.connections import HOOK_UNKNOWN
 from ...storage.texts import msgid
 from ...text.record import record
 
 #: What a settings file is: JSON with properties and items, a table of TOML, or a paragraph in Markdown.
 Form: TypeAlias = Literal["json", "toml", "paragraph"]
+#: What an event is about: a question comes, an answer was given, a session begins; or nothing that recalld needs.
+Kind: TypeAlias = Literal["question", "answer", "start", "nothing"]
 
+_EVENTS: Final[Mapping[str, Kind]] = {
+    "UserPromptSubmit": "question",
+    "Stop": "answer",
+    "SessionStart": "start",
+    "PreCompact": "nothing",
+}
 #: Seconds after which a client gives a hook up; the hook itself gives up before.
 _TIMEOUT_S: Final = 5
-_EVENTS: Final = ("UserPromptSubmit", "Stop", "SessionStart")
 #: The name of recalld among the servers of a client.
 NAME: Final = "recalld"
+#: Characters of a session's or a turn's id, and hex digits of a message's.
+_MOST_ID: Final = 200
+_DIGITS: Final = 20
+#: Characters of a block: 10,000 arrive whole in Claude Code.
+_MOST_CHARS: Final = 9_500
+
+
+@record
+class Client:
+    """
+    A client: its *title* for people, the folder of its settings below the user's own, and the command that starts it.
+
+    Its events name the *turn* in this field, and it takes a block of so many bytes whole.
+    """
+
+    title: str
+    folder: str
+    command: str
+    turn: str
+    most_bytes: int
+    note: str = ""  # a sentence about what the user has to do
+
+
+CLIENTS: Final[Mapping[str, Client]] = {
+    "claude-code": Client("Claude Code", ".claude", "claude", "prompt_id", 30_000),
+    "codex": Client(
+        "Codex",
+        ".codex",
+        "codex",
+        "turn_id",
+        9_000,  # it moves more than 2,500 of its tokens, of four bytes, into a file
+        msgid("Codex runs a hook only after you have trusted it: start codex, enter /hooks and trust those of recalld."),
+    ),
+}
+
+# ── settings ─────────────────────────────────────────────────────────────────
 
 
 @record
@@ -39,27 +86,6 @@ class Wanted:
     properties: Mapping[tuple[str, ...], object] | None = None
     items: Mapping[tuple[str, ...], object] | None = None
     text: str = ""
-
-
-@record
-class Client:
-    """A client: its *title* for people, the folder of its settings below the user's own, and the command that starts it."""
-
-    title: str
-    folder: str
-    command: str
-    note: str = ""  # a sentence about what the user has to do
-
-
-CLIENTS: Final[Mapping[str, Client]] = {
-    "claude-code": Client("Claude Code", ".claude", "claude"),
-    "codex": Client(
-        "Codex",
-        ".codex",
-        "codex",
-        msgid("Codex runs a hook only after you have trusted it: start codex, enter /hooks and trust those of recalld."),
-    ),
-}
 
 
 @record
@@ -97,7 +123,7 @@ def workspace_of(argv: Sequence[str]) -> str | None:
 
 def _hooks(place: Place, client: str) -> dict[tuple[str, ...], object]:
     entry = {"type": "command", "command": place.hook(client), "timeout": _TIMEOUT_S}
-    return {("hooks", event): {"hooks": [entry]} for event in _EVENTS}
+    return {("hooks", event): {"hooks": [entry]} for event, kind in _EVENTS.items() if kind != "nothing"}
 
 
 def _claude_code(place: Place, paragraph: str) -> tuple[Wanted, ...]:
@@ -113,8 +139,6 @@ def _claude_code(place: Place, paragraph: str) -> tuple[Wanted, ...]:
 
 
 def _codex(place: Place, paragraph: str) -> tuple[Wanted, ...]:
-    import json
-
     folder = place.project / ".codex" if place.project else place.codex_home or place.home / ".codex"
     prompt = place.project / "AGENTS.md" if place.project else folder / "AGENTS.md"
     table = "\n".join(f"{key} = {json.dumps(value, ensure_ascii=False)}" for key, value in place.server.items())
@@ -123,3 +147,92 @@ def _codex(place: Place, paragraph: str) -> tuple[Wanted, ...]:
         Wanted(folder / "config.toml", "toml", ("server",), text=f"[mcp_servers.{NAME}]\n{table}\n"),
         Wanted(prompt, "paragraph", ("paragraph",), text=paragraph),
     )
+
+
+# ── events ───────────────────────────────────────────────────────────────────
+
+
+class OddEvent(ValueError):
+    """An event that recalld can't use; its text says why, without words of a message."""
+
+
+@record
+class Event:
+    """One event: its *kind*, the client's *session* and *turn*, what was asked and answered, and how a session begins."""
+
+    kind: Kind
+    session: str = ""
+    turn: str = ""
+    question: str = ""
+    answer: str = ""
+    start: str = "startup"
+    name: str = ""
+
+
+def read_event(client: str, value: object) -> Event:
+    """Return the event of the client; OddEvent for one that can't be used, such as of a newer form."""
+    if client not in CLIENTS:
+        raise OddEvent(HOOK_UNKNOWN)
+    if not isinstance(value, Mapping):
+        raise OddEvent("it is no JSON object")
+    name = value.get("hook_event_name")
+    kind = _EVENTS.get(name) if isinstance(name, str) else None
+    if kind is None:
+        raise OddEvent("the event is unknown")
+    if value.get("agent_id"):  # a subagent's talk is not the user's
+        return Event("nothing", name=str(name))
+    session = _text(value, "session_id", _MOST_ID)
+    if not session:
+        raise OddEvent("it has no session_id")
+    return Event(
+        kind,
+        session,
+        _text(value, CLIENTS[client].turn, _MOST_ID),
+        spoken(_text(value, "prompt", needed=True)) if kind == "question" else "",
+        spoken(_text(value, "last_assistant_message")) if kind == "answer" else "",
+        _text(value, "source") or "startup",
+        str(name),
+    )
+
+
+def messages_of(event: Event, client: str, project: str, now: str) -> list[dict[str, Any]]:
+    """
+    Return the messages that the event adds to memory, as `append` takes them; *now* is their time.
+
+    The id is made of session, turn, role and words, so that an event that comes twice adds nothing.
+    """
+    where = {"session": event.session, "channel": client, "chat": "direct"} | ({"project": project} if project else {})
+    return [
+        {"id": _id(event, client, role, text, now), "role": role, "text": text, "createdAt": now, **where}
+        for role, text in (("user", event.question), ("assistant", event.answer))
+        if text
+    ]
+
+
+def written(event: Event, block: str) -> str:
+    """Return what the client reads: the *block* in its form, "" where there is none."""
+    if not block.strip():
+        return ""
+    return json.dumps({"hookSpecificOutput": {"hookEventName": event.name, "additionalContext": block}}) + "\n"
+
+
+def fits(client: str, block: str) -> bool:
+    """True if the client takes a block of this size whole."""
+    return len(block) <= _MOST_CHARS and len(block.encode("utf-8", "replace")) <= CLIENTS[client].most_bytes
+
+
+def _text(fields: Mapping[Any, Any], name: str, most: int = 0, *, needed: bool = False) -> str:
+    """Return the text of a field, "" where there is none; OddEvent for a value of another type, or a long id."""
+    value = fields.get(name)
+    if value is None and not needed:
+        return ""
+    if not isinstance(value, str):
+        raise OddEvent(f"its {name} is no text" if name in fields else f"it has no {name}")
+    if most and len(value) > most:
+        raise OddEvent(f"its {name} is too long")
+    return value
+
+
+def _id(event: Event, client: str, role: str, text: str, now: str) -> str:
+    parts = "\0".join((event.session, event.turn or now, role, text))
+    return f"{client}-{hashlib.sha256(parts.encode('utf-8', 'surrogatepass')).hexdigest()[:_DIGITS]}"

@@ -176,7 +176,7 @@ def _leave_words(drop_box: Path, request: dict[str, Any]) -> None:
     from ...storage.disk import RealDisk
     from ...storage.files import Files
     from ...storage.lenient_json import render_json
-    from .dialects import OddEvent, messages_of, read_event
+    from ..connect.clients import OddEvent, messages_of, read_event
 
     try:
         messages = messages_of(

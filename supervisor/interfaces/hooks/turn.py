@@ -17,7 +17,7 @@ from ...operations.operation import Caller, perform
 from ...storage.clock import Clock, to_wire
 from ...storage.errors import as_supervisor_error
 from ...workspace import Workspace
-from .dialects import Event, OddEvent, fits, messages_of, read_event, written
+from ..connect.clients import Event, OddEvent, fits, messages_of, read_event, written
 
 #: The tokens of a block, the next where the client does not take the one before it whole.
 _BUDGETS: Final = (2_000, 1_400, 800)

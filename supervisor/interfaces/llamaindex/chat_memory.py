@@ -35,8 +35,8 @@ from ...protocol.config import Config
 from ...protocol.prompts import PromptTemplate, shipped_template
 from ...text.language import Language
 from ...text.llm_input import estimate_tokens
-from .chat_store import message_to_json
-from .memory_config import why_no_token_limit
+from . import why_no_token_limit
+from .stores import message_to_json
 
 if TYPE_CHECKING:
     from llama_index.core.llms.llm import LLM

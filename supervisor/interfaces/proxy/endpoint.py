@@ -28,8 +28,7 @@ from ...storage.errors import as_supervisor_error
 from ...storage.texts import Text
 from ..http.gate import MOST_MODEL
 from ..http.site import PROXY, Site
-from .changed import Room, room, with_memory
-from .talk import Talk, read_answer, read_talk
+from .talk import Room, Talk, read_answer, read_talk, room, with_memory
 from .turn import SESSION, Turn, is_auxiliary, keep_answer, keep_question, memory_for, session_given, turn_of
 
 if TYPE_CHECKING:

@@ -1,10 +1,15 @@
 """
-What a client asks a model, and what it is answered: messages, the question among them, session, the words of the answer. Pure.
+What a client asks a model, the body that the server gets, and what is answered: messages, question, session, words. Pure.
 
 Three protocols are read: OpenAI's chat completions and responses, and Anthropic's messages. A request that is not understood,
 such as one with an unknown role, is no `Talk`: it passes as it is, and the server says what is wrong with it. An answer is a
 whole object, or a stream of server-sent events. One that calls a tool is not the final one, and no talk. Nor is one that did
 not end as its protocol says it ends: the server failed or went away in the middle, or the client did.
+
+The server gets the client's body with memory in it, and without the oldest turns if the window is small. What is cut are whole
+turns, from a question to the next, so that no call of a tool is parted from its result. They leave some at once, so that the
+beginning stays the same for some turns, and a server that keeps its work for an equal beginning reads only what is new. They
+are kept: memory finds them.
 """
 
 from __future__ import annotations
@@ -13,19 +18,22 @@ import hashlib
 import json
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, Final, Literal, TypeAlias
+from typing import Any, Final, Literal, NamedTuple, TypeAlias
 
+from ...context.history_window import PARTS, MemoryPlace, usable
+from ...context.render import framed
 from ...context.spoken import spoken
+from ...text.llm_input import MESSAGE_TOKENS, estimate_tokens
 
 Kind: TypeAlias = Literal["chat", "responses", "messages"]
 
 #: The paths below /v1 in which somebody talks.
-PATHS: Final[Mapping[str, Kind]] = {"chat/completions": "chat", "responses": "responses", "messages": "messages"}
+_PATHS: Final[Mapping[str, Kind]] = {"chat/completions": "chat", "responses": "responses", "messages": "messages"}
 #: The fields with the messages, and with the system prompt beside them.
-MESSAGES_FIELD: Final[Mapping[Kind, str]] = {"chat": "messages", "responses": "input", "messages": "messages"}
-SYSTEM_FIELD: Final[Mapping[Kind, str]] = {"chat": "", "responses": "instructions", "messages": "system"}
-SYSTEM_ROLES: Final = frozenset({"system", "developer"})
-_ROLES: Final = frozenset({*SYSTEM_ROLES, "user", "assistant", "tool", "function"})
+_MESSAGES_FIELD: Final[Mapping[Kind, str]] = {"chat": "messages", "responses": "input", "messages": "messages"}
+_SYSTEM_FIELD: Final[Mapping[Kind, str]] = {"chat": "", "responses": "instructions", "messages": "system"}
+_SYSTEM_ROLES: Final = frozenset({"system", "developer"})
+_ROLES: Final = frozenset({*_SYSTEM_ROLES, "user", "assistant", "tool", "function"})
 #: The types of parts that have words.
 _WORDS: Final = frozenset({"text", "input_text", "output_text", "refusal"})
 #: Fields that say which conversation it is, the surest first; characters of one, beyond which it is a digest.
@@ -81,19 +89,19 @@ class Talk:
 
 def read_talk(path: str, body: bytes) -> Talk | None:
     """Return what is said in the body of a request to *path* below /v1; None for what is no talk, or has no user's words."""
-    kind = PATHS.get(path)
+    kind = _PATHS.get(path)
     if kind is None:
         return None
     try:
         fields = json.loads(body, object_pairs_hook=_once)
     except (ValueError, RecursionError):
         return None
-    messages = _messages(kind, fields.get(MESSAGES_FIELD[kind])) if isinstance(fields, dict) else ()
+    messages = _messages(kind, fields.get(_MESSAGES_FIELD[kind])) if isinstance(fields, dict) else ()
     questions = [n for n, message in enumerate(messages) if message.role == "user" and spoken(message.words)]
     if not questions:
         return None
-    beside = words_of(fields.get(SYSTEM_FIELD[kind]))
-    system = "\n".join([beside, *(message.words for message in messages if message.role in SYSTEM_ROLES)])
+    beside = words_of(fields.get(_SYSTEM_FIELD[kind]))
+    system = "\n".join([beside, *(message.words for message in messages if message.role in _SYSTEM_ROLES)])
     return Talk(kind, fields, messages, questions[-1], system.strip())
 
 
@@ -151,6 +159,126 @@ def first_session(talk: Talk) -> str:
 def digest(*parts: object) -> str:
     """Return hex digits that differ where the parts do."""
     return hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:_DIGITS]
+
+
+# ── what the server gets ─────────────────────────────────────────────────────
+
+#: Turns that leave at once.
+_AT_ONCE: Final = 8
+#: Tokens that a picture or another file counts as: servers make some hundred to some thousand of one.
+_FILE_TOKENS: Final = 1_000
+#: A text with more characters than this for each token that is left is not counted: it is too long.
+_CHARS_PER_TOKEN: Final = 8
+#: Tokens of the tags around memory, and the fewest that a block of memory is worth.
+_FRAME_TOKENS: Final = 20
+_LEAST_MEMORY: Final = 64
+
+
+class Room(NamedTuple):
+    """What fits the window: *memory* tokens at most (0: none), without the messages before the one at *begin*."""
+
+    memory: int
+    begin: int = 0
+
+
+def room(talk: Talk, window: int, memory: int, *, cjk_weight: float = 1.0, keep_turns: int = 3) -> Room:
+    """
+    Return what fits a *window* of so many tokens (0: not known): first *memory* is made smaller, then the oldest turns are cut.
+
+    Never cut are system messages, the last turns, and what belongs to the question. A Chinese character is *cjk_weight* tokens.
+    """
+    if not window:
+        return Room(memory)
+    fixed = _tokens([talk.system, talk.value("tools"), talk.value("functions")], cjk_weight, window)
+    most = usable(window, fixed + _FRAME_TOKENS)
+    (first, left), begin = _from_end(talk, most, cjk_weight), 0
+    if first:
+        left = max(0, most // PARTS)
+        first, _ = _from_end(talk, most - min(memory, left), cjk_weight)
+        begin = _question_from(talk, first, keep_turns)
+    memory = min(memory, left)
+    return Room(memory if memory >= _LEAST_MEMORY else 0, begin)
+
+
+def _from_end(talk: Talk, tokens: int, weight: float) -> tuple[int, int]:
+    """Return the number of the first message from which on all fit so many *tokens*, and how many of these are left."""
+    for n in reversed(range(len(talk.messages))):
+        message = talk.messages[n]
+        size = 0 if message.role in _SYSTEM_ROLES else _tokens(message.value, weight, max(1, tokens)) + MESSAGE_TOKENS
+        if size > tokens:
+            return n + 1, tokens
+        tokens -= size
+    return 0, tokens
+
+
+def _question_from(talk: Talk, first: int, keep_turns: int) -> int:
+    """Return the number of the first message that stays: a question from *first* on, or that of the last turns."""
+    turns = [n for n, message in enumerate(talk.messages) if message.role == "user" and spoken(message.words)]
+    last = max(0, len(turns) - max(1, keep_turns))
+    begin = next((n for n in range(last) if turns[n] >= first), last)
+    return turns[min(-(-begin // _AT_ONCE) * _AT_ONCE, last)] if begin else 0
+
+
+def _tokens(value: Any, weight: float, enough: int) -> int:
+    if isinstance(value, str):
+        is_file = value.startswith("data:") or (len(value) > _FILE_TOKENS and value.isascii() and " " not in value)
+        return _FILE_TOKENS if is_file else estimate_tokens(value[: enough * _CHARS_PER_TOKEN], weight)
+    inner = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+    return sum(_tokens(part, weight, enough) for part in inner)
+
+
+def with_memory(talk: Talk, memory: str, where: MemoryPlace, begin: int = 0) -> bytes:
+    """
+    Return the body with *memory* in its place (`context.memory_in`), between tags, and without the turns before *begin*.
+
+    It is empty where the client's can't be written again.
+    """
+    name = _MESSAGES_FIELD[talk.kind]
+    fields, is_listed = dict(talk.fields), isinstance(talk.fields[name], list)
+    messages = [message.value for n, message in enumerate(talk.messages) if n >= begin or message.role in _SYSTEM_ROLES]
+    at = len(messages) - len(talk.messages) + talk.at
+    if block := framed(memory):
+        if where == "system":
+            _put_in_system(talk.kind, fields, messages, block)
+        elif where == "message" and is_listed:
+            messages.insert(at, {"role": "user", "content": block})
+        else:
+            messages[at] = _with_block(messages[at], block)
+    fields[name] = messages if is_listed else messages[0]
+    try:
+        return json.dumps(fields, allow_nan=False).encode()
+    except ValueError:  # 1e400 is a number of JSON, and none here
+        return b""
+
+
+def _put_in_system(kind: Kind, fields: dict[str, Any], messages: list[Any], block: str) -> None:
+    prompts = [n for n, message in enumerate(messages) if isinstance(message, dict) and message.get("role") in _SYSTEM_ROLES]
+    if prompts:
+        messages[prompts[0]] = _with_block(messages[prompts[0]], block, is_behind=True)
+    elif name := _SYSTEM_FIELD[kind]:
+        fields[name] = _joined(fields.get(name), block, is_behind=True)
+    else:
+        messages.insert(0, {"role": "system", "content": block})
+
+
+def _with_block(message: Any, block: str, *, is_behind: bool = False) -> Any:
+    if isinstance(message, str):  # the whole input of a response
+        return _joined(message, block, is_behind=is_behind)
+    return {**message, "content": _joined(message.get("content"), block, is_behind=is_behind)}
+
+
+def _joined(content: Any, block: str, *, is_behind: bool) -> Any:
+    """Return the content with the block before its last words that are a person's, or behind; the block if it has none."""
+    if isinstance(content, list):
+        texts = [n for n, part in enumerate(content) if words_of([part]).strip()]
+        texts = [n for n in texts if spoken(words_of([content[n]]))] or texts
+        if not texts:
+            return [*content, {"type": "text", "text": block}]
+        at, part = texts[-1], content[texts[-1]]
+        return [*content[:at], {**part, "text": _joined(part["text"], block, is_behind=is_behind)}, *content[at + 1 :]]
+    if not content or not content.strip():
+        return block
+    return f"{content}\n\n{block}" if is_behind else f"{block}\n\n{content}"
 
 
 # ── what is answered ────────────────────────────────────────────────────────────
