@@ -46,23 +46,23 @@ ROOMS: Final = (
     ),
     Room("supervisor/host", most=2_577, goal=2_200),
     Room("supervisor/checks", most=3_074, goal=2_100),
-    Room("supervisor/importing", most=2_662, goal=1_400),
+    Room("supervisor/importing", most=2_634, goal=1_400),
     Room("supervisor/operations", most=1_963, goal=1_800),
     Room("supervisor/interfaces/cli", most=3_364, goal=2_600),
     Room("supervisor/interfaces/http supervisor/interfaces/page", most=2_415, goal=2_000),
-    Room("supervisor/interfaces/tools supervisor/interfaces/mcp.py supervisor/interfaces/llamaindex", most=2_273, goal=1_900),
-    Room("supervisor/interfaces/connect supervisor/interfaces/hooks supervisor/interfaces/proxy", most=1_955, goal=1_900),
+    Room("supervisor/interfaces/tools supervisor/interfaces/mcp.py supervisor/interfaces/llamaindex", most=2_268, goal=1_900),
+    Room("supervisor/interfaces/connect supervisor/interfaces/hooks supervisor/interfaces/proxy", most=1_927, goal=1_900),
     Room("supervisor/interfaces", most=1_306, goal=1_500),
     Room(
         "worker prompts recalld supervisor/__init__.py supervisor/events.py supervisor/faults.py supervisor/workspace.py",
-        most=2_615,
+        most=2_614,
         goal=2_000,
     ),
 )
 #: All rooms together, lines and modules, and the lines of the tests.
-ALL: Final = Room("all", most=57_111, goal=48_000)
-MODULES: Final = Room("modules", most=304, goal=270)
-OF_TESTS: Final = Room("tests", most=59_213, goal=48_000)
+ALL: Final = Room("all", most=57_049, goal=48_000)
+MODULES: Final = Room("modules", most=298, goal=270)
+OF_TESTS: Final = Room("tests", most=59_206, goal=48_000)
 
 
 def _lines(path: Path) -> int:
