@@ -32,7 +32,7 @@ from recalld.supervisor.interfaces.cli.main import run_command
 from recalld.supervisor.interfaces.locate import folder_id
 from recalld.supervisor.interfaces.serve import Answers
 from recalld.supervisor.interfaces.socket_server import OperationRequest
-from recalld.supervisor.protocol.making import make_workspace
+from recalld.supervisor.protocol.config import make_workspace
 from recalld.supervisor.storage.clock import fixed_clock, from_wire
 from recalld.supervisor.workspace import open_workspace
 

@@ -37,7 +37,7 @@ from recalld.supervisor.context.build import inject
 from recalld.supervisor.host.round import run_round
 from recalld.supervisor.interfaces.api import Memory
 from recalld.supervisor.interfaces.locate import folder_id
-from recalld.supervisor.protocol.making import make_workspace
+from recalld.supervisor.protocol.config import make_workspace
 from recalld.supervisor.recall.unfiled import UnfiledPassages
 from recalld.supervisor.storage.clock import fixed_clock, from_wire, to_wire, utc_now
 from recalld.supervisor.workspace import Workspace, open_workspace

@@ -9,7 +9,7 @@ A workspace may have wordings of its own; `workspace_prompt` returns those.
 from __future__ import annotations
 
 from recalld import Memory
-from recalld.supervisor.protocol.prompts import PromptTemplate
+from recalld.supervisor.protocol.llm import PromptTemplate
 from recalld.supervisor.text.language import Language
 
 TYPE_CHECKING = False  # as in `recalld`
@@ -41,13 +41,13 @@ __all__ = [
 def __getattr__(name: str) -> str:
     if name not in _TEMPLATES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    from recalld.supervisor.protocol.prompts import shipped_template
+    from recalld.supervisor.protocol.llm import shipped_template
 
     return shipped_template(_TEMPLATES[name], "zh").fill().strip()
 
 
 def workspace_prompt(memory: Memory, name: str, language: Language = "zh") -> PromptTemplate:
     """Return the workspace's wording of a prompt ("heartbeat-greeting"), else the shipped one; `fill` gives its text."""
-    from recalld.supervisor.protocol.prompts import load_template
+    from recalld.supervisor.protocol.llm import load_template
 
     return load_template(name, language, memory.workspace.files, memory.workspace.paths)

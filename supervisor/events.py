@@ -3,6 +3,8 @@ The event log, log.jsonl: one JSON object a line, for programs and for a person 
 
 An event never contains a message's text. A state that lasts is logged once, when it begins (`transition`). A log that can't be
 written stops nothing: *report* is called with that once, and its events come with the next that can be. Source: protocol.md, 8.
+
+Steps that may fail alone are reported while they fail: `attempt` is for one, `FaultScope` for those of a round together.
 """
 
 from __future__ import annotations
@@ -15,16 +17,29 @@ import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from datetime import datetime, timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, Protocol
+from typing import TYPE_CHECKING, Any, Final, Protocol, TypeVar
 
 from .storage.clock import Clock, from_wire, to_wire
 from .storage.disk import open_regular
-from .storage.errors import InternalError, NoPermission, StorageError, SupervisorError, from_os_error
+from .storage.errors import (
+    BadConfig,
+    InternalError,
+    LockLost,
+    NewerFormat,
+    NoPermission,
+    StorageError,
+    SupervisorError,
+    as_supervisor_error,
+    from_os_error,
+)
 from .storage.texts import msgid
 from .text.lazy_re import lazy_re
 
 if TYPE_CHECKING:
     from .protocol.config_keys import Log
+    from .protocol.paths import WorkspacePaths
+
+T = TypeVar("T")
 
 #: All events, and what each means.
 EVENTS: Final[Mapping[str, str]] = {
@@ -124,6 +139,8 @@ _ROTATED: Final = lazy_re(r"log-\d{8}T\d{6}(-\d+)?\.jsonl(\.gz)?")
 _ROTATE_EVERY: Final = timedelta(days=1)
 #: The longest `keep_days`, a hundred years: a larger number is no date.
 _MAX_DAYS: Final = 36_500
+#: What no further round could change: it ends a supervisor.
+_ENDING: Final = (BadConfig, NewerFormat, LockLost)
 
 
 def priority(event: str) -> int:
@@ -176,32 +193,36 @@ class EventLog:
         if event not in EVENTS:
             raise ValueError(f"{event!r} is not in EVENTS")
         with self._lock:
-            self._emit(event, fields)
-
-    def _emit(self, event: str, fields: Mapping[str, object]) -> None:
-        now = self._clock()
-        entry = {"ts": to_wire(now), "event": event, **fields}
-        with contextlib.suppress(OSError):  # the next event tries again
-            self._rotate(now)
-        before, self._unwritable = self._unwritable, ""
-        self._unwritten = [*self._unwritten, json.dumps(entry, ensure_ascii=True).encode()][-_KEPT:]
-        try:
-            while self._unwritten:
-                _add_line(self._path, self._unwritten[0])
-                self._unwritten.pop(0)
-        except OSError as error:
-            self._unwritable = str(from_os_error(error, self._path))
-        if self._report:
-            self._report(entry)
-            others_last = any(active for (name, _), active in self._lasting.items() if name == "degraded")
-            if self._unwritable != before and (self._unwritable or not others_last):
-                fault = {"event": "degraded", "why": self._unwritable} if self._unwritable else {"event": "recovered"}
-                self._report({"ts": to_wire(now), **fault})
+            now = self._clock()
+            entry = {"ts": to_wire(now), "event": event, **fields}
+            with contextlib.suppress(OSError):  # the next event tries again
+                self._rotate(now)
+            before, self._unwritable = self._unwritable, ""
+            self._unwritten = [*self._unwritten, json.dumps(entry, ensure_ascii=True).encode()][-_KEPT:]
+            try:
+                while self._unwritten:
+                    _add_line(self._path, self._unwritten[0])
+                    self._unwritten.pop(0)
+            except OSError as error:
+                self._unwritable = str(from_os_error(error, self._path))
+            if self._report:
+                self._report(entry)
+                others_last = any(active for (name, _), active in self._lasting.items() if name == "degraded")
+                if self._unwritable != before and (self._unwritable or not others_last):
+                    fault = {"event": "degraded", "why": self._unwritable} if self._unwritable else {"event": "recovered"}
+                    self._report({"ts": to_wire(now), **fault})
 
     def transition(self, event: str, active: object, cleared: str = "", *, what: str = "", **fields: object) -> None:
         """Write the event when *active* is true anew, *cleared* when it ends; not what another process has just written."""
         with self._lock:
-            self._transition((event, what), active, cleared, fields)
+            is_first = (event, what) not in self._lasting
+            before, self._lasting[event, what] = self._lasting.get((event, what)), active
+            if active and active != before:
+                may_be_anothers = is_first or cleared  # else the same fault, come back, would not be written again
+                if not (may_be_anothers and self._is_logged({"event": event, **fields}, cleared)):
+                    self.emit(event, **fields)
+            elif before and not active and cleared:
+                self.emit(cleared)
 
     def report(self, key: str, errors: Iterable[SupervisorError]) -> None:
         """
@@ -223,16 +244,6 @@ class EventLog:
                 if faults not in self._reported.get(event, ()):
                     self.transition(event, faults, cleared=cleared, why="; ".join(sentences[event].values()))
                 self._reported[event] = self._reported.get(event, frozenset()) | {faults} if faults else frozenset()
-
-    def _transition(self, key: tuple[str, str], active: object, cleared: str, fields: Mapping[str, object]) -> None:
-        event, is_first = key[0], key not in self._lasting
-        before, self._lasting[key] = self._lasting.get(key), active
-        if active and active != before:
-            may_be_anothers = is_first or cleared  # else the same fault, come back, would not be written again
-            if not (may_be_anothers and self._is_logged({"event": event, **fields}, cleared)):
-                self.emit(event, **fields)
-        elif before and not active and cleared:
-            self.emit(cleared)
 
     def _is_logged(self, event: Mapping[str, object], cleared: str) -> bool:
         """Return whether the newest such event in the log is this one, not cleared, and no process has started since."""
@@ -339,6 +350,37 @@ def newest_events(path: Path, most_bytes: int = _STATES_BYTES) -> Iterator[tuple
         except (ValueError, LookupError, TypeError, AttributeError, RecursionError):
             continue
         yield name, at, fields
+
+
+class FaultScope:
+    """
+    The errors of steps that are reported together, by the names of the steps.
+
+    Errors of the kinds *raises* are raised. *root* is named for an OSError that names no file.
+    """
+
+    def __init__(self, root: Path, raises: tuple[type[Exception], ...] = _ENDING) -> None:
+        self.errors: dict[str, SupervisorError] = {}
+        self._root = root
+        self._raises = raises
+
+    def attempt(self, name: str, step: Callable[[], T], otherwise: T) -> T:
+        """Return what *step* returns; if it fails, keep its error under its *name* and return *otherwise*."""
+        try:
+            return step()
+        except self._raises:
+            raise
+        except Exception as error:  # noqa: BLE001 - a bug in one step must not stop the others; it is reported
+            self.errors[name] = as_supervisor_error(error, name, self._root)
+        return otherwise
+
+
+def attempt(what: str, step: Callable[[], T], otherwise: T, paths: WorkspacePaths, events: Events) -> T:
+    """Return what *step* returns, *otherwise* if it fails in any way; events report the fault of *what* while it lasts."""
+    scope = FaultScope(paths.root, raises=())
+    value = scope.attempt(what, step, otherwise)
+    events.report(what, scope.errors.values())
+    return value
 
 
 def _add_line(path: Path, line: bytes) -> None:

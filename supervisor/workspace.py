@@ -16,8 +16,7 @@ from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from .events import Events
-from .faults import attempt
+from .events import Events, attempt
 from .protocol.config import Config, load
 from .protocol.paths import SLUG_CHARS, WorkspacePaths, check_filesystem
 from .storage.clock import Clock
@@ -337,7 +336,7 @@ class Workspace:
     @property
     def extracting(self) -> bool:
         """Whether no model is configured, so that every summary is an extract."""
-        from .summaries.llm_state import writes_extracts
+        from .protocol.llm import writes_extracts
 
         return writes_extracts(self.config.llm)
 

@@ -24,10 +24,8 @@ from recalld.supervisor.host.round import intake
 from recalld.supervisor.interfaces.cli.main import COMMAND_LINE
 from recalld.supervisor.interfaces.cli.output import wire
 from recalld.supervisor.interfaces.cli.parser import Command, Group
-from recalld.supervisor.protocol.config import RETIRED, Config
-from recalld.supervisor.protocol.dated_file import body_digest, parse_dated, render_dated
-from recalld.supervisor.protocol.frontmatter import read_head
-from recalld.supervisor.protocol.making import make_workspace
+from recalld.supervisor.protocol.config import RETIRED, Config, make_workspace
+from recalld.supervisor.protocol.dated_file import body_digest, parse_dated, read_head, render_dated
 from recalld.supervisor.protocol.message import Message, parse_history, render_history
 from recalld.supervisor.protocol.settings import dotted, keys
 from recalld.supervisor.protocol.summary_file import parse_summary, render_summary

@@ -22,7 +22,7 @@ WORKER: Final = (
     "recalld.supervisor.protocol",
     "recalld.supervisor.extracts",
     "recalld.supervisor.text",
-    *(f"recalld.supervisor.pool.{name}" for name in ("cargo", "profiles", "redis_pool", "scripts")),
+    *(f"recalld.supervisor.pool.{name}" for name in ("cargo", "redis_pool", "scripts")),
     "recalld.worker",
     "recalld.prompts",
 )
@@ -34,7 +34,7 @@ _HTTP: Final = "api_routes app gate reading site".split()
 #: Each outside package has its home.
 HOMES: Final = {
     "filelock": {"recalld.supervisor.storage.disk"},
-    "yaml": {"recalld.supervisor.protocol.frontmatter", "recalld.supervisor.interfaces.llamaindex"},
+    "yaml": {"recalld.supervisor.protocol.dated_file", "recalld.supervisor.interfaces.llamaindex"},
     "llama_index": {f"recalld.supervisor.interfaces.llamaindex.{name}" for name in ("chat_memory", "stores")},
     "jieba": {"recalld.supervisor.text.chinese"},
     "rjieba": {"recalld.supervisor.text.chinese"},
@@ -74,7 +74,7 @@ PURE: Final = tuple(
     f"recalld.supervisor.{package}.{name}"
     for package, names in {
         "storage": "errors lenient_json",
-        "protocol": "attachments connections dated_file inbox marks message parts period summary_file task turn",
+        "protocol": "attachments dated_file inbox marks message parts summary_file task turn",
         "extracts": "candidates cues extract replies sentences",
         "archive": "coverage flags identity plan slug",
         "summaries": "material quality retry schedule",
@@ -100,7 +100,7 @@ PURE_MAY_IMPORT: Final = (
     "recalld.supervisor.storage.texts",
     "recalld.supervisor.storage.clock",
     "recalld.supervisor.protocol.paths",
-    "recalld.supervisor.protocol.frontmatter",
+    "recalld.supervisor.protocol.dated_file",
 )
 PURE_NAMES: Final = frozenset({"open", "print", "input", "utc_now", "machine_zone"})
 #: What asks the disk by a path; a rule may have one and name it.

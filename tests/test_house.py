@@ -54,7 +54,7 @@ ROOMS: Final = (
     Room("supervisor/interfaces/connect supervisor/interfaces/hooks supervisor/interfaces/proxy", most=1_927, goal=1_900),
     Room("supervisor/interfaces", most=1_306, goal=1_500),
     Room(
-        "worker prompts recalld supervisor/__init__.py supervisor/events.py supervisor/faults.py supervisor/workspace.py",
+        "worker prompts recalld supervisor/__init__.py supervisor/events.py supervisor/workspace.py",
         most=2_614,
         goal=2_000,
     ),

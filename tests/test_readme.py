@@ -61,7 +61,7 @@ def test_readme_names_only_existing_commands_and_scripts(text):
 
 
 def test_protocol_tree_shows_everything_in_a_workspace(tmp_path):
-    from recalld.supervisor.protocol.making import make_workspace
+    from recalld.supervisor.protocol.config import make_workspace
     from recalld.supervisor.workspace import open_workspace
 
     make_workspace(tmp_path, {})

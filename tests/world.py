@@ -72,7 +72,7 @@ from recalld.supervisor.workspace import Workspace
 from recalld.worker.desk import FolderDesk
 from recalld.worker.loop import Worker
 from recalld.worker.providers import NoCall
-from recalld.worker.providers.server_pages import Capacity, Listed
+from recalld.worker.providers.server_answers import Capacity, Listed
 
 ZONE = ZoneInfo("Asia/Shanghai")
 IN_SHANGHAI = 'timezone = "Asia/Shanghai"'

@@ -24,9 +24,8 @@ if __name__ == "__main__":
 from collections.abc import Callable, Mapping
 
 from recalld.supervisor.protocol.config import Config, load
-from recalld.supervisor.protocol.llm import CallLog
+from recalld.supervisor.protocol.llm import CallLog, load_templates
 from recalld.supervisor.protocol.paths import WorkspacePaths, check_filesystem
-from recalld.supervisor.protocol.prompts import load_templates
 from recalld.supervisor.protocol.queue import IDLE_S, TaskQueue
 from recalld.supervisor.protocol.task import AskedTask, parse_task, render_result
 from recalld.supervisor.storage.clock import Clock, clock_from, from_wire, utc_now
@@ -37,9 +36,8 @@ from recalld.supervisor.storage.process import line_printer
 from recalld.supervisor.text.foreign_text import printable, printable_json
 from recalld.supervisor.text.language import Language
 from recalld.worker.desk import FolderDesk
-from recalld.worker.loop import Worker
+from recalld.worker.loop import Worker, answer
 from recalld.worker.providers import Model, choose
-from recalld.worker.results import answer
 
 #: What a result is, as a person reads it; why a summary failed stays as it came, and `recalld status` says it in Chinese.
 _IN_CHINESE: Final = {"done": "完成", "failed": "失败"}
@@ -110,9 +108,8 @@ def work(root: Path, idle_s: float | None, report: Callable[[Mapping[str, object
 def crew(pool_file: Path, report: Callable[[Mapping[str, object]], None]) -> None:
     """Work for the pool of RECALLD_POOL_URL until a signal; *pool_file* names its models."""
     from recalld.supervisor.pool.cargo import Seal
-    from recalld.supervisor.pool.profiles import read_profiles
     from recalld.supervisor.pool.redis_pool import Broker
-    from recalld.worker.crew import Crew
+    from recalld.worker.crew import Crew, read_profiles
 
     environ = dict(os.environ)
     profiles = read_profiles(pool_file, {})

@@ -5,6 +5,10 @@ It has no workspace and no state on disk. Every task is held by a lock that this
 has forgotten everything, the renewal shows that the task is in good hands, and a result is offered until Redis has it. A call
 is made only within what the workspace has reserved; a task that needs more goes back without a failure, and its host offers it
 again with more.
+
+Beside it is pool.toml: the process itself in [pool], and each model in [providers.NAME]. A cargo names a profile and nothing
+more, so that no workspace can have the pool call a server of its own choosing. How often a model is asked is a workspace's own
+limit (`llm.max_calls_per_day`), which is written down before a task leaves it.
 """
 
 from __future__ import annotations
@@ -16,28 +20,31 @@ import time
 from collections.abc import Callable, Collection, Mapping
 from contextlib import suppress
 from datetime import datetime
+from pathlib import Path
 from typing import Any, Final
 from uuid import uuid4
 
 from recalld.supervisor.pool import scripts
 from recalld.supervisor.pool.cargo import Contents, Outcome, PoolAway, Seal, Unsealable, Why, refusal, rendered, unpacked
 from recalld.supervisor.pool.redis_pool import Broker
-from recalld.supervisor.protocol.config import Config
+from recalld.supervisor.protocol.config import Config, tables
 from recalld.supervisor.protocol.config_keys import Crew as Keys
 from recalld.supervisor.protocol.config_keys import Llm, Provider, Tokens
 from recalld.supervisor.protocol.dated_file import Block
-from recalld.supervisor.protocol.llm import Account
-from recalld.supervisor.protocol.prompts import PromptTemplate, read_template, shipped_template
+from recalld.supervisor.protocol.llm import Account, PromptTemplate, read_template, shipped_template
+from recalld.supervisor.protocol.settings import read_section
 from recalld.supervisor.protocol.task import NewerVersion, Result, result_of
 from recalld.supervisor.storage.clock import Clock
-from recalld.supervisor.storage.errors import BadConfig, Busy, NoService
+from recalld.supervisor.storage.disk import read_outside
+from recalld.supervisor.storage.errors import BadConfig, Busy, NoService, from_os_error
 from recalld.supervisor.storage.process import on_signals
 from recalld.supervisor.storage.texts import Text
 from recalld.supervisor.text.language import Language
+from recalld.supervisor.text.record import record
 
 from .loop import do
-from .providers import Model, NoCall, Summariser, extractive
-from .providers.server_pages import Capacity
+from .providers import Extractive, Model, NoCall, Summariser
+from .providers.server_answers import Capacity
 
 _RENEW_S: Final = 1.0
 #: Seconds between two looks for the next task.
@@ -48,6 +55,61 @@ _RETRY_S: Final = 0.5
 #: For how long what goes back may take to be delivered.
 _END_S: Final = 5.0
 _THERE_S: Final = 5.0
+#: Keys of 0.34 and before, which a file may still have. Without a limit of a day more may be paid: it is set elsewhere first.
+_OF_A_DAY: Final = frozenset(("calls_per_day", "money_per_day"))
+_LEFT: Final = _OF_A_DAY | {"heartbeat", "rate_wait", "requests_per_minute", "tokens_per_minute", "price_in", "price_out"}
+
+
+@record
+class Profiles:
+    """What pool.toml says: the process, its models by name, and a *notice* of its keys that are not read any more."""
+
+    crew: Keys
+    models: Mapping[str, Provider]
+    notice: Text | None = None
+
+
+def read_profiles(path: Path, environ: Mapping[str, str]) -> Profiles:
+    """Return what the file says; BadConfig with one sentence where it is not there, or wrong."""
+    try:
+        data = read_outside(path)
+    except FileNotFoundError:
+        raise BadConfig(
+            path.name,
+            Text(
+                "{path} is not there; it names the models of the pool, a section [providers.NAME] each, as docs/how-to/a-pool-of-workers.md shows",
+                path=path,
+            ),
+        ) from None
+    except OSError as error:
+        raise from_os_error(error, path) from error
+    given: dict[str, Any] = tables(data, path.name)
+    providers = given.pop("providers", {})
+    models = providers.values() if isinstance(providers, dict) else ()
+    if not models or not all(isinstance(model, dict) for model in models):
+        raise BadConfig(path.name, Text("it names no model: give a section [providers.default] with base_url and model"))
+    sections = [section for section in (given.get("pool"), *models) if isinstance(section, dict)]
+    left = tuple(dict.fromkeys(key for section in sections for key in section if key in _LEFT))
+    if limits := tuple(key for key in left if key in _OF_A_DAY):
+        raise BadConfig(
+            path.name,
+            Text(
+                "{keys} limited what a day costs, and a pool has no limits any more: set `llm.max_calls_per_day` in the recalld.toml of each workspace, then delete them",
+                keys=limits,
+            ),
+        )
+    for section in sections:
+        for key in left:
+            section.pop(key, None)
+    crew = read_section("pool", Keys(), given, environ)
+    profiles = {name: read_section("provider", Provider(), {"provider": table}, {}) for name, table in providers.items()}
+    for name, profile in profiles.items():
+        if not profile.model:
+            raise BadConfig(
+                f"providers.{name}.model", Text('no model is named; give the name that the server knows, such as "qwen3:8b"')
+            )
+    notice = Text("pool.toml has {keys}, which a pool does not regard any more; delete them", keys=left) if left else None
+    return Profiles(crew, profiles, notice)
 
 
 class RedisHold:
@@ -287,7 +349,7 @@ class Crew:
             self._report({"uid": hold.uid, "error": refusal("profile")})
             hold.refuse("profile")
             return
-        writer: Model | Summariser = self._model(profile, contents) if profile else extractive.Extractive()
+        writer: Model | Summariser = self._model(profile, contents) if profile else Extractive()
         with suppress(NoCall, BadConfig, Busy, OSError):
             result = do(claim, writer, self._clock, self.ends.is_set, Capacity)
             if result:

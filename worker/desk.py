@@ -17,10 +17,8 @@ from typing import Final
 
 from recalld.supervisor.protocol.config import Config
 from recalld.supervisor.protocol.dated_file import Block
-from recalld.supervisor.protocol.llm import CallLog, endpoint_of
-from recalld.supervisor.protocol.paths import WorkspacePaths
-from recalld.supervisor.protocol.period import period_of_group
-from recalld.supervisor.protocol.prompts import PromptTemplate, load_template
+from recalld.supervisor.protocol.llm import CallLog, PromptTemplate, endpoint_of, load_template
+from recalld.supervisor.protocol.paths import WorkspacePaths, period_of_group
 from recalld.supervisor.protocol.queue import Lease, TaskQueue
 from recalld.supervisor.protocol.task import AskedTask, Result, Task
 from recalld.supervisor.protocol.task_material import read_material

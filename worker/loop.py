@@ -1,73 +1,56 @@
 """
-The worker's loop: claim a task, do it, deliver the result, until there has been nothing to do for a while.
+The worker's loop: claim a task, do it, deliver the result, until there has been nothing to do for a while (protocol.md, 6).
 
 What somebody waits for is done first, and one thread does nothing else, so that no backlog of days delays it. Once nobody waits
 for it any more it is given up.
 
 The worker shares no memory with the supervisor, only the task queue. A worker that is killed leaves its task in running/,
 and the supervisor requeues it; one that SIGTERM stops requeues its tasks itself. A worker that was suspended past
-its lease finds its task requeued or claimed by another: it stops paying for it, and delivers nothing. Source:
-docs/reference/protocol.md, 6.
+its lease finds its task requeued or claimed by another: it stops paying for it, and delivers nothing.
+
+A day or a month is summarised (`summarise`; `writing.py` prompts the model for it); what somebody waits for is answered
+(`answer`): its prompt or its messages are in the task, so no file of memory is read. Every fault is a failed result. No
+instruction in a message is followed: the provider has no tools to call.
 """
 
 from __future__ import annotations
 
+import json
 import threading
 import time
 from collections.abc import Callable, Collection
-from dataclasses import dataclass, field
-from typing import Final
+from dataclasses import asdict, dataclass, field, replace
+from functools import partial
+from typing import Final, cast
 
+from recalld.supervisor.extracts.extract import extract_of_talk
+from recalld.supervisor.protocol.config import Config
 from recalld.supervisor.protocol.config_keys import Worker as WorkerKeys
+from recalld.supervisor.protocol.llm import Prompt, Turn
 from recalld.supervisor.protocol.queue import Lease, worker_lock
-from recalld.supervisor.protocol.task import AskedTask, Result, Task
+from recalld.supervisor.protocol.task import REPLY_KINDS, AskedTask, Reason, Result, Task, result_of
+from recalld.supervisor.protocol.task_material import MaterialLost
+from recalld.supervisor.protocol.turn import split_request
 from recalld.supervisor.storage.clock import Clock
 from recalld.supervisor.storage.errors import BadConfig, Busy
 from recalld.supervisor.storage.process import on_signals
+from recalld.supervisor.storage.texts import Text
+from recalld.supervisor.text.record import record
 
 from .desk import FolderClaim, FolderDesk
-from .providers import Cancelled, Model, NoCall, Summariser
-from .providers.server_pages import Capacity
-from .results import answer, summarise
+from .providers import Cancelled, Model, NoCall, ProviderError, Summariser, Usage
+from .providers.server_answers import Capacity
+from .writing import CallBook, Calls, Writing
 
 _POLL_S: Final = 0.2
 _GRACE_S: Final = 2.0  # for a task that is nearly done when the worker is to end
-
-
-def do(
-    claim: FolderClaim,
-    provider: Model | Summariser,
-    clock: Clock,
-    stops: Callable[[], bool],
-    server: Callable[[], Capacity],
-) -> Result | None:
-    """
-    Do the claimed task, deliver its result and return it; None when it was lost, or given back since *stops* returned true.
-
-    NoCall when no call may be made now, BadConfig when a prompt of the workspace is wrong: the task is given back.
-    """
-
-    def cancelled() -> bool:
-        return stops() or claim.lost
-
-    task = claim.task
-    try:
-        if isinstance(task, AskedTask):
-            result = answer(task, provider, claim.config, claim.log, clock, cancelled)
-        else:
-            result = summarise(claim, provider, clock, cancelled, server().window)
-        if not claim.held():
-            return None
-        claim.finish(result)
-    except Cancelled:
-        claim.give_back()
-        return None
-    except (BadConfig, Busy, NoCall, OSError):
-        claim.give_back()
-        raise
-    if result.status == "done" and isinstance(task, Task) and isinstance(provider, Model):
-        claim.kept.clear()
-    return result
+NOTHING: Final = "无需记录"
+_ERROR_CHARS: Final = 200
+#: The most tokens of the answer to a test: a model that thinks first needs some hundred.
+_TEST_TOKENS: Final = 1024
+#: The most characters of an answer; what a model writes beyond them is cut off.
+_MOST_CHARS: Final = 40_000
+_CUT: Final = "…"
 
 
 @dataclass(slots=True)
@@ -199,3 +182,160 @@ class Worker:
         until = time.monotonic() + _GRACE_S
         for thread in threads:
             thread.join(max(0.0, until - time.monotonic()))
+
+
+# ── one task ─────────────────────────────────────────────────────────────────
+
+
+def do(
+    claim: FolderClaim,
+    provider: Model | Summariser,
+    clock: Clock,
+    stops: Callable[[], bool],
+    server: Callable[[], Capacity],
+) -> Result | None:
+    """
+    Do the claimed task, deliver its result and return it; None when it was lost, or given back since *stops* returned true.
+
+    NoCall when no call may be made now, BadConfig when a prompt of the workspace is wrong: the task is given back.
+    """
+
+    def cancelled() -> bool:
+        return stops() or claim.lost
+
+    task = claim.task
+    try:
+        if isinstance(task, AskedTask):
+            result = answer(task, provider, claim.config, claim.log, clock, cancelled)
+        else:
+            result = summarise(claim, provider, clock, cancelled, server().window)
+        if not claim.held():
+            return None
+        claim.finish(result)
+    except Cancelled:
+        claim.give_back()
+        return None
+    except (BadConfig, Busy, NoCall, OSError):
+        claim.give_back()
+        raise
+    if result.status == "done" and isinstance(task, Task) and isinstance(provider, Model):
+        claim.kept.clear()
+    return result
+
+
+def summarise(
+    claim: FolderClaim,
+    provider: Model | Summariser,
+    clock: Clock,
+    cancelled: Callable[[], bool] = lambda: False,
+    window: int | None = None,
+) -> Result:
+    """
+    Return the result of the task; a fault of the task, its material or the provider is a failed result.
+
+    *window*: of the server, in tokens. Raises Cancelled once *cancelled* returns true, NoCall when no call may be made,
+    BadConfig when a prompt is wrong.
+    """
+    task, material = cast("Task", claim.task), partial(claim.material, with_extracts=provider.extract)
+    if not isinstance(provider, Model):
+        return delivered(task, provider, clock, lambda: provider.summarise(task, material()) or NOTHING)
+    writing = Writing(Calls(provider, claim.config, claim.log, clock, cancelled, is_asked=task.redo, window=window), claim)
+    result = delivered(task, provider, clock, lambda: writing.write(task, material()) or NOTHING, writing.calls)
+    wrote = writing.calls.answered or result.model  # a server may have swapped the model under its name
+    return replace(result, model=wrote, prompt=writing.version, joined=writing.is_joined and result.status == "done")
+
+
+def answer(
+    task: AskedTask,
+    provider: Model | Summariser,
+    config: Config,
+    log: CallBook,
+    clock: Clock,
+    cancelled: Callable[[], bool] = lambda: False,
+) -> Result:
+    """
+    Return the result of a task that somebody waits for; what keeps it from an answer is a failed result.
+
+    Of an answer in a conversation the request at its end is apart. Raises Cancelled once *cancelled* returns true, BadConfig
+    when it needs a model and none is configured.
+    """
+    if task.kind == "session-extract":
+        zone, most = config.archive.zone, config.summarize.char_limit
+        return delivered(task, provider, clock, lambda: extract_of_talk(task.messages, zone, most))
+    if not isinstance(provider, Model):
+        raise BadConfig("llm.model", Text("no model is configured, so summaries are extracts; give llm.base_url and llm.model"))
+    if task.kind == "model-list":
+        return delivered(task, provider, clock, lambda: json.dumps(asdict(provider.listed())))
+    prompt = tuple(Turn(turn["role"], turn["content"]) for turn in task.turns) or task.prompt  # type: ignore[arg-type]
+    if task.kind not in REPLY_KINDS:
+        is_test = task.kind == "model-test"
+        calls = Calls(provider, config, log, clock, cancelled, is_asked=is_test)
+        return delivered(task, provider, clock, lambda: _ask(calls, prompt, _TEST_TOKENS if is_test else None), calls)
+    calls = Calls(provider, config, log, clock, cancelled, account="replies")
+    result = delivered(task, provider, clock, lambda: _ask_reply(calls, prompt), calls)
+    text, request = split_request(result.text, task.mark)
+    if not request:
+        return replace(result, text=text)
+    turns = (*task.turns, {"role": "assistant", "content": result.text})
+    return replace(result, text=text, request=request, turns=turns, mark=task.mark)
+
+
+def _ask(calls: Calls, prompt: Prompt, most: int | None = None) -> str:
+    """Return the model's answer. A call that may not be made is a failure here: somebody waits for word of it."""
+    try:
+        return calls.complete(prompt) if most is None else calls.complete(prompt, most)
+    except NoCall as refused:
+        raise ProviderError("spent", str(refused), usage=Usage()) from None
+
+
+def _ask_reply(calls: Calls, prompt: Prompt) -> str:
+    try:
+        text = _ask(calls, prompt)
+    except ProviderError as error:
+        if error.reason != "truncated" or not error.text:
+            raise
+        text = f"{error.text}{_CUT}"
+    return text if len(text) <= _MOST_CHARS else f"{text[:_MOST_CHARS]}{_CUT}"
+
+
+def delivered(
+    task: Task | AskedTask, provider: Model | Summariser, clock: Clock, write: Callable[[], str], calls: Calls | None = None
+) -> Result:
+    """Return what *write* returns, or why it failed, as the result of the task, with what its *calls* have cost."""
+    began = clock()
+    outcome = _outcome(write)
+    return result_of(
+        task,
+        began,
+        clock(),
+        status="failed" if outcome.reason else "done",
+        text=outcome.text,
+        error=outcome.error if len(outcome.error) <= _ERROR_CHARS else outcome.error[:_ERROR_CHARS],
+        reason=outcome.reason,
+        retry_after_s=outcome.retry_after_s,
+        too_long=outcome.too_long,
+        provider=provider.name,
+        model=provider.model,
+        extract=provider.extract,
+        usage=calls.usage.wire() if calls else {},
+    )
+
+
+@record
+class _Outcome:
+    text: str = ""
+    reason: Reason | None = None
+    error: str = ""
+    retry_after_s: int = 0
+    too_long: bool = False
+
+
+def _outcome(write: Callable[[], str]) -> _Outcome:
+    try:
+        return _Outcome(write())
+    except MaterialLost as fault:
+        return _Outcome(reason="lost", error=str(fault))
+    except ProviderError as fault:
+        return _Outcome(reason=fault.reason, error=fault.why, retry_after_s=fault.retry_after_s, too_long=fault.overflow)
+    except (OSError, ValueError, ArithmeticError, LookupError, RecursionError, MemoryError) as fault:
+        return _Outcome(reason="input", error=f"{type(fault).__name__}: {fault}")

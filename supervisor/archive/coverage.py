@@ -18,11 +18,9 @@ from datetime import date, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from ..protocol.dated_file import is_edited
-from ..protocol.frontmatter import head_in
+from ..protocol.dated_file import head_in, is_edited
 from ..protocol.inbox import ChatKind
-from ..protocol.paths import SLUG
-from ..protocol.period import Period
+from ..protocol.paths import SLUG, Period
 from ..protocol.summary_file import Source, parse_summary
 from ..storage.errors import NewerFormat
 from ..text.lazy_re import lazy_re

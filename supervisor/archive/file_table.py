@@ -16,8 +16,7 @@ from datetime import date, datetime
 from pathlib import Path
 from typing import Any, Final
 
-from ..protocol.paths import WorkspacePaths
-from ..protocol.period import Period
+from ..protocol.paths import Period, WorkspacePaths
 from ..protocol.summary_file import Source
 from ..storage.clock import from_wire, to_wire
 from ..storage.disk import Stat

@@ -13,8 +13,7 @@ from datetime import date, datetime
 from typing import Final, Literal
 
 from ..protocol.message import Archived, History, Key, Message, with_archived, with_failure
-from ..protocol.paths import day_of_name
-from ..protocol.period import day, month, summary_period
+from ..protocol.paths import day, day_of_name, month, summary_period
 from ..text.record import record
 
 SOFT_CAP: Final = 200  # messages; docs/reference/protocol.md, 3.15

@@ -19,11 +19,9 @@ from typing import Any, Final, TypeVar
 from zlib import crc32
 
 from ..protocol.attachments import possible_names
-from ..protocol.dated_file import Block, DatedFile, is_broken, parse_dated, undated_in, without_torn_end
-from ..protocol.frontmatter import head_in, number_in
+from ..protocol.dated_file import Block, DatedFile, head_in, is_broken, number_in, parse_dated, undated_in, without_torn_end
 from ..protocol.inbox import chats_in
-from ..protocol.paths import WorkspacePaths, day_of_name, period_of_name
-from ..protocol.period import Period
+from ..protocol.paths import Period, WorkspacePaths, day_of_name, period_of_name
 from ..protocol.summary_file import Summary, parse_summary, render_summary, with_text
 from ..storage.clock import from_wire
 from ..storage.control import note

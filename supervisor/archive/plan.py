@@ -14,8 +14,7 @@ from typing import Final, Literal, TypeAlias
 
 from ..protocol.dated_file import Block, block_of
 from ..protocol.message import Key, Message
-from ..protocol.paths import dated_name
-from ..protocol.period import OVERFLOW_INTERVAL
+from ..protocol.paths import OVERFLOW_INTERVAL, dated_name
 from ..storage.clock import local_day
 from ..text.record import record
 

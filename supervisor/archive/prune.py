@@ -11,8 +11,7 @@ import sys
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import date, datetime, timedelta
 
-from ..protocol.paths import WorkspacePaths
-from ..protocol.period import Period
+from ..protocol.paths import Period, WorkspacePaths
 from ..storage.control import note
 from ..storage.files import Files
 from ..storage.keeping import ReplacedTexts, move_across

@@ -17,8 +17,17 @@ from hashlib import blake2b, sha256
 from pathlib import Path
 from typing import Any, Final, TypeAlias
 
-from ..protocol.dated_file import Block, block_at, body_digest, is_as_written, is_broken, marks_in, parse_dated
-from ..protocol.frontmatter import number_in, read_head
+from ..protocol.dated_file import (
+    Block,
+    block_at,
+    body_digest,
+    is_as_written,
+    is_broken,
+    marks_in,
+    number_in,
+    parse_dated,
+    read_head,
+)
 from ..protocol.message import Key, Message, fingerprint_of
 from ..protocol.paths import LONG_TERM, WorkspacePaths
 from ..storage.clock import to_wire

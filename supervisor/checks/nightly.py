@@ -25,7 +25,7 @@ from typing import Final
 from ..archive.places import place_of
 from ..host.last_night import LastBackup, LastFsck, keep_last, read_last_backup, read_last_fsck
 from ..protocol.backup_file import Contents
-from ..protocol.period import quiet_until
+from ..protocol.paths import quiet_until
 from ..storage.clock import Clock
 from ..storage.errors import BadRequest, StorageError, SupervisorError, from_os_error, why_refused
 from ..storage.texts import Text

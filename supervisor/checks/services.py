@@ -17,8 +17,7 @@ from typing import Final
 
 from ..events import lasting_states, newest_events
 from ..host.last_night import read_last_backup, read_last_fsck
-from ..protocol.connections import CLIENTS, HOOK_LATE, HOOK_UNKNOWN, parse_connections
-from ..protocol.sources import read_state
+from ..protocol.connections import CLIENTS, HOOK_LATE, HOOK_UNKNOWN, parse_connections, read_state
 from ..storage.clock import from_wire, to_wire, wire_time
 from ..storage.disk import read_outside
 from ..storage.errors import BadConfig, why_refused

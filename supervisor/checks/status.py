@@ -13,7 +13,7 @@ from ..archive.plan import plan_days, without_open_questions
 from ..archive.run import next_run, taken_names, why_due
 from ..host.last_night import read_last_backup, read_last_fsck
 from ..protocol.message import Archived, History, InvalidEntry, Message
-from ..protocol.period import Period
+from ..protocol.paths import Period
 from ..storage.clock import to_wire
 from ..summaries.llm_state import (
     BYTES_PER_TOKEN,

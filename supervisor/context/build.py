@@ -18,8 +18,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias, TypeVar
 
 from ..archive.deletions import ShownHistory
 from ..conversation.groups import Groups
-from ..events import Events
-from ..faults import attempt
+from ..events import Events, attempt
 from ..index.hit import Hit, Miss, Passage, SearchResult
 from ..protocol.config import Config
 from ..protocol.inbox import DIRECT, Chat, chat_of, parse_inbox

@@ -19,8 +19,7 @@ from typing import Final
 from ..archive.deletions import ShownHistory
 from ..conversation.groups import Groups
 from ..conversation.sessions import RunningSummary
-from ..events import Events
-from ..faults import attempt
+from ..events import Events, attempt
 from ..protocol.config import Config
 from ..protocol.inbox import parse_inbox, without_inputs
 from ..protocol.message import History, Message

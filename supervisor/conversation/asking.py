@@ -21,7 +21,7 @@ from typing import Any, Final, Protocol, TypeVar
 
 from ..extracts.extract import extract
 from ..protocol.dated_file import Block
-from ..protocol.prompts import LENGTH_ASKED, Prompt, PromptTemplate, text_of, turns_of
+from ..protocol.llm import LENGTH_ASKED, Prompt, PromptTemplate, text_of, turns_of
 from ..protocol.task import NO_ANSWER
 from ..storage.errors import NoSummary
 from ..storage.texts import Text

@@ -18,7 +18,7 @@ from typing import Any, Final, Self, get_args
 
 from ..events import Events
 from ..protocol.config import Config
-from ..protocol.prompts import PromptTemplate, shipped_template, without_secrets
+from ..protocol.llm import PromptTemplate, shipped_template, without_secrets
 from ..storage.clock import NEVER, Clock, Deadline, utc_now
 from ..storage.errors import NoSummary
 from ..summaries.llm_state import waits_of

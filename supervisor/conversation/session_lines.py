@@ -18,9 +18,9 @@ from ..longterm.lines import one_line
 from ..longterm.long_term_file import LongTermFile, Written
 from ..protocol.config import Config
 from ..protocol.dated_file import Block
+from ..protocol.llm import without_secrets
 from ..protocol.marks import without_marks
 from ..protocol.parts import said_as
-from ..protocol.prompts import without_secrets
 from ..storage.errors import BadRequest, Busy, NoSummary
 from ..storage.texts import Text
 from ..summaries.llm_state import waits_of

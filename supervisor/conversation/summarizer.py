@@ -15,7 +15,7 @@ from itertools import pairwise
 from typing import Any, ClassVar, Final
 
 from ..protocol.config import Config
-from ..protocol.prompts import PromptTemplate, shipped_template, without_secrets
+from ..protocol.llm import PromptTemplate, shipped_template, without_secrets
 from ..storage.clock import NEVER, Deadline, from_wire, local_day
 from ..summaries.model import CallLimits, Model
 from ..text.language import SKIP_PREFIXES, Language, language_of

@@ -27,8 +27,7 @@ from ..longterm.lines import cut, filled, parse_entry, without_lines
 from ..protocol.attachments import attachments_of, separated
 from ..protocol.dated_file import Block
 from ..protocol.message import History, Message
-from ..protocol.paths import dated_name, day_of_name
-from ..protocol.period import period_of_group
+from ..protocol.paths import dated_name, day_of_name, period_of_group
 from ..storage.errors import TEMPORARY, Conflict
 from ..storage.lenient_json import parse_json, render_json
 from ..workspace import Workspace

@@ -17,7 +17,7 @@ from types import MappingProxyType
 from typing import Final
 
 from ..context.prepared import PreparedContexts
-from ..faults import FaultScope
+from ..events import FaultScope
 from ..storage.clock import NEVER, Clock, Deadline, steady_s, within
 from ..storage.control import UNLIMITED, Control
 from ..storage.errors import Busy

@@ -27,8 +27,8 @@ from ..conversation.turns import read_said
 from ..extracts.extract import extract_of_talk
 from ..index.hit import SearchResult
 from ..protocol.inbox import Chat, chat_of
+from ..protocol.llm import PromptTemplate, load_template
 from ..protocol.message import Message
-from ..protocol.prompts import PromptTemplate, load_template
 from ..recall.audience import Audience
 from ..replies.talk import system_prompt
 from ..storage.clock import NEVER, Clock, Deadline, within

@@ -19,10 +19,9 @@ from typing import Any, Final, TypeVar
 from ..archive.intake import unwritten
 from ..archive.restore import restore_history
 from ..archive.run import next_run
-from ..faults import FaultScope
+from ..events import FaultScope
 from ..protocol.config import FILE, Config
-from ..protocol.paths import check_inside
-from ..protocol.period import quiet_until
+from ..protocol.paths import check_inside, quiet_until
 from ..protocol.settings import Place, dotted, keys
 from ..storage.clock import LARGE, SMALL, Clock, local, steady_s
 from ..storage.control import UNLIMITED, Control

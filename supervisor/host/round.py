@@ -20,7 +20,7 @@ from ..archive import run as archive_run
 from ..archive.intake import intake
 from ..archive.restore import keep_damaged
 from ..archive.run import archive, tell_overflow, trim_history, why_due
-from ..faults import FaultScope
+from ..events import FaultScope
 from ..storage.clock import within
 from ..storage.control import UNLIMITED, Control, noting
 from ..storage.errors import AlreadyRuns, BadFile, SupervisorError

@@ -25,8 +25,7 @@ from ..host.lock import supervisor_lock
 from ..host.round import forget
 from ..longterm.lines import Entry, cut, filled, line_with, parse_entry, with_line
 from ..protocol.attachments import attachments_of, digest_in_name, holds, joined
-from ..protocol.dated_file import parse_dated
-from ..protocol.frontmatter import read_head
+from ..protocol.dated_file import parse_dated, read_head
 from ..protocol.marks import Struck, read_struck, without_marks
 from ..protocol.message import OUR_FIELDS, Message, digest_of_text, parse_history
 from ..protocol.paths import LONG_TERM, is_foreign, is_unfinished

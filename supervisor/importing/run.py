@@ -27,7 +27,7 @@ from ..archive.tombstones import foreign_lists
 from ..context.spoken import spoken
 from ..host.round import archive_now
 from ..protocol.message import Key, Message, digest_of_text, read_message, text_of
-from ..protocol.period import summary_period
+from ..protocol.paths import summary_period
 from ..storage.clock import from_wire, local_day, to_wire, wire_time
 from ..storage.control import Control
 from ..storage.lenient_json import parse_json, render_json

@@ -23,9 +23,9 @@ from typing import Any, Final
 
 from ..forgetting.wanted import Wanted
 from ..host.jobs import Step
+from ..protocol.connections import State, TakenSource, read_state
 from ..protocol.message import digest_of_text
 from ..protocol.paths import LONG_TERM
-from ..protocol.sources import State, TakenSource, read_state
 from ..storage.clock import Clock, local_day, to_wire, truncate_to_ms, wire_time
 from ..storage.control import Control
 from ..storage.errors import BadRequest, why_refused

@@ -18,8 +18,7 @@ from datetime import date, tzinfo
 from pathlib import Path
 from typing import Final
 
-from ..protocol.dated_file import Block, DatedFile
-from ..protocol.frontmatter import read_head
+from ..protocol.dated_file import Block, DatedFile, read_head
 from ..protocol.inbox import chat_of
 from ..protocol.marks import is_shared, without_pin
 from ..protocol.parts import only_results

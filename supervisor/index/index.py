@@ -20,8 +20,7 @@ from typing import Final, TypeVar
 
 from ..archive.coverage import ExistingSummary
 from ..archive.memory_folder import MemoryFolder
-from ..protocol.paths import WorkspacePaths
-from ..protocol.period import Period
+from ..protocol.paths import Period, WorkspacePaths
 from ..query.parse import Query
 from ..storage.clock import NEVER, Deadline, within
 from ..storage.control import UNENDING, UNLIMITED, Control

@@ -16,9 +16,8 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from ..archive.coverage import ExistingSummary, Made, MemoryFile, copies, covered, covered_days, is_as_made
-from ..protocol.frontmatter import head_in
-from ..protocol.paths import LONG_TERM, WorkspacePaths, day_of_name, is_foreign, period_of_name
-from ..protocol.period import Period
+from ..protocol.dated_file import head_in
+from ..protocol.paths import LONG_TERM, Period, WorkspacePaths, day_of_name, is_foreign, period_of_name
 from ..storage.disk import Stat
 from ..storage.errors import SupervisorError
 from ..storage.files import Files, digest_of

@@ -35,7 +35,7 @@ from ..operations.operation import LEFT, A, Caller, NoArguments, Operation, Q, p
 from ..operations.prune import Pruned
 from ..operations.undo import Undone
 from ..operations.upkeep import CheckAnswer
-from ..protocol.making import check_folder
+from ..protocol.config import check_folder
 from ..protocol.turn import Receipt
 from ..recall.audience import Audience
 from ..recall.lines import Lines

@@ -9,7 +9,7 @@ from typing import Final
 
 from ..archive.coverage import MemoryFile
 from ..protocol.dated_file import Block
-from ..protocol.period import Period, read_period
+from ..protocol.paths import Period, read_period
 from ..storage.errors import BadRequest, NotFound, StaleText
 from ..storage.texts import Text, msgid
 from ..text.record import record

@@ -13,8 +13,8 @@ from typing import Any, Final
 
 from ..context.render import escaped, shown
 from ..protocol.inbox import Chat, chat_of
+from ..protocol.llm import without_secrets
 from ..protocol.message import UNSAID, Message
-from ..protocol.prompts import without_secrets
 from ..protocol.turn import LOOKUPS, read_request
 from ..recall.audience import nameless
 from ..storage.clock import Clock

@@ -6,7 +6,7 @@ from typing import Final
 
 from ..archive.diary import Act, sentence_of
 from ..archive.memory_folder import DIGEST
-from ..protocol.period import Period
+from ..protocol.paths import Period
 from ..storage.control import author, noting
 from ..storage.errors import BadRequest
 from ..storage.texts import Text, msgid

@@ -21,16 +21,15 @@ from typing import Final, TypeVar, get_args
 from ..events import Events
 from ..protocol.config import Config
 from ..protocol.dated_file import Block
-from ..protocol.llm import Account, CallLog, endpoint_of
+from ..protocol.llm import Account, CallLog, endpoint_of, load_template, shipped_template, without_secrets, writes_extracts
 from ..protocol.paths import WorkspacePaths
-from ..protocol.prompts import load_template, shipped_template, without_secrets
 from ..protocol.queue import Lease, TaskQueue, worker_lock
 from ..protocol.task import REPLY_KINDS, AskedTask, Result, Task, result_of
 from ..protocol.task_material import MaterialLost, read_material
 from ..storage.clock import Clock, from_wire, steady_s, to_wire, truncate_to_ms
 from ..storage.errors import Busy, SupervisorError
 from ..storage.files import Files
-from ..summaries.llm_state import calls_needed, writes_extracts
+from ..summaries.llm_state import calls_needed
 from ..text.language import Language, language_of_sentences
 from .cargo import Answer, Cargo, Contents, PoolAway, Reserve, Seal, Uid, Unsealable, packed, read, refusal
 from .redis_pool import RedisPool

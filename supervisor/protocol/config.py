@@ -2,6 +2,7 @@
 The configuration of a workspace, from recalld.toml and the variables `RECALLD_<SECTION>_<KEY>`, which win over the file.
 
 `load` turns bytes and variables into a `Config` and reads no file. The keys are in config_keys.py, their reader in settings.py.
+`make_workspace` makes the folder of a workspace, with its configuration.
 """
 
 from __future__ import annotations
@@ -11,14 +12,18 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import field, replace
 from pathlib import Path
+from shlex import quote
 from typing import TYPE_CHECKING, Any, Final, Literal
 
 from ..storage.clock import find_zone
-from ..storage.errors import BadConfig
+from ..storage.disk import RealDisk
+from ..storage.errors import BadConfig, BadRequest, NoWorkspace
+from ..storage.files import Files
 from ..storage.lenient_json import not_utf8
 from ..storage.texts import Text, render
 from ..text.record import record
 from . import config_keys as table
+from .paths import WorkspacePaths, check_filesystem
 from .settings import PREFIX, Place, applied, choice, dotted, gather, keys, refuse_unknown_variables, variable
 
 if TYPE_CHECKING:
@@ -206,3 +211,57 @@ def render_default(zone: str, language: Language = "en") -> str:
 def literal(value: object) -> str:
     """Return a default as TOML writes it; TOML writes strings, lists, numbers and booleans as JSON does."""
     return json.dumps(value, ensure_ascii=False)
+
+
+if TYPE_CHECKING:
+    from ..text.language import Language
+
+
+# ── the folder of a workspace ────────────────────────────────────────────────
+
+
+def is_made(root: Path) -> bool:
+    """Return whether somebody has made a workspace at *root*."""
+    return any(map(RealDisk().stat, WorkspacePaths(root).made_with))
+
+
+def check_made(root: Path) -> None:
+    """Raise NoWorkspace where nobody has made a workspace: under the mount point of its disk a second memory would begin."""
+    if not is_made(root):
+        raise NoWorkspace(root)
+
+
+def check_folder(root: Path, field: str = "--workspace") -> None:
+    """Raise BadRequest where *root*, which *field* has given, is no folder; it says how to make one."""
+    if root.is_dir():
+        return
+    if root.exists():
+        raise BadRequest(field, Text("{root} is a file, not a folder", root=root))
+    raise BadRequest(
+        field, Text("{root} is not there; make it with `recalld init -w {same}`", root=root, same=quote(str(root)))
+    )
+
+
+def make_workspace(root: Path, environ: Mapping[str, str], language: Language = "en") -> bool:
+    """
+    Create what a workspace at *root* lacks and change nothing that exists; return whether it had no configuration.
+
+    The machine's time zone is written into the configuration, so that days stay the same wherever the folder is moved.
+    BadConfig, and nothing is created, where the workspace could not be opened afterwards.
+    """
+    from ..storage.clock import machine_zone
+
+    files, paths = Files(RealDisk()), WorkspacePaths(root)
+    if root.exists():
+        check_folder(root)
+    written = files.read_stable(paths.config)
+    config = load(written.data if written else None, environ)
+    check_filesystem(paths, allow_network_fs=config.care.allow_network_fs)
+    files.make_folder(root)
+    if written is None:
+        zone = config.archive.timezone if "RECALLD_ARCHIVE_TIMEZONE" in environ else machine_zone()
+        files.create(paths.config, render_default(zone, language).encode())
+    if not any(files.disk.stat(path) for path in (paths.history, paths.history_backup, paths.seen)):
+        files.create(paths.history, b"[]\n")
+    files.make_folder(root / "prompts")
+    return written is None

@@ -15,9 +15,9 @@ from ..storage.clock import find_zone
 from ..storage.texts import Text, msgid
 from ..text.record import record
 from ..text.secret_forms import PERSONAL
-from .period import QUIET_HOURS
+from .connections import TakenSource, take
+from .paths import QUIET_HOURS
 from .settings import choice, duration, durations, flag, names, number, patterns, size, text
-from .sources import TakenSource, take
 
 #: What texts may be: the pattern that they match as a whole, and that for people.
 _LINE: Final = (r"[^\x00-\x1f\x7f\ud800-\udfff]{0,200}", msgid("a text on one line"))

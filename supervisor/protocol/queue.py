@@ -23,8 +23,7 @@ from ..storage.lenient_json import parse_json, render_json
 from ..storage.texts import Text
 from ..text.lazy_re import lazy_re
 from .message import ATTEMPTS_END
-from .paths import QUEUE_FOLDERS, WORKERS, WorkspacePaths
-from .period import Period, period_of_group
+from .paths import QUEUE_FOLDERS, WORKERS, Period, WorkspacePaths, period_of_group
 from .task import AskedTask, NewerVersion, Result, Task, parse_result, parse_task, render_result, render_task
 
 #: Seconds after which a worker without work exits.

@@ -16,8 +16,7 @@ from typing import Any, Final
 
 from ..text.lazy_re import lazy_re
 from ..text.record import record
-from .dated_file import body_digest
-from .frontmatter import FORMAT, read_head, render_head
+from .dated_file import FORMAT, body_digest, read_head, render_head
 from .paths import day_of_name
 
 #: The line above new machine text in a file that a person edited; part of the file format.

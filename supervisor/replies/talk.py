@@ -17,8 +17,8 @@ from shlex import quote
 from typing import Any, Final, get_args
 
 from ..context.build import Injection
+from ..protocol.llm import load_template
 from ..protocol.paths import WorkspacePaths
-from ..protocol.prompts import load_template
 from ..protocol.turn import mark_line
 from ..recall.neighbours import only_neighbours
 from ..storage.files import Files

@@ -18,7 +18,7 @@ from ..archive.memory_folder import MemoryFolder
 from ..archive.quarantine import Quarantine
 from ..archive.tombstones import Tombstones
 from ..extracts.candidates import are_courtesies
-from ..protocol.period import Period, period_of_group
+from ..protocol.paths import Period, period_of_group
 from ..protocol.summary_file import Summary
 from ..protocol.task import NO_ANSWER, NewerVersion, Reason, Result, task_id
 from ..storage.clock import to_wire

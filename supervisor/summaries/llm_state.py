@@ -21,9 +21,8 @@ from ..archive.memory_folder import MemoryFolder
 from ..events import Events
 from ..protocol.config import Config
 from ..protocol.config_keys import Llm
-from ..protocol.llm import MATERIAL_SHARE, CallLog, Endpoint
+from ..protocol.llm import MATERIAL_SHARE, CallLog, Endpoint, version_of_summaries, writes_extracts
 from ..protocol.paths import WorkspacePaths
-from ..protocol.prompts import version_of_summaries
 from ..protocol.queue import TaskQueue
 from ..protocol.summary_file import Source
 from ..protocol.task import NO_ANSWER, Result
@@ -66,11 +65,6 @@ class ModelUse:
     endpoint: Endpoint
     model_version: str
     events: Events
-
-
-def writes_extracts(llm: Llm) -> bool:
-    """Return whether no model is configured, so that every summary is an extract (docs/architecture.md, rule 9)."""
-    return llm.provider == "extractive" or (llm.provider == "auto" and not (llm.base_url or llm.model))
 
 
 def asked_for_summaries(llm: Llm, endpoint: Endpoint, files: Files, paths: WorkspacePaths) -> str:

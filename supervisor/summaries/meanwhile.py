@@ -17,7 +17,7 @@ from typing import Final
 from ..archive.memory_folder import MemoryFolder
 from ..extracts.candidates import are_courtesies
 from ..protocol.config import Config
-from ..protocol.period import Period
+from ..protocol.paths import Period
 from ..protocol.summary_file import Source, Summary
 from ..storage.clock import local_day, to_wire
 from ..storage.control import Control, ErrorCollector

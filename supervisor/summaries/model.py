@@ -13,7 +13,7 @@ from abc import ABC, abstractmethod
 from datetime import timedelta
 from typing import Final, Protocol
 
-from ..protocol.prompts import Prompt, text_of
+from ..protocol.llm import Prompt, text_of
 from ..protocol.task import NO_ANSWER, AskedTask, Result, asked_id
 from ..storage.clock import NEVER, Clock, Deadline, to_wire, within
 from ..storage.errors import NoSummary

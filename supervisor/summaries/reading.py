@@ -24,9 +24,8 @@ from ..extracts.candidates import are_courtesies
 from ..extracts.extract import extract
 from ..protocol.config import Config
 from ..protocol.dated_file import Block
-from ..protocol.paths import day_of_name
-from ..protocol.period import Period
-from ..protocol.prompts import without_secrets
+from ..protocol.llm import without_secrets
+from ..protocol.paths import Period, day_of_name
 from ..protocol.summary_file import Source
 from ..storage.clock import local_day
 from ..text.language import count_words, is_small_talk, language_of, language_of_sentences

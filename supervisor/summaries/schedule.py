@@ -14,7 +14,7 @@ from datetime import date
 from typing import Final
 
 from ..archive.coverage import ExistingSummary, MemoryFile, covered, covers
-from ..protocol.period import Period, day, month, summary_period
+from ..protocol.paths import Period, day, month, summary_period
 from ..protocol.summary_file import Source
 from ..text.record import record
 from .retry import refused_mark

@@ -18,15 +18,16 @@ from ..archive.journal import SeenJournal
 from ..archive.memory_folder import MemoryFolder
 from ..events import Events
 from ..protocol.config import Config
+from ..protocol.llm import writes_extracts
 from ..protocol.message import Message
-from ..protocol.period import Period, day, month, read_period
+from ..protocol.paths import Period, day, month, read_period
 from ..protocol.queue import TaskQueue
 from ..protocol.task import Task, task_id
 from ..storage.clock import local_day, to_wire
 from ..storage.control import ErrorCollector
 from ..storage.errors import BadRequest
 from ..storage.texts import Text
-from .llm_state import MAX_QUEUED, ModelUse, calls_left, calls_needed, summary_writer, writes_extracts
+from .llm_state import MAX_QUEUED, ModelUse, calls_left, calls_needed, summary_writer
 from .meanwhile import stands_alone
 from .retry import TWICE, is_due, refused_mark
 from .schedule import SummaryJob, due_summaries, files_by_period, not_pruned, summary_job

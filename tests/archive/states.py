@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from recalld.supervisor.archive.coverage import ExistingSummary, MemoryFile
 from recalld.supervisor.protocol.message import Entry, InvalidEntry, Message, read_message
-from recalld.supervisor.protocol.period import Period
+from recalld.supervisor.protocol.paths import Period
 from recalld.supervisor.storage.clock import to_wire
 from tests.world import parsed
 

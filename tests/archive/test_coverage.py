@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from recalld.supervisor.archive.coverage import covered, covered_days, covers, may_replace
-from recalld.supervisor.protocol.period import Period
+from recalld.supervisor.protocol.paths import Period
 from tests.archive.states import file, standing
 
 ONE, TWO = file("2025-12-03-nginx.md"), file("2025-12-04-pnpm.md")

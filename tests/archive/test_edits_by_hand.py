@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from recalld.supervisor.forgetting.wanted import wanted
-from recalld.supervisor.protocol.period import Period
+from recalld.supervisor.protocol.paths import Period
 from tests.world import World, at, message
 
 

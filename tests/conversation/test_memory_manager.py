@@ -17,9 +17,8 @@ from hypothesis import strategies as st
 from recalld.supervisor.conversation.memory_manager import MemoryManager, TaskMemory
 from recalld.supervisor.conversation.turns import read_said
 from recalld.supervisor.interfaces.api import Memory
-from recalld.supervisor.protocol.config import Config
+from recalld.supervisor.protocol.config import Config, make_workspace
 from recalld.supervisor.protocol.config_keys import Conversation, Llm, Privacy
-from recalld.supervisor.protocol.making import make_workspace
 from recalld.supervisor.storage.errors import BadConfig, NoSummary
 from recalld.supervisor.text.llm_input import estimate_tokens
 from tests.conversation.talk import Scripted, answer, call, fenced, question, result

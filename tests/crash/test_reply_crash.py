@@ -18,7 +18,7 @@ from recalld.supervisor.host.round import run_round
 from recalld.supervisor.index.hit import SearchResult
 from recalld.supervisor.operations.history import adder
 from recalld.supervisor.protocol.config import load
-from recalld.supervisor.protocol.prompts import Prompt
+from recalld.supervisor.protocol.llm import Prompt
 from recalld.supervisor.storage.errors import SupervisorError
 from recalld.supervisor.storage.lenient_json import render_json
 from recalld.supervisor.workspace import Workspace

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from recalld.supervisor.interfaces.api import Memory
-from recalld.supervisor.protocol.period import Period
+from recalld.supervisor.protocol.paths import Period
 from recalld.supervisor.storage.errors import NotFound
 from tests.forgetting.test_forget import OTHER, SECRET, forget, where
 from tests.world import World, at, message

@@ -16,7 +16,7 @@ from recalld.supervisor.protocol.queue import TaskQueue
 from recalld.supervisor.protocol.summary_file import Source
 from recalld.supervisor.protocol.task import Result, Task, task_id
 from recalld.supervisor.storage.files import Files, digest_of
-from recalld.worker.providers.extractive import Extractive
+from recalld.worker.providers import Extractive
 from tests.crash.model_disk import ModelDisk
 from tests.pool.couriers import Stepped
 from tests.pool.memory_pool import SEAL, MemoryHold, PoolInMemory

@@ -13,7 +13,7 @@ import zipfile
 from pathlib import Path
 from typing import Any
 
-from recalld.supervisor.protocol.sources import State, read_state
+from recalld.supervisor.protocol.connections import State, read_state
 from tests.world import WITHOUT_MODEL, World, at
 
 

@@ -20,7 +20,7 @@ from recalld.supervisor.importing import source, sources
 from recalld.supervisor.importing.run import bring_in
 from recalld.supervisor.importing.sources import Taking, take_in
 from recalld.supervisor.protocol.config import load
-from recalld.supervisor.protocol.sources import State
+from recalld.supervisor.protocol.connections import State
 from recalld.supervisor.storage.control import UNLIMITED
 from recalld.supervisor.storage.disk import open_outside
 from recalld.supervisor.storage.errors import BadConfig

@@ -12,7 +12,7 @@ from llama_index.core.agent import AgentStream, FunctionAgent, ReActAgent
 from llama_index.core.base.llms.types import ToolCallBlock
 
 from recalld.llamaindex import FileChatStore, build_chat_memory
-from recalld.supervisor.protocol.making import make_workspace
+from recalld.supervisor.protocol.config import make_workspace
 from tests.llamaindex.scripted import Scripted, ScriptedTools
 
 SUMMARY = "用户对花生过敏，备份在书房的 NAS 上，端口 8443。"

@@ -13,7 +13,7 @@ from llama_index.core.llms import ChatMessage
 from llama_index.core.storage.chat_store import SimpleChatStore
 
 from recalld.llamaindex import FileChatStore, build_chat_memory
-from recalld.supervisor.protocol.making import make_workspace
+from recalld.supervisor.protocol.config import make_workspace
 from recalld.supervisor.storage.errors import BadRequest
 from tests.llamaindex.scripted import Scripted
 

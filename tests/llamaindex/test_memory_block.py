@@ -14,7 +14,7 @@ from llama_index.core.memory import Memory as LlamaMemory
 
 from recalld import Memory
 from recalld.llamaindex import RecalldMemoryBlock
-from recalld.supervisor.protocol.making import make_workspace
+from recalld.supervisor.protocol.config import make_workspace
 from recalld.supervisor.text.llm_input import estimate_tokens
 
 

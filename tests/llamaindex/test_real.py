@@ -19,7 +19,7 @@ from llama_index.core.chat_engine import SimpleChatEngine
 from llama_index.llms.openai_like import OpenAILike
 
 from recalld.llamaindex import FileChatStore, build_chat_memory
-from recalld.supervisor.protocol.making import make_workspace
+from recalld.supervisor.protocol.config import make_workspace
 from tests.llm.llama import CONTEXT, IS_THERE, Llama
 
 pytestmark = [

@@ -13,7 +13,7 @@ from typing import Any
 
 from recalld.supervisor.host.workers import worker_command
 from recalld.supervisor.protocol.dated_file import Block, render_dated
-from recalld.supervisor.protocol.period import period_of_group
+from recalld.supervisor.protocol.paths import period_of_group
 from recalld.supervisor.protocol.queue import TaskQueue
 from recalld.supervisor.protocol.summary_file import Source, Summary, render_summary
 from recalld.supervisor.protocol.task import Result, Task, parse_result, task_id

@@ -10,10 +10,9 @@ import pytest
 
 from recalld.supervisor.protocol.config import load
 from recalld.supervisor.storage.errors import BadConfig
-from recalld.worker.providers import Cancelled, ProviderError, choose
-from recalld.worker.providers.extractive import Extractive
+from recalld.worker.providers import Cancelled, Extractive, ProviderError, choose
 from recalld.worker.providers.openai import MOST_BYTES, OpenAi
-from recalld.worker.providers.server_pages import Capacity
+from recalld.worker.providers.server_answers import Capacity
 from tests.llm.server import ACTS, TEXT, Act, Server
 from tests.process.command import until
 

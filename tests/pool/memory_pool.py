@@ -10,9 +10,8 @@ from typing import Any
 from recalld.supervisor.pool.cargo import Answer, Cargo, PoolAway, Seal, Sign, Unsealable
 from recalld.worker.crew import PoolClaim, opened
 from recalld.worker.loop import do
-from recalld.worker.providers import Model, NoCall
-from recalld.worker.providers.extractive import Extractive
-from recalld.worker.providers.server_pages import Capacity
+from recalld.worker.providers import Extractive, Model, NoCall
+from recalld.worker.providers.server_answers import Capacity
 
 SEAL = Seal([bytes(32)])
 

@@ -6,7 +6,7 @@ import pytest
 
 from recalld.supervisor.storage.errors import BadConfig
 
-profiles = pytest.importorskip("recalld.supervisor.pool.profiles", reason="needs the extra pool")
+profiles = pytest.importorskip("recalld.worker.crew", reason="needs the extra pool")
 
 
 def test_pool_file_names_the_models(tmp_path):

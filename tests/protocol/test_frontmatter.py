@@ -9,7 +9,7 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from recalld.supervisor.protocol.frontmatter import DATED_FORMAT, read_head, render_head
+from recalld.supervisor.protocol.dated_file import DATED_FORMAT, read_head, render_head
 from recalld.supervisor.storage.errors import NewerFormat
 
 HERE = Path("memory/2026-01-28-nginx.md")

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from recalld.supervisor.protocol.period import Period, quiet_until, summary_period
+from recalld.supervisor.protocol.paths import Period, quiet_until, summary_period
 from tests.world import ZONE, at
 
 JAN_31, FEB_1 = date(2026, 1, 31), date(2026, 2, 1)

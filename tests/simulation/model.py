@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from random import Random
 
 from recalld.supervisor.protocol.dated_file import Block
-from recalld.supervisor.protocol.prompts import Prompt, text_of, turns_of
+from recalld.supervisor.protocol.llm import Prompt, text_of, turns_of
 from recalld.supervisor.protocol.task import Reason, Task
 from recalld.supervisor.text.word_frequency import telling_words
 from recalld.worker.providers import Completion, ProviderError, Usage

@@ -10,7 +10,7 @@ from importlib import resources
 
 import pytest
 
-from recalld.supervisor.protocol.prompts import load_template
+from recalld.supervisor.protocol.llm import load_template
 from tests.world import World, message
 
 BOM = b"\xef\xbb\xbf"

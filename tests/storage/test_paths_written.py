@@ -28,8 +28,7 @@ from recalld.supervisor.interfaces.language import keep_language
 from recalld.supervisor.interfaces.socket_server import Answering, serve_socket
 from recalld.supervisor.operations.forget import ForgetRequest, forget
 from recalld.supervisor.operations.operation import Caller, perform
-from recalld.supervisor.protocol.config import load
-from recalld.supervisor.protocol.making import make_workspace
+from recalld.supervisor.protocol.config import load, make_workspace
 from recalld.supervisor.protocol.marks import Struck
 from recalld.supervisor.protocol.paths import QUEUE_FOLDERS, WORKERS, WorkspacePaths, period_of_name
 from recalld.supervisor.recall.ended import write_ended

@@ -16,7 +16,7 @@ from recalld.supervisor.checks.table import verdict
 from recalld.supervisor.conversation.sessions import session_group
 from recalld.supervisor.conversation.summarizer import ConversationSummarizer
 from recalld.supervisor.protocol.config import load
-from recalld.supervisor.protocol.prompts import load_template
+from recalld.supervisor.protocol.llm import load_template
 from recalld.supervisor.storage.errors import NoSummary
 from recalld.supervisor.summaries.llm_state import note_answer
 from recalld.supervisor.summaries.model import QueuedModel

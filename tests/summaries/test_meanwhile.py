@@ -8,7 +8,7 @@ import pytest
 
 from recalld.supervisor.archive.prune import prunable
 from recalld.supervisor.checks import status
-from recalld.worker.providers.extractive import Extractive, make
+from recalld.worker.providers import Extractive, make
 from tests.world import WITH_MODEL, WITHOUT_MODEL, World, message, message_on, unreachable
 
 REFUSED = "{}"  # says nothing

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from recalld.supervisor.archive.coverage import ExistingSummary, MemoryFile, covered
-from recalld.supervisor.protocol.period import Period, summary_period
+from recalld.supervisor.protocol.paths import Period, summary_period
 from recalld.supervisor.storage.clock import local_day
 from recalld.supervisor.summaries.schedule import SummaryJob, SummaryWriter, due_summaries, files_by_period
 from tests.archive.states import file, standing

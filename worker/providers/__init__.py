@@ -3,24 +3,26 @@ What writes summaries: a model behind an OpenAI-compatible server, or the extrac
 
 A *summariser* makes the whole text by itself, without a prompt. A *model* completes prompts, one at a time and without
 tools, and `worker/writing.py` does the rest. A new provider is one module here that has `make(config, environ)` and returns
-a `Model` or a `Summariser`, one line in PROVIDERS, and its name among the choices of `[llm] provider`. Source:
+a `Model` or a `Summariser`, a case of `choose`, and its name among the choices of `[llm] provider`. Source:
 docs/reference/protocol.md, 6.
 """
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass
-from typing import Final, Protocol, runtime_checkable
+from functools import partial
+from typing import Protocol, runtime_checkable
+from zoneinfo import ZoneInfo
 
+from recalld.supervisor.extracts.extract import Hide, Kind, extract
 from recalld.supervisor.protocol.config import Config
 from recalld.supervisor.protocol.dated_file import Block
-from recalld.supervisor.protocol.prompts import Prompt
+from recalld.supervisor.protocol.llm import Prompt, without_secrets, writes_extracts
 from recalld.supervisor.protocol.task import Reason, Task
 from recalld.supervisor.text.record import record
 
-from .server_pages import Capacity, Listed
+from .server_answers import Capacity, Listed
 
 
 class Provider(Protocol):
@@ -121,22 +123,32 @@ class NoCall(Exception):
     """No call may be made now: the day's calls are spent, or a call can't be logged. No result is delivered."""
 
 
-#: The module of each provider, imported when it is chosen: a client takes long to import, and extracts need none.
-PROVIDERS: Final = {
-    "extractive": "recalld.worker.providers.extractive",
-    "openai": "recalld.worker.providers.openai",
-}
+class Extractive:
+    """The provider that needs no model."""
+
+    name = "extractive"
+    model = ""
+    extract = True
+
+    def __init__(self, longest: int | None = None, hide: Hide | None = None) -> None:
+        """*longest* is how many characters an extract may have; None leaves it to LIMITS."""
+        self._longest, self._hide = longest, hide
+
+    def summarise(self, task: Task, blocks: Sequence[Block]) -> str:
+        """Return the Markdown body, "" when there is nothing to record."""
+        kind: Kind = "day" if task.kind == "daily-summary" else "month"
+        zone, text, most = ZoneInfo(task.zone), task.previous, self._longest
+        return extract(blocks, period=task.period, zone=zone, previous=text, kind=kind, longest=most, hide=self._hide)
 
 
 def choose(config: Config, environ: Mapping[str, str]) -> Model | Summariser:
     """
-    Return the provider of the configuration; "auto" is openai where base_url or model is set.
+    Return the provider of the configuration; *environ* holds the key.
 
-    *environ* holds the key. BadConfig when a setting that the provider needs is missing.
+    BadConfig when a setting that the provider needs is missing.
     """
-    llm = config.llm
-    name = llm.provider
-    if name == "auto":
-        name = "openai" if llm.base_url or llm.model else "extractive"
-    provider: Model | Summariser = importlib.import_module(PROVIDERS[name]).make(config, environ)
-    return provider
+    if writes_extracts(config.llm):
+        return Extractive(config.archive.summarise_chars, partial(without_secrets, privacy=config.privacy))
+    from .openai import make  # here: a client takes long to import, and extracts need none
+
+    return make(config, environ)

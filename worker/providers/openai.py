@@ -5,7 +5,7 @@ Answers are streamed, since only a stream distinguishes a slow answer from a dea
 own retries and its long time-outs (600 s) are not used. Thinking is dropped, and the cost is the server's figures, else an
 estimate. No value that a server sends is trusted to have the type that it should have, an answer to have an end, or a redirect
 to lead to a server that may read the prompt; its words are in no error. What a server's error means is decided in
-`http_errors.py`. Source: docs/reference/protocol.md, 6.
+`server_answers.py`. Source: docs/reference/protocol.md, 6.
 """
 
 from __future__ import annotations
@@ -21,14 +21,13 @@ from typing import Any, Final
 import openai
 
 from recalld.supervisor.protocol.config import Config
-from recalld.supervisor.protocol.llm import NO_KEY, find_key, is_local, model_of, without_credentials
-from recalld.supervisor.protocol.prompts import Prompt, text_of, turns_of
+from recalld.supervisor.protocol.llm import NO_KEY, Prompt, find_key, is_local, model_of, text_of, turns_of, without_credentials
 from recalld.supervisor.storage.texts import Text
 from recalld.supervisor.text.llm_input import estimate_tokens
 from recalld.supervisor.text.llm_output import goes_round, without_thinking
 
-from ..providers import Cancelled, Completion, NoCall, ProviderError, Usage, http_errors
-from .server_pages import Capacity, Listed, capacity_in, listed_in
+from ..providers import Cancelled, Completion, NoCall, ProviderError, Usage, server_answers
+from .server_answers import Capacity, Listed, capacity_in, listed_in
 
 #: The HTTP library of the installed openai: httpx2, before openai 3 httpx. It reads a body only from a stream of its own kind.
 _HTTP: Final[Any] = import_module(openai.DefaultAsyncHttpxClient.__bases__[0].__module__)
@@ -149,7 +148,7 @@ class OpenAi:
                         await self._read_whole(answer, body)
                 return answer.completion(usage)
             except openai.APIStatusError as error:
-                refused = http_errors.refused_parameter(error.status_code, _words(error), sent)
+                refused = server_answers.refused_parameter(error.status_code, _words(error), sent)
                 if not refused:
                     raise self._error(error, answer, usage) from None
                 self._refused.add(refused)
@@ -207,19 +206,19 @@ class OpenAi:
         match error:
             case _Endless() | openai.APIConnectionError(__cause__=_Endless()):
                 # a model that goes on and on is the fault of this material, not of the server
-                problem = http_errors.ENDINGS["length"] if answer.began else http_errors.ENDLESS
+                problem = server_answers.ENDINGS["length"] if answer.began else server_answers.ENDLESS
             case openai.APIStatusError():
-                problem, headers = http_errors.classify(error.status_code, _words(error)), error.response.headers
+                problem, headers = server_answers.classify(error.status_code, _words(error)), error.response.headers
                 about = str(error.status_code)
             case openai.APITimeoutError() | TimeoutError():
                 connecting = not answer.began and type(error.__cause__).__name__ == "ConnectTimeout"
-                problem = http_errors.UNREACHABLE if connecting else http_errors.SILENT
+                problem = server_answers.UNREACHABLE if connecting else server_answers.SILENT
             case openai.APIConnectionError():
-                problem = http_errors.BROKEN if answer.began else http_errors.UNREACHABLE
+                problem = server_answers.BROKEN if answer.began else server_answers.UNREACHABLE
             case openai.APIError():
-                problem = http_errors.classify(None, f"{error.code or ''} {_words(error)}")
+                problem = server_answers.classify(None, f"{error.code or ''} {_words(error)}")
             case _:
-                problem = http_errors.BROKEN if answer.began else http_errors.STRANGE
+                problem = server_answers.BROKEN if answer.began else server_answers.STRANGE
                 about = type(error).__name__
         model, server = (" ".join(text.split()) for text in (self.model, without_credentials(self.base_url)))
         fault = Text("{why}: {model} at {server}", why=problem.why, model=model, server=server)
@@ -228,12 +227,12 @@ class OpenAi:
             Text("{fault} ({about})", fault=fault, about=about) if about else fault,
             usage=usage + answer.usage,
             overflow=problem.overflow,
-            retry_after_s=http_errors.retry_after(headers),
+            retry_after_s=server_answers.retry_after(headers),
         )
 
 
 def _words(error: openai.APIError) -> str:
-    """Return the server's own sentence, on one line, for `http_errors` to classify."""
+    """Return the server's own sentence, on one line, for `server_answers` to classify."""
     body = error.body
     words = body.get("message") or body.get("error") or body.get("detail") if isinstance(body, dict) else body
     return " ".join(words.split())[:500] if isinstance(words, str) else ""
@@ -340,9 +339,9 @@ class Answer:
         """Return the finished answer, its usage added to that of *before*; ProviderError when it is incomplete or empty."""
         usage = before + self.usage
         text = without_thinking(self.text)
-        error = http_errors.ENDINGS.get(self._ending) if self.began else http_errors.STRANGE
+        error = server_answers.ENDINGS.get(self._ending) if self.began else server_answers.STRANGE
         if error is None and not text:
-            error = http_errors.THOUGHT if self.text.strip() else http_errors.EMPTY
+            error = server_answers.THOUGHT if self.text.strip() else server_answers.EMPTY
         if error:
             raise ProviderError(error.reason, error.why, usage=usage, text=text if error.reason == "truncated" else "")
         return Completion(text, usage, self.model)

@@ -89,7 +89,7 @@ def fsck(
     from ...checks.check import Look
     from ...checks.table import account
     from ...operations import upkeep
-    from ...protocol.making import check_made
+    from ...protocol.config import check_made
 
     if report:
         check_made(call.root())
@@ -127,7 +127,7 @@ def doctor(
     """Check the workspace and the machine, and change nothing; 65 when something is bad."""
     from ...checks.check import Look
     from ...checks.table import examine, opened_anyway
-    from ...protocol.making import check_folder
+    from ...protocol.config import check_folder
 
     root = call.root()
     check_folder(root)

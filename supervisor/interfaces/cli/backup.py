@@ -51,7 +51,7 @@ def backup_nightly(
     from time import sleep
 
     from ...checks.nightly import await_quiet_end, nightly_backup
-    from ...protocol.making import check_made
+    from ...protocol.config import check_made
 
     _leave_nothing_when_ended()
     check_made(call.root())

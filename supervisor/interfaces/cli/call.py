@@ -227,7 +227,7 @@ class Call:
         return ws, at
 
     def _open(self, root: Path, clock: Clock) -> Workspace:
-        from ...protocol.making import check_folder
+        from ...protocol.config import check_folder
         from ...workspace import open_workspace
 
         check_folder(root)

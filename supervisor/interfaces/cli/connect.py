@@ -70,7 +70,7 @@ def connect(
 
 
 def _write(call: Call, machine: Machine, changes: Sequence[Change], *, removes: bool, changes_something: bool) -> None:
-    from ...protocol.making import make_workspace
+    from ...protocol.config import make_workspace
 
     if not (changes_something or machine.paths.connections.exists() if removes else changes):
         return

@@ -28,7 +28,7 @@ from ...checks.systemd import (
 from ...checks.table import opened_anyway
 from ...checks.units import BACKUP, FSCK, SERVICE, TROUBLE, Installation, remains
 from ...host.last_night import keep_last, read_last_backup
-from ...protocol.making import check_made
+from ...protocol.config import check_made
 from ...protocol.paths import WorkspacePaths, check_inside
 from ...storage.clock import utc_now
 from ...storage.disk import RealDisk

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 @command("init")
 def init(call: Call, path: Annotated[Path | None, Argument("the folder; the same as -w", metavar="[PATH]")] = None) -> None:
     """Make a workspace; existing files are never changed."""
-    from ...protocol.making import make_workspace
+    from ...protocol.config import make_workspace
     from ...workspace import open_workspace
 
     call.moment()
@@ -58,7 +58,7 @@ def run(
             raise BadRequest("run", Text("it takes --once or --until-settled, not both"))
         return _archive(call)
     from ...host.alarm import Alarm
-    from ...protocol.making import check_made
+    from ...protocol.config import check_made
     from ..serve import serve
 
     at, root = call.moment(), call.root()
@@ -94,7 +94,7 @@ def _settle(call: Call, root: Path, at: datetime | None, *, has_worker: bool) ->
 
 def _make(call: Call, root: Path) -> None:
     """Make the workspace if there is none, and say so: the folder may be another than was meant."""
-    from ...protocol.making import is_made, make_workspace
+    from ...protocol.config import is_made, make_workspace
 
     is_new = not is_made(root)
     make_workspace(root, os.environ, call.language)

@@ -32,7 +32,7 @@ from ...conversation.memory_manager import MemoryManager
 from ...conversation.running import Conversation, Limits, refuse_too_long
 from ...conversation.turns import Said, read_said
 from ...protocol.config import Config
-from ...protocol.prompts import PromptTemplate, shipped_template
+from ...protocol.llm import PromptTemplate, shipped_template
 from ...text.language import Language
 from ...text.llm_input import estimate_tokens
 from . import why_no_token_limit

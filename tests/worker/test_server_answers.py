@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from recalld.worker.providers.http_errors import classify, refused_parameter, retry_after
+from recalld.worker.providers.server_answers import classify, refused_parameter, retry_after
 
 TOO_LONG = (
     (400, "This model's maximum context length is 2048 tokens, however you requested 3011 tokens"),  # OpenAI, vLLM
@@ -23,7 +23,7 @@ TOO_LONG = (
 
 
 @pytest.mark.parametrize(("status", "words"), TOO_LONG)
-def test_http_errors_classifies_a_context_overflow_as_input_to_be_split(status, words):
+def test_server_answers_classify_a_context_overflow_as_input_to_be_split(status, words):
     fault = classify(status, words)
 
     assert (fault.reason, fault.overflow) == ("input", True)
