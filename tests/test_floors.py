@@ -100,7 +100,7 @@ PURE_MAY_IMPORT: Final = (
     "recalld.supervisor.storage.texts",
     "recalld.supervisor.storage.clock",
     "recalld.supervisor.protocol.paths",
-    "recalld.supervisor.protocol.dated_file",
+    "recalld.supervisor.protocol.connections",  # its formats; a state is read by `read_state`
 )
 PURE_NAMES: Final = frozenset({"open", "print", "input", "utc_now", "machine_zone"})
 #: What asks the disk by a path; a rule may have one and name it.
