@@ -38,7 +38,7 @@ from recalld.supervisor.host.round import run_round
 from recalld.supervisor.protocol.dated_file import Block
 from recalld.supervisor.query.dates import spans
 from recalld.supervisor.storage.clock import utc_now
-from recalld.supervisor.summaries.material import Material
+from recalld.supervisor.summaries.quality import Material
 from recalld.supervisor.summaries.quality import judge as judge_text
 from recalld.supervisor.text.llm_output import cleaned, says_nothing
 from recalld.supervisor.text.redact import redacted

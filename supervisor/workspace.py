@@ -25,15 +25,14 @@ from .storage.files import Files
 
 if TYPE_CHECKING:
     from .archive.append import DropBox
-    from .archive.attachments import Attachments
     from .archive.deletions import Deletions, ShownHistory
     from .archive.diary import Diary
-    from .archive.flags import Caps, Failure
-    from .archive.history import HistoryStore
+    from .archive.history import Attachments, HistoryStore
     from .archive.journal import SeenJournal
     from .archive.memory_folder import MemoryFolder
-    from .archive.prune import Trash
+    from .archive.plan import Caps, Failure
     from .archive.quarantine import Quarantine, UnreadStore
+    from .archive.run import Trash
     from .context.receipts import ReceiptStore
     from .conversation.groups import Groups
     from .conversation.session_files import SessionFiles, SessionTalk
@@ -115,7 +114,7 @@ class Workspace:
 
     @store
     def attachments(self) -> Attachments:
-        from .archive.attachments import Attachments
+        from .archive.history import Attachments
 
         return Attachments(self.files, self.paths)
 
@@ -127,8 +126,7 @@ class Workspace:
 
     @store
     def memory(self) -> MemoryFolder:
-        from .archive.file_table import FileTable
-        from .archive.memory_folder import MemoryFolder
+        from .archive.memory_folder import FileTable, MemoryFolder
 
         return MemoryFolder(self.files, self.paths, FileTable(self.files, self.paths))
 
@@ -176,7 +174,7 @@ class Workspace:
 
     @store
     def trash(self) -> Trash:
-        from .archive.prune import Trash
+        from .archive.run import Trash
 
         return Trash(self.files, self.paths, self.journal)
 
@@ -320,7 +318,7 @@ class Workspace:
     @property
     def caps(self) -> Caps:
         """The limits of history.json."""
-        from .archive.flags import Caps
+        from .archive.plan import Caps
 
         history = self.config.history
         return Caps(history.soft_cap, history.hard_cap, history.hard_bytes, self.config.archive.keep_newest)

@@ -24,8 +24,7 @@ from typing import Any, Self
 from zoneinfo import ZoneInfo
 
 from recalld.supervisor.archive.append import append
-from recalld.supervisor.archive.intake import unwritten
-from recalld.supervisor.archive.restore import add_missing, restore_history
+from recalld.supervisor.archive.intake import add_missing, restore_history, unwritten
 from recalld.supervisor.archive.run import Due
 from recalld.supervisor.checks import status
 from recalld.supervisor.checks.check import Look

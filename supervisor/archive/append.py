@@ -34,8 +34,7 @@ from ..storage.lenient_json import parse_json, render_json
 from ..storage.texts import Text
 from ..text.foreign_text import printable
 from ..text.lazy_re import lazy_re
-from .attachments import Attachments
-from .history import HistoryStore
+from .history import Attachments, HistoryStore
 from .identity import inserted
 from .journal import SeenJournal
 
@@ -43,8 +42,8 @@ if TYPE_CHECKING:
     from ..protocol.queue import TaskQueue
     from ..text.redact import Mark
     from .deletions import Deletions
-    from .flags import Caps
     from .memory_folder import MemoryFolder
+    from .plan import Caps
     from .quarantine import Quarantine, UnreadStore
 
 #: The name of a claimed file: with inode and time of last change, so that no two are the same.

@@ -1,8 +1,9 @@
 """
-Which dated files a summary covers: those that it names with the digest that they have now, and no others; and which are copies.
+Dated files and summaries as they are on the disk: what is read from each, which files a summary covers, and which are copies.
 
-This rule keeps every memory reachable (docs/decisions/0106): a file that no summary names stays in the search, a daily summary
-stays in the search until its month names all of its files, and a month that names one late message hides nothing else.
+A summary covers the files that it names with the digest that they have now, and no others. This rule keeps every memory
+reachable (docs/decisions/0106): a file that no summary names stays in the search, a daily summary stays in the search until
+its month names all of its files, and a month that names one late message hides nothing else.
 
 A copy of a file that recalld made (`X (1).md`, `X - 副本.md`) is known by its name, which has the name of another file of ours,
 and by this: it has the bytes of that file, or is as recalld wrote it. It is neither searched nor summarised, and never touched.
@@ -11,24 +12,29 @@ A file in which a person has written anything is no copy (docs/reference/protoco
 
 from __future__ import annotations
 
+import json
+import re
+from array import array
 from collections.abc import Collection, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import field
-from datetime import date, datetime
+from datetime import date, datetime, timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final
+from zlib import crc32
 
-from ..protocol.dated_file import head_in, is_edited
-from ..protocol.inbox import ChatKind
+from ..protocol.attachments import possible_names
+from ..protocol.dated_file import head_in, is_broken, is_edited, number_in, undated_in, without_torn_end
+from ..protocol.inbox import ChatKind, chats_in
 from ..protocol.paths import SLUG, Period
 from ..protocol.summary_file import Source, parse_summary
+from ..storage.clock import from_wire
 from ..storage.errors import NewerFormat
 from ..text.lazy_re import lazy_re
 from ..text.record import record
 
-if TYPE_CHECKING:
-    from array import array
-
+#: The head of a message in a file of ours, with its id where that comes first, as recalld writes it.
+_ID: Final = lazy_re(rb'^<!-- \{(?:"id": "((?:[^"\\\n]|\\.)*)")?', re.MULTILINE)
 #: The paths that recalld itself gives to its files, and the part of a name that recalld may have given.
 _OURS: Final = lazy_re(
     rf"memory/(?:originals/\d{{4}}-\d\d/)?\d{{4}}-\d\d-\d\d-{SLUG}\.md|memory/summary/\d{{4}}-\d\d(?:-\d\d)?\.md"
@@ -51,7 +57,7 @@ class MemoryFile:
     original: bool  # it is in originals/
     created: datetime | None  # of the run that made it; None for a person's own
     period: str = ""  # by its head
-    ids: array[int] | None = None  # a CRC of the id of each message; None where they are not known (`memory_folder.ids_in`)
+    ids: array[int] | None = None  # a CRC of the id of each message; None where they are not known (`ids_in`)
     as_made: bool = False  # recalld wrote it, and nobody has changed it since (`is_as_made`)
     broken: bool = False  # it holds zeros, or has lost its end (`is_broken`)
     sessions: frozenset[str] = frozenset()  # that its messages name; "" where one names none (`chats_in`)
@@ -133,6 +139,88 @@ def may_replace(
 def names_ever(summaries: Iterable[ExistingSummary]) -> frozenset[str]:
     """Return every file name that a summary lists; such a name is never used again, even when the file is gone."""
     return frozenset(source.name for summary in summaries for source in summary.sources)
+
+
+def old_files(files: Iterable[MemoryFile], today: date, days: int) -> tuple[MemoryFile, ...]:
+    """Return the dated files of days more than so many *days* ago."""
+    return tuple(file for file in files if file.day < today - timedelta(days=days))
+
+
+def prunable(files: Iterable[MemoryFile], summaries: Mapping[Period, ExistingSummary]) -> tuple[MemoryFile, ...]:
+    """
+    Return the files in originals/ that a standing summary of a model covers as they are now.
+
+    An extract covers none for this: it quotes some of the words, and stands for none of the others.
+    """
+    named = {
+        source
+        for summary in summaries.values()
+        if not (summary.waits or summary.extract or summary.refused)
+        for source in summary.sources
+    }
+    return tuple(file for file in files if file.original and file.ours and not file.broken and file.source in named)
+
+
+# ── reading ──────────────────────────────────────────────────────────────────
+
+
+def memory_file(data: bytes, path: Path, day: date, digest: str, *, original: bool) -> MemoryFile:
+    """Return the dated file of *day* at *path*, which has these bytes with this *digest*."""
+    head = head_in(data, path)
+    ours = head.get("kind") == "dated"
+    try:
+        created = from_wire(head.get("created", "")) if ours else None
+    except ValueError:
+        ours, created = False, None
+    chats = chats_in(data) if ours else frozenset()
+    return MemoryFile(
+        name=path.name,
+        digest=digest,
+        day=day,
+        count=number_in(head, "count") or 0 if ours else 0,
+        size=len(data),
+        ours=ours,
+        original=original,
+        created=created,
+        period=head.get("period", ""),
+        ids=ids_in(data),
+        as_made=is_as_made(data, path),
+        broken=is_broken(data, path),
+        undated=len(undated_in(data, path)) if ours else 0,
+        sessions=frozenset(chat.session for chat in chats),
+        groups=frozenset((chat.session, chat.kind) for chat in chats if chat.session and not chat.is_direct),
+        attachments=possible_names(data) if ours else frozenset(),
+    )
+
+
+def existing_summary(data: bytes, path: Path, period: Period, digest: str) -> ExistingSummary:
+    """Return the summary of the period at *path*, which has these bytes with this *digest*."""
+    summary = parse_summary(data, period.label, path)
+    return ExistingSummary(
+        period=period,
+        sources=frozenset(summary.sources),
+        text=summary.text,
+        extract=summary.extract,
+        waits=summary.waits,
+        enough=summary.enough,
+        refused=summary.refused,
+        edited=bool(summary.kept),
+        digest=digest,
+    )
+
+
+def ids_in(data: bytes) -> array[int] | None:
+    """Return a CRC of the id of each message in a dated file, which is not parsed; None where that does not find them."""
+    numbers = array("I")
+    for raw in _ID.findall(without_torn_end(data)):
+        if not raw:
+            return None
+        try:  # subtle: one id may be escaped in one file, and not in the other
+            identity = json.loads(b'"%b"' % raw).encode("utf-8", "surrogatepass") if b"\\" in raw else raw
+        except ValueError:
+            return None
+        numbers.append(crc32(identity))
+    return numbers
 
 
 # ── copies ───────────────────────────────────────────────────────────────────

@@ -1,23 +1,30 @@
 """
-Read and change history.json, the conversation that the assistant and other programs write too (protocol.md, 2 and 5).
+The conversation: history.json, which the assistant and other programs write too, and attachments/, the bytes of its pictures.
 
-A change is one read, change and write under the lock; a comparison just before the rename detects a program that ignores the
-lock. A file that can't be read is never overwritten: BadFile, until a person or `restore` has repaired it.
+A change of history.json is one read, change and write under the lock; a comparison just before the rename detects a program
+that ignores the lock. A file that can't be read is never overwritten: BadFile, until a person or `restore` has repaired it.
+
+The bytes of a picture or file are kept once, by their content, and are durable before anything that names them is written: a
+line of the journal, a dated file. Source: protocol.md, 2, 4.8 and 5.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, suppress
+from dataclasses import replace
 from datetime import tzinfo
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
+from ..protocol.attachments import digest_in_name, holds, joined, separated
+from ..protocol.dated_file import Block
 from ..protocol.message import History, Message, parse_history, read_message, render_history
 from ..protocol.paths import WorkspacePaths
-from ..storage.disk import Stat
-from ..storage.errors import BadFile, Conflict
+from ..storage.disk import Stat, place_below
+from ..storage.errors import BadFile, Busy, Conflict
 from ..storage.files import Files, FileVersion
+from ..storage.keeping import keep_by_content
 from ..storage.lenient_json import parse_json, recover
 from ..storage.texts import Text
 
@@ -27,6 +34,8 @@ _WRITE_TRIES: Final = 5
 _PATIENCE_S: Final = 2.0
 #: After how many seconds it is read again; at least three times.
 _READ_AGAIN_S: Final = 0.25
+#: No picture has more, since history.json held it as base64.
+_MOST_BYTES: Final = 1 << 30
 
 
 class HistoryStore:
@@ -186,3 +195,39 @@ def messages_of(files: Files, path: Path, zone: tzinfo) -> Iterator[Message]:
         message = read_message(raw, zone)
         if isinstance(message, Message) and message.id and message.created_at:
             yield message
+
+
+class Attachments:
+    """The files in attachments/."""
+
+    def __init__(self, files: Files, paths: WorkspacePaths) -> None:
+        self._files = files
+        self._paths = paths
+
+    def keep(self, raw: Mapping[str, Any]) -> Mapping[str, Any]:
+        """Keep the bytes that a message holds, durably, and return the message with their names in place of them."""
+        small, pictures = separated(raw)
+        for name, data in pictures.items():
+            self._files.make_folder(self._paths.attachments, lasting=True)
+            keep_by_content(self._files, self._paths.root / name, data)
+        return small
+
+    def keep_of(self, block: Block) -> Block:
+        """Keep the bytes of a message that is to be filed, durably, and return its block with their names."""
+        fields = self.keep(block.fields)
+        return block if fields is block.fields else replace(block, fields=fields)
+
+    def original(self, message: Message) -> Message:
+        """Return the message as its writer made it, with its bytes in it; of a file that is gone the name stays."""
+        raw = joined(message.raw, self.read)
+        return message if raw is message.raw else replace(message, raw=raw)
+
+    def read(self, name: str) -> bytes | None:
+        """Return the bytes of a file, None where it is gone or holds other bytes than it did."""
+        version = None
+        if digest_in_name(name) and (place := place_below(self._paths.root, name)):
+            with suppress(OSError, Busy):  # a folder in its place
+                version = self._files.read_stable(place, most=_MOST_BYTES)
+                if version and self._files.shown(place, version.data) is None:
+                    return None
+        return version.data if version and holds(name, version.data) else None

@@ -1,8 +1,9 @@
 """
-Take in new messages: give them ids, record them in the seen journal, and reinsert those that another program lost.
+Take in messages: give them ids, record them in the seen journal, and reinsert those that another program lost.
 
-Messages come by history.json itself and by the files of the drop-box inbox.d/new (protocol.md, 2, Identity, and 5).
-Which id a message gets is decided by `identity`; nothing is written to dated files here.
+They come by history.json, by the files of the drop-box inbox.d/new, and from a history.json that is damaged, or another version
+of it (protocol.md, 2, Identity, and 5). Which id a message gets is decided by `identity`. Nothing is written to dated files
+here, nor over what has no copy.
 """
 
 from __future__ import annotations
@@ -15,10 +16,13 @@ from pathlib import Path
 from typing import Final, TypeAlias
 
 from ..events import Events
-from ..protocol.message import Archived, History, InvalidEntry, Key, Message, with_timestamp
+from ..protocol.config_keys import Archive
+from ..protocol.message import Archived, History, InvalidEntry, Key, Message, read_message, with_timestamp
 from ..storage.clock import local_day
 from ..storage.control import UNLIMITED, Control, ErrorCollector
-from ..storage.lenient_json import render_json
+from ..storage.errors import BadFile, BadRequest
+from ..storage.lenient_json import not_utf8, recover, render_json
+from ..storage.texts import Text
 from ..text.lazy_re import lazy_re
 from .append import DropBox, Stores, as_stored, tell_odd_times
 from .coverage import MemoryFile
@@ -27,7 +31,7 @@ from .history import HistoryStore
 from .identity import add_messages, assign_ids, continues, reinsert_lost, renumbered
 from .journal import SeenJournal
 from .memory_folder import MemoryFolder
-from .quarantine import Quarantine
+from .quarantine import Quarantine, Unread, unread_of
 
 #: What other programs write before a message on its line: a list mark, a time, the speaker.
 _LABEL: Final = lazy_re(r"[-*+>\s]*(?:\[?[\d:T.\-\sZ]{4,24}\]?\s*)?[*_]{0,2}(?:\w[\w -]{0,30}[*_]{0,2}\s*[:：][*_]{0,2})?\s*")
@@ -225,9 +229,7 @@ def _adopt(archived: Sequence[Message], journal: SeenJournal, memory: MemoryFold
     Returns the keys of these messages; each is judged until it is written.
     """
     adopted: set[Key] = set()
-    if not archived:
-        return adopted
-    for note in (file for file in memory.dated() if not file.ours):
+    for note in (file for file in memory.dated() if not file.ours) if archived else ():
         of_day = [m for m in archived if m.created_at and local_day(m.created_at, zone) == note.day]
         text = memory.text(note.name) if of_day else ""
         held = [message for message in of_day if message.key not in adopted and contains_message(message.text, text)]
@@ -252,8 +254,7 @@ def contains_message(text: str, note: str) -> bool:
     while place >= 0:
         before = note[note.rfind("\n", 0, place) + 1 : place]
         after = note[place + len(text) :]
-        begins_line = not before.strip() or bool(_LABEL.fullmatch(before))
-        if begins_line and (not after or after.lstrip(" \t\r").startswith("\n") or not after.strip()):
+        if _LABEL.fullmatch(before) and (not after.strip() or after.lstrip(" \t\r").startswith("\n")):
             return True
         place = note.find(text, place + 1)
     return False
@@ -286,14 +287,112 @@ def _lacks_ids(history: History) -> bool:
 
 
 def _quarantine_invalid(history: History, quarantine: Quarantine, events: Events) -> None:
-    copies = ((render_json(entry.raw), entry.why) for entry in history if isinstance(entry, InvalidEntry))
-    kept: set[bytes] = set()
-    for data, why in copies:
-        if data in kept:
-            continue
-        match quarantine.keep("message", data, times=10):
-            case "new":
-                events.emit("message_odd", why=why)
-            case "full":
-                return  # else the folder would be read once for each of thousands
-        kept.add(data)
+    copies = {render_json(entry.raw): entry.why for entry in history if isinstance(entry, InvalidEntry)}
+    for data, why in copies.items():
+        kept = quarantine.keep("message", data, times=10)
+        if kept == "full":
+            return  # else the folder would be read once for each of thousands
+        if kept == "new":
+            events.emit("message_odd", why=why)
+
+
+# ── a damaged history.json, or another version of it ─────────────────────────
+
+
+def keep_damaged(history: HistoryStore, quarantine: Quarantine) -> bool:
+    """Keep a copy of a history.json that can't be read, once per content; return whether there is one, or no file at all."""
+    version = history.version()
+    return version is None or quarantine.keep("history.json", version.data) != "full"
+
+
+def restore_history(ws: Stores, now: datetime) -> int:
+    """
+    Restore a damaged or lost history.json from its backup, the journal and what is whole in it; record what can't be read.
+
+    Returns how many messages it has now; 0 when it can be read, when it can't be kept, or when there is no message anywhere.
+    """
+    history, journal, quarantine, settings = ws.history, ws.journal, ws.quarantine, ws.config.archive
+    with history.lock():
+        version = history.version()
+        try:
+            history.read()
+        except BadFile as error:
+            why = error.why
+        else:
+            return 0
+        is_kept = keep_damaged(history, quarantine)
+        ws.events.transition("quarantine_full", not is_kept)
+        if not is_kept:
+            return 0
+        backup = history.backup()
+        journal.refresh()
+        messages = assign_ids(backup, journal.known, now, settings.future_limit)  # the backup may be older than the ids
+        held = {*_first_keys(messages, journal).values()}
+        messages += tuple(journal.original(message) for key, message in journal.unwritten.items() if key not in held)
+        entries = _entries(version.data if version else b"", journal, settings, now)
+        messages = _with_missing(messages, entries, journal, settings, now)
+        if version and not messages:
+            return 0
+        missed = unread_of(quarantine.name_of("history.json", version.data), version.data, messages) if version else None
+        if missed:
+            ws.unread.add(missed)
+        journal.record_changed(backup, messages)
+        history.overwrite(messages, version)
+    counts = {"unread": missed.messages, "bytes": missed.bytes, "kept": missed.name} if missed else {}
+    ws.events.emit("history_restored", messages=len(messages), why=why, **counts)
+    return len(messages)
+
+
+def add_missing(ws: Stores, source: Path, now: datetime) -> tuple[int, Unread | None]:
+    """
+    Add the messages of *source*, a copy of history.json, that are nowhere else; returns how many, and what was not read.
+
+    BadRequest when it does not exist, or holds no message.
+    """
+    history, journal, settings = ws.history, ws.journal, ws.config.archive
+    version = ws.files.read_stable(source)
+    if version is None:
+        raise BadRequest("--from", Text("{path} does not exist; check the path", path=source))
+    from ..protocol.backup_file import is_tar  # here: most commands read no copy
+
+    if is_tar(version.data):
+        raise BadRequest(
+            "--from",
+            Text(
+                "{path} is a backup of a whole workspace, no copy of history.json; `recalld backup restore FILE --into DIR` unpacks it",
+                path=source,
+            ),
+        )
+    recovered = recover(version.data)
+    if not recovered.elements:
+        raise BadRequest("--from", not_utf8(version.data) or Text("{path} holds no array of messages", path=source))
+    journal.refresh()
+    entries = _entries(version.data, journal, settings, now)
+
+    def recorded(present: History) -> History:
+        after = _with_missing(present, entries, journal, settings, now)
+        journal.record_changed(present, after)
+        return after
+
+    before = len(history.read())
+    after = history.change(recorded)
+    return len(after) - before, unread_of(str(source), version.data, after)
+
+
+def _with_missing(present: History, entries: History, journal: SeenJournal, settings: Archive, now: datetime) -> History:
+    present = assign_ids(present, journal.known, now, settings.future_limit)  # a program may have stripped it of its ids
+    held = {*_first_keys(present, journal).values()}
+    first = _first_keys(entries, journal)
+    missing = (entry for entry in entries if isinstance(entry, Message))
+    return add_messages(present, missing, lambda key: first[key] in held or first[key] in journal.written)
+
+
+def _first_keys(history: History, journal: SeenJournal) -> dict[Key, Key]:
+    """Return by the key of each message the one that the journal knows it by: a program may have given it another number."""
+    first = renumbered(history, journal.known)
+    return {entry.key: first.get(entry.key, entry.key) for entry in history if isinstance(entry, Message)}
+
+
+def _entries(data: bytes, journal: SeenJournal, settings: Archive, now: datetime) -> History:
+    entries = tuple(read_message(raw, settings.zone) for raw in recover(data).elements)
+    return assign_ids(entries, journal.known, now, settings.future_limit)

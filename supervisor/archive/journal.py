@@ -22,7 +22,7 @@ from ..protocol.paths import WorkspacePaths
 from ..storage.errors import NewerFormat
 from ..storage.files import Files
 from ..storage.lenient_json import render_json
-from .attachments import Attachments
+from .history import Attachments
 from .identity import renumbered
 from .journal_state import JournalState, accepted_line, line_of
 from .tombstones import Tombstones

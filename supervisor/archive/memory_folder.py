@@ -2,44 +2,67 @@
 The files of memory/: dated files, summaries, originals (docs/reference/protocol.md, 1 and 4).
 
 A dated file is created once and moved once; the version of a summary that is replaced is kept. Files are compared by stat, and
-read again only when they have changed, also since another process read them (`file_table.py`). What is a copy, and
-which summary may replace which, is decided by `coverage`.
+read again only when they have changed. What is a copy, and which summary may replace which, is decided by `coverage`.
+
+The table `.recalld/files.json` has what was read from each file, and in which version, so that a process that starts reads this
+one file in place of all of memory/. The files stay the truth: an entry counts only while the file is the version that it
+names, and the table may be deleted at any moment (1.6).
 """
 
 from __future__ import annotations
 
 import json
-import re
 import stat as modes
 from array import array
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
+from dataclasses import fields
+from datetime import date, datetime
 from functools import partial
 from pathlib import Path
 from typing import Any, Final, TypeVar
-from zlib import crc32
 
-from ..protocol.attachments import possible_names
-from ..protocol.dated_file import Block, DatedFile, head_in, is_broken, number_in, parse_dated, undated_in, without_torn_end
-from ..protocol.inbox import chats_in
+from ..protocol.dated_file import Block, DatedFile, parse_dated
 from ..protocol.paths import Period, WorkspacePaths, day_of_name, period_of_name
-from ..protocol.summary_file import Summary, parse_summary, render_summary, with_text
-from ..storage.clock import from_wire
+from ..protocol.summary_file import Source, Summary, parse_summary, render_summary, with_text
+from ..storage.clock import from_wire, to_wire
 from ..storage.control import note
 from ..storage.disk import Stat
-from ..storage.errors import Busy
+from ..storage.errors import Busy, SupervisorError
 from ..storage.files import Files, FileVersion, digest_of
 from ..storage.keeping import ReplacedTexts, kept_name, move_across
 from ..text.foreign_text import text_of
-from ..text.lazy_re import lazy_re
-from .coverage import ExistingSummary, Made, MemoryFile, copies, is_as_made
-from .file_table import FileTable, ReadFolder
+from ..text.record import record
+from .coverage import ExistingSummary, Made, MemoryFile, copies, existing_summary, memory_file
 
 #: Hex digits of a file's digest in a summary.
 DIGEST: Final = 16
-#: The head of a message in a file of ours, with its id where that comes first, as recalld writes it.
-_ID: Final = lazy_re(rb'^<!-- \{(?:"id": "((?:[^"\\\n]|\\.)*)")?', re.MULTILINE)
+#: The format of the table.
+_FORMAT: Final = 7
+#: How a value for which JSON has no form is read again, by the name of its field.
+_OF_DATED: Final[Mapping[str, Callable[[Any], Any]]] = {
+    "day": date.fromisoformat,
+    "created": from_wire,
+    "ids": lambda numbers: array("I", numbers),
+    "sessions": frozenset,
+    "groups": lambda pairs: frozenset(map(tuple, pairs)),
+    "attachments": frozenset,
+}
+_OF_SUMMARY: Final[Mapping[str, Callable[[Any], Any]]] = {
+    "period": Period,
+    "sources": lambda sources: frozenset(Source(*source) for source in sources),
+}
 
+K = TypeVar("K")
 T = TypeVar("T")
+
+
+@record
+class ReadFolder:
+    """The files of a folder when they were last read, and what was read from those that are memory."""
+
+    stats: Mapping[str, Stat]
+    values: Mapping[str, Any]
 
 
 _NOTHING: Final = ReadFolder({}, {})
@@ -110,7 +133,10 @@ class MemoryFolder:
 
     def _without_copies(self) -> tuple[tuple[MemoryFile, ...], dict[str, str]]:
         folders = [*self.month_folders(), self._paths.memory]
-        parts = [self._read_in(folder, partial(_file_of, original=folder != self._paths.memory)) for folder in folders]
+        parts = [
+            self._read_in(folder, day_of_name, partial(memory_file, original=folder != self._paths.memory))
+            for folder in folders
+        ]
         summaries = self._named_summaries()
         before, files, copied = self._listed
         now: list[Mapping[str, Any]] = [*parts, summaries]
@@ -127,7 +153,7 @@ class MemoryFolder:
         return files, copied
 
     def _named_summaries(self) -> Mapping[str, ExistingSummary]:
-        return self._read_in(self._paths.summaries, _summary_of)
+        return self._read_in(self._paths.summaries, period_of_name, existing_summary)
 
     def _relative(self, file: MemoryFile) -> str:
         return self._paths.relative(self._paths.original(file.name) if file.original else self._paths.dated(file.name))
@@ -247,8 +273,10 @@ class MemoryFolder:
             self._has_read = False
             self._table.write(dict(self._cache))  # a copy: other threads read folders meanwhile
 
-    def _read_in(self, folder: Path, reader: Callable[[str], Callable[[FileVersion, Path], T] | None]) -> Mapping[str, T]:
-        """Return what *reader* makes of the files in *folder*, by name; a file that has not changed is not read again."""
+    def _read_in(
+        self, folder: Path, key_of: Callable[[str], K | None], reader: Callable[[bytes, Path, K, str], T]
+    ) -> Mapping[str, T]:
+        """Return what *reader* makes of the files in *folder* whose name has a key; what has not changed is not read again."""
         stats = self._files.disk.stats(folder)
         if self._cache is None:
             self._cache = self._table.read() if self._table else {}
@@ -263,8 +291,8 @@ class MemoryFolder:
                 if name in known.values:
                     values[name] = known.values[name]
                 continue
-            parse = reader(name) if modes.S_ISREG(stats[name].mode) else None
-            if parse is None:
+            key = key_of(name) if modes.S_ISREG(stats[name].mode) else None
+            if key is None:
                 seen[name] = stats[name]
                 continue
             try:
@@ -274,77 +302,74 @@ class MemoryFolder:
                 continue  # unreadable now: it is read again next time, and counts as absent until then
             self._has_read = True
             if version:
-                seen[name], values[name] = version.stat, parse(version, folder / name)
+                values[name] = reader(version.data, folder / name, key, version.digest[:DIGEST])
+                seen[name] = version.stat
         self._cache[folder] = ReadFolder(stats if seen == stats else seen, values)
         return values
 
 
-def ids_in(data: bytes) -> array[int] | None:
-    """Return a CRC of the id of each message in a dated file, which is not parsed; None where that does not find them."""
-    numbers = array("I")
-    for raw in _ID.findall(without_torn_end(data)):
-        if not raw:
-            return None
-        try:  # subtle: one id may be escaped in one file, and not in the other
-            identity = json.loads(b'"%b"' % raw).encode("utf-8", "surrogatepass") if b"\\" in raw else raw
-        except ValueError:
-            return None
-        numbers.append(crc32(identity))
-    return numbers
+class FileTable:
+    """The table of a workspace: read once by a process, and written by any that has read files."""
 
+    def __init__(self, files: Files, paths: WorkspacePaths) -> None:
+        self._files = files
+        self._paths = paths
 
-def _file_of(name: str, *, original: bool) -> Callable[[FileVersion, Path], MemoryFile] | None:
-    day = day_of_name(name)
-    if day is None:
-        return None
-
-    def read(version: FileVersion, path: Path) -> MemoryFile:
-        head = head_in(version.data, path)
-        ours = head.get("kind") == "dated"
+    def read(self) -> dict[Path, ReadFolder]:
+        """Return what the table has of each folder; nothing where there is none, or none of this format."""
         try:
-            created = from_wire(head.get("created", "")) if ours else None
-        except ValueError:
-            ours, created = False, None
-        chats = chats_in(version.data) if ours else frozenset()
-        return MemoryFile(
-            name=name,
-            digest=version.digest[:DIGEST],
-            day=day,
-            count=number_in(head, "count") or 0 if ours else 0,
-            size=version.stat.size,
-            ours=ours,
-            original=original,
-            created=created,
-            period=head.get("period", ""),
-            ids=ids_in(version.data),
-            as_made=is_as_made(version.data, path),
-            broken=is_broken(version.data, path),
-            undated=len(undated_in(version.data, path)) if ours else 0,
-            sessions=frozenset(chat.session for chat in chats),
-            groups=frozenset((chat.session, chat.kind) for chat in chats if chat.session and not chat.is_direct),
-            attachments=possible_names(version.data) if ours else frozenset(),
+            version = self._files.read_stable(self._paths.files)
+            table = json.loads(version.data) if version else {}
+            if table.get("format") != _FORMAT:
+                return {}
+            return {self._paths.root / name: _folder(name, entries) for name, entries in table["folders"].items()}
+        except (OSError, SupervisorError, ValueError, TypeError, LookupError, AttributeError, RecursionError):
+            return {}
+
+    def write(self, folders: Mapping[Path, ReadFolder]) -> None:
+        """Replace the table; where that fails the next process reads the files themselves."""
+        named = {self._paths.relative(path): _entries(folder) for path, folder in folders.items()}
+        data = json.dumps({"format": _FORMAT, "folders": named}, separators=(",", ":")).encode("ascii")
+        with suppress(OSError, SupervisorError):
+            self._files.replace(self._paths.files, data, self._files.read_stable(self._paths.files))
+
+
+def _entries(folder: ReadFolder) -> dict[str, tuple[Any, ...]]:
+    return {name: (folder.stats[name], _to_json(value)) for name, value in folder.values.items()}
+
+
+def _folder(path: str, entries: Mapping[str, Any]) -> ReadFolder:
+    kind, read = (ExistingSummary, _OF_SUMMARY) if path == "memory/summary" else (MemoryFile, _OF_DATED)
+    names = _stored(kind)
+    stats, values = {}, {}
+    for file, (stat, stored) in entries.items():
+        stats[file] = Stat(*map(int, stat))
+        pairs = zip(names, stored, strict=True)
+        values[file] = kind(
+            **{name: read[name](value) if name in read and value is not None else value for name, value in pairs}
         )
+    return ReadFolder(stats, values)
 
-    return read
+
+def _stored(kind: type[Any]) -> list[str]:
+    return [field.name for field in fields(kind) if field.init]
 
 
-def _summary_of(name: str) -> Callable[[FileVersion, Path], ExistingSummary] | None:
-    period = period_of_name(name)
-    if period is None:
-        return None
-
-    def read(version: FileVersion, path: Path) -> ExistingSummary:
-        summary = parse_summary(version.data, period.label, path)
-        return ExistingSummary(
-            period=period,
-            sources=frozenset(summary.sources),
-            text=summary.text,
-            extract=summary.extract,
-            waits=summary.waits,
-            enough=summary.enough,
-            refused=summary.refused,
-            edited=bool(summary.kept),
-            digest=version.digest[:DIGEST],
-        )
-
-    return read
+def _to_json(value: object) -> Any:
+    match value:
+        case MemoryFile() | ExistingSummary():
+            return [_to_json(getattr(value, name)) for name in _stored(type(value))]
+        case frozenset():
+            return sorted(map(_to_json, value))
+        case Source():
+            return value.name, value.digest, value.count
+        case Period():
+            return value.label
+        case datetime():
+            return to_wire(value)
+        case date():
+            return value.isoformat()
+        case array():
+            return value.tolist()
+        case _:
+            return value

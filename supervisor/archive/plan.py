@@ -1,7 +1,9 @@
 """
-Decide when an archive run is due, which messages it takes, and to which dated file each goes (docs/reference/protocol.md, 3).
+What the archive has to do, by the files: when a run is due, what goes to which dated file, and what leaves history.json.
 
-Nothing is written here.
+Flags are derived from the files alone (protocol.md, 3, Settling), in each round and after a crash: no plan has to be
+remembered, and doing it twice is harmless. Only a message that a dated file holds may leave (3.15); an un-written
+message stays, whatever the cap, and so do the newest messages. An invalid entry stays and counts towards no cap. Pure.
 """
 
 from __future__ import annotations
@@ -13,8 +15,8 @@ from functools import partial
 from typing import Final, Literal, TypeAlias
 
 from ..protocol.dated_file import Block, block_of
-from ..protocol.message import Key, Message
-from ..protocol.paths import OVERFLOW_INTERVAL, dated_name
+from ..protocol.message import Archived, History, Key, Message, with_archived, with_failure
+from ..protocol.paths import OVERFLOW_INTERVAL, dated_name, day, day_of_name, month, summary_period
 from ..storage.clock import local_day
 from ..text.record import record
 
@@ -39,6 +41,47 @@ class DayFile:
     def keys(self) -> frozenset[Key]:
         """The keys of its messages; they are written when the file is durable."""
         return frozenset(block.key for block in self.blocks)
+
+
+@record
+class Caps:
+    """The limits of history.json, in messages and serialized bytes (docs/reference/protocol.md, 3.15)."""
+
+    soft: int = 200
+    hard: int = 300
+    hard_bytes: int = 10_000_000
+    keep_newest: int = 20  # the history block of a turn shows that many
+
+
+@record
+class Failure:
+    """
+    The last failure of a group or of the provider: how many so far, when, when to try again, and why.
+
+    *refused*: which text of which model was refused (`summaries.schedule.refused_mark`), "" where no answer was.
+    """
+
+    attempts: int
+    failed_at: datetime
+    next_at: datetime
+    reason: str
+    refused: str = ""
+
+    @classmethod
+    def by_group(cls, stored: Mapping[str, tuple[int, datetime, datetime, str, str]]) -> dict[str, Failure]:
+        """Return the last failure of each group that waits for a retry, from what `TaskQueue.failures` reads."""
+        return {group: cls(*fields) for group, fields in stored.items()}
+
+
+@record(kw_only=True)
+class Evidence:
+    """The facts that flags are derived from."""
+
+    file_of: Callable[[Key], str | None]  # the dated file that holds, or once held, this message
+    present: frozenset[str]  # dated files on disk
+    covered: frozenset[str]  # the dated files that need no summary: one names them as they are now, or their day is left
+    active_groups: Collection[str]  # groups with a task or a result in the queue
+    failures: Mapping[str, Failure]  # by group
 
 
 def due(
@@ -101,19 +144,21 @@ def plan_days(
     *taken* holds every name that is or was in use; *is_written* returns whether a message with this id is written, so that
     another text under the same id becomes a revision. *slugs* makes the slugs of days, None: `slug.slugs_of`.
     """
-    days: defaultdict[date, list[Message]] = defaultdict(list)
-    for message in _first_of_each(messages):
+    first: dict[Key, Message] = {}
+    for message in messages:
+        first.setdefault(message.key, message)
+
+    def day_of(message: Message) -> date:
         if message.created_at is None:
             raise ValueError("a message without a time belongs to no day")
-        days[local_day(message.created_at, zone)].append(message)
+        return local_day(message.created_at, zone)
+
     planned: set[str] = set()
-    filed: dict[date, list[Block]] = {}
-    for day in sorted(days):
-        blocks = filed[day] = []
-        for message in days[day]:
-            revision = is_written(message.id) or message.id in planned
-            planned.add(message.id)
-            blocks.append(block_of(message, revision=revision))
+    filed: defaultdict[date, list[Block]] = defaultdict(list)
+    for message in sorted(first.values(), key=day_of):
+        revision = is_written(message.id) or message.id in planned
+        planned.add(message.id)
+        filed[day_of(message)].append(block_of(message, revision=revision))
     return _named(filed, taken, slugs)
 
 
@@ -124,15 +169,84 @@ def _named(days: Mapping[date, Sequence[Block]], taken: Collection[str], slugs: 
 
     names, plan = set(taken), []
     of_days = [[(block.role, block.words) for block in blocks] for blocks in days.values()]
-    for (day, blocks), slug in zip(days.items(), (slugs or slugs_of)(of_days), strict=True):
-        name = free_name(partial(dated_name, day), slug or f"mem-{short_id(blocks[0].id)}", names)
+    for (date_of, blocks), slug in zip(days.items(), (slugs or slugs_of)(of_days), strict=True):
+        name = free_name(partial(dated_name, date_of), slug or f"mem-{short_id(blocks[0].id)}", names)
         names.add(name)
-        plan.append(DayFile(name, day, tuple(blocks)))
+        plan.append(DayFile(name, date_of, tuple(blocks)))
     return tuple(plan)
 
 
-def _first_of_each(messages: Sequence[Message]) -> list[Message]:
-    by_key: dict[Key, Message] = {}
-    for message in messages:
-        by_key.setdefault(message.key, message)
-    return list(by_key.values())
+def reconcile(history: History, evidence: Evidence, today: date, recent_days: int) -> History:
+    """Return the history with the flags that follow from the evidence; a message that is `true` stays so."""
+    return tuple(
+        _reconciled(entry, evidence, today, recent_days)
+        if isinstance(entry, Message) and entry.archived is not Archived.YES
+        else entry
+        for entry in history
+    )
+
+
+def mark_pending(history: History, keys: Collection[Key]) -> History:
+    """Return the history in which the messages of *keys* that were `false` are `pending` (docs/reference/protocol.md, 3.3)."""
+    return tuple(
+        with_archived(entry, Archived.PENDING)
+        if isinstance(entry, Message) and entry.archived is Archived.NO and entry.key in keys
+        else entry
+        for entry in history
+    )
+
+
+def trim(history: History, written: Callable[[Message], bool], caps: Caps) -> History:
+    """
+    Return the history, in its order, without the messages that have to leave; the same object when none has to.
+
+    Over the soft cap written messages that are `true` leave, oldest first; over a hard cap other written messages as well.
+    """
+    sizes = [_size(entry) for entry in history]
+    messages = [(n, entry) for n, entry in enumerate(history) if isinstance(entry, Message)]
+    removable = messages[: -caps.keep_newest] if caps.keep_newest else messages
+    removable = [(n, message) for n, message in removable if written(message)]
+    finished = [(n, message) for n, message in removable if message.archived is Archived.YES]
+    removed: set[int] = set()
+    count, size = len(messages), sum(sizes)
+    for candidates, most in ((finished, caps.soft), (removable, caps.hard)):
+        for n, _ in candidates:
+            if count <= most and size <= caps.hard_bytes:
+                break
+            if n not in removed:
+                removed.add(n)
+                count, size = count - 1, size - sizes[n]
+    return tuple(entry for n, entry in enumerate(history) if n not in removed) if removed else history
+
+
+def overflow(history: History, written: Callable[[Message], bool], caps: Caps) -> Literal["soft", "hard"] | None:
+    """Return which cap the history exceeds although all messages that may leave have left; None when it exceeds none."""
+    left = trim(history, written, caps)
+    count, size = sum(isinstance(entry, Message) for entry in left), sum(map(_size, left))
+    if count > caps.hard or size > caps.hard_bytes:
+        return "hard"
+    return "soft" if count > caps.soft else None
+
+
+def _reconciled(message: Message, evidence: Evidence, today: date, recent_days: int) -> Message:
+    name = evidence.file_of(message.key)
+    if name is None:
+        return with_archived(message, Archived.NO)
+    of = day_of_name(name)
+    period = summary_period(of, today, recent_days) if of else None
+    # a file that is gone from disk was deleted by a person, and nothing is left to summarise
+    if of is None or period is None or name in evidence.covered or name not in evidence.present:
+        return with_archived(message, Archived.YES)
+    groups = dict.fromkeys((period.group, day(of).group))  # a month too large for one call is first summarised day by day
+    # the month of a day is active where the clock or `recent_days` was set back since it was submitted
+    if any(group in evidence.active_groups for group in (*groups, month(of).group)):
+        return with_archived(message, Archived.PENDING)
+    failure = next((evidence.failures[group] for group in groups if group in evidence.failures), None)
+    unarchived = with_archived(message, Archived.NO)
+    if failure and (unarchived.attempts, unarchived.next_at) != (failure.attempts, failure.next_at):
+        return with_failure(unarchived, failure.attempts, failure.failed_at, failure.next_at)
+    return unarchived
+
+
+def _size(entry: object) -> int:
+    return entry.size if isinstance(entry, Message) else 0

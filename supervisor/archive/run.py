@@ -2,25 +2,44 @@
 The archive run: write each message word for word to the dated file of its day (docs/reference/protocol.md, 3).
 
 Afterwards, and after a crash, the flags of history.json are reconciled with the files, and it is trimmed. What to write, which
-flag and which message leaves is decided by `plan` and `flags`; here the stores are read and written.
+flag and which message leaves is decided by `plan`; here the stores are read and written.
+
+Much later dated files that a standing summary covers may be pruned: they go to `trash/`, where they can be brought back for
+`care.trash_days`. Which ones is decided by `coverage`; the journal knows them, so that they are no loss (3.18).
 """
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Collection, Sequence
-from datetime import date, datetime
+from datetime import date, datetime, timedelta
 from functools import partial
 
 from ..protocol.dated_file import render_dated
 from ..protocol.message import History, Key, Message
-from ..storage.control import UNLIMITED, Control
+from ..protocol.paths import WorkspacePaths
+from ..storage.control import UNLIMITED, Control, note
+from ..storage.files import Files
+from ..storage.keeping import ReplacedTexts, move_across
+from ..text.foreign_text import parts_of
 from .append import Stores
 from .coverage import MemoryFile, covered, names_ever
-from .flags import Evidence, Failure, mark_pending, overflow, reconcile, trim
 from .intake import unwritten, update_journal
 from .journal import SeenJournal
 from .memory_folder import MemoryFolder
-from .plan import Due, due, first_to_take, plan_days, without_open_questions
+from .plan import (
+    Due,
+    Evidence,
+    Failure,
+    due,
+    first_to_take,
+    mark_pending,
+    overflow,
+    plan_days,
+    reconcile,
+    trim,
+    without_open_questions,
+)
 
 
 def archive(ws: Stores, now: datetime, control: Control = UNLIMITED, *, everything: bool = False) -> int:
@@ -138,3 +157,37 @@ def trim_history(ws: Stores) -> int:
 
 def _is_written(journal: SeenJournal, kept: Collection[Key] = ()) -> Callable[[Message], bool]:
     return lambda message: bool(message.id) and journal.file_of(message.key) is not None and message.key not in kept
+
+
+class Trash:
+    """The pruned files of one workspace."""
+
+    def __init__(self, files: Files, paths: WorkspacePaths, journal: SeenJournal) -> None:
+        self._files, self._paths, self._journal = files, paths, journal
+
+    def prune(self, names: Sequence[str]) -> None:
+        """Move these files of originals/ to the trash; the journal says so before the first one is moved."""
+        if not names:
+            return
+        self._journal.record_pruned(names)
+        self._files.make_folder(self._paths.trash, lasting=True)
+        for name in names:
+            move_across(self._files, self._paths.original(name), self._paths.trash / name)
+            self._files.disk.touch(self._paths.trash / name)  # its age here is that of the pruning
+        note("pruned", files=list(names), count=len(names))
+
+    def bring_back(self, names: Sequence[str]) -> bool:
+        """Move these files back to originals/; False, and nothing is moved, where one is gone or its place is taken."""
+        places = {self._paths.trash / name: self._paths.original(name) for name in names}
+        is_kept = all(parts_of(name, from_here=True) == (name,) for name in names)
+        if not is_kept or any(self._files.disk.stat(old) is None or self._files.disk.stat(new) for old, new in places.items()):
+            return False
+        for old, new in places.items():
+            self._files.make_folder(new.parent, lasting=True)
+            move_across(self._files, old, new)
+        self._journal.record_pruned(names, back=True)
+        return True
+
+    def empty(self, now: datetime, days: int) -> int:
+        """Delete what has been in the trash for so many days; return how many files."""
+        return ReplacedTexts(self._files, self._paths.trash).drop(now, timedelta(days=days), sys.maxsize)

@@ -15,8 +15,7 @@ from datetime import datetime
 from typing import Any
 
 from ..archive.history import history_copies
-from ..archive.intake import update_journal
-from ..archive.restore import restore_history
+from ..archive.intake import restore_history, update_journal
 from ..forgetting.wanted import blocks_at
 from ..protocol.attachments import attachments_of, separated
 from ..protocol.dated_file import Block, parse_dated

@@ -8,8 +8,7 @@ from datetime import datetime
 from typing import Any
 
 from ..archive.coverage import ExistingSummary, MemoryFile, covered, covered_days
-from ..archive.flags import Failure
-from ..archive.plan import plan_days, without_open_questions
+from ..archive.plan import Failure, plan_days, without_open_questions
 from ..archive.run import next_run, taken_names, why_due
 from ..host.last_night import read_last_backup, read_last_fsck
 from ..protocol.message import Archived, History, InvalidEntry, Message
@@ -24,8 +23,7 @@ from ..summaries.llm_state import (
     provider_state,
     summary_writer,
 )
-from ..summaries.retry import ProviderState, is_due
-from ..summaries.schedule import SummaryJob, due_summaries, files_by_period, not_pruned
+from ..summaries.schedule import ProviderState, SummaryJob, due_summaries, files_by_period, is_due, not_pruned
 from ..workspace import Workspace
 from .check import Look
 

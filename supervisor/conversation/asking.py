@@ -25,9 +25,8 @@ from ..protocol.llm import LENGTH_ASKED, Prompt, PromptTemplate, text_of, turns_
 from ..protocol.task import NO_ANSWER
 from ..storage.errors import NoSummary
 from ..storage.texts import Text
-from ..summaries.material import Material
 from ..summaries.model import CallLimits, Model
-from ..summaries.quality import judge
+from ..summaries.quality import Material, judge
 from ..text.language import Language, language_of
 from ..text.lazy_re import lazy_re
 from ..text.llm_input import MIN_PIECE, Entry, Fold, estimate_tokens, quote

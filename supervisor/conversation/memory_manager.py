@@ -23,7 +23,7 @@ from ..storage.clock import NEVER, Clock, Deadline, utc_now
 from ..storage.errors import NoSummary
 from ..summaries.llm_state import waits_of
 from ..summaries.model import CallLimits, Model
-from ..summaries.retry import Backoff
+from ..summaries.schedule import Backoff
 from ..text.language import Language, language_of
 from ..text.llm_input import Fold, estimate_tokens, quote
 from .asking import ChatStream, SummaryWriter, in_loop_of_its_own, model_of

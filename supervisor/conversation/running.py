@@ -15,7 +15,7 @@ from datetime import datetime
 from itertools import pairwise
 from typing import Any, Final
 
-from ..summaries.retry import Backoff
+from ..summaries.schedule import Backoff
 from ..text.language import language_of
 from ..text.llm_input import MESSAGE_TOKENS, estimate_tokens, quote
 from ..text.record import record

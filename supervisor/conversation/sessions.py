@@ -20,7 +20,7 @@ from ..protocol.dated_file import Block
 from ..protocol.inbox import ChatKind, chat_of
 from ..protocol.message import UNSAID
 from ..storage.clock import from_wire, to_wire, truncate_to_ms
-from ..summaries.retry import Backoff
+from ..summaries.schedule import Backoff
 from ..text.record import record
 
 Kind: TypeAlias = Literal["summary", "overflow"]

@@ -16,8 +16,7 @@ from datetime import UTC, datetime, time, timedelta
 from functools import partial
 from typing import Any, Final, TypeVar
 
-from ..archive.intake import unwritten
-from ..archive.restore import restore_history
+from ..archive.intake import restore_history, unwritten
 from ..archive.run import next_run
 from ..events import FaultScope
 from ..protocol.config import FILE, Config

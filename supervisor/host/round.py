@@ -17,8 +17,7 @@ from pathlib import Path
 from typing import Any, Final, TypeVar
 
 from ..archive import run as archive_run
-from ..archive.intake import intake
-from ..archive.restore import keep_damaged
+from ..archive.intake import intake, keep_damaged
 from ..archive.run import archive, tell_overflow, trim_history, why_due
 from ..events import FaultScope
 from ..storage.clock import within

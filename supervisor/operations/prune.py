@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..archive.prune import old_files, prunable
+from ..archive.coverage import old_files, prunable
 from ..text.record import record
 from .operation import Request, Visible, operation, within
 

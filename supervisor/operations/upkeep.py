@@ -162,7 +162,7 @@ def accept_times(memory: Visible, _request: NoArguments) -> int:
 @operation("restore", RestoreRequest, owner=True, within_s=600.0)
 def restore(memory: Visible, request: RestoreRequest) -> RestoreAnswer:
     """Restore a damaged or lost history.json."""
-    from ..archive.restore import add_missing, restore_history
+    from ..archive.intake import add_missing, restore_history
 
     ws, now = memory.ws, memory.caller.clock()
     ws.prepare()

@@ -29,7 +29,7 @@ class Archived(Enum):
     YES = True
 
 
-#: Every legal change of the flag. Only `archive.flags.reconcile` changes NO to YES directly. Nothing changes YES.
+#: Every legal change of the flag. Only `archive.plan.reconcile` changes NO to YES directly. Nothing changes YES.
 MOVES: Final[Mapping[Archived, frozenset[Archived]]] = {
     Archived.NO: frozenset({Archived.PENDING, Archived.YES}),
     Archived.PENDING: frozenset({Archived.YES, Archived.NO}),

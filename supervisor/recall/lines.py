@@ -106,7 +106,7 @@ class LineReader:
         return _lines(self.paths.relative(place), lines, spans)
 
     def _described(self, name: str, place: Path, audience: Audience) -> Lines:
-        from ..archive.attachments import Attachments
+        from ..archive.history import Attachments
 
         data = Attachments(self.files, self.paths).read(name)
         if data is None:

@@ -13,8 +13,8 @@ from pathlib import Path
 from zoneinfo import ZoneInfo
 
 from ..archive.coverage import ExistingSummary, may_replace
-from ..archive.flags import Failure
 from ..archive.memory_folder import MemoryFolder
+from ..archive.plan import Failure
 from ..archive.quarantine import Quarantine
 from ..archive.tombstones import Tombstones
 from ..extracts.candidates import are_courtesies
@@ -31,7 +31,7 @@ from .llm_state import ModelUse, note_answer, note_result, summary_writer, waits
 from .meanwhile import NOTHING, stand_after_refusals
 from .quality import judge, reject_form
 from .reading import blocks_of, material_of
-from .retry import Backoff, refused_mark
+from .schedule import Backoff, refused_mark
 
 
 @record

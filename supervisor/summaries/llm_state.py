@@ -16,8 +16,8 @@ from typing import Any, Final
 from zoneinfo import ZoneInfo
 
 from ..archive.coverage import MemoryFile
-from ..archive.flags import Failure
 from ..archive.memory_folder import MemoryFolder
+from ..archive.plan import Failure
 from ..events import Events
 from ..protocol.config import Config
 from ..protocol.config_keys import Llm
@@ -32,8 +32,18 @@ from ..storage.files import Files
 from ..storage.lenient_json import read_record
 from ..storage.texts import Text, restored, stored
 from ..text.record import record
-from .retry import TWICE, ProviderState, Verdicts, Waits, after_call, calls_allowed, with_usage, without_fault
-from .schedule import SummaryWriter, files_by_period
+from .schedule import (
+    TWICE,
+    ProviderState,
+    SummaryWriter,
+    Verdicts,
+    Waits,
+    after_call,
+    calls_allowed,
+    files_by_period,
+    with_usage,
+    without_fault,
+)
 
 #: Bytes of a dated file per token, a cautious estimate: Chinese takes three bytes a character.
 BYTES_PER_TOKEN: Final = 3

@@ -2,11 +2,11 @@
 Whether an answer may become a summary: one table of rules, in order, each with its reason (docs/reference/protocol.md, 6.5).
 
 One gate for days, months, the lines of sessions and running summaries. The text of a model is untrusted input. A rejected text
-costs no memory: the extract of the same material is the summary, and what an answer is measured by. A rule that is not sure
-accepts, since a good text that is rejected each time costs calls for nothing: of thinking aloud, refusals and data only clear
-signs count, such as how a text begins. What else says nothing of its material, an error or a greeting, is refused for that
-(`material.says_less`). A list needs no full stop, and a text may end in code, a URL or a number. Whether the model reached its
-output limit is the worker's to report. Pure, and linear in the length of the text.
+costs no memory: the extract of the same material, which costs no call, is the summary, and what an answer has to say is
+measured by it; whether a name or a number is right is not judged (docs/decisions/0108). A rule that is not sure accepts, since
+a good text that is rejected each time costs calls for nothing. What else says nothing of its material, an error or a greeting,
+is refused for that (`says_less`). Whether the model reached its output limit is the worker's to report. Pure, and linear in
+the length of the text.
 """
 
 from __future__ import annotations
@@ -14,17 +14,78 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import date
+from functools import cached_property
 from itertools import groupby
 from typing import Final
 
 from ..protocol.summary_file import MARKER, SOURCES
 from ..protocol.task import Reason
-from ..text.language import count_words, is_small_talk, language_of
+from ..text.chinese import to_simplified
+from ..text.comparing import figures
+from ..text.language import Language, count_words, is_small_talk, language_of
 from ..text.lazy_re import lazy_re
 from ..text.llm_output import HEADING, opening, outside_code, own_words
-from .material import Material, is_copy, says_less
+from ..text.tokenizer import tokens
+from ..text.word_frequency import rarity, telling_words
 
 _WORD: Final = lazy_re(r"\w")
+#: Telling words of the material from which on an answer is compared with it: for less no model is asked.
+_MIN_TELLING: Final = 16
+#: An answer holds this share of the extract's facts and telling words at least: of a month's more, since a small model tells of
+#: some of its days and leaves out the others; less where its length is bounded; of what code joined from summaries of days
+#: nearly all, since the extract of the messages repeats no fault of theirs.
+_HELD_SHARE: Final = 0.3
+_HELD_OF_MONTH: Final = 0.35
+_HELD_BOUNDED: Final = 0.2
+_HELD_JOINED: Final = 0.8
+#: A bullet of an extract, with the time of its message: a quoted message may end in any way.
+_STAMP: Final = lazy_re(r"(?m)^- \d\d[:-]\d\d ")
+#: A copy: at least so many characters, this share of the material, and of its runs of twelve so many are in the material, or in
+#: the summaries of its days where there are so many.
+_RUN: Final = 12
+_COPY_CHARS: Final = 160
+_COPIES: Final = ((0.7, 0.6), (0.45, 0.85))
+_MANY_DAYS: Final = 3
+#: Characters of the material that an answer is compared with: a month of long days.
+_MOST_CHARS: Final = 400_000
+
+
+@dataclass(frozen=True)
+class Material:
+    """
+    What was summarised: who spoke, the texts with their days, oldest first, and the *extract* of them.
+
+    A day is None where it is not known. *language* is None where the texts have several, and either is right.
+    """
+
+    parts: tuple[tuple[date | None, str], ...] = ()
+    extract: str = ""
+    language: Language | None = None
+    days: tuple[str, ...] = ()  # the summaries of its days, where it is a month; they are in what was said, too
+    is_bounded: bool = False  # its answer has a limit far below it, as that of a session: it says less, and may copy
+    may_copy: bool = False  # its answer was joined by code from texts that are part of it
+
+    @cached_property
+    def text(self) -> str:
+        """All of it, as much as an answer is compared with."""
+        return "\n".join(text for _, text in self.parts)[:_MOST_CHARS]
+
+    @cached_property
+    def says_enough(self) -> bool:
+        """Whether it says enough for an answer to be compared with it."""
+        return len(telling_words(self.text)) >= _MIN_TELLING
+
+    @cached_property
+    def bare(self) -> str:
+        """Its letters and digits, in simplified characters and small letters."""
+        return _bare(self.text)
+
+    @cached_property
+    def tokens(self) -> frozenset[str]:
+        """All of its words, as the index has them."""
+        return frozenset(tokens(self.text))
 
 
 def thinks_aloud(text: str) -> bool:
@@ -54,13 +115,14 @@ def is_refusal(text: str) -> bool:
 def is_cut_off(text: str) -> bool:
     """Return whether the text ends in code, in a comment, in a heading, or in the middle of a sentence."""
     lines, in_code = outside_code(text)
-    if in_code or _in_comment(text):
+    words = "\n".join(own_words(text))
+    if in_code or words.rfind("<!--") > words.rfind("-->"):
         return True
     prose = [line.rstrip() for line in lines if line.strip()]
     if not prose or prose[-1] != text.rstrip().rpartition("\n")[2]:
         return False  # it ends with code
     last = prose[-1]
-    return bool(HEADING.match(last)) or (not _QUOTED.match(last) and _dangles(last))
+    return bool(HEADING.match(last)) or (not _STAMP.match(last) and _dangles(last))
 
 
 def repeats_itself(text: str) -> bool:
@@ -73,11 +135,7 @@ def repeats_itself(text: str) -> bool:
 
 
 def is_transcript(text: str) -> bool:
-    """
-    Return whether the text is a conversation: lines in both roles, with a time and a speaker, or of the same few speakers.
-
-    So is one with a mark of a chat template.
-    """
+    """Return whether the text is a conversation: lines in both roles, with times or speakers, or a mark of a chat template."""
     lines = [line for line in outside_code(text)[0] if line.strip()]
     roles = {match.lastgroup for line in lines if (match := _ROLE.match(line))}
     if len(roles) > 1 or any(map(_TEMPLATE.match, lines)) or sum(map(bool, map(_SPOKEN.match, lines))) >= _SPOKEN_LINES:
@@ -108,11 +166,6 @@ def _has_fields(parts: Sequence[str]) -> bool:
     fields = [match for part in parts if (match := _FIELD.match(part))]
     kept = {match["kept"].casefold() for match in fields if match["kept"]}
     return len(kept) >= _FIELDS and len(fields) >= _FIELD_SHARE * len(parts)
-
-
-def _in_comment(text: str) -> bool:
-    words = "\n".join(own_words(text))
-    return words.rfind("<!--") > words.rfind("-->")
 
 
 def _dangles(last: str) -> bool:
@@ -156,7 +209,7 @@ _DATA: Final = lazy_re(
 )
 
 _REFUSAL_MAX_CHARS: Final = 600  # characters of a refusal
-#: How a refusal begins. Longer material knows one by what it leaves unsaid (`material.says_less`).
+#: How a refusal begins. Longer material knows one by what it leaves unsaid (`says_less`).
 _REFUSAL: Final = lazy_re(
     r"(?:(?:i['’]?m|i am) (?:\w+ )?(?:sorry|afraid)|sorry|(?:my )?apologies|i apologi[sz]e|unfortunately|as an? (?:ai|(?:large )?language)\b)"
     r"[^.\n]{0,60}?\b(?:can['’]?t|cannot|unable|not able|don['’]?t|do not|won['’]?t|must decline)\b"
@@ -182,8 +235,6 @@ _MIN_WORDS: Final = 8
 _LONG_CHARS: Final = 400
 _LONGER: Final = 1.5
 _ITEM: Final = lazy_re(r"[ \t]*(?:[-*+•]|\d{1,3}[.)、])(?:[ \t]+|$)|[ \t]*>")
-#: A bullet of an extract, with the time of its message: a quoted message may end in any way.
-_QUOTED: Final = lazy_re(r"- \d\d[:-]\d\d ")
 _ENDS: Final = "。！？!?.…；;।۔؟"
 #: Endings that no whole text has: a comma, an opening bracket, a bullet without words, half a link, a conjunction.
 _DANGLING: Final = lazy_re(
@@ -233,6 +284,56 @@ _FIELD: Final = lazy_re(
 _FIELD_ENDS: Final = lazy_re(r"[\n；;／|]")
 _FIELDS: Final = 2
 _FIELD_SHARE: Final = 0.5
+
+
+def says_less(text: str, material: Material) -> bool:
+    """Return whether the text says so little of what the extract says that the extract is the better summary."""
+    if not (material.says_enough or material.is_bounded):
+        return False
+    held, wanted = _held(_STAMP.sub("- ", material.extract.partition("\n")[2]), text)
+    if material.is_bounded:
+        return held < (max(1, _HELD_BOUNDED * wanted) if material.says_enough else min(1, wanted))
+    is_month = len({day for day, _ in material.parts if day}) > 1
+    share = _HELD_JOINED if material.may_copy else _HELD_OF_MONTH if is_month else _HELD_SHARE
+    return held < share * wanted
+
+
+def _held(extract: str, text: str) -> tuple[int, int]:
+    """Return how many of the extract's figures and telling words the text has, in any spelling, and how many these are."""
+    answer = Material(((None, text),))
+    wanted, words = {*figures(extract)}, _telling(extract)
+    has_word = (word in answer.tokens or any(pair in answer.bare for pair in _pairs(word)) for word in words)
+    return len(wanted.intersection(figures(text))) + sum(has_word), len(wanted) + len(words)
+
+
+def _pairs(word: str) -> list[str]:
+    """Return the pairs of characters in a Chinese word: 交房租 is said where 房租 is."""
+    return [] if word.isascii() else [word[at : at + 2] for at in range(len(word) - 1)]
+
+
+def is_copy(text: str, material: Material) -> bool:
+    """Return whether the text is mostly what the material or the summaries of its days say, word for word, hardly shorter."""
+    bare = _bare(text)
+    if len(bare) < _COPY_CHARS or material.is_bounded or material.may_copy or not material.says_enough:
+        return False
+    days = [_bare("\n".join(material.days))] if len(material.days) >= _MANY_DAYS else []
+    return any(_copies(bare, whole) for whole in (material.bare, *days))
+
+
+def _copies(bare: str, whole: str) -> bool:
+    runs = [bare[at : at + _RUN] for at in range(len(bare) - _RUN + 1)]
+    known = {whole[at : at + _RUN] for at in range(len(whole) - _RUN + 1)}
+    copied = sum(run in known for run in runs) / len(runs)
+    return any(len(bare) >= share * len(whole) and copied > runs_share for share, runs_share in _COPIES)
+
+
+def _bare(text: str) -> str:
+    return _NO_WORD.sub("", to_simplified(text).casefold())
+
+
+def _telling(text: str) -> frozenset[str]:
+    words = (word for word in telling_words(text) if rarity(word) and not any(map(str.isnumeric, word)))
+    return frozenset(word for word in words if not figures(word))
 
 
 def judge(text: str, material: Material, most_chars: int) -> Reason | None:

@@ -30,7 +30,7 @@ from ..protocol.summary_file import Source
 from ..storage.clock import local_day
 from ..text.language import count_words, is_small_talk, language_of, language_of_sentences
 from ..text.lazy_re import lazy_re
-from .material import Material
+from .quality import Material
 
 _NOON: Final = time(12)
 _BETWEEN: Final = lazy_re(r"[\W_]+")
@@ -90,8 +90,6 @@ def material_of(
 
     One that code joined from the summaries of days *may copy*.
     """
-    from .material import Material  # imported here, since `status` reads no material
-
     zone = config.archive.zone
     blocks = blocks_of(memory, (source.name for source in sources), zone)
     texts: list[tuple[date | None, str]] = [(local_day(block.created_at, zone), block.text) for block in blocks]

@@ -12,10 +12,10 @@ from datetime import datetime
 from functools import partial
 
 from ..archive.coverage import ExistingSummary, covered
-from ..archive.flags import Failure, mark_pending
 from ..archive.history import HistoryStore
 from ..archive.journal import SeenJournal
 from ..archive.memory_folder import MemoryFolder
+from ..archive.plan import Failure, mark_pending
 from ..events import Events
 from ..protocol.config import Config
 from ..protocol.llm import writes_extracts
@@ -29,8 +29,7 @@ from ..storage.errors import BadRequest
 from ..storage.texts import Text
 from .llm_state import MAX_QUEUED, ModelUse, calls_left, calls_needed, summary_writer
 from .meanwhile import stands_alone
-from .retry import TWICE, is_due, refused_mark
-from .schedule import SummaryJob, due_summaries, files_by_period, not_pruned, summary_job
+from .schedule import TWICE, SummaryJob, due_summaries, files_by_period, is_due, not_pruned, refused_mark, summary_job
 
 
 def submit_due(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from recalld.supervisor.archive.memory_folder import ids_in
+from recalld.supervisor.archive.coverage import ids_in
 from tests.world import World, message, message_on
 
 QUESTION = "花生过敏"

@@ -20,7 +20,7 @@ from recalld.supervisor.conversation.running import (
     tokens_of,
 )
 from recalld.supervisor.conversation.turns import is_open, read_said, turn_starts, whole_pairs
-from recalld.supervisor.summaries.retry import Backoff
+from recalld.supervisor.summaries.schedule import Backoff
 from recalld.supervisor.text.llm_input import MESSAGE_TOKENS, estimate_tokens
 from tests.conversation.talk import answer, call, question, result
 

@@ -7,8 +7,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from recalld.supervisor.archive.flags import Caps, Evidence, trim
 from recalld.supervisor.archive.history import HistoryStore
+from recalld.supervisor.archive.plan import Caps, Evidence, trim
 from recalld.supervisor.protocol.message import Archived, Message, fingerprint_of, with_archived
 from recalld.supervisor.storage.clock import to_wire
 from recalld.supervisor.storage.errors import BadFile

@@ -8,11 +8,10 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-import recalld.supervisor.archive.attachments
+import recalld.supervisor.archive.history
 import recalld.supervisor.archive.identity
 import recalld.supervisor.archive.intake
 import recalld.supervisor.archive.memory_folder
-import recalld.supervisor.archive.restore
 import recalld.supervisor.archive.run
 import recalld.supervisor.host.lock
 import recalld.supervisor.host.round
@@ -69,19 +68,19 @@ MUTANTS = (
         "a picture named before it is on the disk",
         others.Pictures,
         "names attachments/",
-        ((recalld.supervisor.archive.attachments, "keep_by_content", faults.written_late),),
+        ((recalld.supervisor.archive.history, "keep_by_content", faults.written_late),),
     ),
     Mutant(
         "a picture of a killed process is relied on",
         others.Pictures,
         "names attachments/",
-        ((recalld.supervisor.archive.attachments, "keep_by_content", faults.written_once),),
+        ((recalld.supervisor.archive.history, "keep_by_content", faults.written_once),),
     ),
     Mutant(
         "a dated file has names of bytes that nobody kept",
         others.Pictures,
         "names attachments/",
-        ((recalld.supervisor.archive.attachments, "keep_by_content", faults.nothing),),
+        ((recalld.supervisor.archive.history, "keep_by_content", faults.nothing),),
     ),
     # ── history.json and the journal ──
     Mutant("stale read", others.Meanwhile, "LOST: 边", ((HistoryStore, "_parse", faults.stale_parse(_PARSE)),)),
@@ -96,7 +95,7 @@ MUTANTS = (
         "no copy of the damaged file",
         others.Damaged,
         "no copy was kept of the damaged file",
-        ((Quarantine, "keep", faults.nothing), (recalld.supervisor.archive.restore, "keep_damaged", lambda *_: True)),
+        ((Quarantine, "keep", faults.nothing), (recalld.supervisor.archive.intake, "keep_damaged", lambda *_: True)),
     ),
     Mutant("append tells no journal", others.Lost, "LOST: 三", ((SeenJournal, "append_seen", faults.nothing),)),
     Mutant(

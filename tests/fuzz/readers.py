@@ -35,8 +35,8 @@ from recalld.supervisor.storage.files import Files
 from recalld.supervisor.storage.lenient_json import parse_json, recover, render_json
 from recalld.supervisor.summaries import quality
 from recalld.supervisor.summaries.llm_state import calls_left, note_result, provider_state, summary_writer, waits_of
-from recalld.supervisor.summaries.material import Material
-from recalld.supervisor.summaries.retry import Backoff, is_due
+from recalld.supervisor.summaries.quality import Material
+from recalld.supervisor.summaries.schedule import Backoff, is_due
 from recalld.supervisor.text import foreign_text, language, llm_input, llm_output, redact, tokenizer
 from recalld.supervisor.workspace import Workspace
 from tests.crash.model_disk import ModelDisk

@@ -12,7 +12,7 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-import recalld.supervisor.archive.restore
+import recalld.supervisor.archive.intake
 import recalld.supervisor.archive.run
 import recalld.supervisor.host.lock
 import recalld.supervisor.summaries.collect

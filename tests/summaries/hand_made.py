@@ -14,7 +14,7 @@ from bench.facts import Day, Said, Story, stories
 from recalld.supervisor.extracts.extract import extract
 from recalld.supervisor.protocol.dated_file import Block
 from recalld.supervisor.protocol.llm import shipped_template
-from recalld.supervisor.summaries.material import Material
+from recalld.supervisor.summaries.quality import Material
 from recalld.supervisor.text.language import language_of
 
 FOLDER: Final = Path(__file__).parent / "answers"

@@ -11,7 +11,7 @@ from typing import Final
 
 from recalld.supervisor.extracts.extract import extract
 from recalld.supervisor.protocol.dated_file import Block
-from recalld.supervisor.summaries.material import Material
+from recalld.supervisor.summaries.quality import Material
 from recalld.supervisor.text.language import Language
 from tests.archive.states import SHANGHAI
 

@@ -20,7 +20,7 @@ from recalld.supervisor.protocol.llm import load_template
 from recalld.supervisor.storage.errors import NoSummary
 from recalld.supervisor.summaries.llm_state import note_answer
 from recalld.supervisor.summaries.model import QueuedModel
-from recalld.supervisor.summaries.retry import Verdicts
+from recalld.supervisor.summaries.schedule import Verdicts
 from recalld.worker.desk import FolderDesk
 from recalld.worker.loop import Worker
 from recalld.worker.providers import Completion, ProviderError, Usage

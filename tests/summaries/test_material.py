@@ -6,7 +6,7 @@ from datetime import date
 
 import pytest
 
-from recalld.supervisor.summaries.material import Material, says_less
+from recalld.supervisor.summaries.quality import Material, says_less
 
 MONDAY = date(2026, 1, 26)
 SAID = (

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from recalld.supervisor.archive.prune import prunable
+from recalld.supervisor.archive.coverage import prunable
 from recalld.supervisor.checks import status
 from recalld.worker.providers import Extractive, make
 from tests.world import WITH_MODEL, WITHOUT_MODEL, World, message, message_on, unreachable

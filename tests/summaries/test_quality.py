@@ -14,8 +14,7 @@ from recalld.supervisor.protocol.config_keys import Archive
 from recalld.supervisor.protocol.dated_file import Block
 from recalld.supervisor.protocol.summary_file import MARKER, SOURCES, Source, Summary, parse_summary, render_summary
 from recalld.supervisor.protocol.task import REASONS
-from recalld.supervisor.summaries.material import Material
-from recalld.supervisor.summaries.quality import judge, reject_form
+from recalld.supervisor.summaries.quality import Material, judge, reject_form
 from recalld.supervisor.text.language import language_of
 from recalld.supervisor.text.llm_output import cleaned, says_nothing
 from tests.archive.states import SHANGHAI

@@ -10,7 +10,15 @@ from hypothesis import strategies as st
 
 from recalld.supervisor.protocol.config import load
 from recalld.supervisor.summaries.llm_state import provider_state, waits_of
-from recalld.supervisor.summaries.retry import Backoff, ProviderState, Verdicts, after_call, calls_allowed, is_due, with_usage
+from recalld.supervisor.summaries.schedule import (
+    Backoff,
+    ProviderState,
+    Verdicts,
+    after_call,
+    calls_allowed,
+    is_due,
+    with_usage,
+)
 from tests.archive.states import NOON
 
 TODAY = "2026-01-31"
