@@ -62,7 +62,7 @@ ROOMS: Final = (
 #: All rooms together, lines and modules, and the lines of the tests.
 ALL: Final = Room("all", most=56_776, goal=48_000)
 MODULES: Final = Room("modules", most=280, goal=270)
-OF_TESTS: Final = Room("tests", most=59_200, goal=48_000)
+OF_TESTS: Final = Room("tests", most=59_205, goal=48_000)
 
 
 def _lines(path: Path) -> int:
