@@ -22,14 +22,6 @@ from .errors import BadConfig, NewerFormat
 UNENDING: Final = float("inf")
 
 
-def _no() -> bool:
-    return False
-
-
-def _ignore(_what: str, _done: int, _total: int) -> None:
-    pass
-
-
 @record
 class Control:
     """
@@ -39,8 +31,8 @@ class Control:
     `progress` with (what, done, total). At the `deadline` it ends with what it has so far.
     """
 
-    should_stop: Callable[[], bool] = _no
-    progress: Callable[[str, int, int], None] = _ignore
+    should_stop: Callable[[], bool] = lambda: False
+    progress: Callable[[str, int, int], None] = lambda _what, _done, _total: None
     deadline: Deadline = NEVER
 
 

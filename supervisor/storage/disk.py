@@ -143,13 +143,9 @@ class RealDisk:
 
     def read(self, path: Path, offset: int = 0, most: int = -1) -> bytes:
         """Return the bytes of a regular file from *offset* on, *most* of them if given. A symbolic link is refused (ELOOP)."""
-        handle = open_regular(path, os.O_RDONLY)
-        try:
-            with open(handle, "rb", closefd=False) as file:
-                file.seek(offset)
-                return file.read(most)
-        finally:
-            os.close(handle)
+        with open(open_regular(path, os.O_RDONLY), "rb") as file:
+            file.seek(offset)
+            return file.read(most)
 
     def create(self, path: Path, mode: int) -> int:
         """Return a handle to a new, empty file; FileExistsError when the name is taken. Follows no link."""
@@ -212,19 +208,11 @@ class RealDisk:
 
     def sync_file(self, path: Path) -> None:
         """Make the bytes of a file durable that another process has written; follows no link."""
-        handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK)
-        try:
-            os.fsync(handle)
-        finally:
-            os.close(handle)
+        _sync(path, os.O_NOFOLLOW | os.O_NONBLOCK)
 
     def sync_folder(self, folder: Path) -> None:
         """Make the names in *folder* durable."""
-        handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-        try:
-            os.fsync(handle)
-        finally:
-            os.close(handle)
+        _sync(folder, os.O_DIRECTORY)
 
     def touch(self, path: Path, mtime_ns: int | None = None) -> None:
         """Set the file's times to now, or to *mtime_ns*."""
@@ -279,6 +267,14 @@ class RealDisk:
 
 #: A disk, also one that a test has made.
 Disk: TypeAlias = RealDisk
+
+
+def _sync(path: Path, flags: int) -> None:
+    handle = os.open(path, os.O_RDONLY | os.O_CLOEXEC | flags)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
 
 
 def _try_lock(path: Path) -> int | None:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import MISSING, dataclass, field, fields, is_dataclass
 from datetime import datetime
 from functools import cache
@@ -218,9 +218,7 @@ _NOTHING: Final = object()
 R = TypeVar("R")
 
 
-@cache
-def _hints(kind: Hashable) -> dict[str, Any]:
-    return get_type_hints(kind)
+_hints: Final = cache(get_type_hints)
 
 
 def wire_name(field: str) -> str:

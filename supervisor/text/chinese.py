@@ -16,6 +16,7 @@ import math
 import mmap
 import os
 import warnings
+from bisect import bisect_left
 from collections.abc import Callable
 from functools import cache, lru_cache
 from importlib.util import find_spec
@@ -121,7 +122,6 @@ class _Cutter:
             _searching()
 
     def cut(self, run: str) -> list[str]:
-        """Return the words of the run, and the shorter words in them."""
         self._left -= min(self._left, len(run))
         return _mapped().cut_for_search(run) if self._left else _searching()(run)
 
@@ -141,39 +141,29 @@ class MappedDictionary:
     def __init__(self, path: str) -> None:
         with open(path, "rb") as file:
             self._lines = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
-        self._start = self._lines.find(f"\n{_FIRST} ".encode()) + 1
+        self._start = self._lines.find(f"\n{_FIRST} ".encode()) + 1  # what is before it is not sorted
 
     @lru_cache(maxsize=1_000)  # noqa: B019 - there is one, as long as the process lives
     def _beginning_with(self, first: str) -> bytes:
         """Return the lines of the words with this first character, each after the end of a line."""
-        return b"\n" + self._lines[self._line_from(first) : self._line_from(chr(ord(first) + 1))]
-
-    def _line_from(self, first: str) -> int:
-        """Return where the lines of the words with this first character begin, or of those with the next one."""
-        wanted = first.encode()
-        low, high = self._start, len(self._lines)
-        while low < high:  # both are the beginning of a line, or the end of the last
-            start = self._lines.rfind(b"\n", low, (low + high) // 2) + 1 or low
-            if self._lines[start : start + len(wanted)] < wanted:
-                low = self._lines.find(b"\n", start) + 1 or high
-            else:
-                high = start
-        return low
+        start = first_line(self._lines, first.encode(), self._start)
+        return b"\n" + self._lines[start : first_line(self._lines, chr(ord(first) + 1).encode(), start)]
 
     @lru_cache(maxsize=20_000)  # noqa: B019 - as above; a talk has the same words again and again
     def frequency(self, word: str) -> int | None:
         """Return the frequency of the word; 0 if it is only the beginning of a longer one, None if no word begins with it."""
-        lines, line = self._beginning_with(word[0]), f"\n{word}".encode()
-        at = lines.rfind(line + b" ")
-        if at >= 0:
-            return int(lines[at + len(line) + 1 : lines.find(b" ", at + len(line) + 1)])
-        return 0 if line in lines else None
+        if fields := self._fields(word):
+            return int(fields[0])
+        return 0 if f"\n{word}".encode() in self._beginning_with(word[0]) else None
 
     def tag(self, word: str) -> str:
         """Return what kind of word it is, as jieba names kinds: "ns" for a place; "" if it is not in the dictionary."""
+        return "".join(self._fields(word)[-1:])
+
+    def _fields(self, word: str) -> list[str]:
         lines, line = self._beginning_with(word[0]), f"\n{word} ".encode()
         at = lines.rfind(line)
-        return lines[at + len(line) : lines.find(b"\n", at + 1)].split()[-1].decode() if at >= 0 else ""
+        return lines[at + len(line) : lines.find(b"\n", at + 1)].decode().split() if at >= 0 else []
 
     def cut_for_search(self, run: str) -> list[str]:
         """Return the words of the run and the shorter words in them, in jieba's order."""
@@ -215,6 +205,16 @@ class MappedDictionary:
             words.append(run[start : best[start][1]])
             start = best[start][1]
         return words
+
+
+def first_line(table: mmap.mmap, wanted: bytes, low: int = 0) -> int:
+    """Return where the first line begins that does not come before *wanted*; from *low* on lines are in the order of bytes."""
+
+    def beginning(at: int) -> bytes:
+        start = table.rfind(b"\n", low, at) + 1 or low
+        return table[start : start + len(wanted)]
+
+    return low + bisect_left(range(low, len(table)), wanted, key=beginning)
 
 
 @cache

@@ -16,6 +16,7 @@ import unicodedata
 from collections.abc import Iterable, Sequence
 from difflib import SequenceMatcher
 from functools import lru_cache
+from itertools import takewhile
 from typing import Final, NamedTuple
 
 from .lazy_re import lazy_re
@@ -225,19 +226,18 @@ def hunks(before: str, after: str) -> list[Hunk]:
     [Hunk(start=2, old='', new='三\n')]
     """
     old, new = _LINES.findall(before), _LINES.findall(after)
-    same = 0
-    while same < min(len(old), len(new)) and old[same] == new[same]:
-        same += 1
-    end = 0
-    while end < min(len(old), len(new)) - same and old[-1 - end] == new[-1 - end]:
-        end += 1
+    same = _equal(old, new)
+    end = _equal(old[same:][::-1], new[same:][::-1])
     left, right = old[same : len(old) - end], new[same : len(new) - end]
-    if not (left or right):
-        return []
-    if not left or not right or max(len(left), len(right)) > _MOST_COMPARED:
+    if max(len(left), len(right)) > _MOST_COMPARED:
         return [Hunk(same, "".join(left), "".join(right))]
     opcodes = SequenceMatcher(None, left, right, autojunk=False).get_opcodes()
     return [Hunk(same + j, "".join(left[i:k]), "".join(right[j:m])) for tag, i, k, j, m in opcodes if tag != "equal"]
+
+
+def _equal(some: Sequence[str], others: Sequence[str]) -> int:
+    """Return how many of the first lines are equal."""
+    return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(some, others, strict=False)))
 
 
 def without(text: str, taken: Sequence[Hunk]) -> str | None:
@@ -253,12 +253,10 @@ def without(text: str, taken: Sequence[Hunk]) -> str | None:
         start = _place(lines, new, hunk.start)
         if start is None:
             return None
-        rest = lines[start + len(new) :]
-        if rest and old and not old[-1].endswith(("\r", "\n")):
-            old[-1] += "\n"  # it was the last line, and lines stand below it now
-        before = lines[:start]
-        if before and old and not before[-1].endswith(("\r", "\n")):
-            before[-1] += "\n"
+        before, rest = lines[:start], lines[start + len(new) :]
+        for above, below in ((old, rest), (before, old)):
+            if above and below and not above[-1].endswith(("\r", "\n")):
+                above[-1] += "\n"  # it was the last line, and lines stand below it now
         text = "".join([*before, *old, *rest])
     return text
 

@@ -19,7 +19,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from datetime import date
 from sys import maxsize
-from typing import Final, Literal
+from typing import Final
 
 from .language import Language
 from .lazy_re import lazy_re
@@ -49,7 +49,6 @@ _ABOVE_FENCE: Final = {
 _PART: Final = {"zh": "第 {} 段", "en": "part {}"}
 #: Behind who speaks first on a day: that day, by which "tomorrow" is understood.
 _DAY: Final = {"zh": "（{:%Y-%m-%d} 周{}）", "en": " ({:%Y-%m-%d}, {})"}
-_WEEKDAYS: Final = {"zh": tuple("一二三四五六日"), "en": ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")}
 _INDENT: Final = "\n    "
 #: Control characters, and the marks by which chat templates separate turns: some servers obey them anywhere in a text.
 _CONTROL: Final = lazy_re("[\x00-\x08\x0b-\x1f\x7f\u2028\u2029\ud800-\udfff]")
@@ -59,8 +58,8 @@ _TOKEN_CHARS: Final = 16
 #: Where a long message is cut, the best place first; such a place is searched for in the last part of a piece.
 _BREAKS: Final = ("\n\n", "\n", "。", "！", "？", ". ", "；", "，", " ")
 _NEAR_END: Final = 0.7
-_DAYS: Final = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
-_ZH_DAYS: Final = "一二三四五六日"
+_WEEKDAYS: Final = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
+_ZH_WEEKDAYS: Final = "一二三四五六日"
 _MONTHS: Final = (
     *("January", "February", "March", "April", "May", "June", "July", "August", "September"),
     *("October", "November", "December"),
@@ -130,7 +129,8 @@ class Entry:
     def shown(self, language: Language, before: Entry | None = None) -> str:
         """Return the entry as the model reads it, with its day unless the entry *before* it is of that day."""
         is_new = self.day is not None and not (before and before.day == self.day)
-        day = _DAY[language].format(self.day, _WEEKDAYS[language][self.day.weekday()]) if self.day and is_new else ""
+        weekdays = {"zh": _ZH_WEEKDAYS, "en": [name[:3] for name in _WEEKDAYS]}[language]
+        day = _DAY[language].format(self.day, weekdays[self.day.weekday()]) if self.day and is_new else ""
         part = f" ({_PART[language].format(self.part)})" if self.part else ""
         return f"{self.head}{day}{part}{self.colon}{_INDENT.join(self.text.splitlines())}"
 
@@ -139,7 +139,6 @@ def dialogue_of(entries: Sequence[Entry], language: Language) -> str:
     """
     Return the entries as the model reads them, one below the other.
 
-    >>> from datetime import date
     >>> friday = date(2026, 3, 27)
     >>> print(dialogue_of([Entry("USER", "明天搬家", day=friday), Entry("ASSISTANT", "好", day=friday)], "zh"))
     USER（2026-03-27 周五）: 明天搬家
@@ -204,28 +203,26 @@ def _cut(entry: Entry, room: int, language: Language, weight: float) -> tuple[En
     return replace(entry, text=first, part=part), replace(entry, text=rest, part=part + 1)
 
 
-def day_words(day: date, language: Literal["zh", "en"]) -> str:
+def day_words(day: date, language: Language) -> str:
     """
     Return the day as a person writes it, with the day of the week.
 
-    >>> from datetime import date
     >>> day_words(date(2026, 1, 28), "en"), day_words(date(2026, 1, 28), "zh")
     ('Wednesday, 28 January 2026', '2026年1月28日星期三')
     """
     if language == "zh":
-        return f"{day.year}年{day.month}月{day.day}日星期{_ZH_DAYS[day.weekday()]}"
-    return f"{_DAYS[day.weekday()]}, {day.day} {_MONTHS[day.month - 1]} {day.year}"
+        return f"{day.year}年{day.month}月{day.day}日星期{_ZH_WEEKDAYS[day.weekday()]}"
+    return f"{_WEEKDAYS[day.weekday()]}, {day.day} {_MONTHS[day.month - 1]} {day.year}"
 
 
-def day_in_brackets(day: date, language: Literal["zh", "en"], name: str = "") -> str:
+def day_in_brackets(day: date, language: Language, name: str = "") -> str:
     """
     Return the day in brackets, as it is written before its messages; after a *name* that has the date only the weekday.
 
-    >>> from datetime import date
     >>> day_in_brackets(date(2026, 1, 28), "en"), day_in_brackets(date(2026, 1, 28), "zh", "memory/2026-01-28-deploy.md")
     ('(Wednesday, 28 January 2026)', '（周三）')
     """
-    weekday = f"周{_ZH_DAYS[day.weekday()]}" if language == "zh" else _DAYS[day.weekday()]
+    weekday = f"周{_ZH_WEEKDAYS[day.weekday()]}" if language == "zh" else _WEEKDAYS[day.weekday()]
     words = weekday if day.isoformat() in name else day_words(day, language)
     return f"（{words}）" if language == "zh" else f"({words})"
 
@@ -234,7 +231,6 @@ class Fold:
     """
     Entries that are read in pieces: those that are *left*, and the summary *so_far*.
 
-    >>> from recalld.supervisor.text.llm_input import Entry
     >>> fold = Fold([Entry("09:00 user", "花" * 100), Entry("09:01 user", "茶" * 100)], "", "zh", 1.0)
     >>> while fold.left:
     ...     print(fold.piece(120)[:16], fold.is_last)

@@ -14,7 +14,7 @@ from bisect import bisect_right
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
-from itertools import takewhile
+from itertools import islice, takewhile
 from typing import TYPE_CHECKING, Final
 
 from .chinese import to_simplified
@@ -165,16 +165,12 @@ def _word_start(text: str, start: int, most: int) -> int:
 
 
 def _finds(low: str, terms: Iterable[str]) -> list[tuple[int, int, str]]:
-    places = []
+    places: list[tuple[int, int, str]] = []
     for term in terms:
         # subtle: a stem may end in an i where the text has a y (allergi)
         shape = term if term in low or not term.endswith("i") else term[:-1]
-        at = low.find(shape) if shape else -1
-        for _ in range(_FINDS):
-            if at < 0:
-                break
-            places.append((at, at + len(shape), term))
-            at = low.find(shape, at + len(shape))
+        matches = re.finditer(re.escape(shape), low) if shape else ()
+        places += [(*match.span(), term) for match in islice(matches, _FINDS)]
     return sorted(places)
 
 

@@ -108,20 +108,16 @@ def tokens(text: str) -> list[str]:
     >>> tokens("Deployed gpt-4o-mini with Python 3.11")
     ['deploy', 'gpt-4o-mini', 'gpt', '4o', 'mini', 'python', '3.11']
     """
-    return [token for _, token in _spelled(text, whole=False)]
+    return [token for _, token in spelled(text, whole=False)]
 
 
-def spelled(text: str) -> Iterator[tuple[str, str]]:
+def spelled(text: str, *, whole: bool = True) -> Iterator[tuple[str, str]]:
     """
     Yield every word as it is written in *text* (NFKC) together with its token, for display and weights, not for search.
 
-    Chinese words are whole here, and a name that is not in the dictionary is one word if jieba guesses so. Index and query do
-    not guess: a guess depends on the words around it, while single characters always match.
+    *whole*: Chinese words are whole, and a name that is not in the dictionary is one word if jieba guesses so. Index and query
+    do not guess: a guess depends on the words around it, while single characters always match.
     """
-    return _spelled(text, whole=True)
-
-
-def _spelled(text: str, *, whole: bool) -> Iterator[tuple[str, str]]:
     known = _FEAST.sub(lambda match: f"双十{'一二'[int(match[1]) - 11]}", unicodedata.normalize("NFKC", text))
     for match in _pieces(known):
         word = match[0]

@@ -15,7 +15,7 @@ from functools import cache, lru_cache
 from pathlib import Path
 from typing import Final
 
-from .chinese import han_frequency
+from .chinese import first_line, han_frequency
 from .lazy_re import lazy_re
 from .tokenizer import HAN, stem, tokens
 
@@ -137,19 +137,10 @@ def _chat() -> frozenset[str]:
 
 def line_of(path: Path, word: str) -> str | None:
     """Return what the line of *word* in the table at *path* has behind it, None if there is no such line."""
-    table, wanted = _table(path), word.encode("utf-8", "surrogatepass")
-    low, high = 0, len(table)
-    while low < high:  # both are the beginning of a line, or the end of the last
-        start = table.rfind(b"\n", low, (low + high) // 2) + 1 or low
-        end = table.find(b"\n", start)
-        entry, _, rest = table[start:end].partition(b" ")
-        if entry == wanted:
-            return rest.decode()
-        if entry < wanted:
-            low = end + 1
-        else:
-            high = start
-    return None
+    table, wanted = _table(path), word.encode("utf-8", "surrogatepass") + b" "
+    start = first_line(table, wanted)
+    end = start + len(wanted)
+    return table[end : table.find(b"\n", end)].decode() if table[start:end] == wanted else None
 
 
 @cache
