@@ -29,8 +29,8 @@ class Room(NamedTuple):
 #: A file is in the room with the longest of its paths. Whoever makes a room smaller lowers its limit in the same commit
 #: (`python -m tests.test_house` prints today's sizes); one that wants more lines takes them from another, in the same commit.
 ROOMS: Final = (
-    Room("supervisor/text", most=2_575, goal=2_300),
-    Room("supervisor/storage", most=2_280, goal=1_900),
+    Room("supervisor/text", most=2_552, goal=2_300),
+    Room("supervisor/storage", most=2_266, goal=1_900),
     Room("supervisor/protocol", most=4_805, goal=4_100),
     Room("supervisor/archive", most=4_361, goal=3_900),
     Room("supervisor/extracts", most=979, goal=950),
@@ -60,7 +60,7 @@ ROOMS: Final = (
     ),
 )
 #: All rooms together, lines and modules, and the lines of the tests.
-ALL: Final = Room("all", most=56_776, goal=48_000)
+ALL: Final = Room("all", most=56_739, goal=48_000)
 MODULES: Final = Room("modules", most=280, goal=270)
 OF_TESTS: Final = Room("tests", most=59_205, goal=48_000)
 
