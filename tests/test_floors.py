@@ -28,9 +28,9 @@ WORKER: Final = (
 )
 
 #: The modules of the page that answer requests.
-_PAGES: Final = ("days", "health", "memory", "search", "views")
+_PAGES: Final = ("archive", "memory", "views")
 #: The modules of the HTTP service that name Starlette's types.
-_HTTP: Final = "api_routes app gate reading site".split()
+_HTTP: Final = "api_routes app gate site".split()
 #: Each outside package has its home.
 HOMES: Final = {
     "filelock": {"recalld.supervisor.storage.disk"},

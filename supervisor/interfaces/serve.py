@@ -10,10 +10,9 @@ from dataclasses import asdict
 from datetime import UTC
 from functools import partial
 from pathlib import Path
-from typing import Any, Final, TypeVar
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from ..host.alarm import Alarm
-from ..host.answering import FileTurns
 from ..host.background import Background
 from ..host.daemon import ConfigWatch, Supervisor
 from ..host.host import Host
@@ -33,9 +32,12 @@ from .cli.call import Once, ServedCall
 from .cli.main import run_command
 from .cli.output import Render, event_printer
 from .entry import SERVED_COMMANDS
-from .http.server import HttpThread
 from .locate import HOOK, TOOL, folder_id, split_workspace
 from .socket_server import Answering, CommandRequest, OperationRequest, Request, serve_socket
+
+if TYPE_CHECKING:
+    from ..host.answering import FileTurns
+    from .http.server import HttpThread
 
 #: The types of a request and of an answer.
 Q = TypeVar("Q")

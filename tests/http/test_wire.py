@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 import pytest
 
 from recalld.supervisor.interfaces.http import gate, server
-from recalld.supervisor.interfaces.http.changes import _Look
+from recalld.supervisor.interfaces.http.app import _Look
 from recalld.supervisor.interfaces.http.site import Access
 from recalld.supervisor.interfaces.serve import Answers
 from recalld.supervisor.storage.files import Files

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from recalld.supervisor.host.lock import supervisor_lock
-from recalld.supervisor.interfaces.language import keep_language, language_key, spoken_language
+from recalld.supervisor.interfaces.wording import keep_language, language_key, spoken_language
 from tests.world import message
 
 CHINESE = ("我对花生过敏", "周五修锅炉", "Rex is at the vet", "明天几点？")

@@ -24,8 +24,8 @@ from recalld.supervisor.host.lock import supervisor_lock
 from recalld.supervisor.host.round import archive_now
 from recalld.supervisor.importing.sources import take_in
 from recalld.supervisor.interfaces.http.site import Access
-from recalld.supervisor.interfaces.language import keep_language
 from recalld.supervisor.interfaces.socket_server import Answering, serve_socket
+from recalld.supervisor.interfaces.wording import keep_language
 from recalld.supervisor.operations.forget import ForgetRequest, forget
 from recalld.supervisor.operations.operation import Caller, perform
 from recalld.supervisor.protocol.config import load, make_workspace

@@ -150,7 +150,7 @@ class Call:
     @property
     def language(self) -> Language:
         """The language of the reader: by the workspace, even if it can't be opened, and the locale."""
-        from ..language import setting_at, spoken_language
+        from ..wording import setting_at, spoken_language
 
         ws = self.workspace
         setting = ws.config.language if ws else setting_at(Path(workspace_of(self.argv, self.environ)), self.environ)

@@ -101,7 +101,7 @@ def _make(call: Call, root: Path) -> None:
     if is_new:
         call.say(Text("there was no workspace at {root}; a new one was made.", root=root))
     from ...workspace import open_workspace
-    from ..language import keep_language
+    from ..wording import keep_language
 
     with suppress(SupervisorError, OSError):  # it is said when it is opened for good
         if keep_language(open_workspace(root, os.environ, utc_now), os.environ):

@@ -5,32 +5,34 @@ The conversation that reads the answer of an operation, if it is not the owner a
 Paths, bodies and texts of 000 are as they were, so that the client code of a user of it runs unchanged.
 
 `PUT` takes an `If-Match` besides, with the ETag that `GET` has sent: then a text that somebody changed meanwhile is not
-replaced, and the answer (412) has both.
+replaced, and the answer (412) has both. What is wrong with a request is one sentence that names the field, as
+`application/problem+json` (RFC 9457).
 """
 
 from __future__ import annotations
 
+import json
+from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Final
+from http import HTTPStatus
+from typing import TYPE_CHECKING, Any, Final
 
 from starlette.exceptions import HTTPException
-from starlette.responses import JSONResponse
+from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
 from ...longterm.lines import parse_entry
 from ...operations import long_term
-from ...operations.codec import from_json, to_json
+from ...operations.codec import from_json, refuse_unknown, to_json
 from ...operations.operation import LEFT, NAMES, NoArguments, find
-from ...storage.errors import StaleText, refuse_no_text
+from ...storage.errors import BadRequest, StaleText, refuse_no_text
 from ...storage.texts import Text, msgid, render
 from ...text.record import record
-from .reading import body_of, json_object, problem, query, whole_number
-from .site import Site
+from .site import Site, json_object, query
 
 if TYPE_CHECKING:
     from starlette.requests import Request
-    from starlette.responses import Response
     from starlette.routing import BaseRoute
 
 #: The most lines of `recent`.
@@ -63,6 +65,33 @@ class Summed:
     message: str
 
 
+@record(kw_only=True)
+class Problem:
+    """
+    A refusal: *detail* is one sentence that says what was wrong and what to do, *field* the parameter or field that is wrong.
+
+    With 412: *content* is the text that is there now, *yours* the text that was sent.
+    """
+
+    type: str = "about:blank"
+    title: str
+    status: int
+    detail: str
+    code: str | None = None
+    field: str | None = None
+    content: str | None = None
+    yours: str | None = None
+
+
+def problem(status: int, sentence: str, headers: Mapping[str, str] | None = None, **more: Any) -> Response:
+    """Return the answer with that status, and the other fields of its `Problem`; one that is None is left out."""
+    body = to_json(Problem(title=HTTPStatus(status).phrase, status=status, detail=sentence, **more))
+    return Response(json.dumps(body, ensure_ascii=False), status, dict(headers or {}), "application/problem+json")
+
+
+# ── the service of 000 ───────────────────────────────────────────────────────
+
+
 def memory_routes(site: Site) -> list[BaseRoute]:
     """Return the routes of 000."""
     return [
@@ -84,7 +113,7 @@ async def _text(site: Site, request: Request) -> Response:
 
 async def _put_text(site: Site, request: Request) -> Response:
     """Save the text and return the answer of 000; 412, with both texts, if it replaces another one than the client read."""
-    content = body_of(request, await request.body(), "content").get("content")
+    content = (await _body(request, "content")).get("content")
     refuse_no_text("content", content)
     tags = [tag.strip() for tag in request.headers.get("if-match", "*").split(",")]
     etag = None if "*" in tags else tags[0].strip('"')
@@ -104,14 +133,18 @@ async def _get_stats(site: Site, request: Request) -> Response:
 
 
 async def _get_recent(site: Site, request: Request) -> Response:
-    count = whole_number("count", query(request, "count").get("count", "10"), _MOST_RECENT)
+    text = query(request, "count").get("count", "10")
+    count = int(text) if text.isascii() and text.isdigit() and len(text) <= len(str(_MOST_RECENT)) else 0
+    if not 1 <= count <= _MOST_RECENT:
+        allowed = Text("a whole number from {least} to {most}", least=1, most=_MOST_RECENT)
+        raise BadRequest("count", Text("{value} is not allowed, give {allowed}", value=repr(text[:40]), allowed=allowed))
     lines = await site.perform(request, long_term.read, long_term.ReadRequest(recent=count))
     return JSONResponse(to_json(Content(str(lines))))
 
 
 async def _search(site: Site, request: Request) -> Response:
     query(request)
-    given = body_of(request, await request.body(), "keywords", "max_results", "match_mode")
+    given = await _body(request, "keywords", "max_results", "match_mode")
     lines_request = long_term.LinesRequest(**{"keywords": None, **given})
     caller = replace(site.caller(request), language=_ITS_LANGUAGE)
     result = await site.perform(request, long_term.search_lines, lines_request, caller)
@@ -120,7 +153,7 @@ async def _search(site: Site, request: Request) -> Response:
 
 async def _sum_up(site: Site, request: Request) -> Response:
     query(request)
-    body_of(request, await request.body())
+    await _body(request)
     written = await site.perform(
         request, long_term.summarize, long_term.SummarizeRequest(session=request.path_params["session_id"])
     )
@@ -129,6 +162,12 @@ async def _sum_up(site: Site, request: Request) -> Response:
     entry = parse_entry(written.text)
     message = render(written.sentence(msgid("saved to memory, line {line} ({total} in all)")), _ITS_LANGUAGE)
     return JSONResponse(to_json(Summed(True, entry.content if entry else written.text, message)))
+
+
+async def _body(request: Request, *names: str) -> dict[str, Any]:
+    given = await json_object(request)
+    refuse_unknown(given, names)
+    return given
 
 
 # ── operations ───────────────────────────────────────────────────────────────
@@ -144,7 +183,7 @@ async def _answer(site: Site, name: str, request: Request) -> Response:
     if name in LEFT:
         raise HTTPException(404, Text("{field}: {why}.", field=f"/api/{name}", why=LEFT[name]))
     who = query(request, "session", "chat")
-    given = json_object(request, await request.body())
+    given = await json_object(request)
     operation = await site.run(find, name)
     typed = await site.run(from_json, operation, given)
     answer = await site.perform(request, operation, typed, site.caller(request, **who))

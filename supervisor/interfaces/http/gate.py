@@ -21,8 +21,7 @@ from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect, Request
 
 from ...storage.texts import Text, msgid
-from .reading import JSON, media_type
-from .site import PROXY, Site
+from .site import JSON, PROXY, Site, media_type
 
 if TYPE_CHECKING:
     from starlette.responses import Response

@@ -23,8 +23,7 @@ from ...operations.operation import NAMES, find
 from ...protocol.turn import Receipt
 from ...recall.lines import Lines
 from ..locate import version
-from .api_routes import Content, Saved, Summed
-from .reading import Problem
+from .api_routes import Content, Problem, Saved, Summed
 
 #: What every request may be refused with.
 REFUSED: Final = {

@@ -1,5 +1,5 @@
 """
-What a handler of HTTP is given: the present workspace, who asks, operations, forms, and what has changed.
+What a handler of HTTP is given: the present workspace, who asks, operations, and what the request has.
 
 Who has the token of the workspace may ask (`.recalld/token`, mode 0600). A browser has a cookie for it. Cookies and the tokens
 of forms are made from it by HMAC, so that nothing is kept of a browser, a restart ends no session, and a new token ends all. A
@@ -12,26 +12,29 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import hmac
+import json
 import secrets
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Final, Protocol, TypeVar
+from urllib.parse import parse_qsl
 
 from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
 
+from ...operations.codec import refuse_unknown
 from ...operations.operation import Caller, Operation
 from ...protocol.paths import WorkspacePaths
 from ...storage.clock import Clock
 from ...storage.control import acting
 from ...storage.disk import Stat
+from ...storage.errors import BadRequest
 from ...storage.files import Files
 from ...storage.texts import Text
 from ...text.language import Language
+from ...text.lazy_re import lazy_re
 from ...workspace import Workspace
-from ..language import spoken_language
-from ..locate import page_address
-from .reading import form_fields
+from ..wording import spoken_language
 
 if TYPE_CHECKING:
     from starlette.requests import Request
@@ -40,8 +43,8 @@ Q = TypeVar("Q")
 A = TypeVar("A")
 #: Where the proxy in front of a model server is.
 PROXY: Final = "/v1/"
-#: The header and the field that carry the token of a form.
-FORM_HEADER, FORM_FIELD = "x-form-token", "form_token"
+#: The header that carries the token of a form.
+FORM_HEADER: Final = "x-form-token"
 
 
 class Performer(Protocol):
@@ -72,11 +75,6 @@ class Site:
     def workspace(self) -> Workspace:
         """The present workspace; a changed configuration makes another."""
         return self.answers.workspace
-
-    @property
-    def page_address(self) -> str:
-        """The address of the page."""
-        return page_address(self.host, self.port)
 
     # ── who asks ─────────────────────────────────────────────────────────────
 
@@ -118,21 +116,6 @@ class Site:
     async def run(self, function: Callable[..., A], *arguments: Any) -> A:
         """Return what the function returns; it runs in a thread, since it waits for files or locks."""
         return await run_in_threadpool(function, *arguments)
-
-    # ── forms ────────────────────────────────────────────────────────────────
-
-    def form_token(self, request: Request) -> str:
-        """Return the token that each form has to carry, in FORM_FIELD or FORM_HEADER; "" where the page's scripts keep it."""
-        cookie = self.cookie(request)
-        return "" if self.access.is_kept(cookie) else self.access.form_token(cookie)
-
-    async def form(self, request: Request) -> dict[str, str]:
-        """Return the fields of a form; HTTPException (403) without its token, BadRequest for a field that is wrong."""
-        fields = form_fields(await request.body())
-        given = request.headers.get(FORM_HEADER) or fields.pop(FORM_FIELD, "")
-        if not await self.run(self.access.is_form_token, given, self.cookie(request)):
-            raise HTTPException(403, Text("this form is no longer valid; load the page again, and send it once more."))
-        return fields
 
 
 # ── token, cookies, forms ───────────────────────────────────────────────────────
@@ -177,7 +160,7 @@ class Access:
 
     def is_token(self, given: str) -> bool:
         """True if this is the token."""
-        return is_equal(given, self.token())
+        return _is_equal(given, self.token())
 
     def new_cookie(self, now: datetime, *, is_kept: bool) -> str:
         """Return a value that `is_cookie` accepts for twelve hours; *is_kept*: scripts keep its form token, no page has it."""
@@ -187,7 +170,7 @@ class Access:
     def is_cookie(self, given: str, now: datetime) -> bool:
         """True if the value is that of a cookie that was made with this token in the last twelve hours."""
         nonce, _, signature = given.partition(".")
-        is_ours = is_equal(signature, self._signed("visit", nonce))
+        is_ours = _is_equal(signature, self._signed("visit", nonce))
         return is_ours and abs(now.timestamp() - int(nonce[1:].partition("-")[0])) < _COOKIE_S
 
     def is_kept(self, cookie: str) -> bool:
@@ -200,13 +183,104 @@ class Access:
 
     def is_form_token(self, given: str, cookie: str) -> bool:
         """True if this is the token of a form that was made for the browser with this cookie."""
-        return is_equal(given, self.form_token(cookie))
+        return _is_equal(given, self.form_token(cookie))
 
     def _signed(self, purpose: str, text: str) -> str:
         return hmac.new(self.token().encode(), f"{purpose}:{text}".encode("utf-8", "replace"), hashlib.sha256).hexdigest()
 
 
-def is_equal(given: str, wanted: str) -> bool:
+def _is_equal(given: str, wanted: str) -> bool:
     """Compare in a time that depends on neither: both are hashed first, so that the length shows nothing either."""
     digests = (hashlib.sha256(text.encode("utf-8", "replace")).digest() for text in (given, wanted))
     return hmac.compare_digest(*digests) and bool(given)
+
+
+# ── what a request has ──────────────────────────────────────────────────────────
+
+#: The type of a body for programs.
+JSON: Final = "application/json"
+#: The most fields of a form.
+_MOST_FIELDS: Final = 100
+#: What no text of a person has: NUL, and half an emoji, which UTF-8 can't encode.
+_UNWRITABLE: Final = lazy_re("[\0\ud800-\udfff]")
+
+
+def media_type(request: Request) -> str:
+    """Return the type of the body, "" where the request names none."""
+    return request.headers.get("content-type", "").partition(";")[0].strip().lower()
+
+
+def query(request: Request, *names: str) -> dict[str, str]:
+    """Return the parameters of the address; BadRequest for one that is not among *names*, or is there twice."""
+    pairs = request.query_params.multi_items()
+    refuse_unknown([name for name, _ in pairs], names)
+    return _once(pairs)
+
+
+async def form_fields(request: Request) -> dict[str, str]:
+    """Return the fields of an urlencoded body; BadRequest, which names the field, if one is there twice or can't be stored."""
+    body = await request.body()
+    try:
+        pairs = parse_qsl(body.decode("ascii"), keep_blank_values=True, errors="strict", max_num_fields=_MOST_FIELDS)
+    except ValueError:
+        raise BadRequest("form", Text("this is no form.")) from None
+    fields = _once(pairs)
+    _refuse_unwritable(fields)
+    return fields
+
+
+async def json_object(request: Request) -> dict[str, Any]:
+    """
+    Return the object in the body, {} for none; HTTPException (415) for another kind of body.
+
+    BadRequest if it is no JSON object, has a key twice, a number that JSON does not have, or a text that can't be stored.
+    """
+    body = await request.body()
+    if not body:
+        return {}
+    if media_type(request) != JSON:
+        raise HTTPException(415, Text("the body must have the type application/json."))
+    try:
+        parsed = json.loads(body.decode("utf-8"), object_pairs_hook=_once, parse_constant=_no_number)
+    except (ValueError, RecursionError):
+        raise BadRequest("body", Text("this is no JSON.")) from None
+    if not isinstance(parsed, dict):
+        raise BadRequest("body", Text("they are no JSON object"))
+    _refuse_unwritable(parsed)
+    return {name: _whole(value) for name, value in parsed.items()}
+
+
+def _once(pairs: Iterable[tuple[str, Any]]) -> dict[str, Any]:
+    once: dict[str, Any] = {}
+    for name, value in pairs:
+        if name in once:
+            raise BadRequest(_beginning(name), Text("this field is there twice; give it once."))
+        once[name] = value
+    return once
+
+
+def _refuse_unwritable(fields: Mapping[str, Any]) -> None:
+    for name, value in fields.items():
+        if _is_unwritable([name, value]):
+            raise BadRequest(_beginning(name), Text("a text must not have the character NUL or half an emoji; leave it out."))
+
+
+def _is_unwritable(value: Any) -> bool:
+    if isinstance(value, str):
+        return bool(_UNWRITABLE.search(value))
+    if isinstance(value, dict):
+        return any(_is_unwritable(part) for pair in value.items() for part in pair)
+    return isinstance(value, list) and any(map(_is_unwritable, value))
+
+
+def _beginning(name: str) -> str:
+    return name[:40].encode("utf-8", "replace").decode()
+
+
+def _whole(value: Any) -> Any:
+    """Return 10.0 as 10: JSON has one kind of number. What is within a list or an object is left as it is."""
+    return int(value) if isinstance(value, float) and value.is_integer() else value
+
+
+def _no_number(_: str) -> float:
+    raise ValueError

@@ -15,7 +15,7 @@ from starlette.responses import PlainTextResponse, Response
 from starlette.routing import Route
 
 from ..http.site import Site
-from . import days, health, memory, search
+from . import archive, memory
 from .views import STATIC, View, static_file
 
 if TYPE_CHECKING:
@@ -25,17 +25,17 @@ if TYPE_CHECKING:
 #: How long a browser keeps a file whose address has its digest.
 _KEPT_S: Final = 365 * 24 * 3600
 _TABLE: Final[tuple[tuple[str, Callable[[View], Awaitable[Response]], tuple[str, ...]], ...]] = (
-    ("/", health.today, ("GET",)),
-    ("/file-now", health.file_now, ("POST",)),
-    ("/days", days.calendar, ("GET",)),
-    ("/days/{label}", days.period, ("GET",)),
-    ("/days/{label}/edit", days.edit, ("GET", "POST")),
-    ("/search", search.search, ("GET",)),
+    ("/", memory.today, ("GET",)),
+    ("/file-now", memory.file_now, ("POST",)),
+    ("/days", archive.calendar, ("GET",)),
+    ("/days/{label}", archive.period, ("GET",)),
+    ("/days/{label}/edit", archive.edit, ("GET", "POST")),
+    ("/search", archive.search, ("GET",)),
     ("/long-term", memory.panel, ("GET", "POST")),
     ("/sessions", memory.sessions, ("GET",)),
     ("/sessions/summarize", memory.summarize, ("POST",)),
     ("/forget", memory.forget, ("GET", "POST")),
-    ("/health", health.health, ("GET",)),
+    ("/health", memory.health, ("GET",)),
 )
 
 

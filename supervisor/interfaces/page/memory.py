@@ -1,5 +1,7 @@
 """
-The pages of what is kept for good: the long-term file, the sessions that become lines of it, and what is to be forgotten.
+The memory as a whole: how it is, its long-term file, the sessions that become lines of it, and what is to be forgotten.
+
+Today: whether it is well and what mends it, what came in, what is due, what it cost. Health: every check with its remedy.
 
 The file is shown as lines (MemoryViewer), as text to edit (MemoryEditor), with a search in it (MemorySearch); 000.35. Each
 session has the button that keeps its conversation as one line; 000.37.
@@ -7,21 +9,88 @@ session has the button that keeps its conversation as one line; 000.37.
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+from datetime import date, timedelta
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from urllib.parse import urlencode
 
 from ...longterm.lines import Line, cut, filled
+from ...operations import days, long_term, upkeep
 from ...operations import forget as forgetting
 from ...operations import history as session_list
-from ...operations import long_term
+from ...operations.days import DayAnswer, DayCount
 from ...operations.long_term import ReplaceRequest, long_term_text, replace_long_term
 from ...operations.operation import NoArguments
 from ...storage.errors import BadRequest, StaleText
 from ...text.lazy_re import lazy_re
 from .views import View, go, own_address
+from .wording import mend
 
 if TYPE_CHECKING:
     from starlette.responses import Response
+
+# ── today and health ─────────────────────────────────────────────────────────
+
+_ORDER: Final = ("bad", "odd", "good")
+#: Days in the strip of today, and the newest messages that are shown.
+_STRIP: Final = 21
+_NEWEST: Final = 8
+
+
+async def today(view: View) -> Response:
+    """Show the page."""
+    state = await view.ask(upkeep.status, upkeep.StatusRequest())
+    counted = await view.ask(days.days, days.DaysRequest())
+    present = view.site.workspace.today(view.site.clock())
+    last = counted.days[-1] if counted.days else None
+    return await view.show(
+        "today.html",
+        "today",
+        verdict=[(sentence, mend(sentence)) for sentence in state.sentences],
+        is_well=state.is_well,
+        facts=state.facts,
+        counts=next((count for count in counted.days if count.day == present), None),
+        strip=_strip(counted.days, present),
+        last=last and last.day,
+        newest=last and await _newest(view, last),
+        retries=sorted(state.facts["waitingForRetry"].items()),
+        queued=sum(state.facts["queue"].values()),
+    )
+
+
+async def file_now(view: View) -> Response:
+    """File what waits, and lead back."""
+    await view.form()
+    await view.ask(upkeep.archive, NoArguments())
+    return go("/")
+
+
+def _strip(counted: Sequence[DayCount], today: date) -> list[Mapping[str, Any]]:
+    """Return the last three weeks, each day with its messages, and the height of its bar in per cent of the highest."""
+    messages = {week.day: week.messages for week in counted[-2 * _STRIP :]}
+    shown = [today - timedelta(days=back) for back in reversed(range(_STRIP))]
+    most = max((messages.get(day, 0) for day in shown), default=0) or 1
+    return [{"day": day, "messages": messages.get(day, 0), "height": round(100 * messages.get(day, 0) / most)} for day in shown]
+
+
+async def _newest(view: View, last: DayCount) -> DayAnswer:
+    start = max(0, last.messages - _NEWEST)
+    return await view.ask(days.day, days.DayRequest(day=last.day.isoformat(), start=start, limit=_NEWEST))
+
+
+async def health(view: View) -> Response:
+    """Show what each check finds, and what mends it; with `all` the slow checks run now."""
+    findings = await view.ask(upkeep.examine, upkeep.ExamineRequest(slow=bool(view.query("all"))))
+    return await view.show(
+        "health.html",
+        "health",
+        findings=sorted(findings, key=lambda finding: _ORDER.index(finding.state)),  # what is wrong comes first
+        states={name: sum(finding.state == name for finding in findings) for name in ("good", "odd", "bad")},
+        ran_all=bool(view.query("all")),
+    )
+
+
+# ── the long-term file ───────────────────────────────────────────────────────
 
 #: Lines of a page without `all`, the newest.
 _FIRST: Final = 200

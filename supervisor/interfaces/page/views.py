@@ -14,14 +14,15 @@ from typing import TYPE_CHECKING, Any, Final
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup, escape
+from starlette.exceptions import HTTPException
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from ...operations.operation import A, Operation, Q
-from ...storage.texts import msgid, render, template
+from ...storage.texts import Text, msgid, render, template
 from ...text.foreign_text import printable
 from ...text.language import Language
 from ..cli.output import because, word
-from ..http.site import Site
+from ..http.site import FORM_HEADER, Site, form_fields
 from ..page import wording
 
 if TYPE_CHECKING:
@@ -115,7 +116,11 @@ class View:
 
     async def form(self) -> dict[str, str]:
         """Return the fields of the form that was sent; HTTPException (403) without its token."""
-        return await self.site.form(self.request)
+        fields = await form_fields(self.request)
+        given = self.request.headers.get(FORM_HEADER) or fields.pop("form_token", "")
+        if not await self.site.run(self.site.access.is_form_token, given, self.site.cookie(self.request)):
+            raise HTTPException(403, Text("this form is no longer valid; load the page again, and send it once more."))
+        return fields
 
     async def show(self, name: str, page: str = "", status: int = 200, **values: Any) -> Response:
         """Return the page that the template *name* makes of the values; *page* is its place in the navigation."""
@@ -123,7 +128,7 @@ class View:
 
     def shown(self, name: str, page: str = "", status: int = 200, **values: Any) -> Response:
         """Return what `show` does; it may wait for files, so it is called in a thread."""
-        zone, language = self.site.workspace.zone, self.language
+        zone, language, url = self.site.workspace.zone, self.language, self.request.url
         html = (
             _environment()
             .get_template(name)
@@ -131,9 +136,9 @@ class View:
                 t=self.t,
                 zh=language == "zh",
                 page=page,
-                path=self.request.url.path,
-                here=_here(self.request),
-                form_token=self.site.form_token(self.request) if page else "",
+                path=url.path,
+                here=url.path + (f"?{url.query}" if url.query else ""),
+                form_token=self._form_token() if page else "",
                 day=partial(wording.day_text, language=language),
                 month=partial(wording.month_text, language=language),
                 clock=partial(wording.clock_text, zone=zone),
@@ -146,9 +151,10 @@ class View:
         )
         return HTMLResponse(html, status)
 
-
-def _here(request: Request) -> str:
-    return request.url.path + (f"?{request.url.query}" if request.url.query else "")
+    def _form_token(self) -> str:
+        """Return the token that each form has to carry; "" where the page's scripts keep it."""
+        cookie = self.site.cookie(self.request)
+        return "" if self.site.access.is_kept(cookie) else self.site.access.form_token(cookie)
 
 
 def own_address(given: str, otherwise: str = "/") -> str:

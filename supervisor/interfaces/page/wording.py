@@ -78,6 +78,7 @@ _CODE_BLOCK: Final = lazy_re(
 )
 _ITEM: Final = lazy_re(r" {0,8}(?:[-*+•]|([0-9]{1,3})[.)])[ \t]+")
 _MARKED: Final = lazy_re(r"`([^`\n]{1,300})`|\*\*(?=[^\s*])([^\n]{0,300}?\S)\*\*|~~(?=[^\s~])([^\n]{0,300}?\S)~~")
+#: A command in a sentence of recalld.
 _COMMAND: Final = lazy_re(r"`([^`\n]+)`")
 _PLAIN_WORD: Final = lazy_re(r"(?!recalld\b)[a-z]+(?=[ ,;-]|$)")
 
@@ -137,6 +138,12 @@ def moment_text(at: datetime | str, zone: tzinfo, language: Language) -> str:
     """
     moment = local(from_wire(at) if isinstance(at, str) else at, zone)
     return f"{day_text(moment.date(), language)}{' ' if language == 'zh' else ', '}{moment:%H:%M}"
+
+
+def mend(sentence: str) -> str:
+    """Return the command that mends a fault, "" if its sentence names none."""
+    match = _COMMAND.search(sentence)
+    return match[1] if match else ""
 
 
 def sentence_html(text: str) -> Markup:

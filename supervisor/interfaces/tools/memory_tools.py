@@ -25,7 +25,7 @@ from ...storage.errors import BadRequest, Conflict, NotFound, refuse_no_text
 from ...storage.texts import Text, msgid, render
 from ...text.lazy_re import lazy_re
 from ..api import Memory
-from ..search_notes import NOT_ASKED, refs_of, why_no_hits, why_not_whole
+from ..wording import NOT_ASKED, refs_of, why_no_hits, why_not_whole
 from .answers import (
     DeleteAnswer,
     ForgetAnswer,

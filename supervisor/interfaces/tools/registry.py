@@ -22,7 +22,7 @@ from ...storage.errors import BadRequest, as_supervisor_error
 from ...storage.texts import Text, render
 from ...text.record import record
 from ..api import Memory
-from ..language import spoken_language
+from ..wording import spoken_language
 from .answers import Answer, as_text, as_wire
 from .definitions import DEFINITIONS, FORGET, READ, SEARCH, WRITE, Definition, Dialect, Language
 from .memory_tools import MemoryTools

@@ -1,4 +1,8 @@
-"""Days: the years as a calendar, a day with its words beside its summary, a month, and the edit of a summary."""
+"""
+What was said: the years as a calendar, a day with its words beside its summary, a month, and the search in it.
+
+A search is shown as you type, each hit with its reasons, kept to days, a session, a speaker or a kind.
+"""
 
 from __future__ import annotations
 
@@ -6,17 +10,24 @@ from calendar import monthrange
 from collections.abc import Mapping, Sequence
 from datetime import date
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from urllib.parse import urlencode
 
+from ...index.hit import Hit, SearchResult
 from ...operations import days as operations
+from ...operations import history, recall
 from ...operations.days import DayCount, SummaryAnswer, period_in
-from ...storage.errors import NotFound, StaleText
+from ...storage.errors import BadRequest, NotFound, StaleText
+from ...storage.texts import Text
+from ..wording import why_no_hits, why_not_whole
 from .views import View, go
 
 if TYPE_CHECKING:
     from starlette.responses import Response
 
+# ── days and months ──────────────────────────────────────────────────────────
+
 #: Messages of one page of a day.
-PAGE: Final = 100
+_PAGE: Final = 100
 #: The depths of the colours, and the fewest messages of a day that has the deepest.
 _LEVELS: Final = 4
 _LEAST_BUSY: Final = 8
@@ -60,7 +71,7 @@ async def calendar(view: View) -> Response:
         "days",
         year=year,
         years=answer.years,
-        months=months(answer.days, answer.summaries, year, today) if answer.years else (),
+        months=_months(answer.days, answer.summaries, year, today) if answer.years else (),
         today=today,
         messages=sum(day.messages for day in answer.days if day.day.year == year),
         count=sum(day.day.year == year for day in answer.days),
@@ -80,7 +91,7 @@ async def _day(view: View, label: str, summary: SummaryAnswer | None) -> Respons
     chosen = summary.lines[line].sources if summary and 0 <= line < len(summary.lines) else ()
     wanted = view.number("whole", int(chosen[0]) if chosen else view.number("start"))
     identity = view.query("id")[:400]
-    request = operations.DayRequest(day=label, start=wanted // PAGE * PAGE, limit=PAGE, around=identity)
+    request = operations.DayRequest(day=label, start=wanted // _PAGE * _PAGE, limit=_PAGE, around=identity)
     answer = await view.ask(operations.day, request)
     if identity:
         chosen = tuple(str(answer.start + n) for n, message in enumerate(answer.messages) if message.id == identity)
@@ -91,9 +102,9 @@ async def _day(view: View, label: str, summary: SummaryAnswer | None) -> Respons
         label=label,
         found=answer,
         has_month=label[:7] in of_year,
-        page_size=PAGE,
+        page_size=_PAGE,
         summary=summary,
-        lines=shown_lines(summary),
+        lines=_shown_lines(summary),
         line=line,
         chosen=chosen,
         whole=view.number("whole", -1),
@@ -110,7 +121,7 @@ async def _month(view: View, label: str, summary: SummaryAnswer | None) -> Respo
         "days",
         label=label,
         summary=summary,
-        lines=shown_lines(summary),
+        lines=_shown_lines(summary),
         counted=of_month,
         summaries=frozenset(answer.summaries),
         most=max((day.messages for day in of_month), default=1),
@@ -139,7 +150,7 @@ async def _editor(view: View, label: str, status: int = 200, **values: Any) -> R
     return await view.show("summary_edit.html", "days", status, label=label, **{"theirs": None, **values})
 
 
-def months(days: Sequence[DayCount], summaries: Sequence[str], year: int, today: date) -> list[Month]:
+def _months(days: Sequence[DayCount], summaries: Sequence[str], year: int, today: date) -> list[Month]:
     """Return the months of the year from the first to the last that has days, or to that of *today*, as a calendar has them."""
     messages = {day.day: day.messages for day in days if day.day.year == year}
     last = max([*(day.month for day in messages), *([today.month] if today.year == year else [])], default=12)
@@ -159,7 +170,7 @@ def _calendar_month(year: int, month: int, messages: Mapping[date, int], summari
     return Month(label, tuple(cells), label in summaries)
 
 
-def shown_lines(summary: SummaryAnswer | None) -> list[Shown]:
+def _shown_lines(summary: SummaryAnswer | None) -> list[Shown]:
     """Return the lines of a summary without the marks of headings, quotations and items."""
     lines = []
     for number, line in enumerate(summary.lines if summary else ()):
@@ -174,3 +185,79 @@ def shown_lines(summary: SummaryAnswer | None) -> list[Shown]:
             kind = "text"
         lines.append(Shown(kind, text.strip(), line.sources, number))
     return lines
+
+
+# ── search ───────────────────────────────────────────────────────────────────
+
+#: Hits of one page.
+_LIMIT: Final = 30
+#: Characters of a question that are searched for.
+_CHARS: Final = 2_000
+_KINDS: Final = ("long_term", "dated", "summary", "unfiled", "original")
+_SPEAKERS: Final = ("user", "assistant", "system", "tool")
+#: The value of a filter that means the messages which name no session; "" is no filter.
+_NO_SESSION: Final = "-"
+
+
+async def search(view: View) -> Response:
+    """Show the hits of what is asked for, and the filters."""
+    query = view.query("q")[:_CHARS]
+    wanted = {name: view.query(name).strip() for name in ("since", "until", "session", "speaker", "kind")}
+    result: SearchResult | None = None
+    if query.strip():
+        result = await view.ask(recall.search, _search_request(query, wanted))
+    known = await view.ask(history.sessions, history.SessionsRequest(limit=200))
+    is_filtered = any(wanted.values())
+    return await view.show(
+        "search.html",
+        "search",
+        q=query,
+        wanted=wanted,
+        filtered=is_filtered,
+        found=result,
+        places=[_place(hit) for hit in result.hits] if result else (),
+        note=_note(result, is_filtered=is_filtered) if result else "",
+        known=[session.session for session in known.sessions],
+        kinds=_KINDS,
+        speakers=_SPEAKERS,
+        no_session=_NO_SESSION,
+    )
+
+
+def _search_request(query: str, wanted: dict[str, str]) -> recall.SearchRequest:
+    """Return the request of a search; BadRequest for a filter that is wrong."""
+    kind: Any = wanted["kind"]
+    if kind not in ("", *_KINDS):
+        raise BadRequest("kind", Text("{value} is not allowed, give {allowed}", value=kind[:40], allowed=", ".join(_KINDS)))
+    return recall.SearchRequest(
+        query=query,
+        limit=_LIMIT,
+        since=_date("since", wanted["since"]),
+        until=_date("until", wanted["until"]),
+        in_session={"": None, _NO_SESSION: ""}.get(wanted["session"], wanted["session"]),
+        speaker=wanted["speaker"],
+        kind=kind,
+    )
+
+
+def _date(name: str, text: str) -> date | None:
+    try:
+        return date.fromisoformat(text) if text else None
+    except ValueError:
+        raise BadRequest(name, Text("{label!r} is no day (2026-01-28) and no month (2026-01)", label=text[:40])) from None
+
+
+def _place(hit: Hit) -> str:
+    """Return the address of the page that has the words of a hit."""
+    passage = hit.unit
+    if passage.tier == "long_term":
+        return f"/long-term?line={passage.start}#line-{passage.start}"
+    if passage.tier == "summary":
+        return f"/days/{passage.path.rpartition('/')[2].removesuffix('.md')}"
+    return f"/days/{passage.day}?{urlencode({'id': passage.message})}#found" if passage.day else ""
+
+
+def _note(result: SearchResult, *, is_filtered: bool) -> str:
+    if result.hits:
+        return why_not_whole(result)
+    return Text("nothing in memory matches with these filters; take one off.") if is_filtered else why_no_hits(result)
