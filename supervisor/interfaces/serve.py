@@ -20,7 +20,7 @@ from ..host.jobs import Step
 from ..host.lock import supervisor_lock
 from ..host.notify import ServiceManager
 from ..host.workers import workers_of
-from ..operations.operation import NAMES, Caller, Operation, find
+from ..operations.operation import NAMES, Caller, Operation, find, perform
 from ..protocol.config import OTHER_VARIABLES
 from ..storage.clock import Clock, fixed_clock, read_instant, utc_now
 from ..storage.control import acting
@@ -165,8 +165,6 @@ class Answers:
 
     def perform(self, operation: Operation[Q, A], request: Q, caller: Caller) -> A:
         """Return the answer of an operation for an interface of this process; SupervisorError if there is none."""
-        from ..operations.operation import perform
-
         with self._changing if operation.changes else contextlib.nullcontext():
             return perform(operation, self._served(), request, caller)
 
@@ -235,7 +233,6 @@ def _call_tool(request: OperationRequest, served: Workspace) -> dict[str, Any]:
 def _perform(request: OperationRequest, served: Workspace) -> dict[str, Any]:
     """Return the answer of the operation, or its error in the language of the caller."""
     from ..operations.codec import from_json, to_json
-    from ..operations.operation import Caller, perform
 
     language: Language = "zh" if request.caller.get("language") == "zh" else "en"
     try:
