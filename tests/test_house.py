@@ -49,10 +49,10 @@ ROOMS: Final = (
     Room("supervisor/importing", most=2_633, goal=1_400),
     Room("supervisor/operations", most=1_963, goal=1_800),
     Room("supervisor/interfaces/cli", most=3_364, goal=2_600),
-    Room("supervisor/interfaces/http supervisor/interfaces/page", most=2_415, goal=2_000),
+    Room("supervisor/interfaces/http supervisor/interfaces/page", most=2_324, goal=2_000),
     Room("supervisor/interfaces/tools supervisor/interfaces/mcp.py supervisor/interfaces/llamaindex", most=2_268, goal=1_900),
     Room("supervisor/interfaces/connect supervisor/interfaces/hooks supervisor/interfaces/proxy", most=1_927, goal=1_900),
-    Room("supervisor/interfaces", most=1_306, goal=1_500),
+    Room("supervisor/interfaces", most=1_304, goal=1_500),
     Room(
         "worker prompts recalld supervisor/__init__.py supervisor/events.py supervisor/workspace.py",
         most=2_537,
@@ -60,8 +60,8 @@ ROOMS: Final = (
     ),
 )
 #: All rooms together, lines and modules, and the lines of the tests.
-ALL: Final = Room("all", most=56_739, goal=48_000)
-MODULES: Final = Room("modules", most=280, goal=270)
+ALL: Final = Room("all", most=56_646, goal=48_000)
+MODULES: Final = Room("modules", most=275, goal=270)
 OF_TESTS: Final = Room("tests", most=59_205, goal=48_000)
 
 
