@@ -27,7 +27,7 @@ from zoneinfo import ZoneInfo
 
 from bench.recall import BLANK, environ_of, input_of, passages, share
 from recalld.supervisor.context.build import inject
-from recalld.supervisor.host.background import make_vectors
+from recalld.supervisor.host.jobs import make_vectors
 from recalld.supervisor.storage.clock import fixed_clock
 from recalld.supervisor.workspace import Workspace, open_workspace
 

@@ -34,7 +34,7 @@ from collections.abc import Iterator
 from bench.served import settle
 from bench.talk import talk
 from recalld.supervisor.conversation.memory_manager import MemoryManager
-from recalld.supervisor.conversation.turns import read_said
+from recalld.supervisor.conversation.running import read_said
 from recalld.supervisor.interfaces.api import Memory
 from recalld.supervisor.protocol.config import Config
 from recalld.supervisor.storage.clock import fixed_clock

@@ -44,7 +44,7 @@ from recalld.supervisor.context.build import inject, read_input
 from recalld.supervisor.context.memory_block import pack  # noqa: F401 - a broken packing should fail here, not question by question
 from recalld.supervisor.context.render import BETWEEN, FENCE
 from recalld.supervisor.context.request import Asked
-from recalld.supervisor.host.background import make_vectors
+from recalld.supervisor.host.jobs import make_vectors
 from recalld.supervisor.protocol.message import Message, read_message
 from recalld.supervisor.storage.clock import fixed_clock, from_wire
 from recalld.supervisor.text.llm_input import estimate_tokens

@@ -27,7 +27,7 @@ from pathlib import Path
 import numpy as np
 
 from bench.speed import NOW, _messages, once_ms, rss_mb, write
-from recalld.supervisor.host.background import make_vectors
+from recalld.supervisor.host.jobs import make_vectors
 from recalld.supervisor.recall.embedders import USE, InProcess
 from recalld.supervisor.recall.vectors import VectorStore
 from recalld.supervisor.storage.clock import fixed_clock, within

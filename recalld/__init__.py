@@ -14,8 +14,8 @@ from __future__ import annotations
 TYPE_CHECKING = False  # `typing` would cost the command more than all its other imports
 if TYPE_CHECKING:
     from recalld.supervisor.conversation.memory_manager import MemoryManager as MemoryManager
-    from recalld.supervisor.conversation.summarizer import ConversationSummarizer as ConversationSummarizer
-    from recalld.supervisor.conversation.summarizer import MessageAnalyzer as MessageAnalyzer
+    from recalld.supervisor.conversation.session_lines import ConversationSummarizer as ConversationSummarizer
+    from recalld.supervisor.conversation.session_lines import MessageAnalyzer as MessageAnalyzer
     from recalld.supervisor.interfaces.api import Memory as Memory
     from recalld.supervisor.interfaces.tools.anthropic_memory import AnthropicMemory as AnthropicMemory
     from recalld.supervisor.interfaces.tools.registry import MemoryReadTool as MemoryReadTool
@@ -27,14 +27,14 @@ if TYPE_CHECKING:
 
 _HOMES = {
     "AnthropicMemory": "recalld.supervisor.interfaces.tools.anthropic_memory",
-    "ConversationSummarizer": "recalld.supervisor.conversation.summarizer",
+    "ConversationSummarizer": "recalld.supervisor.conversation.session_lines",
     "Memory": "recalld.supervisor.interfaces.api",
     "MemoryManager": "recalld.supervisor.conversation.memory_manager",
     "MemoryReadTool": "recalld.supervisor.interfaces.tools.registry",
     "MemorySearchTool": "recalld.supervisor.interfaces.tools.registry",
     "MemoryStore": "recalld.supervisor.longterm.memory_store",
     "MemoryWriteTool": "recalld.supervisor.interfaces.tools.registry",
-    "MessageAnalyzer": "recalld.supervisor.conversation.summarizer",
+    "MessageAnalyzer": "recalld.supervisor.conversation.session_lines",
     "SupervisorError": "recalld.supervisor.storage.errors",
     "register_all_tools": "recalld.supervisor.interfaces.tools.registry",
 }

@@ -82,9 +82,9 @@ PURE: Final = tuple(
         "index": "chunking hit",
         "recall": "audience neighbours",
         "longterm": "lines",
-        "conversation": "running sessions turns",
+        "conversation": "running sessions",
         "context": "choice history_window memory_block render request spoken",
-        "replies": "waiting",
+        "replies": "answer",
         "interfaces.connect": "clients",
         "interfaces.proxy": "talk",
     }.items()

@@ -37,9 +37,9 @@ from recalld.supervisor.context.build import Injection, Replay
 from recalld.supervisor.context.prepared import PreparedContexts
 from recalld.supervisor.context.request import Asked
 from recalld.supervisor.events import EVENTS, EventLog
-from recalld.supervisor.host.background import IndexUpdater, make_vectors
 from recalld.supervisor.host.conversations import kept_summary
 from recalld.supervisor.host.daemon import Supervisor
+from recalld.supervisor.host.jobs import IndexUpdater, make_vectors
 from recalld.supervisor.host.lock import any_worker, reclaim, sweep
 from recalld.supervisor.host.round import (
     Round,

@@ -15,7 +15,7 @@ from pathlib import Path
 from subprocess import DEVNULL, CompletedProcess
 from typing import Any, Final
 
-from ..host.alarm import REASONS, python_gone
+from ..host.service import REASONS, python_gone
 from ..storage.disk import MOST_OUTSIDE, RealDisk
 from ..storage.errors import ForeignUnit, NoService, NoUnit, ServiceForbidden
 from ..storage.files import Files

@@ -19,7 +19,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
-from ..host.alarm import SCRIPT, VARIABLE
+from ..host.service import SCRIPT, VARIABLE
 from ..protocol.llm import CREDENTIAL
 from ..protocol.paths import user_folder
 from ..storage.disk import read_outside

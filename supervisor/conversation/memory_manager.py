@@ -27,8 +27,18 @@ from ..summaries.schedule import Backoff
 from ..text.language import Language, language_of
 from ..text.llm_input import Fold, estimate_tokens, quote
 from .asking import ChatStream, SummaryWriter, in_loop_of_its_own, model_of
-from .running import Conversation, Limits, commit_points, is_full, recomposed, refuse_too_long, to_sum_up
-from .turns import Said, dialogue, read_said
+from .running import (
+    Conversation,
+    Limits,
+    Said,
+    commit_points,
+    dialogue,
+    is_full,
+    read_said,
+    recomposed,
+    refuse_too_long,
+    to_sum_up,
+)
 
 #: The template that continues the summary, and the one that makes a long one shorter.
 _TEMPLATES: Final = ("running-summary", "recursive-summary")

@@ -22,23 +22,26 @@ from typing import Any, Final, Protocol
 from ..context.build import Injection
 from ..context.prepared import Inbox, InboxFile
 from ..protocol.inbox import Chat, chat_of
+from ..protocol.llm import load_template
 from ..protocol.message import Message
 from ..protocol.task import AskedTask, Result
 from ..protocol.turn import looks_further, mark_of, prepared_turn_id
-from ..replies.failures import FailedInputs
-from ..replies.talk import MOST_CALLS, after_looking, asked_to_remember, from_memory, with_mark
-from ..replies.waiting import (
+from ..replies.answer import (
     Conversation,
     Input,
     answer_id,
     answer_message,
     answered,
     asked_anew,
+    asked_to_remember,
     conversations,
+    from_memory,
     is_standing,
     read_inputs,
     second_message,
+    with_mark,
 )
+from ..replies.failures import FailedInputs
 from ..storage.clock import Clock, from_wire, local_day, to_wire
 from ..storage.control import UNLIMITED, Control
 from ..storage.disk import Stat
@@ -57,6 +60,8 @@ _POLL_S: Final = 0.05
 _WAIT_S: Final = 5.0
 #: Seconds until a worker that could not work is started again.
 _REST_S: Final = 30.0
+#: Calls of the model in one look further, at most.
+_MOST_CALLS: Final = 5
 #: How long after a fault of the model an answer may try it again.
 _PROBE_AFTER: Final = timedelta(seconds=60)
 
@@ -196,7 +201,8 @@ class FileTurns:
                 return ""
             identity = part.task_id(failure.attempts)
             if running.get(identity) == "results":
-                return self._take_in(part, identity, messages)
+                self._take_in(part, identity, messages)
+                return ""
             if identity in running:
                 return identity
         return self._begin(conversation, inbox, messages)
@@ -210,7 +216,7 @@ class FileTurns:
         injection = self._context(conversation, inbox, now)
         language = reply_language(ws, conversation.messages, conversation.last.chat)
         if ws.extracting:
-            self._write(conversation, from_memory(injection, language), now, messages)
+            self._write(conversation, from_memory(injection.shown, injection.receipt.question, language), now, messages)
             return ""
         attempt, mark = self._failed.read(conversation).attempts, mark_of(os.urandom(5))
         task = AskedTask(
@@ -254,37 +260,33 @@ class FileTurns:
 
     # ── results ──────────────────────────────────────────────────────────────
 
-    def _take_in(self, conversation: Conversation, identity: str, messages: Sequence[Message]) -> str:
-        """Write the answer, or note that there is none; return the id of its task if that is still there."""
+    def _take_in(self, conversation: Conversation, identity: str, messages: Sequence[Message]) -> None:
+        """Write the answer, or note that there is none, and delete the result."""
         ws, now = self._ws, self._clock()
         result = self._read(identity)
-        if result is None:
-            return ""
-        if result.status == "done":
-            _note_reply(ws, result, now)
-            self._write(conversation, self._reply_text(conversation, result), _ended(result, now), messages)
-        elif result.reason == "provider":  # it costs the input nothing: the item waits for the model
-            _note_reply(ws, result, now)
+        if result is None:  # it is asked for again
             self._waits = True
-        elif result.reason == "spent":
+            return
+        if result.reason != "spent":
+            _note_reply(ws, result, now)
+        if result.status == "done":
+            self._write(conversation, self._reply_text(conversation, result), _ended(result, now), messages)
+        elif result.reason in {"provider", "spent"}:  # it costs the input nothing: the item waits for the model
             self._waits = True
         else:
-            _note_reply(ws, result, now)
             why = result.reason or "refused"
             failure = self._failed.add(conversation, why, now, ws.config.turns.tries)
             if failure.gave_up:  # its inputs are set aside, and never answered
                 ws.events.emit("reply_failed", group=conversation.group, reason=why, attempts=failure.attempts)
                 self._take_out(conversation.inputs)
         ws.task_queue.withdraw(identity)
-        return ""
 
     def _read(self, identity: str) -> Result | None:
-        """Return the result; one that can't be read is deleted, and asked for again."""
+        """Return the result; one that can't be read is deleted."""
         try:
             return self._ws.task_queue.reply(identity)
         except ValueError:
             self._ws.task_queue.withdraw(identity)
-            self._waits = True
             return None
 
     def _reply_text(self, conversation: Conversation, result: Result) -> str:
@@ -323,16 +325,14 @@ class FileTurns:
         """Take in the result of a look further: another request is done, an answer is the second message, if there is none."""
         ws, now = self._ws, self._clock()
         first = next((message for message in messages if message.id == answer_id(digest)), None)
-        try:
-            result = ws.task_queue.reply(identity)
-        except ValueError:
-            ws.task_queue.withdraw(identity)
+        result = self._read(identity)
+        if result is None:
             return
         if first is not None and not self._is_known(answer_id(digest, 2)):
             note_result(result, now, ws.model_use)
             in_time = now - (first.created_at or now) <= max(ws.config.llm.timeout, timedelta(seconds=1))
             step = result.attempt + 1
-            if looks_further(result.request) and step < MOST_CALLS and in_time:
+            if looks_further(result.request) and step < _MOST_CALLS and in_time:
                 self._submit_look(digest, result, step, chat_of(first.raw), language_of(first.text))
             elif result.status == "done" and result.text:
                 self._append([second_message(first.raw, digest, result.text, now)])
@@ -342,12 +342,14 @@ class FileTurns:
     def _submit_look(self, digest: str, result: Result, step: int, chat: Chat, language: Language) -> None:
         ws = self._ws
         results = self._operations.look(result.request, chat, language)
+        template = load_template("lookup", language, ws.files, ws.paths)
+        text = template.fill(results=results, calls_left=str(_MOST_CALLS - 1 - step)).strip()
         ws.task_queue.submit(
             AskedTask(
                 id=f"lookup-{digest}-{digest[:10]}-{step}",
                 kind="lookup",
                 group=f"lookup-{digest}",
-                turns=after_looking(result.turns, results, step, language, ws.files, ws.paths),
+                turns=(*result.turns, {"role": "user", "content": text}),
                 mark=result.mark,
                 created_at=to_wire(self._clock()),
                 attempt=step,

@@ -20,17 +20,15 @@ from ..context.request import Asked, resolve_waiting, with_summary
 from ..context.secrets import turn_language
 from ..conversation.asking import ChatStream
 from ..conversation.memory_manager import MemoryManager
-from ..conversation.running import Conversation, Limits, to_sum_up
+from ..conversation.running import Conversation, Limits, read_said, to_sum_up
 from ..conversation.session_memory import SessionMemory
 from ..conversation.sessions import RunningSummary, session_group
-from ..conversation.turns import read_said
 from ..extracts.extract import extract_of_talk
 from ..index.hit import SearchResult
 from ..protocol.inbox import Chat, chat_of
 from ..protocol.llm import PromptTemplate, load_template
 from ..protocol.message import Message
 from ..recall.audience import Audience
-from ..replies.talk import system_prompt
 from ..storage.clock import NEVER, Clock, Deadline, within
 from ..storage.control import Control
 from ..storage.errors import NoSummary
@@ -105,8 +103,7 @@ def session_writer(
     Where the answer of a model is refused, the line is the extract, too.
     """
     from ..conversation.asking import NOT_AN_ANSWER, in_loop_of_its_own
-    from ..conversation.session_lines import extract_line, substantial
-    from ..conversation.summarizer import ConversationSummarizer
+    from ..conversation.session_lines import ConversationSummarizer, extract_line, substantial
 
     def template(name: str, language: Language) -> PromptTemplate:
         return load_template(prompt if name == "conversation-to-memory" else name, language, ws.files, ws.paths)
@@ -154,7 +151,7 @@ def reply_turn(ws: Workspace, inputs: Sequence[Message], chat: Chat, now: dateti
     kept = kept_summary(ws, chat.session) if chat.session and not ws.extracting else None
     window = ws.config.context.window_tokens or ws.config.llm.context_tokens
     config = replace(ws.config, context=replace(ws.config.context, window_tokens=window))
-    system = system_prompt(turn_language(given, ws.config), ws.files, ws.paths)
+    system = load_template("reply", turn_language(given, ws.config), ws.files, ws.paths).text.strip()
     return context(given, now, result, system, kept=kept, config=config, paths=ws.paths, events=ws.events)
 
 

@@ -1,8 +1,9 @@
 """
-The supervisor of one open workspace: does a round when something has changed or is due, and watches its workers.
+The supervisor of one open workspace, which does a round when something has changed or is due, and the host of its threads.
 
-`poll` checks with a few stats whether there is anything to do; `work` does it. `host` decides when and in which thread they
-are called. A step that fails ends nothing: its error is reported with those of the next round, which tries the step again.
+`Supervisor.poll` checks with a few stats whether there is anything to do; `work` does it. A step that fails ends nothing: its
+error is reported with those of the next round, which tries the step again. `Host` calls both in the job of the rounds, sooner
+after a file event, gives the background jobs a thread each, and gives back what a supervisor at rest needs not.
 
 Between two rounds everything is in the files, except two waits: after the disk refused a write, and after the clock was set. A
 clock that is set ahead makes days look old and waits look over: days that have not ended would be summarised and paid for, and
@@ -11,29 +12,30 @@ nothing can undo that. So for a while after a jump of the clock no step begins t
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from datetime import UTC, datetime, time, timedelta
+import contextlib
+import threading
+import time
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
 from functools import partial
-from typing import Any, Final, TypeVar
+from typing import Final, Self, TypeVar
 
-from ..archive.intake import restore_history, unwritten
-from ..archive.run import next_run
+from ..archive.intake import restore_history
 from ..events import FaultScope
-from ..protocol.config import FILE, Config
 from ..protocol.paths import check_inside, quiet_until
-from ..protocol.settings import Place, dotted, keys
-from ..storage.clock import LARGE, SMALL, Clock, local, steady_s
+from ..storage.clock import LARGE, SMALL, Clock, steady_s
 from ..storage.control import UNLIMITED, Control
 from ..storage.disk import Stat
-from ..storage.errors import BadConfig, BadFile, SupervisorError
-from ..storage.texts import Text
-from ..summaries.llm_state import provider_state
+from ..storage.errors import BadFile, Busy, SupervisorError, as_supervisor_error
+from ..storage.process import give_back_memory
+from ..text.chinese import rest
 from ..workspace import Workspace
-from .background import Background
-from .lock import SupervisorLock, check_there
-from .notify import ServiceManager
-from .round import Round, collect, report_errors, run_round
-from .watcher import ChangeDetector
+from . import watcher
+from .jobs import NEVER_S, Background, Job, end_all
+from .lock import SupervisorLock, check_there, supervisor_lock
+from .round import AGAIN, Round, collect, next_due, report_errors, run_round
+from .service import ServiceManager
+from .watcher import ChangeDetector, ConfigWatch
 from .workers import Workers
 
 T = TypeVar("T")
@@ -49,10 +51,14 @@ _EARLY_S: Final = 0.5
 _TREE_REST: Final = 500
 _TREE_REST_MOST_S: Final = 60.0
 _NOW: Final = datetime.min.replace(tzinfo=UTC)
-#: The wait after a step that failed, and while a step is still due at the end of a round.
-AGAIN: Final = timedelta(seconds=30)
-#: The longest time between two rounds: a change that nothing announced is found by then.
-LONGEST: Final = timedelta(hours=6)
+#: Seconds after which an index that nobody has used is closed. The next question opens it again in some milliseconds; open, a
+#: thread of tantivy's reads a file twice a second, for as long as nothing happens.
+INDEX_REST_S: Final = 300.0
+#: Seconds in which, after a change that led to a round, further changes are gathered for one look.
+_GATHER_S: Final = 1.0
+#: Seconds to wait for all jobs together at the end.
+_JOIN_S: Final = 4.0
+_WAIT_S: Final = 0.1
 
 
 def pause_after(moved: timedelta) -> timedelta:
@@ -64,59 +70,6 @@ def pause_after(moved: timedelta) -> timedelta:
     """
     size = abs(moved)
     return timedelta() if size <= SMALL else WAIT if size <= LARGE else LONG_WAIT
-
-
-class ConfigWatch:
-    """
-    Compares the configuration of *ws* with what *read* returns, which raises BadConfig for a recalld.toml that is wrong.
-
-    A wrong file is reported once, and not used.
-    """
-
-    def __init__(self, ws: Workspace, read: Callable[[], Config]) -> None:
-        self._ws, self._read = ws, read
-        #: The stat of the file, and when it was first seen, by a monotonic clock.
-        self._seen: tuple[Stat | object | None, float] = (object(), 0.0)
-        #: The stat of the file that was compared last: it may have changed since the workspace was opened.
-        self._compared: Stat | object | None = object()
-        self._refused = ""
-        #: The configuration that was read last and is valid.
-        self.valid = ws.config
-
-    def is_changed(self, now_s: float) -> bool:
-        """
-        True if the configuration has another value; costs a stat while the file is the same.
-
-        A file counts once it has not changed for `care.poll`: an editor may empty it before writing, and without the time zone
-        messages would be filed under other days.
-        """
-        ws = self._ws
-        stat = ws.files.disk.stat(ws.paths.config)
-        if stat != self._seen[0]:
-            self._seen = stat, now_s
-        if stat == self._compared or now_s - self._seen[1] < ws.config.care.poll.total_seconds():
-            return False
-        names, why = [], ""
-        try:
-            config = self._read()
-            names = [dotted(place) for place in keys(config) if _value(config, place) != _value(ws.config, place)]
-            if names and stat is None:  # a program that synchronizes files may put the file back soon
-                raise BadConfig(FILE, Text("it is gone; put it back, or start the supervisor again to use the defaults"))
-            self.valid = config
-        except BadConfig as error:
-            names, why = [], error.sentence
-        self._compared = stat  # not earlier: a file that the disk refused to read is read again
-        if why and why != self._refused:
-            ws.events.emit("config_refused", why=why)
-        elif names or (self._refused and not why):
-            ws.events.emit("config_taken", keys=names)
-        self._refused = why
-        return bool(names)
-
-
-def _value(config: Config, place: Place) -> Any:
-    section, name = place
-    return getattr(getattr(config, section) if section else config, name)
 
 
 class Supervisor:
@@ -155,8 +108,8 @@ class Supervisor:
         self._changes = ChangeDetector(ws.files.disk, ws.paths, ws.task_queue)
         #: What failed since the last round, by step.
         self._scope = FaultScope(ws.paths.root)
-        #: When time alone makes a round due, by the wall clock.
-        self._due_at = _NOW
+        #: When a round is due by time alone, by the wall clock.
+        self.due_at = _NOW
         self._wants_round = True
         self._has_tasks = True
         self._tree_look_s = float("-inf")
@@ -165,11 +118,6 @@ class Supervisor:
         self._status = ""
         #: Whether the configuration has changed: what is open has to be opened again.
         self.is_outdated = False
-
-    @property
-    def due_at(self) -> datetime:
-        """When a round is due by time alone."""
-        return self._due_at
 
     # ── looking ──────────────────────────────────────────────────────────────
 
@@ -198,8 +146,8 @@ class Supervisor:
         now = self._clock()
         jumped = pause_after(now - timedelta(seconds=now_s) - self._began) if self._began else timedelta()
         if self._scope.errors:
-            self._due_at = min(self._due_at, now + AGAIN)
-        self._wants_round = bool(self._wants_round or changed or jumped or now >= self._due_at)
+            self.due_at = min(self.due_at, now + AGAIN)
+        self._wants_round = bool(self._wants_round or changed or jumped or now >= self.due_at)
         self._give_sign(now_s)
         if self._config and not self.is_outdated:
             self.is_outdated = self._attempt("poll of the configuration", partial(self._config.is_changed, now_s), False)
@@ -285,12 +233,12 @@ class Supervisor:
             self._note_refusal(done.errors.get("archive"))
         if done.found_damage(self.ws.paths.history):
             self._attempt("restore", lambda: self._restore_when_quiet(now), None)
-        self._due_at = self._attempt("due time", lambda: next_due(self.ws, now), now + AGAIN)
+        self.due_at = self._attempt("due time", lambda: next_due(self.ws, now), now + AGAIN)
         if before or done.errors:  # so that a file that can't be read stays a fault
-            self._due_at = min(self._due_at, now + AGAIN)
+            self.due_at = min(self.due_at, now + AGAIN)
         for end in (self._no_archive_until, self._no_ageing_until):
             if (left_s := end - self._steady_s()) > 0:
-                self._due_at = min(self._due_at, now + timedelta(seconds=left_s))
+                self.due_at = min(self.due_at, now + timedelta(seconds=left_s))
         done.errors |= lasting
         return done
 
@@ -325,33 +273,124 @@ class Supervisor:
             self._damaged = None
 
 
-# ── when time alone makes a round due, so that none is done just to find out ──
+# ── its threads ──────────────────────────────────────────────────────────────
 
 
-def next_due(ws: Workspace, now: datetime) -> datetime:
-    """Return when a step of a round will be due, seen from the end of a round at *now*; nothing changes until then."""
-    return min(moment if moment > now else now + AGAIN for moment in _moments(ws, now))
+class Host:
+    """
+    Looks after the workspace of *supervisor* until it is stopped, or the configuration has changed.
 
+    It ends, too, when the workspace can't be looked after any more. *lock* is the lock of the workspace where it is held
+    already; it is not released then.
+    """
 
-def next_retry(ws: Workspace, now: datetime) -> datetime | None:
-    """Return when the first of the waits after failures ends; None if there is none."""
-    provider = provider_state(ws.task_queue).next_at
-    waits = [failure.next_at for failure in ws.failures().values()] + ([provider] if provider else [])
-    return min((wait for wait in waits if wait > now), default=None)
+    _lock: SupervisorLock
 
+    def __init__(
+        self, supervisor: Supervisor, lock: SupervisorLock | None = None, *, now_s: Callable[[], float] = steady_s
+    ) -> None:
+        self.supervisor, self._given, self._now_s = supervisor, lock, now_s
+        background = supervisor.background
+        self._round = Job("round", self._step, supervisor.ws.events.report, now_s=now_s)
+        #: The rounds, and the background jobs.
+        self.jobs = [self._round, *(background.jobs if background else ())]
+        #: What ends with the host: file events, the index, the lock that it has taken.
+        self._held = contextlib.ExitStack()
+        #: Whether an event has said that a file may have changed, and whether it may be one of memory.
+        self._is_hinted = self._is_memory_hinted = False
+        #: Until when changes are gathered, by *now_s*.
+        self._gathers_until_s = float("-inf")
+        #: Whether `stop` was called; whether the jobs have to end for any reason.
+        self._stopping, self._ending = threading.Event(), threading.Event()
+        self._ended_by: SupervisorError | None = None
 
-def midnight(ws: Workspace, now: datetime) -> datetime:
-    """Return when the next local day begins."""
-    return local(datetime.combine(ws.today(now) + timedelta(days=1), time(), ws.zone), ws.zone)
+    def __enter__(self) -> Self:
+        """Take the lock of the workspace; AlreadyRuns if another program has it."""
+        ws = self.supervisor.ws
+        self._lock = self._given or self._held.enter_context(supervisor_lock(ws))
+        self._held.callback(ws.index.close)
+        try:
+            self._held.callback(watcher.watch(ws.paths, self._hint))
+        except (OSError, Busy) as error:  # the looks find every change
+            ws.events.transition("watch_lost", True, why=str(error))
+        else:
+            ws.memory.generation = object()
+        for job in self.jobs:
+            job.wake()
+        return self
 
+    def __exit__(self, *_: object) -> None:
+        """Release the lock that it has taken."""
+        self.supervisor.ws.memory.generation = None
+        self._held.close()
 
-def _moments(ws: Workspace, now: datetime) -> Iterator[datetime]:
-    yield now + LONGEST
-    yield midnight(ws, now)
-    if quiet_end := quiet_until(ws.config.care.quiet_hours, now, ws.zone):
-        yield quiet_end
-    if retry := next_retry(ws, now):
-        yield retry
-    history = ws.history.read()
-    if run := next_run(ws, history, unwritten(history, ws.journal), now):
-        yield run[0]
+    def stop(self) -> None:
+        """End after the current steps; may be called from a signal handler."""
+        self._stopping.set()
+        self._ending.set()
+
+    @property
+    def is_stopping(self) -> bool:
+        """Whether `stop` was called."""
+        return self._stopping.is_set()
+
+    def run(self) -> None:
+        """Look after the workspace until `stop` is called; raise the error that ended it."""
+        for job in self.jobs:
+            job.start()
+        try:
+            self._ending.wait()
+        finally:
+            end_all(self.jobs, _JOIN_S)
+            while self.supervisor.is_outdated and any(job.is_running for job in self.jobs) and not self._stopping.is_set():
+                self._stopping.wait(_WAIT_S)  # no step may go on beside what is opened next
+            if self.supervisor.background:
+                self.supervisor.background.end()
+            self.supervisor.end()
+        if self._ended_by:
+            raise self._ended_by
+
+    # ── working ──────────────────────────────────────────────────────────────
+
+    def _hint(self, name: str) -> None:
+        """Look at the workspace now, or once changes are gathered: a file of that *name* may have changed."""
+        supervisor = self.supervisor
+        if name.endswith(".md"):
+            supervisor.ws.memory.tell()
+        if supervisor.background:
+            supervisor.background.hint(name)
+        self._is_memory_hinted = self._is_memory_hinted or not name.endswith(".json")
+        if name != supervisor.ws.paths.inbox.name:
+            self._is_hinted = True
+            self._round.wake(self._gathers_until_s - self._now_s())
+
+    def _step(self, until_end: Control) -> float:
+        """Look, work if there is something to do, and return the seconds until the next look."""
+        supervisor = self.supervisor
+        hinted, self._is_hinted = self._is_hinted, False
+        memory_hinted, self._is_memory_hinted = self._is_memory_hinted, False
+        try:
+            has_work = supervisor.poll(self._lock, hinted=hinted, memory_hinted=memory_hinted)
+            if hinted and supervisor.wants_more:
+                self._gathers_until_s = self._now_s() + _GATHER_S
+            if has_work and not supervisor.is_outdated:
+                supervisor.work(until_end)
+        except (SupervisorError, OSError) as error:  # its lock is lost, or a newer recalld has written the workspace
+            self._ended_by = as_supervisor_error(error, "round", supervisor.ws.paths.root)
+            self.stop()
+            return NEVER_S
+        if supervisor.is_outdated:
+            self._ending.set()
+            return NEVER_S
+        self._rest()
+        return 0.0 if supervisor.wants_more else supervisor.ws.config.care.poll.total_seconds()
+
+    # ── at rest ──────────────────────────────────────────────────────────────
+
+    def _rest(self) -> None:
+        """Close an index that nobody has used for a while, and give freed memory back to the system."""
+        index = self.supervisor.ws.index
+        if index.is_readable and index.used_s < time.monotonic() - INDEX_REST_S:
+            index.close()
+            give_back_memory()
+            rest()

@@ -1,24 +1,54 @@
 """
 The jobs of a supervisor: a job is a step in a thread of its own, which runs when it is woken and when it is due.
 
-A job that is woken while its step runs is run again.
+Beside that of the rounds are those that keep recall ready (docs/explanation/recall.md): one updates the index when files
+change; one prepares the context of the input that waits in inbox.json; one makes the vectors by which memories are found by
+meaning. A job that fails never stops the others, and one that is woken while its step runs is run again.
 """
 
 from __future__ import annotations
 
+import contextlib
 import threading
-from collections.abc import Callable, Collection, Iterable
-from typing import Final, TypeAlias
+import time
+from collections.abc import Callable, Collection, Iterable, Mapping
+from dataclasses import replace
+from datetime import timedelta
+from functools import partial
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Final, TypeAlias
 
-from ..storage.clock import steady_s, within
-from ..storage.control import Control
-from ..storage.errors import InternalError, SupervisorError
+from ..context.prepared import PreparedContexts
+from ..events import FaultScope
+from ..storage.clock import NEVER, Clock, Deadline, steady_s, within
+from ..storage.control import UNLIMITED, Control
+from ..storage.errors import Busy, InternalError, SupervisorError
+from ..workspace import Workspace
+from .conversations import kept_summary
+from .lock import check_there
+
+if TYPE_CHECKING:
+    from .answering import FileTurns
 
 #: A step, which its control tells to stop when the job has to end. It returns the seconds until it is due again.
 Step: TypeAlias = "Callable[[Control], float]"
 NEVER_S: Final = float("inf")
 #: Seconds until a step that failed with an unexpected exception is tried again.
 RETRY_AFTER_BUG_S: Final = 60.0
+#: Seconds in which changed files are gathered for one update: a run writes a file a day.
+_GATHER_S: Final = 0.05
+#: Seconds between two looks for changed files that no event announced.
+_LOOK_EVERY_S: Final = 3600.0
+#: Seconds for which vectors are made at a time, and for how long there is rest then, as a multiple: a quarter of a core.
+_MOMENT_S: Final = 0.5
+_REST: Final = 3.0
+#: Seconds until vectors that could not be made are tried again, and an update of the index that failed.
+_VECTORS_RETRY_S: Final = 60.0
+_RETRY_S: Final = 5.0
+#: How long to wait for another program's update of the index.
+LOCK_WAIT: Final = timedelta(seconds=2)
+#: How the names of results begin that the answers wait for.
+REPLY_NAMES: Final = ("reply-", "lookup-")
 
 
 class Job:
@@ -108,3 +138,174 @@ def end_all(jobs: Collection[Job], within_s: float) -> None:
 
 def _nothing(_until_end: Control) -> float:
     return NEVER_S
+
+
+# ── those that keep recall ready ─────────────────────────────────────────────
+
+
+class Background:
+    """
+    The background jobs of *ws*, due by *now_s*; *index_grown* is called while an index is made.
+
+    *turns* answers what waits in inbox.json, in place of making its context ready for an assistant. *steps* are those of other
+    jobs, by their names.
+    """
+
+    def __init__(
+        self,
+        ws: Workspace,
+        clock: Clock,
+        index_grown: Callable[[], None] = lambda: None,
+        turns: FileTurns | None = None,
+        steps: Mapping[str, Step] = MappingProxyType({}),
+        now_s: Callable[[], float] = steady_s,
+    ) -> None:
+        self._ws = ws
+        self._turns = turns
+        self._inbox, self._history = ws.paths.inbox.name, ws.paths.history.name
+        maker = VectorMaker(ws, clock, lambda: self._updater.has_tried)
+        self._vectors = Job("vectors", maker.step, ws.events.report, _GATHER_S, now_s)
+        self._updater = IndexUpdater(ws, self._vectors.wake, index_grown)
+        self._indexing = Job("index", self._updater.step, ws.events.report, _GATHER_S, now_s)
+        if ws.meaning:
+            ws.meaning.wake = self._vectors.wake
+            ws.meaning.is_wanted = True  # the first question of a supervisor is by meaning, too
+        name, step = ("answers", turns.step) if turns else ("ready context", _context_step(ws, clock))
+        self._contexts = Job(name, step, ws.events.report, now_s=now_s)
+        self.jobs = [self._contexts, self._indexing, self._vectors]
+        self.jobs += [Job(name, step, ws.events.report, now_s=now_s) for name, step in steps.items()]
+
+    def end(self) -> None:
+        """Stop running the jobs."""
+        for job in self.jobs:
+            job.end()
+        if self._turns:
+            self._turns.end()
+
+    def hint(self, name: str) -> None:
+        """Run the job that handles files of this *name*: such a file may have changed."""
+        if name == self._inbox or (self._turns and name.startswith(REPLY_NAMES)):
+            self._contexts.wake()
+        if name.endswith(".md"):
+            self._indexing.wake()
+        if name == self._history:
+            self._vectors.wake()
+
+    @property
+    def has_index(self) -> bool:
+        """Whether the index was brought up to date once, or could not be."""
+        return self._updater.has_tried
+
+    def memory_changed(self) -> None:
+        """Update the index: files of memory have changed."""
+        self._indexing.wake()
+
+    def check_index(self) -> None:
+        """Update the index if a search has found it damaged, or somebody has deleted or replaced it on disk."""
+        with contextlib.suppress(OSError):  # an update reports that the index can't be read
+            index, updater = self._ws.index, self._updater
+            is_other = index.is_lost or index.commit_on_disk() != (index.current_commit or updater.commit)
+            if is_other and not updater.has_failed:  # one that has failed tries again by itself
+                self._indexing.wake()
+
+
+def make_vectors(ws: Workspace, clock: Clock, control: Control = UNLIMITED, deadline: Deadline = NEVER) -> tuple[int, str]:
+    """Make the vectors that memory lacks, until the *deadline*; return of how many groups, and why it failed, or ""."""
+    if ws.meaning is None:
+        return 0, ""
+    return ws.meaning.make(ws.index, ws.zone, lambda: ws.unfiled.passages(clock()).passages, ws.events, control, deadline)
+
+
+class IndexUpdater:
+    """
+    Keeps the index up to date; a failed update is reported once and tried again.
+
+    *changed* is called when the index has something new, *grown* while the index is being built.
+    """
+
+    def __init__(
+        self,
+        ws: Workspace,
+        changed: Callable[[], None] = lambda: None,
+        grown: Callable[[], None] = lambda: None,
+    ) -> None:
+        self._ws = ws
+        self._changed = changed
+        self._grown = grown
+        #: Whether a first update has ended, with an index or with a reason why there is none.
+        self.has_tried = False
+        #: Whether the last update failed.
+        self.has_failed = False
+        #: The commit of the last update, also where the index was closed since.
+        self.commit = ws.index.current_commit
+
+    def step(self, until_end: Control = UNLIMITED) -> float:
+        """Update the index; return the seconds until the next step."""
+        scope = FaultScope(self._ws.paths.state, raises=())
+        try:
+            scope.attempt("index", lambda: self._update(until_end), None)
+        finally:
+            self.has_tried = True
+        if until_end.should_stop():
+            return 0.0
+        why = next(map(str, scope.errors.values()), "")
+        self.has_failed = bool(why)
+        self._ws.events.transition("index_stale", self.has_failed, cleared="index_fresh", why=why)
+        return _RETRY_S if why else _LOOK_EVERY_S
+
+    def _update(self, until_end: Control) -> None:
+        check_there(self._ws)
+        control = replace(until_end, progress=lambda _what, _done, _total: self._grown())
+        changes = self._ws.searcher.refresh_whole(LOCK_WAIT.total_seconds(), control)
+        self.commit = self._ws.index.current_commit
+        if changes.read:
+            self._changed()
+        if changes.shared:
+            raise Busy(self._ws.paths.state / "index.lock", LOCK_WAIT)
+
+
+class VectorMaker:
+    """Makes vectors at a quarter of a core, once there is an index, and gives the model back when nobody asks for it."""
+
+    def __init__(
+        self, ws: Workspace, clock: Clock, has_index: Callable[[], bool], now: Callable[[], float] = time.monotonic
+    ) -> None:
+        self._ws, self._clock, self._has_index, self._now = ws, clock, has_index, now
+        self._rests_until_s = 0.0
+
+    def step(self, until_end: Control) -> float:
+        """Make vectors for a moment; return the seconds until the next step."""
+        meaning, began_s = self._ws.meaning, self._now()
+        if meaning is None:
+            return NEVER_S
+        if not self._has_index() or began_s < self._rests_until_s:
+            return max(_GATHER_S, self._rests_until_s - began_s)
+        deadline = within(_MOMENT_S)
+        _, why = make_vectors(self._ws, self._clock, until_end, deadline)
+        if why:
+            return _VECTORS_RETRY_S
+        rest_s = _REST * ((ended_s := self._now()) - began_s)
+        self._rests_until_s = ended_s + rest_s
+        meaning.rest()
+        return rest_s if deadline.is_over else meaning.idle_s
+
+
+def _context_step(ws: Workspace, clock: Clock) -> Step:
+    prepared = PreparedContexts(
+        history=ws.shown_history,
+        groups=ws.groups,
+        files=ws.files,
+        paths=ws.paths,
+        config=ws.config,
+        events=ws.events,
+        clock=clock,
+        recall=ws.searcher.for_input,
+        summary_of=partial(kept_summary, ws),
+        receipts=ws.receipts,
+    )
+
+    def step(_until_end: Control) -> float:
+        prepared.update()
+        return ws.config.care.poll.total_seconds() if prepared.is_pending else NEVER_S
+
+    return step

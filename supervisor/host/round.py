@@ -1,5 +1,5 @@
 """
-One round of the supervisor, which runs each step of the flow once; and `run --until-settled`: rounds until nothing is due.
+One round of the supervisor, which runs each step of the flow once; when the next is due; and rounds until nothing is due.
 
 The functions at the top pass to each step of `archive` and `summaries` the stores and settings that it uses. A step that fails
 is reported once and does not stop the others; the next round tries it again.
@@ -8,28 +8,41 @@ is reported once and does not stop the others; the next round tries it again.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import datetime, timedelta
 from functools import partial
 from pathlib import Path
 from typing import Any, Final, TypeVar
 
 from ..archive import run as archive_run
-from ..archive.intake import intake, keep_damaged
-from ..archive.run import archive, tell_overflow, trim_history, why_due
+from ..archive.intake import intake, keep_damaged, unwritten
+from ..archive.run import archive, next_run, tell_overflow, trim_history, why_due
 from ..events import FaultScope
-from ..storage.clock import within
+from ..protocol.paths import quiet_until
+from ..storage.clock import local, within
 from ..storage.control import UNLIMITED, Control, noting
 from ..storage.errors import AlreadyRuns, BadFile, SupervisorError
 from ..summaries import meanwhile
 from ..summaries.collect import collect_results
-from ..summaries.llm_state import left_as_they_are
+from ..summaries.llm_state import left_as_they_are, provider_state
 from ..summaries.submit import submit_due
 from ..workspace import Workspace
 from .lock import drop_replaced_texts, supervisor_lock, sweep_shared
 from .workers import Workers
+
+T = TypeVar("T")
+#: The wait after a step that failed, and while a step is still due at the end of a round.
+AGAIN: Final = timedelta(seconds=30)
+#: The longest time between two rounds: a change that nothing announced is found by then.
+LONGEST: Final = timedelta(hours=6)
+#: Seconds to wait for a running supervisor.
+_ARCHIVE_S: Final = 30.0
+#: Seconds between two looks for results.
+_POLL_S: Final = 0.03
+#: How many workers in a row may end without a result.
+_MAX_DEATHS: Final = 3
 
 
 def reconcile_flags(ws: Workspace, now: datetime) -> None:
@@ -68,15 +81,6 @@ def forget(ws: Workspace, now: datetime) -> int:
 def submit(ws: Workspace, now: datetime) -> int:
     """Submit the tasks of the summaries that are due; returns how many."""
     return submit_due(now, history=ws.history, journal=ws.journal, memory=ws.memory, use=ws.model_use)
-
-
-T = TypeVar("T")
-#: Seconds to wait for a running supervisor.
-_ARCHIVE_S: Final = 30.0
-#: Seconds between two looks for results.
-_POLL_S: Final = 0.03
-#: How many workers in a row may end without a result.
-_MAX_DEATHS: Final = 3
 
 
 @dataclass(slots=True)
@@ -262,3 +266,35 @@ def _await_result(ws: Workspace, workers: Workers, control: Control) -> None:
         if workers.failures >= _MAX_DEATHS or not ws.task_queue.active_groups():
             return
         time.sleep(_POLL_S)
+
+
+# ── when time alone makes a round due, so that none is done just to find out ──
+
+
+def next_due(ws: Workspace, now: datetime) -> datetime:
+    """Return when a step of a round will be due, seen from the end of a round at *now*; nothing changes until then."""
+    return min(moment if moment > now else now + AGAIN for moment in _moments(ws, now))
+
+
+def next_retry(ws: Workspace, now: datetime) -> datetime | None:
+    """Return when the first of the waits after failures ends; None if there is none."""
+    provider = provider_state(ws.task_queue).next_at
+    waits = [failure.next_at for failure in ws.failures().values()] + ([provider] if provider else [])
+    return min((wait for wait in waits if wait > now), default=None)
+
+
+def midnight(ws: Workspace, now: datetime) -> datetime:
+    """Return when the next local day begins."""
+    return local(datetime.combine(ws.today(now) + timedelta(days=1), datetime.min.time(), ws.zone), ws.zone)
+
+
+def _moments(ws: Workspace, now: datetime) -> Iterator[datetime]:
+    yield now + LONGEST
+    yield midnight(ws, now)
+    if quiet_end := quiet_until(ws.config.care.quiet_hours, now, ws.zone):
+        yield quiet_end
+    if retry := next_retry(ws, now):
+        yield retry
+    history = ws.history.read()
+    if run := next_run(ws, history, unwritten(history, ws.journal), now):
+        yield run[0]

@@ -1,5 +1,5 @@
 """
-How the supervisor notices changed files: `watch` for file events, `ChangeDetector` for the poll.
+How the supervisor notices changes: `watch` for file events, `ChangeDetector` for the poll, `ConfigWatch` for recalld.toml.
 
 File events are hints, so that a change is handled at once instead of after a second. The poll compares stats and finds
 what events miss. Neither reacts to files that are only read, nor, but for the list of what was forgotten, to .recalld/.
@@ -24,9 +24,14 @@ from watchdog.events import (
 )
 from watchdog.observers import Observer
 
+from ..protocol.config import FILE, Config
 from ..protocol.paths import LONG_TERM, WorkspacePaths, is_foreign
 from ..protocol.queue import TaskQueue
+from ..protocol.settings import Place, dotted, keys
 from ..storage.disk import Disk, Stat
+from ..storage.errors import BadConfig
+from ..storage.texts import Text
+from ..workspace import Workspace
 
 Signature: TypeAlias = "tuple[tuple[Path, Stat | None], ...]"
 #: Without the events of opening and of closing unwritten files: the supervisor's own reading would wake it for ever.
@@ -53,6 +58,24 @@ def watch(paths: WorkspacePaths, hint: Callable[[str], None]) -> Callable[[], No
         observer.join(2)
 
     return stop
+
+
+class _Hints(FileSystemEventHandler):
+    def __init__(self, hint: Callable[[str], None], counts: Callable[[str], bool]) -> None:
+        self._hint = hint
+        self._counts = counts
+
+    def on_any_event(self, event: FileSystemEvent) -> None:
+        """Report a change."""
+        for path in (str(event.src_path), str(event.dest_path)):
+            name = path.rsplit("/", 1)[-1]
+            if path and self._counts(name):
+                self._hint(name)
+
+
+def is_hint(name: str) -> bool:
+    """Return whether a change of the file counts: it is no part of recalld's state, and no editor's temporary file."""
+    return not is_foreign(name) and not name.endswith((".lock", ".bak", ".jsonl", ".gz"))
 
 
 class ChangeDetector:
@@ -107,19 +130,54 @@ class ChangeDetector:
         return tuple((path, self._disk.stat(path)) for path in paths)
 
 
-class _Hints(FileSystemEventHandler):
-    def __init__(self, hint: Callable[[str], None], counts: Callable[[str], bool]) -> None:
-        self._hint = hint
-        self._counts = counts
+class ConfigWatch:
+    """
+    Compares the configuration of *ws* with what *read* returns, which raises BadConfig for a recalld.toml that is wrong.
 
-    def on_any_event(self, event: FileSystemEvent) -> None:
-        """Report a change."""
-        for path in (str(event.src_path), str(event.dest_path)):
-            name = path.rsplit("/", 1)[-1]
-            if path and self._counts(name):
-                self._hint(name)
+    A wrong file is reported once, and not used.
+    """
+
+    def __init__(self, ws: Workspace, read: Callable[[], Config]) -> None:
+        self._ws, self._read = ws, read
+        #: The stat of the file, and when it was first seen, by a monotonic clock.
+        self._seen: tuple[Stat | object | None, float] = (object(), 0.0)
+        #: The stat of the file that was compared last: it may have changed since the workspace was opened.
+        self._compared: Stat | object | None = object()
+        self._refused = ""
+        #: The configuration that was read last and is valid.
+        self.valid = ws.config
+
+    def is_changed(self, now_s: float) -> bool:
+        """
+        True if the configuration has another value; costs a stat while the file is the same.
+
+        A file counts once it has not changed for `care.poll`: an editor may empty it before writing, and without the time zone
+        messages would be filed under other days.
+        """
+        ws = self._ws
+        stat = ws.files.disk.stat(ws.paths.config)
+        if stat != self._seen[0]:
+            self._seen = stat, now_s
+        if stat == self._compared or now_s - self._seen[1] < ws.config.care.poll.total_seconds():
+            return False
+        names, why = [], ""
+        try:
+            config = self._read()
+            names = [dotted(place) for place in keys(config) if _value(config, place) != _value(ws.config, place)]
+            if names and stat is None:  # a program that synchronizes files may put the file back soon
+                raise BadConfig(FILE, Text("it is gone; put it back, or start the supervisor again to use the defaults"))
+            self.valid = config
+        except BadConfig as error:
+            names, why = [], error.sentence
+        self._compared = stat  # not earlier: a file that the disk refused to read is read again
+        if why and why != self._refused:
+            ws.events.emit("config_refused", why=why)
+        elif names or (self._refused and not why):
+            ws.events.emit("config_taken", keys=names)
+        self._refused = why
+        return bool(names)
 
 
-def is_hint(name: str) -> bool:
-    """Return whether a change of the file counts: it is no part of recalld's state, and no editor's temporary file."""
-    return not is_foreign(name) and not name.endswith((".lock", ".bak", ".jsonl", ".gz"))
+def _value(config: Config, place: Place) -> Any:
+    section, name = place
+    return getattr(getattr(config, section) if section else config, name)

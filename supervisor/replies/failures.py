@@ -17,7 +17,7 @@ from ..text.lazy_re import lazy_re
 from ..text.record import record
 
 if TYPE_CHECKING:
-    from .waiting import Conversation
+    from .answer import Conversation
 
 _NAME: Final = lazy_re(r"reply-[0-9a-f]{16}\.json")
 

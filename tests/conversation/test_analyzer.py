@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from recalld.supervisor.conversation.summarizer import ConversationSummarizer, MessageAnalyzer
+from recalld.supervisor.conversation.session_lines import ConversationSummarizer, MessageAnalyzer
 from recalld.supervisor.text.language import SKIP_PREFIXES
 from tests.conversation.talk import answer, call, question, result
 

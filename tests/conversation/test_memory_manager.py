@@ -15,7 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from recalld.supervisor.conversation.memory_manager import MemoryManager, TaskMemory
-from recalld.supervisor.conversation.turns import read_said
+from recalld.supervisor.conversation.running import read_said
 from recalld.supervisor.interfaces.api import Memory
 from recalld.supervisor.protocol.config import Config, make_workspace
 from recalld.supervisor.protocol.config_keys import Conversation, Llm, Privacy

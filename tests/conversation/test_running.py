@@ -15,11 +15,14 @@ from recalld.supervisor.conversation.running import (
     Limits,
     commit_points,
     is_full,
+    is_open,
+    read_said,
     recomposed,
     to_sum_up,
     tokens_of,
+    turn_starts,
+    whole_pairs,
 )
-from recalld.supervisor.conversation.turns import is_open, read_said, turn_starts, whole_pairs
 from recalld.supervisor.summaries.schedule import Backoff
 from recalld.supervisor.text.llm_input import MESSAGE_TOKENS, estimate_tokens
 from tests.conversation.talk import answer, call, question, result

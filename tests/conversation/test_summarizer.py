@@ -11,7 +11,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from recalld.supervisor.conversation.summarizer import ConversationSummarizer
+from recalld.supervisor.conversation.session_lines import ConversationSummarizer
 from recalld.supervisor.protocol.config import Config
 from recalld.supervisor.protocol.config_keys import Llm, Privacy
 from recalld.supervisor.storage.errors import NoSummary

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from recalld.supervisor.conversation.turns import dialogue, read_said, turn_starts, whole_pairs
+from recalld.supervisor.conversation.running import dialogue, read_said, turn_starts, whole_pairs
 from tests.conversation.talk import answer, call, question, result
 
 

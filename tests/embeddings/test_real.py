@@ -17,7 +17,7 @@ from pathlib import Path
 
 import pytest
 
-from recalld.supervisor.host.background import make_vectors
+from recalld.supervisor.host.jobs import make_vectors
 from recalld.supervisor.recall import embedders
 from recalld.supervisor.recall.embedders import E5
 from recalld.supervisor.text.tokenizer import tokens

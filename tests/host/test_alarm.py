@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from recalld.supervisor.host.alarm import Alarm, python_gone
+from recalld.supervisor.host.service import Alarm, python_gone
 from recalld.supervisor.storage.errors import NoWorkspace
 
 #: Writes what it is told where the test finds it; the words have what a shell would obey.

@@ -6,7 +6,7 @@ import shutil
 
 import pytest
 
-from recalld.supervisor.host.background import Background, IndexUpdater
+from recalld.supervisor.host.jobs import Background, IndexUpdater
 from recalld.supervisor.storage.control import Control
 from tests.world import FaultyDisk, message
 
@@ -45,7 +45,7 @@ def test_background_index_step_reports_a_full_disk_once(filled):
 
 
 def test_background_index_step_retries_and_reports_a_locked_index(filled, monkeypatch):
-    monkeypatch.setattr("recalld.supervisor.host.background.LOCK_WAIT", type(filled.ws.config.care.poll)(0))
+    monkeypatch.setattr("recalld.supervisor.host.jobs.LOCK_WAIT", type(filled.ws.config.care.poll)(0))
     updater = filled.index_updater()
     filled.files.make_folder(filled.paths.state / "index")
     with filled.files.lock(filled.paths.state / "index.lock"):

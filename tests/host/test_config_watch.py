@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from recalld.supervisor.host.daemon import ConfigWatch
+from recalld.supervisor.host.watcher import ConfigWatch
 from recalld.supervisor.workspace import read_config
 from tests.process.command import Command, until
 from tests.world import IN_SHANGHAI, Diarist, World, at, patient

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import timedelta
 
-from recalld.supervisor.host.daemon import LONGEST, next_due
+from recalld.supervisor.host.round import LONGEST, next_due
 from recalld.supervisor.host.watcher import ChangeDetector
 from tests.world import FaultyDisk, at, message_on, talk
 

@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 
 from recalld.supervisor.archive.places import LEFT
-from recalld.supervisor.host.background import Background
-from recalld.supervisor.host.daemon import ConfigWatch, Supervisor
-from recalld.supervisor.host.host import Host
+from recalld.supervisor.host.daemon import Host, Supervisor
+from recalld.supervisor.host.jobs import Background
+from recalld.supervisor.host.watcher import ConfigWatch
 from recalld.supervisor.storage.disk import RealDisk
 from recalld.supervisor.storage.errors import AlreadyRuns, LockLost, SupervisorError
 from recalld.supervisor.workspace import read_config
@@ -103,7 +103,7 @@ def test_host_ends_for_a_changed_configuration(hosted):
 
 
 def test_host_waits_for_a_step_before_another_configuration_is_used(hosted, monkeypatch):
-    monkeypatch.setattr("recalld.supervisor.host.host._JOIN_S", 0.01)
+    monkeypatch.setattr("recalld.supervisor.host.daemon._JOIN_S", 0.01)
     with hosted.host() as host:
         hosted.rest(host)
         host.supervisor.is_outdated = host.jobs[1].is_running = True
@@ -231,7 +231,7 @@ def test_host_ends_when_another_program_has_the_workspace(hosted):
 
 
 def test_host_closes_an_index_that_nobody_uses_until_the_next_search(hosted, monkeypatch):
-    monkeypatch.setattr("recalld.supervisor.host.host.INDEX_REST_S", 0.0)
+    monkeypatch.setattr("recalld.supervisor.host.daemon.INDEX_REST_S", 0.0)
     with hosted.host() as host:
         hosted.say("电钢琴在阁楼上。")
         hosted.clock.forward(hours=6)

@@ -13,16 +13,17 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from recalld.supervisor.host.daemon import ConfigWatch, Supervisor
-from recalld.supervisor.host.host import Host
+from recalld.supervisor.host.daemon import Host, Supervisor
+from recalld.supervisor.host.watcher import ConfigWatch
 from recalld.supervisor.host.workers import Workers
 from recalld.supervisor.protocol.config import Config
 from recalld.supervisor.storage.errors import Busy, NoProcess, SupervisorError
 from recalld.supervisor.workspace import Workspace, read_config
 from tests.world import ASK, IN_SHANGHAI, FaultyDisk, World, at, message_on
 
-#: The modules whose calls are refused, but for what they do in a round.
-LOOP = ("host/host.py", "host/daemon.py", "host/workers.py")
+#: The modules, and the functions of others, whose calls are refused, but for what they do in a round.
+LOOP = ("host/daemon.py", "host/workers.py")
+LOOP_FUNCTIONS = {"ConfigWatch.is_changed", "next_retry", "_moments"}
 ROUND = "run_round"
 TOML = f'[archive]\n{IN_SHANGHAI}\njitter = 0\ninterval = "1s"\n{ASK}[llm]\nmodel = "qwen-test"\n'
 #: Passes of the loop in one life, half a minute each: a round each.
@@ -107,7 +108,8 @@ def where() -> tuple[str, str] | None:
         frame, inside = frame.f_back, frame  # type: ignore[assignment]
         if name in KEEPS:
             continue
-        if found is None and inside.f_code.co_filename.endswith(LOOP) and not name.startswith("<"):
+        is_loop = inside.f_code.co_filename.endswith(LOOP) or inside.f_code.co_qualname in LOOP_FUNCTIONS
+        if found is None and is_loop and not name.startswith("<"):
             found = name, inner
         if not name.startswith(("<", "__")) and inside.f_code.co_filename != __file__:
             inner = name

@@ -12,11 +12,11 @@ from pathlib import Path
 
 import pytest
 
-from recalld.supervisor.host.background import Background
-from recalld.supervisor.host.host import Host
+from recalld.supervisor.host.daemon import Host
+from recalld.supervisor.host.jobs import Background
 from recalld.supervisor.host.lock import supervisor_lock
-from recalld.supervisor.host.notify import ServiceManager
 from recalld.supervisor.host.round import Round
+from recalld.supervisor.host.service import ServiceManager
 from tests.patience import PATIENCE_S
 from tests.world import talk
 

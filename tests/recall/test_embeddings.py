@@ -6,7 +6,7 @@ import os
 
 import pytest
 
-from recalld.supervisor.host.background import make_vectors
+from recalld.supervisor.host.jobs import make_vectors
 from recalld.supervisor.operations.forget import ForgetRequest, forget
 from recalld.supervisor.operations.operation import Caller, perform
 from tests.recall.said import CAR, OTHER_WORDS, QUESTION, SAID, filled, texts

@@ -7,7 +7,7 @@ import time
 
 import pytest
 
-from recalld.supervisor.host.background import VectorMaker, make_vectors
+from recalld.supervisor.host.jobs import VectorMaker, make_vectors
 from recalld.supervisor.operations.forget import ForgetRequest, forget
 from recalld.supervisor.operations.operation import Caller, perform
 from recalld.supervisor.operations.recall import SearchRequest, search
@@ -212,7 +212,7 @@ def test_the_maker_rests_three_times_as_long_as_it_works(ready, monkeypatch):
     shutil.rmtree(ready.root / ".recalld/vectors")
     readings_s = [10.0, 12.0, 13.0]  # it begins, it ends, it is woken a second later
     maker = VectorMaker(supervise(ready).ws, ready.clock, lambda: True, now=lambda: readings_s.pop(0))
-    monkeypatch.setattr("recalld.supervisor.host.background._MOMENT_S", 0.0)
+    monkeypatch.setattr("recalld.supervisor.host.jobs._MOMENT_S", 0.0)
     assert maker.step(UNLIMITED) == 6.0
     made = vectors(ready)
     assert maker.step(UNLIMITED) == 5.0  # woken before its time, it goes on resting

@@ -6,7 +6,7 @@ import pytest
 
 from recalld.supervisor.protocol.inbox import parse_inbox, without_inputs
 from recalld.supervisor.protocol.turn import mark_of, split_request
-from recalld.supervisor.replies.waiting import Input, answered
+from recalld.supervisor.replies.answer import Input, answered
 from tests.world import ZONE, at, message, parsed
 
 MARK = "k7f3a9c2e51"

@@ -19,7 +19,7 @@ from recalld.supervisor.checks.nightly import nightly_backup
 from recalld.supervisor.checks.table import account
 from recalld.supervisor.context.prepared import InboxFile
 from recalld.supervisor.events import EventLog
-from recalld.supervisor.host.background import make_vectors
+from recalld.supervisor.host.jobs import make_vectors
 from recalld.supervisor.host.lock import supervisor_lock
 from recalld.supervisor.host.round import archive_now
 from recalld.supervisor.importing.sources import take_in

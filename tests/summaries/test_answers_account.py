@@ -13,8 +13,8 @@ import pytest
 from recalld.supervisor.checks.check import Look
 from recalld.supervisor.checks.status import status
 from recalld.supervisor.checks.table import verdict
+from recalld.supervisor.conversation.session_lines import ConversationSummarizer
 from recalld.supervisor.conversation.sessions import session_group
-from recalld.supervisor.conversation.summarizer import ConversationSummarizer
 from recalld.supervisor.protocol.config import load
 from recalld.supervisor.protocol.llm import load_template
 from recalld.supervisor.storage.errors import NoSummary

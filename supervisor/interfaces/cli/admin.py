@@ -198,7 +198,7 @@ def index_status(call: Call) -> None:
 @command("index rebuild")
 def index_rebuild(call: Call) -> int:
     """Rebuild the index from the files, and compute the missing vectors; 69 if their server does not answer."""
-    from ...host.background import make_vectors
+    from ...host.jobs import make_vectors
     from ...operations import upkeep
 
     changes = asdict(call.perform(upkeep.index_rebuild, upkeep.RebuildRequest()))

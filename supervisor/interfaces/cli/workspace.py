@@ -57,7 +57,7 @@ def run(
         if until_settled:
             raise BadRequest("run", Text("it takes --once or --until-settled, not both"))
         return _archive(call)
-    from ...host.alarm import Alarm
+    from ...host.service import Alarm
     from ...protocol.config import check_made
     from ..serve import serve
 
@@ -73,7 +73,7 @@ def run(
 
 
 def _settle(call: Call, root: Path, at: datetime | None, *, has_worker: bool) -> int:
-    from ...host.background import LOCK_WAIT
+    from ...host.jobs import LOCK_WAIT
     from ...host.round import until_settled
     from ...host.workers import workers_of
     from ...importing.sources import take_in

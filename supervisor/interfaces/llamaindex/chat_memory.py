@@ -29,8 +29,7 @@ from llama_index.core.storage.chat_store import SimpleChatStore
 from llama_index.core.utils import get_tokenizer
 
 from ...conversation.memory_manager import MemoryManager
-from ...conversation.running import Conversation, Limits, refuse_too_long
-from ...conversation.turns import Said, read_said
+from ...conversation.running import Conversation, Limits, Said, read_said, refuse_too_long
 from ...protocol.config import Config
 from ...protocol.llm import PromptTemplate, shipped_template
 from ...text.language import Language

@@ -1,28 +1,55 @@
 """
-Which inputs of inbox.json wait for an answer, in which conversation, and how an answer is recognised (protocol.md, 7.8).
+An answer: which inputs of inbox.json wait for it, how it is recognised, and what recalld itself says in it. Pure.
 
 A conversation is a session in one kind of chat. Its inputs are answered together, and the id of the answer comes from the
-newest of them: whoever asks again after a crash finds what was done. Pure.
+newest of them: whoever asks again after a crash finds what was done (protocol.md, 7.8).
+
+What an answer may remember is the user's own words of this turn, and only where the user asks for it in them (003). The model
+says that there is something to remember; what is written is not its words. So no text that memory brought in, and no text that
+a model was talked into, becomes a line.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
-from typing import Any, Final
+from shlex import quote
+from typing import Any, Final, get_args
 
+from ..index.hit import Hit
 from ..protocol.inbox import Chat, chat_of
 from ..protocol.message import Key, Message, digest_of_text
+from ..protocol.turn import mark_line
+from ..recall.neighbours import only_neighbours
 from ..storage.clock import to_wire
+from ..storage.texts import Text
+from ..text.language import Language
+from ..text.lazy_re import lazy_re
+from ..text.llm_output import own_words
 from ..text.record import record
 
 #: Fields of an input that its answer takes over: where it was said.
 _PLACE: Final = ("session", "chat", "channel", "project")
 #: Hex digits of the digest of an input.
 _DIGITS: Final = 16
+#: Passages of memory that an answer without a model shows, at most.
+_MOST_SHOWN: Final = 5
+#: How a sentence begins in which a user asks to remember what follows.
+_ASKS: Final = lazy_re(
+    r"(?:and |also |then )?(?:please |pls |could you |can you |will you |i want you to )*"
+    r"(?:remember|note(?: down)?|make a note|keep in mind|don['’]?t forget|write down|bear in mind)\b"
+    r"(?:[ ,]+(?:please|this|the following))*[ ]*(?:[:：,][ ]*)?(?:that[ ]+)?(?P<en>.*)"
+    r"|(?:(?:请|麻烦|那就|那|你|帮我|替我|给我|顺便|要|一定要|务必)[，,]?)*"
+    r"(?:记住|记下来?|记一下|记好|记着|记牢|记得|别忘了?|不要忘了?|备忘)(?:一下|了|这个|这件事|这点)?[：:，, ]*(?P<zh>.*)",
+    re.IGNORECASE | re.DOTALL,
+)
+_SENTENCE: Final = lazy_re(r"[^。！？!?\n]+?(?:[。！？!?]|[.](?=\s|\Z)|\n|\Z)", re.DOTALL)
+_LEAST_CHARS: Final = 2
+_NOTHING: Final = Text("No model is set (`llm.base_url`, `llm.model`), and memory holds nothing that fits.")
 
 
 @record
@@ -232,3 +259,68 @@ def _is_answered(entry: Input, place: int | None, messages: Sequence[Message]) -
 
 def _digest(*parts: str) -> str:
     return hashlib.sha256("\0".join(parts).encode("utf-8", "surrogatepass")).hexdigest()
+
+
+# ── what is said ─────────────────────────────────────────────────────────────
+
+
+def with_mark(messages: Sequence[Mapping[str, Any]], mark: str, language: Language) -> tuple[dict[str, str], ...]:
+    """Return the messages of the turn with the mark at the beginning of the last one: small models repeat what comes last."""
+    *before, last = ({"role": str(message["role"]), "content": str(message["content"])} for message in messages)
+    return (*before, {**last, "content": f"{mark_line(mark, language)}\n\n{last['content']}"})
+
+
+def from_memory(shown: Sequence[Hit], question: str, language: Language) -> str:
+    """
+    Return what answers the question where no model is set: that none is, and what memory has *shown*, each with its citation.
+
+    What asks, only stands next to an answer, or was such an answer, answers nothing. Where the user asks to remember something,
+    it says how.
+    """
+    aside, beginnings = only_neighbours(shown), _beginnings()
+    candidates = [hit.unit for hit in shown if hit not in aside and not hit.unit.asks]
+    units = [unit for unit in candidates if unit.role != "assistant" or not unit.text.startswith(beginnings)][:_MOST_SHOWN]
+    passages = "\n".join(f"- {' '.join(unit.text.split())} [{unit.citation}]" for unit in units)
+    sentence = [_what_memory_holds(passages) if passages else _NOTHING]
+    if wanted := asked_to_remember([question]):
+        sentence.append(
+            Text(
+                "`recalld write {line}` writes that to long-term memory.",
+                line=quote(" ".join(wanted.split())),
+            )
+        )
+    return "\n".join(text.in_language(language) for text in sentence)
+
+
+def _what_memory_holds(passages: str) -> Text:
+    return Text("No model is set (`llm.base_url`, `llm.model`), so this is what memory holds:\n{passages}", passages=passages)
+
+
+def _beginnings() -> tuple[str, ...]:
+    """Return how the answers of `from_memory` begin, in each language."""
+    sentences = (_what_memory_holds(""), _NOTHING)
+    return tuple(text.in_language(language).strip() for text in sentences for language in get_args(Language))
+
+
+def asked_to_remember(texts: Iterable[str]) -> str:
+    """
+    Return what the user asks to remember in these words of the turn, "" where nothing.
+
+    A sentence that only mentions it asks for nothing, nor does one in code or behind a sign of quotation.
+
+    >>> asked_to_remember(["记住，我对花生过敏。明天几点开会？"]), asked_to_remember(["Do you remember the port?"])
+    ('我对花生过敏', '')
+    """
+    wishes: list[str] = []
+    for text in texts:
+        for line in own_words(text):
+            if line.lstrip().startswith((">", "》")):
+                continue
+            wishes += [_wanted(sentence.strip()) for sentence in _SENTENCE.findall(line)]
+    return "；".join(filter(None, wishes))
+
+
+def _wanted(sentence: str) -> str:
+    match = None if sentence.endswith(("?", "？")) else _ASKS.match(sentence)
+    words = (match["en"] or match["zh"] or "").strip(" .。!！,，:：") if match else ""
+    return words if len(words) >= _LEAST_CHARS else ""
