@@ -11,6 +11,7 @@ finds the task, the result or the answer (docs/decisions/0104). Source: docs/ref
 
 from __future__ import annotations
 
+import math
 import os
 import time
 from collections.abc import Callable, Sequence
@@ -51,7 +52,6 @@ from ..summaries.llm_state import configured_state, note_result
 from ..text.language import Language, language_of
 from ..workspace import Workspace
 from .conversations import reply_language, reply_turn
-from .jobs import NEVER_S
 from .workers import AskedWorker
 
 #: Seconds between two looks while an answer is in the making: an event of a result comes sooner.
@@ -114,7 +114,7 @@ class FileTurns:
         places = self._ws.task_queue.replies().values()
         if any(place in {"queue", "running"} for place in places):
             return _POLL_S if self._keep_a_worker(is_claimed="running" in places) else _WAIT_S
-        return _WAIT_S if self._waits else NEVER_S
+        return _WAIT_S if self._waits else math.inf
 
     def _look(self) -> tuple[Stat | None, Stat | None, dict[str, str]]:
         """Return what changes where there is something to do; costs a few stats and lists."""

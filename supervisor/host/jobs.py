@@ -16,22 +16,18 @@ from dataclasses import replace
 from datetime import timedelta
 from functools import partial
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Final, TypeAlias
+from typing import Final
 
 from ..context.prepared import PreparedContexts
 from ..events import FaultScope
 from ..storage.clock import NEVER, Clock, Deadline, steady_s, within
-from ..storage.control import UNLIMITED, Control
+from ..storage.control import UNLIMITED, Control, Step
 from ..storage.errors import Busy, InternalError, SupervisorError
 from ..workspace import Workspace
+from .answering import FileTurns
 from .conversations import kept_summary
 from .lock import check_there
 
-if TYPE_CHECKING:
-    from .answering import FileTurns
-
-#: A step, which its control tells to stop when the job has to end. It returns the seconds until it is due again.
-Step: TypeAlias = "Callable[[Control], float]"
 NEVER_S: Final = float("inf")
 #: Seconds until a step that failed with an unexpected exception is tried again.
 RETRY_AFTER_BUG_S: Final = 60.0

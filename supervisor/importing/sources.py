@@ -22,12 +22,11 @@ from pathlib import Path
 from typing import Any, Final
 
 from ..forgetting.wanted import Wanted
-from ..host.jobs import Step
 from ..protocol.connections import State, TakenSource, read_state
 from ..protocol.message import digest_of_text
 from ..protocol.paths import LONG_TERM
 from ..storage.clock import Clock, local_day, to_wire, truncate_to_ms, wire_time
-from ..storage.control import Control
+from ..storage.control import Control, Step
 from ..storage.errors import BadRequest, why_refused
 from ..storage.texts import Text, stored
 from ..text.foreign_text import printable_line

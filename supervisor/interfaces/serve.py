@@ -14,7 +14,7 @@ from typing import Any, Final, TypeVar
 
 from ..host.answering import FileTurns
 from ..host.daemon import Host, Supervisor
-from ..host.jobs import Background, Step
+from ..host.jobs import Background
 from ..host.lock import supervisor_lock
 from ..host.service import Alarm, ServiceManager
 from ..host.watcher import ConfigWatch
@@ -22,7 +22,7 @@ from ..host.workers import workers_of
 from ..operations.operation import NAMES, Caller, Operation, find
 from ..protocol.config import OTHER_VARIABLES
 from ..storage.clock import Clock, fixed_clock, read_instant, utc_now
-from ..storage.control import acting
+from ..storage.control import Step, acting
 from ..storage.errors import SupervisorError
 from ..storage.process import limit_malloc_arenas, on_signals
 from ..text.language import Language

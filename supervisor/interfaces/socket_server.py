@@ -23,9 +23,8 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, Final, TypeAlias
 
-from ..host.jobs import Step
 from ..storage.clock import within
-from ..storage.control import UNLIMITED, Control
+from ..storage.control import UNLIMITED, Control, Step
 from ..storage.errors import InternalError
 from ..storage.files import Files
 from ..storage.lenient_json import read_record

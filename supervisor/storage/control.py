@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from contextvars import ContextVar
-from typing import Any, Final, TypeVar
+from typing import Any, Final, TypeAlias, TypeVar
 
 from ..text.foreign_text import printable_line
 from ..text.record import record
@@ -38,6 +38,8 @@ class Control:
 
 #: A call that goes on until it is done.
 UNLIMITED: Final = Control()
+#: A step of a job, which its control tells to stop when the job has to end; it returns the seconds until it is due again.
+Step: TypeAlias = "Callable[[Control], float]"
 
 
 class ErrorCollector:
