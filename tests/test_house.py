@@ -30,29 +30,29 @@ class Room(NamedTuple):
 #: (`python -m tests.test_house` prints today's sizes); one that wants more lines takes them from another, in the same commit.
 ROOMS: Final = (
     Room("supervisor/text", most=2_552, goal=2_300),
-    Room("supervisor/storage", most=2_266, goal=1_900),
+    Room("supervisor/storage", most=2_268, goal=1_900),
     Room("supervisor/protocol", most=4_805, goal=4_100),
     Room("supervisor/archive", most=4_361, goal=3_900),
     Room("supervisor/extracts", most=979, goal=950),
     Room("supervisor/summaries", most=1_935, goal=1_850),
     Room("supervisor/query supervisor/index supervisor/recall supervisor/context", most=9_149, goal=8_000),
     Room("supervisor/longterm", most=1_077, goal=950),
-    Room("supervisor/conversation supervisor/replies", most=2_677, goal=2_300),
+    Room("supervisor/conversation supervisor/replies", most=2_634, goal=2_300),
     Room("supervisor/pool worker/crew.py", most=1_493, goal=1_400),
     Room(
         "supervisor/forgetting supervisor/operations/forget.py supervisor/operations/undo.py supervisor/operations/prune.py",
         most=1_388,
         goal=950,
     ),
-    Room("supervisor/host", most=2_574, goal=2_200),
+    Room("supervisor/host", most=2_532, goal=2_200),
     Room("supervisor/checks", most=3_070, goal=2_100),
-    Room("supervisor/importing", most=2_633, goal=1_400),
+    Room("supervisor/importing", most=2_632, goal=1_400),
     Room("supervisor/operations", most=1_963, goal=1_800),
     Room("supervisor/interfaces/cli", most=3_364, goal=2_600),
     Room("supervisor/interfaces/http supervisor/interfaces/page", most=2_324, goal=2_000),
-    Room("supervisor/interfaces/tools supervisor/interfaces/mcp.py supervisor/interfaces/llamaindex", most=2_268, goal=1_900),
+    Room("supervisor/interfaces/tools supervisor/interfaces/mcp.py supervisor/interfaces/llamaindex", most=2_267, goal=1_900),
     Room("supervisor/interfaces/connect supervisor/interfaces/hooks supervisor/interfaces/proxy", most=1_927, goal=1_900),
-    Room("supervisor/interfaces", most=1_304, goal=1_500),
+    Room("supervisor/interfaces", most=1_302, goal=1_500),
     Room(
         "worker prompts recalld supervisor/__init__.py supervisor/events.py supervisor/workspace.py",
         most=2_537,
@@ -60,9 +60,9 @@ ROOMS: Final = (
     ),
 )
 #: All rooms together, lines and modules, and the lines of the tests.
-ALL: Final = Room("all", most=56_646, goal=48_000)
-MODULES: Final = Room("modules", most=275, goal=270)
-OF_TESTS: Final = Room("tests", most=59_205, goal=48_000)
+ALL: Final = Room("all", most=56_559, goal=48_000)
+MODULES: Final = Room("modules", most=269, goal=270)
+OF_TESTS: Final = Room("tests", most=59_210, goal=48_000)
 
 
 def _lines(path: Path) -> int:
