@@ -31,7 +31,7 @@ from datetime import UTC
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from random import Random
 
-from recalld.supervisor.events import EventLog
+from recalld.supervisor.events import Events
 from recalld.supervisor.pool.cargo import Seal
 from recalld.supervisor.pool.courier import Courier
 from recalld.supervisor.pool.redis_pool import Broker, RedisPool
@@ -146,7 +146,7 @@ class Place:
         return len(list(self.queue.results.iterdir()))
 
     def courier(self, url: str) -> Courier:
-        pool, events = RedisPool(Broker(url, "recalld"), self.name), EventLog(self.paths.log, utc_now, Log())
+        pool, events = RedisPool(Broker(url, "recalld"), self.name), Events(self.paths.log, utc_now, Log())
         return Courier(pool, self.name, self.files, self.paths, self.config, events, Seal([KEY]), utc_now)
 
 

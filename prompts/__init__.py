@@ -28,14 +28,8 @@ _TEMPLATES = {
     "HEARTBEAT_GREETING_PROMPT": "heartbeat-greeting",
 }
 
-__all__ = [
-    "CONVERSATION_TO_MEMORY_PROMPT",
-    "HEARTBEAT_GREETING_PROMPT",
-    "MEMORY_ENTRY_TEMPLATE",
-    "OVERFLOW_SUMMARY_PROMPT",
-    "RECURSIVE_SUMMARY_PROMPT",
-    "workspace_prompt",
-]
+__all__ = ["workspace_prompt"]
+__all__ += list(_TEMPLATES)
 
 
 def __getattr__(name: str) -> str:

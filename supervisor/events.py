@@ -17,7 +17,7 @@ import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from datetime import datetime, timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from .storage.clock import Clock, from_wire, to_wire
 from .storage.disk import open_regular
@@ -139,6 +139,8 @@ _ROTATED: Final = lazy_re(r"log-\d{8}T\d{6}(-\d+)?\.jsonl(\.gz)?")
 _ROTATE_EVERY: Final = timedelta(days=1)
 #: The longest `keep_days`, a hundred years: a larger number is no date.
 _MAX_DAYS: Final = 36_500
+#: The events of lasting faults, each with the event that ends it.
+_FAULTS: Final = {"error": "", "degraded": "recovered"}
 #: What no further round could change: it ends a supervisor.
 _ENDING: Final = (BadConfig, NewerFormat, LockLost)
 
@@ -153,24 +155,7 @@ def priority(event: str) -> int:
     return 3 if event in _ERRORS else 4 if event in _WARNINGS else 6
 
 
-class Events(Protocol):
-    """The receiver of events: the log, or a list in a test."""
-
-    def emit(self, event: str, **fields: object) -> None:
-        """Write one event."""
-
-    def transition(self, event: str, active: object, cleared: str = "", *, what: str = "", **fields: object) -> None:
-        """Write the event when *active* becomes true and the event *cleared* when it ends, separately for each *what*."""
-
-    def report(self, key: str, errors: Iterable[SupervisorError]) -> None:
-        """Report that these are the errors of *key* now; without any, what it had is over."""
-
-
-#: The events of lasting faults, each with the event that ends it.
-_FAULTS: Final = {"error": "", "degraded": "recovered"}
-
-
-class EventLog:
+class Events:
     """The log of one workspace; *report* is called with each event, {ts, event, …}. Threads may share it."""
 
     def __init__(
@@ -213,7 +198,11 @@ class EventLog:
                     self._report({"ts": to_wire(now), **fault})
 
     def transition(self, event: str, active: object, cleared: str = "", *, what: str = "", **fields: object) -> None:
-        """Write the event when *active* is true anew, *cleared* when it ends; not what another process has just written."""
+        """
+        Write the event when *active* is true anew, and *cleared* when it ends, separately for each *what*.
+
+        What another process has just written is not written again.
+        """
         with self._lock:
             is_first = (event, what) not in self._lasting
             before, self._lasting[event, what] = self._lasting.get((event, what)), active

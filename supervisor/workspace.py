@@ -361,13 +361,11 @@ def open_workspace(
     *report* is called with each event. *config* is used in place of recalld.toml and the variables. *lasting* is as for
     `Workspace`, *disk* is where it lies. BadConfig if the configuration is wrong, or the file system is not suitable.
     """
-    from .events import EventLog
-
     files = Files(disk or RealDisk())
     paths = WorkspacePaths(root)
     config = config or read_config(files, paths, environ)
     check_filesystem(paths, allow_network_fs=config.care.allow_network_fs)
-    return Workspace(root, config, files, EventLog(paths.log, clock, config.log, report), environ, lasting=lasting)
+    return Workspace(root, config, files, Events(paths.log, clock, config.log, report), environ, lasting=lasting)
 
 
 def read_config(files: Files, paths: WorkspacePaths, environ: Mapping[str, str]) -> Config:

@@ -11,7 +11,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from recalld.supervisor.events import EventLog
+from recalld.supervisor.events import Events
 from recalld.supervisor.protocol.config import load
 from recalld.supervisor.storage.errors import NoPermission, StorageError
 
@@ -21,7 +21,7 @@ NOW = datetime(2026, 1, 28, 1, 2, 3, tzinfo=UTC)
 class Log:
     def __init__(self, root, toml: str = "") -> None:
         self.root, self.now = root, NOW
-        self.events = EventLog(root / "log.jsonl", lambda: self.now, load(f"[log]\n{toml}".encode(), {}).log)
+        self.events = Events(root / "log.jsonl", lambda: self.now, load(f"[log]\n{toml}".encode(), {}).log)
 
     def lines(self) -> list[dict]:
         return [json.loads(line) for line in (self.root / "log.jsonl").read_bytes().splitlines()]
@@ -32,7 +32,7 @@ class Log:
     def told(self) -> list[dict]:
         """What is told from now on, beside what is written."""
         found: list[dict] = []
-        self.events = EventLog(self.root / "log.jsonl", lambda: self.now, load(b"", {}).log, found.append)
+        self.events = Events(self.root / "log.jsonl", lambda: self.now, load(b"", {}).log, found.append)
         return found
 
 
@@ -50,7 +50,7 @@ def test_event_log_writes_one_timestamped_line_with_mode_0600(make):
 
 def test_event_log_refuses_an_unlisted_event():
     with pytest.raises(ValueError, match="EVENTS"):
-        EventLog(None, lambda: NOW, load(b"", {}).log).emit("发生了什么")
+        Events(None, lambda: NOW, load(b"", {}).log).emit("发生了什么")
 
 
 def test_transition_emits_start_change_and_end_once(make):
@@ -206,7 +206,7 @@ def test_event_log_writes_later_what_it_could_not_write(make):
 
 def test_event_log_tells_that_it_can_be_written_unless_a_fault_lasts(tmp_path):
     told = []
-    events = EventLog(tmp_path / "log.jsonl", lambda: NOW, load(b"", {}).log, told.append)
+    events = Events(tmp_path / "log.jsonl", lambda: NOW, load(b"", {}).log, told.append)
     for faults in ([], [StorageError("历史.json", "No space left on device")]):
         events.report("rounds", faults)
         (tmp_path / "log.jsonl").unlink(missing_ok=True)

@@ -36,7 +36,7 @@ from recalld.supervisor.context import build as turns
 from recalld.supervisor.context.build import Injection, Replay
 from recalld.supervisor.context.prepared import PreparedContexts
 from recalld.supervisor.context.request import Asked
-from recalld.supervisor.events import EVENTS, EventLog
+from recalld.supervisor.events import EVENTS, Events
 from recalld.supervisor.host.conversations import kept_summary
 from recalld.supervisor.host.daemon import Supervisor
 from recalld.supervisor.host.jobs import IndexUpdater, make_vectors
@@ -252,7 +252,7 @@ def unreachable(_task: Task, _blocks: Sequence[Block]) -> str:
     raise ValueError("模型没有回答")
 
 
-class EventList(EventLog):
+class EventList(Events):
     """Events in a list instead of a file; a lasting state is told once, as in the log."""
 
     def __init__(self, clock: Callable[[], datetime]) -> None:

@@ -15,15 +15,12 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Final, get_args
 
-from recalld.supervisor.storage.texts import Text
-from recalld.supervisor.storage.texts import render as render_text
-
 if __name__ == "__main__":
     sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))))
 
 from collections.abc import Callable, Mapping
 
-from recalld.supervisor.protocol.config import Config, load
+from recalld.supervisor.protocol.config import Config, check_folder, load
 from recalld.supervisor.protocol.llm import CallLog, load_templates
 from recalld.supervisor.protocol.paths import WorkspacePaths, check_filesystem
 from recalld.supervisor.protocol.queue import IDLE_S, TaskQueue
@@ -33,6 +30,8 @@ from recalld.supervisor.storage.disk import RealDisk
 from recalld.supervisor.storage.errors import BadRequest, SupervisorError, as_supervisor_error
 from recalld.supervisor.storage.files import Files
 from recalld.supervisor.storage.process import line_printer
+from recalld.supervisor.storage.texts import Text
+from recalld.supervisor.storage.texts import render as render_text
 from recalld.supervisor.text.foreign_text import printable, printable_json
 from recalld.supervisor.text.language import Language
 from recalld.worker.desk import FolderDesk
@@ -138,10 +137,7 @@ def do(root: Path) -> bytes:
 
 
 def _open(root: Path) -> tuple[Files, WorkspacePaths, Config, Clock]:
-    if not root.is_dir():
-        raise BadRequest(
-            "--workspace", Text("{root} is not there; make it with `recalld init -w {same}`", root=root, same=root)
-        )
+    check_folder(root)
     files, paths = Files(RealDisk()), WorkspacePaths(root)
     written = files.read_stable(paths.config)
     config = load(written.data if written else None, os.environ)

@@ -45,31 +45,22 @@ class FolderDesk:
     def claim(self, *, asked_only: bool = False) -> FolderClaim | None:
         """Claim the next task, with *asked_only* one that somebody waits for; None when there is none."""
         task = self.queue.claim(endpoint_of(self.config.llm, {}).server, asked_only=asked_only)
-        return FolderClaim(self, task, Lease(self.files, self.queue, task)) if task else None
+        return FolderClaim(self, task) if task else None
 
 
-@dataclass(slots=True, eq=False)
 class FolderClaim:
     """A task in `running/`, held by its lease; `crew.PoolClaim` has the same members for one of a pool."""
 
-    desk: FolderDesk
-    task: Task | AskedTask
-    lease: Lease
-
-    @property
-    def config(self) -> Config:
-        """The workspace's."""
-        return self.desk.config
-
-    @property
-    def log(self) -> CallLog:
-        """The workspace's log of calls."""
-        return CallLog(self.desk.files, self.desk.paths, self.config.archive.zone)
+    def __init__(self, desk: FolderDesk, task: Task | AskedTask) -> None:
+        self.task, self.config = task, desk.config
+        self.lease = Lease(desk.files, desk.queue, task)
+        self.log = CallLog(desk.files, desk.paths, desk.config.archive.zone)
+        self._desk = desk
 
     @property
     def kept(self) -> Pieces:
         """The finished pieces of its group."""
-        return Pieces(self.desk.files, self.desk.paths, self.task.group)
+        return Pieces(self._desk.files, self._desk.paths, self.task.group)
 
     @property
     def lost(self) -> bool:
@@ -79,11 +70,11 @@ class FolderClaim:
     def material(self, *, with_extracts: bool) -> list[Block]:
         """Read the files that the task names; MaterialLost when one is gone or was changed."""
         assert isinstance(self.task, Task)  # noqa: S101 - the material of the others is in the task
-        return read_material(self.task, self.desk.files, self.desk.paths, with_extracts=with_extracts)
+        return read_material(self.task, self._desk.files, self._desk.paths, with_extracts=with_extracts)
 
     def template(self, name: str, language: Language) -> PromptTemplate:
         """Return the workspace's prompt, else the shipped one."""
-        return load_template(name, language, self.desk.files, self.desk.paths)
+        return load_template(name, language, self._desk.files, self._desk.paths)
 
     def held(self) -> bool:
         """Return whether this process still has the lease, by its file."""
@@ -91,7 +82,7 @@ class FolderClaim:
 
     def finish(self, result: Result) -> None:
         """Write the result, once, and remove the running task."""
-        self.desk.queue.finish(result)
+        self._desk.queue.finish(result)
 
     def give_back(self) -> None:
         """Put the task back into the queue, unless the lease is lost."""

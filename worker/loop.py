@@ -21,26 +21,25 @@ import time
 from collections.abc import Callable, Collection
 from dataclasses import asdict, dataclass, field, replace
 from functools import partial
-from typing import Final, cast
+from typing import Any, Final, cast
 
 from recalld.supervisor.extracts.extract import extract_of_talk
 from recalld.supervisor.protocol.config import Config
 from recalld.supervisor.protocol.config_keys import Worker as WorkerKeys
 from recalld.supervisor.protocol.llm import Prompt, Turn
 from recalld.supervisor.protocol.queue import Lease, worker_lock
-from recalld.supervisor.protocol.task import REPLY_KINDS, AskedTask, Reason, Result, Task, result_of
+from recalld.supervisor.protocol.task import REPLY_KINDS, AskedTask, Result, Task, result_of
 from recalld.supervisor.protocol.task_material import MaterialLost
 from recalld.supervisor.protocol.turn import split_request
 from recalld.supervisor.storage.clock import Clock
 from recalld.supervisor.storage.errors import BadConfig, Busy
 from recalld.supervisor.storage.process import on_signals
 from recalld.supervisor.storage.texts import Text
-from recalld.supervisor.text.record import record
 
 from .desk import FolderClaim, FolderDesk
 from .providers import Cancelled, Model, NoCall, ProviderError, Summariser, Usage
 from .providers.server_answers import Capacity
-from .writing import CallBook, Calls, Writing
+from .writing import THOUGHT_MAX, CallBook, Calls, Writing
 
 _POLL_S: Final = 0.2
 _GRACE_S: Final = 2.0  # for a task that is nearly done when the worker is to end
@@ -188,11 +187,7 @@ class Worker:
 
 
 def do(
-    claim: FolderClaim,
-    provider: Model | Summariser,
-    clock: Clock,
-    stops: Callable[[], bool],
-    server: Callable[[], Capacity],
+    claim: FolderClaim, provider: Model | Summariser, clock: Clock, stops: Callable[[], bool], server: Callable[[], Capacity]
 ) -> Result | None:
     """
     Do the claimed task, deliver its result and return it; None when it was lost, or given back since *stops* returned true.
@@ -270,7 +265,7 @@ def answer(
     if task.kind not in REPLY_KINDS:
         is_test = task.kind == "model-test"
         calls = Calls(provider, config, log, clock, cancelled, is_asked=is_test)
-        return delivered(task, provider, clock, lambda: _ask(calls, prompt, _TEST_TOKENS if is_test else None), calls)
+        return delivered(task, provider, clock, lambda: _ask(calls, prompt, _TEST_TOKENS if is_test else THOUGHT_MAX), calls)
     calls = Calls(provider, config, log, clock, cancelled, account="replies")
     result = delivered(task, provider, clock, lambda: _ask_reply(calls, prompt), calls)
     text, request = split_request(result.text, task.mark)
@@ -280,10 +275,10 @@ def answer(
     return replace(result, text=text, request=request, turns=turns, mark=task.mark)
 
 
-def _ask(calls: Calls, prompt: Prompt, most: int | None = None) -> str:
+def _ask(calls: Calls, prompt: Prompt, most: int = THOUGHT_MAX) -> str:
     """Return the model's answer. A call that may not be made is a failure here: somebody waits for word of it."""
     try:
-        return calls.complete(prompt) if most is None else calls.complete(prompt, most)
+        return calls.complete(prompt, most)
     except NoCall as refused:
         raise ProviderError("spent", str(refused), usage=Usage()) from None
 
@@ -303,39 +298,16 @@ def delivered(
 ) -> Result:
     """Return what *write* returns, or why it failed, as the result of the task, with what its *calls* have cost."""
     began = clock()
-    outcome = _outcome(write)
-    return result_of(
-        task,
-        began,
-        clock(),
-        status="failed" if outcome.reason else "done",
-        text=outcome.text,
-        error=outcome.error if len(outcome.error) <= _ERROR_CHARS else outcome.error[:_ERROR_CHARS],
-        reason=outcome.reason,
-        retry_after_s=outcome.retry_after_s,
-        too_long=outcome.too_long,
-        provider=provider.name,
-        model=provider.model,
-        extract=provider.extract,
-        usage=calls.usage.wire() if calls else {},
-    )
-
-
-@record
-class _Outcome:
-    text: str = ""
-    reason: Reason | None = None
-    error: str = ""
-    retry_after_s: int = 0
-    too_long: bool = False
-
-
-def _outcome(write: Callable[[], str]) -> _Outcome:
+    about: dict[str, Any] = {"status": "failed"}
     try:
-        return _Outcome(write())
+        about = {"status": "done", "text": write()}
     except MaterialLost as fault:
-        return _Outcome(reason="lost", error=str(fault))
+        about |= {"reason": "lost", "error": str(fault)}
     except ProviderError as fault:
-        return _Outcome(reason=fault.reason, error=fault.why, retry_after_s=fault.retry_after_s, too_long=fault.overflow)
+        about |= {"reason": fault.reason, "error": fault.why, "retry_after_s": fault.retry_after_s, "too_long": fault.overflow}
     except (OSError, ValueError, ArithmeticError, LookupError, RecursionError, MemoryError) as fault:
-        return _Outcome(reason="input", error=f"{type(fault).__name__}: {fault}")
+        about |= {"reason": "input", "error": f"{type(fault).__name__}: {fault}"}
+    if len(error := about.get("error", "")) > _ERROR_CHARS:
+        about["error"] = error[:_ERROR_CHARS]
+    who = {"provider": provider.name, "model": provider.model, "extract": provider.extract}
+    return result_of(task, began, clock(), **about, **who, usage=calls.usage.wire() if calls else {})

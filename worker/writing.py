@@ -46,7 +46,7 @@ _ROLE: Final = re.compile(r"[a-z][a-z_-]{0,31}")
 #: Tokens reserved for the answer: the context divided by this, and at most so many. Thinking may use more if there is room.
 _ANSWER_PART: Final = 4
 _ANSWER_MAX: Final = 2_048
-_THOUGHT_MAX: Final = 8_192
+THOUGHT_MAX: Final = 8_192
 #: How many percent an estimate may be too low, and the tokens that the server itself puts around a prompt.
 _ESTIMATE_ERROR: Final = 10
 SERVER_TOKENS: Final = 32
@@ -237,7 +237,7 @@ class Calls:
     usage: Usage = Usage()  # noqa: RUF009 - immutable
     answered: str = ""  # the model that wrote the last answer, by the server's word
 
-    def complete(self, prompt: Prompt, most: int = _THOUGHT_MAX) -> str:
+    def complete(self, prompt: Prompt, most: int = THOUGHT_MAX) -> str:
         """Return the model's answer of at most *most* tokens, one call of the day; or ProviderError, Cancelled, NoCall."""
         left = self.context - SERVER_TOKENS - self.tokens(text_of(prompt)) * (100 + _ESTIMATE_ERROR) // 100
         longest = max(self.reserve, min(left, most))

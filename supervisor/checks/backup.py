@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Final
 
 from ..archive.places import place_of
-from ..events import EventLog
+from ..events import Events
 from ..protocol.backup_file import LIST, BackupFile, Contents, Entry, entry_of, render_end, render_file
 from ..protocol.paths import LOST_AND_FOUND, QUEUE_FOLDERS, WorkspacePaths, day_of_name
 from ..storage.clock import Clock, to_wire
@@ -206,7 +206,7 @@ def verify(file: Path, environ: Mapping[str, str], clock: Clock) -> tuple[Conten
     with _opened(file) as backup, _unpacked(backup, files, None) as folder:
         paths = WorkspacePaths(folder)
         config = read_config(files, paths, environ)
-        events = EventLog(paths.log, clock, config.log)
+        events = Events(paths.log, clock, config.log)
         return backup.contents, fsck(Workspace(folder, config, files, events, environ))
 
 

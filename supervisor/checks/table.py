@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Final
 
 from ..checks import incoming, machine, memory, model, services
-from ..events import EventLog
+from ..events import Events
 from ..host.last_night import LastFsck, keep_last, read_last_fsck
 from ..protocol.config import load, render_default
 from ..protocol.paths import WorkspacePaths
@@ -153,7 +153,7 @@ def opened_anyway(root: Path, environ: Mapping[str, str], now: datetime) -> tupl
     except (BadConfig, OSError) as error:
         refused = error if isinstance(error, BadConfig) else None  # the check `rights` reports an OSError
         config = load(render_default(machine_zone(environ)).encode(), {})
-    return Workspace(root, config, files, EventLog(paths.log, fixed_clock(now), config.log), environ), refused
+    return Workspace(root, config, files, Events(paths.log, fixed_clock(now), config.log), environ), refused
 
 
 def _faults(check: Check, look: Look) -> list[Finding]:

@@ -61,7 +61,7 @@ class Broker:
 
     def run(self, script: str, *args: Any) -> Any:
         """Run the script with the prefix as its key; PoolAway where that fails."""
-        return self._reply(self.client.register_script(script), keys=[self.prefix], args=args)
+        return self._reply(self.client.register_script(scripts.KEY + script), keys=[self.prefix], args=args)
 
     def call(self, command: str, *args: Any, **named: Any) -> Any:
         """Call a command of Redis; PoolAway where that fails."""

@@ -29,12 +29,11 @@ REFUSED: Final = b"\x00"
 #: The lists of what waits: what a person waits for is done first.
 QUEUES: Final = ("asked", "next")
 
-_KEY: Final = 'local function key(kind, name) return KEYS[1] .. ":" .. kind .. ":" .. name end\n'
+#: What every script begins with.
+KEY: Final = 'local function key(kind, name) return KEYS[1] .. ":" .. kind .. ":" .. name end\n'
 
 #: uid, host, queue, cargo → new, known or done; the answer goes to who asked last.
-OFFER: Final = (
-    _KEY
-    + f"""
+OFFER: Final = f"""
 local uid, host, queue, cargo = unpack(ARGV)
 local task = key("task", uid)
 redis.call("del", key("gone", uid))
@@ -51,12 +50,9 @@ redis.call("expire", task, {DAY_S})
 redis.call("rpush", KEYS[1] .. ":" .. queue, uid)
 return "new"
 """
-)
 
 #: uids → a sign each: done, runs, waits, or "" for one that is missing.
-SIGNS: Final = (
-    _KEY
-    + """
+SIGNS: Final = """
 local signs = {}
 for n, uid in ipairs(ARGV) do
     local function waits(queue) return redis.call("lpos", KEYS[1] .. ":" .. queue, uid) end
@@ -67,23 +63,17 @@ for n, uid in ipairs(ARGV) do
 end
 return signs
 """
-)
 
 #: uids: what no worker has begun goes, and who has begun stops.
-WITHDRAW: Final = (
-    _KEY
-    + f"""
+WITHDRAW: Final = f"""
 for _, uid in ipairs(ARGV) do
     redis.call("del", key("task", uid))
     if redis.call("exists", key("run", uid)) == 1 then redis.call("set", key("gone", uid), "1", "EX", {GONE_S}) end
 end
 """
-)
 
 #: host → the uids that are to be written down, those of before a crash among them.
-TAKE: Final = (
-    _KEY
-    + """
+TAKE: Final = """
 local results, taking = key("results", ARGV[1]), key("taking", ARGV[1])
 while redis.call("llen", taking) < tonumber(ARGV[2]) do
     if not redis.call("lmove", results, taking, "LEFT", "RIGHT") then break end
@@ -100,25 +90,19 @@ for _, uid in ipairs(redis.call("lrange", taking, 0, -1)) do
 end
 return found
 """
-)
 
 #: host, uids: they are durable, and this host needs them no more.
-TAKEN: Final = (
-    _KEY
-    + """
+TAKEN: Final = """
 for n = 2, #ARGV do
     redis.call("lrem", key("taking", ARGV[1]), 0, ARGV[n])
     redis.call("lrem", key("results", ARGV[1]), 0, ARGV[n])
     redis.call("del", key("done", ARGV[n]))
 end
 """
-)
 
 #: who → uid, host, cargo and how often it was begun, of the next task; nothing where none waits. Who asks again, since no reply
 #: came, gets the same task.
-BEGIN: Final = (
-    _KEY
-    + f"""
+BEGIN: Final = f"""
 local who = ARGV[1]
 local function begin(uid)
     local host, cargo = unpack(redis.call("hmget", key("task", uid), "host", "cargo"))
@@ -146,12 +130,9 @@ for _, queue in ipairs({{"asked", "next"}}) do
 end
 return false
 """
-)
 
 #: pairs of uid and who → 1 for each that is lost, else 0. Only who holds a task renews its lock.
-RENEW: Final = (
-    _KEY
-    + f"""
+RENEW: Final = f"""
 local found = {{}}
 for n = 1, #ARGV, 2 do
     local uid, who = ARGV[n], ARGV[n + 1]
@@ -162,12 +143,9 @@ for n = 1, #ARGV, 2 do
 end
 return found
 """
-)
 
 #: uid, who, host, answer: delivered once.
-DELIVER: Final = (
-    _KEY
-    + f"""
+DELIVER: Final = f"""
 local uid, who, host, answer = unpack(ARGV)
 local holder = redis.call("get", key("run", uid))
 if holder and holder ~= who then return 0 end
@@ -178,7 +156,6 @@ if redis.call("exists", key("gone", uid)) == 1 then return 0 end
 if redis.call("set", key("done", uid), answer, "NX", "EX", {DAY_S}) then redis.call("rpush", key("results", host), uid) end
 return 1
 """
-)
 
 #: kind (threads or hosts), who, how many (0: it leaves) → the sum of all that are there; what else the hash has, stays.
 THERE: Final = f"""

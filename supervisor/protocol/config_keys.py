@@ -32,10 +32,7 @@ _REDIS: Final = (
     msgid('an address such as "rediss://redis.example:6379/0", or ""'),
 )
 _VARIABLE: Final = (r"[A-Za-z_][A-Za-z0-9_]{0,99}", msgid("the name of an environment variable, never the key itself"))
-_BACKEND: Final = (
-    r"[a-z][a-z0-9_-]{0,63}",
-    msgid('"auto", "bm25", "use", "e5", "hybrid" or the name of an installed model'),
-)
+_BACKEND: Final = (r"[a-z][a-z0-9_-]{0,63}", msgid('"auto", "bm25", "use", "e5", "hybrid" or the name of an installed model'))
 
 
 _KEY_ENV: Final = "The name of the variable that holds the key; the key itself is never in a file."

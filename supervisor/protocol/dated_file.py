@@ -172,7 +172,7 @@ def render_dated(
             "created": to_wire(created),
             "count": str(len(blocks)),
             "digest": body_digest(body),
-        },
+        }
     )
     return (head + body).encode()
 

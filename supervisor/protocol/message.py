@@ -264,12 +264,7 @@ def with_archived(message: Message, archived: Archived) -> Message:
 
 def with_failure(message: Message, attempts: int, failed_at: datetime, next_at: datetime) -> Message:
     """Return the message with the failure of its group in its own fields (docs/reference/protocol.md, 3.12)."""
-    raw = {
-        **message.raw,
-        "archiveAttempts": attempts,
-        "archiveFailedAt": to_wire(failed_at),
-        "archiveNextAt": to_wire(next_at),
-    }
+    raw = {**message.raw, "archiveAttempts": attempts, "archiveFailedAt": to_wire(failed_at), "archiveNextAt": to_wire(next_at)}
     return replace(message, raw=raw, attempts=attempts, failed_at=failed_at, next_at=next_at)
 
 

@@ -213,10 +213,7 @@ def variable(place: Place) -> str:
 
 
 def gather(
-    known: Mapping[Place, Key],
-    tables: Mapping[str, object],
-    environ: Mapping[str, str],
-    retired: Mapping[Place, Place | str],
+    known: Mapping[Place, Key], tables: Mapping[str, object], environ: Mapping[str, str], retired: Mapping[Place, Place | str]
 ) -> dict[Place, object]:
     """
     Return the values that *tables* and variables set; variables win. BadConfig at the first fault.

@@ -17,7 +17,7 @@ from recalld.supervisor.checks import incoming, machine, memory, model, services
 from recalld.supervisor.checks.check import Look
 from recalld.supervisor.checks.table import TABLE, account, examine, verdict
 from recalld.supervisor.checks.units import Installation
-from recalld.supervisor.events import EventLog
+from recalld.supervisor.events import Events
 from recalld.supervisor.host.last_night import LastBackup, keep_last
 from recalld.supervisor.protocol.config import load
 from recalld.supervisor.protocol.config_keys import Log
@@ -193,7 +193,7 @@ def an_inbox_that_is_no_json(it: Broken) -> None:
 
 
 def a_hook_that_was_out_of_time(it: Broken) -> None:
-    log = EventLog(it.world.ws.paths.log, it.world.clock, Log())
+    log = Events(it.world.ws.paths.log, it.world.clock, Log())
     for _ in range(2):
         log.emit("hook_failed", client="codex", why=HOOK_LATE)
 
@@ -328,7 +328,7 @@ def test_left_over_names_the_files_in_their_order(broken: Broken):
 
 
 def test_hooks_names_the_client_of_a_plugin_that_is_no_longer_answered(broken: Broken):
-    EventLog(broken.world.ws.paths.log, broken.world.clock, Log()).emit("hook_failed", client="openclaw", why=HOOK_UNKNOWN)
+    Events(broken.world.ws.paths.log, broken.world.clock, Log()).emit("hook_failed", client="openclaw", why=HOOK_UNKNOWN)
     (fault,) = services.hooks(broken.look())
     assert (fault.state, "openclaw asked for a hook" in str(fault.why)) == ("odd", True)
 
@@ -379,7 +379,7 @@ def test_doctor_names_once_a_file_that_lost_a_part_and_what_can_be_done(broken: 
 def test_doctor_says_once_why_the_configuration_is_refused(broken: Broken):
     with pytest.raises(BadConfig) as refused:
         load(b"[recal]\nmax_hits = 3\n", {})
-    log = EventLog(broken.world.ws.paths.log, broken.world.clock, Log())
+    log = Events(broken.world.ws.paths.log, broken.world.clock, Log())
     log.emit("config_refused", why=str(refused.value))
     broken.run_supervisor()
     told = [(one.check, one.why) for one in examine(broken.look(), refused.value) if one.state == "bad"]

@@ -8,7 +8,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from recalld.supervisor.events import EventLog
+from recalld.supervisor.events import Events
 from recalld.supervisor.protocol.config_keys import Log
 from recalld.supervisor.storage.texts import render
 from tests.world import World, message_on, talk, unreachable
@@ -24,9 +24,9 @@ def told(world: World) -> list[str]:
     return [] if is_well else sentences
 
 
-def log(world: World) -> EventLog:
+def log(world: World) -> Events:
     """The event log of a supervisor."""
-    return EventLog(world.paths.log, world.clock, Log())
+    return Events(world.paths.log, world.clock, Log())
 
 
 @pytest.mark.parametrize("runs", ["none", "all"], ids=["unfiled", "filed"])

@@ -10,7 +10,7 @@ from pathlib import Path
 from random import Random
 from typing import Any, Literal, NamedTuple, Self
 
-from recalld.supervisor.events import EventLog
+from recalld.supervisor.events import Events
 from recalld.supervisor.host.round import Round
 from recalld.supervisor.protocol.config import Config
 from recalld.supervisor.protocol.config_keys import Log
@@ -80,7 +80,7 @@ def _gist(block: Block) -> str:
     )
 
 
-class Sink(EventLog):
+class Sink(Events):
     """Where events go; *then* is called with each, as another program would act at that moment. None may hold words of *said*."""
 
     def __init__(self, disk: ModelDisk, said: Collection[str]) -> None:

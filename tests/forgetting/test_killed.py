@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from recalld.supervisor.conversation.sessions import Marker, Progress, RunningSummary
-from recalld.supervisor.events import EventLog
+from recalld.supervisor.events import Events
 from recalld.supervisor.protocol.config_keys import Log
 from recalld.supervisor.protocol.task import AskedTask
 from recalld.supervisor.storage.disk import Disk, RealDisk
@@ -52,7 +52,7 @@ def picture(words: str) -> str:
 def lived(tmp_path: Path) -> World:
     """A workspace in which the words stand in every place."""
     world = World(tmp_path / "lived", at("2026-01-31T10:00"), WITH_MODEL.replace("jitter", 'slug = "hanzi"\njitter'))
-    world.events = world.ws.events = EventLog(world.paths.log, world.clock, Log())
+    world.events = world.ws.events = Events(world.paths.log, world.clock, Log())
     secret, plain = (
         message("m-secret-0001", "2025-12-03T09:00", f"十二月：{SECRET}", session="home"),
         "周五去游泳馆，带上泳镜。",
@@ -105,7 +105,7 @@ def lived(tmp_path: Path) -> World:
 
 
 def process(root: Path, lived: World, disk: Disk) -> World:
-    return World.process(root, lived.clock, EventLog(root / "log.jsonl", lived.clock, Log()), lived.ws.config, disk)
+    return World.process(root, lived.clock, Events(root / "log.jsonl", lived.clock, Log()), lived.ws.config, disk)
 
 
 def is_killed(lived: World, root: Path, operations: int) -> bool:

@@ -7,7 +7,7 @@ import zlib
 from datetime import UTC, date, datetime
 from typing import Any
 
-from recalld.supervisor.events import EventLog
+from recalld.supervisor.events import Events
 from recalld.supervisor.pool.cargo import Answer, Outcome, Reserve, Unsealable, rendered
 from recalld.supervisor.protocol.config import load
 from recalld.supervisor.protocol.dated_file import Block, render_dated
@@ -36,7 +36,7 @@ UID = f"甲.{_TASK.id}"
 class Host:
     """A workspace with one task, which its courier has brought to a pool."""
 
-    def __init__(self, events: EventLog) -> None:
+    def __init__(self, events: Events) -> None:
         self.disk = ModelDisk()
         files, paths = Files(self.disk), WorkspacePaths(self.disk.root)
         config = load(b"[archive]\ntimezone = 'UTC'\n", {})

@@ -18,7 +18,7 @@ from zoneinfo import ZoneInfo
 
 from recalld.supervisor.archive import slug
 from recalld.supervisor.context import render
-from recalld.supervisor.events import EventLog
+from recalld.supervisor.events import Events
 from recalld.supervisor.index import chunking
 from recalld.supervisor.protocol.config import load, render_default
 from recalld.supervisor.protocol.config_keys import Log
@@ -160,7 +160,7 @@ def _workspace(path: str, data: bytes) -> Workspace:
     return ws
 
 
-class Untold(EventLog):
+class Untold(Events):
     """Where no event goes."""
 
     def __init__(self) -> None:

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import os
 import signal
+import subprocess
+import sys
 import threading
 import time
 from pathlib import Path
 
 import pytest
 
+from recalld.supervisor.host.workers import _WORKER
 from tests.llm.injected import INJECTED
 from tests.llm.server import ACTS, TEXT, Act
 from tests.llm.shop import KEY, ServedWorld, long_day
@@ -187,3 +190,10 @@ def test_worker_writes_only_its_result_for_material_with_instructions(shop, serv
         line for line in inside if line.startswith(("09:00 user: ", "09:01 assistant: ", "09:02 user: "))
     ]
     assert len([line for line in inside if not line.startswith("    ")]) == 3
+
+
+def test_worker_of_another_package_that_is_called_recalld_never_runs(tmp_path):
+    (tmp_path / "recalld").mkdir()
+    (tmp_path / "recalld/__init__.py").touch()
+
+    subprocess.run([sys.executable, "-P", _WORKER, "--help"], env={"PYTHONPATH": str(tmp_path)}, check=True)

@@ -21,7 +21,7 @@ from typing import Any
 from zoneinfo import ZoneInfo
 
 import recalld.supervisor.host.workers
-from recalld.supervisor.events import EVENTS, EventLog
+from recalld.supervisor.events import EVENTS, Events
 from recalld.supervisor.host.lock import supervisor_lock
 from recalld.supervisor.host.round import Round
 from recalld.supervisor.host.workers import Workers
@@ -59,7 +59,7 @@ MOST_OPERATIONS = 2_000
 _LEASE_S = 121.0
 
 
-class NotedEvents(EventLog):
+class NotedEvents(Events):
     """Events as notes of the world; what lasts is told once a life, as in the log."""
 
     def __init__(self, world: SimulatedWorld, path: Path) -> None:

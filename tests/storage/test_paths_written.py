@@ -18,7 +18,7 @@ from recalld.supervisor.checks.check import Look
 from recalld.supervisor.checks.nightly import nightly_backup
 from recalld.supervisor.checks.table import account
 from recalld.supervisor.context.prepared import InboxFile
-from recalld.supervisor.events import EventLog
+from recalld.supervisor.events import Events
 from recalld.supervisor.host.jobs import make_vectors
 from recalld.supervisor.host.lock import supervisor_lock
 from recalld.supervisor.host.round import archive_now
@@ -118,7 +118,7 @@ def toml_of(server: Server) -> str:
 
 def talk_and_summaries(world: World) -> None:
     """Archived, summarised by day and month, moved to originals; a summary made anew, another that fails."""
-    world.events = world.ws.events = EventLog(world.paths.log, world.clock, world.ws.config.log)
+    world.events = world.ws.events = Events(world.paths.log, world.clock, world.ws.config.log)
     world.model.script = lambda *_: GOOD_SUMMARY
     world.write([message_on(day) for day in ("2025-12-03", "2026-01-10", "2026-01-30")])
     world.append({"role": "user", "text": "周五的部署取消。", "images": [base64.b64encode(PNG).decode()]})

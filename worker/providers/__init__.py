@@ -46,12 +46,7 @@ class Model(Provider, Protocol):
     """A provider that completes a prompt. Its own retries are off: retry has one owner, the supervisor."""
 
     def complete(
-        self,
-        prompt: Prompt,
-        *,
-        max_tokens: int,
-        calling: Callable[[], None],
-        cancelled: Callable[[], bool],
+        self, prompt: Prompt, *, max_tokens: int, calling: Callable[[], None], cancelled: Callable[[], bool]
     ) -> Completion:
         """
         Return what the model wrote; ProviderError when the answer is incomplete or there is none.
@@ -80,9 +75,7 @@ class Usage:
 
     def __add__(self, other: Usage) -> Usage:
         return Usage(
-            self.calls + other.calls,
-            self.prompt_tokens + other.prompt_tokens,
-            self.completion_tokens + other.completion_tokens,
+            self.calls + other.calls, self.prompt_tokens + other.prompt_tokens, self.completion_tokens + other.completion_tokens
         )
 
     def wire(self) -> dict[str, int]:

@@ -76,12 +76,7 @@ class OpenAi:
     _refused: set[str] = field(default_factory=set)  # parameters that this server does not accept
 
     def complete(
-        self,
-        prompt: Prompt,
-        *,
-        max_tokens: int,
-        calling: Callable[[], None],
-        cancelled: Callable[[], bool],
+        self, prompt: Prompt, *, max_tokens: int, calling: Callable[[], None], cancelled: Callable[[], bool]
     ) -> Completion:
         """Return what the model wrote (`Model.complete`)."""
         return asyncio.run(self._complete(prompt, max_tokens, calling, cancelled))
@@ -115,11 +110,7 @@ class OpenAi:
             raise self._error(error, Answer("", self.cjk_weight), Usage()) from None
 
     async def _complete(
-        self,
-        prompt: Prompt,
-        max_tokens: int,
-        calling: Callable[[], None],
-        cancelled: Callable[[], bool],
+        self, prompt: Prompt, max_tokens: int, calling: Callable[[], None], cancelled: Callable[[], bool]
     ) -> Completion:
         """Call the model, and close the connection when *cancelled* returns true meanwhile."""
         if cancelled():

@@ -28,28 +28,21 @@ class ServerError:
     overflow: bool = False
 
 
-@record
-class _Row:
-    """A row of TABLE: an answer with such a status (None: an error inside a stream) and matching words is this error."""
-
-    statuses: frozenset[int | None]
-    words: re.Pattern[str]
-    error: ServerError
-
-
-def _row(statuses: str, words: str, reason: Reason, why: str, *, overflow: bool = False) -> _Row:
+def _row(
+    statuses: str, words: str, reason: Reason, why: str, *, overflow: bool = False
+) -> tuple[set[int | None], re.Pattern[str], ServerError]:
     codes: set[int | None] = set()
     for part in statuses.split():
         first, _, last = part.partition("-")
         codes |= {None} if part == "stream" else set(range(int(first), int(last or first) + 1))
-    return _Row(frozenset(codes), re.compile(words, re.IGNORECASE), ServerError(reason, why, overflow))
+    return codes, re.compile(words, re.IGNORECASE), ServerError(reason, why, overflow)
 
 
 _TOO_LONG: Final = (
     r"context[ _](?:length|size|window|limit)|maximum context|max_model_len|n_ctx|string_above_max_length|tokens? limit"
     r"|(?:prompt|input|request|message)s?\b.{0,40}too (?:long|large)|too many (?:input )?tokens|reduce the length"
 )
-#: The first row that matches decides.
+#: Statuses of an answer ("stream": an error inside one), words in it, and what both mean: the first row that matches decides.
 TABLE: Final = (
     _row("413", "", "input", Text("the request is too large for the server"), overflow=True),
     # llama.cpp says it with 500, OpenAI with 429 where one request alone is over the minute's limit
@@ -110,7 +103,7 @@ def classify(status: int | None, words: str) -> ServerError:
     >>> classify(400, "This model's maximum context length is 2048 tokens").overflow, classify(503, "Loading model").reason
     (True, 'provider')
     """
-    return next((row.error for row in TABLE if status in row.statuses and row.words.search(words)), STRANGE)
+    return next((error for statuses, pattern, error in TABLE if status in statuses and pattern.search(words)), STRANGE)
 
 
 def refused_parameter(status: int, words: str, sent: Mapping[str, object]) -> str:

@@ -155,7 +155,7 @@ def _give_up(root: str, client: str, why: str, request: dict[str, Any]) -> NoRet
     try:
         from pathlib import Path
 
-        from ...events import EventLog
+        from ...events import Events
         from ...protocol.config_keys import Log
         from ...protocol.connections import HOOK_LATE
         from ...protocol.paths import WorkspacePaths
@@ -165,7 +165,7 @@ def _give_up(root: str, client: str, why: str, request: dict[str, Any]) -> NoRet
         if request:
             _leave_words(paths.drop_box, request)
         # not with the configuration of the workspace, which may be what is wrong
-        EventLog(paths.log, utc_now, Log()).emit("hook_failed", client=client, why=why or HOOK_LATE)
+        Events(paths.log, utc_now, Log()).emit("hook_failed", client=client, why=why or HOOK_LATE)
     finally:
         os._exit(0)
 
