@@ -10,16 +10,15 @@ from dataclasses import asdict
 from datetime import UTC
 from functools import partial
 from pathlib import Path
-from typing import Any, Final, TypeVar
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
-from ..host.answering import FileTurns
 from ..host.daemon import Host, Supervisor
 from ..host.jobs import Background
 from ..host.lock import supervisor_lock
 from ..host.service import Alarm, ServiceManager
 from ..host.watcher import ConfigWatch
 from ..host.workers import workers_of
-from ..operations.operation import NAMES, Caller, Operation, find
+from ..operations.operation import NAMES, Caller, Operation, find, perform
 from ..protocol.config import OTHER_VARIABLES
 from ..storage.clock import Clock, fixed_clock, read_instant, utc_now
 from ..storage.control import Step, acting
@@ -31,9 +30,12 @@ from .cli.call import Once, ServedCall
 from .cli.main import run_command
 from .cli.output import Render, event_printer
 from .entry import SERVED_COMMANDS
-from .http.server import HttpThread
 from .locate import HOOK, TOOL, folder_id, split_workspace
 from .socket_server import Answering, CommandRequest, OperationRequest, Request, serve_socket
+
+if TYPE_CHECKING:
+    from ..host.answering import FileTurns
+    from .http.server import HttpThread
 
 #: The types of a request and of an answer.
 Q = TypeVar("Q")
@@ -161,8 +163,6 @@ class Answers:
 
     def perform(self, operation: Operation[Q, A], request: Q, caller: Caller) -> A:
         """Return the answer of an operation for an interface of this process; SupervisorError if there is none."""
-        from ..operations.operation import perform
-
         with self._changing if operation.changes else contextlib.nullcontext():
             return perform(operation, self._served(), request, caller)
 
@@ -231,7 +231,6 @@ def _call_tool(request: OperationRequest, served: Workspace) -> dict[str, Any]:
 def _perform(request: OperationRequest, served: Workspace) -> dict[str, Any]:
     """Return the answer of the operation, or its error in the language of the caller."""
     from ..operations.codec import from_json, to_json
-    from ..operations.operation import Caller, perform
 
     language: Language = "zh" if request.caller.get("language") == "zh" else "en"
     try:
