@@ -52,7 +52,7 @@ ROOMS: Final = (
     Room("supervisor/interfaces/http supervisor/interfaces/page", most=2_324, goal=2_000),
     Room("supervisor/interfaces/tools supervisor/interfaces/mcp.py supervisor/interfaces/llamaindex", most=2_267, goal=1_900),
     Room("supervisor/interfaces/connect supervisor/interfaces/hooks supervisor/interfaces/proxy", most=1_927, goal=1_900),
-    Room("supervisor/interfaces", most=1_302, goal=1_500),
+    Room("supervisor/interfaces", most=1_301, goal=1_500),
     Room(
         "worker prompts recalld supervisor/__init__.py supervisor/events.py supervisor/workspace.py",
         most=2_442,
@@ -60,7 +60,7 @@ ROOMS: Final = (
     ),
 )
 #: All rooms together, lines and modules, and the lines of the tests.
-ALL: Final = Room("all", most=56_430, goal=48_000)
+ALL: Final = Room("all", most=56_429, goal=48_000)
 MODULES: Final = Room("modules", most=269, goal=270)
 OF_TESTS: Final = Room("tests", most=59_151, goal=48_000)
 
