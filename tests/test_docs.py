@@ -22,8 +22,8 @@ from recalld.supervisor.checks.status import plan, status
 from recalld.supervisor.events import EVENTS
 from recalld.supervisor.host.round import intake
 from recalld.supervisor.interfaces.cli.main import COMMAND_LINE
-from recalld.supervisor.interfaces.cli.output import wire
 from recalld.supervisor.interfaces.cli.parser import Command, Group
+from recalld.supervisor.interfaces.output import wire
 from recalld.supervisor.protocol.config import RETIRED, Config, make_workspace
 from recalld.supervisor.protocol.dated_file import body_digest, parse_dated, read_head, render_dated
 from recalld.supervisor.protocol.message import Message, parse_history, render_history

@@ -28,10 +28,8 @@ from recalld.supervisor.archive.intake import add_missing, restore_history, unwr
 from recalld.supervisor.archive.run import Due
 from recalld.supervisor.checks import status
 from recalld.supervisor.checks.check import Look
-from recalld.supervisor.checks.fsck import Ledger, fsck
-from recalld.supervisor.checks.nightly import report
-from recalld.supervisor.checks.repair import Repairs, accept, repair
-from recalld.supervisor.checks.table import verdict
+from recalld.supervisor.checks.fsck import Ledger, Repairs, accept, fsck, repair
+from recalld.supervisor.checks.table import report_faults, verdict
 from recalld.supervisor.context import build as turns
 from recalld.supervisor.context.build import Injection, Replay
 from recalld.supervisor.context.prepared import PreparedContexts
@@ -534,7 +532,7 @@ class World:
 
     def report(self, **more: Any) -> tuple[Ledger, list[str]]:
         """What the timer runs each night."""
-        return report(self.ws, self.clock(), **more)
+        return report_faults(self.ws, self.clock(), **more)
 
     def plan(self) -> dict[str, Any]:
         return status.plan(self.ws, self.clock())

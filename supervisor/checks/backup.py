@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 import stat as modes
 import tempfile
 import time
@@ -21,17 +22,19 @@ from typing import Final
 
 from ..archive.places import place_of
 from ..events import Events
+from ..host.last_night import LastBackup, keep_last, read_last_backup
 from ..protocol.backup_file import LIST, BackupFile, Contents, Entry, entry_of, render_end, render_file
 from ..protocol.paths import LOST_AND_FOUND, QUEUE_FOLDERS, WorkspacePaths, day_of_name
 from ..storage.clock import Clock, to_wire
 from ..storage.disk import RealDisk, Stat, is_below
-from ..storage.errors import TEMPORARY, BadRequest, Busy, Conflict, from_os_error
+from ..storage.errors import TEMPORARY, BadRequest, Busy, Conflict, StorageError, SupervisorError, from_os_error
 from ..storage.files import FILE_MODE, Files, FileVersion
 from ..storage.texts import Text
 from ..text.foreign_text import MOST_FOLDERS
 from ..text.record import record
 from ..workspace import Workspace, read_config
 from .fsck import Ledger, fsck
+from .machine import SCARCE_BYTES, walk
 
 #: How many times a backup is begun again after a file was written in place, or a dated file has vanished, meanwhile.
 _TRIES: Final = 5
@@ -191,6 +194,66 @@ def _read(ws: Workspace, path: Path) -> FileVersion | None:
 
 def _whole_lines(data: bytes) -> bytes:
     return data[: data.rfind(b"\n") + 1]
+
+
+# ── each night ───────────────────────────────────────────────────────────────
+
+
+def nightly_backup(ws: Workspace, folder: Path, keep: int, now: datetime, made_by: str) -> tuple[Path, Contents, list[Path]]:
+    """
+    Write the backup of the day into the folder, read it back, and delete all nightly backups but the last *keep*.
+
+    Return the file, its contents, and the deleted ones. If there is one of the same day, it is only read back. An error is kept
+    for `status` and raised; then nothing was deleted.
+    """
+    file = folder / f"{ws.paths.root.name}-nightly-{ws.today(now)}.tar"
+    backups = before.made if (before := read_last_backup(ws)) else ()
+    try:
+        _write(ws, file, LastBackup(now, str(folder), keep, str(file), made=backups), made_by)
+        contents = check(file)
+        # a wrong clock may have made a backup of a later day, after which this one is not the last by its name
+        older = [path for path in nightly_backups(ws, folder)[:-keep] if path != file]
+        for path in older:
+            ws.files.remove(path)
+    except (SupervisorError, OSError) as error:
+        refused = from_os_error(error, error.filename or folder) if isinstance(error, OSError) else error
+        last, why = read_last_backup(ws), getattr(refused, "why", "") or str(refused).rstrip(".")
+        keep_last(ws, LastBackup(now, str(folder), keep, last.file if last and last.keep else "", why, backups))
+        raise refused from error
+    return file, contents, older
+
+
+def _write(ws: Workspace, file: Path, done: LastBackup, made_by: str) -> None:
+    """Write the backup and record it; a backup of the same day is not replaced."""
+    if file.exists():
+        last = read_last_backup(ws)
+        if last is None or last.file != done.file:
+            raise BadRequest(
+                "DIR",
+                Text(
+                    "{file} is not known to this workspace; move it away, or give each workspace a folder of its own", file=file
+                ),
+            )
+    else:
+        check_folder(ws.paths.root, file.parent, "DIR")
+        _refuse_little_room(ws, file.parent)
+        create(ws, file, done.at, made_by)
+    keep_last(ws, done)
+
+
+def nightly_backups(ws: Workspace, folder: Path) -> list[Path]:
+    """Return the nightly backups of this workspace, by their names, the oldest first."""
+    name = re.compile(rf"{re.escape(ws.paths.root.name)}-nightly-\d{{4}}-\d\d-\d\d\.tar")
+    stats = ws.files.disk.stats(folder).items()
+    return sorted(folder / entry for entry, stat in stats if name.fullmatch(entry) and modes.S_ISREG(stat.mode))
+
+
+def _refuse_little_room(ws: Workspace, folder: Path) -> None:
+    places = ((place_of(ws.paths.relative(path)), stat.st_size) for path, stat in walk(ws.paths.root))
+    size = sum(size for place, size in places if place is None or place.in_backup)
+    disk = os.statvfs(folder)
+    if disk.f_bavail * disk.f_frsize - size < SCARCE_BYTES:
+        raise StorageError(folder, Text("a backup would leave less than {count} MiB free", count=SCARCE_BYTES >> 20))
 
 
 # ── restored ─────────────────────────────────────────────────────────────────

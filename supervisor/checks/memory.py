@@ -1,4 +1,4 @@
-"""The checks of the memory itself: its files, its index, and its open tasks."""
+"""The checks of the memory itself: what comes in (history.json, inbox.json, the drop-box), its files, and its index."""
 
 from __future__ import annotations
 
@@ -8,15 +8,18 @@ from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from heapq import nlargest
 from pathlib import Path
+from shlex import quote
 from typing import Final
 
 from ..archive.deletions import is_other
 from ..archive.history import history_copies
+from ..archive.quarantine import Unread
 from ..host.last_night import read_last_fsck
 from ..protocol.attachments import attachments_of
 from ..protocol.dated_file import undated_in
-from ..protocol.message import Message
-from ..protocol.paths import QUEUE_FOLDERS, is_unfinished
+from ..protocol.inbox import count_unread
+from ..protocol.message import InvalidEntry, Message
+from ..protocol.paths import is_unfinished
 from ..query.parse import Query
 from ..recall.ended import read_ended
 from ..storage.clock import within
@@ -27,9 +30,12 @@ from ..text.foreign_text import encoding_of, printable
 from ..text.tokenizer import tokens
 from ..text.word_frequency import rarity_asked
 from .check import Faults, Look, bad, odd
-from .incoming import LONGEST_WAIT
 from .machine import walk, writable
 
+#: How long a message may wait when no supervisor runs: some use recalld by a daily `run --until-settled`.
+LONGEST_WAIT: Final = timedelta(days=1)
+#: The time within which a program that writes in the drop-box itself gives its file the name that it is to have.
+_WRITTEN_IN: Final = timedelta(minutes=1)
 #: The time within which a running supervisor has a change in the index.
 _INDEXED_IN: Final = timedelta(minutes=1)
 #: `status` looks at the encoding of so many notes, those that were changed last, of at most so many bytes each.
@@ -47,25 +53,119 @@ _MOST_CHARS: Final = 4_000
 #: Hits among which the message has to be, and the longest search, in seconds.
 _HITS: Final = 100
 _PATIENCE_S: Final = 10.0
-#: Why the task of a group failed, by the reason in its result.
-_REASONS: Final = {
-    "timeout": Text("the model did not answer in time"),
-    "empty": Text("the model's answer was empty"),
-    "refused": Text("the model refused, or its answer was no summary"),
-    "truncated": Text("the model's answer was cut off"),
-    "vague": Text("the model's answer said less than an extract"),
-    "copy": Text("the model's answer was a copy of its material"),
-    "transcript": Text("the model's answer went on with the conversation, or wrote it down"),
-    "repeats": Text("the model's answer repeated itself"),
-    "form": Text("the model's answer filled in a form"),
-    "language": Text("the model's answer was in another language"),
-    "data": Text("the model's answer was data and no text"),
-    "thought": Text("the model's answer was its thinking"),
-    "forged": Text("the model's answer had marks of recalld, or characters that can't be written"),
-    "long": Text("the model's answer was too long"),
-    "input": Text("the server did not take the messages"),
-    "lost": Text("its files can't be read"),
-}
+
+
+# ── what comes in ────────────────────────────────────────────────────────────
+
+
+def newer_format(look: Look) -> Faults:
+    """Raise NewerFormat if a newer recalld has written to the workspace."""
+    look.ws.journal.refresh()
+    look.ws.memory.summaries()
+    yield from ()
+
+
+def history(look: Look) -> Faults:
+    """Yield why history.json can't be read."""
+    if look.no_history:
+        version = look.ws.files.read_stable(look.ws.paths.history)
+        why = not_utf8(version.data, look.ws.paths.history) if version else None
+        yield bad(
+            "history.json can't be read: {why}; `recalld restore` puts it together again.", why=why or look.no_history.why
+        )
+
+
+def unread(look: Look) -> Faults:
+    """Yield the unread parts of damaged histories, until a person has dealt with them."""
+    for piece in look.ws.unread.read():
+        yield bad(why_unread(piece, look.ws.unread.path_of(piece)))
+
+
+def forgetting(look: Look) -> Faults:
+    """Yield how much a forgetting has still to take out, after it was interrupted."""
+    if count := sum(sum(act.counts.values()) for act in look.ws.journal.tombstones.unfinished()):
+        yield bad(
+            "something is still to be forgotten ({count}): the next round goes on with it, or `recalld run --until-settled`",
+            count=count,
+        )
+
+
+def inbox(look: Look) -> Faults:
+    """Yield that inbox.json is no JSON, so that nothing in it is read, or what in it is no input."""
+    version = look.ws.files.read_stable(look.ws.paths.inbox)
+    try:
+        count = count_unread(version.data if version else b"[]", look.ws.zone)
+    except ValueError:
+        yield bad("inbox.json is no JSON, so what waits in it is not read; mend the file, or delete it.")
+        return
+    if count:
+        yield bad(
+            "entries of inbox.json without words are answered by nobody ({count}); give them a `text`, or delete them.",
+            count=count,
+        )
+
+
+def why_unread(piece: Unread, kept: Path) -> Text:
+    """Return how much of a file could not be read, where the file is kept, and the command that mends it."""
+    path = piece.name if "/" in piece.name else f".recalld/quarantine/{piece.name}"
+    fields = {"count": piece.messages, "bytes": piece.bytes, "path": path, "name": piece.name}
+    if not piece.encoding:
+        return Text(
+            "messages of a damaged history.json could not be read (about {count}, {bytes} bytes); they are kept in {path}: mend a copy of it and `recalld restore --give-up {name} --from` that copy, or leave `--from` out if nothing in it is wanted.",
+            **fields,
+        )
+    command = f"iconv -f {piece.encoding} -t UTF-8 {quote(str(kept))} > mended.json"
+    return Text(
+        "messages of a damaged history.json could not be read (about {count}, {bytes} bytes), since it is {encoding}, not UTF-8; they are kept in {path}: `{command}`, then `recalld restore --give-up {name} --from mended.json`, or leave `--from` out if nothing in it is wanted.",
+        **fields,
+        encoding=piece.encoding,
+        command=command,
+    )
+
+
+def dropped(look: Look) -> Faults:
+    """Yield the first file of the drop-box whose messages can't be read."""
+    why = {**look.dropped[1]}
+    for path, stat in look.ws.drop_box.misnamed():
+        if look.now - datetime.fromtimestamp(stat.mtime_ns / 1e9, UTC) > _WRITTEN_IN:
+            why[path.name] = Text("its name does not end in .json")
+    for name in sorted(why)[:1]:
+        yield bad(
+            "files of inbox.d/new are not understood and are not taken in ({count}), the first is {name}: {why}; correct it, or delete it.",
+            count=len(why),
+            name=printable(name),
+            why=why[name],
+        )
+
+
+def waiting(look: Look) -> Faults:
+    """Yield a fault if messages have waited too long for their dated file."""
+    oldest = min((entry.created_at for entry in look.waiting if entry.created_at), default=look.now)
+    if look.is_running or look.now - oldest <= LONGEST_WAIT:
+        return
+    if look.unseen:
+        yield bad(
+            "no supervisor has looked at new messages ({count}), the oldest of {time}; start one with `recalld run`.",
+            count=len(look.unseen),
+            time=look.local_time(oldest),
+        )
+    else:
+        yield bad(
+            "messages wait to be written since {time}, and no supervisor runs; start one with `recalld run`.",
+            time=look.local_time(oldest),
+        )
+
+
+def entries(look: Look) -> Faults:
+    """Yield the first entry of history.json that is not a message."""
+    invalid = [(n, entry.why) for n, entry in enumerate(look.history, 1) if isinstance(entry, InvalidEntry)]
+    for number, why in invalid[:1]:
+        yield bad(
+            "entries of history.json can't be filed ({count}), the first is entry {number}: {why}; correct or delete them, `recalld fsck` counts what is left.",
+            count=len(invalid),
+            number=number,
+            why=why,
+        )
 
 
 # ── dated files ──────────────────────────────────────────────────────────────
@@ -286,42 +386,3 @@ def _rarest_words(text: str, frequency: Callable[[str], int]) -> list[str]:
     rare = {token for token in tokens(text[:_MOST_CHARS]) if rarity_asked(token) >= _RARE}
     counts = {token: count for token in sorted(rare) if (count := frequency(token)) <= _MOST_PASSAGES}
     return sorted(counts, key=counts.__getitem__)[:_WORDS]
-
-
-def tasks(look: Look) -> Faults:
-    """Yield summaries that fail or wait after a failure, and tasks that no worker takes."""
-    ws = look.ws
-    failing = [(group, f) for group, f in sorted(ws.failures().items()) if f.attempts < ws.config.archive.max_attempts]
-    for group, failure in failing[:1]:
-        yield odd(
-            "summaries wait after a failure ({count}), the first is {label}, since {since}: {why}; it is tried again at {time}, `recalld summary redo {label}` tries now.",
-            count=len(failing),
-            label=group.partition("-")[2],
-            since=look.local_time(failure.failed_at),
-            why=why_failed(failure.reason),
-            time=look.local_time(failure.next_at),
-        )
-    newer = len(ws.task_queue.newer())
-    for folder in QUEUE_FOLDERS[:3]:
-        stats = ws.files.disk.stats(ws.paths.worker / folder)
-        times_ns = [stat.mtime_ns for name, stat in stats.items() if name.endswith(".json")]
-        since = datetime.fromtimestamp(min(times_ns) / 1e9, UTC) if times_ns else look.now
-        if look.now - since <= LONGEST_WAIT:
-            continue
-        if newer and folder == QUEUE_FOLDERS[0]:
-            yield odd(
-                "tasks in worker/queue are of a newer recalld ({count}), and wait for it; upgrade recalld, or delete them.",
-                count=newer,
-            )
-        else:
-            yield odd(
-                "tasks wait in worker/{folder} ({count}) since {since}, and nobody takes them; `recalld run --until-settled` does.",
-                folder=folder,
-                count=len(times_ns),
-                since=look.local_time(since),
-            )
-
-
-def why_failed(reason: str) -> str:
-    """Return the text of the *reason* in a result."""
-    return _REASONS.get(reason, reason)

@@ -1,4 +1,4 @@
-"""The checks of the model that writes summaries: whether it writes them, whether it can be asked, and where its key is."""
+"""The checks of the summaries and the model that writes them: what fails and waits, whether it can be asked, its key."""
 
 from __future__ import annotations
 
@@ -6,11 +6,13 @@ import json
 import re
 import stat as modes
 from contextlib import suppress
+from datetime import UTC, datetime
 from typing import Any, Final
 
 from ..host.workers import ask_worker
 from ..protocol.inbox import parse_inbox
 from ..protocol.llm import NO_KEY, find_key, is_local, model_of, without_credentials
+from ..protocol.paths import QUEUE_FOLDERS
 from ..protocol.task import AskedTask
 from ..replies.failures import FailedInputs
 from ..storage.disk import read_outside
@@ -19,7 +21,7 @@ from ..storage.texts import Text
 from ..summaries.llm_state import configured_state, provider_state
 from .check import Faults, Look, bad, odd
 from .machine import walk
-from .memory import why_failed
+from .memory import LONGEST_WAIT
 
 #: The most bytes of a file that is searched for the key.
 _MOST_BYTES: Final = 8 << 20
@@ -27,6 +29,25 @@ _MOST_BYTES: Final = 8 << 20
 _KEY_CHARS: Final = 16
 #: Seconds to get the list of models, including the start of the process that asks for it.
 _LIST_S: Final = 60.0
+#: Why the task of a group failed, by the reason in its result.
+_REASONS: Final = {
+    "timeout": Text("the model did not answer in time"),
+    "empty": Text("the model's answer was empty"),
+    "refused": Text("the model refused, or its answer was no summary"),
+    "truncated": Text("the model's answer was cut off"),
+    "vague": Text("the model's answer said less than an extract"),
+    "copy": Text("the model's answer was a copy of its material"),
+    "transcript": Text("the model's answer went on with the conversation, or wrote it down"),
+    "repeats": Text("the model's answer repeated itself"),
+    "form": Text("the model's answer filled in a form"),
+    "language": Text("the model's answer was in another language"),
+    "data": Text("the model's answer was data and no text"),
+    "thought": Text("the model's answer was its thinking"),
+    "forged": Text("the model's answer had marks of recalld, or characters that can't be written"),
+    "long": Text("the model's answer was too long"),
+    "input": Text("the server did not take the messages"),
+    "lost": Text("its files can't be read"),
+}
 
 
 def paused(look: Look) -> Faults:
@@ -86,6 +107,45 @@ def _unanswered(look: Look) -> Faults:
             count=len(names),
             file=f"worker/failed/{names[0]}",
         )
+
+
+def tasks(look: Look) -> Faults:
+    """Yield summaries that fail or wait after a failure, and tasks that no worker takes."""
+    ws = look.ws
+    failing = [(group, f) for group, f in sorted(ws.failures().items()) if f.attempts < ws.config.archive.max_attempts]
+    for group, failure in failing[:1]:
+        yield odd(
+            "summaries wait after a failure ({count}), the first is {label}, since {since}: {why}; it is tried again at {time}, `recalld summary redo {label}` tries now.",
+            count=len(failing),
+            label=group.partition("-")[2],
+            since=look.local_time(failure.failed_at),
+            why=why_failed(failure.reason),
+            time=look.local_time(failure.next_at),
+        )
+    newer = len(ws.task_queue.newer())
+    for folder in QUEUE_FOLDERS[:3]:
+        stats = ws.files.disk.stats(ws.paths.worker / folder)
+        times_ns = [stat.mtime_ns for name, stat in stats.items() if name.endswith(".json")]
+        since = datetime.fromtimestamp(min(times_ns) / 1e9, UTC) if times_ns else look.now
+        if look.now - since <= LONGEST_WAIT:
+            continue
+        if newer and folder == QUEUE_FOLDERS[0]:
+            yield odd(
+                "tasks in worker/queue are of a newer recalld ({count}), and wait for it; upgrade recalld, or delete them.",
+                count=newer,
+            )
+        else:
+            yield odd(
+                "tasks wait in worker/{folder} ({count}) since {since}, and nobody takes them; `recalld run --until-settled` does.",
+                folder=folder,
+                count=len(times_ns),
+                since=look.local_time(since),
+            )
+
+
+def why_failed(reason: str) -> str:
+    """Return the text of the *reason* in a result."""
+    return _REASONS.get(reason, reason)
 
 
 def model(look: Look) -> Faults:

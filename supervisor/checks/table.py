@@ -8,26 +8,35 @@ message, which is the slow check of the memory, and runs the memory's quick chec
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+import signal
+import subprocess
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
-from ..checks import incoming, machine, memory, model, services
+from ..checks import machine, memory, model, services
 from ..events import Events
 from ..host.last_night import LastFsck, keep_last, read_last_fsck
 from ..protocol.config import load, render_default
 from ..protocol.paths import WorkspacePaths
 from ..storage.clock import fixed_clock, machine_zone
 from ..storage.disk import RealDisk
-from ..storage.errors import BadConfig, NoPermission, SupervisorError, as_supervisor_error
+from ..storage.errors import BadConfig, NoPermission, SupervisorError, as_supervisor_error, why_refused
 from ..storage.files import Files
 from ..storage.texts import Text, msgid
+from ..text.lazy_re import lazy_re
 from ..workspace import Workspace, read_config
 from .check import Check, Finding, Look, bad, odd
-from .fsck import Ledger
+
+if TYPE_CHECKING:
+    from .fsck import Ledger
+
+#: Seconds after which the command of `care.on_trouble` is killed.
+_COMMAND_S: Final = 30.0
+_DIGITS: Final = lazy_re(r"[0-9]+")
 
 #: In the order in which `doctor` lists them: first the machine's checks, since the rest depends on the machine.
 TABLE: Final = (
@@ -39,14 +48,14 @@ TABLE: Final = (
     Check("links", machine.links, only="doctor"),
     Check("disk", machine.disk, advises=True),
     Check("clock", machine.clock),
-    Check("format", incoming.newer_format, counts=True),
+    Check("format", memory.newer_format, counts=True),
     Check("status", machine.read_only),
-    Check("status", incoming.history),
-    Check("status", incoming.unread, counts=True),
-    Check("status", incoming.forgetting),
-    Check("status", incoming.dropped, counts=True),
-    Check("status", incoming.inbox),
-    Check("status", incoming.waiting),
+    Check("status", memory.history),
+    Check("status", memory.unread, counts=True),
+    Check("status", memory.forgetting),
+    Check("status", memory.dropped, counts=True),
+    Check("status", memory.inbox),
+    Check("status", memory.waiting),
     Check("status", machine.lasting),
     Check("files", memory.gone, counts=True),
     Check("files", memory.taken_out, advises=True),
@@ -55,14 +64,14 @@ TABLE: Final = (
     Check("files", memory.accounting, only="doctor"),
     Check("files", memory.known_losses, only="status"),
     Check("status", memory.attachments),
-    Check("status", incoming.entries, counts=True),
+    Check("status", memory.entries, counts=True),
     Check("status", services.last_night),
     Check("files", memory.quarantine),
     Check("files", machine.left_over),
     Check("long-term file", memory.long_term),
     Check("files", memory.encodings, counts=True),
     Check("index", memory.index, only="doctor"),
-    Check("tasks", memory.tasks),
+    Check("tasks", model.tasks),
     Check("model", model.paused, advises=True),
     Check("model", model.model, only="doctor"),
     Check("key", model.key, only="doctor"),
@@ -193,3 +202,58 @@ def _keep_outcome(ws: Workspace, ledger: Ledger, now: datetime) -> None:
         ws.events.emit("fsck_passed")
     else:
         ws.events.emit("fsck_failed", lost=len(ledger.lost), damage=len(ledger.damage))
+
+
+def report_faults(
+    ws: Workspace, now: datetime, tell: Callable[[str], str] = str, wait_s: float = _COMMAND_S
+) -> tuple[Ledger, list[str]]:
+    """
+    Account for every message and run `care.on_trouble` for new faults; return the account and all faults.
+
+    Pictures that are gone are first put back. *tell* renders a text in the user's language; the command has *wait_s* seconds.
+    """
+    from .fsck import bring_pictures_back  # imported here, since `status` does not need it
+
+    look = Look(ws, now, os.environ)
+    # tonight, since history.json may no longer have their bytes tomorrow
+    if look.ledger.damage and (pictures := bring_pictures_back(ws)):
+        ws.events.emit("repaired", restored=0, saved=0, set_aside=0, doubles=0, pictures=len(pictures))
+    if not look.ledger.is_sound:  # again, since a file that moves during the first pass is found in neither place
+        look = Look(ws, now, os.environ)
+    ledger = account(look)
+    last = replace(read_last_fsck(ws) or LastFsck(now, 0, 0), at=now)
+    keep_last(ws, replace(last, failed=""))  # it is run anew
+    # a fault is not new because a time or count changed
+    kinds = {sentence: _DIGITS.sub("0", sentence) for sentence in found_quickly(look)[0]}
+    new = [sentence for sentence, kind in kinds.items() if kind not in last.told]
+    command, failed = ws.config.care.on_trouble, ""
+    if command and new:
+        failed = _run(command, "\n".join(map(tell, new)), ws, wait_s)
+        if failed and failed != last.failed:
+            ws.events.emit("on_trouble_failed", why=failed)
+    repeated = [kind for sentence, kind in kinds.items() if command and not (failed and sentence in new)]
+    keep_last(ws, replace(last, told=tuple(repeated), failed=failed))
+    return ledger, [*map(tell, kinds)]
+
+
+def _run(command: str, sentences: str, ws: Workspace, wait_s: float) -> str:
+    """Run the user's command; return why it failed, or ""."""
+    environ = {**os.environ, "RECALLD_TROUBLE": sentences, "RECALLD_WORKSPACE": str(ws.paths.root)}
+    try:
+        child = subprocess.Popen(
+            ["/bin/sh", "-c", command],
+            env=environ,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            start_new_session=True,  # so that the processes it started can be killed with it
+        )
+    except OSError as error:
+        return why_refused(error)
+    try:
+        code = child.wait(wait_s)
+    except subprocess.TimeoutExpired:
+        with suppress(ProcessLookupError):
+            os.killpg(child.pid, signal.SIGKILL)
+        child.wait()
+        return Text("it was killed after {seconds:g} s", seconds=wait_s)
+    return Text("it ended with exit code {code}", code=code) if code else ""

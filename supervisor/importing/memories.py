@@ -18,7 +18,7 @@ from pathlib import Path, PurePosixPath
 from typing import Any, Final, Literal
 
 from ..archive.tombstones import Tombstones, foreign_lists, keep_foreign
-from ..checks.repair import raw_of
+from ..checks.fsck import raw_of
 from ..forgetting.sweep import begin
 from ..forgetting.wanted import Wanted, files_below, standing, standing_lines, undoable_lines
 from ..host.lock import supervisor_lock

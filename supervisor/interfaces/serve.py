@@ -28,9 +28,9 @@ from ..text.language import Language
 from ..workspace import Workspace, open_workspace, read_config
 from .cli.call import Once, ServedCall
 from .cli.main import run_command
-from .cli.output import Render, event_printer
 from .entry import SERVED_COMMANDS
 from .locate import HOOK, TOOL, folder_id, split_workspace
+from .output import Render, event_printer
 from .socket_server import Answering, CommandRequest, OperationRequest, Request, serve_socket
 
 if TYPE_CHECKING:
@@ -105,8 +105,8 @@ def file_turns(ws: Workspace, clock: Clock, *, has_worker: bool) -> FileTurns | 
         return None
     from ..host.answering import FileTurns
     from ..host.workers import AskedWorker
+    from ..operations.assistant import LookingUp
     from ..operations.history import adder
-    from ..operations.looking import LookingUp
     from ..protocol.queue import IDLE_S
 
     append = adder(ws, clock)

@@ -181,7 +181,7 @@ def _outside(ws: Workspace) -> tuple[str, ...]:
 
 def _backups(ws: Workspace) -> list[str]:
     """Return a sentence about the backups that may have the words: the folder of the nightly ones, files of `backup create`."""
-    from ..checks.nightly import nightly_backups
+    from ..checks.backup import nightly_backups
     from ..host.last_night import read_last_backup
 
     last = read_last_backup(ws)

@@ -236,7 +236,7 @@ def operation(name: str, request: type[Q], **how: Any) -> Callable[[Callable[[Vi
 #: The operations of each module of this package; each operation is an attribute of its module, under its name.
 MODULES: Final[Mapping[str, tuple[str, ...]]] = {
     "recall": ("inject", "context", "search", "get", "files", "why", "replay"),
-    "opening": ("opening",),
+    "assistant": ("opening",),
     "history": ("append", "recent", "sessions"),
     "long_term": (
         "long_term_text",

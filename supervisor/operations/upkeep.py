@@ -21,8 +21,7 @@ from ..workspace import Workspace
 from .operation import NoArguments, Request, Visible, operation
 
 if TYPE_CHECKING:
-    from ..checks.fsck import Ledger
-    from ..checks.repair import Repairs
+    from ..checks.fsck import Ledger, Repairs
     from ..index.manifest import Changes, Inventory
 
 
@@ -136,7 +135,7 @@ def fsck(memory: Visible, _request: NoArguments) -> Ledger:
 @operation("repair", NoArguments, owner=True, within_s=600.0)
 def repair(memory: Visible, _request: NoArguments) -> Repairs:
     """Repair what fsck finds, as far as possible; AlreadyRuns while a supervisor runs."""
-    from ..checks.repair import repair as mend
+    from ..checks.fsck import repair as mend
     from ..host.lock import supervisor_lock
 
     with supervisor_lock(memory.ws):
@@ -146,7 +145,7 @@ def repair(memory: Visible, _request: NoArguments) -> Repairs:
 @operation("accept", AcceptRequest, owner=True)
 def accept(memory: Visible, request: AcceptRequest) -> int:
     """Accept that messages of a dated file are missing; return how many."""
-    from ..checks.repair import accept as accept_missing
+    from ..checks.fsck import accept as accept_missing
 
     return accept_missing(memory.ws, request.file.name)
 
@@ -154,7 +153,7 @@ def accept(memory: Visible, request: AcceptRequest) -> int:
 @operation("accept_times", NoArguments, owner=True)
 def accept_times(memory: Visible, _request: NoArguments) -> int:
     """Accept the days under which messages whose time can't be read were filed; return how many messages."""
-    from ..checks.repair import accept_times as accept_the_times
+    from ..checks.fsck import accept_times as accept_the_times
 
     return accept_the_times(memory.ws)
 

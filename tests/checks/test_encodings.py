@@ -10,8 +10,7 @@ import subprocess
 
 import pytest
 
-from recalld.supervisor.checks.incoming import dropped, history
-from recalld.supervisor.checks.memory import encodings
+from recalld.supervisor.checks.memory import dropped, encodings, history
 from tests.world import message, talk
 
 GBK = "it is GBK, not UTF-8 (`iconv -f GBK -t UTF-8 "

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from recalld.supervisor.checks.nightly import await_quiet_end
 from recalld.supervisor.host.last_night import read_last_fsck
+from recalld.supervisor.interfaces.cli.care import await_quiet_end
 from tests.patience import PATIENCE_S
 from tests.world import ASK, IN_SHANGHAI, World, at, message_on
 

@@ -8,9 +8,9 @@ from types import SimpleNamespace
 
 import pytest
 
+from recalld.supervisor.checks.backup import nightly_backup
 from recalld.supervisor.checks.check import Look
 from recalld.supervisor.checks.machine import SCARCE_BYTES
-from recalld.supervisor.checks.nightly import nightly_backup
 from recalld.supervisor.checks.table import verdict
 from recalld.supervisor.host.last_night import read_last_backup
 from recalld.supervisor.storage.errors import BadBackup, BadRequest, StorageError

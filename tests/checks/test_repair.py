@@ -8,7 +8,7 @@ import json
 import pytest
 
 from recalld.supervisor.checks import backup
-from recalld.supervisor.checks.repair import Repairs
+from recalld.supervisor.checks.fsck import Repairs
 from recalld.supervisor.storage.errors import BadFile, BadRequest
 from tests.world import World, talk
 

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from recalld.supervisor.checks import incoming, machine, memory, model, services
+from recalld.supervisor.checks import machine, memory, model, services
 from recalld.supervisor.checks.check import Look
 from recalld.supervisor.checks.table import TABLE, account, examine, verdict
 from recalld.supervisor.checks.units import Installation
@@ -244,16 +244,16 @@ def a_supervisor_of_another_version(it: Broken) -> None:
 
 #: Each fault, and the check that finds it.
 FAULTS: dict[Callable[[Broken], None], Any] = {
-    a_history_that_is_cut_off: incoming.history,
-    an_entry_that_is_no_message: incoming.entries,
+    a_history_that_is_cut_off: memory.history,
+    an_entry_that_is_no_message: memory.entries,
     a_day_that_is_gone_and_still_in_history: memory.gone,
     a_day_that_is_lost: memory.gone,
     a_file_without_its_end: memory.damaged,
     a_file_without_its_head: memory.damaged,
     a_file_that_is_cut_off_between_two_messages: memory.damaged,
     a_message_that_is_in_two_files: memory.accounting,
-    a_history_of_which_a_part_is_unread: incoming.unread,
-    a_dropped_file_with_a_typing_error: incoming.dropped,
+    a_history_of_which_a_part_is_unread: memory.unread,
+    a_dropped_file_with_a_typing_error: memory.dropped,
     a_note_in_gbk: memory.encodings,
     a_picture_that_is_gone: memory.attachments,
     a_file_of_another_user: machine.rights,
@@ -261,13 +261,13 @@ FAULTS: dict[Callable[[Broken], None], Any] = {
     a_disk_that_is_read_only: machine.read_only,
     a_disk_that_is_full: machine.disk,
     a_clock_that_was_set_back: machine.clock,
-    a_message_that_nobody_writes: incoming.waiting,
-    a_dropped_message_that_nobody_takes_in: incoming.waiting,
+    a_message_that_nobody_writes: memory.waiting,
+    a_dropped_message_that_nobody_takes_in: memory.waiting,
     an_index_that_is_not_brought_up_to_date: machine.lasting,
     a_port_that_another_program_uses: services.port,
     a_backup_that_failed: services.last_night,
     a_model_without_a_name: model.paused,
-    an_inbox_that_is_no_json: incoming.inbox,
+    an_inbox_that_is_no_json: memory.inbox,
     a_hook_that_was_out_of_time: services.hooks,
     an_index_that_is_damaged: memory.index,
     an_index_of_other_words: memory.index,
@@ -280,7 +280,7 @@ FAULTS: dict[Callable[[Broken], None], Any] = {
 #: The checks of the files that hold the memory: what they find, `fsck` tells too.
 OF_MEMORY = {
     *(memory.gone, memory.damaged, memory.accounting, memory.attachments, memory.encodings),
-    *(incoming.history, incoming.unread, incoming.dropped, incoming.entries),
+    *(memory.history, memory.unread, memory.dropped, memory.entries),
 }
 #: What finds only what may be meant, what ends a command before any check, and what tests/process/test_doctor.py makes for real.
 ELSEWHERE = {
@@ -291,12 +291,12 @@ ELSEWHERE = {
         memory.undated,
         memory.quarantine,
         memory.long_term,
-        memory.tasks,
+        model.tasks,
     ),
     *(
-        incoming.forgetting,
+        memory.forgetting,
         memory.taken_out,
-        incoming.newer_format,
+        memory.newer_format,
         machine.left_over,
         model.model,
         model.meaning,

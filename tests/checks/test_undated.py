@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from recalld.supervisor.checks.repair import accept_times
+from recalld.supervisor.checks.fsck import accept_times
 from recalld.supervisor.checks.table import examine
 from recalld.supervisor.storage.texts import render
 from tests.world import WITHOUT_MODEL, World, talk

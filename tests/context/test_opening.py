@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from recalld.supervisor.operations.opening import OpeningRequest, opening, where_it_stopped
+from recalld.supervisor.operations.assistant import OpeningRequest, opening, where_it_stopped
 from recalld.supervisor.operations.operation import Caller, perform
 from tests.world import World, message, parsed
 

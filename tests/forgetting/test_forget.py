@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from recalld.supervisor.checks import backup
-from recalld.supervisor.checks.incoming import forgetting
+from recalld.supervisor.checks.memory import forgetting
 from recalld.supervisor.forgetting import sweep
 from recalld.supervisor.forgetting.sweep import forget_in
 from recalld.supervisor.forgetting.wanted import wanted

@@ -15,7 +15,7 @@ import recalld.supervisor.index.index
 from recalld import Memory, SupervisorError
 from recalld.supervisor.index import chunking
 from recalld.supervisor.index.index import SCHEMA, WORDS
-from recalld.supervisor.interfaces.cli.output import receipt_text, replay_text
+from recalld.supervisor.interfaces.output import receipt_text, replay_text
 from recalld.supervisor.protocol.inbox import Chat
 from recalld.supervisor.storage.errors import BadRequest, NotFound
 from tests.world import World, message

@@ -8,8 +8,8 @@ import pytest
 
 from recalld.supervisor.interfaces.cli.call import Call
 from recalld.supervisor.interfaces.cli.main import COMMAND_LINE, run_command
-from recalld.supervisor.interfaces.cli.output import columns
 from recalld.supervisor.interfaces.cli.parser import Command
+from recalld.supervisor.interfaces.output import columns
 from recalld.supervisor.storage.errors import BadRequest
 
 HAN = re.compile("[\u4e00-\u9fff]")

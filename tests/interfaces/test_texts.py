@@ -9,7 +9,7 @@ import pytest
 
 from recalld.supervisor.interfaces.cli.call import Call
 from recalld.supervisor.interfaces.cli.main import run_command
-from recalld.supervisor.interfaces.cli.output import _REASONS, as_text, because, by_name
+from recalld.supervisor.interfaces.output import _REASONS, as_text, because, by_name
 from recalld.supervisor.protocol.config import load
 from recalld.supervisor.storage import errors
 from recalld.supervisor.storage.texts import Text, render

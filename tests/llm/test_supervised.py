@@ -9,7 +9,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from recalld.supervisor.interfaces.cli.output import as_line
+from recalld.supervisor.interfaces.output import as_line
 from recalld.supervisor.protocol.llm import endpoint_of
 from recalld.worker.providers import NoCall
 from tests.llm.server import ACTS, Act, Server

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from recalld.supervisor.interfaces.cli.output import as_json, as_line
+from recalld.supervisor.interfaces.output import as_json, as_line
 from recalld.supervisor.text.foreign_text import printable
 from tests.process.command import Command, Ended, ended
 from tests.process.conftest import NOW

@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from recalld.supervisor.operations.opening import OpeningRequest, opening
+from recalld.supervisor.operations.assistant import OpeningRequest, opening
 from recalld.supervisor.operations.operation import Caller, perform
 from recalld.supervisor.protocol.config import Config, literal
 from recalld.supervisor.protocol.settings import dotted, keys

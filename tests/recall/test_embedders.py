@@ -10,7 +10,7 @@ import pytest
 from recalld.supervisor.checks.check import Look
 from recalld.supervisor.checks.model import meaning
 from recalld.supervisor.host.jobs import make_vectors
-from recalld.supervisor.interfaces.cli.output import receipt_text
+from recalld.supervisor.interfaces.output import receipt_text
 from recalld.supervisor.recall import embedders
 from recalld.supervisor.recall.embedders import E5, GROUP, USE, InProcess, words_alone
 from recalld.supervisor.storage.texts import Text, msgid

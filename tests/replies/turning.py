@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from recalld.supervisor.host.answering import FileTurns
+from recalld.supervisor.operations.assistant import LookingUp
 from recalld.supervisor.operations.history import adder
-from recalld.supervisor.operations.looking import LookingUp
 from tests.llm.server import Act, Server
 from tests.llm.shop import ServedWorld
 from tests.world import at

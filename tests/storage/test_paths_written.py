@@ -14,8 +14,8 @@ from pathlib import Path
 
 import pytest
 
+from recalld.supervisor.checks.backup import nightly_backup
 from recalld.supervisor.checks.check import Look
-from recalld.supervisor.checks.nightly import nightly_backup
 from recalld.supervisor.checks.table import account
 from recalld.supervisor.context.prepared import InboxFile
 from recalld.supervisor.events import Events

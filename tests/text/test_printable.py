@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from recalld.supervisor.interfaces.cli.output import as_json, as_line
+from recalld.supervisor.interfaces.output import as_json, as_line
 from recalld.supervisor.text.foreign_text import printable, printable_json
 
 

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 from ...storage.clock import fixed_clock, utc_now, why_not_said_at
 from ...storage.errors import BadConfig, BadFile, BadRequest, StorageError
 from ...storage.texts import Text
+from ..output import as_json
 from .call import Call, refuse_plain_folder, unprinted
-from .output import as_json
 from .parser import CHATS, Option, command
 
 if TYPE_CHECKING:

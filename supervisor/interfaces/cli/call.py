@@ -118,7 +118,7 @@ class Call:
 
     def answer(self, data: object, shown: object = None) -> None:
         """Print *data* as JSON, with --json; else *shown*, or *data*: a sentence, a list of them, or a line for each key."""
-        from .output import as_json, as_text, in_local_times
+        from ..output import as_json, as_text, in_local_times
 
         shown = data if shown is None else shown
         if self.json:
@@ -271,7 +271,7 @@ class Call:
     def control(self, *, stops: bool = False) -> Iterator[Control]:
         """Yield the control that shows the progress of long work on a terminal; where it *stops*, a signal ends it early."""
         from ...storage.control import Control
-        from .output import progress
+        from ..output import progress
 
         stop = threading.Event()
         if stops:

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 
 from ...storage.errors import BadFile, BadRequest, NoPermission, SupervisorError
 from ...storage.texts import Text, msgid, render
+from ..output import as_json
 from .call import Call
-from .output import as_json
 from .parser import Argument, Option, command
 
 if TYPE_CHECKING:

@@ -14,8 +14,8 @@ from typing import Annotated, Final, TypeAlias
 from ...storage.texts import Text, render, template
 from ...text.language import Language
 from ...text.lazy_re import lazy_re
+from ..output import columns, word
 from .call import Call
-from .output import columns, word
 from .parser import COMPLETE, HELP, Argument, Command, Group, Option, command
 
 Headings: TypeAlias = "Mapping[Text, Collection[str]]"

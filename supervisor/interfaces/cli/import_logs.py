@@ -18,8 +18,8 @@ from ...storage.clock import fixed_clock
 from ...storage.errors import BadFile, BadRequest
 from ...storage.texts import Text
 from ...text.foreign_text import printable_line, shortened
+from ..output import as_json, as_text, by_name, in_local_times, wire
 from .call import Call
-from .output import as_json, as_text, by_name, in_local_times, wire
 from .parser import Argument, Option, command
 
 if TYPE_CHECKING:

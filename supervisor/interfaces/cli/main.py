@@ -33,11 +33,11 @@ from .parser import (
 HEADINGS: Final[Mapping[Text, Mapping[str, str | tuple[str, str]]]] = {
     Text("Every day"): {
         "search": "recall",
-        "read": "long_term",
-        "write": "long_term",
-        "forget": "forget",
-        "undo": "forget",
-        "status": "admin",
+        "read": "memory",
+        "write": "memory",
+        "forget": "memory",
+        "undo": "memory",
+        "status": "care",
         "open": "workspace",
     },
     Text("Setting up"): {
@@ -46,7 +46,7 @@ HEADINGS: Final[Mapping[Text, Mapping[str, str | tuple[str, str]]]] = {
         "connect": "connect",
         "import": "import_logs",
         "service": ("service", "recalld as a service of systemd."),
-        "model": ("admin", "The model that writes summaries."),
+        "model": ("care", "The model that writes summaries."),
     },
     Text("For an assistant"): {
         "append": "append",
@@ -54,24 +54,24 @@ HEADINGS: Final[Mapping[Text, Mapping[str, str | tuple[str, str]]]] = {
         "context": "recall",
         "get": "recall",
         "why": "recall",
-        "summarize": "long_term",
-        "invalidate": "long_term",
-        "delete": "long_term",
+        "summarize": "memory",
+        "invalidate": "memory",
+        "delete": "memory",
         "mcp": "workspace",
     },
     Text("Care"): {
-        "doctor": "admin",
-        "fsck": "admin",
+        "doctor": "care",
+        "fsck": "care",
         "backup": (
-            "backup",
+            "care",
             "Copies of the whole workspace, each in one file. (`recalld restore` restores a damaged history.json.)",
         ),
-        "restore": "admin",
+        "restore": "care",
         "summary": ("workspace", "Daily and monthly summaries."),
-        "index": ("admin", "The search index, which can be deleted at any time."),
-        "prune": "forget",
+        "index": ("care", "The search index, which can be deleted at any time."),
+        "prune": "memory",
     },
-    Text("Workers"): {"worker": "workspace", "pool": ("pool", "A pool of workers, for many workspaces.")},
+    Text("Workers"): {"worker": "workspace", "pool": ("workspace", "A pool of workers, for many workspaces.")},
 }
 #: Commands that the list does not show: what clients and shells run.
 HIDDEN: Final[Mapping[str, str | tuple[str, str]]] = {
@@ -108,7 +108,7 @@ def _commands() -> dict[str, Command | Group]:
     places = {name: place for commands in HEADINGS.values() for name, place in commands.items()} | {**HIDDEN}
     commands = {name: _command(name, place) for name, place in places.items()}
     # the names that four commands had before they were recalld's own
-    others = {**{name: commands[name] for name in ("status", "search", "prune")}, "index": Command("admin", "index rebuild")}
+    others = {**{name: commands[name] for name in ("status", "search", "prune")}, "index": Command("care", "index rebuild")}
     memory = Group("Other names of `status`, `index rebuild`, `search` and `prune`.", lambda: others)
     return {**commands, "memory": memory}
 

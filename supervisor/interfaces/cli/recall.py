@@ -7,9 +7,9 @@ from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Annotated, Any, Final
 
 from ...storage.texts import Text
+from ..output import as_json, receipt_text, replay_text
 from ..wording import NOT_ASKED, THE_QUESTION, refs_of, why_no_hits, why_not_whole
 from .call import Call
-from .output import as_json, receipt_text, replay_text
 from .parser import READ, Argument, Option, command
 
 if TYPE_CHECKING:

@@ -1,23 +1,26 @@
-"""The commands that make and run a workspace: init, run, worker, mcp, open, summary redo (docs/reference/cli.md)."""
+"""The commands that make and run a workspace: init, run, worker, pool, mcp, open, summary redo (docs/reference/cli.md)."""
 
 from __future__ import annotations
 
 import os
 import sys
 from contextlib import suppress
+from dataclasses import asdict
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from ...storage.clock import clock_from, fixed_clock, to_wire, utc_now
-from ...storage.errors import BadRequest, Busy, SupervisorError
-from ...storage.texts import Text
+from ...storage.errors import BadConfig, BadRequest, Busy, NoService, SupervisorError
+from ...storage.texts import Text, msgid
+from ..output import in_local_times, word
 from .call import Call
-from .output import in_local_times
 from .parser import CHATS, Argument, Option, command
 
 if TYPE_CHECKING:
     from ...host.round import Round
+    from ...pool.redis_pool import Broker
+    from ...protocol.config_keys import Pool
     from ...workspace import Workspace
 
 
@@ -33,15 +36,12 @@ def init(call: Call, path: Annotated[Path | None, Argument("the folder; the same
         raise BadRequest("init", Text("PATH and -w name two folders; give one"))
     root = call.root(path)
     is_new = make_workspace(root, os.environ, call.language)
-    ws = open_workspace(root, os.environ, utc_now)
-    call.workspace = ws
+    call.workspace = ws = open_workspace(root, os.environ, utc_now)
     ws.prepare()
-    sentence = Text("{root} is a workspace already; nothing was changed.", root=root)
-    if is_new:
-        sentence = Text(
-            "{root} is a workspace now: `recalld append` adds a message, `recalld connect` connects a client, `recalld run` starts the supervisor.",
-            root=root,
-        )
+    begun = msgid(
+        "{root} is a workspace now: `recalld append` adds a message, `recalld connect` connects a client, `recalld run` starts the supervisor."
+    )
+    sentence = Text(begun if is_new else msgid("{root} is a workspace already; nothing was changed."), root=root)
     call.answer({"workspace": str(root), "new": is_new, "timezone": ws.config.archive.timezone}, sentence)
 
 
@@ -244,18 +244,102 @@ def open_page(call: Call, no_browser: Annotated[bool, Option("--no-browser", "pr
         raise NoService(Text("the supervisor has no HTTP service yet"), Text("`recalld status` says why"))
     address = f"{page_address(serve.host, serve.port)}/#token={version.data.decode('ascii', 'replace').strip()}"
     call.answer({"address": address}, [address])
-    if not (call.json or no_browser):
-        show_page(ws, address)
-
-
-def show_page(ws: Workspace, address: str) -> None:
-    """Open the address in a browser where there is a screen, by a file: others could read the arguments of a process."""
+    if call.json or no_browser or not (os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY")):
+        return
     import webbrowser
     from html import escape
 
-    if not (os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY") or sys.platform == "darwin"):
-        return
-    place = ws.paths.state / "open.html"
+    place = ws.paths.state / "open.html"  # a file, since others could read the arguments of a process
     page = f'<!doctype html><meta charset="utf-8"><meta http-equiv="refresh" content="0; url={escape(address)}">\n'
     ws.files.replace(place, page.encode(), ws.files.read_stable(place))
     webbrowser.open(place.as_uri())
+
+
+# ── a pool of workers ────────────────────────────────────────────────────────
+
+Address = Annotated[str, Option("--broker", "the address of its Redis; else pool.url of the workspace")]
+
+
+@command("pool key", common=())
+def pool_key(call: Call) -> None:
+    """Print a new key for RECALLD_POOL_KEY, which hosts and workers of a pool share."""
+    from ...host.workers import check_installed
+
+    check_installed()
+    from ...pool.cargo import new_key
+
+    call.show(new_key())
+
+
+@command("pool status", common=("workspace", "json"))
+def pool_status(call: Call, broker: Address = "") -> int:
+    """Show who is there, and what waits."""
+    from ...host.workers import check_installed
+
+    check_installed()
+    from ...pool.cargo import PoolAway
+    from ...pool.redis_pool import standing_of
+
+    try:
+        state = asdict(standing_of(_pool_of(call, broker)))
+    except PoolAway as away:
+        return call.say(Text("{why}.", why=away.args[0]), NoService.exit_code)
+    call.answer(state)
+    return 0
+
+
+def show_pool(call: Call) -> bool:
+    """Show what `doctor --broker` finds of the pool of the workspace; return whether all is well."""
+    from ...host.workers import check_installed
+
+    check_installed()
+    from ...pool.cargo import PoolAway
+
+    try:
+        checks = _examined(_pool_of(call, "", of_workspace=True), _keys(call).key_env)
+    except PoolAway as away:
+        checks = [("bad", away.args[0])]
+    except BadConfig as error:
+        checks = [("bad", error.sentence)]
+    render = call.renderer()
+    rows = [{"state": state, "why": str(why)} for state, why in checks]
+    call.answer({"checks": rows}, [f"{render(word(state))}  {render(why)}" for state, why in checks])
+    return all(state == "good" for state, _ in checks)
+
+
+def _examined(pool: Broker, key_env: str) -> list[tuple[str, Text]]:
+    from ...pool.cargo import Seal
+    from ...pool.redis_pool import echo, standing_of
+
+    seal = Seal.of(key_env, os.environ)
+    unfit = [("bad", why) for why in pool.unfit()]
+    stands = standing_of(pool)
+    if unfit:
+        return unfit
+    facts = {"server": stands.server, "version": stands.version, "slots": stands.slots}
+    good = ("good", Text("{server}: Redis {version}, noeviction, {slots} threads of workers", **facts))
+    if not stands.slots:
+        why = Text("no worker is there; start one with `recalld worker --broker URL`, the whole address of {server}", **facts)
+        return [good, ("bad", why)]
+    back = echo(pool, seal)
+    if isinstance(back, Text):
+        return [good, ("bad", back)]
+    return [good, ("good", Text("a sealed task came back from a worker in {ms} ms", ms=back))]
+
+
+def _pool_of(call: Call, address: str, *, of_workspace: bool = False) -> Broker:
+    """Return the pool at the address, else that of the variables or, with *of_workspace*, of the workspace alone."""
+    from ...pool.redis_pool import Broker
+
+    url, prefix = address or os.environ.get("RECALLD_POOL_URL", ""), os.environ.get("RECALLD_POOL_PREFIX", "recalld")
+    if not address and (of_workspace or call.given_workspace or not url):
+        keys = _keys(call)
+        url, prefix = keys.url, keys.prefix
+    if not url:
+        raise BadConfig("pool.url", Text("no pool is configured; set pool.url, or give --broker"))
+    return Broker(url, prefix)
+
+
+def _keys(call: Call) -> Pool:
+    ws, _ = call.opened_made()
+    return ws.config.pool

@@ -74,7 +74,7 @@ def _alone(faults: list[str], step: str, ws: Workspace) -> Iterator[None]:
 def _block(ws: Workspace, event: Event, client: str, project: str, clock: Clock, *, keep_fresh: bool) -> str:
     who = Caller(session=event.session, chat="direct", interface="socket", clock=clock, keep_fresh=keep_fresh)
     if event.kind == "start":
-        from ...operations.opening import STARTS, OpeningRequest, opening
+        from ...operations.assistant import STARTS, OpeningRequest, opening
 
         start = event.start if event.start in STARTS else "startup"
         request = OpeningRequest(project=project, session=event.session, start=start, tokens=_BUDGETS[0])

@@ -11,8 +11,7 @@ from typing import Any, Final, get_type_hints
 from pydantic import TypeAdapter
 from pydantic.json_schema import GenerateJsonSchema
 
-from ...checks.fsck import Ledger
-from ...checks.repair import Repairs
+from ...checks.fsck import Ledger, Repairs
 from ...context.build import Injection, Replay
 from ...index.hit import SearchResult
 from ...index.manifest import Changes, Inventory

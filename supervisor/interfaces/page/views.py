@@ -21,8 +21,8 @@ from ...operations.operation import A, Operation, Q
 from ...storage.texts import Text, msgid, render, template
 from ...text.foreign_text import printable
 from ...text.language import Language
-from ..cli.output import because, word
-from ..http.site import FORM_HEADER, Site, form_fields
+from ..http.site import Site
+from ..output import because, word
 from ..page import wording
 
 if TYPE_CHECKING:

@@ -1,29 +1,39 @@
-"""The commands that show, check and repair a workspace: status, doctor, fsck, restore, … (docs/reference/cli.md)."""
+"""The commands that show, check, repair and copy a workspace: status, doctor, fsck, restore, backup, … (cli.md)."""
 
 from __future__ import annotations
 
 import os
+import signal
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import asdict
+from datetime import datetime
 from pathlib import Path
+from time import sleep
+from types import FrameType
 from typing import TYPE_CHECKING, Annotated, Any, Final
 
-from ...storage.clock import utc_now
-from ...storage.errors import BadFile
-from ...storage.texts import Text
+from ...storage.clock import Clock, fixed_clock, utc_now
+from ...storage.errors import BadFile, BadRequest, NoWorkspace, SupervisorError
+from ...storage.texts import Text, msgid
 from ...text.foreign_text import printable_line
-from .call import Call
-from .output import Word, as_text, by_name, in_local_times, wire, word
-from .parser import Option, command
+from ..locate import version
+from ..output import Word, as_text, by_name, in_local_times, wire, word
+from .call import Call, typed
+from .parser import Argument, Option, command
 
 if TYPE_CHECKING:
     from ...index.manifest import Inventory
+    from ...protocol.backup_file import Contents
+    from ...workspace import Workspace
 
 #: The question to the model, and the most characters of its answer that are shown.
 _QUESTION: Final = "This is a test of the connection. Answer with one word: ready."
 _SHOWN: Final = 80
 #: Seconds that a worker may take in addition to its call.
 _BESIDE_S: Final = 30.0
+#: Seconds between two looks at the clock, which goes on while the machine is suspended.
+_LOOK_S: Final = 60.0
 
 
 @command("status")
@@ -39,8 +49,8 @@ def status(
         call.answer(call.perform(upkeep.plan))
         return 0
     ws, _ = call.opened_made()
-    ask, version = supervisor_of(ws.paths.root, call)
-    state = call.perform(upkeep.status, upkeep.StatusRequest(ask=ask, version=version))
+    ask, installed = supervisor_of(ws.paths.root, call)
+    state = call.perform(upkeep.status, upkeep.StatusRequest(ask=ask, version=installed))
     sentences = (printable_line(call.render(sentence)) for sentence in state.sentences)
     shown = {**state.facts, **({"models": by_name(models)} if (models := state.facts.get("models")) else {})}
     facts = in_local_times(shown, call.zone) if everything else _figures(shown)
@@ -60,7 +70,6 @@ def _figures(facts: Mapping[str, Any]) -> dict[str, object]:
 
 def supervisor_of(root: Path, call: Call) -> tuple[Callable[[], str | None], Callable[[], str]]:
     """Return two functions: one asks the supervisor of the workspace for its version, one returns the installed version."""
-    from ..locate import version
 
     def ask() -> str | None:
         from ..socket_server import running_version
@@ -83,11 +92,8 @@ def fsck(
     report: Annotated[bool, Option("--report", "report what is wrong to status, log, care.on_trouble")] = False,
 ) -> int:
     """Account for every message; 65 when one is lost or a file is damaged."""
-    from time import sleep
-
-    from ...checks import nightly
     from ...checks.check import Look
-    from ...checks.table import account
+    from ...checks.table import account, report_faults
     from ...operations import upkeep
     from ...protocol.config import check_made
 
@@ -103,10 +109,7 @@ def fsck(
         mended["repaired"] = wire(asdict(call.perform(upkeep.repair)))
     wrong: list[str] = []
     if report:
-        if call.moment() is None:
-            nightly.await_quiet_end(ws, utc_now, sleep)
-            at = utc_now()
-        ledger, wrong = nightly.report(ws, at, call.renderer())
+        ledger, wrong = report_faults(ws, at if call.moment() else await_quiet_end(ws, utc_now, sleep), call.renderer())
     else:
         ledger = account(Look(ws, at, os.environ))
     for sentence in wrong:
@@ -116,6 +119,15 @@ def fsck(
     elif not wrong:
         call.tell(Text("every message is accounted for ({count}), and nothing is wrong.", count=ledger.seen))
     return BadFile.exit_code if wrong or not ledger.is_well else 0
+
+
+def await_quiet_end(ws: Workspace, clock: Clock, pause: Callable[[float], None]) -> datetime:
+    """Wait until the present hour is not one of `care.quiet_hours`, and return the present."""
+    from ...protocol.paths import quiet_until
+
+    while end := quiet_until(ws.config.care.quiet_hours, clock(), ws.zone):
+        pause(max(0.0, min((end - clock()).total_seconds(), _LOOK_S)))
+    return clock()
 
 
 @command("doctor")
@@ -132,7 +144,7 @@ def doctor(
     root = call.root()
     check_folder(root)
     if broker:
-        from .pool import show_pool
+        from .workspace import show_pool
 
         return 0 if show_pool(call) else BadFile.exit_code
     at = call.moment() or utc_now()
@@ -142,16 +154,15 @@ def doctor(
     findings = examine(Look(ws, at, os.environ, *supervisor_of(root, call)), refused)
     count = {state: sum(finding.state == state for finding in findings) for state in ("good", "odd", "bad")}
     render = call.renderer()
-    shown = [finding for finding in findings if verbose or finding.state != "good"]
     rows = (
         f"{render(word(finding.state))}  {render(word(finding.check))}  {printable_line(render(finding.why))}"
-        for finding in shown
+        for finding in findings
+        if verbose or finding.state != "good"
     )
     total = Text("{count} checks, all well.", count=count["good"])
     if count["odd"] or count["bad"]:
         total = Text("{count} checks: {bad} bad, {odd} odd.", count=len(findings), bad=count["bad"], odd=count["odd"])
-    rows_of_json = [{**asdict(finding), "mend": finding.mend} for finding in findings]
-    call.answer({**count, "checks": rows_of_json}, [*rows, total])
+    call.answer({**count, "checks": [{**asdict(finding), "mend": finding.mend} for finding in findings]}, [*rows, total])
     return BadFile.exit_code if count["bad"] else 0
 
 
@@ -167,13 +178,12 @@ def restore(
     Ends with 65 while something could not be read. `recalld backup restore` restores a backup of the whole
     workspace.
     """
-    from ...checks.incoming import why_unread
+    from ...checks.memory import why_unread
     from ...operations import upkeep
 
     done = call.perform(upkeep.restore, upkeep.RestoreRequest(source=source, give_up=give_up))
     answer = {"restored": done.restored} | ({} if done.added is None else {"added": done.added})
-    unread = [asdict(piece) for piece in done.unread]
-    call.answer(answer | {"unread": unread}, answer)
+    call.answer(answer | {"unread": [asdict(piece) for piece in done.unread]}, answer)
     ws, _ = call.opened()
     for piece in done.unread:
         call.say(why_unread(piece, ws.unread.path_of(piece)), BadFile.exit_code)
@@ -186,12 +196,10 @@ def index_status(call: Call) -> None:
     from ...operations import upkeep
 
     inventory = call.perform(upkeep.index_status)
-    state: Text = Word("up to date")
-    if inventory.differing:
-        state = Text(
-            "files of memory that are not in it as they are now: {count}; the next question takes them in, or `recalld index rebuild`",
-            count=inventory.differing,
-        )
+    sentence = msgid(
+        "files of memory that are not in it as they are now: {count}; the next question takes them in, or `recalld index rebuild`"
+    )
+    state = Text(sentence, count=inventory.differing) if inventory.differing else Word("up to date")
     call.answer({**_held(inventory), "differing": inventory.differing}, {**_held(inventory), "state": state})
 
 
@@ -235,11 +243,135 @@ def model_test(call: Call) -> int:
         if call.json:
             call.answer(fields)
         return call.say(Text("no answer came: {why}.", why=result.error), 69)
-    answer = " ".join(result.text.split())[:_SHOWN]
-    sentences = [
-        Text("{model} answered after {seconds} s: {answer}", model=result.model, seconds=fields["seconds"], answer=answer)
-    ]
+    shown = {**fields, "answer": " ".join(result.text.split())[:_SHOWN]}
+    sentences = [Text("{model} answered after {seconds} s: {answer}", **shown)]
     if end_pause(ws.model_use):
         sentences.append(Text("its pause is over; a running supervisor asks it for summaries again."))
     call.answer(fields, sentences)
     return 0
+
+
+# ── backups ──────────────────────────────────────────────────────────────────
+
+File = Annotated[Path, Argument("a backup, such as memory-2026-01-28.tar", metavar="FILE")]
+
+
+@command("backup create")
+def backup_create(call: Call, file: File) -> None:
+    """Write a consistent state of the workspace into a new file, while everything runs."""
+    from ...checks.backup import create
+    from ...host.last_night import remember_backup
+
+    _leave_nothing_when_ended()
+    ws, at = call.opened()
+    backup = create(ws, _absolute(file), at, version())
+    with suppress(SupervisorError, OSError):  # a folder that can only be read is backed up, too
+        remember_backup(ws, backup.file, at)
+    fields = _described(backup.file, backup.contents)
+    if call.json or backup.left_out:
+        fields["leftOut"] = list(backup.left_out)
+    if call.json:
+        fields["lockedMs"] = backup.locked_ms
+    call.answer(fields)
+
+
+@command("backup nightly")
+def backup_nightly(
+    call: Call,
+    folder: Annotated[Path, Argument("a folder of this workspace's own, best on another disk", metavar="DIR")],
+    keep: Annotated[int, Option("--keep", "how many are kept; the older ones are deleted", least=1)],
+) -> None:
+    """Write the backup of the day into the folder, read it back, and delete the oldest; a timer of systemd runs it."""
+    from ...checks.backup import nightly_backup
+    from ...protocol.config import check_made
+
+    _leave_nothing_when_ended()
+    check_made(call.root())
+    ws, at = call.opened()
+    at = at if call.moment() else await_quiet_end(ws, utc_now, sleep)
+    file, contents, deleted = nightly_backup(ws, _absolute(folder), keep, at, version())
+    fields = _described(file, contents)
+    if call.json or deleted:
+        fields["deleted"] = list(map(str, deleted))
+    call.answer(fields)
+
+
+@command("backup verify", common=("now", "json"))
+def backup_verify(call: Call, file: File) -> int:
+    """Unpack the file into a temporary folder and run fsck there; 65 when it is not as it was made, or fsck finds damage."""
+    from ...checks.backup import verify
+
+    _leave_nothing_when_ended()
+    at = call.moment()
+    contents, ledger = verify(_absolute(file), os.environ, fixed_clock(at) if at else utc_now)
+    call.answer({**_described(_absolute(file), contents), "fsck": wire(asdict(ledger))})
+    return 0 if ledger.is_sound else BadFile.exit_code
+
+
+@command("backup restore", common=("json",))
+def backup_restore(
+    call: Call,
+    file: File,
+    into: Annotated[Path, Option("--into", "a new or empty folder, which becomes a workspace", metavar="DIR")],
+) -> None:
+    """Unpack the file into a new or empty folder."""
+    from ...checks.backup import restore
+
+    _leave_nothing_when_ended()
+    known: list[bool] = []
+    contents = restore(_absolute(file), _absolute(into), lambda folder: known.append(_forget_in(call, folder)))
+    call.answer({"workspace": str(_absolute(into)), **_described(_absolute(file), contents)})
+    if not all(known):
+        if call.named:
+            call.say(
+                Text("-w: {root} is not the workspace that this backup was made from, and was not used.", root=call.root())
+            )
+        call.say(
+            Text(
+                "the memory is as it was on {time}; anything that was forgotten after that is in it again. `recalld -w {into} forget --help` says how to forget it again; or, where you still have the workspace that forgot it, restore once more with `-w` and that one.",
+                time=in_local_times(contents.created_at, call.zone),
+                into=typed(_absolute(into)),
+            )
+        )
+
+
+def _forget_in(call: Call, folder: Path) -> bool:
+    """Take out of a restored folder what was forgotten in the workspace of this command; return whether that knows it."""
+    from ...forgetting.sweep import forget_in
+    from ...storage.disk import RealDisk
+    from ...storage.files import Files
+
+    with suppress(BadRequest, NoWorkspace):  # a new machine has none
+        return forget_in(folder, call.root(), Files(RealDisk()), os.environ, utc_now)
+    return False
+
+
+#: The signals that systemd sends, and a terminal that is closed.
+_ENDS = (signal.SIGTERM, signal.SIGHUP)
+
+
+def _leave_nothing_when_ended() -> None:
+    """Let these signals interrupt the command, so that it deletes unfinished files; signals that `nohup` ignores stay so."""
+    for number in _ENDS:
+        if signal.getsignal(number) != signal.SIG_IGN:
+            signal.signal(number, _interrupt)
+
+
+def _interrupt(_number: int, _frame: FrameType | None) -> None:
+    for number in _ENDS:  # systemd and shells send a second signal, which must not interrupt the cleanup
+        signal.signal(number, signal.SIG_IGN)
+    raise KeyboardInterrupt
+
+
+def _described(file: Path, contents: Contents) -> dict[str, Any]:
+    return {
+        "backup": str(file),
+        "createdAt": contents.created_at,
+        "madeBy": contents.made_by,
+        "files": len(contents.files),
+        "bytes": contents.size_bytes,
+    }
+
+
+def _absolute(path: Path) -> Path:
+    return path.expanduser().absolute()

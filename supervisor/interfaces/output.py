@@ -18,18 +18,18 @@ from typing import TYPE_CHECKING, Any, Final, Self, TypeAlias
 from unicodedata import east_asian_width
 from zoneinfo import ZoneInfo
 
-from ...events import EVENTS, priority
-from ...operations.codec import camel
-from ...storage.clock import Clock, from_wire, local, to_wire
-from ...storage.process import is_journal, line_printer
-from ...storage.texts import Text, msgid, template
-from ...text.foreign_text import printable_json, printable_line
-from ...text.lazy_re import lazy_re
+from ..events import EVENTS, priority
+from ..operations.codec import camel
+from ..storage.clock import Clock, from_wire, local, to_wire
+from ..storage.process import is_journal, line_printer
+from ..storage.texts import Text, msgid, template
+from ..text.foreign_text import printable_json, printable_line
+from ..text.lazy_re import lazy_re
 
 if TYPE_CHECKING:
-    from ...context.build import Replay
-    from ...protocol.turn import Receipt
-    from ...text.language import Language
+    from ..context.build import Replay
+    from ..protocol.turn import Receipt
+    from ..text.language import Language
 
 #: Renders a text in the language of the reader, with the commands in it as they must be typed.
 Render: TypeAlias = "Callable[[object], str]"
@@ -237,7 +237,7 @@ def receipt_text(receipt: Receipt, render: Render = str, words_alone: Text | Non
 
     *words_alone* is why nothing is found by meaning, where it could be.
     """
-    from ...context.render import tag
+    from ..context.render import tag
 
     first = f"{receipt.id}  {to_wire(receipt.at)}  {receipt.chat} {receipt.session}".rstrip()
     head = as_text(_receipt_head(receipt, render, words_alone), render)
