@@ -21,7 +21,7 @@ from ...operations.operation import A, Operation, Q
 from ...storage.texts import Text, msgid, render, template
 from ...text.foreign_text import printable
 from ...text.language import Language
-from ..http.site import Site
+from ..http.site import FORM_HEADER, Site, form_fields
 from ..output import because, word
 from ..page import wording
 
