@@ -45,14 +45,14 @@ ROOMS: Final = (
         goal=950,
     ),
     Room("supervisor/host", most=2_532, goal=2_200),
-    Room("supervisor/checks", most=3_070, goal=2_100),
+    Room("supervisor/checks", most=2_985, goal=2_100),
     Room("supervisor/importing", most=2_632, goal=1_400),
-    Room("supervisor/operations", most=1_963, goal=1_800),
-    Room("supervisor/interfaces/cli", most=3_364, goal=2_600),
-    Room("supervisor/interfaces/http supervisor/interfaces/page", most=2_324, goal=2_000),
+    Room("supervisor/operations", most=1_949, goal=1_800),
+    Room("supervisor/interfaces/cli", most=2_969, goal=2_600),
+    Room("supervisor/interfaces/http supervisor/interfaces/page", most=2_323, goal=2_000),
     Room("supervisor/interfaces/tools supervisor/interfaces/mcp.py supervisor/interfaces/llamaindex", most=2_267, goal=1_900),
     Room("supervisor/interfaces/connect supervisor/interfaces/hooks supervisor/interfaces/proxy", most=1_927, goal=1_900),
-    Room("supervisor/interfaces", most=1_301, goal=1_500),
+    Room("supervisor/interfaces", most=1_640, goal=1_500),
     Room(
         "worker prompts recalld supervisor/__init__.py supervisor/events.py supervisor/workspace.py",
         most=2_442,
@@ -60,9 +60,9 @@ ROOMS: Final = (
     ),
 )
 #: All rooms together, lines and modules, and the lines of the tests.
-ALL: Final = Room("all", most=56_429, goal=48_000)
-MODULES: Final = Room("modules", most=269, goal=270)
-OF_TESTS: Final = Room("tests", most=59_151, goal=48_000)
+ALL: Final = Room("all", most=56_273, goal=48_000)
+MODULES: Final = Room("modules", most=262, goal=270)
+OF_TESTS: Final = Room("tests", most=59_148, goal=48_000)
 
 
 def _lines(path: Path) -> int:
