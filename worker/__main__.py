@@ -111,7 +111,7 @@ def crew(pool_file: Path, report: Callable[[Mapping[str, object]], None]) -> Non
     from recalld.worker.crew import Crew, read_profiles
 
     environ = dict(os.environ)
-    profiles = read_profiles(pool_file, {})
+    profiles = read_profiles(pool_file)
     if profiles.notice:
         report({"notice": profiles.notice})
     keys = profiles.crew

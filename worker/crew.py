@@ -69,7 +69,7 @@ class Profiles:
     notice: Text | None = None
 
 
-def read_profiles(path: Path, environ: Mapping[str, str]) -> Profiles:
+def read_profiles(path: Path) -> Profiles:
     """Return what the file says; BadConfig with one sentence where it is not there, or wrong."""
     try:
         data = read_outside(path)
@@ -101,8 +101,8 @@ def read_profiles(path: Path, environ: Mapping[str, str]) -> Profiles:
     for section in sections:
         for key in left:
             section.pop(key, None)
-    crew = read_section("pool", Keys(), given, environ)
-    profiles = {name: read_section("provider", Provider(), {"provider": table}, {}) for name, table in providers.items()}
+    crew = read_section("pool", Keys(), given)
+    profiles = {name: read_section("provider", Provider(), {"provider": table}) for name, table in providers.items()}
     for name, profile in profiles.items():
         if not profile.model:
             raise BadConfig(

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import hashlib
 from contextlib import suppress
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
@@ -30,17 +29,12 @@ _MAX_PIECES: Final = 512
 _DIGEST_DIGITS: Final = 24
 
 
-@dataclass(slots=True)
 class FolderDesk:
     """The desk of one workspace."""
 
-    files: Files
-    paths: WorkspacePaths
-    config: Config
-    queue: TaskQueue = field(init=False)
-
-    def __post_init__(self) -> None:
-        self.queue = TaskQueue(self.files, self.paths)
+    def __init__(self, files: Files, paths: WorkspacePaths, config: Config) -> None:
+        self.files, self.paths, self.config = files, paths, config
+        self.queue = TaskQueue(files, paths)
 
     def claim(self, *, asked_only: bool = False) -> FolderClaim | None:
         """Claim the next task, with *asked_only* one that somebody waits for; None when there is none."""

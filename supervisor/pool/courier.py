@@ -61,7 +61,6 @@ class Parcel:
     """A claimed task: its lease, its calls, and at how many looks in a row the pool knew nothing of it."""
 
     uid: Uid
-    task: Task | AskedTask
     lease: Lease
     reserve: Reserve | None = None
     misses: int = 0
@@ -175,7 +174,7 @@ class Courier:
 
     def _beat(self, now_s: float) -> None:
         every_s = self._config.worker.beat.total_seconds()
-        if any(isinstance(parcel.task, AskedTask) for parcel in self._parcels.values()):
+        if any(isinstance(parcel.lease.task, AskedTask) for parcel in self._parcels.values()):
             every_s = min(every_s, _ASKED_BEAT_S)  # nobody may wait for it any more
         if now_s < self._beat_at + every_s:
             return
@@ -236,13 +235,13 @@ class Courier:
         task = self._queue.claim(endpoint_of(self._config.llm, {}).server, asked_only=asked_only)
         if task is None:
             return None
-        parcel = Parcel(f"{self._name}.{task.id}", task, Lease(self._files, self._queue, task))
+        parcel = Parcel(f"{self._name}.{task.id}", Lease(self._files, self._queue, task))
         self._parcels[parcel.uid] = parcel
         return parcel
 
     def _send(self, parcel: Parcel, now_s: float) -> bool:
         """Offer a claimed task, its calls reserved; False where it can't leave: it waits again, or its material is lost."""
-        task, why = parcel.task, ""
+        task, why = parcel.lease.task, ""
         try:
             contents = self._contents(parcel)
         except MaterialLost as fault:
@@ -262,7 +261,7 @@ class Courier:
 
     def _contents(self, parcel: Parcel) -> Contents | None:
         """Return what the cargo has; None where no calls are left."""
-        task, blocks = parcel.task, list[Block]()
+        task, blocks = parcel.lease.task, list[Block]()
         if isinstance(task, Task):
             blocks = read_material(task, self._files, self._paths, with_extracts=not self._profile)
         needed = self._needed.get(parcel.uid) or self._calls_of(task, blocks)

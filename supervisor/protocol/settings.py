@@ -232,9 +232,9 @@ def gather(
     return given
 
 
-def read_section(name: str, defaults: C, tables: Mapping[str, object], environ: Mapping[str, str]) -> C:
-    """Return the section of that name with what *tables*, which have no other, and variables set."""
-    given = gather(_keys_of(name, defaults), tables, environ, {})
+def read_section(name: str, defaults: C, tables: Mapping[str, object]) -> C:
+    """Return the section of that name with what *tables*, which have no other, set."""
+    given = gather(_keys_of(name, defaults), tables, {}, {})
     return replace(defaults, **{key: value for (_, key), value in given.items()})
 
 

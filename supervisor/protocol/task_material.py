@@ -122,12 +122,9 @@ class SaidBack:
         return [block for block in blocks if block.role != "assistant" or not self._is_said_back(block)]
 
     def _is_said_back(self, block: Block) -> bool:
-        turns = (self._read(identity) for identity in self._before(block.created_at))
+        first, last = (turn_id(moment, "")[:18] for moment in (block.created_at - _ANSWERED, block.created_at))
+        turns = (self._read(identity) for identity in reversed(self._ids) if first <= identity[:18] <= last)
         return any(session in ("", block.session) and only_says_back(block.words, given) for session, given in turns)
-
-    def _before(self, at: datetime) -> list[str]:
-        first, last = (turn_id(moment, "")[:18] for moment in (at - _ANSWERED, at))
-        return [identity for identity in reversed(self._ids) if first <= identity[:18] <= last]
 
     def _read(self, identity: str) -> tuple[str, str]:
         """Return the session of a turn, and its memory and question; nothing of a receipt that can't be read."""
