@@ -64,12 +64,7 @@ ERRORS = [
         ("write", "x", "--replaces", "1@00000000"),
         ("memory_write", {"content": "x", "replaces": "1@00000000"}),
     ),
-    Row(
-        "write",
-        {"content": "x", "item": 2},
-        ("write", "x", "--item", "2"),
-        ("memory_write", {"content": "x", "item": 2}),
-    ),
+    Row("write", {"content": "x", "item": 2}, ("write", "x", "--item", "2"), ("memory_write", {"content": "x", "item": 2})),
     Row("invalidate", {"target": "1@00000000"}, ("invalidate", "1@00000000")),
     Row("undo", {"id": "w-00000000"}, ("undo", "w-00000000")),
     Row("why", {"turn": "20200101T000000000Z"}, ("why", "20200101T000000000Z")),

@@ -21,16 +21,14 @@ from tests.llm.llama import CONTEXT, IS_THERE, Llama
 from tests.llm.shop import ServedWorld, long_day
 from tests.patience import PATIENCE_S
 
-pytestmark = [
-    pytest.mark.llm,
-    pytest.mark.skipif(not IS_THERE, reason="needs a model: script/test-llm"),
-]
+pytestmark = [pytest.mark.llm, pytest.mark.skipif(not IS_THERE, reason="needs a model: script/test-llm")]
 #: English, since a Chinese character costs this model four tokens and more.
 TALK = (
     "Please back up the nginx configuration to /srv/backup.",
     "Done. The port is 8443 now.",
     "Renew the certificate by Friday.",
 )
+HELLO = "Say hello in one short sentence."
 LONG = "Write a very long story about a server, with every detail that you can think of."
 
 
@@ -53,23 +51,21 @@ def provider(server, **more):
     return OpenAi(**{"model": "smollm2", "base_url": server.url, "temperature": 0.0, "timeout_s": 120, **more})
 
 
+def ask(found, prompt, max_tokens, cancelled=lambda: False):
+    return found.complete(prompt, max_tokens=max_tokens, calling=lambda: None, cancelled=cancelled)
+
+
 def answers(server):
     """Whether the server writes anything at all: this model seldom knows where to end."""
     try:
-        usage = (
-            provider(server)
-            .complete("Say hello in one short sentence.", max_tokens=30, calling=lambda: None, cancelled=lambda: False)
-            .usage
-        )
+        usage = ask(provider(server), HELLO, 30).usage
     except ProviderError as error:
         usage = error.usage if error.reason == "truncated" else Usage()
     return usage.completion_tokens > 0
 
 
 def test_openai_streams_an_answer_and_counts_its_tokens(server):
-    done = provider(server).complete(
-        "Say hello in one short sentence.", max_tokens=200, calling=lambda: None, cancelled=lambda: False
-    )
+    done = ask(provider(server), HELLO, 200)
 
     assert done.text
     assert done.usage.calls in {1, 2}
@@ -79,7 +75,7 @@ def test_openai_streams_an_answer_and_counts_its_tokens(server):
 
 def test_openai_times_out_and_the_server_answers_the_next_request(server):
     with pytest.raises(ProviderError) as caught:
-        provider(server, timeout_s=2).complete(LONG, max_tokens=1500, calling=lambda: None, cancelled=lambda: False)
+        ask(provider(server, timeout_s=2), LONG, 1500)
 
     assert caught.value.reason == "timeout"
     assert answers(server)
@@ -90,14 +86,14 @@ def test_openai_cancel_closes_the_stream_and_frees_the_server(server):
     threading.Timer(2, stop.set).start()
 
     with pytest.raises(Cancelled):
-        provider(server).complete(LONG, max_tokens=1800, calling=lambda: None, cancelled=stop.is_set)
+        ask(provider(server), LONG, 1800, stop.is_set)
 
     assert answers(server)
 
 
 def test_openai_reports_a_prompt_beyond_the_context_as_overflow(server):
     with pytest.raises(ProviderError) as caught:
-        provider(server).complete("word " * 4000, max_tokens=100, calling=lambda: None, cancelled=lambda: False)
+        ask(provider(server), "word " * 4000, 100)
 
     assert (caught.value.reason, caught.value.overflow) == ("input", True)
 

@@ -15,7 +15,7 @@ from recalld.supervisor.pool.cargo import Seal, refusal, unpacked
 from recalld.worker.providers import NoCall
 from tests.gate import without_comparison
 from tests.patience import PATIENCE_S
-from tests.pool.couriers import carried, courier_of
+from tests.pool.couriers import Stepped, carried, courier_of
 from tests.pool.memory_pool import SEAL, PoolInMemory
 from tests.simulation.model import ScriptedModel
 from tests.world import WITH_MODEL, World, at, message_on
@@ -28,6 +28,22 @@ def with_tasks(world: World, *days: str, text: str = "") -> World:
     world.write([message_on(day, **({"text": text} if text else {})) for day in days])
     world.round("all")
     return world
+
+
+def sent(world: World, *days: str, text: str = "") -> tuple[Stepped, PoolInMemory]:
+    """The courier of the workspace, and the pool to which it has brought the tasks of these days."""
+    with_tasks(world, *days, text=text)
+    pool = PoolInMemory()
+    courier = courier_of(world, pool)
+    courier.step()
+    return courier, pool
+
+
+def scripted(seed: int, made: list[int]) -> ScriptedModel:
+    """A model that answers in time, and notes its calls in *made*."""
+    model = ScriptedModel(Random(seed), lambda: None, lambda: made.append(1))
+    model.time = "perfect"
+    return model
 
 
 def summaries(world: World) -> list[str]:
@@ -47,9 +63,7 @@ def test_courier_brings_the_tasks_to_the_pool_and_results_home(world: World) -> 
 
 
 def test_cargo_has_no_secret_and_no_address(world: World) -> None:
-    with_tasks(world, "2026-01-10", text=TOLD)
-    pool = PoolInMemory()
-    courier_of(world, pool).step()
+    _, pool = sent(world, "2026-01-10", text=TOLD)
     ((uid, cargo),) = pool.cargo.items()
     data = SEAL.unseal("cargo", uid, cargo.sealed)
     found = unpacked(data)
@@ -60,10 +74,7 @@ def test_cargo_has_no_secret_and_no_address(world: World) -> None:
 
 
 def test_calls_are_written_down_before_and_what_is_unused_after(world: World) -> None:
-    with_tasks(world, "2026-01-10")
-    pool = PoolInMemory()
-    courier = courier_of(world, pool)
-    courier.step()
+    courier, pool = sent(world, "2026-01-10")
     assert world.ws.calls.today(world.clock()) == 1
     carried(courier, pool, world.model, world.clock)
     assert world.ws.calls.today(world.clock()) == 0  # the model of this test makes no call
@@ -76,10 +87,7 @@ def test_calls_are_written_down_before_and_what_is_unused_after(world: World) ->
 
 @pytest.mark.parametrize("kind", ["another key", "cut", "changed", "of another task", "newer"])
 def test_cargo_that_is_not_right_is_refused_and_costs_nothing(world: World, kind: str) -> None:
-    with_tasks(world, "2026-01-10", "2026-01-11")
-    pool = PoolInMemory()
-    courier = courier_of(world, pool)
-    courier.step()
+    courier, pool = sent(world, "2026-01-10", "2026-01-11")
     sealed = {uid: cargo.sealed for uid, cargo in pool.cargo.items()}
     first, second = sealed
     wrong = {
@@ -98,10 +106,7 @@ def test_cargo_that_is_not_right_is_refused_and_costs_nothing(world: World, kind
 
 
 def test_courier_forgets_what_nobody_wants_any_more(world: World) -> None:
-    with_tasks(world, "2026-01-10")
-    pool = PoolInMemory()
-    courier = courier_of(world, pool)
-    courier.step()
+    courier, pool = sent(world, "2026-01-10")
     for path in (world.root / "worker/running").glob("day-*"):
         path.unlink()
     for _ in range(20):
@@ -111,10 +116,7 @@ def test_courier_forgets_what_nobody_wants_any_more(world: World) -> None:
 
 
 def test_answer_to_a_courier_that_ended_waits_for_the_next(world: World) -> None:
-    with_tasks(world, "2026-01-10")
-    pool = PoolInMemory()
-    courier = courier_of(world, pool)
-    courier.step()
+    courier, pool = sent(world, "2026-01-10")
     (uid,) = pool.running = set(pool.cargo)
     courier.close()
     assert pool.cargo  # what is begun is paid
@@ -126,10 +128,7 @@ def test_answer_to_a_courier_that_ended_waits_for_the_next(world: World) -> None
 
 
 def test_answer_that_went_to_a_courier_that_is_no_more_comes_again(world: World) -> None:
-    with_tasks(world, "2026-01-10")
-    pool = PoolInMemory()
-    courier = courier_of(world, pool)
-    courier.step()
+    courier, pool = sent(world, "2026-01-10")
     pool.work(world.model, world.clock)
     pool.results.clear()  # the supervisor before had the same name, and was about to end
     for _ in range(6):
@@ -153,10 +152,7 @@ def test_courier_has_a_thread_from_the_first_task_until_it_is_stopped(world: Wor
 
 
 def test_answer_comes_again_once_the_disk_takes_it(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
-    with_tasks(world, "2026-01-10")
-    pool = PoolInMemory()
-    courier = courier_of(world, pool)
-    courier.step()
+    courier, pool = sent(world, "2026-01-10")
     pool.work(world.model, world.clock)
 
     def refuses(*_: object, **__: object) -> None:
@@ -178,8 +174,7 @@ def test_task_that_needs_more_calls_than_reserved_comes_again_with_more(world: W
     with_tasks(world, "2026-01-10")
     pool = PoolInMemory()
     courier = courier_of(world, pool)
-    model = ScriptedModel(Random(1), lambda: None, lambda: None)
-    model.time = "perfect"
+    model = scripted(1, [])
     complete = model.complete
 
     def twice(prompt: Any, **given: Any) -> Any:
@@ -199,8 +194,7 @@ def test_nothing_is_lost_in_a_pool_that_forgets_at_every_call(tmp_path: Path, se
     world = World(tmp_path, NOW, f"{WITH_MODEL}max_calls_per_day = 40\n")
     pool = PoolInMemory(Random(seed), mischief=30)
     made: list[int] = []
-    model = ScriptedModel(Random(seed), lambda: None, lambda: made.append(1))
-    model.time = "perfect"
+    model = scripted(seed, made)
     courier = courier_of(world, pool)
     with_tasks(world, *(f"2026-01-{day}" for day in range(10, 16)))
     with without_comparison():
@@ -219,8 +213,7 @@ def test_cap_holds_though_the_pool_forgets(tmp_path: Path) -> None:
     world = World(tmp_path, NOW, f"{WITH_MODEL}max_calls_per_day = 3\n")
     pool = PoolInMemory(Random(3), mischief=40)
     made: list[int] = []
-    model = ScriptedModel(Random(3), lambda: None, lambda: made.append(1))
-    model.time = "perfect"
+    model = scripted(3, made)
     courier = courier_of(world, pool)
     with_tasks(world, *(f"2026-01-{day}" for day in range(10, 16)))
     for _ in range(200):

@@ -29,6 +29,10 @@ def url(kind: str, data: bytes) -> str:
     return f"data:{kind};base64,{b64(data)}"
 
 
+def source(kind: str, data: bytes) -> dict[str, str]:
+    return {"type": "base64", "media_type": kind, "data": b64(data)}
+
+
 def path(data: bytes, extension: str) -> str:
     return f"attachments/{hashlib.sha256(data).hexdigest()[:32]}.{extension}"
 
@@ -41,22 +45,10 @@ PARTS: dict[str, tuple[dict[str, Any], bytes, str]] = {
     "openai pcm": ({"type": "input_audio", "input_audio": {"data": b64(TEXTFILE), "format": "opus"}}, TEXTFILE, "opus"),
     "openai file": ({"type": "file", "file": {"filename": "a.pdf", "file_data": url("application/pdf", PDF)}}, PDF, "pdf"),
     "openai input_file": ({"type": "input_file", "filename": "a.txt", "file_data": b64(TEXTFILE)}, TEXTFILE, "txt"),
-    "anthropic image": (
-        {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": b64(PNG)}},
-        PNG,
-        "png",
-    ),
-    "anthropic document": (
-        {"type": "document", "source": {"type": "base64", "media_type": "application/pdf", "data": b64(PDF)}},
-        PDF,
-        "pdf",
-    ),
+    "anthropic image": ({"type": "image", "source": source("image/png", PNG)}, PNG, "png"),
+    "anthropic document": ({"type": "document", "source": source("application/pdf", PDF)}, PDF, "pdf"),
     "anthropic tool result": (
-        {
-            "type": "tool_result",
-            "tool_use_id": "t1",
-            "content": [{"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": b64(PNG)}}],
-        },
+        {"type": "tool_result", "tool_use_id": "t1", "content": [{"type": "image", "source": source("image/png", PNG)}]},
         PNG,
         "png",
     ),
@@ -65,9 +57,7 @@ PARTS: dict[str, tuple[dict[str, Any], bytes, str]] = {
     "langchain": ({"type": "image", "base64": b64(PNG), "mime_type": "image/png"}, PNG, "png"),
     "a type that lies": ({"type": "image_url", "image_url": {"url": url("image/jpeg", PNG)}}, PNG, "png"),
     "a document of an office": (
-        {
-            "file_data": url("application/vnd.openxmlformats-officedocument.wordprocessingml.document", TEXTFILE),
-        },
+        {"file_data": url("application/vnd.openxmlformats-officedocument.wordprocessingml.document", TEXTFILE)},
         TEXTFILE,
         "docx",
     ),

@@ -9,42 +9,25 @@ import pytest
 
 from recalld.supervisor.protocol.paths import WorkspacePaths
 from recalld.supervisor.protocol.queue import Lease, TaskQueue
-from recalld.supervisor.protocol.summary_file import Source
-from recalld.supervisor.protocol.task import Task, task_id
 from recalld.supervisor.storage.disk import RealDisk
 from recalld.supervisor.storage.files import Files
 from tests.patience import PATIENCE_S
+from tests.protocol.test_queue import names, task
 from tests.world import GOOD_SUMMARY, WITH_MODEL, FaultyDisk, message_on
-
-SOURCES = (Source("2026-01-15-部署.md", "9f8a3c0012345678", 3),)
 
 
 @pytest.fixture
 def task_queue(tmp_path):
     found = TaskQueue(Files(RealDisk()), WorkspacePaths(tmp_path))
     found.prepare()
-    group = "day-2026-01-15"
-    task = Task(
-        id=task_id(group, SOURCES, 0),
-        kind="daily-summary",
-        group=group,
-        period="2026-01-15",
-        zone="Asia/Shanghai",
-        sources=SOURCES,
-        material=(SOURCES[0].name,),
-    )
-    assert found.submit(task)
+    assert found.submit(task())
     return found
 
 
 def hold(task_queue):
-    task = task_queue.claim()
-    assert task
-    return Lease(Files(RealDisk()), task_queue, task)
-
-
-def names(folder):
-    return [path.name for path in folder.iterdir()]
+    claimed = task_queue.claim()
+    assert claimed
+    return Lease(Files(RealDisk()), task_queue, claimed)
 
 
 def test_lease_stays_held_while_its_heartbeat_succeeds(task_queue):
