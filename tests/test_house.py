@@ -31,14 +31,14 @@ class Room(NamedTuple):
 ROOMS: Final = (
     Room("supervisor/text", most=2_552, goal=2_300),
     Room("supervisor/storage", most=2_268, goal=1_900),
-    Room("supervisor/protocol", most=4_794, goal=4_100),
+    Room("supervisor/protocol", most=4_791, goal=4_100),
     Room("supervisor/archive", most=4_361, goal=3_900),
     Room("supervisor/extracts", most=979, goal=950),
     Room("supervisor/summaries", most=1_935, goal=1_850),
     Room("supervisor/query supervisor/index supervisor/recall supervisor/context", most=9_149, goal=8_000),
     Room("supervisor/longterm", most=1_077, goal=950),
     Room("supervisor/conversation supervisor/replies", most=2_634, goal=2_300),
-    Room("supervisor/pool worker/crew.py", most=1_470, goal=1_400),
+    Room("supervisor/pool worker/crew.py", most=1_469, goal=1_400),
     Room(
         "supervisor/forgetting supervisor/operations/forget.py supervisor/operations/undo.py supervisor/operations/prune.py",
         most=1_388,
@@ -55,14 +55,14 @@ ROOMS: Final = (
     Room("supervisor/interfaces", most=1_640, goal=1_500),
     Room(
         "worker prompts recalld supervisor/__init__.py supervisor/events.py supervisor/workspace.py",
-        most=2_442,
+        most=2_436,
         goal=2_000,
     ),
 )
 #: All rooms together, lines and modules, and the lines of the tests.
-ALL: Final = Room("all", most=56_273, goal=48_000)
+ALL: Final = Room("all", most=56_263, goal=48_000)
 MODULES: Final = Room("modules", most=262, goal=270)
-OF_TESTS: Final = Room("tests", most=59_148, goal=48_000)
+OF_TESTS: Final = Room("tests", most=59_105, goal=48_000)
 
 
 def _lines(path: Path) -> int:
