@@ -16,7 +16,7 @@ import socket
 from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING, Final
 
-from starlette.datastructures import Headers, MutableHeaders
+from starlette.datastructures import MutableHeaders
 from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect, Request
 
@@ -47,15 +47,15 @@ FOR_PROGRAMS: Final = ("/api/", "/mcp", PROXY, "/openapi.json")
 NO_TOKEN: Final = msgid(
     "this needs the token of the workspace: run `recalld open`, or send the header Authorization: Bearer TOKEN."
 )
-#: What a browser may load into a page and send from it: from this service alone, and no script within a page.
-_POLICY: Final = "default-src 'self'; object-src 'none'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
 _HEADERS: Final = {
-    "Content-Security-Policy": _POLICY,
+    # what a browser may load into a page and send from it: from this service alone, and no script within a page
+    "Content-Security-Policy": "default-src 'self'; object-src 'none'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'",
     "X-Content-Type-Options": "nosniff",
     # with "no-referrer" a browser sends the forms of the page with `Origin: null`
     "Referrer-Policy": "same-origin",
     "Cross-Origin-Opener-Policy": "same-origin",
     "Cross-Origin-Resource-Policy": "same-origin",
+    "Cache-Control": "no-store",
 }
 
 
@@ -80,7 +80,7 @@ class Gate:
             if message["type"] == "http.response.start":
                 begun = True
                 headers = MutableHeaders(scope=message)
-                for name, value in {**_HEADERS, "Cache-Control": "no-store"}.items():
+                for name, value in _HEADERS.items():
                     headers.setdefault(name, value)
             await send(message)
 
@@ -95,12 +95,13 @@ class Gate:
 
     def _check(self, request: Request) -> None:
         self._check_place(request)
-        path = request.url.path
+        path, headers = request.url.path, request.headers
         if path not in OPEN_PATHS and not path.startswith(STATIC) and not self._is_known(request):
             raise HTTPException(401, Text(NO_TOKEN), {"WWW-Authenticate": "Bearer"})
-        if _has_body(request.headers) and media_type(request) != JSON and path.startswith(("/api/", "/mcp")):
+        has_body = "transfer-encoding" in headers or headers.get("content-length", "0") != "0"
+        if has_body and media_type(request) != JSON and path.startswith(("/api/", "/mcp")):
             raise HTTPException(415, Text("the body must have the type application/json."))
-        if int(request.headers.get("content-length") or 0) > (most := _most_body(request.url.path)):
+        if int(headers.get("content-length") or 0) > (most := _most_body(path)):
             raise _too_large(most)
 
     def _is_known(self, request: Request) -> bool:
@@ -168,10 +169,6 @@ def _limited(most: int, receive: Receive) -> Receive:
         return message
 
     return receive_limited
-
-
-def _has_body(headers: Headers) -> bool:
-    return "transfer-encoding" in headers or headers.get("content-length", "0") != "0"
 
 
 def _split(host: str) -> tuple[str, str]:

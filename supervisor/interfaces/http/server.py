@@ -78,7 +78,11 @@ class HttpThread:
         self._thread.join(_JOIN_S)
 
     def _serve(self) -> None:
-        be_quiet()
+        for name in ("uvicorn", "mcp", "asyncio"):  # no library prints: its lines might hold what a client sent
+            logger = logging.getLogger(name)
+            logger.propagate = False
+            if not logger.handlers:
+                logger.addHandler(logging.NullHandler())
         while not self._ending.is_set():
             line = self._bound()
             if line:
@@ -91,7 +95,7 @@ class HttpThread:
             self._report("remote")
             return None
         try:
-            return bound(self.place)
+            return _listening(self.place)
         except OSError as error:
             self._report(_REASONS.get(error.errno or 0, "address"))
             return None
@@ -103,7 +107,7 @@ class HttpThread:
             access.token()  # made now: `recalld open` reads it
             self.port = line.getsockname()[1]
             site = Site(self._answers, access, self._clock, self.place.host, self.port)
-            self._server = Server(uvicorn_config(make_app(site, is_remote=self.place.is_remote)), site.ended)
+            self._server = Server(_uvicorn_config(make_app(site, is_remote=self.place.is_remote)), site.ended)
             if self._ending.is_set():
                 return  # there was no server yet that `end` could stop
             self._report("")
@@ -115,8 +119,7 @@ class HttpThread:
             ws.events.report("http", ())
 
 
-def bound(place: Place) -> socket.socket:
-    """Return a socket that listens at *place*; OSError if it can't."""
+def _listening(place: Place) -> socket.socket:
     family, kind, number, _, where = socket.getaddrinfo(place.host, place.port, type=socket.SOCK_STREAM)[0]
     line = socket.socket(family, kind, number)
     try:
@@ -130,17 +133,7 @@ def bound(place: Place) -> socket.socket:
     return line
 
 
-def be_quiet() -> None:
-    """Let no library print: its lines might hold what a client sent."""
-    for name in ("uvicorn", "mcp", "asyncio"):
-        logger = logging.getLogger(name)
-        logger.propagate = False
-        if not logger.handlers:
-            logger.addHandler(logging.NullHandler())
-
-
-def uvicorn_config(app: Any) -> uvicorn.Config:
-    """Return how an application is served."""
+def _uvicorn_config(app: Any) -> uvicorn.Config:
     return uvicorn.Config(
         app,
         http=_Connection,

@@ -7,7 +7,7 @@ A search is shown as you type, each hit with its reasons, kept to days, a sessio
 from __future__ import annotations
 
 from calendar import monthrange
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import date
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from urllib.parse import urlencode
@@ -31,23 +31,6 @@ _PAGE: Final = 100
 #: The depths of the colours, and the fewest messages of a day that has the deepest.
 _LEVELS: Final = 4
 _LEAST_BUSY: Final = 8
-
-
-class Cell(NamedTuple):
-    """A day of the calendar: how deep its colour is (0 to 4), and the column of the first of a month, 0 for others."""
-
-    day: date
-    messages: int
-    level: int
-    column: int
-
-
-class Month(NamedTuple):
-    """A month of the calendar, and whether it has a summary."""
-
-    label: str
-    cells: tuple[Cell, ...]
-    has_summary: bool
 
 
 class Shown(NamedTuple):
@@ -150,24 +133,26 @@ async def _editor(view: View, label: str, status: int = 200, **values: Any) -> R
     return await view.show("summary_edit.html", "days", status, label=label, **{"theirs": None, **values})
 
 
-def _months(days: Sequence[DayCount], summaries: Sequence[str], year: int, today: date) -> list[Month]:
+def _months(days: Sequence[DayCount], summaries: Sequence[str], year: int, today: date) -> list[Mapping[str, Any]]:
     """Return the months of the year from the first to the last that has days, or to that of *today*, as a calendar has them."""
     messages = {day.day: day.messages for day in days if day.day.year == year}
     last = max([*(day.month for day in messages), *([today.month] if today.year == year else [])], default=12)
     first = min((day.month for day in messages), default=1)
     busy = max([_LEAST_BUSY, *messages.values()])
-    return [_calendar_month(year, month, messages, summaries, busy) for month in range(last, first - 1, -1)]
+    months = {f"{year:04d}-{month:02d}": date(year, month, 1) for month in range(last, first - 1, -1)}
+    return [
+        {"label": label, "cells": _cells(month, messages, busy), "has_summary": label in summaries}
+        for label, month in months.items()
+    ]
 
 
-def _calendar_month(year: int, month: int, messages: Mapping[date, int], summaries: Sequence[str], busy: int) -> Month:
-    label = f"{year:04d}-{month:02d}"
-    dates = [date(year, month, number) for number in range(1, monthrange(year, month)[1] + 1)]
-    counts = [messages.get(day, 0) for day in dates]
-    cells = (
-        Cell(day, count, -(-_LEVELS * count // busy), day.isoweekday() * (day.day == 1))
-        for day, count in zip(dates, counts, strict=True)
-    )
-    return Month(label, tuple(cells), label in summaries)
+def _cells(month: date, messages: Mapping[date, int], busy: int) -> Iterator[Mapping[str, Any]]:
+    """Yield the days: how deep the colour of each is (0 to 4), and the column of the first, 0 for others."""
+    for number in range(1, monthrange(month.year, month.month)[1] + 1):
+        day = month.replace(day=number)
+        count = messages.get(day, 0)
+        level = -(-_LEVELS * count // busy)
+        yield {"day": day, "messages": count, "level": level, "column": day.isoweekday() if number == 1 else 0}
 
 
 def _shown_lines(summary: SummaryAnswer | None) -> list[Shown]:

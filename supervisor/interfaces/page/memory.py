@@ -11,18 +11,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from datetime import date, timedelta
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import urlencode
 
-from ...longterm.lines import Line, cut, filled
+from ...longterm.lines import cut, filled, parse_entry
 from ...operations import days, long_term, upkeep
 from ...operations import forget as forgetting
 from ...operations import history as session_list
-from ...operations.days import DayAnswer, DayCount
+from ...operations.days import DayCount
 from ...operations.long_term import ReplaceRequest, long_term_text, replace_long_term
 from ...operations.operation import NoArguments
 from ...storage.errors import BadRequest, StaleText
-from ...text.lazy_re import lazy_re
 from .views import View, go, own_address
 from .wording import mend
 
@@ -42,7 +41,10 @@ async def today(view: View) -> Response:
     state = await view.ask(upkeep.status, upkeep.StatusRequest())
     counted = await view.ask(days.days, days.DaysRequest())
     present = view.site.workspace.today(view.site.clock())
-    last = counted.days[-1] if counted.days else None
+    last, newest = counted.days[-1] if counted.days else None, None
+    if last:
+        start = max(0, last.messages - _NEWEST)
+        newest = await view.ask(days.day, days.DayRequest(day=last.day.isoformat(), start=start, limit=_NEWEST))
     return await view.show(
         "today.html",
         "today",
@@ -52,7 +54,7 @@ async def today(view: View) -> Response:
         counts=next((count for count in counted.days if count.day == present), None),
         strip=_strip(counted.days, present),
         last=last and last.day,
-        newest=last and await _newest(view, last),
+        newest=newest,
         retries=sorted(state.facts["waitingForRetry"].items()),
         queued=sum(state.facts["queue"].values()),
     )
@@ -73,11 +75,6 @@ def _strip(counted: Sequence[DayCount], today: date) -> list[Mapping[str, Any]]:
     return [{"day": day, "messages": messages.get(day, 0), "height": round(100 * messages.get(day, 0) / most)} for day in shown]
 
 
-async def _newest(view: View, last: DayCount) -> DayAnswer:
-    start = max(0, last.messages - _NEWEST)
-    return await view.ask(days.day, days.DayRequest(day=last.day.isoformat(), start=start, limit=_NEWEST))
-
-
 async def health(view: View) -> Response:
     """Show what each check finds, and what mends it; with `all` the slow checks run now."""
     findings = await view.ask(upkeep.examine, upkeep.ExamineRequest(slow=bool(view.query("all"))))
@@ -96,17 +93,6 @@ async def health(view: View) -> Response:
 _FIRST: Final = 200
 #: Sessions of a page without `all`.
 _FIRST_SESSIONS: Final = 60
-_ENTRY: Final = lazy_re(r"(\d{4}-\d{2}-\d{2})\|([^|]*)\|(.*)")
-
-
-class Shown(NamedTuple):
-    """A line as it is shown: an entry has its parts, a person's own Markdown is all *content*."""
-
-    number: int
-    ref: str
-    day: str
-    source: str
-    content: str
 
 
 async def panel(view: View) -> Response:
@@ -117,28 +103,18 @@ async def panel(view: View) -> Response:
     if view.query("edit"):
         return await _editor(view, answer.path, text=answer.text, etag=answer.etag)
     lines = filled(cut(answer.text))
-    wanted = view.number("line")
-    shown = lines if view.query("all") or (wanted and wanted <= _oldest(lines)) else lines[-_FIRST:]
+    wanted, older = view.number("line"), lines[:-_FIRST]
+    shown = lines if view.query("all") or (older and 0 < wanted <= older[-1].number) else lines[-_FIRST:]
     return await view.show(
         "memory.html",
         "memory",
         file=answer.path,
-        lines=[_shown(line) for line in reversed(shown)],
+        lines=[(line, parse_entry(line.text)) for line in reversed(shown)],
         total=len(lines),
         stats=await view.ask(long_term.stats, NoArguments()),
         saved=bool(view.query("saved")),
         wanted=wanted,
     )
-
-
-def _oldest(lines: tuple[Line, ...]) -> int:
-    """Return the number of the last line that a page without `all` does not show."""
-    return lines[-_FIRST - 1].number if len(lines) > _FIRST else 0
-
-
-def _shown(line: Line) -> Shown:
-    match = _ENTRY.fullmatch(line.text)
-    return Shown(line.number, line.ref, *(match.groups() if match else ("", "", line.text)))
 
 
 async def _save(view: View) -> Response:

@@ -15,19 +15,12 @@ from ...storage.texts import msgid
 from ...text.foreign_text import printable
 from ...text.language import Language
 from ...text.lazy_re import lazy_re
+from ...text.llm_input import day_words
 from ...text.snippet import snippet_span
 
 #: Characters of a message that a page shows before it offers the rest, and of a hit.
 MOST_CHARS: Final = 4_000
 HIT_CHARS: Final = 420
-_DAYS: Final = {
-    "en": ["Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday"],
-    "zh": [*"一二三四五六日"],
-}
-_MONTHS: Final = [
-    *("January", "February", "March", "April", "May", "June"),
-    *("July", "August", "September", "October", "November", "December"),
-]
 #: The words of the page for the values of the product: by what they say, and the value.
 NAMES: Final = {
     "nav": {
@@ -103,11 +96,11 @@ def day_text(day: date | str, language: Language, *, weekday: bool = False) -> s
     >>> day_text("2026-01-28", "en", weekday=True), day_text("2026-01-28", "zh", weekday=True)
     ('Wednesday, 28 January 2026', '2026年1月28日 星期三')
     """
-    shown_day = date.fromisoformat(day) if isinstance(day, str) else day
-    name = _DAYS[language][shown_day.weekday()]
+    words = day_words(date.fromisoformat(day) if isinstance(day, str) else day, language)
     if language == "zh":
-        return f"{shown_day.year}年{shown_day.month}月{shown_day.day}日" + (f" 星期{name}" if weekday else "")
-    return (f"{name}, " if weekday else "") + f"{shown_day.day} {_MONTHS[shown_day.month - 1]} {shown_day.year}"
+        day_alone, week, name = words.partition("星期")
+        return f"{day_alone} {week}{name}" if weekday else day_alone
+    return words if weekday else words.partition(", ")[2]
 
 
 def month_text(label: str, language: Language, *, year: bool = True) -> str:
@@ -117,10 +110,10 @@ def month_text(label: str, language: Language, *, year: bool = True) -> str:
     >>> month_text("2026-01", "en"), month_text("2026-01", "zh"), month_text("2026-01", "en", year=False)
     ('January 2026', '2026年1月', 'January')
     """
-    of_year, month = map(int, label.split("-"))
+    first = date.fromisoformat(f"{label}-01")
     if language == "zh":
-        return f"{of_year}年{month}月" if year else f"{month}月"
-    return f"{_MONTHS[month - 1]} {of_year}" if year else _MONTHS[month - 1]
+        return f"{first.year}年{first.month}月" if year else f"{first.month}月"
+    return f"{first:%B} {first.year}" if year else f"{first:%B}"
 
 
 def clock_text(at: datetime | str, zone: tzinfo) -> str:
