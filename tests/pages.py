@@ -1,5 +1,5 @@
 """
-The pages configuration.md and events.md of docs/reference, which are made of the tables of keys and of events.
+The pages configuration.md, events.md and rest.md of docs/reference, which are made of the tables of keys and of events, and of REST.
 
     python -m tests.pages
 """
@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from recalld.supervisor.events import EVENTS, priority
+from recalld.supervisor.interfaces.http.openapi import DEFINITIONS, REFUSED, WHO, description
 from recalld.supervisor.protocol.config import ORDER, RETIRED, Config, literal
 from recalld.supervisor.protocol.settings import dotted, keys
 
@@ -56,6 +57,33 @@ _LEVELS: Final = (
     ("Something works less well", "Warnings in the journal of a service.", 4),
     ("The course of things", "Nothing to do.", 6),
 )
+_REST: Final = """# REST
+
+This page is generated from the source: `python -m tests.pages`.
+
+With `[serve] port` a running supervisor answers over HTTP on 127.0.0.1 ([cli.md](cli.md#http)), with the token of the workspace:
+`Authorization: Bearer TOKEN`. Bodies and answers are JSON; `/openapi.json` describes them for programs.
+
+## Refusals
+
+| status | when |
+|---|---|"""
+_COUNTBOT: Final = """
+## The memory of CountBot
+
+Paths, bodies and texts are those of CountBot.
+
+| request | body | answer |
+|---|---|---|"""
+_OPERATIONS: Final = """
+## Every operation
+
+`POST /api/NAME` performs the operation of that name, with its request as the body; what has to be given is in bold. The
+parameters `session` and `chat` of the address say which conversation reads the answer, if it is not the owner alone
+([who listens](api.md#who-listens)). The answers are those of [Python](api.md), in camelCase.
+
+| request | body | answer |
+|---|---|---|"""
 
 
 def configuration() -> str:
@@ -89,7 +117,41 @@ def events() -> str:
     return "\n".join(lines) + "\n"
 
 
+def rest() -> str:
+    """The page of the service: what it refuses, and a table of requests for CountBot's memory and for the operations."""
+    text = description()
+    definitions = text["components"]["schemas"]
+    rows = {(path, method): route for path, methods in text["paths"].items() for method, route in methods.items()}
+    theirs = [place for place in rows if place[0].startswith(("/api/memory/", "/api/chat/"))]
+    refusals = [f"| {status} | {why} |" for status, why in REFUSED.items()]
+    of_them = [_row(*place, rows[place], definitions) for place in theirs]
+    others = [_row(*place, route, definitions) for place, route in rows.items() if place not in theirs]
+    return "\n".join([_REST, *refusals, _COUNTBOT, *of_them, _OPERATIONS, *others]) + "\n"
+
+
+def _row(path: str, method: str, route: dict[str, Any], definitions: dict[str, Any]) -> str:
+    body = route.get("requestBody", {}).get("content", {}).get("application/json", {}).get("schema", {})
+    answer = route["responses"]["200"]["content"]["application/json"]["schema"]
+    answer = definitions.get(answer.get("$ref", "").removeprefix(DEFINITIONS), answer)
+    query = [
+        parameter["name"] for parameter in route.get("parameters", ()) if parameter["in"] == "query" and parameter not in WHO
+    ]
+    address = f"`{method.upper()} {path}{'?' + '='.join([*query, '']) if query else ''}`"
+    summary = route["summary"].removeprefix("Return ").removesuffix(".")
+    given = f": {_fields(answer)}" if answer.get("properties") else ""
+    return f"| {address} | {_fields(body)} | {summary[0].upper()}{summary[1:]}{given} |"
+
+
+def _fields(kind: dict[str, Any]) -> str:
+    needed = kind.get("required", ()) if kind.get("additionalProperties") is False else ()
+    names = (f"**`{name}`**" if name in needed else f"`{name}`" for name in kind.get("properties", ()))
+    return ", ".join(names) or "–"
+
+
+#: The pages by their names.
+PAGES: Final = {"configuration": configuration, "events": events, "rest": rest}
+
 if __name__ == "__main__":
-    reference = Path(__file__).parent.parent / "docs/reference"
-    (reference / "configuration.md").write_text(configuration(), encoding="utf-8")
-    (reference / "events.md").write_text(events(), encoding="utf-8")
+    for name, make in PAGES.items():
+        page = Path(__file__).parent.parent / f"docs/reference/{name}.md"
+        page.write_text(make(), encoding="utf-8")

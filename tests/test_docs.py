@@ -35,7 +35,6 @@ from recalld.supervisor.storage.clock import find_zone, fixed_clock
 from recalld.supervisor.summaries.llm_state import provider_state
 from recalld.supervisor.workspace import open_workspace
 from tests import pages
-from tests.rest_page import main as describe
 
 ROOT = Path(__file__).parent.parent
 PAGES = sorted(path for path in (*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")) if path.name != "configuration.md")
@@ -120,9 +119,8 @@ def test_docs_show_only_existing_commands_and_options(page):
     of_all = _options(COMMAND_LINE) | {"--help"}
     wrong = []
     for line in shown_commands(page.read_text(encoding="utf-8")):
-        words = re.split(r" (?:[|>;&]|2>)|;", re.sub(r"(?<= )-w \S+ |(?<= )--now \S+ |\"[^\"]*\"|'[^']*'", "", line))[
-            0
-        ].split()[1:]
+        plain = re.sub(r"(?<= )-w \S+ |(?<= )--now \S+ |\"[^\"]*\"|'[^']*'", "", line)
+        words = re.split(r" (?:[|>;&]|2>)|;", plain)[0].split()[1:]
         name = next((" ".join(words[:n]) for n in (2, 1) if " ".join(words[:n]) in COMMANDS), "")
         options = {word.partition("=")[0] for word in words if word.startswith("--")}
         if words and words[0] not in of_all and (not name or options - _options(COMMANDS[name]) - of_all):
@@ -145,10 +143,13 @@ def test_protocol_docs_describe_exactly_the_existing_events():
     assert first_column("event | fields") == set(EVENTS)
 
 
-def test_events_page_is_the_one_that_the_table_of_events_makes():
-    page = (ROOT / "docs/reference/events.md").read_text(encoding="utf-8")
-    assert pages.events() == page
-    assert re.findall(r"^\| `(\w+)` \|", page, re.MULTILINE) == sorted(EVENTS, key=events.priority)
+@pytest.mark.parametrize("name", pages.PAGES)
+def test_generated_page_is_the_one_that_its_table_makes(name):
+    assert pages.PAGES[name]() == (ROOT / f"docs/reference/{name}.md").read_text(encoding="utf-8")
+
+
+def test_events_page_has_every_event_the_gravest_first():
+    assert re.findall(r"^\| `(\w+)` \|", pages.events(), re.MULTILINE) == sorted(EVENTS, key=events.priority)
 
 
 def test_exit_code_docs_describe_exactly_the_existing_exit_codes():
@@ -183,20 +184,10 @@ def test_docs_name_only_existing_config_keys():
     sections = {key.partition(".")[0] for key in known if "." in key}
     for page in PAGES:
         named = re.findall(r"`([a-z]+\.[a-z_]+)`", page.read_text(encoding="utf-8"))
-        keyed = {
-            key for key in named if key.partition(".")[0] in sections and not key.endswith((".json", ".jsonl", ".py", ".toml"))
-        }
+        keyed = {key for key in named if key.partition(".")[0] in sections}
+        files = {key for key in keyed if key.endswith((".json", ".jsonl", ".py", ".toml"))}
         left = set(map(dotted, RETIRED)) if page.name == "CHANGELOG.md" else set()
-        assert keyed - known - left == set(), page
-
-
-def test_configuration_page_is_the_one_that_the_table_of_keys_makes():
-    assert pages.configuration() == (ROOT / "docs/reference/configuration.md").read_text(encoding="utf-8")
-
-
-def test_rest_page_is_the_one_that_the_description_makes(capsys):
-    describe()
-    assert capsys.readouterr().out == (ROOT / "docs/reference/rest.md").read_text(encoding="utf-8")
+        assert keyed - files - known - left == set(), page
 
 
 # ── examples, read back ──────────────────────────────────────────────────────
@@ -335,11 +326,8 @@ def _without_code(text: str) -> str:
 
 def _anchors(page: Path) -> set[str]:
     """The anchors that GitHub makes of the page's headings."""
-    headings = re.findall(
-        r"^#+ (.*)$",
-        re.sub(r"^```.*?^```$", "", page.read_text(encoding="utf-8"), flags=re.DOTALL | re.MULTILINE),
-        re.MULTILINE,
-    )
+    text = re.sub(r"^```.*?^```$", "", page.read_text(encoding="utf-8"), flags=re.DOTALL | re.MULTILINE)
+    headings = re.findall(r"^#+ (.*)$", text, re.MULTILINE)
     return {re.sub(r"[^\w -]", "", heading.lower()).replace(" ", "-") for heading in headings}
 
 
@@ -395,9 +383,8 @@ def test_docs_name_only_existing_tests():
 
 
 def test_durability_docs_name_only_existing_mutants_and_workloads():
-    hazards = (
-        (ROOT / "docs/explanation/durability.md").read_text(encoding="utf-8").partition("## Hazards")[2].partition("\n## ")[0]
-    )
+    durability = (ROOT / "docs/explanation/durability.md").read_text(encoding="utf-8")
+    hazards = durability.partition("## Hazards")[2].partition("\n## ")[0]
     crash = "\n".join(path.read_text(encoding="utf-8") for path in (ROOT / "tests/crash").glob("*.py"))
     lists = re.findall(r"mutants?: ([^·|]+)", hazards)
     assert lists

@@ -29,6 +29,16 @@ class Log:
     def old(self) -> list[str]:
         return sorted(path.name for path in self.root.glob("log-*.gz"))
 
+    def rotated(self) -> list[dict]:
+        """The lines of the old logs."""
+        packed = [(self.root / name).read_bytes() for name in self.old()]
+        return [json.loads(line) for data in packed for line in gzip.decompress(data).splitlines()]
+
+    def archive(self, *numbers: int) -> None:
+        """Log that so many messages were archived, an event each."""
+        for number in numbers:
+            self.events.emit("archived", messages=number, files=1)
+
     def told(self) -> list[dict]:
         """What is told from now on, beside what is written."""
         found: list[dict] = []
@@ -57,11 +67,8 @@ def test_transition_emits_start_change_and_end_once(make):
     log = make()
     for state in ("磁盘满", "磁盘满", "只读", "", ""):
         log.events.transition("degraded", state, cleared="recovered", why=state)
-    assert [(line["event"], line.get("why")) for line in log.lines()] == [
-        ("degraded", "磁盘满"),
-        ("degraded", "只读"),
-        ("recovered", None),
-    ]
+    told = [(line["event"], line.get("why")) for line in log.lines()]
+    assert told == [("degraded", "磁盘满"), ("degraded", "只读"), ("recovered", None)]
 
 
 def test_transition_tracks_each_subject_separately(make):
@@ -131,17 +138,14 @@ def test_event_log_rotates_after_a_day_and_keeps_every_line(make):
         log.events.emit("seen", messages=1)
         log.now += timedelta(hours=1)
     assert len(log.old()) == 2
-    kept = [line for name in log.old() for line in gzip.decompress((log.root / name).read_bytes()).splitlines()]
-    assert len(kept) + len(log.lines()) == 49
+    assert len(log.rotated()) + len(log.lines()) == 49
 
 
 def test_event_log_rotates_more_than_once_in_the_same_second(make):
     log = make('rotate_bytes = "1KB"')
-    for n in range(60):
-        log.events.emit("archived", messages=n, files=1)
-    kept = [json.loads(line) for name in log.old() for line in gzip.decompress((log.root / name).read_bytes()).splitlines()]
+    log.archive(*range(60))
     assert len(log.old()) > 1
-    assert sorted(line["messages"] for line in kept + log.lines()) == list(range(60))
+    assert sorted(line["messages"] for line in log.rotated() + log.lines()) == list(range(60))
 
 
 def test_event_log_rotates_nothing_when_the_clock_is_ahead_of_file_times(make):
@@ -204,17 +208,17 @@ def test_event_log_writes_later_what_it_could_not_write(make):
     assert log.lines()[0]["ts"] == "2026-01-28T01:02:03.000Z"
 
 
-def test_event_log_tells_that_it_can_be_written_unless_a_fault_lasts(tmp_path):
-    told = []
-    events = Events(tmp_path / "log.jsonl", lambda: NOW, load(b"", {}).log, told.append)
+def test_event_log_tells_that_it_can_be_written_unless_a_fault_lasts(make):
+    log = make()
+    told, path = log.told(), log.root / "log.jsonl"
     for faults in ([], [StorageError("历史.json", "No space left on device")]):
-        events.report("rounds", faults)
-        (tmp_path / "log.jsonl").unlink(missing_ok=True)
-        (tmp_path / "log.jsonl").mkdir()
-        events.emit("stopped")
-        (tmp_path / "log.jsonl").rmdir()
-        events.emit("started")
-        events.emit("started")
+        log.events.report("rounds", faults)
+        path.unlink(missing_ok=True)
+        path.mkdir()
+        log.events.emit("stopped")
+        path.rmdir()
+        log.events.emit("started")
+        log.events.emit("started")
     said = [line["event"] for line in told]
     assert said[:5] == ["stopped", "degraded", "started", "recovered", "started"]
     assert said[5:] == ["degraded", "stopped", "degraded", "started", "started"]
@@ -259,20 +263,17 @@ def test_event_log_loses_nothing_when_a_full_disk_stops_the_rotation(make, monke
         raise OSError(errno.ENOSPC, "磁盘满了")
 
     monkeypatch.setattr(shutil, "copyfileobj", full)
-    for n in range(60):
-        log.events.emit("archived", messages=n, files=1)
+    log.archive(*range(60))
     assert log.old() == []
     assert not any(path.name.endswith(".tmp") for path in log.root.iterdir())
     rotated = len(list(log.root.glob("log-*.jsonl")))
     assert 1 < rotated < 6
     is_full = False
-    for n in range(60, 80):
-        log.events.emit("archived", messages=n, files=1)
+    log.archive(*range(60, 80))
     assert len(log.old()) > rotated
     assert [*log.root.glob("log-*.jsonl"), *log.root.glob(".log*")] == []
     assert all(path.stat().st_mode & 0o777 == 0o600 for path in log.root.iterdir())
-    kept = [json.loads(line) for name in log.old() for line in gzip.decompress((log.root / name).read_bytes()).splitlines()]
-    assert sorted(line["messages"] for line in kept + log.lines()) == list(range(80))
+    assert sorted(line["messages"] for line in log.rotated() + log.lines()) == list(range(80))
 
 
 def test_event_log_of_several_processes_rotates_once(make):
@@ -291,6 +292,5 @@ def test_event_log_keeps_files_of_others_beside_its_own(make):
     log = make('rotate_bytes = "1KB"\nkeep_days = 1')
     for name in ("log-我的.jsonl", "log-2020.jsonl.gz"):
         (log.root / name).write_text("花生", encoding="utf-8")
-    for n in range(60):
-        log.events.emit("archived", messages=n, files=1)
+    log.archive(*range(60))
     assert {(log.root / name).read_text(encoding="utf-8") for name in ("log-我的.jsonl", "log-2020.jsonl.gz")} == {"花生"}

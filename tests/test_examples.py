@@ -29,18 +29,9 @@ ROOT: Final = Path(__file__).parent.parent
 LANGUAGES: Final = {"en": "", "zh": ".zh-CN"}
 HOW_TOS: Final = (
     *("run-as-a-service", "use-a-model", "use-from-your-assistant", "back-up-your-memory"),
-    *(
-        "keep-a-long-conversation",
-        "when-something-is-wrong",
-        "connect-an-agent",
-        "import-what-you-have",
-        "run-in-a-container",
-        "see-what-it-remembers",
-        "forget",
-        "install",
-        "several-machines",
-        "a-pool-of-workers",  # its commands are run with a Redis, by tests/pool/test_how_to.py
-    ),
+    *("keep-a-long-conversation", "when-something-is-wrong", "connect-an-agent", "import-what-you-have", "run-in-a-container"),
+    *("see-what-it-remembers", "forget", "install", "several-machines"),
+    "a-pool-of-workers",  # its commands are run with a Redis, by tests/pool/test_how_to.py
 )
 #: What differs from run to run, and a word for it. The home folder of the pages is /home/me.
 VOLATILE: Final = (
@@ -217,18 +208,13 @@ def test_readme_examples_print_what_the_page_says(ending, tmp_path, request):
 def test_tutorial_and_how_to_examples_print_what_the_pages_say(taught, name, model, tmp_path, request):
     ending, home = taught
     shutil.copytree(home / "memory", tmp_path / "memory")
-    follow(
-        ROOT / f"docs/how-to/{name}{ending}.md",
-        Shell(tmp_path, ending, model),
-        update=request.config.getoption("--update-golden"),
-    )
+    update = request.config.getoption("--update-golden")
+    follow(ROOT / f"docs/how-to/{name}{ending}.md", Shell(tmp_path, ending, model), update=update)
 
 
 def test_how_to_shell_blocks_succeed(taught, tmp_path):
     ending, home = taught
-    pages = [
-        ROOT / f"docs/how-to/{name}{ending}.md" for name in HOW_TOS if name != "install"
-    ]  # tests/installed runs it in a clone
+    pages = [ROOT / f"docs/how-to/{name}{ending}.md" for name in HOW_TOS if name != "install"]  # tests/installed runs that
     run_here = [block for page in pages for block in shell_blocks(page) if not BOOTED.search(block)]
     assert run_here
     shutil.copytree(home / "memory", tmp_path / "memory")
@@ -255,9 +241,7 @@ def test_both_languages_of_a_page_show_the_same_commands(name):
     shown = []
     for ending in LANGUAGES.values():
         page = (ROOT / f"{name}{ending}.md").read_text(encoding="utf-8")
-        kinds = [block.kind for block in blocks(page)]
         of_page = [command for block in blocks(page) if block.kind == "console" for command, _ in commands(block.text)]
-        shown.append(
-            (kinds, [re.sub(r'(--text|--query|--message|--me|search|write) "[^"]*"', r"\1", command) for command in of_page])
-        )
+        plain = [re.sub(r'(--text|--query|--message|--me|search|write) "[^"]*"', r"\1", command) for command in of_page]
+        shown.append(([block.kind for block in blocks(page)], plain))
     assert shown[0] == shown[1]

@@ -20,10 +20,8 @@ BOTH = pytest.mark.parametrize("text", [ENGLISH, CHINESE], ids=["en", "zh"])
 
 def commands(text: str) -> list[str]:
     """The commands that the page shows, their words left out."""
-    return [
-        re.sub(r'"[^"]*"|\s*#.*', "", found).strip()
-        for found in re.findall(r"^(?:\$ )?((?:recalld -w|script/).*)$", text, re.MULTILINE)
-    ]
+    lines = re.findall(r"^(?:\$ )?((?:recalld -w|script/).*)$", text, re.MULTILINE)
+    return [re.sub(r'"[^"]*"|\s*#.*', "", line).strip() for line in lines]
 
 
 def links(text: str) -> list[str]:
@@ -49,12 +47,10 @@ def test_chinese_pages_link_to_the_chinese_version_where_there_is_one():
 
 @BOTH
 def test_readme_names_only_existing_commands_and_scripts(text):
-    known = set(main.COMMAND_LINE.commands)
-    named = set(
-        re.findall(r"\brecalld (?:-w \S+ )?([a-z]+)\b", "\n".join([*commands(text), *re.findall(r"`([^`\n]+)`", text)]))
-    )
+    lines = "\n".join([*commands(text), *re.findall(r"`([^`\n]+)`", text)])
+    named = set(re.findall(r"\brecalld (?:-w \S+ )?([a-z]+)\b", lines))
     assert named
-    assert named <= known
+    assert named <= set(main.COMMAND_LINE.commands)
     scripts = set(re.findall(r"\b(script/\w+)", text))
     assert scripts
     assert all(os.access(ROOT / script, os.X_OK) for script in scripts)

@@ -18,12 +18,8 @@ SOURCES = sorted(path for path in SOURCES if ".venv" not in path.parts)
 #: The Chinese by context and English.
 CHINESE = {(entry.context, entry.id): entry for entry in translations() if entry.id}
 #: Texts that are the same in both languages: names, and a unit that Chinese has from English.
-ALIKE = {
-    (LABEL, "pinned"),
-    (LABEL, "tokens"),
-    (None, "user, assistant, system or tool"),
-    (None, "direct, group or channel"),
-    (None, "bash, zsh or fish"),
+ALIKE = {(LABEL, "pinned"), (LABEL, "tokens")} | {
+    (None, text) for text in ("user, assistant, system or tool", "direct, group or channel", "bash, zsh or fish")
 }
 #: The words of the log, which are English; the Chinese text names the event instead, and the file.
 OF_THE_LOG = {("log", "{why}."), ("refused", "{why}.")}
@@ -67,16 +63,10 @@ def test_advice_to_repair_says_that_the_supervisor_has_to_be_stopped():
 
 
 def test_a_chinese_text_has_no_english_words():
-    left = [
-        entry.string
-        for key, entry in CHINESE.items()
-        if key not in ALIKE
-        and (
-            re.search(r"[a-z]{3,} [a-z]{2,}", re.sub(r"`[^`]+`|\{[^}]*\}", "", entry.string))
-            or not re.search("[\u4e00-\u9fff{]", entry.string)
-        )
-    ]
-    assert left == []
+    chinese = [entry.string for key, entry in CHINESE.items() if key not in ALIKE]
+    english = [text for text in chinese if re.search(r"[a-z]{3,} [a-z]{2,}", re.sub(r"`[^`]+`|\{[^}]*\}", "", text))]
+    assert english == []
+    assert [text for text in chinese if not re.search("[\u4e00-\u9fff{]", text)] == []
 
 
 def literals(node: ast.expr) -> list[str]:
@@ -109,9 +99,8 @@ def test_errors_and_printed_sentences_are_texts():
 
 
 def test_a_stored_text_is_made_again_unless_somebody_changed_it():
-    why = Text(
-        "{why}: {model} at {server}", why=Text("the server can't be reached"), model="qwen3:8b", server="127.0.0.1:11434"
-    )
+    cause = Text("the server can't be reached")
+    why = Text("{why}: {model} at {server}", why=cause, model="qwen3:8b", server="127.0.0.1:11434")
     kept = json.loads(json.dumps(stored(why)))
     assert render(restored(str(why), kept), "zh") == "连不上服务器：127.0.0.1:11434 上的 qwen3:8b"
     assert restored(str(why), kept) == why

@@ -11,9 +11,8 @@ import argparse
 import multiprocessing
 import sys
 import traceback
-from collections.abc import Sequence
 from pathlib import Path
-from typing import Final
+from typing import Final, NamedTuple
 
 from hypothesis import HealthCheck, Phase, seed, settings
 from hypothesis.stateful import run_state_machine_as_test
@@ -26,44 +25,42 @@ from tests.process.rounds import Rounds
 PART: Final = 100
 
 
-def _part(job: tuple[int, int, int, bool]) -> tuple[int, str]:
-    """Run a part; returns its seed and what is wrong, with the steps that show it."""
-    number, examples, steps, shrink = job
+class Part(NamedTuple):
+    """So many *examples* with a seed of their own."""
+
+    seed: int
+    examples: int
+    steps: int
+    shrink: bool
+
+    @property
+    def key(self) -> str:
+        """The name of the part in the log: other steps are another part."""
+        return f"seed {self.seed}, {self.examples} runs of {self.steps} steps"
+
+
+def _run(part: Part) -> tuple[Part, str]:
+    """Run a part; returns it and what is wrong, with the steps that show it."""
     seeded = type("Seeded", (AnyOrder,), {})
     held = settings(
-        max_examples=examples,
-        stateful_step_count=steps,
+        max_examples=part.examples,
+        stateful_step_count=part.steps,
         deadline=None,
         database=None,
         report_multiple_bugs=False,
         suppress_health_check=list(HealthCheck),
-        phases=[Phase.generate, *([Phase.shrink] if shrink else [])],
+        phases=[Phase.generate, *([Phase.shrink] if part.shrink else [])],
     )
     try:
-        seed(number)(run_state_machine_as_test)(seeded, settings=held)
+        seed(part.seed)(run_state_machine_as_test)(seeded, settings=held)
     except BaseException:
-        return number, traceback.format_exc(limit=-3)
-    return number, ""
+        return part, traceback.format_exc(limit=-3)
+    return part, ""
 
 
-def parts(first: int, examples: int) -> dict[int, int]:
+def sizes(first: int, examples: int) -> dict[int, int]:
     """Return how many examples each part has, by its seed; the first are those of a shorter run."""
     return {first * 1_000_000 + n: min(PART, examples - n * PART) for n in range(-(-examples // PART))}
-
-
-def run(jobs: Sequence[tuple[int, int, int, bool]], processes: int, rounds: Rounds) -> None:
-    """Run the parts and write each down as it ends."""
-    keys = {number: (examples, key(number, examples, steps)) for number, examples, steps, _ in jobs}
-    with multiprocessing.get_context("fork").Pool(processes, maxtasksperchild=1) as pool:
-        for number, wrong in pool.imap_unordered(_part, jobs):
-            examples, name = keys[number]
-            rounds.add(name, [wrong] if wrong else [], runs=examples)
-            rounds.progress(f"{rounds.total('runs'):,} runs")
-
-
-def key(number: int, examples: int, steps: int) -> str:
-    """Return the name of a part in the log: other steps are another part."""
-    return f"seed {number}, {examples} runs of {steps} steps"
 
 
 def main(argv: list[str] | None = None) -> int:
@@ -80,13 +77,12 @@ def main(argv: list[str] | None = None) -> int:
     options.add_argument("--log", type=Path, help="a line a part; what stands there is not done again")
     found = options.parse_args(argv)
     rounds = Rounds(found.log)
-    wanted = {found.only: PART} if found.only else parts(found.seed, found.examples)
-    jobs = [
-        (number, count, found.steps, found.shrink)
-        for number, count in wanted.items()
-        if key(number, count, found.steps) not in rounds.done
-    ]
-    run(jobs, found.jobs, rounds)
+    wanted = {found.only: PART} if found.only else sizes(found.seed, found.examples)
+    parts = [Part(number, count, found.steps, found.shrink) for number, count in wanted.items()]
+    with multiprocessing.get_context("fork").Pool(found.jobs, maxtasksperchild=1) as pool:
+        for part, wrong in pool.imap_unordered(_run, [part for part in parts if part.key not in rounds.done]):
+            rounds.add(part.key, [wrong] if wrong else [], runs=part.examples)
+            rounds.progress(f"{rounds.total('runs'):,} runs")
     print(f"{rounds.total('runs'):,} runs of {found.steps} steps, {rounds.wrong} violations, {rounds.seconds:.0f} s")
     return 1 if rounds.wrong else 0
 

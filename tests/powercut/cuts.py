@@ -13,6 +13,7 @@ import shutil
 import time
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import Final
 
@@ -76,11 +77,7 @@ class Cuts:
         self._lives += 1
         self._before = self.acked
         self.feeders = [
-            Feeder(
-                f"cut-{self._lives}-{n}",
-                random.Random(self.random.random()),
-                lambda files: self._start(("append", "--jsonl"), files),
-            )
+            Feeder(f"cut-{self._lives}-{n}", random.Random(self.random.random()), partial(self._start, ("append", "--jsonl")))
             for n in range(2)
         ]
         supervisor = self._start(("run",))
@@ -138,13 +135,9 @@ def _careless(run: Callable[[], int], what: str) -> Callable[[], int]:
     """The control: recalld as it would be if it trusted the disk to write things down by itself."""
 
     def life() -> int:
-        RealDisk.sync_folder = _nothing  # type: ignore[method-assign]
+        RealDisk.sync_folder = lambda *_: None  # type: ignore[method-assign]
         if what == "all":
-            RealDisk.sync = _nothing  # type: ignore[method-assign]
+            RealDisk.sync = lambda *_: None  # type: ignore[method-assign]
         return run()
 
     return life
-
-
-def _nothing(*_: object) -> None:
-    """What is written will reach the disk some day."""

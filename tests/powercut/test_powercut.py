@@ -12,9 +12,8 @@ ROOT = Path(__file__).parents[2]
 
 def cut(*words: str) -> tuple[int, str]:
     """Cut in a process of its own; skipped, loudly, where nothing can be cut."""
-    done = subprocess.run(
-        [sys.executable, "-m", "tests.powercut", *words], cwd=ROOT, capture_output=True, text=True, check=False
-    )
+    command = [sys.executable, "-m", "tests.powercut", *words]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
     if "SKIPPED" in done.stdout:
         pytest.skip(done.stdout.strip())
     return done.returncode, done.stdout + done.stderr

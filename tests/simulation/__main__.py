@@ -23,8 +23,6 @@ from tests.simulation.years import PLACES, Outcome, Violation, live
 
 #: Days of a simulated year.
 _YEAR = 365
-
-
 #: Seed, zone and first day, days, whether notes are kept, whether a person forgets.
 Job: TypeAlias = "tuple[str, str, date, int, bool, bool]"
 
@@ -61,9 +59,8 @@ def main(argv: list[str] | None = None) -> int:
     places = [place for place in PLACES if found.zone in (None, place[0])]
     days, whole = round(found.life * _YEAR), round(found.years * _YEAR)
     lives = [min(days, whole - n) for n in range(0, whole, days)]
-    jobs = [
-        (str(found.seed + n), *places[n % len(places)], span, bool(found.notes), found.forget) for n, span in enumerate(lives)
-    ]
+    how = (bool(found.notes), found.forget)
+    jobs = [(str(found.seed + n), *places[n % len(places)], span, *how) for n, span in enumerate(lives)]
     rounds, notes = Rounds(found.log), list[str]()
     with multiprocessing.get_context("fork").Pool(found.jobs) as pool:
         for key, outcome in pool.imap(_live, [job for job in jobs if _key(job) not in rounds.done]):

@@ -88,10 +88,7 @@ class SimulatedDisk(ModelDisk):
         return self._real.read(path, offset, most) if self._is_real(path) else super().read(path, offset, most)
 
     def unlink(self, path: Path) -> None:
-        if self._is_real(path):
-            self._real.unlink(path)
-        else:
-            super().unlink(path)
+        (self._real if self._is_real(path) else super()).unlink(path)
 
     def mkdir(self, folder: Path) -> None:
         if self._is_real(folder):

@@ -7,14 +7,17 @@ import errno
 import json
 from collections.abc import Iterable, Sequence
 from datetime import timedelta
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from recalld.supervisor.storage.clock import to_wire
 from recalld.supervisor.storage.errors import SupervisorError
 from tests.checker.formats import Unreadable, read_dated, read_history
 from tests.simulation.disk import never
 from tests.simulation.talk import WindowMessage
-from tests.simulation.world import SimulatedWorld
+
+if TYPE_CHECKING:
+    from tests.simulation.world import SimulatedWorld
+
 
 #: What a disk in trouble says, and to which calls.
 _TROUBLE = {
@@ -188,8 +191,7 @@ def write_note(world: SimulatedWorld) -> None:
     day = world.clock().date().isoformat()
     n = world.disk.operations
     name = world.rng.choice((f"memory/{day}-notes-{n}.md", f"memory/想法-{n}.md", "memory.md", f"memory/projects/p{n}.md"))
-    world.disk.plant(name, world.own.get(name, b"") + f"{day}|me|记一笔 {n}；别忘了\n".encode())
-    world.own[name] = world.disk.bytes_of(name) or b""
+    _plant_own(world, name, world.own.get(name, b"") + f"{day}|me|记一笔 {n}；别忘了\n".encode())
 
 
 def delete_block(world: SimulatedWorld) -> None:
@@ -206,38 +208,36 @@ def delete_block(world: SimulatedWorld) -> None:
 
 def delete_file(world: SimulatedWorld) -> None:
     """Delete a dated file, or move it out of sight."""
-    path = _any_dated(world)
-    if path is None:
-        return
-    _tidy(world, path)
-    data = world.disk.bytes_of(path) or b""
-    world.watch.taken(world.clock())
-    name = path.rpartition("/")[2]
-    world.deleted.update(words_of(data))
-    _take(world, name, words_of(data))
-    world.disk.remove(path)
-    world.touched.add(path)
-    if world.rng.random() < 0.5:
-        world.disk.plant(f"memory/projects/{name}", data)
-        world.own[f"memory/projects/{name}"] = data
+    away = _take_away(world)
+    if away and world.rng.random() < 0.5:
+        _plant_own(world, f"memory/projects/{away[0]}", away[1])
 
 
 def move_file(world: SimulatedWorld) -> None:
     """Move a dated file to a folder of one's own below memory/, or give it a name of one's own: it is read there."""
+    if away := _take_away(world):
+        place = world.rng.choice((f"memory/十一月/{away[0]}", f"memory/日记-{world.disk.operations}.md"))
+        _plant_own(world, place, away[1])
+
+
+def _take_away(world: SimulatedWorld) -> tuple[str, bytes] | None:
+    """Take a dated file away, and return its name and its bytes; None where there is none."""
     path = _any_dated(world)
     if path is None:
-        return
+        return None
     _tidy(world, path)
-    data = world.disk.bytes_of(path) or b""
-    name = path.rpartition("/")[2]
-    place = world.rng.choice((f"memory/十一月/{name}", f"memory/日记-{world.disk.operations}.md"))
+    name, data = path.rpartition("/")[2], world.disk.bytes_of(path) or b""
     world.watch.taken(world.clock())
     world.deleted.update(words_of(data))
     _take(world, name, words_of(data))
     world.disk.remove(path)
     world.touched.add(path)
-    world.disk.plant(place, data)
-    world.own[place] = data
+    return name, data
+
+
+def _plant_own(world: SimulatedWorld, path: str, data: bytes) -> None:
+    world.disk.plant(path, data)
+    world.own[path] = data
 
 
 def cut_file(world: SimulatedWorld) -> None:
@@ -280,12 +280,11 @@ def _tidy(world: SimulatedWorld, path: str) -> None:
 def move_back(world: SimulatedWorld) -> None:
     """Move an original back among the dated files: nothing is lost by it."""
     path = _any(world, "memory/originals/")
-    if path and path not in world.touched:
-        name = path.rpartition("/")[2]
-        if not world.disk.has(f"memory/{name}"):
-            data = world.disk.bytes_of(path) or b""
-            world.disk.remove(path)
-            world.disk.plant(f"memory/{name}", data)
+    name = (path or "").rpartition("/")[2]
+    if path and path not in world.touched and not world.disk.has(f"memory/{name}"):
+        data = world.disk.bytes_of(path) or b""
+        world.disk.remove(path)
+        world.disk.plant(f"memory/{name}", data)
 
 
 def delete_state(world: SimulatedWorld) -> bool:
@@ -329,19 +328,11 @@ def mend(world: SimulatedWorld) -> None:
     """
     if world.life is None or world.history() is not None or not world.disk.has("history.json"):
         return
-    is_known = bool(_messages(world.disk.bytes_of("history.json.bak")))
+    is_known = read_or_none(world.disk.bytes_of("history.json.bak") or b"[]")
     assert not is_known, "history.json is damaged, its backup lies beside it, and nothing is done"
     world.life.app.restore()
     if world.history() is None:
         world.disk.remove("history.json")
-
-
-def _messages(data: bytes | None) -> list[Any]:
-    try:
-        found = json.loads(data or b"[]")
-    except ValueError:
-        return []
-    return found if isinstance(found, list) else []
 
 
 def trouble(world: SimulatedWorld, kind: str) -> None:

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta, timezone
-from typing import Any, Final
+from typing import Any, ClassVar, Final
 
 from tests.checker.formats import collapsed, with_crlf
 from tests.simulation.disk import SimulatedDisk
@@ -39,12 +39,12 @@ _BOM: Final = b"\xef\xbb\xbf"
 _TYPED: Final = ("role", "text", "content", "createdAt", "session", "channel", "chat")
 
 
+@dataclass(eq=False)
 class Program:
     """What all have in common; *talker* makes the words."""
 
-    def __init__(self, world: SimulatedWorld, talker: Talker) -> None:
-        self.world = world
-        self.talker = talker
+    world: SimulatedWorld
+    talker: Talker
 
     def act(self, count: int, *, anew: bool) -> None:
         """Say *count* messages; what *anew* means is the program's own."""
@@ -76,13 +76,12 @@ class Program:
         come(world, said)
 
 
+@dataclass(eq=False)
 class BySession(Program):
     """Numbers the messages of each session from 1 on, and knows one session: the next one takes its place."""
 
-    def __init__(self, world: SimulatedWorld, talker: Talker) -> None:
-        super().__init__(world, talker)
-        self.session: list[WindowMessage] = []
-        self.is_timed = True
+    session: list[WindowMessage] = field(default_factory=list)
+    is_timed: bool = True
 
     def act(self, count: int, *, anew: bool) -> None:
         if self.world.forgetful:
@@ -98,12 +97,11 @@ class BySession(Program):
         self.write([one.raw for one in self.session], said)
 
 
+@dataclass(eq=False)
 class ByPosition(Program):
     """Keeps a window, and numbers what is in it: each message has another id at each write."""
 
-    def __init__(self, world: SimulatedWorld, talker: Talker) -> None:
-        super().__init__(world, talker)
-        self.said: list[WindowMessage] = []
+    said: list[WindowMessage] = field(default_factory=list)
 
     def act(self, count: int, *, anew: bool) -> None:
         if self.world.forgetful:
@@ -117,6 +115,7 @@ class ByPosition(Program):
         self.write(raws, [replace(one, raw={**one.raw}) for one in said])
 
 
+@dataclass(eq=False)
 class Sliding(Program):
     """
     Keeps the last messages without ids and times, and is told to go on again and again.
@@ -125,12 +124,10 @@ class Sliding(Program):
     another talk, with words of its own.
     """
 
-    def __init__(self, world: SimulatedWorld, talker: Talker) -> None:
-        super().__init__(world, talker)
-        self.talks = 0
-        self.said: list[str] = []
-        self.known = 0  # so many of them have been met
-        self.written_at = -1
+    talks: int = 0
+    said: list[str] = field(default_factory=list)
+    known: int = 0  # so many of them have been met
+    written_at: int = -1
 
     def act(self, count: int, *, anew: bool) -> None:
         """Say *count* turns, *anew* one at a time with a look of recalld's after each."""
@@ -182,14 +179,12 @@ class Typed(Program):
         self.write(raws, said)
 
 
+@dataclass(eq=False)
 class OneName(Program):
     """Moves each message into the drop-box by the same name, *anew* just while recalld is at work there."""
 
-    path: Final = "inbox.d/new/msg.json"
-
-    def __init__(self, world: SimulatedWorld, talker: Talker) -> None:
-        super().__init__(world, talker)
-        self.number = 0
+    path: ClassVar = "inbox.d/new/msg.json"
+    number: int = 0
 
     def act(self, count: int, *, anew: bool) -> None:
         if not anew:
@@ -214,6 +209,7 @@ class OneName(Program):
         self.number = world.disk.number_of(self.path) or 0
 
 
+@dataclass(eq=False)
 class SlowWriter(Program):
     """
     Opens history.json to write it, which empties it, and writes when its model has answered; recalld looks meanwhile.
@@ -221,11 +217,9 @@ class SlowWriter(Program):
     What it then writes has to be taken in, unless another file is in the place of the empty one meanwhile.
     """
 
-    def __init__(self, world: SimulatedWorld, talker: Talker) -> None:
-        super().__init__(world, talker)
-        self.held: tuple[SimulatedDisk, int] | None = None
-        self.raws: list[dict[str, Any]] = []
-        self.said: list[WindowMessage] = []
+    held: tuple[SimulatedDisk, int] | None = None
+    raws: list[dict[str, Any]] = field(default_factory=list)
+    said: list[WindowMessage] = field(default_factory=list)
 
     def act(self, count: int, *, anew: bool) -> None:
         if self.held:
@@ -314,6 +308,7 @@ class Formatter(Editor):
         return collapsed(data) if b"\nkind: dated" in data[:200] else data
 
 
+@dataclass(eq=False)
 class Arrival(Program):
     """
     A synchroniser, or a restore: brings a workspace from another machine, file by file in any order, over what is here.
@@ -321,11 +316,9 @@ class Arrival(Program):
     What stands in a dated file is promised once that is here, whatever recalld has written of the same messages meanwhile.
     """
 
-    def __init__(self, world: SimulatedWorld, talker: Talker) -> None:
-        super().__init__(world, talker)
-        self.files: dict[str, bytes] = {}
-        self.said: dict[str, WindowMessage] = {}
-        self.coming: list[str] | None = None
+    files: dict[str, bytes] = field(default_factory=dict)
+    said: dict[str, WindowMessage] = field(default_factory=dict)
+    coming: list[str] | None = None
 
     def act(self, count: int, *, anew: bool) -> None:
         """Bring *count* files; *anew*: recalld looks after each."""

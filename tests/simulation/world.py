@@ -17,7 +17,7 @@ from datetime import UTC, date, datetime, time, timedelta
 from functools import lru_cache
 from pathlib import Path
 from random import Random
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from zoneinfo import ZoneInfo
 
 import recalld.supervisor.host.workers
@@ -37,10 +37,12 @@ from tests.crash.loss import MODES, outcomes
 from tests.simulation.disk import SimulatedDisk
 from tests.simulation.model import Extracts, ScriptedModel, WorkerKilled
 from tests.simulation.others import read_or_none
-from tests.simulation.programs import Program
 from tests.simulation.talk import WindowMessage
 from tests.simulation.watch import Watch
 from tests.world import Clock, Diarist
+
+if TYPE_CHECKING:
+    from tests.simulation.programs import Program
 
 #: Settings of every life, small enough that caps and limits are met often.
 SETTINGS = {

@@ -78,7 +78,6 @@ class Years:
         self._old: list[dict[str, object]] = []
         self._back = timedelta()
         self._back_on = self._time_until = self._well_on = -1
-        self._unsent: list[WindowMessage] = []
         self._asked: set[int] = set()
 
     # ── a life ───────────────────────────────────────────────────────────────

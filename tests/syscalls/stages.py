@@ -6,6 +6,7 @@ Together they are all of it: met and archived, summarised by the worker, taken i
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import signal
@@ -102,18 +103,11 @@ class Stage:
         added = {one.id: one for one in self.adds}
         acked = [*self.promised, *(added[line] for line in out.split() if line in added)]
         files, modes, wrong = read_folder(root)
-        given = Given.of_writers(
-            datetime.fromisoformat(NOW),
-            ZONE,
-            by_writer=True,
-            offered={one.text for one in (*self.promised, *self.adds)},
-            touched_paths={EDITED} & self.own.keys(),
-        )
-        wrong += check(files, acked, given, modes)
-        wrong += [
-            f"a person's {path} was changed" for path, data in self.own.items() if not files.get(path, b"").startswith(data)
-        ]
-        return wrong
+        offered, touched = {one.text for one in (*self.promised, *self.adds)}, {EDITED} & self.own.keys()
+        now = datetime.fromisoformat(NOW)
+        given = Given.of_writers(now, ZONE, by_writer=True, offered=offered, touched_paths=touched)
+        changed = [path for path, data in self.own.items() if not files.get(path, b"").startswith(data)]
+        return [*wrong, *check(files, acked, given, modes), *(f"a person's {path} was changed" for path in changed)]
 
 
 class Held(Worker):
@@ -187,9 +181,5 @@ def _do(root: Path, *words: str, text: str = "") -> None:
 
 def lines(said: list[Acked]) -> str:
     """The messages as `append --jsonl` takes them."""
-    import json
-
-    return "".join(
-        json.dumps({"id": one.id, "role": "user", "text": one.text, "createdAt": one.created_at}, ensure_ascii=False) + "\n"
-        for one in said
-    )
+    raws = ({"id": one.id, "role": "user", "text": one.text, "createdAt": one.created_at} for one in said)
+    return "".join(f"{json.dumps(raw, ensure_ascii=False)}\n" for raw in raws)

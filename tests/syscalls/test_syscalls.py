@@ -1,6 +1,5 @@
 """A share of the sweep for every run of the tests; the whole of it: python -m tests.syscalls."""
 
-import os
 import re
 import subprocess
 import sys
@@ -17,14 +16,8 @@ def swept(*words: str) -> tuple[int, str]:
     """Run the sweep in a process of its own: it forks, and this one may have threads."""
     if why := refused():
         pytest.skip(f"NOT SWEPT: {why}")
-    done = subprocess.run(
-        [sys.executable, "-m", "tests.syscalls", *words],
-        cwd=ROOT,
-        env={**os.environ},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    command = [sys.executable, "-m", "tests.syscalls", *words]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
     return done.returncode, done.stdout + done.stderr
 
 

@@ -155,18 +155,8 @@ ROWS: Final = (
         "privacy.reveal",
         "tests/context/test_secrets.py",
     ),
-    Undone(
-        "the block hides nothing",
-        "self._limits.hide(hit.unit.text)",
-        "hit.unit.text",
-        "tests/context/test_secrets.py",
-    ),
-    Undone(
-        "redirects are followed",
-        "follow_redirects=False,\n",
-        "follow_redirects=True,\n",
-        "tests/llm/test_provider.py",
-    ),
+    Undone("the block hides nothing", "self._limits.hide(hit.unit.text)", "hit.unit.text", "tests/context/test_secrets.py"),
+    Undone("redirects are followed", "follow_redirects=False,\n", "follow_redirects=True,\n", "tests/llm/test_provider.py"),
     Undone(
         "the server is quoted",
         "about = str(error.status_code)",
@@ -197,12 +187,7 @@ ROWS: Final = (
         "if False:\n            raise NotADirectoryError",
         "tests/recall/test_failures.py",
     ),
-    Undone(
-        "strangers' files in the index are deleted",
-        " if _PARTS.fullmatch(name)]",
-        "]",
-        "tests/recall/test_failures.py",
-    ),
+    Undone("strangers' files in the index are deleted", " if _PARTS.fullmatch(name)]", "]", "tests/recall/test_failures.py"),
     Undone(
         "a link in place of the pieces is swept",
         "if place is None or not modes.S_ISDIR(place.mode):",

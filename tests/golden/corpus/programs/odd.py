@@ -18,6 +18,9 @@ def message(identity: str | None, at: str | float | None, role: str, text: Any, 
     return {key: value for key, value in found.items() if value is not None}
 
 
+GROUP = "telegram:group:lake"
+LAKE = {"session": GROUP, "channel": "telegram"}
+KITCHEN = {"session": "kitchen", "channel": "web-chat"}
 #: What was said, the oldest first.
 SAID: list[Any] = [
     # dates of every kind, ids that are missing, numbers, the same words twice
@@ -68,53 +71,16 @@ SAID: list[Any] = [
     ),
     message("t4", "2026-09-10T12:03:00Z", "user", "Ask Mara about the keys.", name="Jonas Müller"),
     # groups, channels and sessions
+    message("g1", "2026-10-05T09:00:00Z", "user", "Saturday's barbecue is at 5 pm at the lake, Ola brings salmon.", **LAKE),
+    message("g2", "2026-10-05T09:01:00Z", "assistant", "Barbecue on Saturday, 5 pm, lake; Ola: salmon.", **LAKE),
     message(
-        "g1",
-        "2026-10-05T09:00:00Z",
-        "user",
-        "Saturday's barbecue is at 5 pm at the lake, Ola brings salmon.",
-        session="telegram:group:lake",
-        channel="telegram",
-    ),
-    message(
-        "g2",
-        "2026-10-05T09:01:00Z",
-        "assistant",
-        "Barbecue on Saturday, 5 pm, lake; Ola: salmon.",
-        session="telegram:group:lake",
-        channel="telegram",
-    ),
-    message(
-        "g3",
-        "2026-10-05T09:02:00Z",
-        "user",
-        "For everyone: the lake cabin's door code is 7719.",
-        session="telegram:group:lake",
-        shared=True,
+        "g3", "2026-10-05T09:02:00Z", "user", "For everyone: the lake cabin's door code is 7719.", session=GROUP, shared=True
     ),
     message("g4", "2026-10-06T09:00:00Z", "user", "The choir meets on Thursdays in room 12.", session="choir", chat="channel"),
-    message(
-        "s1",
-        "2026-10-07T09:00:00Z",
-        "user",
-        "Let us plan the kitchen: budget 9,500 euros.",
-        session="kitchen",
-        channel="web-chat",
-    ),
-    message(
-        "s2", "2026-10-07T09:01:00Z", "assistant", "Kitchen: 9,500 euros. Which oven?", session="kitchen", channel="web-chat"
-    ),
-    message(
-        "s3",
-        "2026-10-07T09:02:00Z",
-        "user",
-        "A Neff B57, and the worktop in oak, 38 mm.",
-        session="kitchen",
-        channel="web-chat",
-    ),
-    message(
-        "s4", "2026-10-07T09:03:00Z", "assistant", "Oven Neff B57, worktop oak 38 mm.", session="kitchen", channel="web-chat"
-    ),
+    message("s1", "2026-10-07T09:00:00Z", "user", "Let us plan the kitchen: budget 9,500 euros.", **KITCHEN),
+    message("s2", "2026-10-07T09:01:00Z", "assistant", "Kitchen: 9,500 euros. Which oven?", **KITCHEN),
+    message("s3", "2026-10-07T09:02:00Z", "user", "A Neff B57, and the worktop in oak, 38 mm.", **KITCHEN),
+    message("s4", "2026-10-07T09:03:00Z", "assistant", "Oven Neff B57, worktop oak 38 mm.", **KITCHEN),
     # one id for other words, and a message that was streamed
     message("d1", "2026-10-20T10:00:00Z", "user", "The tram 12 stops at Aker."),
     message("d1", "2026-10-20T11:00:00Z", "user", "The tram 18 stops at Ljabru."),

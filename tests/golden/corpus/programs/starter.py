@@ -25,18 +25,9 @@ from typing import Any, NoReturn
 
 #: Commands whose modules are loaded beforehand.
 LOADING = (
-    ["--help"],
-    ["search", "ssh 备份"],
-    ["inject", "--query", "ssh"],
-    ["why"],
-    ["write", "words"],
-    ["append", "--role", "user", "--text", "words"],
-    ["fsck"],
-    ["status"],
-    ["plan"],
-    ["doctor"],
-    ["run", "--until-settled", "--no-worker"],
-    ["summarize", "--session", ""],
+    *(["--help"], ["search", "ssh 备份"], ["inject", "--query", "ssh"], ["why"], ["write", "words"]),
+    *(["append", "--role", "user", "--text", "words"], ["fsck"], ["status"], ["plan"], ["doctor"]),
+    *(["run", "--until-settled", "--no-worker"], ["summarize", "--session", ""]),
 )
 #: What is not imported beforehand: jieba and numpy's random numbers keep state of the process that loads them.
 STATEFUL = ("numpy.random", "random", "secrets")
