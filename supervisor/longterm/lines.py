@@ -1,8 +1,9 @@
 """
-The lines of the long-term file: how they are cut, written, named, searched and shown (000; docs/reference/protocol.md, 10).
+The lines of the long-term file: how they are cut, written, named and shown (000; docs/reference/protocol.md, 10).
 
 A line has the number that an editor shows. An entry is one line, ``YYYY-MM-DD|source|content``; lines of other kinds are a
-person's own Markdown, which is read and searched like entries and never changed.
+person's own Markdown, which is read and searched like entries and never changed. What parts the items of a line, of which one
+may end with a newer line, is punctuation alone: ；, ; before a blank, and the end of a sentence. Pure.
 """
 
 from __future__ import annotations
@@ -10,15 +11,15 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import date
-from functools import reduce
 from hashlib import sha256
 from typing import Final, NamedTuple
 
-from ..protocol.marks import Dated, before_words, in_place_of, read_struck, struck_line, without_marks, without_pin
+from ..protocol.marks import Dated, before_words, in_place_of, marks_of, read_struck, struck_line, without_marks, without_pin
 from ..storage.errors import BadRequest, StaleLine
-from ..storage.texts import Text, msgid, render
-from ..text.language import Language
+from ..storage.texts import Text
+from ..text.comparing import same_words
 from ..text.lazy_re import lazy_re
+from ..text.tokenizer import tokens
 
 #: The most characters of one entry's content.
 MOST_CHARS: Final = 20_000
@@ -28,6 +29,10 @@ DEFAULT_SOURCE: Final = "web-chat"
 _DIGEST: Final = 8
 #: Characters of a line that an error quotes.
 _MOST_QUOTED: Final = 200
+#: What parts an item from the next one, and is no part of its words.
+_BETWEEN: Final = " ；;"
+#: The item that a line is about has at least so many times as many words in common with it as any other.
+_CLEARLY: Final = 2
 _BREAK: Final = lazy_re(r"\r\n|\r|\n")
 _CONTROL: Final = lazy_re(r"[\x00-\x1f\x7f-\x9f\ud800-\udfff]")
 _SURROGATE: Final = lazy_re(r"[\ud800-\udfff]")
@@ -105,6 +110,11 @@ def only_lines(text: str, numbers: Iterable[int]) -> str:
 def recent_lines(lines: tuple[Line, ...], count: int) -> tuple[Line, ...]:
     """Return the last *count* lines; none for 0 and less."""
     return lines[max(0, len(lines) - max(0, count)) :]
+
+
+def text_of(lines: Iterable[Line]) -> str:
+    """Return the lines as 000 shows them, one below the other."""
+    return "\n".join(map(str, lines))
 
 
 # ── entries ──────────────────────────────────────────────────────────────────
@@ -214,9 +224,12 @@ def standing_line(text: str, ref: str, field: str, shown: Sequence[int] | None =
     visible = text if shown is None else only_lines(text, shown)
     named = parse_refs([ref], field)
     lines = filled(cut(visible))
-    for line in lines:
-        if line.number in named:
-            _refuse_ended(lines, line, field)  # first: a line that was struck has another digest than the one that was seen
+    for line in lines:  # first: a line that was struck has another digest than the one that was seen
+        if line.number in named and (struck := read_struck(_words(line))):
+            ended, now = struck.until or "", _what_stands(lines, line)
+            raise BadRequest(
+                field, Text("line {line} ended already ({until}); now {found}", line=line.ref, until=ended, found=now)
+            )
     refuse_stale(visible, named)
     line = next(line for line in lines if line.number in named)
     if _words(line).startswith(("#", "```", "<!--", "---", "|")):
@@ -250,27 +263,18 @@ def struck_at(
     return "".join(parts), now[-1], now[0] if others else None
 
 
-def what_stands(lines: Sequence[Line], ended: Line) -> Line | None:
-    """Return the line that stands in the place of an *ended* one, None if none does."""
-    entries = [(line, parse_entry(line.text)) for line in lines]
-    number = in_place_of(ended.number, [Dated(line.number, entry and entry.day, _words(line)) for line, entry in entries])
-    return next((line for line in lines if line.number == number), None)
-
-
 def _words(line: Line) -> str:
     return line.text[len(before_words(line.text)) :].strip()
 
 
-def _refuse_ended(lines: Sequence[Line], line: Line, field: str) -> None:
-    """Raise BadRequest, which names the line that stands, for a line that has ended already."""
-    if struck := read_struck(_words(line)):
-        stands = what_stands(lines, line)
-        now = Text("no line stands in its place")
-        if stands:
-            now = Text("it is {line}, {text}", line=stands.ref, text=_quoted(stands.text))
-        raise BadRequest(
-            field, Text("line {line} ended already ({until}); now {found}", line=line.ref, until=struck.until or "", found=now)
-        )
+def _what_stands(lines: Sequence[Line], ended: Line) -> Text:
+    """Return the words that name the line which stands in the place of an *ended* one."""
+    entries = [(line, parse_entry(line.text)) for line in lines]
+    number = in_place_of(ended.number, [Dated(line.number, entry and entry.day, _words(line)) for line, entry in entries])
+    stands = next((line for line in lines if line.number == number), None)
+    if stands is None:
+        return Text("no line stands in its place")
+    return Text("it is {line}, {text}", line=stands.ref, text=_quoted(stands.text))
 
 
 def _quoted(text: str) -> str:
@@ -313,44 +317,80 @@ def refuse_stale(text: str, named: Mapping[int, str]) -> None:
             raise StaleLine(ref, line.ref, _quoted(line.text))
 
 
-# ── searching ───────────────────────────────────────────────────
+# ── items ────────────────────────────────────────────────────────────────────
 
 
-def matching(lines: Iterable[Line], keywords: Sequence[str], *, every: bool) -> tuple[Line, ...]:
-    """Return the lines that contain one of the keywords, with *every* all of them; case does not count."""
-    wanted = [word.casefold() for word in keywords]
-    test = all if every else any
-    return tuple(line for line in lines if test(word in line.text.casefold() for word in wanted))
-
-
-def search_text(lines: Sequence[Line], keywords: Sequence[str], max_results: int, match_mode: str, language: Language) -> str:
+def items_in(words: str) -> list[str]:
     """
-    Return the newest matches in the order of the file, or the sentence that says why there are none; never all lines.
+    Return the items of the words, each with what parts it from the next.
 
-    BadRequest if *match_mode* is neither "or" nor "and".
+    >>> items_in("老婆小雨不吃羊肉；我开始学游泳，周二周四")
+    ['老婆小雨不吃羊肉；', '我开始学游泳，周二周四']
+    >>> items_in("Dr. Weber left. Version 1.5 is out")
+    ['Dr. Weber left. ', 'Version 1.5 is out']
     """
-    if match_mode not in {"or", "and"}:
-        allowed = Text("{most} or {last}", most='"or"', last='"and"')
-        raise BadRequest("match_mode", Text("{value} is not allowed, give {allowed}", value=repr(match_mode), allowed=allowed))
-    words = [word for word in (one_line(keyword) for keyword in keywords) if word]
-    if not lines:
-        return render(Text("memory is empty"), language)
-    if not words:
-        return render(Text("give valid keywords to search for") if keywords else Text("give keywords to search for"), language)
-    matches = matching(lines, words, every=match_mode == "and")
-    if not matches:
-        both = msgid("{before} and {after}") if match_mode == "and" else msgid("{before} or {after}")
-        joined = reduce(lambda before, after: render(Text(both, before=before, after=after), language), words)
-        return render(Text("no entry contains {keywords}", keywords=joined), language)
-    shown = matches[max(0, len(matches) - max(0, max_results)) :]
-    rows = [str(line) for line in shown]
-    if len(shown) < len(matches):
-        rows.append(
-            render(Text("{count} matches, only {shown} of them are shown", count=len(matches), shown=len(shown)), language)
+    from ..extracts.sentences import ITEM_END, split  # here: most commands replace nothing
+
+    starts, at = [0], 0
+    for piece in split(words, ITEM_END):
+        at = words.index(piece, at)
+        starts.append(at)
+        at += len(piece)
+    starts[1:2] = []  # what is before the first item belongs to it
+    return [words[start:end] for start, end in zip(starts, [*starts[1:], None], strict=True)]
+
+
+def parted(line: Line, content: str, item: int | None = None) -> tuple[str, str]:
+    """
+    Return the line as two: the item that ends, and the others, which go on; both with what is before the words of the line.
+
+    What ends is the item that the newer *content* is about, or that has the number *item*; the first is 1. An item that the
+    content says itself does not go on. BadRequest, which lists the items, where it can't be told which one it is about, and
+    where none has this number.
+    """
+    before = before_words(line.text)
+    words = line.text[len(before) :].strip()
+    items = items_in(without_marks(words))
+    known = {same_words(item) for item in items_in(content)}
+    left = [n for n, item in enumerate(items) if same_words(item) not in known and not read_struck(item.strip(_BETWEEN))]
+    if item is not None and not 0 < item <= len(items):
+        raise BadRequest(
+            "item",
+            Text(
+                "line {line} has {count} items, and none with this number; nothing was written; give one of these: {items}",
+                line=line.ref,
+                count=len(items),
+                items=_listed(items),
+            ),
         )
-    return "\n".join(rows)
+    if item is None and (len(items) == 1 or not left):
+        return line.text, ""
+    about = item - 1 if item else _about(items, left, content)
+    if about is None:
+        raise BadRequest(
+            "replaces",
+            Text(
+                "line {line} says several things, and which of them ends can't be told; nothing was written; give its number, as in --item 2 (item): {items}",
+                line=line.ref,
+                items=_listed(items),
+            ),
+        )
+    others = [item for n, item in enumerate(items) if n != about and same_words(item) not in known]
+    marks = marks_of(words)
+    if not others:
+        return line.text, ""
+    return f"{before}{items[about].strip(_BETWEEN)}{marks}", f"{before}{''.join(others).strip(_BETWEEN)}{marks}"
 
 
-def text_of(lines: Iterable[Line]) -> str:
-    """Return the lines as 000 shows them, one below the other."""
-    return "\n".join(map(str, lines))
+def _about(items: Sequence[str], left: Sequence[int], content: str) -> int | None:
+    """Return which of the items that are *left* the newer content is about; None where that can't be told."""
+    old = {same_words(item) for item in items}
+    fresh = {word for item in items_in(content) if same_words(item) not in old for word in tokens(item)}
+    if not fresh or len(left) == 1:
+        return left[0] if fresh else None
+    *_, second, first = sorted((len(fresh & {*tokens(items[n])}), n) for n in left)
+    return first[1] if first[0] and first[0] >= _CLEARLY * second[0] else None
+
+
+def _listed(items: Sequence[str]) -> str:
+    return " ".join(f"({number}) {item.strip(_BETWEEN).rstrip('。.')}" for number, item in enumerate(items, 1))

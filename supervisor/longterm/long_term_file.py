@@ -43,6 +43,7 @@ from .lines import (
     only_lines,
     parse_entry,
     parse_refs,
+    parted,
     recent_lines,
     refuse_stale,
     standing_line,
@@ -217,8 +218,6 @@ class LongTermFile:
         def add(text: str) -> str:
             nonlocal ended
             if replaces:
-                from .items import parted  # here: most commands replace nothing
-
                 shown = seen(text) if seen else None
                 old = standing_line(text, replaces, "replaces", shown)
                 if old == find(text):

@@ -8,16 +8,17 @@
     store.append_entry("web-chat", "用户偏好Python；项目用FastAPI")
     store.search(["python"])
 
-What it does is in `longterm/long_term_file`. What the system prompt says to a model about its memory is `guidance`: OpenClaw's
-sentence and CountBot's section are kept to the letter. The section names only the tools that the model has; without any of
-them there is no section, which is 001's only rule in code.
+What it does is in `longterm/long_term_file`, but for the search by keywords (`search_text`). What the system prompt says to a
+model about its memory is `guidance`: OpenClaw's sentence and CountBot's section are kept to the letter. The section names only
+the tools that the model has; without any of them there is no section, which is 001's only rule in code.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
+from functools import reduce
 from pathlib import Path
 from typing import Any, Final, Literal, Protocol
 
@@ -26,8 +27,9 @@ from ..protocol.paths import LONG_TERM
 from ..storage.clock import Clock, utc_now
 from ..storage.control import author, noting
 from ..storage.errors import BadRequest, SupervisorError, listed, refuse_no_number, refuse_no_text
-from ..storage.texts import Text
-from .lines import search_text
+from ..storage.texts import Text, msgid, render
+from ..text.language import Language
+from .lines import Line, one_line
 from .long_term_file import LongTermFile
 
 #: The folder of a workspace that holds 000's MEMORY.md.
@@ -179,6 +181,41 @@ class MemoryStore:
     def get_line_count(self) -> int:
         """Return how many lines are not blank."""
         return self.long_term.read().total
+
+
+def matching(lines: Iterable[Line], keywords: Sequence[str], *, every: bool) -> tuple[Line, ...]:
+    """Return the lines that contain one of the keywords, with *every* all of them; case does not count."""
+    wanted = [word.casefold() for word in keywords]
+    test = all if every else any
+    return tuple(line for line in lines if test(word in line.text.casefold() for word in wanted))
+
+
+def search_text(lines: Sequence[Line], keywords: Sequence[str], max_results: int, match_mode: str, language: Language) -> str:
+    """
+    Return the newest matches in the order of the file, or the sentence that says why there are none; never all lines.
+
+    BadRequest if *match_mode* is neither "or" nor "and".
+    """
+    if match_mode not in {"or", "and"}:
+        allowed = Text("{most} or {last}", most='"or"', last='"and"')
+        raise BadRequest("match_mode", Text("{value} is not allowed, give {allowed}", value=repr(match_mode), allowed=allowed))
+    words = [word for word in (one_line(keyword) for keyword in keywords) if word]
+    if not lines:
+        return render(Text("memory is empty"), language)
+    if not words:
+        return render(Text("give valid keywords to search for") if keywords else Text("give keywords to search for"), language)
+    matches = matching(lines, words, every=match_mode == "and")
+    if not matches:
+        both = msgid("{before} and {after}") if match_mode == "and" else msgid("{before} or {after}")
+        joined = reduce(lambda before, after: render(Text(both, before=before, after=after), language), words)
+        return render(Text("no entry contains {keywords}", keywords=joined), language)
+    shown = matches[max(0, len(matches) - max(0, max_results)) :]
+    rows = [str(line) for line in shown]
+    if len(shown) < len(matches):
+        rows.append(
+            render(Text("{count} matches, only {shown} of them are shown", count=len(matches), shown=len(shown)), language)
+        )
+    return "\n".join(rows)
 
 
 def _long_term_of(place: object) -> LongTermFile:

@@ -8,7 +8,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any, Final, Literal
 from urllib.parse import unquote
 
-from ..longterm.lines import DEFAULT_SOURCE, one_line, search_text
+from ..longterm.lines import DEFAULT_SOURCE, one_line
 from ..storage.errors import BadRequest, StaleText
 from ..storage.files import digest_of
 from ..storage.texts import Text
@@ -261,6 +261,8 @@ def replace_long_term(memory: Visible, request: ReplaceRequest) -> Replaced:
 @operation("search_lines", LinesRequest)
 def search_lines(memory: Visible, request: LinesRequest) -> LinesFound:
     """Return the newest lines with the keywords, in the order of the file, each as "[n] text"; never all lines."""
+    from ..longterm.memory_store import search_text  # here: most commands search no lines by themselves
+
     lines = memory.long_term()
     words, mode = request.keywords.split(), request.match_mode
     return LinesFound(search_text(lines.lines, words, request.max_results, mode, memory.caller.language), lines.total)

@@ -16,7 +16,8 @@ from dataclasses import replace
 from typing import Final
 
 from ...index.hit import Hit
-from ...longterm.lines import Line, matching, one_line, parse_entry, recent_lines, search_text, text_of
+from ...longterm.lines import Line, one_line, parse_entry, recent_lines, text_of
+from ...longterm.memory_store import matching, search_text
 from ...protocol.marks import without_marks
 from ...protocol.paths import LONG_TERM
 from ...recall.audience import Audience
