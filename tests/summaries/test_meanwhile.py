@@ -8,7 +8,7 @@ import pytest
 
 from recalld.supervisor.archive.coverage import prunable
 from recalld.supervisor.checks import status
-from recalld.worker.providers import Extractive, make
+from recalld.worker.providers import Extractive, choose
 from tests.world import WITH_MODEL, WITHOUT_MODEL, World, message, message_on, unreachable
 
 REFUSED = "{}"  # says nothing
@@ -221,7 +221,7 @@ def test_extract_quotes_no_secret_unless_none_is_to_be_hidden(world, toml, redac
     world.reopen(f'{toml}[privacy]\nredact = "{redact}"\n')
     world.model.script = unreachable
     if toml == WITHOUT_MODEL:
-        world.model = make(world.ws.config, {})
+        world.model = choose(world.ws.config, {})
     world.write(
         [message_on(day, text="客厅的 wifi 密码是 hunter2-demo，月租 450 元。") for day in ("2026-01-10", "2025-11-10")]
     )
