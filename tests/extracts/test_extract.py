@@ -143,7 +143,7 @@ def test_taken_back_links_the_last_change_to_what_was_said_first():
         ),
     ],
 )
-def test_extract_of_a_month_has_other_figures_for_the_same_beside_the_first(said, bullet):
+def test_extract_of_a_month_has_new_figures_of_the_same_beside_the_old(said, bullet):
     weekly, daily = (talk(*(("user", text) for text in said), every=every) for every in (timedelta(days=7), timedelta(hours=2)))
     assert bullets(extract(weekly, period="2026-06", zone=SHANGHAI, kind="month")) == [bullet]
     assert taken_back(lines_of(daily, SHANGHAI, "zh", 200)) == {}  # on one day both may hold
