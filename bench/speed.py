@@ -37,8 +37,8 @@ from zoneinfo import ZoneInfo
 from bench.recall import input_of
 from bench.served import served
 from bench.talk import talk
-from recalld.supervisor.context.build import inject, save_receipt
-from recalld.supervisor.context.receipts import ReceiptStore
+from recalld.supervisor.context.build import inject
+from recalld.supervisor.context.turns import ReceiptStore, save_receipt
 from recalld.supervisor.protocol.dated_file import block_of, render_dated
 from recalld.supervisor.protocol.message import Message, read_message
 from recalld.supervisor.recall.search import LIMIT

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from .archive.plan import Caps, Failure
     from .archive.quarantine import Quarantine, UnreadStore
     from .archive.run import Trash
-    from .context.receipts import ReceiptStore
+    from .context.turns import ReceiptStore
     from .conversation.groups import Groups
     from .conversation.session_files import SessionFiles, SessionTalk
     from .conversation.session_lines import SessionLines
@@ -227,7 +227,7 @@ class Workspace:
 
     @store
     def receipts(self) -> ReceiptStore:
-        from .context.receipts import ReceiptStore
+        from .context.turns import ReceiptStore
 
         return ReceiptStore(self.files, self.paths, mark=self.mark)
 

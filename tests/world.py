@@ -32,8 +32,8 @@ from recalld.supervisor.checks.fsck import Ledger, Repairs, accept, fsck, repair
 from recalld.supervisor.checks.table import report_faults, verdict
 from recalld.supervisor.context import build as turns
 from recalld.supervisor.context.build import Injection, Replay
-from recalld.supervisor.context.prepared import PreparedContexts
 from recalld.supervisor.context.request import Asked
+from recalld.supervisor.context.turns import PreparedContexts, save_receipt
 from recalld.supervisor.events import EVENTS, Events
 from recalld.supervisor.host.conversations import kept_summary
 from recalld.supervisor.host.daemon import Supervisor
@@ -500,7 +500,7 @@ class World:
         return self.ws.searcher.search(question, self.clock(), is_input=True) if found is None else found
 
     def save_receipt(self, turn: Injection) -> bool:
-        return turns.save_receipt(turn, receipts=self.ws.receipts, paths=self.paths, events=self.events)
+        return save_receipt(turn, receipts=self.ws.receipts, paths=self.paths, events=self.events)
 
     def why(self, turn: str | None = None) -> Receipt:
         return self.ws.receipts.read(turn)

@@ -1,9 +1,9 @@
 """
 Build a turn: what is put before the assistant, and the receipt of it (recall.md; docs/reference/protocol.md, 7).
 
-`read_input` reads the question, the caller runs recall for it, `inject` and `context` build the blocks, `save_receipt` writes
-the receipt, and `replay` builds the memory block of an old receipt again. A file that can't be read does not cost the turn: it
-is left out, and an event reports it. `memory_block` decides which hits fit the block, `history_window` which messages do.
+`read_input` reads the question, the caller runs recall for it, `inject` and `context` build the blocks, and `replay` builds the
+memory block of an old receipt (`turns`) again. A file that can't be read does not cost the turn: it is left out, and an event
+reports it. `memory_block` decides which hits fit the block, `history_window` which messages do.
 """
 
 from __future__ import annotations
@@ -32,11 +32,9 @@ from ..storage.files import Files
 from ..text.comparing import same_words, sentences_in, without_sentences
 from ..text.llm_input import MESSAGE_TOKENS, estimate_tokens
 from ..text.record import record
-from .choice import BlockLimits
 from .history_window import Budgets, Window, WindowMessage, room, share, turn_messages
 from .memory_block import PackedBlock, pack
-from .receipts import ReceiptStore
-from .render import miss
+from .render import BlockLimits, miss
 from .request import Asked, admit, as_sent, contained, for_project, resolve_input, with_summary
 from .secrets import history_block, redactor, turn_language
 
@@ -168,16 +166,6 @@ def within_tokens(config: Config, tokens: int) -> Config:
         return config
     memory = min(recall.memory_tokens, tokens - pinned)
     return replace(config, recall=replace(recall, memory_tokens=memory, pinned_tokens=min(recall.pinned_tokens, pinned)))
-
-
-def save_receipt(injection: Injection, *, receipts: ReceiptStore, paths: WorkspacePaths, events: Events) -> bool:
-    """Write the receipt; return False if it can't be written. A turn goes on without one."""
-
-    def write() -> bool:
-        receipts.write(injection.receipt)
-        return True
-
-    return attempt("receipt", write, False, paths, events)
 
 
 def memory_block(

@@ -6,7 +6,7 @@ the order of time, below one tag that names the day: a line out of its order wou
 the best line of all, which comes first, has a tag of its own. Code and lists are an entry of their own, with their lines.
 `hit = "line"` with `max_hits = 5` is 003 to the letter: five lines `[path] text` below a heading.
 
-`pack` adds the hits one by one, the best for their length first (`choice.in_order`), until the budget is used up. A line is
+`pack` adds the hits one by one, the best for their length first (`in_order`), until the budget is used up. A line is
 added, whole or else cut around the question's words, if the whole block, with header and tags, then still fits the budget of
 tokens; a smaller line may follow a larger one that did not fit. A long answer of the assistant that does not fit is shown as
 the sentences with the question's words. `max_chars` is the clamp of 001: whole snippets while they fit, then one cut snippet,
@@ -15,21 +15,29 @@ then none. `render` writes lines, tags and entries, `text/llm_input` says what a
 
 from __future__ import annotations
 
+import math
 from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from datetime import date
 from typing import Final, NamedTuple
 
-from ..index.hit import Hit, Passage
+from ..index.hit import LONG, Hit, Passage
 from ..recall.audience import nameless
-from ..recall.neighbours import are_neighbours
+from ..recall.neighbours import company, is_neighbour, line_order, stretches
+from ..text.comparing import same_words
 from ..text.llm_input import day_in_brackets, token_cost, whole_tokens
 from ..text.record import record
 from ..text.snippet import excerpt
-from .choice import BlockLimits, distinct, group_of, in_order, is_visible, lines_of
-from .render import BETWEEN, TRUNCATED, entry, fenced, has_layout, head, shown, shown_lines, tag, with_speaker
+from . import render
+from .render import BETWEEN, BlockLimits
 
+#: How many of the best hits bring what they need beside them.
+_BEST: Final = 3
+#: The score of a passage with more characters is divided by the root of its length in these, so that it goes in later.
+_LONG_CHARS: Final = 500
+#: A hit that is only the neighbour of an answer, without a word of the question, goes in as if it had this share of its score.
+_NEIGHBOUR: Final = 0.6
 #: The reason for a line that a person has pinned, so that it is always shown.
 PINNED: Final = "pinned"
 #: So many of the pinned lines for which there is no room are named in each receipt.
@@ -79,8 +87,8 @@ def pack(hits: Sequence[Hit], terms: Sequence[str], limits: BlockLimits, pinned:
         del left_out[0]
     if limits.max_chars:
         unpinned = block.pin(pinned, hits)
-    places = {lines_of(hit.unit) for hit in (*block.shown, *(hit for hit, _ in (*left_out, *rejected)))}
-    gave_way = [(hit, why) for hit, why in unpinned if lines_of(hit.unit) not in places]
+    places = {hit.unit.place for hit in (*block.shown, *(hit for hit, _ in (*left_out, *rejected)))}
+    gave_way = [(hit, why) for hit, why in unpinned if hit.unit.place not in places]
     return block.packed((*left_out, *rejected, *gave_way[:_MOST_UNPINNED]))
 
 
@@ -112,7 +120,7 @@ class MemoryBlock:
         is_line = limits.hit == "line"  # 003, to the letter
         has_room = limits.tokens >= _LEAST_DATED and (not limits.max_chars or limits.max_chars >= _LEAST_DATED_CHARS)
         today = limits.today if has_room and not is_line else None
-        self._head = head(limits.language, note=limits.note and not is_line, today=today)
+        self._head = render.head(limits.language, note=limits.note and not is_line, today=today)
         self._size = _Size(token_cost(self._head, limits.cjk_weight), len(self._head))
         self._groups: dict[object, list[_Line]] = {}  # in the order in which they were added
         self._sources: dict[object, tuple[str, float]] = {}  # with their tokens
@@ -128,19 +136,19 @@ class MemoryBlock:
         Returns the others, each with the reason.
         """
         left_out = []
-        by_lines, before, limits = {lines_of(hit.unit): hit for hit in hits}, self._size.tokens, self._limits
-        shown = {lines_of(hit.unit) for hit in self.shown}
+        by_lines, before, limits = {hit.unit.place: hit for hit in hits}, self._size.tokens, self._limits
+        shown = {hit.unit.place for hit in self.shown}
         self._limits = replace(limits, tokens=min(limits.tokens, int(before)) + limits.pinned_tokens)
         for passage in passages if limits.pinned_tokens else ():
-            if lines_of(passage) in shown:
+            if passage.place in shown:
                 continue
-            hit = by_lines.get(lines_of(passage), Hit(passage, 0.0))
+            hit = by_lines.get(passage.place, Hit(passage, 0.0))
             hit = replace(hit, because=(*hit.because, PINNED))
-            line = self._fitting(self._without_secrets(hit)) if is_visible(passage.text) else None
+            line = self._fitting(self._without_secrets(hit)) if render.is_visible(passage.text) else None
             if line and self._fits(line):
                 self._put(line)
                 self._pinned_groups.add(group_of(hit, limits))
-            elif is_visible(passage.text):
+            elif render.is_visible(passage.text):
                 left_out.append((hit, "characters" if line else "tokens"))
         self._pinned_tokens = self._size.tokens - before
         self._limits = replace(limits, tokens=limits.tokens + int(self._pinned_tokens))
@@ -181,7 +189,7 @@ class MemoryBlock:
         if not self.shown:
             return PackedBlock(left_out=left_out)
         entries = [
-            f"{source}{text[0].text}" if text[0].is_fenced else entry(source, [line.text for line in text]) + "\n"
+            f"{source}{text[0].text}" if text[0].is_fenced else render.entry(source, [line.text for line in text]) + "\n"
             for lines in sorted(self._groups.values(), key=_worth_of_file)
             for text, source, _ in self._entries(lines)
         ]
@@ -227,13 +235,15 @@ class MemoryBlock:
         unit, weight, language, is_line = hit.unit, self._limits.cjk_weight, self._limits.language, self._limits.hit == "line"
         words, mark = unit.text, ""
         if 0 < chars < len(words) and self._is_long_answer(unit):
-            words, chars, mark = excerpt(words, chars, self._terms), 0, TRUNCATED
-        if not is_line and has_layout(words):
-            lines = shown_lines(words, chars, self._terms)
+            words, chars, mark = excerpt(words, chars, self._terms), 0, render.TRUNCATED
+        if not is_line and render.has_layout(words):
+            lines = render.shown_lines(words, chars, self._terms)
             if "\n" in lines:
-                text = fenced(unit.role, lines + mark, unit.speaker, language)
+                text = render.fenced(unit.role, lines + mark, unit.speaker, language)
                 return _Line(hit, text, _Size(token_cost(text, weight), len(text)), is_fenced=True)
-        text = with_speaker("" if is_line else unit.role, shown(words, chars, self._terms) + mark, unit.speaker, language)
+        text = render.with_speaker(
+            "" if is_line else unit.role, render.shown(words, chars, self._terms) + mark, unit.speaker, language
+        )
         return _Line(hit, text, _Size(token_cost(BETWEEN + text, weight), len(BETWEEN + text)))
 
     def _fits(self, line: _Line) -> bool:
@@ -270,11 +280,11 @@ class MemoryBlock:
             before = day
 
     def _source(self, lines: Sequence[_Line], day: date | None) -> tuple[str, float]:
-        first, spans = lines[0].hit.unit, _stretches([line.hit.unit for line in lines])
+        first, spans = lines[0].hit.unit, stretches([line.hit.unit for line in lines])
         place = first.path, spans, day
         if place not in self._sources:
             path = first.path if self._limits.names else nameless(first.path)
-            text = tag(path, spans, lines=self._limits.citations)
+            text = render.tag(path, spans, lines=self._limits.citations)
             if day:
                 text += f" {day_in_brackets(day, self._limits.language, path)}"
             self._sources[place] = text, token_cost(text, self._limits.cjk_weight)
@@ -292,7 +302,7 @@ def _min_tokens(text: str, cjk_weight: float) -> float:
 
 
 def _is_pinned(line: _Line) -> bool:
-    return PINNED in (line.hit.because or ())
+    return PINNED in line.hit.because
 
 
 def _worth_of_file(lines: Sequence[_Line]) -> tuple[bool, float]:
@@ -303,8 +313,8 @@ def _worth_of_file(lines: Sequence[_Line]) -> tuple[bool, float]:
 def _entries_of(lines: Sequence[_Line], best: Hit | None) -> list[list[_Line]]:
     """Return the entries of one file, one for each day: pinned, the *best* line of all, the others."""
     entries: list[list[_Line]] = []
-    first = best and lines_of(best.unit)
-    for line in sorted(lines, key=lambda line: (not _is_pinned(line), lines_of(line.hit.unit) != first, _place(line.hit.unit))):
+    first = best and best.unit.place
+    for line in sorted(lines, key=lambda line: (not _is_pinned(line), line.hit.unit.place != first, line_order(line.hit.unit))):
         if entries and _share_an_entry(entries[-1][-1], line):
             entries[-1].append(line)
         else:
@@ -315,21 +325,75 @@ def _entries_of(lines: Sequence[_Line], best: Hit | None) -> list[list[_Line]]:
 def _share_an_entry(line: _Line, other: _Line) -> bool:
     """Return whether one tag names both lines, of which *other* is the later; each unfiled message has its own, with its id."""
     is_alone = line.is_fenced or other.is_fenced or line.hit.unit.tier == "unfiled"
-    return not is_alone and line.hit.unit.day == other.hit.unit.day and _place(line.hit.unit) <= _place(other.hit.unit)
+    return not is_alone and line.hit.unit.day == other.hit.unit.day and line_order(line.hit.unit) <= line_order(other.hit.unit)
 
 
-def _stretches(units: Sequence[Passage]) -> tuple[tuple[int, int], ...]:
-    stretches: list[tuple[int, int]] = []
-    before: Passage | None = None
-    for unit in sorted(units, key=_place):
-        if before and (unit.start <= stretches[-1][1] or are_neighbours(before, unit)):
-            stretches[-1] = stretches[-1][0], max(stretches[-1][1], unit.end)
+# ── which hits, in which order ───────────────────────────────────────────────
+#
+# What is the same but for case, width, punctuation, courtesy or the day on which it was said is shown once, the newest
+# (`text/same_words`). A text of several lines has to be the same to the letter. Each number was measured
+# (docs/explanation/recall.md).
+
+
+def in_order(hits: Sequence[Hit], limits: BlockLimits) -> list[Hit]:
+    """
+    Return the hits in the order in which they go into the block: the best for their length first.
+
+    What one of the best hits needs beside it (`neighbours.company`) goes in with it, a long answer of the assistant's later,
+    and so does what is only a neighbour.
+    """
+    best = sorted(hits, key=lambda hit: -hit.rank)
+    if limits.hit == "line":
+        return best
+    needed = company([hit for hit in best if not is_neighbour(hit)][:_BEST], best)
+
+    def value(hit: Hit) -> float:
+        worth = _density(hit, limits) * (_NEIGHBOUR if is_neighbour(hit) else 1.0)
+        return max(worth, _density(needed[hit], limits)) if hit in needed and LONG not in hit.because else worth
+
+    return sorted(best, key=lambda hit: (-value(hit), hit in needed))
+
+
+def _density(hit: Hit, limits: BlockLimits) -> float:
+    """Return the worth of the hit for its length; for the assistant's words, if they are asked for, length does not matter."""
+    if limits.role == hit.unit.role == "assistant":
+        return hit.rank
+    return hit.rank / math.sqrt(max(1.0, len(hit.unit.text) / _LONG_CHARS))
+
+
+def group_of(hit: Hit, limits: BlockLimits) -> object:
+    """Return what counts as one hit of 003: the file, or the single line."""
+    return hit.unit.file if limits.hit == "file" else hit.unit.place
+
+
+def distinct(hits: Sequence[Hit], pinned: Sequence[Hit]) -> tuple[list[Hit], list[tuple[Hit, str]]]:
+    """Return the hits to show beside the *pinned* ones, best first, and the others: "same words" or "empty"."""
+    places, present = {hit.unit.place for hit in pinned}, {_words_of(hit.unit) for hit in pinned}
+    seen: set[tuple[str, int, int]] = set()
+    groups: dict[str, list[Hit]] = {}
+    rejected: list[tuple[Hit, str]] = []
+    for hit in sorted((hit for hit in hits if hit.unit.place not in places), key=lambda hit: -hit.rank):
+        if not render.is_visible(hit.unit.text):
+            rejected.append((hit, "empty"))
+        elif hit.unit.place in seen:
+            rejected.append((hit, "same words"))
         else:
-            stretches.append((unit.start, unit.end))
-        before = unit
-    return tuple(stretches)
+            seen.add(hit.unit.place)
+            groups.setdefault(_words_of(hit.unit), []).append(hit)
+    kept = []
+    for words, group in groups.items():
+        newest = max(group, key=_of_the_user_then_newest)
+        if words not in present:
+            kept.append(replace(newest, score=group[0].score, parts=group[0].parts))
+        rejected += [(hit, "same words") for hit in group if words in present or hit is not newest]
+    return kept, rejected
 
 
-def _place(unit: Passage) -> tuple[float, int, int]:
-    """Return the sort key of the units of a file: their lines; for messages that no file holds yet, their time."""
-    return (unit.at.timestamp() if unit.at and unit.tier == "unfiled" else 0.0, unit.start, unit.end)
+def _of_the_user_then_newest(hit: Hit) -> tuple[bool, date, float]:
+    unit = hit.unit
+    return unit.role != "assistant", unit.day or date.min, unit.at.timestamp() if unit.at else 0.0
+
+
+def _words_of(unit: Passage) -> str:
+    """Return the words by which passages are compared; who said them counts where somebody has a name."""
+    return f"{unit.speaker}\n{unit.text if chr(10) in unit.text else same_words(unit.text)}"

@@ -21,7 +21,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any, Final, Protocol
 
 from ..context.build import Injection
-from ..context.prepared import Inbox, InboxFile
+from ..context.turns import Inbox, InboxFile
 from ..protocol.inbox import Chat, chat_of
 from ..protocol.llm import load_template
 from ..protocol.message import Message

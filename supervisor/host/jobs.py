@@ -18,7 +18,7 @@ from functools import partial
 from types import MappingProxyType
 from typing import Final
 
-from ..context.prepared import PreparedContexts
+from ..context.turns import PreparedContexts
 from ..events import FaultScope
 from ..storage.clock import NEVER, Clock, Deadline, steady_s, within
 from ..storage.control import UNLIMITED, Control, Step

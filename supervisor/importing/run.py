@@ -24,7 +24,7 @@ from typing import Any, Final
 
 from ..archive.append import append
 from ..archive.tombstones import foreign_lists
-from ..context.spoken import spoken
+from ..context.render import spoken
 from ..host.round import archive_now
 from ..protocol.message import Key, Message, digest_of_text, read_message, text_of
 from ..protocol.paths import summary_period

@@ -25,8 +25,7 @@ from ..text.record import record
 from ..text.tokenizer import tokens
 from .chunking import Chunk, chunk_dated, chunk_note, chunk_summary, neighbours
 from .hit import Passage
-from .manifest import Kind, Record
-from .scan import PATIENCE_S
+from .manifest import PATIENCE_S, Kind, Record
 
 #: One field each: the words of a passage and of its neighbours up to this many messages away.
 CONTEXT_WIDTHS: Final = (0, 1, 3)
@@ -81,11 +80,6 @@ class Document:
     def role(self) -> str:
         """Who speaks: "user", "assistant" or ""; nobody asks for the words of others."""
         return self.passage.role if self.passage.role in _ROLES else ""
-
-    @property
-    def asks(self) -> bool:
-        """True if the passage ends in a question."""
-        return self.passage.asks
 
     @property
     def fields(self) -> tuple[str, ...]:

@@ -69,8 +69,8 @@ class Engine:
         if not new:
             self.look_at_parts()
             self._refuse_damaged()
-        self._library = tantivy
-        self._schema = _schema()
+        self._library, self._schema = tantivy, _schema()
+        self._must, self._should = tantivy.Occur.Must, tantivy.Occur.Should
         with self._faults():
             self._index = tantivy.Index(self._schema, path=self._folder) if new else tantivy.Index.open(self._folder)
             self._index.config_reader("Manual")  # otherwise a search could see a later commit than the one that was opened
@@ -79,10 +79,6 @@ class Engine:
     def _open_searcher(self) -> None:
         #: The searcher, with the candidates that it has decoded, by their address.
         self._opened: tuple[Any, dict[tuple[int, int], Document]] = self._index.searcher(), {}
-
-    @property
-    def _searcher(self) -> Any:
-        return self._opened[0]
 
     @contextlib.contextmanager
     def writing(self, *, clear: bool = False) -> Iterator[Writing]:
@@ -144,8 +140,9 @@ class Engine:
         """Return the note of the last commit, b"" for none."""
         with self._faults():
             clause = self._library.Query.term_query(self._schema, "group", _NOTE, "basic")
-            hits = self._searcher.search(clause, 1, count=False).hits
-            return bytes(self._searcher.doc(hits[0][1])["stored"][0]) if hits else b""
+            searcher = self._opened[0]
+            hits = searcher.search(clause, 1, count=False).hits
+            return bytes(searcher.doc(hits[0][1])["stored"][0]) if hits else b""
 
     def frequency(self, field: int, word: str) -> int:
         """Return how many passages have the word in that field."""
@@ -227,13 +224,11 @@ class Engine:
         self, searcher: Any, clauses: list[Any], keys: Collection[str] | None, most: int, *, newest: bool = False
     ) -> list[tuple[int, int]]:
         if keys is not None:
-            clauses = [*clauses, (self._must, self._of_keys(keys))]
+            of_keys = self._library.Query.term_set_query(self._schema, "key", list(keys))
+            clauses = [*clauses, (self._must, self._library.Query.const_score_query(of_keys, 0.0))]
         query = clauses[0][1] if len(clauses) == 1 else self._library.Query.boolean_query(clauses)
         hits = searcher.search(query, most, count=False, order_by_field="day" if newest else None).hits
         return [(address.segment_ord, address.doc) for _, address in hits]
-
-    def _of_keys(self, keys: Collection[str]) -> Any:
-        return self._library.Query.const_score_query(self._library.Query.term_set_query(self._schema, "key", list(keys)), 0.0)
 
     def _query(self, words: Mapping[str, float], related: Mapping[str, float]) -> Any:
         query, schema = self._library.Query, self._schema
@@ -260,14 +255,6 @@ class Engine:
                 code = int(number[1] or number[2])
                 raise OSError(code, os.strerror(code), self._folder) from None
             raise BadFile(self._folder, Text("{kind} in the index's library", kind=type(error).__name__)) from None
-
-    @property
-    def _must(self) -> Any:
-        return self._library.Occur.Must
-
-    @property
-    def _should(self) -> Any:
-        return self._library.Occur.Should
 
 
 class Writing:
@@ -331,10 +318,8 @@ def _schema() -> Any:
     builder = tantivy.SchemaBuilder()
     for name in _WORDS:
         builder.add_text_field(name, tokenizer_name="whitespace", index_option="freq")
-    builder.add_text_field("group", tokenizer_name="raw", index_option="basic")
-    builder.add_text_field("key", tokenizer_name="raw", index_option="basic")
-    builder.add_text_field("unit", tokenizer_name="raw", index_option="basic")
-    builder.add_text_field("reader", tokenizer_name="raw", index_option="basic")
+    for name in ("group", "key", "unit", "reader"):
+        builder.add_text_field(name, tokenizer_name="raw", index_option="basic")
     builder.add_integer_field("day", indexed=True, fast=True)
     builder.add_bytes_field("stored", stored=True)
     return builder.build()

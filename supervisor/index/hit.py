@@ -70,6 +70,11 @@ class Passage:
         return self.text.rstrip().endswith(_ASKS)
 
     @property
+    def place(self) -> tuple[str, int, int]:
+        """The path, and the first and the last line."""
+        return self.path, self.start, self.end
+
+    @property
     def citation(self) -> str:
         """The place, as `get` takes it: "memory.md#L3", "memory/2026-01-28-deploy.md#L4-L6", "history.json#<id>"."""
         return self.path + ("" if self.path.startswith(BY_ID) else line_marks([(self.start, self.end)]))

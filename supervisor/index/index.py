@@ -38,18 +38,17 @@ from .hit import Answer, Asked
 from .manifest import (
     Changes,
     Group,
-    Inventory,
     Manifest,
     Record,
+    Scan,
     difference,
-    inventory_of,
+    has_new_long_term,
     keys_of,
     parse_manifest,
     render_manifest,
+    scan,
 )
-from .overlay import overlay_of
-from .scan import Scan, has_new_long_term, scan
-from .view import View
+from .view import Inventory, View, inventory_of, overlay_of
 
 T = TypeVar("T")
 

@@ -28,9 +28,8 @@ from ..query.parse import Query
 from ..text.lazy_re import lazy_re
 from ..text.tokenizer import tokens
 from ..text.word_frequency import rarity_asked
-from .bm25 import Corpus
 from .hit import LATER, LINK, Hit, PartName
-from .ranking import LOOKED_AT, Scored, begins_with_a_word
+from .ranking import LOOKED_AT, Corpus, Scored, begins_with_a_word
 
 #: The reason of the passage that goes before an older one about the same thing, or, where the past is asked for, a newer one.
 _NEWEST: Final = "newest"
@@ -93,7 +92,7 @@ def newest_first(
 
 def is_statement(hit: Scored) -> bool:
     """True if the passage has a day, and neither asks nor is the assistant's."""
-    return bool(hit.candidate.day) and hit.candidate.role != "assistant" and not hit.candidate.asks
+    return bool(hit.candidate.day) and hit.candidate.role != "assistant" and not hit.passage.asks
 
 
 def _of_the_same(query: Query, hits: Sequence[Scored], alike: Mapping[int, Mapping[int, float]] | None) -> list[Scored]:

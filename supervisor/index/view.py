@@ -1,13 +1,16 @@
 """
 A commit of the index, opened for searching: what it holds, what has changed since, and the answer to a question.
 
-Changes that can't be committed now are added as an overlay in memory.
+Files that have changed since the commit are held in memory as an overlay, and searched like the committed ones: while another
+process has the lock of the index, and when a cited file has just changed. While the index can't be read, only the overlay is
+searched. Messages that no file holds yet are an overlay of their own (`recall/unfiled`).
 """
 
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
 from pathlib import Path
@@ -16,16 +19,19 @@ from typing import Final
 from ..query.calendar import FEW, Days, day_tokens
 from ..query.memory_words import known_words, with_related_words
 from ..query.parse import REQUEST_WEIGHT, Query, readable, weighed
+from ..storage.clock import Deadline
 from ..storage.disk import Disk, Stat
-from .bm25 import Corpus
+from ..storage.errors import SupervisorError
+from ..text.record import record
 from .documents import CONTEXT_WIDTHS, Document
 from .engine import Engine
 from .hit import MEANING, Answer, Asked, Hit, Miss, Nearness, Passage, ScoreParts, Tier
-from .manifest import Manifest
+from .manifest import Manifest, Record, keys_of
 from .newest import BRING, LEAST_ALIKE, is_statement, names_in, newest_first, users_first
-from .overlay import Overlay
-from .ranking import Scored, Verdict, rank, related_words_in, verdict
+from .ranking import SHORT, Corpus, Scored, Verdict, rank, related_words_in, verdict
 
+#: The most changed groups that an overlay holds; the newest are taken.
+_MOST: Final = 50
 #: The most candidates that are scored, and the most words that find them, the rarest.
 CANDIDATES: Final = 200
 _MOST_WORDS: Final = 14
@@ -33,6 +39,92 @@ _MOST_WORDS: Final = 14
 _KNOWN: Final = 10_000
 #: The order of tiers for equal scores.
 _ORDER: Final[Mapping[Tier, int]] = {"long_term": 0, "unfiled": 1, "dated": 1, "original": 2, "summary": 3}
+
+
+@dataclass(frozen=True)
+class OverlayGroup:
+    """One group: the keys of its contents, and its passages (none: it is deleted)."""
+
+    keys: tuple[str, ...] = ()
+    candidates: tuple[Document, ...] = ()
+
+    @cached_property
+    def places(self) -> tuple[Mapping[str, Sequence[int]], ...]:
+        """The numbers of the passages with each word, by field."""
+        places: tuple[dict[str, list[int]], ...] = tuple(defaultdict(list) for _ in CONTEXT_WIDTHS)
+        for number, candidate in enumerate(self.candidates):
+            for numbers, words in zip(places, candidate.fields, strict=True):
+                for word in {*words.split()}:
+                    numbers[word].append(number)
+        return places
+
+
+@dataclass(frozen=True)
+class Overlay:
+    """The groups by name; each replaces the group of that name in the index."""
+
+    groups: Mapping[str, OverlayGroup] = field(default_factory=dict)
+
+    def __or__(self, other: Overlay) -> Overlay:
+        """Return the groups of both."""
+        return Overlay({**self.groups, **other.groups})
+
+    @cached_property
+    def passages(self) -> Mapping[tuple[str, int], Document]:
+        """All passages, by the name of their group and their number in it."""
+        return {(name, n): each for name, group in self.groups.items() for n, each in enumerate(group.candidates)}
+
+    def frequency(self, reach: int, word: str) -> int:
+        """Return how many passages have the word in field *reach*."""
+        return sum(len(group.places[reach].get(word, ())) for group in self.groups.values())
+
+    def candidates(self, words: Mapping[str, float], days: Sequence[Days], most: int) -> list[Document]:
+        """Return the candidates, as the engine does: those with the best *words* by weight, and those of each of the *days*."""
+        weights: dict[tuple[str, int], float] = defaultdict(float)
+        for name, group in self.groups.items():
+            for word, weight in words.items():
+                for number in group.places[-1].get(word, ()):
+                    weights[name, number] += weight
+        places = dict.fromkeys(sorted(weights, key=lambda place: -weights[place])[:most])
+        for span in days:
+            near = {place: passage.day for place, passage in self.passages.items() if passage.day and passage.day in span}
+            if words and span.length > SHORT:
+                near = {place: day for place, day in near.items() if place in weights}
+            best = sorted(near, key=lambda place: (-weights.get(place, 0.0), -near[place].toordinal()))
+            places |= dict.fromkeys(best[:most])
+        return [self.passages[place] for place in places]
+
+    def same(self, units: Collection[int]) -> list[Document]:
+        """Return the passages with these vectors (`Document.unit`)."""
+        return [passage for passage in self.passages.values() if passage.unit in units]
+
+
+NOTHING: Final = Overlay()
+
+
+def overlay_of(
+    before: Overlay,
+    after: Manifest,
+    cited: Collection[str],
+    load: Callable[[str, Mapping[str, Record]], Iterable[Document]],
+    deadline: Deadline,
+) -> tuple[Overlay, int]:
+    """
+    Return the groups in which the files *after* differ from the index, and the number of those that it lacks.
+
+    *load* returns the documents of a group, which *before* may have. Groups are made until the *deadline*, those of files that
+    are *cited* first, then the newest; one that can't be read is left out.
+    """
+    differing = after.differing()
+    held = {name: OverlayGroup() for name in after.gone()}
+    for name, files in sorted(differing.items(), key=lambda group: group[1].keys().isdisjoint(cited))[:_MOST]:
+        known = before.groups.get(name)
+        if known and known.keys == keys_of(files):
+            held[name] = known
+        elif not deadline.is_over:
+            with contextlib.suppress(OSError, SupervisorError):
+                held[name] = OverlayGroup(keys_of(files), tuple(load(name, files)))
+    return Overlay(held), sum(name not in held for name in differing)
 
 
 @dataclass(frozen=True)
@@ -200,11 +292,7 @@ class View:
         return [candidate for candidate in offered if not {*words}.isdisjoint(candidate.own_words)]
 
     def _candidates(
-        self,
-        words: Mapping[str, float],
-        related: Mapping[str, float],
-        days: Sequence[Days],
-        keys: Collection[str] | None,
+        self, words: Mapping[str, float], related: Mapping[str, float], days: Sequence[Days], keys: Collection[str] | None
     ) -> list[Document]:
         """
         Return the candidates of the overlay, and of the engine except for groups that the overlay has.
@@ -229,3 +317,35 @@ class View:
             return (engine.frequency(reach, word) if engine else 0) + overlay.frequency(reach, word)
 
         return Corpus(size, words / size if size else 0.0, frequency)
+
+
+@record
+class Inventory:
+    """
+    The last commit: searched files, their passages, bytes on disk, and the number of files that differ from it now.
+
+    *damage* says why the commit can't be read; "" if it can, or if there is none.
+    """
+
+    files: int
+    units: int
+    size_bytes: int
+    differing: int
+    damage: str = ""
+
+
+def inventory_of(known: Manifest, now: Mapping[str, Record], parts: Iterable[Stat], damage: str) -> Inventory:
+    """Return the inventory of a commit that holds what is *known*, in the files *parts*; *now* are the files of memory now."""
+    unmade = sum(len(files) for name, files in known.differing().items() if name not in known.groups)
+    return Inventory(
+        files=sum(not record.excluded for record in known.files.values()),
+        units=sum(group.units for group in known.groups.values()),
+        size_bytes=sum(stat.size for stat in parts),
+        differing=unmade + sum(_content(known.files.get(path)) != _content(now.get(path)) for path in known.files.keys() | now),
+        damage=damage,
+    )
+
+
+def _content(record: Record | None) -> Record | None:
+    """Return the record without what changes in a file that was only touched."""
+    return record and replace(record, inode=0, size=0, mtime_ns=0)

@@ -19,7 +19,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
-from ..index.scan import MOST_BYTES, long_term_name
+from ..index.manifest import MOST_BYTES, long_term_name
 from ..protocol.paths import LONG_TERM, WorkspacePaths
 from ..storage.clock import local_day
 from ..storage.control import note

@@ -76,8 +76,8 @@ class OpeningRequest(Request):
 @operation("opening", OpeningRequest, owner=True)
 def opening(memory: Visible, request: OpeningRequest) -> Opening:
     """Return what a session begins with: pinned lines, the newest long-term lines, and where talk stopped in the project."""
-    from ..context.choice import BlockLimits
     from ..context.memory_block import pack
+    from ..context.render import BlockLimits
     from ..context.request import Asked
     from ..context.secrets import redactor, turn_language
     from ..index.chunking import chunk_note

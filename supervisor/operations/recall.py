@@ -212,7 +212,7 @@ def _sum_up_overflow(memory: Visible, request: Asked, *, shows_history: bool) ->
 
 def _saved(memory: Visible, turn: Injection) -> Injection:
     """Write the receipt of the turn, and return the turn."""
-    from ..context.build import save_receipt
+    from ..context.turns import save_receipt
 
     ws = memory.ws
     save_receipt(turn, receipts=ws.receipts, paths=ws.paths, events=ws.events)

@@ -22,7 +22,8 @@ from .operation import NoArguments, Request, Visible, operation
 
 if TYPE_CHECKING:
     from ..checks.fsck import Ledger, Repairs
-    from ..index.manifest import Changes, Inventory
+    from ..index.manifest import Changes
+    from ..index.view import Inventory
 
 
 @record(kw_only=True)

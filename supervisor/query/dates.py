@@ -94,11 +94,7 @@ _TABLE: Final[tuple[tuple[str, str, _Meaning | None], ...]] = (
     *((zh, en, None) for zh, en in (NTH, WEEKLY, MONTHLY)),
     ("", rf"\b(?:a\s+week\s+on\s+{WEEKDAY}|{WEEKDAY}\s+week\b)", None),
     (f"(?:农历|阴历)(?:(?:{_N}|正|冬|腊)月)?(?:初?{_N}[日号]?)?", "", None),
-    (
-        f"{_NEAR_ZH}个?月的?(?P<day>{_N})[日号](?!线)",
-        rf"\bthe\s+{_DAY}\s+of\s+{_NEAR}\s+month\b",
-        meanings.day_of_near_month,
-    ),
+    (f"{_NEAR_ZH}个?月的?(?P<day>{_N})[日号](?!线)", rf"\bthe\s+{_DAY}\s+of\s+{_NEAR}\s+month\b", meanings.day_of_near_month),
     (
         f"(?:{_YEAR_ZH})?(?P<month>{_N})月份?(?P<day>{_N}){_DAY_ZH}(?:[，,、(（]?{_WEEK}[{HAN_WEEKDAYS}])?",
         rf"\b{_MONTH}\s+(?:the\s+)?{_DAY}{_YEAR}(?:,?\s+\(?{WEEKDAY})?",

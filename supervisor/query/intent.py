@@ -132,7 +132,7 @@ AHEAD = lazy_re(
     r"[要得]|会(?![员议计])|别忘|记得|[之以]?前|截止|约|交|上门|面试|考试|见面|出发|到货|搬|安排|计划|日程|待办|有[空事]|[有干做][什啥嘛]"
     r"|\b(?:[Ww]ill|'ll|going to|have to|has to|needs?|must|due|until|till|by|before|should|[Rr]emind|[Rr]emember|can|could"
     r"|booked|scheduled|planned|moved|coming|appointments?|meeting|interview|flight|exam|see you|[Ll]et's"
-    r"|[Aa]nything|happening|free|busy|plans?|to-?dos?|agenda|[Ww]hat(?:'s|s| is) on|doing)\b",
+    r"|[Aa]nything|happening|free|busy|plans?|to-?dos?|agenda|[Ww]hat(?:'s|s| is) on|doing)\b"
 )
 _BEFORE = (
     r"以前|之前|从前|先前|此前|早先|过去|曾经|原来|原先|原本|本来|起初|最初|最早|最开始|一开始|刚开始|当初"

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import field, replace
+from dataclasses import field
 from datetime import date
 from functools import lru_cache
 from typing import Final
@@ -28,7 +28,7 @@ from .intent import OVER, TENSE_WORDS, is_about_oneself, is_chatter, role_asked_
 #: Weights: a word that only asks (when, said); a word of a date.
 REQUEST_WEIGHT: Final = 0.1
 _DATE_WEIGHT: Final = 0.2
-#: The words that ask what was on a day, or which day or time it is.
+#: The words that ask what was on a day, or which day or time it is; and what was done, said or planned: 今天做了什么.
 _WHICH: Final = lazy_re(
     r"发生|\bhappen\w*|几月几[号日]|几[号点月]|多少号|(?:星期|礼拜|周)几|哪一?[天日]|什么日子|日期"
     r"|\b(?:what|which)(?:'s| is)? (?:the )?(?:day|date|time)\b|\bthe date\b",
@@ -60,13 +60,8 @@ def weight_terms(sentence: str, dates: Sequence[Span]) -> dict[str, float]:
 
 
 def asks_which_day(text: str) -> bool:
-    """Return whether the text asks for a date or time: 今天几号, "what day is it"."""
-    return bool(_WHICH.search(text)) and not asks_what_happened(text)
-
-
-def asks_what_happened(text: str) -> bool:
-    """Return whether the text asks what was done, said or planned: 今天做了什么, "what did I do today"."""
-    return bool(_HAPPENED.search(text))
+    """Return whether the text asks for a date or time, and not what was done, said or planned: 今天几号, "what day is it"."""
+    return bool(_WHICH.search(text)) and not _HAPPENED.search(text)
 
 
 def _without(sentence: str, stretches: Iterable[tuple[int, int]]) -> str:
@@ -129,7 +124,6 @@ class Query:
     days: tuple[Days, ...] = ()
     role: str = ""
     text: str = ""
-    refers_back: bool = field(default=False)
     sentences: tuple[tuple[str, ...], ...] = ()
     is_own: bool = False
     only_days: bool = False
@@ -186,8 +180,8 @@ def parse_query(question: str, today: date, recent: Sequence[str] = (), most: in
     rarity = {word: 1.0 if word in names and counts > _DATE_WEIGHT else rarity_asked(word) for word, counts in words.items()}
     role = role_asked_for(text)
     is_own = bool(role) or is_about_oneself(text, question)
-    query = Query(words, rarity, days, role, question, back, each, is_own, only_days)
-    return replace(query, day_words=day_words & words.keys(), occasions=occasion_words)
+    day_words &= words.keys()
+    return Query(words, rarity, days, role, question, each, is_own, only_days, day_words=day_words, occasions=occasion_words)
 
 
 def _days_and_words(
@@ -224,11 +218,7 @@ def _days_and_words(
 def _single(sentence: str, named: Iterable[Span], today: date) -> list[Days]:
     """Return the single days that messages of other days may be about: those to come, and those with a date."""
     single = [span for span in named if span.days.length == 1]
-    return [
-        character.days
-        for character in single
-        if character.days.first > today or any(map(str.isdigit, sentence[character.start : character.end]))
-    ]
+    return [span.days for span in single if span.days.first > today or any(map(str.isdigit, sentence[span.start : span.end]))]
 
 
 def _what_is_due(sentence: str, ahead: Sequence[Span]) -> dict[str, float]:

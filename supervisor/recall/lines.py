@@ -124,7 +124,7 @@ class LineReader:
     def _passages(self, place: Path, data: bytes) -> Iterator[Passage]:
         """Yield the passages of a file as the index has them; none if no search reads the file."""
         from ..index.documents import chunk_data  # here: a direct chat needs neither
-        from ..index.scan import kind_and_day
+        from ..index.manifest import kind_and_day
 
         if not is_foreign(place.name):
             kind, day = kind_and_day(self.files, self.paths, place, data)
@@ -172,7 +172,8 @@ class LineReader:
         place = self.paths.root.joinpath(*parts)
         if not digest_in_name(path) and parts[0] != "memory" and "/".join(parts) not in LONG_TERM:
             raise NotFound(path) if self.files.disk.stat(place) is None else _no_memory(path)
-        if any(_is_link(self.files, self.paths.root.joinpath(*parts[:n])) for n in range(1, len(parts) + 1)):
+        stats = (self.files.disk.stat(self.paths.root.joinpath(*parts[:n])) for n in range(1, len(parts) + 1))
+        if any(status and stat.S_ISLNK(status.mode) for status in stats):
             raise BadRequest("path", Text("{path!r} leads through a link", path=path))
         status = self.files.disk.stat(place)
         if status and stat.S_ISDIR(status.mode):
@@ -214,8 +215,3 @@ def _cited(text: str) -> list[tuple[int, int | None]]:
         spans.append((start, end))
         before = end
     return spans
-
-
-def _is_link(files: Files, path: Path) -> bool:
-    status = files.disk.stat(path)
-    return status is not None and stat.S_ISLNK(status.mode)

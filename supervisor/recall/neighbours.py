@@ -76,6 +76,24 @@ def are_neighbours(passage: Passage, other: Passage) -> bool:
     return between <= (_NEXT_SECTION if passage.tier == other.tier == "summary" else 1)
 
 
+def stretches(units: Iterable[Passage]) -> tuple[tuple[int, int], ...]:
+    """Return the lines of these passages of a file, from first to last; those of neighbours as one stretch."""
+    stretches: list[tuple[int, int]] = []
+    before: Passage | None = None
+    for unit in sorted(units, key=line_order):
+        if before and (unit.start <= stretches[-1][1] or are_neighbours(before, unit)):
+            stretches[-1] = stretches[-1][0], max(stretches[-1][1], unit.end)
+        else:
+            stretches.append((unit.start, unit.end))
+        before = unit
+    return tuple(stretches)
+
+
+def line_order(unit: Passage) -> tuple[float, int, int]:
+    """Return the sort key of the passages of a file: their lines; for messages that no file holds yet, their time."""
+    return (unit.at.timestamp() if unit.at and unit.tier == "unfiled" else 0.0, unit.start, unit.end)
+
+
 def follows(passage: Passage, other: Passage) -> bool:
     """True if the *other* passage is what was said next in the talk of *passage*."""
     if passage is other or (passage.file, passage.session) != (other.file, other.session) or not are_neighbours(passage, other):

@@ -17,16 +17,14 @@ from functools import cached_property, reduce
 from typing import TYPE_CHECKING, Final, TypeVar
 
 from ..events import Events
-from ..index.bm25 import load_numpy
 from ..index.chunking import chunk_note
 from ..index.documents import MOST_CHARS
 from ..index.hit import BOTH, WORDS, Answer, Asked, Hit, Miss, Passage, SearchResult
 from ..index.index import Index
 from ..index.literal import hits_of, literal_terms, newest_and_fullest, search_files
-from ..index.manifest import Changes
+from ..index.manifest import MOST_BYTES, PATIENCE_S, Changes, long_term_name
 from ..index.newest import in_order_of_days
-from ..index.ranking import gate_of
-from ..index.scan import MOST_BYTES, PATIENCE_S, long_term_name
+from ..index.ranking import gate_of, load_numpy
 from ..index.view import View
 from ..protocol.config_keys import Recall
 from ..protocol.marks import only_pinned

@@ -28,7 +28,7 @@ from ..archive.memory_folder import MemoryFolder
 from ..index.chunking import Chunk, chunk_message, neighbours
 from ..index.documents import CONTEXT_WIDTHS, MOST_CHARS, beginning, talk_documents
 from ..index.hit import BY_ID, Passage
-from ..index.overlay import NOTHING, Overlay, OverlayGroup
+from ..index.view import NOTHING, Overlay, OverlayGroup
 from ..protocol.config_keys import Archive
 from ..protocol.dated_file import Block, block_of
 from ..protocol.message import Archived, History, Key, Message

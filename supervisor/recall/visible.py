@@ -22,8 +22,7 @@ from ..index.chunking import Chunk, neighbours
 from ..index.documents import Document, document_of, vector_input, with_neighbours, words_in
 from ..index.hit import BY_ID, Hit, Passage, ScoreParts
 from ..index.index import Index
-from ..index.overlay import Overlay, OverlayGroup
-from ..index.view import View
+from ..index.view import Overlay, OverlayGroup, View
 from .audience import Audience, nameless
 from .unfiled import Unfiled, path_by_id
 

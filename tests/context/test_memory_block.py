@@ -11,9 +11,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from recalld.supervisor.context.choice import BlockLimits
 from recalld.supervisor.context.memory_block import pack
-from recalld.supervisor.context.render import HEADER, NOTE, head
+from recalld.supervisor.context.render import HEADER, NOTE, BlockLimits, head
 from recalld.supervisor.index.hit import Hit
 from recalld.supervisor.text.llm_input import estimate_tokens
 from tests.context.passages import HITS, TERMS, hit

@@ -124,7 +124,7 @@ def test_prepared_context_skips_an_input_that_is_already_answered(filled):
 def seconds(monkeypatch):
     """The monotonic clock, cranked."""
     now = [100.0]
-    monkeypatch.setattr("recalld.supervisor.context.prepared.time.monotonic", lambda: now[0])
+    monkeypatch.setattr("recalld.supervisor.context.turns.time.monotonic", lambda: now[0])
     return now
 
 

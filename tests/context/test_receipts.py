@@ -7,7 +7,7 @@ from datetime import timedelta
 
 import pytest
 
-from recalld.supervisor.context.receipts import ReceiptStore
+from recalld.supervisor.context.turns import ReceiptStore
 from recalld.supervisor.protocol.turn import Candidate, Receipt, parse_receipt, render_receipt, turn_id
 from recalld.supervisor.storage.errors import BadFile, NewerFormat
 from recalld.supervisor.storage.files import Files

@@ -26,7 +26,7 @@ from recalld.supervisor.archive.history import HistoryStore
 from recalld.supervisor.archive.journal import JournalState, SeenJournal
 from recalld.supervisor.archive.memory_folder import MemoryFolder
 from recalld.supervisor.archive.quarantine import Quarantine
-from recalld.supervisor.context.receipts import ReceiptStore
+from recalld.supervisor.context.turns import ReceiptStore
 from recalld.supervisor.protocol.queue import Lease, TaskQueue
 from recalld.supervisor.protocol.summary_file import Summary
 from recalld.supervisor.storage.files import Files, FsyncTracker

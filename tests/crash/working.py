@@ -7,7 +7,7 @@ import json
 from collections.abc import Sequence
 from typing import ClassVar, Literal
 
-from recalld.supervisor.context.receipts import ReceiptStore
+from recalld.supervisor.context.turns import ReceiptStore
 from recalld.supervisor.index.hit import SearchResult
 from tests.crash.model_disk import ModelDisk
 from tests.crash.program import Brief, Program, wait

@@ -13,7 +13,6 @@ from pathlib import Path
 import pytest
 
 import recalld.supervisor.index.index
-import recalld.supervisor.index.overlay
 import recalld.supervisor.index.view
 from recalld.supervisor.index.engine import Engine
 from recalld.supervisor.index.manifest import Changes

@@ -8,10 +8,9 @@ from datetime import date
 
 import pytest
 
-from recalld.supervisor.index.bm25 import Corpus
 from recalld.supervisor.index.documents import Document
 from recalld.supervisor.index.hit import Passage
-from recalld.supervisor.index.ranking import rank, verdict
+from recalld.supervisor.index.ranking import Corpus, rank, verdict
 from recalld.supervisor.query.parse import Query, parse_query
 from recalld.supervisor.text.tokenizer import tokens
 from tests.world import message

@@ -122,7 +122,7 @@ def test_file_turn_answers_inputs_without_id_or_time_each_once(world):
     "data", [b'[{"id": "q1", "text": "\xe4', b"42", b"{", b"x" * 20_000_000], ids=["cut", "42", "{", "20 MB"]
 )
 def test_file_turn_leaves_a_broken_inbox_and_tells_it_once(world, data, monkeypatch):
-    monkeypatch.setattr("recalld.supervisor.context.prepared.time", world.clock)
+    monkeypatch.setattr("recalld.supervisor.context.turns.time", world.clock)
     path = world.put("inbox.json", data)
     for _ in range(4):
         world.turns.step()

@@ -17,7 +17,7 @@ import pytest
 from recalld.supervisor.checks.backup import nightly_backup
 from recalld.supervisor.checks.check import Look
 from recalld.supervisor.checks.table import account
-from recalld.supervisor.context.prepared import InboxFile
+from recalld.supervisor.context.turns import InboxFile
 from recalld.supervisor.events import Events
 from recalld.supervisor.host.jobs import make_vectors
 from recalld.supervisor.host.lock import supervisor_lock

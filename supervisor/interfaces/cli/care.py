@@ -23,7 +23,7 @@ from .call import Call, typed
 from .parser import Argument, Option, command
 
 if TYPE_CHECKING:
-    from ...index.manifest import Inventory
+    from ...index.view import Inventory
     from ...protocol.backup_file import Contents
     from ...workspace import Workspace
 

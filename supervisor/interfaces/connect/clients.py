@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final, Literal, TypeAlias
 
-from ...context.spoken import spoken
+from ...context.render import spoken
 from ...protocol.connections import HOOK_UNKNOWN
 from ...storage.texts import msgid
 from ...text.record import record

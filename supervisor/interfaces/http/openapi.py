@@ -14,7 +14,8 @@ from pydantic.json_schema import GenerateJsonSchema
 from ...checks.fsck import Ledger, Repairs
 from ...context.build import Injection, Replay
 from ...index.hit import SearchResult
-from ...index.manifest import Changes, Inventory
+from ...index.manifest import Changes
+from ...index.view import Inventory
 from ...longterm.long_term_file import Deleted, Ended, LongTermLines, Written
 from ...operations.codec import camel, schema
 from ...operations.long_term import LinesFound, LinesRequest

@@ -21,8 +21,7 @@ from dataclasses import dataclass
 from typing import Any, Final, Literal, NamedTuple, TypeAlias
 
 from ...context.history_window import PARTS, MemoryPlace, usable
-from ...context.render import framed
-from ...context.spoken import spoken
+from ...context.render import framed, spoken
 from ...text.llm_input import MESSAGE_TOKENS, estimate_tokens
 
 Kind: TypeAlias = Literal["chat", "responses", "messages"]
