@@ -35,7 +35,7 @@ ROOMS: Final = (
     Room("supervisor/archive", most=4_361, goal=3_900),
     Room("supervisor/extracts", most=996, goal=950),
     Room("supervisor/summaries", most=1_935, goal=1_850),
-    Room("supervisor/query supervisor/index supervisor/recall supervisor/context", most=9_149, goal=8_000),
+    Room("supervisor/query supervisor/index supervisor/recall supervisor/context", most=9_007, goal=8_000),
     Room("supervisor/longterm", most=1_050, goal=950),
     Room("supervisor/conversation supervisor/replies", most=2_634, goal=2_300),
     Room("supervisor/pool worker/crew.py", most=1_469, goal=1_400),
@@ -47,11 +47,11 @@ ROOMS: Final = (
     Room("supervisor/host", most=2_532, goal=2_200),
     Room("supervisor/checks", most=2_985, goal=2_100),
     Room("supervisor/importing", most=2_632, goal=1_400),
-    Room("supervisor/operations", most=1_951, goal=1_800),
+    Room("supervisor/operations", most=1_952, goal=1_800),
     Room("supervisor/interfaces/cli", most=2_969, goal=2_600),
-    Room("supervisor/interfaces/http supervisor/interfaces/page", most=2_267, goal=2_000),
+    Room("supervisor/interfaces/http supervisor/interfaces/page", most=2_268, goal=2_000),
     Room("supervisor/interfaces/tools supervisor/interfaces/mcp.py supervisor/interfaces/llamaindex", most=2_268, goal=1_900),
-    Room("supervisor/interfaces/connect supervisor/interfaces/hooks supervisor/interfaces/proxy", most=1_927, goal=1_900),
+    Room("supervisor/interfaces/connect supervisor/interfaces/hooks supervisor/interfaces/proxy", most=1_926, goal=1_900),
     Room("supervisor/interfaces", most=1_640, goal=1_500),
     Room(
         "worker prompts recalld supervisor/__init__.py supervisor/events.py supervisor/workspace.py",
@@ -60,9 +60,9 @@ ROOMS: Final = (
     ),
 )
 #: All rooms together, lines and modules, and the lines of the tests.
-ALL: Final = Room("all", most=56_200, goal=48_000)
-MODULES: Final = Room("modules", most=261, goal=270)
-OF_TESTS: Final = Room("tests", most=58_954, goal=48_000)
+ALL: Final = Room("all", most=56_059, goal=48_000)
+MODULES: Final = Room("modules", most=255, goal=270)
+OF_TESTS: Final = Room("tests", most=58_949, goal=48_000)
 
 
 def _lines(path: Path) -> int:
