@@ -9,7 +9,7 @@ act from then on (`Tombstones.has_name`).
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from contextlib import nullcontext, suppress
 from dataclasses import replace
 from datetime import datetime
@@ -26,13 +26,13 @@ from ..conversation.sessions import RunningSummary, session_digest
 from ..longterm.lines import cut, filled, parse_entry, without_lines
 from ..protocol.attachments import attachments_of, separated
 from ..protocol.dated_file import Block
-from ..protocol.message import History, Message
+from ..protocol.message import History, Key, Message
 from ..protocol.paths import dated_name, day_of_name, period_of_group
 from ..storage.errors import TEMPORARY, Conflict
 from ..storage.lenient_json import parse_json, render_json
 from ..workspace import Workspace
 from .logs import DATED, TORN, named_files, with_new_names
-from .wanted import Trace, Wanted, blocks_at, copies, decoded, files_below, standing, standing_lines, text_at
+from .wanted import Trace, Wanted, blocks_at, changed_lines, copies, decoded, files_below, standing, standing_lines, text_at
 
 #: How often a file that another program changes meanwhile is read again.
 _TIMES: Final = 3
@@ -227,8 +227,7 @@ def _without_names(aim: Aim, data: bytes) -> bytes:
 def _changed_line(act: bytes, lines: Sequence[str]) -> bool:
     """Return whether the act, a line of acts.jsonl, wrote or took away one of the lines: one is too short for a trace."""
     try:
-        hunks = parse_json(act)["hunks"] if lines else ()
-        return any(line.text in lines for hunk in hunks for text in hunk[1:] for line in filled(cut(str(text))))
+        return any(text in lines for text in changed_lines(parse_json(act)["hunks"] if lines else ()))
     except (ValueError, LookupError, TypeError):
         return False
 
@@ -301,12 +300,8 @@ def _clean_drop_box(aim: Aim) -> None:
 def _clean_history(aim: Aim) -> None:
     store, paths = aim.ws.history, aim.ws.paths
     nameless = {("", message.entry.key[1]) for message in aim.messages.values()}  # as they were before they got an id
-
-    def rule(history: History) -> History:
-        return tuple(entry for entry in history if not isinstance(entry, Message) or entry.key not in aim.messages)
-
-    def of_backup(history: History) -> History:
-        return tuple(entry for entry in rule(history) if not isinstance(entry, Message) or entry.key not in nameless)
+    rule = partial(_without_keys, keys=aim.messages.keys())
+    of_backup = partial(_without_keys, keys=aim.messages.keys() | nameless)
 
     history = store.read()
     if rule(history) != history and aim.note(paths.history):
@@ -318,6 +313,10 @@ def _clean_history(aim: Aim) -> None:
     was_changed = aim.applies and "history" in aim.touched  # then the backup is the version before
     if (was_changed or of_backup(before) != before) and aim.note(paths.history_backup):
         store.change_backup(of_backup)
+
+
+def _without_keys(history: History, keys: Collection[Key]) -> History:
+    return tuple(entry for entry in history if not isinstance(entry, Message) or entry.key not in keys)
 
 
 def _forget_dated(aim: Aim) -> None:

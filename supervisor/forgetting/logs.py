@@ -35,27 +35,27 @@ def with_new_names(
 ) -> bytes:
     """Return *data* with the new names of dated files, *names* among them, and no name that *leaves*; TORN for cut-off data."""
     text = (gzip.decompress(data) if is_packed else data).decode("utf-8", "surrogateescape")
-    before = text
+    after = text
     for name in sorted(names):  # whole, since a person may have given it what no slug has
         if day_of_name(f"{name[:10]}.md"):
             for spelling in (name, json.dumps(name)[1:-1]):
-                text = text.replace(spelling, renamed.get(name) or _nameless(name))
+                after = after.replace(spelling, renamed.get(name) or f"{_nameless(name)}.md")
     stems = {old.removesuffix(".md"): new.removesuffix(".md") for old, new in renamed.items()}
 
     def new_name(match: re.Match[str]) -> str:
         name = unescaped(match[0])
-        return (stems.get(name) or f"{name[:10]}-forgotten") if leaves(name) else match[0]
+        return (stems.get(name) or _nameless(name)) if leaves(name) else match[0]
 
     def new_path(match: re.Match[str]) -> str:
         path = unescaped(match[0])
-        return f"{path.partition('/')[0]}/{_nameless(path.rpartition('/')[2])}" if leaves(path) else match[0]
+        return f"{path.partition('/')[0]}/{_nameless(path.rpartition('/')[2])}.md" if leaves(path) else match[0]
 
-    after = DATED.sub(new_name, _PATH.sub(new_path, text))
-    if after == before:
+    after = DATED.sub(new_name, _PATH.sub(new_path, after))
+    if after == text:
         return data
     new = after.encode("utf-8", "surrogateescape")
     return gzip.compress(new, mtime=0) if is_packed else new
 
 
 def _nameless(name: str) -> str:
-    return f"{name[:10]}-forgotten.md" if day_of_name(f"{name[:10]}.md") else "forgotten.md"
+    return f"{name[:10]}-forgotten" if day_of_name(f"{name[:10]}.md") else "forgotten"

@@ -8,7 +8,7 @@ leaves an unfinished act, and its words where they still stand; the next round g
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final
@@ -36,8 +36,8 @@ _WAYS: Final = {
     "names": msgid("written again with the new names of files: {files}"),
     "file": msgid("deleted: {files}"),
     "person": msgid("deleted: {files}"),
-    "remade": msgid("deleted, and if need be made again from what stays: {files}"),
 }
+_REMADE: Final = msgid("deleted, and if need be made again from what stays: {files}")
 _EDITED: Final = msgid("deleted, and if need be made again from what stays: {files}; what you wrote into {edited} goes, too")
 #: The most files of a place that are named.
 _MOST_NAMED: Final = 4
@@ -58,19 +58,15 @@ def preview(ws: Workspace, wanted: Wanted, now: datetime) -> tuple[Spot, ...]:
 
 def _spots(aim: Aim, place: str, way: Way, edited: Collection[str]) -> Iterator[Spot]:
     """Yield what happens in a place, and apart from it to the files that are deleted where others are written again."""
-    files = aim.touched[place]
-    gone = [name for name in files if name in aim.removed] if way in ("messages", "lines", "names") else []
-    if left := [name for name in files if name not in gone]:
-        yield _spot(place, way, left, edited)
-    if gone:
-        yield _spot(place, "file", gone, edited)
-
-
-def _spot(place: str, way: Way, files: Sequence[str], edited: Collection[str]) -> Spot:
-    words = [name for name in files if name in edited]
-    sentence = _EDITED if words else _WAYS.get(way, _WAYS["remade"])
-    more = [Text("{count} more", count=len(files) - _MOST_NAMED)] if len(files) > _MOST_NAMED else []
-    return Spot(place, Text(sentence, files=[*files[:_MOST_NAMED], *more], edited=words), tuple(files))
+    touched = aim.touched[place]
+    gone = [name for name in touched if name in aim.removed] if way in ("messages", "lines", "names") else []
+    left = [name for name in touched if name not in gone]
+    for files, sentence in ((left, _WAYS.get(way, _REMADE)), (gone, _WAYS["file"])):
+        if files:
+            words = [name for name in files if name in edited]
+            more = [Text("{count} more", count=len(files) - _MOST_NAMED)] if len(files) > _MOST_NAMED else []
+            named = Text(_EDITED if words else sentence, files=[*files[:_MOST_NAMED], *more], edited=words)
+            yield Spot(place, named, tuple(files))
 
 
 def begin(ws: Workspace, wanted: Wanted, now: datetime, entropy: bytes, by: str = "") -> Act:

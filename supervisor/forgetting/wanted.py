@@ -16,7 +16,7 @@ from contextlib import suppress
 from dataclasses import field
 from datetime import datetime
 from pathlib import Path
-from typing import Final, Literal, TypeAlias
+from typing import Any, Final, Literal, TypeAlias
 
 from ..archive.deletions import is_other
 from ..archive.history import history_copies
@@ -237,9 +237,13 @@ def left_alone(ws: Workspace, wanted: Wanted, text: str, gone: Collection[str]) 
 
 def undoable_lines(ws: Workspace, lines: Iterable[Line]) -> list[Line]:
     """Return the lines that `undo` could bring back, but for those that are *lines*; they have the number 0."""
-    changed = (hunk for act in ws.diary.acts().values() for hunk in act.fields.get("hunks", ()))
-    texts = {line.text for hunk in changed for text in hunk[1:] for line in filled(cut(str(text)))}
+    texts = {text for act in ws.diary.acts().values() for text in changed_lines(act.fields.get("hunks", ()))}
     return [Line(0, text) for text in sorted(texts - {line.text for line in lines})]
+
+
+def changed_lines(hunks: Iterable[Any]) -> Iterator[str]:
+    """Yield the lines that an act with these hunks took away or wrote."""
+    return (line.text for hunk in hunks for text in hunk[1:] for line in filled(cut(str(text))))
 
 
 def _with_made_lines(ws: Workspace, chosen: Mapping[Key, Standing], also: Iterable[Line] = ()) -> tuple[Line, ...]:

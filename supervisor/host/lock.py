@@ -98,12 +98,6 @@ def sweep_shared(ws: Workspace, now: datetime) -> int:
     return sum(ws.files.sweep(folder, now=now) for folder in folders)
 
 
-def drop_replaced_texts(ws: Workspace, now: datetime) -> int:
-    """Delete the oldest replaced texts, beyond the limits of age and size; return how many."""
-    care = ws.config.care
-    return ws.replaced_texts.drop(now, care.previous_age, care.previous_bytes)
-
-
 def reclaim(ws: Workspace) -> int:
     """Requeue the claimed tasks if no worker is alive, and return how many; `Workers` watches the leases of live workers."""
     running = list(ws.task_queue.claimed())  # before the locks are checked: a worker that starts later can't have claimed these

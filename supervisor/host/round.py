@@ -24,12 +24,12 @@ from ..protocol.paths import quiet_until
 from ..storage.clock import local, within
 from ..storage.control import UNLIMITED, Control, noting
 from ..storage.errors import AlreadyRuns, BadFile, SupervisorError
-from ..summaries import meanwhile
 from ..summaries.collect import collect_results
 from ..summaries.llm_state import left_as_they_are, provider_state
+from ..summaries.meanwhile import write_extracts
 from ..summaries.submit import submit_due
 from ..workspace import Workspace
-from .lock import drop_replaced_texts, supervisor_lock, sweep_shared
+from .lock import supervisor_lock, sweep_shared
 from .workers import Workers
 
 T = TypeVar("T")
@@ -61,11 +61,6 @@ def collect(ws: Workspace, now: datetime, control: Control = UNLIMITED) -> int:
         use=ws.model_use,
         control=control,
     )
-
-
-def write_extracts(ws: Workspace, now: datetime, control: Control = UNLIMITED) -> int:
-    """Write the extracts that stand while a model is waited for; returns how many."""
-    return meanwhile.write_extracts(now, memory=ws.memory, use=ws.model_use, control=control)
 
 
 def forget(ws: Workspace, now: datetime) -> int:
@@ -172,8 +167,11 @@ def _run_steps(ws: Workspace, now: datetime, control: Control, *, everything: bo
     if archiving:
         done.archived = run_step("archive", lambda: _archive_due(ws, now, control, everything=everything), 0)
     run_step("groups", lambda: ws.groups.keep(now), None)
-    done.extracts = run_step("extracts", lambda: write_extracts(ws, now, control), 0) if ageing else 0
-    done.submitted = run_step("roll-up", lambda: submit(ws, now), 0) if ageing else 0
+    if ageing:
+        done.extracts = run_step(
+            "extracts", lambda: write_extracts(now, memory=ws.memory, use=ws.model_use, control=control), 0
+        )
+        done.submitted = run_step("roll-up", lambda: submit(ws, now), 0)
     run_step("settle", lambda: reconcile_flags(ws, now), None)
     run_step("deletions", ws.deletions.record, None)
     run_step("deletions", ws.deletions.drop_summaries, 0)
@@ -181,8 +179,9 @@ def _run_steps(ws: Workspace, now: datetime, control: Control, *, everything: bo
     run_step("compact", lambda: ws.journal.compact() if ws.journal.is_bloated() else None, None)
     run_step("sweep", lambda: sweep_shared(ws, now), 0)
     if ageing:
-        run_step("previous", lambda: drop_replaced_texts(ws, now), 0)
-        run_step("trash", lambda: ws.trash.empty(now, ws.config.care.trash_days), 0)
+        care = ws.config.care
+        run_step("previous", lambda: ws.replaced_texts.drop(now, care.previous_age, care.previous_bytes), 0)
+        run_step("trash", lambda: ws.trash.empty(now, care.trash_days), 0)
     run_step("copies", lambda: _report_copies(ws), None)
     run_step("table", ws.memory.keep_table, None)
     if done.found_damage(ws.paths.history):
