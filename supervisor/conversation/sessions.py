@@ -205,12 +205,7 @@ def progress_to_wire(session: str, progress: Progress) -> dict[str, Any]:
         "session": session,
         "markers": {kind: _marker_to_wire(marker) for kind, marker in progress.markers.items()},
         "intent": intent
-        and {
-            "kind": intent.kind,
-            "source": intent.source,
-            "text": intent.text,
-            "marker": _marker_to_wire(intent.marker),
-        },
+        and {"kind": intent.kind, "source": intent.source, "text": intent.text, "marker": _marker_to_wire(intent.marker)},
         **_failure_to_wire(progress.failure),
         **({"running": _running_to_wire(progress.running)} if progress.running != RunningSummary() else {}),
         **({"chat": progress.chat} if progress.chat != "direct" else {}),

@@ -133,8 +133,6 @@ def wanted(ws: Workspace, by: By, value: str, now: datetime) -> Wanted:
     """Return what is meant; nothing where it stands nowhere. BadRequest for a value that means too much or nothing."""
     if by == "line":
         return _lines(ws, value)
-    if by == "match":
-        refuse_vague(value)
     places = standing(ws, now)
     if by == "file":
         return _file(ws, value, places)

@@ -90,12 +90,7 @@ def queued_model(ws: Workspace, session: str, attempt: int, clock: Clock) -> Ite
 
 
 def session_writer(
-    ws: Workspace,
-    session: str,
-    llm: ChatStream | None,
-    prompt: str,
-    clock: Clock,
-    deadline: Deadline = NEVER,
+    ws: Workspace, session: str, llm: ChatStream | None, prompt: str, clock: Clock, deadline: Deadline = NEVER
 ) -> Callable[[Sequence[dict[str, Any]]], str]:
     """
     Return the function that writes a session's line: by *llm*, else by the configured model; without one, as an extract.

@@ -220,10 +220,7 @@ class IndexUpdater:
     """
 
     def __init__(
-        self,
-        ws: Workspace,
-        changed: Callable[[], None] = lambda: None,
-        grown: Callable[[], None] = lambda: None,
+        self, ws: Workspace, changed: Callable[[], None] = lambda: None, grown: Callable[[], None] = lambda: None
     ) -> None:
         self._ws = ws
         self._changed = changed

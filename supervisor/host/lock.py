@@ -82,10 +82,7 @@ def sweep(ws: Workspace) -> int:
     with contextlib.suppress(OSError):  # the round reports a disk that can't be written
         for left in (path for name in LEFT if ws.files.disk.stat(path := paths.root / name)):
             ws.files.remove(left)
-    with (
-        contextlib.suppress(OSError),
-        ws.files.lock(paths.history_lock),
-    ):  # the round reports whatever is in place of the lock
+    with contextlib.suppress(OSError), ws.files.lock(paths.history_lock):  # the round reports whatever is in place of the lock
         swept += ws.files.sweep(paths.root)
     return swept
 

@@ -283,12 +283,7 @@ def from_memory(shown: Sequence[Hit], question: str, language: Language) -> str:
     passages = "\n".join(f"- {' '.join(unit.text.split())} [{unit.citation}]" for unit in units)
     sentence = [_what_memory_holds(passages) if passages else _NOTHING]
     if wanted := asked_to_remember([question]):
-        sentence.append(
-            Text(
-                "`recalld write {line}` writes that to long-term memory.",
-                line=quote(" ".join(wanted.split())),
-            )
-        )
+        sentence.append(Text("`recalld write {line}` writes that to long-term memory.", line=quote(" ".join(wanted.split()))))
     return "\n".join(text.in_language(language) for text in sentence)
 
 
