@@ -302,13 +302,6 @@ def test_forget_takes_a_message_from_the_backup_where_it_had_no_id(world: World)
     assert "几点了？" in str(world.ws.history.backup())
 
 
-def test_forget_of_a_note_takes_its_name_out_of_logs(world: World) -> None:
-    world.note("阁楼/梯子.md", "在车库。\n")
-    world.put("log.jsonl", json.dumps({"file": "memory/阁楼/梯子.md"}) + json.dumps({"file": "memory/阁楼/梯.md"}))
-    forget(world, "file", "memory/阁楼/梯子.md")
-    assert (where(world, "梯子"), where(world, "梯")) == ([], ["log.jsonl"])
-
-
 def test_forget_shows_the_day_of_the_workspace_and_who_speaks(world: World) -> None:
     """At one in the morning in Shanghai it is still the day before in London."""
     world.add(message("m-early-00001", "2026-01-29T01:00", "Collect the passport at ten."))

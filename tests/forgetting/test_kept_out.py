@@ -15,6 +15,7 @@ from tests.world import Diarist, World, at, message
 STORE = '[privacy]\nredact = "store"\n'
 SAID = "wifi 的密码是 hunter2-demo，客人用。"
 MARKED = "wifi 的密码是 [已隐去]，客人用。"
+RAWS = [message("m-1", "2026-01-30T09:00", SAID), {"role": "user", "text": SAID, "createdAt": "2026-01-30T09:01:00Z"}]
 SECRETS = ("hunter2-demo", "8841", "correct-horse-7")
 
 
@@ -33,12 +34,11 @@ def texts(world: World) -> list[str]:
 
 
 def test_append_stores_a_mark_and_the_same_message_once(world: World) -> None:
-    raws = [message("m-1", "2026-01-30T09:00", SAID), {"role": "user", "text": SAID, "createdAt": "2026-01-30T09:01:00Z"}]
-    ids = world.append(*raws)
+    ids = world.append(*RAWS)
     assert [one["text"] for one in world.history()] == [MARKED, MARKED]
-    assert world.append(*raws) == ids
+    assert world.append(*RAWS) == ids
     world.settle()
-    assert (world.append(*raws), texts(world), left(world)) == (ids, [MARKED, MARKED], set())
+    assert (world.append(*RAWS), texts(world), left(world)) == (ids, [MARKED, MARKED], set())
 
 
 def test_append_marks_the_parts_of_a_message_and_keeps_the_rest(world: World) -> None:
@@ -53,8 +53,7 @@ def test_append_marks_the_parts_of_a_message_and_keeps_the_rest(world: World) ->
 
 
 def test_intake_marks_what_a_program_wrote_and_writes_again(world: World, tmp_path: Path) -> None:
-    raws = [message("m-1", "2026-01-30T09:00", SAID), {"role": "user", "text": SAID, "createdAt": "2026-01-30T09:01:00Z"}]
-    world.write(raws)
+    world.write(RAWS)
     world.drop("phone.json", message("m-2", "2026-01-30T09:02", "My pin: 8841"))
     source = tmp_path / "export.jsonl"
     source.write_text(json.dumps(message("m-3", "2026-01-20T09:00", "password: correct-horse-7")) + "\n", "utf-8")
@@ -62,7 +61,7 @@ def test_intake_marks_what_a_program_wrote_and_writes_again(world: World, tmp_pa
     bring_in(world.ws, source, world.clock(), world.control)
     world.settle()
     assert (len(texts(world)), left(world)) == (4, set())
-    world.write(raws)
+    world.write(RAWS)
     world.settle()
     assert (len(texts(world)), left(world)) == (4, set())
 
@@ -100,11 +99,10 @@ def test_receipts_have_no_secret_of_a_question(world: World) -> None:
 
 def test_what_was_stored_before_stays_and_is_known(tmp_path: Path) -> None:
     world = World(tmp_path / "w", at("2026-01-31T10:00"))
-    before = [message("m-1", "2026-01-30T09:00", SAID), {"role": "user", "text": SAID, "createdAt": "2026-01-30T09:01:00Z"}]
-    world.write(before)
+    world.write(RAWS)
     world.settle()
     world.reopen(STORE)
-    world.write(before)
-    world.append(before[0])
+    world.write(RAWS)
+    world.append(RAWS[0])
     world.settle()
     assert texts(world) == [SAID, SAID]

@@ -16,6 +16,7 @@ from tests.forgetting.test_forget import OTHER, SECRET, forget, where
 from tests.world import World, at, message
 
 NOTE = "memory/阁楼.md"
+WORDS = ("山茶花", "kestrel")
 
 
 @pytest.fixture
@@ -37,6 +38,15 @@ def world(tmp_path: Path) -> World:
 
 def everything(world: World) -> dict[str, bytes]:
     return {str(p.relative_to(world.paths.root)): p.read_bytes() for p in world.paths.root.rglob("*") if p.is_file()}
+
+
+def before_forgetting(world: World) -> dict[str, bytes]:
+    """Forget both secrets, and return the files as they were."""
+    before = everything(world)
+    for word in WORDS:
+        forget(world, "match", word)
+    world.settle()
+    return before
 
 
 def put_back(world: World, before: dict[str, bytes], *below: str) -> list[str]:
@@ -65,24 +75,15 @@ def seen(world: World) -> str:
     return "\n".join(shown)
 
 
-WORDS = ("山茶花", "kestrel")
-
-
 def test_summary_put_back_shows_no_forgotten_word(world: World) -> None:
-    before = everything(world)
-    forget(world, "match", "山茶花")
-    forget(world, "match", "kestrel")
-    world.settle()
+    before = before_forgetting(world)
     assert "memory/summary/2026-01-10.md" in put_back(world, before, "memory/summary/")
     assert not [word for word in WORDS if word in seen(world)]
     assert world.ws.memory.read_summary(Period("2026-01-10")) == (None, None)
 
 
 def test_dated_file_put_back_shows_the_other_messages_alone(world: World) -> None:
-    before = everything(world)
-    forget(world, "match", "山茶花")
-    forget(world, "match", "kestrel")
-    world.settle()
+    before = before_forgetting(world)
     [back] = put_back(world, before, "memory/2026-01-10", "memory/originals/2026-01/2026-01-10")
     assert not [word for word in WORDS if word in seen(world)]
     assert "泳镜" in seen(world)
@@ -116,10 +117,7 @@ def test_note_and_receipt_put_back_are_not_shown(world: World) -> None:
 
 
 def test_round_keeps_no_forgotten_word_as_previous(world: World) -> None:
-    before = everything(world)
-    forget(world, "match", "山茶花")
-    forget(world, "match", "kestrel")
-    world.settle()
+    before = before_forgetting(world)
     put_back(world, before, "memory/summary/", ".recalld/previous/")
     world.write([*world.history(), message("m-late-000001", "2026-01-10T11:00", "晚到的一句：窗台要浇水。")])
     world.settle()

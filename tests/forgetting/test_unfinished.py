@@ -76,11 +76,12 @@ def test_name_that_a_person_gave_a_dated_file_leaves_the_logs(world: World, name
     assert ("泳镜" in log, "2026-01-10-forgotten.md" in log) == (True, True)
 
 
-def test_name_of_a_note_with_a_blank_leaves_the_logs(world: World) -> None:
-    world.note("阁楼 梯子.md", "在车库。\n")
-    world.put("log.jsonl", json.dumps({"file": "memory/阁楼 梯子.md"}) + json.dumps({"file": "memory/梯 子.md"}))
-    forget(world, "file", "memory/阁楼 梯子.md")
-    assert (where(world, "梯子"), where(world, "梯 子")) == ([], ["log.jsonl"])
+@pytest.mark.parametrize(("name", "other"), [("阁楼/梯子", "阁楼/梯"), ("阁楼 梯子", "梯 子")])
+def test_name_of_a_note_leaves_the_logs(world: World, name: str, other: str) -> None:
+    world.note(f"{name}.md", "在车库。\n")
+    world.put("log.jsonl", json.dumps({"file": f"memory/{name}.md"}) + json.dumps({"file": f"memory/{other}.md"}))
+    forget(world, "file", f"memory/{name}.md")
+    assert (where(world, "梯子"), where(world, other.rpartition("/")[2])) == ([], ["log.jsonl"])
 
 
 def test_backup_that_is_cut_off_and_alone_has_the_words_is_deleted(world: World) -> None:
