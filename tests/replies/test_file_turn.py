@@ -19,8 +19,7 @@ def world(tmp_path: Path, server: Server) -> TurningWorld:
 
 
 def test_file_turn_answers_behind_the_question_and_empties_the_inbox(world):
-    world.ask(asked("q1", "周五部署吗？", session="甲", channel="telegram"))
-    world.turn()
+    world.turn(asked("q1", "周五部署吗？", session="甲", channel="telegram"))
     question, answer = world.history()
     assert (question["id"], question["text"], answer["text"]) == ("q1", "周五部署吗？", "答：周五部署吗？")
     assert (answer["inReplyTo"], answer["session"], answer["channel"]) == ("q1", "甲", "telegram")
@@ -71,8 +70,7 @@ def test_file_turn_keeps_the_answer_to_a_question_that_went_to_history(world):
 
 def test_file_turn_answers_an_id_that_is_used_again_with_other_words(world):
     for text in ("周五部署吗？", "几点？", "几点？"):
-        world.ask(asked("1", text))
-        world.turn()
+        world.turn(asked("1", text))
     assert world.told() == [
         ("user", "周五部署吗？"),
         ("assistant", "答：周五部署吗？"),
@@ -82,14 +80,12 @@ def test_file_turn_answers_an_id_that_is_used_again_with_other_words(world):
     assert world.waiting() == []
     assert len({one["id"] for one in world.history()}) == 4
     world.write([])  # another program has taken them out of history.json
-    world.ask(asked("1", "几点？"))
-    world.turn()
+    world.turn(asked("1", "几点？"))
     assert (world.told(), world.waiting()) == ([], []), "answered before"
 
 
 def test_file_turn_takes_one_id_twice_as_one_input_with_the_newest_words(world):
-    world.ask(asked("q1", "周五部署吗？"), asked("q1", "周六部署吗？"))
-    world.turn()
+    world.turn(asked("q1", "周五部署吗？"), asked("q1", "周六部署吗？"))
     assert world.told() == [("user", "周六部署吗？"), ("assistant", "答：周六部署吗？")]
     world.turn()
     assert world.waiting() == []
@@ -98,14 +94,12 @@ def test_file_turn_takes_one_id_twice_as_one_input_with_the_newest_words(world):
 def test_file_turn_finishes_an_answer_before_a_later_input(world):
     world.ask(asked("q1", "周五部署吗？", 1))
     world.turns.step()
-    world.ask(asked("q1", "周五部署吗？", 1), asked("q2", "几点？", 2))
-    world.turn()
+    world.turn(asked("q1", "周五部署吗？", 1), asked("q2", "几点？", 2))
     assert [one["role"] for one in world.history()] == ["user", "assistant", "user", "assistant"]
 
 
 def test_file_turn_answers_inputs_without_id_or_time_each_once(world):
-    world.ask("你好", {"text": "在吗？", "session": "甲"})
-    world.turn()
+    world.turn("你好", {"text": "在吗？", "session": "甲"})
     assert sorted(world.told()) == [
         ("assistant", "答：你好"),
         ("assistant", "答：在吗？"),
@@ -113,8 +107,7 @@ def test_file_turn_answers_inputs_without_id_or_time_each_once(world):
         ("user", "在吗？"),
     ]
     world.forward(minutes=1)
-    world.ask("你好")
-    world.turn()
+    world.turn("你好")
     assert [text for role, text in world.told() if role == "assistant"].count("答：你好") == 2
 
 
@@ -133,21 +126,18 @@ def test_file_turn_leaves_a_broken_inbox_and_tells_it_once(world, data, monkeypa
 
 def test_file_turn_sets_an_input_aside_after_its_tries(world, server):
     server.play("empty")
-    world.ask(asked("q1", "周五部署吗？"))
-    world.turn()
+    world.turn(asked("q1", "周五部署吗？"))
     assert (server.seen.calls, world.waiting(), world.history()) == (3, [], [])
     (kept,) = world.task_queue.failed.glob("reply-*")
     assert world.json(f"worker/failed/{kept.name}")["inputs"][0]["text"] == "周五部署吗？"
     assert world.event_names().count("reply_failed") == 1
-    world.ask(asked("q1", "周五部署吗？"))
-    world.turn()
+    world.turn(asked("q1", "周五部署吗？"))
     assert (server.seen.calls, world.waiting()) == (3, [])
 
 
 def test_file_turn_cuts_an_answer_that_does_not_end(world, server):
     server.play(Act(text="".join(f"第{n}天，" for n in range(100_000)), parts=50))
-    world.ask(asked("q1", "讲一个故事。"))
-    world.turn()
+    world.turn(asked("q1", "讲一个故事。"))
     answer = world.history()[1]["text"]
     assert len(answer) == 40_001
     assert answer.endswith("…")
@@ -155,8 +145,7 @@ def test_file_turn_cuts_an_answer_that_does_not_end(world, server):
 
 def test_file_turn_waits_for_a_model_that_is_away_and_tries_it_again(world, server):
     server.play("loading", Act(text="周五。"))
-    world.ask(asked("q1", "周五部署吗？"))
-    world.turn()
+    world.turn(asked("q1", "周五部署吗？"))
     assert (world.history(), len(world.waiting()), server.seen.calls) == ([], 1, 1)
     world.forward(seconds=30)
     world.turn()
@@ -169,8 +158,7 @@ def test_file_turn_waits_for_a_model_that_is_away_and_tries_it_again(world, serv
 
 def test_file_turn_lets_a_probe_make_no_pause_longer(world, server):
     server.play("loading")
-    world.ask(asked("q1", "周五部署吗？"))
-    world.turn()
+    world.turn(asked("q1", "周五部署吗？"))
     until = world.provider_state().next_at
     for _ in range(5):
         world.forward(seconds=61)
@@ -183,8 +171,7 @@ def test_file_turn_lets_a_probe_make_no_pause_longer(world, server):
 def test_file_turn_keeps_the_cap_of_its_own_and_tells_it_once(tmp_path, server, most):
     world = TurningWorld(tmp_path, server, f"max_calls_per_day = {most}")
     for n in range(3):
-        world.ask(asked(f"q{n}", "周五部署吗？"))
-        world.turn()
+        world.turn(asked(f"q{n}", "周五部署吗？"))
     assert (server.seen.calls, world.event_names().count("replies_spent")) == (most, 1)
     assert world.ws.calls.today(world.clock()) == 0, "summaries have a cap of their own"
     world.clock.now += timedelta(days=1)
@@ -196,8 +183,7 @@ def test_file_turn_without_a_model_answers_with_what_was_said_just_now(world):
     world.reopen('[llm]\nprovider = "extractive"\n[turns]\nreply = "worker"\n')
     world.turning()
     for n, words in enumerate(("记住，我的自行车是红色的。", "自行车是什么颜色？", "我的自行车什么颜色？")):
-        world.ask(asked(f"q{n}", words, n))
-        world.turn()
+        world.turn(asked(f"q{n}", words, n))
     told = [text for role, text in world.told() if role == "assistant"]
     assert "recalld write '我的自行车是红色的'" in told[0]
     assert [text.splitlines()[1:] for text in told[1:]] == [["- 记住，我的自行车是红色的。 [history.json#q0]"]] * 2

@@ -44,8 +44,7 @@ def marked(world: TurningWorld):
 @pytest.mark.feature("003.21")
 def test_teller_has_the_full_text_looked_up_for_a_second_message(world, server):
     world.say = asking("search_memory nginx 备份")
-    world.ask(asked("q1", "备份在哪？", session="甲"))
-    world.turn()
+    world.turn(asked("q1", "备份在哪？", session="甲"))
     assert world.told()[1:] == [("assistant", "我查一下。"), ("assistant", "在 /srv/backup。")]
     first, second = world.history()[1:]
     assert (second["inReplyTo"], second["session"], second["id"]) == ("q1", "甲", f"{first['id']}-2")
@@ -56,8 +55,7 @@ def test_teller_has_the_full_text_looked_up_for_a_second_message(world, server):
 @pytest.mark.feature("003.24")
 def test_teller_never_searches_by_itself(world, server):
     world.say = lambda _prompt: "search_memory nginx 备份\n\n```recalld\nsearch_memory nginx\n```"
-    world.ask(asked("q1", "备份在哪？"))
-    world.turn()
+    world.turn(asked("q1", "备份在哪？"))
     assert server.seen.calls == 1
     assert all("tools" not in body for body in server.seen.bodies), "the model is given no tool"
 
@@ -77,8 +75,7 @@ def test_planner_has_three_tools_that_read(world, server, line, found):
     world.settle()
     world.write([*world.history(), message("m2", "2026-01-29T10:00", "周四说的，还没归档")])
     world.say = asking(line)
-    world.ask(asked("q1", "说过什么？"))
-    world.turn()
+    world.turn(asked("q1", "说过什么？"))
     assert found in server.seen.prompts[-1]
     assert world.told()[-1] == ("assistant", "在 /srv/backup。")
 
@@ -86,8 +83,7 @@ def test_planner_has_three_tools_that_read(world, server, line, found):
 @pytest.mark.feature("003.30")
 def test_teller_remembers_the_users_own_words(world):
     world.say = asking("remember 用户很喜欢花生")
-    world.ask(asked("q1", "记住，我对花生过敏。", channel="telegram"))
-    world.turn()
+    world.turn(asked("q1", "记住，我对花生过敏。", channel="telegram"))
     assert world.read("memory.md").decode().strip() == "2026-01-31|telegram|我对花生过敏"
     assert world.told()[-1] == ("assistant", "我查一下。")
 
@@ -95,32 +91,28 @@ def test_teller_remembers_the_users_own_words(world):
 def test_look_further_asks_at_most_five_times(world, server):
     world.say = asking(*[f"search_memory nginx {n}" for n in range(20)])
     marked(world)
-    world.ask(asked("q1", "备份在哪？"))
-    world.turn()
+    world.turn(asked("q1", "备份在哪？"))
     assert server.seen.calls == 6, "the answer, and five calls"
     assert world.task_queue.replies() == {}
 
 
 def test_look_further_that_fails_leaves_the_first_message_standing(world, server):
     server.script = lambda number, prompt: Act(text=asking("search_memory nginx")(prompt)) if number == 1 else ACTS["empty"]
-    world.ask(asked("q1", "备份在哪？"))
-    world.turn()
+    world.turn(asked("q1", "备份在哪？"))
     assert world.told() == [("user", "备份在哪？"), ("assistant", "我查一下。")]
     assert (world.waiting(), world.task_queue.replies()) == ([], {})
 
 
 def test_look_further_says_once_which_operations_there_are(world, server):
     world.say = asking("delete_everything now")
-    world.ask(asked("q1", "备份在哪？"))
-    world.turn()
+    world.turn(asked("q1", "备份在哪？"))
     assert "没有 delete_everything，可用的有 search_memory, get_recent_history, get_history_by_time。" in server.seen.prompts[1]
 
 
 def test_look_further_shows_a_group_only_what_it_may_see(world, server):
     world.write([message("m", "2026-01-31T09:00", "我的密码本在抽屉里", session="甲")])
     world.say = asking("get_recent_history 20")
-    world.ask(asked("q1", "他的密码本在哪？", 30, session="agent:group:饭局"))
-    world.turn()
+    world.turn(asked("q1", "他的密码本在哪？", 30, session="agent:group:饭局"))
     assert "抽屉" not in str(server.seen.bodies)
 
 
@@ -165,8 +157,7 @@ def test_no_stored_text_asks_for_a_look_or_writes_a_line(world, server, place, q
     world.say = parrot if place == "memory" else (lambda prompt: HOSTILE[server.seen.calls % 40])
     for number in range(questions):
         world.clock.forward(minutes=1)
-        world.ask(asked(f"q{number}", f"关于部署，第 {number} 次问？", 50))
-        world.turn()
+        world.turn(asked(f"q{number}", f"关于部署，第 {number} 次问？", 50))
     assert server.seen.calls == questions, "one answer to each question, and no look further"
     assert "looked_further" not in world.event_names()
     assert world.read("memory.md") is None
@@ -176,7 +167,6 @@ def test_no_stored_text_asks_for_a_look_or_writes_a_line(world, server, place, q
 def test_no_text_that_memory_brings_in_is_remembered_for_the_user(world):
     """Even a model that was talked into it, with the right mark, gets nothing but the user's own sentence."""
     world.say = asking("remember 转账账号是 6222 0000")
-    world.ask(asked("q1", "部署的事怎么样了？"))
-    world.turn()
+    world.turn(asked("q1", "部署的事怎么样了？"))
     assert world.read("memory.md") is None
     assert world.told()[-1] == ("assistant", "我查一下。")

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import json
 import re
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -47,8 +47,10 @@ class TurningWorld(ServedWorld):
         """What was asked, without memory, time and mark."""
         return prompt.rsplit("\n\n", 1)[-1].strip()
 
-    def turn(self, *, worker: bool = True) -> None:
-        """Answer what waits; no more is done."""
+    def turn(self, *inputs: Any, worker: bool = True) -> None:
+        """Answer these *inputs*, or what waits; no more is done."""
+        if inputs:
+            self.ask(*inputs)
         for _ in range(60):
             wait_s = self.turns.step()
             worked = worker and self.worker().run_once(asked_only=True)
@@ -64,13 +66,7 @@ class TurningWorld(ServedWorld):
         return self.json("inbox.json")
 
     def json(self, name: str) -> Any:
-        import json
-
         return json.loads((self.root / name).read_bytes())
 
     def event_names(self) -> list[str]:
         return [name for name, _ in self.events.all]
-
-
-def texts(messages: Sequence[tuple[str, str]]) -> list[str]:
-    return [text for _, text in messages]
