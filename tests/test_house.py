@@ -37,14 +37,14 @@ ROOMS: Final = (
     Room("supervisor/summaries", most=1_935, goal=1_850),
     Room("supervisor/query supervisor/index supervisor/recall supervisor/context", most=9_007, goal=8_000),
     Room("supervisor/longterm", most=1_050, goal=950),
-    Room("supervisor/conversation supervisor/replies", most=2_634, goal=2_300),
+    Room("supervisor/conversation supervisor/replies", most=2_624, goal=2_300),
     Room("supervisor/pool worker/crew.py", most=1_469, goal=1_400),
     Room(
         "supervisor/forgetting supervisor/operations/forget.py supervisor/operations/undo.py supervisor/operations/prune.py",
-        most=1_388,
+        most=1_385,
         goal=950,
     ),
-    Room("supervisor/host", most=2_532, goal=2_200),
+    Room("supervisor/host", most=2_514, goal=2_200),
     Room("supervisor/checks", most=2_985, goal=2_100),
     Room("supervisor/importing", most=2_632, goal=1_400),
     Room("supervisor/operations", most=1_952, goal=1_800),
@@ -60,9 +60,9 @@ ROOMS: Final = (
     ),
 )
 #: All rooms together, lines and modules, and the lines of the tests.
-ALL: Final = Room("all", most=56_059, goal=48_000)
+ALL: Final = Room("all", most=56_028, goal=48_000)
 MODULES: Final = Room("modules", most=255, goal=270)
-OF_TESTS: Final = Room("tests", most=58_949, goal=48_000)
+OF_TESTS: Final = Room("tests", most=58_899, goal=48_000)
 
 
 def _lines(path: Path) -> int:
