@@ -43,7 +43,7 @@ from recalld.supervisor.text.language import Language
 from recalld.supervisor.text.record import record
 
 from .loop import do
-from .providers import Extractive, Model, NoCall, Summariser
+from .providers import Extractive, Model, NoCall
 from .providers.server_answers import Capacity
 
 _RENEW_S: Final = 1.0
@@ -349,7 +349,7 @@ class Crew:
             self._report({"uid": hold.uid, "error": refusal("profile")})
             hold.refuse("profile")
             return
-        writer: Model | Summariser = self._model(profile, contents) if profile else Extractive()
+        writer: Model | Extractive = self._model(profile, contents) if profile else Extractive()
         with suppress(NoCall, BadConfig, Busy, OSError):
             result = do(claim, writer, self._clock, self.ends.is_set, Capacity)
             if result:

@@ -37,7 +37,7 @@ from recalld.supervisor.storage.process import on_signals
 from recalld.supervisor.storage.texts import Text
 
 from .desk import FolderClaim, FolderDesk
-from .providers import Cancelled, Model, NoCall, ProviderError, Summariser, Usage
+from .providers import Cancelled, Extractive, Model, NoCall, ProviderError, Usage
 from .providers.server_answers import Capacity
 from .writing import THOUGHT_MAX, CallBook, Calls, Writing
 
@@ -57,7 +57,7 @@ class Worker:
     """The worker process of one workspace; a thread for each task at once."""
 
     desk: FolderDesk
-    provider: Model | Summariser
+    provider: Model | Extractive
     clock: Clock
     stop: threading.Event = field(default_factory=threading.Event)
     _claims: set[FolderClaim] = field(default_factory=set)  # subtle: two of one task, when it was requeued and claimed again
@@ -187,7 +187,7 @@ class Worker:
 
 
 def do(
-    claim: FolderClaim, provider: Model | Summariser, clock: Clock, stops: Callable[[], bool], server: Callable[[], Capacity]
+    claim: FolderClaim, provider: Model | Extractive, clock: Clock, stops: Callable[[], bool], server: Callable[[], Capacity]
 ) -> Result | None:
     """
     Do the claimed task, deliver its result and return it; None when it was lost, or given back since *stops* returned true.
@@ -220,7 +220,7 @@ def do(
 
 def summarise(
     claim: FolderClaim,
-    provider: Model | Summariser,
+    provider: Model | Extractive,
     clock: Clock,
     cancelled: Callable[[], bool] = lambda: False,
     window: int | None = None,
@@ -242,7 +242,7 @@ def summarise(
 
 def answer(
     task: AskedTask,
-    provider: Model | Summariser,
+    provider: Model | Extractive,
     config: Config,
     log: CallBook,
     clock: Clock,
@@ -294,7 +294,7 @@ def _ask_reply(calls: Calls, prompt: Prompt) -> str:
 
 
 def delivered(
-    task: Task | AskedTask, provider: Model | Summariser, clock: Clock, write: Callable[[], str], calls: Calls | None = None
+    task: Task | AskedTask, provider: Model | Extractive, clock: Clock, write: Callable[[], str], calls: Calls | None = None
 ) -> Result:
     """Return what *write* returns, or why it failed, as the result of the task, with what its *calls* have cost."""
     began = clock()

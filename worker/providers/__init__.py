@@ -1,9 +1,9 @@
 """
 What writes summaries: a model behind an OpenAI-compatible server, or the extract where there is none.
 
-A *summariser* makes the whole text by itself, without a prompt. A *model* completes prompts, one at a time and without
+`Extractive` makes the whole text by itself, without a prompt. A *model* completes prompts, one at a time and without
 tools, and `worker/writing.py` does the rest. A new provider is one module here that has `make(config, environ)` and returns
-a `Model` or a `Summariser`, a case of `choose`, and its name among the choices of `[llm] provider`. Source:
+a `Model`, a case of `choose`, and its name among the choices of `[llm] provider`. Source:
 docs/reference/protocol.md, 6.
 """
 
@@ -25,25 +25,13 @@ from recalld.supervisor.text.record import record
 from .server_answers import Capacity, Listed
 
 
-class Provider(Protocol):
-    """The writer of a text, as its result and its summary name it."""
+@runtime_checkable
+class Model(Protocol):
+    """What completes a prompt. Its own retries are off: retry has one owner, the supervisor."""
 
-    name: str
+    name: str  # as a result and a summary name it
     model: str
     extract: bool  # no model wrote it
-
-
-class Summariser(Provider, Protocol):
-    """A provider that makes the whole text."""
-
-    def summarise(self, task: Task, blocks: Sequence[Block]) -> str:
-        """Return the Markdown body, "" when there is nothing to record."""
-        ...
-
-
-@runtime_checkable
-class Model(Provider, Protocol):
-    """A provider that completes a prompt. Its own retries are off: retry has one owner, the supervisor."""
 
     def complete(
         self, prompt: Prompt, *, max_tokens: int, calling: Callable[[], None], cancelled: Callable[[], bool]
@@ -134,7 +122,7 @@ class Extractive:
         return extract(blocks, period=task.period, zone=zone, previous=text, kind=kind, longest=most, hide=self._hide)
 
 
-def choose(config: Config, environ: Mapping[str, str]) -> Model | Summariser:
+def choose(config: Config, environ: Mapping[str, str]) -> Model | Extractive:
     """
     Return the provider of the configuration; *environ* holds the key.
 
