@@ -55,12 +55,12 @@ ROOMS: Final = (
     Room("supervisor/interfaces", most=1_640, goal=1_500),
     Room(
         "worker prompts recalld supervisor/__init__.py supervisor/events.py supervisor/workspace.py",
-        most=2_436,
+        most=2_424,
         goal=2_000,
     ),
 )
 #: All rooms together, lines and modules, and the lines of the tests.
-ALL: Final = Room("all", most=56_028, goal=48_000)
+ALL: Final = Room("all", most=56_016, goal=48_000)
 MODULES: Final = Room("modules", most=255, goal=270)
 OF_TESTS: Final = Room("tests", most=58_899, goal=48_000)
 
