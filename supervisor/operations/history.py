@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import os
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
 from datetime import date, datetime
 from typing import Any, Final
 
@@ -130,39 +129,34 @@ class SessionsAnswer:
     total: int
 
 
-@dataclass(slots=True)
-class _Found:
-    days: set[date] = field(default_factory=set)
-    waiting: int = 0
-
-
 @operation("sessions", SessionsRequest, owner=True)
 def sessions(memory: Visible, request: SessionsRequest) -> SessionsAnswer:
     """Return the sessions that messages name, the one talked in last first."""
     ws, now = memory.ws, memory.caller.clock()
-    counted: defaultdict[str, _Found] = defaultdict(_Found)
+    days: defaultdict[str, set[date]] = defaultdict(set)
+    waiting: Counter[str] = Counter()
     for file in ws.memory.dated():
         for session in file.sessions if file.ours else ():
-            counted[session].days.add(file.day)
+            days[session].add(file.day)
     for message in ws.unfiled.messages(now):
         key = message.raw.get("session")
-        session_count = counted[key if isinstance(key, str) else ""]
-        session_count.days.add(ws.today(message.created_at or now))
-        session_count.waiting += 1
-    newest = sorted(counted, key=lambda key: (max(counted[key].days), key), reverse=True)
+        session = key if isinstance(key, str) else ""
+        days[session].add(ws.today(message.created_at or now))
+        waiting[session] += 1
+    newest = sorted(days, key=lambda key: (max(days[key]), key), reverse=True)
     heads = (
         SessionHead(
             session=key,
             chat=ws.groups.chat({"session": key}, now).kind,
-            first=min(counted[key].days),
-            last=max(counted[key].days),
-            days=len(counted[key].days),
-            waiting=counted[key].waiting,
+            first=min(days[key]),
+            last=max(days[key]),
+            days=len(days[key]),
+            waiting=waiting[key],
             summed_up=_summed_up(memory, key),
         )
         for key in newest[: request.limit]
     )
-    return SessionsAnswer(sessions=tuple(heads), total=len(counted))
+    return SessionsAnswer(sessions=tuple(heads), total=len(days))
 
 
 def _summed_up(memory: Visible, session: str) -> datetime | None:

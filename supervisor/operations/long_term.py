@@ -17,7 +17,7 @@ from ..text.record import record
 from .operation import NoArguments, Request, Visible, operation, within
 
 if TYPE_CHECKING:
-    from ..longterm.long_term_file import Deleted, Ended, LongTermLines, LongTermText, Written
+    from ..longterm.long_term_file import Deleted, Ended, LongTermLines, Written
 
 #: The most characters of keywords, and the most lines that a search by them returns.
 _MOST_KEYWORDS: Final = 10_000
@@ -241,7 +241,7 @@ class LinesFound:
 def long_term_text(memory: Visible, _request: NoArguments) -> LongTermWhole:
     """Return the whole text of the long-term file, with what distinguishes it from a later one."""
     lines = memory.ws.long_term.read()
-    return LongTermWhole(lines.path, lines.text, etag_of(lines))
+    return LongTermWhole(lines.path, lines.text, _etag(lines.text))
 
 
 @operation("replace_long_term", ReplaceRequest, changes=True, owner=True)
@@ -255,7 +255,7 @@ def replace_long_term(memory: Visible, request: ReplaceRequest) -> Replaced:
         return request.content
 
     after = file.change(checked, keep_previous=True)
-    return Replaced(after.path, etag_of(after), after.total)
+    return Replaced(after.path, _etag(after.text), after.total)
 
 
 @operation("search_lines", LinesRequest)
@@ -268,10 +268,6 @@ def search_lines(memory: Visible, request: LinesRequest) -> LinesFound:
     return LinesFound(search_text(lines.lines, words, request.max_results, mode, memory.caller.language), lines.total)
 
 
-def etag_of(text: LongTermText) -> str:
-    """Return what distinguishes this text of the file from another."""
-    return _etag(text.text)
-
-
 def _etag(text: str) -> str:
+    """Return what distinguishes this text of the file from another."""
     return digest_of(text.encode("utf-8", "surrogatepass"))[:32]

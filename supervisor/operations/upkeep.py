@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..archive.quarantine import Unread
-from ..checks.check import Finding
 from ..storage.errors import BadFile, BadRequest
 from ..storage.texts import Text
 from ..text.record import record
@@ -248,8 +247,5 @@ def examine(memory: Visible, request: ExamineRequest) -> list[CheckAnswer]:
     from ..checks.table import examine as examine_all
 
     look = Look(memory.ws, memory.caller.clock(), os.environ)
-    return [_answer(finding) for finding in examine_all(look, slow=request.slow)]
-
-
-def _answer(finding: Finding) -> CheckAnswer:
-    return CheckAnswer(check=finding.check, state=finding.state, why=finding.why, mend=finding.mend)
+    findings = examine_all(look, slow=request.slow)
+    return [CheckAnswer(check=finding.check, state=finding.state, why=finding.why, mend=finding.mend) for finding in findings]

@@ -41,6 +41,8 @@ def connect(
     project: Annotated[Path | None, Option("--project", "only for what is done in this folder", metavar="DIR")] = None,
 ) -> int:
     """Connect the clients of this machine with the workspace: hooks, MCP server, a paragraph for the model."""
+    from ..connect.clients import CLIENTS
+
     machine, writes = _machine(call, project), yes and not dry_run
     if clients == ["mcp"] and not remove:
         call.show(as_json({"mcpServers": {"recalld": machine.place.server}}))  # the client reads it, with --json or without
@@ -51,7 +53,8 @@ def connect(
     done = [change for change in changes if change.kind not in ("there", "absent")]
     if writes:
         _write(call, machine, changes, removes=remove, changes_something=bool(done))
-    shown: list[str] = [_none_found()]
+    none = msgid("No client was found on this machine. Name one, as in `recalld connect codex`; there are {names}.")
+    shown: list[str] = [Text(none, names=list(CLIENTS))]
     if remove or changes or refused:
         named = _named(clients, machine)
         head = [] if remove else _head(machine, is_made=is_made, finds=bool(changes), writes=writes)
@@ -153,10 +156,8 @@ def _rows(
                 rows += [f"    {line}" for line in changed_lines(change)]
         for root in dict.fromkeys(root for change in of_it for root in change.elsewhere):
             command = f"recalld -w {quote(root)} connect{named} --remove"
-            rows.append(
-                "  "
-                + call.render(Text("{client} is connected to {root}; `{command}`", client=title, root=root, command=command))
-            )
+            sentence = Text("{client} is connected to {root}; `{command}`", client=title, root=root, command=command)
+            rows.append(f"  {call.render(sentence)}")
         rows += [f"  {call.render(error)}" for name, error in refused if name == client]
     return rows
 
@@ -219,14 +220,6 @@ def _as_data(
         "clients": [{"client": name, "files": files} for name, files in clients.items()],
         "refused": [{"client": name, "why": error.sentence} for name, error in refused],
     }
-
-
-def _none_found() -> Text:
-    from ..connect.clients import CLIENTS
-
-    return Text(
-        "No client was found on this machine. Name one, as in `recalld connect codex`; there are {names}.", names=list(CLIENTS)
-    )
 
 
 def _shown(change: Change) -> str:
