@@ -100,7 +100,7 @@ class SeenJournal(JournalState):
         whole = data[: data.rfind(b"\n") + 1]  # a line that a crash left unfinished says nothing
         for line in (_from_first_seen(whole) if self._only_unwritten and not offset else whole).split(b"\n"):
             if line:
-                state.applyline_of(line)
+                state.apply_line(line)
         if not is_same:
             vars(self).update(vars(state))  # at once: another thread may be asking
         self._inode, self._offset = stat.inode if stat else 0, offset + len(whole)

@@ -77,7 +77,7 @@ class JournalState:
 
     # ── line by line ─────────────────────────────────────────────────────────
 
-    def applyline_of(self, data: bytes) -> None:
+    def apply_line(self, data: bytes) -> None:
         """Add what one more line says; a line that a crash or a person broke is skipped."""
         self._lines += 1
         with suppress(ValueError, TypeError, KeyError, AttributeError, StopIteration):

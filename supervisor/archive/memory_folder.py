@@ -143,7 +143,9 @@ class MemoryFolder:
         if len(before) != len(now) or any(a is not b for a, b in zip(before, now, strict=True)):
             # subtle: after a crash during a move both names may exist; the one in memory/ counts, and is moved again
             by_name = {name: file for part in parts for name, file in part.items()}
-            by_path = {self._relative(file): file for file in by_name.values()}
+            paths = self._paths
+            places = {name: paths.original(name) if file.original else paths.dated(name) for name, file in by_name.items()}
+            by_path = {paths.relative(places[name]): file for name, file in by_name.items()}
             origins = {path: Made(file.digest, file.as_made) for path, file in by_path.items()}
             for name, summary in summaries.items():
                 origins[self._paths.relative(self._paths.summaries / name)] = Made(summary.digest, not summary.edited)
@@ -154,9 +156,6 @@ class MemoryFolder:
 
     def _named_summaries(self) -> Mapping[str, ExistingSummary]:
         return self._read_in(self._paths.summaries, period_of_name, existing_summary)
-
-    def _relative(self, file: MemoryFile) -> str:
-        return self._paths.relative(self._paths.original(file.name) if file.original else self._paths.dated(file.name))
 
     def path_of(self, name: str) -> Path:
         """Return the path of the dated file: in memory/ if it exists there, else in originals/."""
@@ -175,10 +174,8 @@ class MemoryFolder:
 
     def message_texts(self, name: str) -> tuple[str, ...]:
         """Return the texts of the messages in a dated file, or the text of a note; none when it is gone, or is no text."""
-        version = self._files.read_shown(self.path_of(name))
-        data = version.data if version else b""
-        parsed = parse_dated(data, self.path_of(name))
-        return tuple(block.text for block in parsed.blocks) if parsed else tuple(filter(None, [text_of(data)]))
+        parsed = self.parsed(name)
+        return tuple(block.text for block in parsed.blocks) if parsed else tuple(filter(None, [self.text(name)]))
 
     def text(self, name: str) -> str:
         """Return the text of a dated file or note, "" when it is gone, or is no text."""

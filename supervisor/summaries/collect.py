@@ -10,7 +10,6 @@ from __future__ import annotations
 from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
-from zoneinfo import ZoneInfo
 
 from ..archive.coverage import ExistingSummary, may_replace
 from ..archive.memory_folder import MemoryFolder
@@ -136,18 +135,14 @@ def _take_in(stores: _Stores, result: Result, period: Period, now: datetime) -> 
 def _judged(stores: _Stores, result: Result, period: Period, existing: ExistingSummary | None, *, empty: bool) -> Reason | None:
     """Return why the text may not become the summary of its sources; *empty*: it says that there is nothing to record."""
     archive = stores.use.config.archive
-    if empty:
-        return None if _all_chitchat(stores.memory, result, archive.zone) else "empty"
+    if empty:  # right where the sources are only small talk by the supervisor's own rule
+        blocks = blocks_of(stores.memory, (source.name for source in result.sources), archive.zone)
+        return None if are_courtesies(blocks) else "empty"
     if result.extract:
         return reject_form(result.text, archive.summarise_chars)
     continued = existing.text if existing and not (existing.extract or result.redo) else ""
     material = material_of(stores.memory, period, result.sources, stores.use.config, continued, may_copy=result.joined)
     return judge(result.text, material, archive.summarise_chars)
-
-
-def _all_chitchat(memory: MemoryFolder, result: Result, zone: ZoneInfo) -> bool:
-    """Return whether the sources are only small talk by the supervisor's own rule, so that "nothing to record" is right."""
-    return are_courtesies(blocks_of(memory, (source.name for source in result.sources), zone))
 
 
 def _write(stores: _Stores, result: Result, text: str, period: Period, now: datetime, *, empty: bool) -> None:

@@ -66,14 +66,6 @@ class QueuedModel(Model):
     async def complete(self, prompt: Prompt, limits: CallLimits) -> str:
         """Return the model's answer, one call of the day. NoSummary at once where the model may not be asked now."""
         self._refuse()
-        return await self._result(prompt, limits)
-
-    def note_judged(self, reason: str | None) -> None:
-        """Add the answer to the account of the model that gave it."""
-        if self._answered_by:
-            note_answer(self._answered_by, reason, self._use)
-
-    async def _result(self, prompt: Prompt, limits: CallLimits) -> str:
         task = AskedTask(
             id=asked_id(self._group, "session-summary", text_of(prompt), (), self._attempt),
             kind="session-summary",
@@ -98,6 +90,11 @@ class QueuedModel(Model):
                 self.note_judged(result.reason or "refused")
             raise NoSummary(result.error, result.reason or "refused", result.too_long)
         return result.text
+
+    def note_judged(self, reason: str | None) -> None:
+        """Add the answer to the account of the model that gave it."""
+        if self._answered_by:
+            note_answer(self._answered_by, reason, self._use)
 
     def _submit_anew(self, task: AskedTask) -> None:
         """Submit the task; an answer that an earlier caller did not live to read is used, a failure is not."""

@@ -32,14 +32,7 @@ from .meanwhile import stands_alone
 from .schedule import TWICE, SummaryJob, due_summaries, files_by_period, is_due, not_pruned, refused_mark, summary_job
 
 
-def submit_due(
-    now: datetime,
-    *,
-    history: HistoryStore,
-    journal: SeenJournal,
-    memory: MemoryFolder,
-    use: ModelUse,
-) -> int:
+def submit_due(now: datetime, *, history: HistoryStore, journal: SeenJournal, memory: MemoryFolder, use: ModelUse) -> int:
     """Move covered files to originals/, and submit the tasks of the summaries that are due, newest first; returns how many."""
     task_queue, config, events = use.task_queue, use.config, use.events
     # gather
@@ -167,12 +160,7 @@ def _mark(ready: Iterable[SummaryJob], history: HistoryStore, journal: SeenJourn
         history.change(partial(mark_pending, keys=keys))
 
 
-def _submit(
-    ready: Sequence[SummaryJob],
-    failures: Mapping[str, Failure],
-    now: datetime,
-    use: ModelUse,
-) -> int:
+def _submit(ready: Sequence[SummaryJob], failures: Mapping[str, Failure], now: datetime, use: ModelUse) -> int:
     tasks = []
     for job in ready:
         failure = failures.get(job.period.group)

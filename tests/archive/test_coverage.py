@@ -13,19 +13,17 @@ DAY_3, MONTH = Period("2025-12-03"), Period("2025-12")
 
 
 @pytest.mark.feature("003.16")
-def test_covered_includes_a_file_that_a_summary_names():
-    assert covered([ONE, TWO], standing("2025-12-03", [ONE])) == {ONE.name}
-
-
-def test_covered_excludes_a_file_changed_since_its_summary():
-    """A file is covered by name and digest: a late message under a reused name must still be summarized."""
-    assert covered([file(ONE.name, "changed")], standing("2025-12-03", [ONE])) == frozenset()
-
-
-def test_covered_ignores_the_folder_of_a_file():
-    lying = file(ONE.name, original=True)
-    assert covered([lying], {}) == frozenset()
-    assert covered([lying], standing("2025-12", [ONE])) == {ONE.name}
+@pytest.mark.parametrize(
+    ("of_memory", "named", "names"),
+    [
+        (ONE, [ONE], {ONE.name}),
+        (ONE, [], set()),
+        (file(ONE.name, "changed"), [ONE], set()),  # a late message under a reused name must still be summarized
+        (file(ONE.name, original=True), [ONE], {ONE.name}),
+    ],
+)
+def test_covered_has_a_file_that_a_summary_names_as_it_is_now(of_memory, named, names):
+    assert covered([of_memory], standing("2025-12", named)) == names
 
 
 def test_covers_requires_every_file_of_the_group():
@@ -36,27 +34,23 @@ def test_covers_requires_every_file_of_the_group():
 
 
 @pytest.mark.feature("003.14")
-def test_covered_days_includes_a_day_whose_files_are_all_in_the_month():
-    summaries = {**standing("2025-12-03", [ONE]), **standing("2025-12-04", [TWO]), **standing("2025-12", [ONE])}
-    assert covered_days([ONE, TWO], summaries) == {DAY_3}
-
-
-def test_covered_days_excludes_a_day_summary_written_by_a_person():
-    summaries = {**standing("2025-12-03", []), **standing("2025-12", [ONE])}
-    assert covered_days([ONE], summaries) == frozenset()
-
-
-def test_covered_days_excludes_a_model_day_under_an_extract_month():
-    told, extract = standing("2025-12-03", [ONE]), standing("2025-12", [ONE], extract=True)
-    assert covered_days([ONE], {**told, **extract}) == frozenset()
-    assert covered_days([ONE], {**standing("2025-12-03", [ONE], extract=True), **extract}) == {DAY_3}
+@pytest.mark.parametrize(
+    ("of_day", "of_month", "days"),
+    [
+        ({"files": [ONE]}, {}, {DAY_3}),
+        ({"files": []}, {}, set()),  # a person wrote it
+        ({"files": [ONE]}, {"extract": True}, set()),  # a model's day says more than an extract of the month
+        ({"files": [ONE], "extract": True}, {"extract": True}, {DAY_3}),
+    ],
+)
+def test_covered_days_includes_a_day_whose_files_are_all_in_the_month(of_day, of_month, days):
+    summaries = {**standing("2025-12-03", **of_day), **standing("2025-12-04", [TWO]), **standing("2025-12", [ONE], **of_month)}
+    assert covered_days([ONE, TWO], summaries) == days
 
 
 # ── what may take the place of what stands ───────────────────────────────────
 
 PRESENT = [ONE, TWO]
-
-
 CHANGED, GONE = file(ONE.name, "changed"), file("2025-12-09-gone.md")
 
 

@@ -131,30 +131,16 @@ def test_summary_of_an_accepted_day_goes_and_an_edited_one_stays(world):
 # ── a file that is damaged ───────────────────────────────────────────────────
 
 
-def in_its_head(data: bytes) -> bytes:
-    return data[:40]
+DAMAGES = {
+    "in its head": lambda data: data[:40],
+    "before its end": lambda data: data.rstrip()[:-4],
+    "without its head": lambda data: data.partition(b"\n---\n")[2],
+    "to nothing": lambda _: b"",
+    "with zeros": lambda data: data[: len(data) // 2] + bytes(len(data) - len(data) // 2),
+}
 
 
-def before_its_end(data: bytes) -> bytes:
-    return data.rstrip()[:-4]
-
-
-def without_its_head(data: bytes) -> bytes:
-    return data.partition(b"\n---\n")[2]
-
-
-def to_nothing(_data: bytes) -> bytes:
-    return b""
-
-
-def with_zeros(data: bytes) -> bytes:
-    return data[: len(data) // 2] + bytes(len(data) - len(data) // 2)
-
-
-DAMAGES = [in_its_head, before_its_end, without_its_head, to_nothing, with_zeros]
-
-
-@pytest.mark.parametrize("cut", DAMAGES)
+@pytest.mark.parametrize("cut", DAMAGES.values(), ids=DAMAGES)
 def test_words_of_a_damaged_file_are_told_searched_kept_and_mended(filed, cut):
     path = day(filed)
     path.write_bytes(cut(path.read_bytes()))
@@ -171,7 +157,7 @@ def test_words_of_a_damaged_file_are_told_searched_kept_and_mended(filed, cut):
     assert sorted(filed.archived_texts()) == sorted(one["text"] for one in SAID)
 
 
-@pytest.mark.parametrize("cut", DAMAGES)
+@pytest.mark.parametrize("cut", DAMAGES.values(), ids=DAMAGES)
 def test_damaged_file_that_is_accepted_is_told_and_mended_no_more(filed, cut):
     path = day(filed)
     path.write_bytes(cut(path.read_bytes()))

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Collection
 from dataclasses import replace
 from datetime import timedelta
+from functools import partial
 from typing import Any
 
 import pytest
@@ -12,12 +14,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from recalld.supervisor.archive.identity import Known, assign_ids, same_places
-from recalld.supervisor.protocol.message import History, Message, fingerprint_of
+from recalld.supervisor.protocol.message import Entry, History, Message, fingerprint_of
 from recalld.supervisor.storage.clock import to_wire
 from tests.archive.states import HISTORIES, NOON, entry, parsed_message
 
 DAY = timedelta(days=1)
-
 TIME = to_wire(NOON)
 
 
@@ -57,29 +58,19 @@ def test_assign_ids_numbers_equal_messages():
 # ── a writer that strips ids ─────────────────────────────────────────────────
 
 
+def bare(one: Entry, drop: Collection[str]) -> Entry:
+    return entry({k: v for k, v in one.raw.items() if k not in drop}) if isinstance(one, Message) else one
+
+
 def stripped(history: History, *also: str) -> History:
     """The same array, written by a program that knows neither our ids nor our fields."""
-    drop = {"id", "createdAtFound", "archived", *also}
-    return tuple(
-        entry({k: v for k, v in one.raw.items() if k not in drop}) if isinstance(one, Message) else one for one in history
-    )
-
-
-def talk(*texts: str, timed: bool) -> History:
-    times = {"createdAt": TIME} if timed else {}
-    return tuple(said(text, **times) for text in texts)
+    return tuple(bare(one, {"id", "createdAtFound", "archived", *also}) for one in history)
 
 
 # ── always ───────────────────────────────────────────────────────────────────
 
-STRIPPED = HISTORIES.flatmap(
-    lambda history: st.tuples(*(st.sampled_from([(), ("id",), ("id", "createdAt"), ("createdAt",)]) for _ in history)).map(
-        lambda drops: tuple(
-            entry({k: v for k, v in one.raw.items() if k not in drop}) if isinstance(one, Message) else one
-            for one, drop in zip(history, drops, strict=True)
-        )
-    )
-)
+DROPS = st.sampled_from([(), ("id",), ("id", "createdAt"), ("createdAt",)])
+STRIPPED = HISTORIES.flatmap(lambda history: st.tuples(*(DROPS.map(partial(bare, one)) for one in history)))
 
 
 @given(STRIPPED)
@@ -114,8 +105,8 @@ def test_assign_ids_makes_no_duplicates_for_a_writer_that_strips_ids(history, ti
 
 def test_assign_ids_duplicates_rather_than_loses_a_repeated_message():
     """Whether the first of two is back or a third was said can't be told, where one is left of both."""
-    met = assign_ids(talk("好的", "好的", timed=False), Known(), NOON, DAY)
-    again = assign_ids(talk("好的", "好的", timed=False), known_of(met, met[1:]), NOON, DAY)
+    met = assign_ids((said("好的"), said("好的")), Known(), NOON, DAY)
+    again = assign_ids((said("好的"), said("好的")), known_of(met, met[1:]), NOON, DAY)
     assert len(set(ids(again))) == 2
     assert ids(again)[0] == ids(met)[1]
 

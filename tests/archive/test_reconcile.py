@@ -32,22 +32,19 @@ def settled(archived: object, found: Evidence, **more: object) -> Message:
     return entry
 
 
-@pytest.mark.parametrize("flag", NOT_TRUE)
-def test_reconcile_sets_false_for_an_unwritten_message(flag):
-    assert settled(flag, NOTHING).archived is Archived.NO
-
-
-@pytest.mark.parametrize("flag", NOT_TRUE)
-def test_reconcile_sets_true_for_a_written_recent_message(flag):
-    """After a crash between file and flag, the file decides."""
-    assert settled(flag, evidence(YOUNG)).archived is Archived.YES
-
-
 @pytest.mark.feature("003.11")
 @pytest.mark.parametrize("flag", NOT_TRUE)
-@pytest.mark.parametrize("name", [OLD, OLDER])
-def test_reconcile_sets_true_for_an_old_message_covered_by_a_summary(flag, name):
-    assert settled(flag, evidence(name, covered=frozenset({name}))).archived is Archived.YES
+@pytest.mark.parametrize(
+    ("found", "archived"),
+    [
+        (NOTHING, Archived.NO),  # it is not written
+        (evidence(YOUNG), Archived.YES),  # after a crash between file and flag, the file decides
+        (evidence(OLD, covered=frozenset({OLD})), Archived.YES),
+        (evidence(OLDER, covered=frozenset({OLDER})), Archived.YES),
+    ],
+)
+def test_reconcile_sets_true_for_a_recent_message_and_a_covered_one(flag, found, archived):
+    assert settled(flag, found).archived is archived
 
 
 @pytest.mark.feature("003.6")
@@ -107,10 +104,6 @@ def everything(_message: Message) -> bool:
     return True
 
 
-def nothing(_message: Message) -> bool:
-    return False
-
-
 def ids(history: History) -> list[str]:
     return [entry.id for entry in history if isinstance(entry, Message)]
 
@@ -133,7 +126,7 @@ def test_trim_above_the_soft_limit_removes_only_archived_messages(archived):
 @pytest.mark.parametrize("archived", [False, "pending", True])
 def test_trim_never_removes_an_unwritten_message(archived):
     history = tuple(talk(400, archived))
-    assert trim(history, nothing, Caps(hard_bytes=1_000)) is history
+    assert trim(history, lambda _: False, Caps(hard_bytes=1_000)) is history
 
 
 def test_trim_keeps_the_newest_twenty_above_the_byte_limit():

@@ -23,7 +23,10 @@ def failing(world: World) -> None:
     world.settle()
 
 
-def the_task(world: World) -> Task:
+def submitted(world: World) -> Task:
+    """The task of a day with one message."""
+    world.write([message_on("2026-01-10")])
+    world.round("all")
     (path,) = world.ws.task_queue.queue.iterdir()
     return parse_task(path.read_bytes())
 
@@ -51,8 +54,7 @@ def done(task: Task, text: str) -> Result:
 
 
 def test_collect_deletes_a_result_and_drops_it_when_it_reappears(world):
-    world.write([message_on("2026-01-10")])
-    world.round("all")
+    submitted(world)
     world.work()
     (path,) = world.ws.task_queue.finished()
     data = path.read_bytes()
@@ -112,8 +114,7 @@ def test_submit_keeps_the_backoff_when_new_material_arrives(world):
 @pytest.mark.feature("003.26")
 def test_reclaim_counts_no_failure_for_an_interrupted_worker(world):
     """An interrupted restart must not count as a failure."""
-    world.write([message_on("2026-01-10")])
-    world.round("all")
+    submitted(world)
     assert world.ws.task_queue.claim()
     for _ in range(5):
         world.reopen()
@@ -124,8 +125,7 @@ def test_reclaim_counts_no_failure_for_an_interrupted_worker(world):
 
 def test_collect_counts_a_failure_once_when_its_result_reappears(world):
     world.model.script = unreachable
-    world.write([message_on("2026-01-10")])
-    world.round("all")
+    submitted(world)
     world.work()
     (path,) = world.ws.task_queue.finished()
     data = path.read_bytes()
@@ -141,9 +141,7 @@ def test_collect_counts_a_failure_once_when_its_result_reappears(world):
 
 
 def test_collect_discards_an_invalid_result_when_quarantine_is_full(world):
-    world.write([message_on("2026-01-10")])
-    world.round("all")
-    task = the_task(world)
+    task = submitted(world)
     for n in range(world.ws.config.care.quarantine_limit):
         world.ws.quarantine.keep("result", f"[第 {n} 个坏结果".encode())
     (world.ws.task_queue.results / f"{task.id}.json").write_text("[半个结果")
@@ -153,8 +151,7 @@ def test_collect_discards_an_invalid_result_when_quarantine_is_full(world):
 
 
 def test_submit_replaces_a_task_that_a_person_damaged(world):
-    world.write([message_on("2026-01-10")])
-    world.round("all")
+    submitted(world)
     (path,) = world.ws.task_queue.queue.iterdir()
     path.write_text("{}")
     world.settle()
@@ -165,9 +162,7 @@ def test_submit_replaces_a_task_that_a_person_damaged(world):
 
 
 def test_collect_rejects_sources_that_its_task_did_not_have(world):
-    world.write([message_on("2026-01-10")])
-    world.round("all")
-    task = the_task(world)
+    task = submitted(world)
     more = (*task.sources, Source("2026-01-10-secret.md", "0" * 16, 1))
     deliver(world, replace(done(task, GOOD_SUMMARY), sources=more))
     world.round("all")
@@ -194,8 +189,7 @@ def test_collect_counts_no_failure_when_a_person_deletes_material(world):
 
 
 def test_collect_does_not_overwrite_a_summary_that_is_saved_meanwhile(world, monkeypatch):
-    world.write([message_on("2026-01-10")])
-    world.round("all")
+    submitted(world)
     world.work()
     store = type(world.ws.memory)
     read = store.read_summary
@@ -258,9 +252,7 @@ def test_collect_keeps_a_provider_pause_when_an_earlier_call_succeeds(world):
 
 @pytest.mark.parametrize("odd", [{"name": "\ud800"}, {"name": "../x.md"}, {"count": -1}, {"count": 10**10}, {"digest": "哼"}])
 def test_collect_quarantines_a_result_with_invalid_sources(world, odd):
-    world.write([message_on("2026-01-10")])
-    world.round("all")
-    task = the_task(world)
+    task = submitted(world)
     data = json.loads(render_result(done(task, GOOD_SUMMARY)))
     data["sources"].append({"name": "2026-01-10-x.md", "digest": "0123456789abcdef", "count": 1, **odd})
     (world.ws.task_queue.results / f"{task.id}.json").write_text(json.dumps(data))
