@@ -32,9 +32,9 @@ ROOMS: Final = (
     Room("supervisor/text", most=2_552, goal=2_300),
     Room("supervisor/storage", most=2_268, goal=1_900),
     Room("supervisor/protocol", most=4_791, goal=4_100),
-    Room("supervisor/archive", most=4_361, goal=3_900),
+    Room("supervisor/archive", most=4_358, goal=3_900),
     Room("supervisor/extracts", most=996, goal=950),
-    Room("supervisor/summaries", most=1_935, goal=1_850),
+    Room("supervisor/summaries", most=1_915, goal=1_850),
     Room("supervisor/query supervisor/index supervisor/recall supervisor/context", most=9_007, goal=8_000),
     Room("supervisor/longterm", most=1_050, goal=950),
     Room("supervisor/conversation supervisor/replies", most=2_624, goal=2_300),
@@ -60,9 +60,9 @@ ROOMS: Final = (
     ),
 )
 #: All rooms together, lines and modules, and the lines of the tests.
-ALL: Final = Room("all", most=55_995, goal=48_000)
+ALL: Final = Room("all", most=55_972, goal=48_000)
 MODULES: Final = Room("modules", most=255, goal=270)
-OF_TESTS: Final = Room("tests", most=58_899, goal=48_000)
+OF_TESTS: Final = Room("tests", most=58_843, goal=48_000)
 
 
 def _lines(path: Path) -> int:
