@@ -48,7 +48,7 @@ ROOMS: Final = (
     Room("supervisor/checks", most=2_985, goal=2_100),
     Room("supervisor/importing", most=2_632, goal=1_400),
     Room("supervisor/operations", most=1_938, goal=1_800),
-    Room("supervisor/interfaces/cli", most=2_962, goal=2_600),
+    Room("supervisor/interfaces/cli", most=2_960, goal=2_600),
     Room("supervisor/interfaces/http supervisor/interfaces/page", most=2_268, goal=2_000),
     Room("supervisor/interfaces/tools supervisor/interfaces/mcp.py supervisor/interfaces/llamaindex", most=2_268, goal=1_900),
     Room("supervisor/interfaces/connect supervisor/interfaces/hooks supervisor/interfaces/proxy", most=1_926, goal=1_900),
@@ -60,9 +60,9 @@ ROOMS: Final = (
     ),
 )
 #: All rooms together, lines and modules, and the lines of the tests.
-ALL: Final = Room("all", most=55_972, goal=48_000)
+ALL: Final = Room("all", most=55_970, goal=48_000)
 MODULES: Final = Room("modules", most=255, goal=270)
-OF_TESTS: Final = Room("tests", most=58_843, goal=48_000)
+OF_TESTS: Final = Room("tests", most=58_842, goal=48_000)
 
 
 def _lines(path: Path) -> int:
