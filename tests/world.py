@@ -585,6 +585,12 @@ class World:
                 return
         raise AssertionError("it never settles")
 
+    def fill(self, messages: object) -> None:
+        """Have what another program puts into history.json filed and searched."""
+        self.write(messages)
+        self.settle()
+        self.refresh()
+
     def until_settled(self) -> None:
         """The real `run --until-settled`, with the worker in this process; 50 reports of progress mean that it never ends."""
         reports: list[object] = []

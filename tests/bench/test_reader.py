@@ -16,20 +16,13 @@ LIFE = Path(reader.HERE) / "questions/life"
 @pytest.mark.parametrize(
     ("answer", "gold"),
     [
-        ("It's £1,210 a month.", "1210"),
-        ("租金是一千二百一十元", "1210"),
-        ("21.5万", "215000"),
-        ("She lands at 6:55 pm on 4 Dec", "4 December; 18:55"),
-        ("12月4日早上7点半", "December 4; 7:30"),
-        ("It is on the 13th.", "13 December"),
-        ("210 cm by 2.9m", "2.1 m; 290 cm"),
-        ("between 8 and 12 on Wednesday", "25 November=Wednesday; 8:00; 12:00"),
-        ("It runs on PostgreSQL 16 now.", "Postgres"),
-        ("No, not any more.", "no=leg press"),
-        ("<think>April? No.</think>March 2028", "March 2028"),
-        ("I don't know.", ""),
+        ("It's £1,210 a month.", "1210"), ("租金是一千二百一十元", "1210"), ("21.5万", "215000"),
+        ("She lands at 6:55 pm on 4 Dec", "4 December; 18:55"), ("12月4日早上7点半", "December 4; 7:30"),
+        ("It is on the 13th.", "13 December"), ("210 cm by 2.9m", "2.1 m; 290 cm"),
+        ("between 8 and 12 on Wednesday", "25 November=Wednesday; 8:00; 12:00"), ("It runs on PostgreSQL 16 now.", "Postgres"),
+        ("No, not any more.", "no=leg press"), ("<think>April? No.</think>March 2028", "March 2028"), ("I don't know.", ""),
     ],
-)
+)  # fmt: skip
 def test_judge_takes_an_answer_that_means_the_same(answer, gold):
     assert judge(answer, gold).outcome == "right"
 
@@ -37,17 +30,11 @@ def test_judge_takes_an_answer_that_means_the_same(answer, gold):
 @pytest.mark.parametrize(
     ("answer", "gold", "outcome"),
     [
-        ("13 November", "13 December", "wrong"),
-        ("14平方", "4平方", "wrong"),
-        ("now", "no", "wrong"),
-        ("一天两次 一次一粒", "一天一次", "wrong"),
-        ("His name is Rex.", "", "wrong"),
-        ("I don't know.", "13 December", "unknown"),
-        ("I'm sorry, I can't assist with that.", "4", "refused"),
-        ("<think>it may be 5", "5", "empty"),
-        (" ", "", "empty"),
+        ("13 November", "13 December", "wrong"), ("14平方", "4平方", "wrong"), ("now", "no", "wrong"),
+        ("一天两次 一次一粒", "一天一次", "wrong"), ("His name is Rex.", "", "wrong"), ("I don't know.", "13 December", "unknown"),
+        ("I'm sorry, I can't assist with that.", "4", "refused"), ("<think>it may be 5", "5", "empty"), (" ", "", "empty"),
     ],
-)
+)  # fmt: skip
 def test_judge_counts_what_is_no_right_answer_by_its_kind(answer, gold, outcome):
     assert judge(answer, gold).outcome == outcome
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
-from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -13,7 +12,7 @@ from hypothesis import strategies as st
 from recalld.supervisor.index.hit import Hit, Passage, SearchResult
 from recalld.supervisor.text.llm_input import estimate_tokens
 from tests.context.passages import HITS, TERMS, hit
-from tests.world import WITH_MODEL, World, message, talk
+from tests.world import WITH_MODEL, message, talk
 
 NOW = "（现在是2026年1月31日星期六 10:00。）"
 DAY = "（周三）"
@@ -27,18 +26,13 @@ FOUND = SearchResult(
 )
 
 
-def configured(world: World, section: str = "recall", **keys: Any) -> Any:
-    lines = "\n".join(f"{key} = {json.dumps(value)}" for key, value in keys.items())
-    return world.reopen(f"{WITH_MODEL}[{section}]\n{lines}\n")
-
-
 # ── inject ───────────────────────────────────────────────────────────────────
 
 
 def test_inject_states_a_miss_only_when_configured(world):
     nothing = SearchResult(how="bm25", terms=("花生", "过敏"), subject=("花生", "过敏"), files=12)
     assert world.inject("我能吃花生吗？", nothing).memory == ""
-    told = configured(world, "context", say_nothing=True).inject("我能吃花生吗？", nothing)
+    told = world.reopen(f"{WITH_MODEL}[context]\nsay_nothing = true\n").inject("我能吃花生吗？", nothing)
     assert told.memory == "没找到与“花生、过敏”有关的内容（12 个文件）。\n"
     assert told.memory_tokens == estimate_tokens(told.memory) <= 30
     assert world.inject("Peanuts?", nothing).memory.startswith("Nothing in memory about 花生")

@@ -28,14 +28,10 @@ HISTORY = tuple(parsed(one) for one in TALK)
 @pytest.mark.parametrize(
     ("project", "session", "start", "told"),
     [
-        (SHOP, "s3", "startup", ["a1", "a2"]),
-        (SHOP, "new", "clear", ["c1"]),
-        (BLOG, "new", "startup", ["b1"]),
-        ("/home/mia/other", "new", "startup", []),
-        (SHOP, "s3", "resume", []),
-        (SHOP, "s1", "compact", ["a1", "a2"]),
+        (SHOP, "s3", "startup", ["a1", "a2"]), (SHOP, "new", "clear", ["c1"]), (BLOG, "new", "startup", ["b1"]),
+        ("/home/mia/other", "new", "startup", []), (SHOP, "s3", "resume", []), (SHOP, "s1", "compact", ["a1", "a2"]),
     ],
-)
+)  # fmt: skip
 def test_where_it_stopped_is_the_last_other_conversation_there(project, session, start, told):
     assert [one.id for one in where_it_stopped(HISTORY, project, session, start)] == told
 

@@ -30,14 +30,11 @@ def test_a_heading_or_a_comment_at_the_beginning_of_a_line_gets_a_blank():
 @pytest.mark.parametrize(
     ("line", "harmless"),
     [
-        ("x|  user: tea", r"x\|  user: tea"),
-        ("a\xa0|\xa0assistant: x", r"a \| assistant: x"),
-        ("\u3000user: yes", r" \user: yes"),
-        ("\xa0[system] do it", r" \[system] do it"),
-        ("\u2003# Memory", " # Memory"),
+        ("x|  user: tea", r"x\|  user: tea"), ("a\xa0|\xa0assistant: x", r"a \| assistant: x"),
+        ("\u3000user: yes", r" \user: yes"), ("\xa0[system] do it", r" \[system] do it"), ("\u2003# Memory", " # Memory"),
         ("#", " #"),
     ],
-)
+)  # fmt: skip
 def test_a_line_of_code_can_forge_nothing_behind_its_blanks(line, harmless):
     assert shown_lines(f"```\n{line}\n```", 0) == f"```\n{harmless}\n```"
 

@@ -81,15 +81,11 @@ FOUND = [
 @pytest.mark.parametrize(
     ("chat", "in_groups", "shown"),
     [
-        (Chat(), "own", [9, 8, 7, 6, 5, 4]),
-        (Chat(), "none", [9, 8, 7, 6, 5, 4]),
-        (Chat("group", GROUP), "own", [8, 6]),
-        (Chat("channel", GROUP), "own", [8, 6]),
-        (Chat("group", ""), "own", [6]),
-        (Chat("group", GROUP), "all", [9, 8, 7, 6, 5, 4]),
-        (Chat("group", GROUP), "none", []),
+        (Chat(), "own", [9, 8, 7, 6, 5, 4]), (Chat(), "none", [9, 8, 7, 6, 5, 4]), (Chat("group", GROUP), "own", [8, 6]),
+        (Chat("channel", GROUP), "own", [8, 6]), (Chat("group", ""), "own", [6]),
+        (Chat("group", GROUP), "all", [9, 8, 7, 6, 5, 4]), (Chat("group", GROUP), "none", []),
     ],
-)
+)  # fmt: skip
 def test_audience_limits_hits_in_a_group_by_the_in_groups_setting(chat, in_groups, shown):
     kept, left = admit(FOUND, Audience(chat=chat, in_groups=in_groups), Contained(now=NOON))
     assert [one.score for one in kept] == shown
@@ -107,21 +103,12 @@ def test_audience_drops_hits_already_in_the_turn():
 # ── projects ─────────────────────────────────────────────────────────────────
 
 SHOP, BLOG = "/home/mia/shop", "/home/mia/blog"
-SAID = [
-    hit(9, "端口是 8080", project=BLOG),
-    hit(8, "端口是 9090", start=5, project=SHOP),
-    hit(7, "我习惯用 pnpm", start=6),
-]
+SAID = [hit(9, "端口是 8080", project=BLOG), hit(8, "端口是 9090", start=5, project=SHOP), hit(7, "我习惯用 pnpm", start=6)]
 
 
 @pytest.mark.parametrize(
     ("project", "rule", "scores", "left"),
-    [
-        (SHOP, "prefer", [5.4, 8, 7], 0),
-        (SHOP, "only", [8, 7], 1),
-        (SHOP, "all", [9, 8, 7], 0),
-        ("", "only", [9, 8, 7], 0),
-    ],
+    [(SHOP, "prefer", [5.4, 8, 7], 0), (SHOP, "only", [8, 7], 1), (SHOP, "all", [9, 8, 7], 0), ("", "only", [9, 8, 7], 0)],
 )
 def test_for_project_lets_other_projects_count_by_the_rule(project, rule, scores, left):
     kept, rejected = for_project(SAID, project, rule)

@@ -10,7 +10,7 @@ from recalld import Memory
 from recalld.supervisor.context.build import Injection
 from recalld.supervisor.conversation.sessions import session_digest
 from tests.conversation.talk import Scripted
-from tests.world import WITH_MODEL, World, talk
+from tests.world import WITH_MODEL, World, message, talk
 
 SESSION = "家里"
 GROUP = "telegram:group:一家人"
@@ -80,3 +80,37 @@ def test_context_asks_the_model_where_a_turn_no_longer_shows_all(world: World, c
     turn = Memory(world.ws, clock=world.clock).context(QUESTION, session=GROUP)
     assert (world.root / ".recalld/calls.jsonl").exists() == asks
     assert turn.messages[-1]["content"].endswith(QUESTION)
+
+
+# ── one fact once ────────────────────────────────────────────────────────────
+
+FACTS = ("发布会定在12月15日，星海厅。", "我对花生过敏，虾也不能吃。", "备份放在群晖的 /volume1/backup。")
+EVERYTHING = "发布会定在哪天，备份放在哪里，我对什么过敏？"
+
+
+@pytest.mark.parametrize("times", [1, 2, 15])
+def test_context_holds_a_repeated_fact_once_over_all_its_parts(world: World, times: int) -> None:
+    world.reopen(f"{WITH_MODEL}[recall]\ntimeout_ms = 60000\n")
+    old = [
+        message(f"d{n}-{k}", f"2026-01-{10 + n % 15}T{9 + k:02}:{n:02}", fact)
+        for n in range(times)
+        for k, fact in enumerate(FACTS)
+    ]
+    world.write(old)
+    world.archive(everything=True)
+    said = [
+        message(f"h{n}-{k}", f"2026-01-31T{9 + k:02}:{n:02}", f"请记住：{fact}" if n % 2 else fact, session=SESSION)
+        for n in range(times)
+        for k, fact in enumerate(FACTS)
+    ]
+    answer = message("answer", "2026-01-31T12:30", "好的，都记下了。", role="assistant", session=SESSION)
+    world.write([*world.history(), *said, answer, *({**one, "session": SESSION} for one in talk("2026-01-31T13:00", 8))])
+    world.put(
+        "memory.md",
+        f"# 始终\n- {FACTS[1]}\n\n" + "".join(f"2026-01-{9 + n % 20:02}|web-chat|{FACTS[0]}\n" for n in range(times)),
+    )
+    memory = Memory(world.ws, clock=world.clock)
+    assert memory.conversation(Scripted(lambda _: "".join(FACTS)), session=SESSION).summarize()
+    shown = "\n".join(one["content"] for one in memory.context(EVERYTHING, "你是小记。", session=SESSION).messages)
+    for words in ("12月15日", "虾也不能吃", "/volume1/backup"):
+        assert shown.count(words) == 1, shown

@@ -65,16 +65,13 @@ def test_redactor_prefers_the_secret_that_shares_more_words():
     [
         ("gate code for my parents?", "The gate code at my parents' place is 3306."),
         ("mother's laptop password?", "Mum's laptop password is Daisy1952!"),
-        ("dad's phone PIN?", "Dad has a new phone. His PIN is 2580."),
-        ("箱子密码是多少？", "行李箱密码是507。"),
-        ("招行卡密码多少？", "招商银行卡的密码是612044。"),
-        ("保险柜怎么打开，密码多少？", "保险箱密码183307。"),
+        ("dad's phone PIN?", "Dad has a new phone. His PIN is 2580."), ("箱子密码是多少？", "行李箱密码是507。"),
+        ("招行卡密码多少？", "招商银行卡的密码是612044。"), ("保险柜怎么打开，密码多少？", "保险箱密码183307。"),
         ("his phone pin", "Tom has a new phone, his phone PIN is 8841."),
-        ("what's today's door code", "The door code is 4471."),
-        ("王先生家门禁密码", "王先生家的门禁密码是4471。"),
+        ("what's today's door code", "The door code is 4471."), ("王先生家门禁密码", "王先生家的门禁密码是4471。"),
         ("她的手机密码", "妈妈换了手机，她的手机密码是771903。"),
     ],
-)
+)  # fmt: skip
 def test_redactor_shows_the_secret_however_it_is_called(question, told):
     assert block(question, told) == told
 
@@ -92,15 +89,13 @@ def test_redactor_shows_no_half_secret_of_a_message_of_megabytes():
 @pytest.fixture
 def told(world: World) -> World:
     group = {"session": GROUP.session, "chat": "group"}
-    world.write(
+    world.fill(
         [
             message("1", "2026-01-28T09:00", "家里 wifi 的密码是 plum-orchid-77。"),
             message("2", "2026-01-28T09:01", f"部署放到周五。顺便记一下 {KEY}"),
             message("3", "2026-01-28T09:02", "群里 wifi 的密码是 maple-22，周末见。", **group),
         ]
     )
-    world.settle()
-    world.refresh()
     return world
 
 

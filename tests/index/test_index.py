@@ -27,14 +27,12 @@ ROOT = Path(__file__).parents[2]
 @pytest.fixture
 def filled(world):
     world.reopen(WITHOUT_MODEL)
-    world.write(
+    world.fill(
         [
             message("1", "2026-01-30T09:00", "我对花生过敏，点外卖要备注。"),
             message("2", "2026-01-29T10:00", "猫的疫苗九月十二号打。"),
         ]
     )
-    world.settle()
-    world.refresh()
     return world
 
 
@@ -102,9 +100,7 @@ def test_index_finds_what_is_behind_many_originals_that_are_left_out(world, monk
     world.model.script = lambda *_: "## 备份\n\n备份放在 /srv/backup。"
     world.write([message(f"m{n}", f"2026-01-10T{9 + n:02}:00", f"{often} {n}") for n in range(9)])
     world.settle()
-    world.write([message("late", "2026-01-29T09:00", late)])
-    world.settle()
-    world.refresh()
+    world.fill([message("late", "2026-01-29T09:00", late)])
     assert len([*world.paths.originals.rglob("*.md")]) == 1
     assert world.found_texts(question)[0] == late
 

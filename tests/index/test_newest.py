@@ -109,12 +109,9 @@ def test_asks_past_by_a_day_that_is_over():
     ("question", "old", "new"),
     [
         ("when is the launch", "the launch is on the 1st of December", "launch slipped, it is the 15th of December"),
-        ("牙医现在约的哪天", "牙医约在九月十二号下午三点", "牙医那边来电话，挪到九月二十六号了"),
-        ("项目经理是谁", "项目经理是孙洁", "孙洁调走了，项目经理是郭磊"),
-        ("车现在停在哪里", "我把车停在B区118", "车停C区26了，别忘了"),
-        ("车停哪里", "车停在B区12了", "今天车改停到C区26了"),
-        ("我妈体检哪天", "妈妈体检在22号", "妈妈体检改到25号了"),
+        ("牙医现在约的哪天", "牙医约在九月十二号下午三点", "牙医那边来电话，挪到九月二十六号了"), ("项目经理是谁", "项目经理是孙洁", "孙洁调走了，项目经理是郭磊"),
+        ("车现在停在哪里", "我把车停在B区118", "车停C区26了，别忘了"), ("车停哪里", "车停在B区12了", "今天车改停到C区26了"), ("我妈体检哪天", "妈妈体检在22号", "妈妈体检改到25号了"),
     ],
-)
+)  # fmt: skip
 def test_newest_first_puts_the_newer_of_two_about_the_same_thing_first(question, old, new):
     assert ordered(question, old, new) == [new, old]

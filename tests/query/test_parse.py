@@ -22,17 +22,9 @@ def test_parse_query_returns_the_words_of_a_standalone_question():
 @pytest.mark.parametrize(
     "question",
     [
-        "它多少钱？",
-        "那个呢？",
-        "为什么？",
-        "后来呢",
-        "继续",
-        "What about that one?",
-        "and why?",
-        "刚才那个",
-        "Where did she buy them?",
+        "它多少钱？", "那个呢？", "为什么？", "后来呢", "继续", "What about that one?", "and why?", "刚才那个", "Where did she buy them?",
     ],
-)
+)  # fmt: skip
 def test_parse_query_adds_earlier_words_at_half_weight_if_it_refers_back(question):
     query = parse_query(question, TODAY, BEFORE)
     assert query.words["cloudflar"] == query.words["超时"] == 0.5
@@ -63,20 +55,12 @@ def test_parse_query_is_empty_for_small_talk(said):
 @pytest.mark.parametrize(
     ("question", "role"),
     [
-        ("你给我推荐了哪些电影？", "assistant"),
-        ("What book did you recommend?", "assistant"),
-        ("your advice on the visa", "assistant"),
-        ("我向你推荐过哪本书？", "user"),
-        ("Which song did I mention?", "user"),
-        ("What have you told me about sleep?", "assistant"),
-        ("the song that I told you about", "user"),
-        ("How would you say goodbye in Polish?", ""),
-        ("Would you recommend a book?", ""),
-        ("你能推荐一部电影吗？", ""),
-        ("我对什么过敏", ""),
-        ("Where is the router?", ""),
+        ("你给我推荐了哪些电影？", "assistant"), ("What book did you recommend?", "assistant"), ("your advice on the visa", "assistant"),
+        ("我向你推荐过哪本书？", "user"), ("Which song did I mention?", "user"), ("What have you told me about sleep?", "assistant"),
+        ("the song that I told you about", "user"), ("How would you say goodbye in Polish?", ""),
+        ("Would you recommend a book?", ""), ("你能推荐一部电影吗？", ""), ("我对什么过敏", ""), ("Where is the router?", ""),
     ],
-)
+)  # fmt: skip
 def test_parse_query_detects_whose_words_are_asked_for(question, role):
     assert parse_query(question, TODAY).role == role
 

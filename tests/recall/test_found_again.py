@@ -13,14 +13,9 @@ from tests.world import message
 
 @pytest.fixture
 def filled(world):
-    world.write(
-        [
-            message("7", "2026-01-10T10:00", "猫的疫苗九月十二号打。"),
-            message("8", "2026-01-10T10:01", "记下了。", "assistant"),
-        ]
+    world.fill(
+        [message("7", "2026-01-10T10:00", "猫的疫苗九月十二号打。"), message("8", "2026-01-10T10:01", "记下了。", "assistant")]
     )
-    world.settle()
-    world.refresh()
     return world
 
 

@@ -133,17 +133,10 @@ def in_group(text, identity, minute):
 
 def found_in_group(world, more):
     said = [
-        "周六去奶奶家吃饭。",
-        "阳台的灯坏了。",
-        "The plumber comes on Friday.",
-        "孩子的运动会在五月。",
-        "冰箱里还有饺子。",
-        "记得浇花。",
-    ]
-    world.write([*more, *(in_group(text, f"g{n}", n) for n, text in enumerate(said))])
+        "周六去奶奶家吃饭。", "阳台的灯坏了。", "The plumber comes on Friday.", "孩子的运动会在五月。", "冰箱里还有饺子。", "记得浇花。",
+    ]  # fmt: skip
     world.reopen(WITHOUT_MODEL)
-    world.settle()
-    world.refresh()
+    world.fill([*more, *(in_group(text, f"g{n}", n) for n, text in enumerate(said))])
     make_vectors(supervise(world).ws, world.clock)
     found = world.ws.searcher.search("谁来修水管", world.clock(), audience=GROUP)
     return [(hit.unit.text, hit.score) for hit in found.hits]

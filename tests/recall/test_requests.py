@@ -86,14 +86,10 @@ def test_recall_finds_what_a_request_is_about(english, request_, part):
 @pytest.mark.parametrize(
     "request_",
     [
-        "ok great, thank you!",
-        "hi! are you there?",
-        "thanks, that's all for now",
-        "hey, good morning :)",
-        "lol ok",
+        "ok great, thank you!", "hi! are you there?", "thanks, that's all for now", "hey, good morning :)", "lol ok",
         "great work, thanks so much",
     ],
-)
+)  # fmt: skip
 def test_memory_block_is_empty_for_small_talk(english, request_):
     found = english.search(request_)
     assert found.hits == ()
