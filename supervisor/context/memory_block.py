@@ -302,7 +302,7 @@ def _min_tokens(text: str, cjk_weight: float) -> float:
 
 
 def _is_pinned(line: _Line) -> bool:
-    return PINNED in line.hit.because
+    return PINNED in (line.hit.because or ())
 
 
 def _worth_of_file(lines: Sequence[_Line]) -> tuple[bool, float]:
