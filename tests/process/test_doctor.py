@@ -169,10 +169,6 @@ def tree(root: Path) -> dict[str, tuple[int, int, int, str]]:
 # ── set-ups ──────────────────────────────────────────────────────────────────
 
 
-def a_time_zone_that_is_none(it: Broken) -> None:
-    it.write("recalld.toml", '[archive]\ntimezone = "Asia/Beijing"\n')
-
-
 def files_that_all_may_read(it: Broken) -> None:
     it.root.chmod(0o755)
     (it.root / "history.json").chmod(0o644)
@@ -203,10 +199,6 @@ def by_another_user(it: Broken) -> None:
         pytest.skip("another user can't run what is installed here")
 
 
-def notes_outside_the_workspace(it: Broken) -> None:
-    (it.root / "memory" / "笔记").symlink_to(it.root.parent)
-
-
 def a_disk_that_is_full(it: Broken) -> None:
     it.on_disk("size=100m")
     it.leave_free(1 << 20)
@@ -217,17 +209,9 @@ def a_disk_with_little_room(it: Broken) -> None:
     it.leave_free(8 << 20)
 
 
-def a_disk_without_inodes(it: Broken) -> None:
-    it.on_disk("size=1g,nr_inodes=90")
-
-
 def a_disk_that_is_read_only(it: Broken) -> None:
     it.on_disk("size=1g")
     subprocess.run(["mount", "-o", "remount,ro", it.root], check=True)
-
-
-def days_of_no_chosen_zone(it: Broken) -> None:
-    it.write("recalld.toml", "")
 
 
 def a_history_that_is_cut_off(it: Broken) -> None:
@@ -263,42 +247,14 @@ def a_summary_that_failed(it: Broken) -> None:
     it.recalld("run", "--until-settled", **it.environ)
 
 
-def a_task_that_nobody_takes(it: Broken) -> None:
-    os.utime(it.write("worker/results/month-2025-12-0123456789ab.json", "{}"), (1e9, 1e9))
-
-
 def a_model_that_is_away(it: Broken) -> None:
     it.ask()
     it.environ["RECALLD_LLM_BASE_URL"] = "http://127.0.0.1:9/v1"
 
 
-def a_model_that_is_unknown(it: Broken) -> None:
-    it.answer([{"id": "qwen3:8b"}, {"id": "gemma3"}])
-
-
-def a_window_that_is_smaller_in_llama_cpp(it: Broken) -> None:
-    it.answer([{"id": "/模型/qwen.gguf", "owned_by": "llamacpp", "meta": {"n_ctx_train": 2048}}])
-
-
-def a_server_that_refuses_the_key(it: Broken) -> None:
-    it.answer(None, status=401, message="Incorrect API key provided")
-
-
-def a_server_without_a_list(it: Broken) -> None:
-    it.answer(None, status=404, message="Not Found")
-
-
 def a_server_that_is_a_web_page(it: Broken) -> None:
     it.ask()
     it.server.models = ACTS["page"]
-
-
-def a_key_that_is_missing(it: Broken) -> None:
-    it.environ |= {"RECALLD_LLM_MODEL": "gpt-test", "OPENAI_API_KEY": ""}
-
-
-def a_key_that_is_missing_for_a_server_elsewhere(it: Broken) -> None:
-    it.environ |= {"RECALLD_LLM_MODEL": "gpt-test", "RECALLD_LLM_BASE_URL": "https://llm.invalid/v1", "OPENAI_API_KEY": ""}
 
 
 def a_key_that_is_none(it: Broken) -> None:
@@ -323,58 +279,74 @@ def a_unit_that_was_edited(it: Broken) -> None:
         unit.write("Restart=no\n")
 
 
-def a_timer_that_is_gone(it: Broken) -> None:
-    (it.installed() / TIMER).unlink()
-
-
-def a_service_of_an_environment_that_is_gone(it: Broken) -> None:
-    it.installed(python="/opt/没有/bin/python3")
-
-
 def a_service_that_does_not_run(it: Broken) -> None:
     it.installed()
 
 
-BROKEN: dict[Callable[[Broken], None], set[tuple[str, str]]] = {
-    a_time_zone_that_is_none: {("configuration", "bad")},
-    files_that_all_may_read: {("rights", "odd")},
-    files_that_their_owner_may_not_read: {("rights", "bad")},
-    notes_outside_the_workspace: {("links", "odd")},
-    a_disk_that_is_full: {("disk", "bad")},
-    folders_that_their_owner_may_not_write_to: {("rights", "bad")},
-    a_disk_with_little_room: {("disk", "odd")},
-    a_disk_without_inodes: {("disk", "bad")},
-    a_disk_that_is_read_only: {("status", "bad")},
-    days_of_no_chosen_zone: {("clock", "odd")},
-    a_quarantine_that_is_full: {("files", "odd")},
-    files_of_a_self_test_and_a_fleet: {("files", "odd")},
-    two_long_term_files: {("long-term file", "odd")},
-    an_index_that_nobody_brings_up_to_date: {("index", "odd"), ("supervisor", "bad")},
-    a_summary_that_failed: {("tasks", "odd")},
-    a_task_that_nobody_takes: {("tasks", "odd")},
-    a_model_that_is_away: {("model", "bad")},
-    a_model_that_is_unknown: {("model", "bad")},
-    a_window_that_is_smaller_in_llama_cpp: {("model", "bad")},
-    a_server_that_refuses_the_key: {("model", "bad")},
-    a_server_without_a_list: set(),
-    a_server_that_is_a_web_page: {("model", "bad")},
-    a_key_that_is_missing: {("model", "bad")},
-    a_key_that_is_missing_for_a_server_elsewhere: {("model", "odd")},
-    a_key_that_is_none: {("model", "bad")},
-    a_key_in_the_configuration: {("key", "bad")},
-    a_key_file_that_others_may_read: {("service", "bad")},
-    a_unit_that_was_edited: {("service", "odd")},
-    a_timer_that_is_gone: {("service", "odd")},
-    a_service_of_an_environment_that_is_gone: {("service", "bad")},
-    a_service_that_does_not_run: {("service", "bad")},
+BROKEN: dict[str, tuple[Callable[[Broken], object], set[tuple[str, str]]]] = {
+    "a time zone that is none": (
+        lambda it: it.write("recalld.toml", '[archive]\ntimezone = "Asia/Beijing"\n'),
+        {("configuration", "bad")},
+    ),
+    "files that all may read": (files_that_all_may_read, {("rights", "odd")}),
+    "files that their owner may not read": (files_that_their_owner_may_not_read, {("rights", "bad")}),
+    "notes outside the workspace": (lambda it: (it.root / "memory" / "笔记").symlink_to(it.root.parent), {("links", "odd")}),
+    "a disk that is full": (a_disk_that_is_full, {("disk", "bad")}),
+    "folders that their owner may not write to": (folders_that_their_owner_may_not_write_to, {("rights", "bad")}),
+    "a disk with little room": (a_disk_with_little_room, {("disk", "odd")}),
+    "a disk without inodes": (lambda it: it.on_disk("size=1g,nr_inodes=90"), {("disk", "bad")}),
+    "a disk that is read only": (a_disk_that_is_read_only, {("status", "bad")}),
+    "days of no chosen zone": (lambda it: it.write("recalld.toml", ""), {("clock", "odd")}),
+    "a quarantine that is full": (a_quarantine_that_is_full, {("files", "odd")}),
+    "files of a self test and a fleet": (files_of_a_self_test_and_a_fleet, {("files", "odd")}),
+    "two long term files": (two_long_term_files, {("long-term file", "odd")}),
+    "an index that nobody brings up to date": (
+        an_index_that_nobody_brings_up_to_date,
+        {("index", "odd"), ("supervisor", "bad")},
+    ),
+    "a summary that failed": (a_summary_that_failed, {("tasks", "odd")}),
+    "a task that nobody takes": (
+        lambda it: os.utime(it.write("worker/results/month-2025-12-0123456789ab.json", "{}"), (1e9, 1e9)),
+        {("tasks", "odd")},
+    ),
+    "a model that is away": (a_model_that_is_away, {("model", "bad")}),
+    "a model that is unknown": (lambda it: it.answer([{"id": "qwen3:8b"}, {"id": "gemma3"}]), {("model", "bad")}),
+    "a window that is smaller in llama cpp": (
+        lambda it: it.answer([{"id": "/模型/qwen.gguf", "owned_by": "llamacpp", "meta": {"n_ctx_train": 2048}}]),
+        {("model", "bad")},
+    ),
+    "a server that refuses the key": (
+        lambda it: it.answer(None, status=401, message="Incorrect API key provided"),
+        {("model", "bad")},
+    ),
+    "a server without a list": (lambda it: it.answer(None, status=404, message="Not Found"), set()),
+    "a server that is a web page": (a_server_that_is_a_web_page, {("model", "bad")}),
+    "a key that is missing": (
+        lambda it: it.environ.update({"RECALLD_LLM_MODEL": "gpt-test", "OPENAI_API_KEY": ""}),
+        {("model", "bad")},
+    ),
+    "a key that is missing for a server elsewhere": (
+        lambda it: it.environ.update(
+            {"RECALLD_LLM_MODEL": "gpt-test", "RECALLD_LLM_BASE_URL": "https://llm.invalid/v1", "OPENAI_API_KEY": ""}
+        ),
+        {("model", "odd")},
+    ),
+    "a key that is none": (a_key_that_is_none, {("model", "bad")}),
+    "a key in the configuration": (a_key_in_the_configuration, {("key", "bad")}),
+    "a key file that others may read": (a_key_file_that_others_may_read, {("service", "bad")}),
+    "a unit that was edited": (a_unit_that_was_edited, {("service", "odd")}),
+    "a timer that is gone": (lambda it: (it.installed() / TIMER).unlink(), {("service", "odd")}),
+    "a service of an environment that is gone": (lambda it: it.installed(python="/opt/没有/bin/python3"), {("service", "bad")}),
+    "a service that does not run": (a_service_that_does_not_run, {("service", "bad")}),
 }
 
 
-@pytest.mark.parametrize("setup", BROKEN, ids=lambda setup: setup.__name__)
+@pytest.mark.parametrize("setup", BROKEN)
 def test_doctor_finds_what_is_broken_and_nothing_else_and_changes_nothing(setup, broken: Broken):
-    setup(broken)
+    harm, wrong = BROKEN[setup]
+    harm(broken)
     before, calls = tree(broken.root), broken.server.seen.calls
-    assert findings(broken) == BROKEN[setup]
+    assert findings(broken) == wrong
     assert tree(broken.root) == before
     assert broken.server.seen.calls == calls, "a completion was asked for"
 
