@@ -106,7 +106,7 @@ def test_install_leaves_a_unit_alone_that_it_did_not_make(machine, theirs):
 
 def test_install_of_a_service_that_does_not_start_says_why(machine):
     machine.refuses["restart"] = "Job for recalld.service failed."
-    machine.properties |= {"ActiveState": "failed", "Result": "exit-code", "ExecMainStatus": "78", "InvocationID": "a1"}
+    machine.properties |= failed("78") | {"InvocationID": "a1"}
     machine.journal = "recalld: recall.k1: 'x' is not allowed, give a number from 0 to 10.\n"
     with pytest.raises(NoService, match=r"recall.k1: 'x' is not allowed, give a number from 0 to 10; `recalld doctor`"):
         install(HERE)
@@ -186,25 +186,21 @@ def test_uninstall_leaves_a_unit_alone_that_is_not_ours(machine):
     assert machine.tree() == before
 
 
+def failed(code: str) -> dict[str, str]:
+    return {"ActiveState": "failed", "Result": "exit-code", "ExecMainStatus": code}
+
+
 @pytest.mark.parametrize(
     ("properties", "journal", "down"),
     [
         ({"ActiveState": "active"}, "", ""),
         ({"ActiveState": "activating", "Result": "signal"}, "", ""),
         ({"ActiveState": "activating", "SubState": "auto-restart", "Result": "signal"}, "", "a signal killed it"),
-        (
-            {"ActiveState": "failed", "Result": "exit-code", "ExecMainStatus": "226"},
-            "",
-            "systemd could not make its folders visible to it (226/NAMESPACE); a disk may not be mounted",
-        ),
+        (failed("226"), "", "systemd could not make its folders visible to it (226/NAMESPACE); a disk may not be mounted"),
         ({"ActiveState": "inactive", "Result": "success"}, "", "it was stopped"),
-        (
-            {"ActiveState": "failed", "Result": "exit-code", "ExecMainStatus": "243"},
-            "",
-            "its key file is not there, or can't be read",
-        ),
-        ({"ActiveState": "failed", "Result": "exit-code", "ExecMainStatus": "75"}, "recalld: 已在运行.\n", "已在运行"),
-        ({"ActiveState": "failed", "Result": "exit-code", "ExecMainStatus": "1"}, "", "it ended with exit code 1"),
+        (failed("243"), "", "its key file is not there, or can't be read"),
+        (failed("75"), "recalld: 已在运行.\n", "已在运行"),
+        (failed("1"), "", "it ended with exit code 1"),
         ({"ActiveState": "failed", "Result": "watchdog"}, "", "it hung, and the watchdog killed it"),
         ({"ActiveState": "failed", "Result": "timeout"}, "", "it did not start or stop in time"),
         ({"ActiveState": "failed", "Result": "protocol"}, "", "it failed, which systemd calls protocol"),
@@ -220,7 +216,7 @@ def test_state_of_says_why_the_service_is_down(machine, properties, journal, dow
 @pytest.mark.parametrize(("code", "has_recalld"), [("203", True), ("1", False)])
 def test_state_of_a_service_without_its_python_says_how_to_make_it_again(machine, code, has_recalld):
     install(replace(HERE, python="/opt/recalld/bin/python3"))
-    machine.properties = {"ActiveState": "failed", "Result": "exit-code", "ExecMainStatus": code}
+    machine.properties = failed(code)
     machine.has_recalld = has_recalld
     found = state_of(installation(BARE))["down"]
     assert found.startswith("its Python, /opt/recalld/bin/python3, is gone or has no recalld any more")

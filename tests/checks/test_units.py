@@ -38,6 +38,13 @@ def values(text: str, name: str) -> list[str]:
     return re.findall(rf"^{name}=(.*)$", text, re.MULTILINE)
 
 
+@pytest.fixture
+def units(tmp_path: Path) -> Path:
+    folder = unit_folder({"XDG_CONFIG_HOME": str(tmp_path)})
+    folder.mkdir(parents=True)
+    return folder
+
+
 def test_units_of_backups_are_there_where_they_are_asked_for(tmp_path):
     wanted = Installation(Path("/w"), "alice", backups=tmp_path / "备份 100%", keep=14)
     assert set(wanted.units()) - set(Installation(Path("/w"), "alice").units()) == {
@@ -139,24 +146,20 @@ def test_unit_whose_head_is_broken_is_somebody_else_s(made):
 
 
 @pytest.mark.parametrize("said", ["/w\\u0000", "/w\\ud800", "/w\\n"])
-def test_unit_that_another_user_wrote_breaks_no_reader(tmp_path, said):
+def test_unit_that_another_user_wrote_breaks_no_reader(units, tmp_path, said):
     """Root reads the units of all users: a path that no file can have is none, and a nested line is no origin."""
-    folder = unit_folder(environ := {"XDG_CONFIG_HOME": str(tmp_path / "配置")})
-    folder.mkdir(parents=True)
     first, _, made = Installation(Path("/w")).units()[SERVICE].decode().split("\n")[:3]
     huge = made.replace("{", '{"keep": 1e999, "backups": "/b", ', 1)
     for workspace, other in ((said, made), ("/w", "# Made with: " + "[" * 100_000), ("/w", huge)):
-        (folder / SERVICE).write_text(f'{first}\n# The workspace: "{workspace}"\n{other}\n[Unit]\n', encoding="utf-8")
-        assert installed(Path("/w"), environ) == {}
+        (units / SERVICE).write_text(f'{first}\n# The workspace: "{workspace}"\n{other}\n[Unit]\n', encoding="utf-8")
+        assert installed(Path("/w"), {"XDG_CONFIG_HOME": str(tmp_path)}) == {}
 
 
 @pytest.mark.parametrize("kind", sorted({*OTHERS} - {"a link to a file", "an empty file", "a foreign file"}))
-def test_services_are_looked_for_in_regular_files_of_a_unit_s_size(tmp_path, kind):
+def test_services_are_looked_for_in_regular_files_of_a_unit_s_size(units, tmp_path, kind):
     """A pipe in a user's folder of units hung `status`, and a link to /dev/zero took all memory of the machine."""
-    folder = unit_folder(environ := {"XDG_CONFIG_HOME": str(tmp_path / "配置")})
-    folder.mkdir(parents=True)
-    OTHERS[kind](folder / SERVICE)
-    assert installed(Path("/w"), environ) == {}
+    OTHERS[kind](units / SERVICE)
+    assert installed(Path("/w"), {"XDG_CONFIG_HOME": str(tmp_path)}) == {}
 
 
 @pytest.mark.parametrize(

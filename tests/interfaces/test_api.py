@@ -155,12 +155,8 @@ def test_api_judges_lines_that_were_indexed_by_an_older_rule(world, monkeypatch,
 
 @pytest.mark.parametrize("wrong", [5, b"\xe8\x8a\xb1", ["花生"], {}])
 def test_api_calls_refuse_an_argument_that_is_not_text_by_name(memory, wrong):
-    for field, call in (
-        ("question", memory.inject),
-        ("question", memory.context),
-        ("query", memory.search),
-        ("path", memory.get),
-    ):
+    calls = {memory.inject: "question", memory.context: "question", memory.search: "query", memory.get: "path"}
+    for call, field in calls.items():
         with pytest.raises(BadRequest, match=f"{field}: it must be text"):
             call(wrong)
 
@@ -172,18 +168,16 @@ def test_api_get_explains_an_invalid_citation_and_a_missing_path(memory, world):
     cited = memory.get("memory.md#L1,L3")
     assert (cited.start, cited.end, cited.total, cited.text) == (1, 3, 3, "一\n三")
     assert memory.get("./memory.md", 2, 1) == memory.get("memory.md", 2, 1)
-    with pytest.raises(BadRequest, match="says already which lines"):
-        memory.get("memory.md#L2", 1, 1)
-    with pytest.raises(BadRequest, match="#L3-L2 is no citation"):
-        memory.get("memory.md#L3-L2")
-    with pytest.raises(BadRequest, match="#L3,L1 is no citation"):
-        memory.get("memory.md#L3,L1")
-    with pytest.raises(NotFound, match=r"nosuch\.md does not exist"):
-        memory.get("nosuch.md")
-    with pytest.raises(BadRequest, match="no memory file"):
-        memory.get("notes.md")
-    with pytest.raises(BadRequest, match="no memory file"):
-        memory.get("memory/\ud800.md")
+    for kind, words, why in (
+        (BadRequest, ("memory.md#L2", 1, 1), "says already which lines"),
+        (BadRequest, ("memory.md#L3-L2",), "#L3-L2 is no citation"),
+        (BadRequest, ("memory.md#L3,L1",), "#L3,L1 is no citation"),
+        (NotFound, ("nosuch.md",), r"nosuch\.md does not exist"),
+        (BadRequest, ("notes.md",), "no memory file"),
+        (BadRequest, ("memory/\ud800.md",), "no memory file"),
+    ):
+        with pytest.raises(kind, match=why):
+            memory.get(*words)
 
 
 def test_api_method_that_has_left_says_what_does_its_work_now(memory):

@@ -83,7 +83,7 @@ def written(path: Path, text: str) -> bytes:
 
 
 def settings(home: Path) -> dict[str, bytes]:
-    return {str(path.relative_to(home)): path.read_bytes() for path in sorted(home.rglob("*")) if path.is_file()} | {}
+    return {str(path.relative_to(home)): path.read_bytes() for path in sorted(home.rglob("*")) if path.is_file()}
 
 
 def without_state(found: dict[str, bytes]) -> dict[str, bytes]:
@@ -108,11 +108,10 @@ def test_connect_and_disconnect_leave_json_settings_as_they_were(home, client, n
     assert [one.kind for one in of.changes(client)] == ["there"] * len(of.changes(client))
     disconnect(of, client)
     after = without_state(settings(home))
-    if name not in OTHER_FORMS:
-        assert after == before
-    assert {path: json.loads(data) for path, data in after.items()} == {
-        path: json.loads(data or b"{}") for path, data in before.items()
-    }
+    if name in OTHER_FORMS:
+        before = {path: json.loads(data or b"{}") for path, data in before.items()}
+        after = {path: json.loads(data) for path, data in after.items()}
+    assert after == before
 
 
 def test_connect_shows_no_line_that_it_only_writes_in_another_form(home):
@@ -324,14 +323,10 @@ def test_connect_follows_a_link_and_keeps_it_with_the_files_mode(home):
     assert json.loads(real.read_text()) == {"model": "x"}
 
 
-def test_connect_refuses_a_dead_link_and_a_folder(home):
-    link = home / ".claude" / "settings.json"
-    link.parent.mkdir()
-    link.symlink_to(home / "none.json")
-    with pytest.raises(BadFile):
-        machine(home).changes("claude-code")
-    link.unlink()
-    link.mkdir()
+@pytest.mark.parametrize("other", [Path.mkdir, lambda place: place.symlink_to("none.json")], ids=["folder", "dead link"])
+def test_connect_refuses_a_dead_link_and_a_folder(home, other):
+    (home / ".claude").mkdir()
+    other(home / ".claude" / "settings.json")
     with pytest.raises(BadFile):
         machine(home).changes("claude-code")
 
@@ -357,18 +352,21 @@ def test_connect_in_a_project_refuses_a_file_outside_it(home, tmp_path, client, 
     assert without_state(settings(home)) == before
 
 
-def test_disconnect_in_a_project_mends_what_was_written_outside(home, tmp_path):
-    project = tmp_path / "shop"
-    project.mkdir()
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    made = tmp_path / "我的 店"
+    made.mkdir()
+    return made
+
+
+def test_disconnect_in_a_project_mends_what_was_written_outside(home, project):
     (home / ".bashrc").write_text("alias x=y\n<!-- recalld -->\n## Memory\n<!-- /recalld -->\n")
     (project / "CLAUDE.local.md").symlink_to(home / ".bashrc")
     disconnect(machine(home, project=project), "claude-code")
     assert (home / ".bashrc").read_text() == "alias x=y\n"
 
 
-def test_connect_writes_a_paragraph_that_clients_share_once(home, tmp_path):
-    project = tmp_path / "shop"
-    project.mkdir()
+def test_connect_writes_a_paragraph_that_clients_share_once(home, project):
     (project / "AGENTS.md").write_text("# 说明\n")
     (project / "CLAUDE.local.md").symlink_to("AGENTS.md")
     of, clients = machine(home, project=project), ("claude-code", "codex")
@@ -380,22 +378,18 @@ def test_connect_writes_a_paragraph_that_clients_share_once(home, tmp_path):
 
 
 @pytest.mark.parametrize(("language", "head"), [("en", "Nothing was written"), ("zh", "什么也没有写")])
-def test_the_preview_names_the_file_and_the_command_that_writes_it(command, home, tmp_path, language, head):
-    project = tmp_path / "我的 店"
-    project.mkdir()
+def test_the_preview_names_the_file_and_the_command_that_writes_it(command, project, language, head):
     (project / "说明.md").touch()
     (project / "AGENTS.md").symlink_to("说明.md")
-    said = command("connect", "codex", "--project", str(project), RECALLD_LANGUAGE=language).out
+    words = ("connect", "codex", "--project", str(project))
+    said = command(*words, RECALLD_LANGUAGE=language).out
     assert f"{project}/AGENTS.md → {project}/说明.md  " in said
     run = f"connect codex --project '{project}' --yes`"
     assert head in said
     assert run in said
-    command("connect", "codex", "--project", str(project), "--yes")
-    assert (
-        f"{run[:-7]} --remove --yes`"
-        in command("connect", "--remove", "codex", "--project", str(project), RECALLD_LANGUAGE=language).out
-    )
-    shown = json.loads(command("connect", "codex", "--project", str(project), "--json").out)
+    command(*words, "--yes")
+    assert f"{run[:-7]} --remove --yes`" in command(*words, "--remove", RECALLD_LANGUAGE=language).out
+    shown = json.loads(command(*words, "--json").out)
     assert shown["clients"][0]["files"][2]["file"] == f"{project}/说明.md"
 
 

@@ -161,14 +161,6 @@ def test_project_of_is_the_repository_around_the_folder(tmp_path):
     (tmp_path / "shop" / ".git").mkdir()
     assert project_of({"cwd": str(inner)}, {}) == str(tmp_path / "shop")
     assert project_of({"cwd": "/elsewhere"}, {"CLAUDE_PROJECT_DIR": str(inner)}) == str(tmp_path / "shop")
-    for odd in (
-        {},
-        {"cwd": 5},
-        {"cwd": "src"},
-        {"cwd": "/a\0b"},
-        {"cwd": "/\ud800"},
-        {"cwd": "/a" * 100_000},
-        [],
-        None,
-    ):
+    folders: list[object] = [5, "src", "/a\0b", "/\ud800", "/a" * 100_000]
+    for odd in ({}, [], None, *({"cwd": folder} for folder in folders)):
         assert project_of(odd, {}) == ""

@@ -97,10 +97,7 @@ def test_hook_beside_a_mute_supervisor_keeps_the_words(command):
 
 @pytest.mark.parametrize(
     "event",
-    [
-        *("", "no json", "[]", "[" * 100_000, '{"hook_event_name": "PreToolUse"}'),
-        "a" * 10_000_000,
-    ],
+    ["", "no json", "[]", "[" * 100_000, '{"hook_event_name": "PreToolUse"}', "a" * 10_000_000],
     ids=lambda event: event[:20],
 )
 def test_hook_of_rubbish_prints_nothing_and_ends_with_0(command, event):
@@ -121,8 +118,7 @@ def test_hook_in_a_broken_workspace_prints_nothing_and_ends_with_0(command, brea
             (command.root / ".recalld").write_text("no folder", encoding="utf-8")
         case "log":
             (command.root / "log.jsonl").mkdir()
-    done = asked(command, "测试环境的端口是 9090")
-    assert (done.code, done.out, done.err) == (0, "", "")
+    assert asked(command, "测试环境的端口是 9090") == Ended(0, "", "")
 
 
 def test_hook_makes_no_workspace(tmp_path):
@@ -132,8 +128,7 @@ def test_hook_makes_no_workspace(tmp_path):
 
 
 def test_hook_of_a_client_that_has_none_is_an_event_and_nothing_else(command):
-    done = hook(command, {**QUESTION, "prompt": "x"}, client="gemini-cli")
-    assert (done.code, done.out, done.err) == (0, "", "")
+    assert hook(command, {**QUESTION, "prompt": "x"}, client="gemini-cli") == Ended(0, "", "")
     assert events(command) == ["the client is unknown"]
 
 

@@ -29,6 +29,7 @@ from tests.world import World, message
 
 pytestmark = pytest.mark.proof
 GOOD = {"version": 4, "argv": ["search", "花生"], "env": {"RECALLD_X": "是"}, "folder": [7, 8]}
+LINE = json.dumps(GOOD).encode() + b"\n"
 #: What is no request, and what is said of it ("": nothing, since nothing is wrong with who asks so).
 REFUSED = {
     "no keys": (b'{"version":4}\n', "argv"),
@@ -38,7 +39,7 @@ REFUSED = {
     "huge": (b'"' + b"x" * (2 << 20) + b'"\n', "too long"),
     "a list": (b"[1]\n", "object"),
     "half a line": ('{"version":4,"argv":["花'.encode(), "no end"),
-    "two lines": (json.dumps(GOOD).encode() + b"\n{}\n", "no JSON"),
+    "two lines": (LINE + b"{}\n", "no JSON"),
     "nothing": (b"", ""),
     "the question for the version, otherwise": (b'{"version":0}\n', ""),
     "another version": (b'{"version":2,"argv":["search"],"env":{}}\n', ""),
@@ -53,6 +54,14 @@ def answer(request: Request) -> dict[str, Any]:
     if request.argv == ("bug",):
         raise KeyError("花生")
     return {"out": " ".join(request.argv) + str(dict(request.environ)), "err": "", "code": 0}
+
+
+@contextlib.contextmanager
+def connected(world: World) -> Iterator[socket.socket]:
+    with socket.socket(socket.AF_UNIX) as line:
+        line.settimeout(PATIENCE_S)
+        line.connect(str(world.paths.state / "socket"))
+        yield line
 
 
 def served(world: World, answer: Callable[[Request], dict[str, Any]], told: list[str]) -> AbstractContextManager[Step]:
@@ -80,14 +89,7 @@ def patient_client(monkeypatch) -> None:
 def door(world, told) -> Iterator[Callable[[], socket.socket]]:
     """Connects to a door that is open."""
     with served(world, answer, told), contextlib.ExitStack() as stack:
-
-        def connect() -> socket.socket:
-            line = stack.enter_context(socket.socket(socket.AF_UNIX))
-            line.settimeout(PATIENCE_S)
-            line.connect(str(world.paths.state / "socket"))
-            return line
-
-        yield connect
+        yield lambda: stack.enter_context(connected(world))
 
 
 def said(line: socket.socket, data: bytes) -> bytes:
@@ -107,11 +109,7 @@ def answered(line: socket.socket, data: bytes) -> bytes:
 
 
 def is_served(line: socket.socket) -> bool:
-    return json.loads(answered(line, json.dumps(GOOD).encode() + b"\n")) == {
-        "out": "search 花生{'RECALLD_X': '是'}",
-        "err": "",
-        "code": 0,
-    }
+    return json.loads(answered(line, LINE)) == {"out": "search 花生{'RECALLD_X': '是'}", "err": "", "code": 0}
 
 
 @pytest.mark.parametrize("name", REFUSED)
@@ -153,10 +151,8 @@ def test_socket_server_acknowledges_a_request_before_the_work(world, told):
         assert free.wait(PATIENCE_S)
         return answer(request)
 
-    with served(world, slow, told), socket.socket(socket.AF_UNIX) as line:
-        line.settimeout(PATIENCE_S)
-        line.connect(str(world.paths.state / "socket"))
-        line.sendall(json.dumps(GOOD).encode() + b"\n")
+    with served(world, slow, told), connected(world) as line:
+        line.sendall(LINE)
         assert json.loads(line.recv(100))["within"] > 0
         free.set()
         assert json.loads(line.recv(1000))["code"] == 0
@@ -395,8 +391,6 @@ def test_socket_that_somebody_deleted_or_replaced_is_made_again(world, told, is_
         if is_replaced:
             path.write_text("花生")
         step()
-        with socket.socket(socket.AF_UNIX) as line:
-            line.settimeout(PATIENCE_S)
-            line.connect(str(path))
-            assert answered(line, json.dumps(GOOD).encode() + b"\n")
+        with connected(world) as line:
+            assert answered(line, LINE)
     assert (path.exists(), told) == (False, [])
