@@ -13,7 +13,11 @@ import zipfile
 from pathlib import Path
 from typing import Any
 
+import pytest
+
+from recalld.supervisor.importing import source
 from recalld.supervisor.protocol.connections import State, read_state
+from recalld.supervisor.storage.disk import open_outside
 from tests.world import WITHOUT_MODEL, World, at
 
 
@@ -37,6 +41,7 @@ def _node(key: str, parent: str | None, role: str, text: object, time: float | N
 
 def chatgpt_conversation() -> dict[str, Any]:
     """A conversation with an edited question (q1 is gone from the branch shown), a tool, a picture, and a hidden prompt."""
+    picture = {"content_type": "multimodal_text", "parts": [{"content_type": "image_asset_pointer"}, "这是她的新家。"]}
     nodes = [
         {"id": "root", "parent": None, "children": [], "message": None},
         _node("sys", "root", "system", "You are a helpful assistant.", None),
@@ -47,13 +52,7 @@ def chatgpt_conversation() -> dict[str, Any]:
         _node("t2", "c2", "tool", {"content_type": "execution_output", "text": "42 results"}, 1767600062.0),
         _node("th", "t2", "assistant", {"content_type": "thoughts", "thoughts": [{"content": "hm"}]}, 1767600062.5),
         _node("a2", "th", "assistant", "Noted: Porto, since 3 January.", 1767600063.0),
-        _node(
-            "q3",
-            "a2",
-            "user",
-            {"content_type": "multimodal_text", "parts": [{"content_type": "image_asset_pointer"}, "这是她的新家。"]},
-            1767600120.0,
-        ),
+        _node("q3", "a2", "user", picture, 1767600120.0),
     ]
     mapping: dict[str, dict[str, Any]] = {node["id"]: node for node in nodes}
     for node in nodes:
@@ -64,16 +63,11 @@ def chatgpt_conversation() -> dict[str, Any]:
 
 def chatgpt(folder: Path) -> Path:
     """A ZIP archive with two numbered files."""
-    second = {
-        "conversation_id": "c-2",
-        "title": "房租",
-        "create_time": 1767700000,
-        "current_node": "n2",
-        "mapping": {
-            "n1": _node("n1", None, "user", "房租从一月起是 4200 元。", 1767700000.0),
-            "n2": _node("n2", "n1", "assistant", "好的，记住了。", 1767700003.0),
-        },
+    nodes = {
+        "n1": _node("n1", None, "user", "房租从一月起是 4200 元。", 1767700000.0),
+        "n2": _node("n2", "n1", "assistant", "好的，记住了。", 1767700003.0),
     }
+    second = {"conversation_id": "c-2", "title": "房租", "create_time": 1767700000, "current_node": "n2", "mapping": nodes}
     path = folder / "export.zip"
     with zipfile.ZipFile(path, "w") as archive:
         archive.writestr("conversations-000.json", json.dumps([chatgpt_conversation()]))
@@ -84,28 +78,17 @@ def chatgpt(folder: Path) -> Path:
 
 
 def claude(folder: Path) -> Path:
-    messages = [
-        {
-            "uuid": "u1",
-            "sender": "human",
-            "created_at": "2026-01-05T08:00:00.000000Z",
-            "text": "My dentist is on Friday at nine.",
-            "content": [{"type": "text", "text": "My dentist is on Friday at nine."}],
-            "attachments": [{"file_name": "letter.pdf", "extracted_content": "Dear patient"}],
-        },
-        {
-            "uuid": "u2",
-            "sender": "assistant",
-            "created_at": "2026-01-05T08:00:04.000000Z",
-            "text": "",
-            "content": [
-                {"type": "thinking", "thinking": "a date"},
-                {"type": "tool_use", "id": "tu1", "name": "calendar", "input": {"query": "Friday"}},
-                {"type": "tool_result", "content": "free"},
-                {"type": "text", "text": "Friday, nine o'clock."},
-            ],
-        },
+    question = {"type": "text", "text": "My dentist is on Friday at nine."}
+    letter = {"file_name": "letter.pdf", "extracted_content": "Dear patient"}
+    answer = [
+        {"type": "thinking", "thinking": "a date"},
+        {"type": "tool_use", "id": "tu1", "name": "calendar", "input": {"query": "Friday"}},
+        {"type": "tool_result", "content": "free"},
+        {"type": "text", "text": "Friday, nine o'clock."},
     ]
+    human = {"uuid": "u1", "sender": "human", "created_at": "2026-01-05T08:00:00.000000Z", "text": question["text"]}
+    reply = {"uuid": "u2", "sender": "assistant", "created_at": "2026-01-05T08:00:04.000000Z", "text": "", "content": answer}
+    messages = [{**human, "content": [question], "attachments": [letter]}, reply]
     outer = folder / "data-batch-0000.zip"
     inner = folder / "conversations.json"
     _json(inner, [{"uuid": "cv", "name": "Dentist", "chat_messages": messages}, {"uuid": "cw", "chat_messages": "broken"}])
@@ -118,23 +101,10 @@ def claude(folder: Path) -> Path:
 def telegram(folder: Path) -> Path:
     """All chats, one with a person and one of a group, behind many contacts."""
     contacts = [{"user_id": n, "first_name": "阿宁", "phone_number": "1"} for n in range(900)]
+    link = ["The code is at ", {"type": "link", "text": "https://example.org"}]
     direct = [
-        {
-            "id": 1,
-            "type": "message",
-            "date": "2026-01-05T09:00:00",
-            "date_unixtime": "1767574800",
-            "from": "Mira",
-            "text": "Hi",
-        },
-        {
-            "id": 2,
-            "type": "message",
-            "date": "2026-01-05T09:01:00",
-            "date_unixtime": "1767574860",
-            "from": "Jonas",
-            "text": ["The code is at ", {"type": "link", "text": "https://example.org"}],
-        },
+        {"id": 1, "type": "message", "date": "2026-01-05T09:00:00", "from": "Mira", "text": "Hi"},
+        {"id": 2, "type": "message", "date": "…", "date_unixtime": "1767574860", "from": "Jonas", "text": link},
         {"id": 3, "type": "service", "date_unixtime": "1767574861", "action": "phone_call"},
         {"id": 4, "type": "message", "date_unixtime": "1767574920", "from": "Mira", "text": "", "photo": "photos/1.jpg"},
     ]
@@ -164,16 +134,10 @@ def whatsapp(folder: Path) -> Path:
 def claude_code(folder: Path) -> Path:
     def line(kind: str, content: object, time: str, uuid: str, **more: Any) -> dict[str, Any]:
         message = {"role": kind, "content": content, **({"id": more.pop("of")} if "of" in more else {})}
-        return {
-            "type": kind,
-            "uuid": uuid,
-            "sessionId": "s-1",
-            "cwd": "/home/lea/shop",
-            "timestamp": f"2026-01-05T{time}Z",
-            "message": message,
-            **more,
-        }
+        where = {"uuid": uuid, "sessionId": "s-1", "cwd": "/home/lea/shop", "timestamp": f"2026-01-05T{time}Z"}
+        return {"type": kind, **where, "message": message, **more}
 
+    call = {"type": "tool_use", "id": "toolu_1", "name": "Bash", "input": {"command": "pytest -q\nls"}}
     _lines(
         folder / "projects/-home-lea-shop/s-1.jsonl",
         {"type": "file-history-snapshot", "messageId": "x"},
@@ -181,13 +145,7 @@ def claude_code(folder: Path) -> Path:
         line("user", "Why does the checkout test fail? <private>key 123</private>", "09:00:01.000", "u1"),
         line("assistant", [{"type": "thinking", "thinking": "look"}], "09:00:03.000", "x1", of="msg1"),
         line("assistant", [{"type": "text", "text": "I look at the test."}], "09:00:04.000", "x2", of="msg1"),
-        line(
-            "assistant",
-            [{"type": "tool_use", "id": "toolu_1", "name": "Bash", "input": {"command": "pytest -q\nls"}}],
-            "09:00:05.000",
-            "x3",
-            of="msg1",
-        ),
+        line("assistant", [call], "09:00:05.000", "x3", of="msg1"),
         line("user", [{"type": "tool_result", "tool_use_id": "toolu_1", "content": "1 failed"}], "09:00:09.000", "u2"),
         line("user", "Search the web", "09:00:10.000", "u3", isSidechain=True),
         line("assistant", [{"type": "text", "text": "税率写成了 0.19，应该是 0.07。"}], "09:00:12.000", "x4", of="msg2"),
@@ -241,6 +199,17 @@ def workspace(folder: Path) -> Path:
     (folder / "memory").mkdir()
     (folder / "memory/2026-01-02-qingdao.md").write_text(head + block, encoding="utf-8")
     return folder
+
+
+def refuse(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+    """Let no file of this name be read: for root every file can be."""
+
+    def refusing(path: Path) -> int:
+        if path.name == name:
+            raise PermissionError(13, "Permission denied", str(path))
+        return open_outside(path)
+
+    monkeypatch.setattr(source, "open_outside", refusing)
 
 
 def state_of(world: World, name: str) -> State:

@@ -13,14 +13,12 @@ from typing import Any
 
 import pytest
 
-from recalld.supervisor.importing import source
 from recalld.supervisor.importing.run import Imported, Staging, bring_in
 from recalld.supervisor.importing.source import NotImported
 from recalld.supervisor.importing.talk import Conversation, Said
 from recalld.supervisor.interfaces.cli.call import Call
 from recalld.supervisor.interfaces.cli.main import run_command
 from recalld.supervisor.storage.control import UNLIMITED, Control
-from recalld.supervisor.storage.disk import open_outside
 from recalld.supervisor.storage.errors import BadRequest
 from tests.importing import made
 from tests.world import FaultyDisk, World, at, message
@@ -329,13 +327,7 @@ def test_staging_says_that_the_disk_is_full(log):
 def test_import_names_json_of_others_that_it_may_not_read(world, log, monkeypatch):
     made._json(log / "密.json", {"a": 1})
     made._json(log / "talk.json", [{"role": "user", "content": "周五交稿"}])
-
-    def refusing(path: Path) -> int:  # for root every file can be read
-        if path.name == "密.json":
-            raise PermissionError(13, "Permission denied", str(path))
-        return open_outside(path)
-
-    monkeypatch.setattr(source, "open_outside", refusing)
+    made.refuse(monkeypatch, "密.json")
     done = run(world, log)
     assert (done.added, done.left_out) == (1, ("密.json",))
 

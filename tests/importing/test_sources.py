@@ -16,19 +16,20 @@ from recalld.supervisor.checks.backup import create
 from recalld.supervisor.checks.check import Look
 from recalld.supervisor.forgetting import sweep
 from recalld.supervisor.forgetting.wanted import wanted
-from recalld.supervisor.importing import source, sources
+from recalld.supervisor.importing import sources
 from recalld.supervisor.importing.run import bring_in
 from recalld.supervisor.importing.sources import Taking, take_in
 from recalld.supervisor.protocol.config import load
 from recalld.supervisor.protocol.connections import State
 from recalld.supervisor.storage.control import UNLIMITED
-from recalld.supervisor.storage.disk import open_outside
 from recalld.supervisor.storage.errors import BadConfig
 from tests.importing import machines, made
 from tests.importing.made import state_of
 from tests.world import WITHOUT_MODEL, World, at, message, talk
 
 NOW = at("2026-01-31T10:00")
+#: A message of another program.
+SAID = {"role": "user", "content": "周五交稿", "timestamp": "2026-01-30T09:00:00Z"}
 
 
 def world_with(root: Path, *takes: str, now: Any = NOW, more: str = "") -> World:
@@ -182,8 +183,7 @@ def test_hostile_folder_does_not_keep_the_rest_away(tmp_path):
 
 def test_file_whose_name_is_no_utf8_is_named_and_keeps_no_other_away(tmp_path):
     for name in (b"bad\xff.jsonl", "好.jsonl".encode()):
-        record = {"role": "user", "content": "周五交稿", "timestamp": "2026-01-30T09:00:00Z"}
-        made._lines(tmp_path / "log" / os.fsdecode(name), record)
+        made._lines(tmp_path / "log" / os.fsdecode(name), SAID)
     world = world_with(tmp_path / "ws", f'path = "{tmp_path}/log"')
     now_of(world, "log")
     state = state_of(world, "log").shown()
@@ -192,9 +192,8 @@ def test_file_whose_name_is_no_utf8_is_named_and_keeps_no_other_away(tmp_path):
 
 def test_json_that_nothing_reads_is_named_next_to_a_log(tmp_path):
     folder = tmp_path / "log"
-    record = {"id": "a", "role": "user", "content": "周五交稿", "timestamp": "2026-01-30T09:00:00Z"}
-    made._lines(folder / "a.jsonl", record)
-    made._json(folder / "b.json", [record | {"id": "b"}])
+    made._lines(folder / "a.jsonl", SAID | {"id": "a"})
+    made._json(folder / "b.json", [SAID | {"id": "b"}])
     for n in range(60):  # more than those by whose beginning a kind is known
         made._json(folder / f"设置 {n:02}.json", {"主题": n})
     for name, data in (("u16.json", b"\xff\xfe"), ("bad.json", b"{bad"), ("list.json", b"[1,2]"), ("t.csv", b"1,2")):
@@ -215,16 +214,9 @@ def test_source_that_fails_does_not_keep_the_next_away(tmp_path):
 
 def test_file_that_may_not_be_read_is_named_and_keeps_no_other_away(tmp_path, monkeypatch):
     for name in ("a", "b", "c"):
-        record = {"role": "user", "content": f"{name}：周五交稿", "timestamp": "2026-01-30T09:00:00Z"}
-        made._lines(tmp_path / "log" / f"{name}.jsonl", record)
+        made._lines(tmp_path / "log" / f"{name}.jsonl", SAID | {"content": f"{name}：周五交稿"})
     world = world_with(tmp_path / "ws", f'path = "{tmp_path}/log"')
-
-    def refusing(path: Path) -> int:  # for root every file can be read
-        if path.name == "b.jsonl":
-            raise PermissionError(13, "Permission denied", str(path))
-        return open_outside(path)
-
-    monkeypatch.setattr(source, "open_outside", refusing)
+    made.refuse(monkeypatch, "b.jsonl")
     now_of(world, "log")
     assert texts(world) == ["a：周五交稿", "c：周五交稿"]
     assert "b.jsonl" in state_of(world, "log").shown()["leftOut"]
@@ -383,8 +375,7 @@ def test_file_that_is_cut_off_waits_for_its_rest_a_day_at_most(tmp_path):
 
 
 def test_folder_of_logs_and_notes_gives_both_and_a_note_follows_its_source(tmp_path):
-    record = {"role": "user", "content": "周五交稿", "timestamp": "2026-01-30T09:00:00Z"}
-    note = made._lines(tmp_path / "log" / "talk.jsonl", record).with_name("garden.md")
+    note = made._lines(tmp_path / "log" / "talk.jsonl", SAID).with_name("garden.md")
     note.write_text("Roses.\n", encoding="utf-8")
     world = world_with(tmp_path / "ws", f'path = "{tmp_path}/log"')
     mine = world.root / "memory/notes/log/garden.md"
@@ -404,10 +395,9 @@ def test_round_of_a_source_is_read_to_its_end_before_the_next(tmp_path, monkeypa
     monkeypatch.setattr(sources, "_BATCH_FILES", 2)
     world = world_with(tmp_path / "ws", f'path = "{tmp_path}/log"\nevery = "6h"')
     for n in range(5):
-        record = {"id": f"m{n}", "role": "user", "content": f"第 {n} 条", "timestamp": "2026-01-30T09:00:00Z"}
-        made._lines(tmp_path / "log" / f"{n}.jsonl", record)
+        made._lines(tmp_path / "log" / f"{n}.jsonl", SAID | {"id": f"m{n}", "content": f"第 {n} 条"})
     look(world)
-    made._lines(tmp_path / "log" / "6.jsonl", {"role": "user", "content": "later", "timestamp": "2026-01-30T09:00:00Z"})
+    made._lines(tmp_path / "log" / "6.jsonl", SAID | {"content": "later"})
     look(world, hours=5)
     world.archive(everything=True)
     assert len(texts(world)) == 5
@@ -419,12 +409,11 @@ def test_round_of_a_source_is_read_to_its_end_before_the_next(tmp_path, monkeypa
 def test_round_of_a_source_sees_what_appears_while_it_runs(tmp_path, monkeypatch):
     monkeypatch.setattr(sources, "_BATCH_FILES", 1)
     world = world_with(tmp_path / "ws", f'path = "{tmp_path}/log"\nevery = "6h"')
-    record = {"role": "user", "content": "先来的", "timestamp": "2026-01-30T09:00:00Z"}
     for name in ("a", "c"):
-        made._lines(tmp_path / "log" / f"{name}.jsonl", record)
+        made._lines(tmp_path / "log" / f"{name}.jsonl", SAID)
     batches = take_in(world.ws, world.clock, UNLIMITED)
     assert next(batches)
-    made._lines(tmp_path / "log" / "b.jsonl", {**record, "content": "后来的"})
+    made._lines(tmp_path / "log" / "b.jsonl", SAID | {"content": "后来的"})
     list(batches)
     world.archive(everything=True)
-    assert {*texts(world)} == {"先来的", "后来的"}
+    assert {*texts(world)} == {"周五交稿", "后来的"}

@@ -19,15 +19,8 @@ def said(tmp_path):
 
 
 def telegram(tmp_path, **message):
-    _json(
-        tmp_path / "result.json",
-        {
-            "name": "Ines",
-            "type": "personal_chat",
-            "id": 7,
-            "messages": [{"id": 1, "type": "message", "date_unixtime": "1780308000", "text": "", **message}],
-        },
-    )
+    messages = [{"id": 1, "type": "message", "date_unixtime": "1780308000", "text": "", **message}]
+    _json(tmp_path / "result.json", {"name": "Ines", "type": "personal_chat", "id": 7, "messages": messages})
     return said(tmp_path)[0]
 
 

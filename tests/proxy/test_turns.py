@@ -255,19 +255,15 @@ def test_server_that_is_away_is_502_in_the_configured_language(proxied: Proxied,
     assert proxied.kept(1) == [("user", QUESTION)]
 
 
-def test_server_that_drops_a_request_is_not_told_to_be_started(proxied: Proxied):
-    proxied.play(DROPS)
-    answer = proxied.ask("What am I allergic to?")
-    assert (answer.status_code, "start it" in answer.text) == (502, False)
-    assert "has closed the connection without an answer" in answer.json()["error"]["message"]
-
-
-def test_server_that_does_not_answer_in_time_is_504(proxied: Proxied):
+@pytest.mark.parametrize(
+    ("reply", "status", "words"), [(DROPS, 502, "has closed the connection without an answer"), (MUTE, 504, "within 1 s")]
+)
+def test_server_that_gives_no_answer_is_not_told_to_be_started(proxied: Proxied, reply, status, words):
     proxied.configure('[llm]\ntimeout = "1s"\n')
-    proxied.play(MUTE)
+    proxied.play(reply)
     answer = proxied.ask("What am I allergic to?")
-    assert answer.status_code == 504
-    assert "within 1 s" in answer.json()["error"]["message"]
+    assert (answer.status_code, "start it" in answer.text) == (status, False)
+    assert words in answer.json()["error"]["message"]
 
 
 def test_proxy_without_a_server_is_404_that_says_what_to_set(proxied: Proxied):
