@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import json
 import re
+from pathlib import Path
 
 import pytest
 
+from recalld.supervisor.archive.quarantine import Quarantine
 from recalld.supervisor.checks.table import account
+from recalld.supervisor.storage.disk import RealDisk
 from recalld.supervisor.storage.errors import BadFile
+from recalld.supervisor.storage.files import Files
 from recalld.supervisor.storage.texts import Text, msgid
 from tests.world import FaultyDisk, World, message, talk, without
 
@@ -207,3 +211,24 @@ def test_round_archives_a_history_of_twice_its_bytes_and_trims_it(world):
     world.settle()
     assert world.paths.history.stat().st_size <= 100_100
     assert len(world.archived()) == 45
+
+
+TORN = '[{"id": "半", "text": "写到一'.encode()
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    return tmp_path / "quarantine"
+
+
+@pytest.fixture
+def quarantine(folder: Path) -> Quarantine:
+    return Quarantine(Files(RealDisk()), folder, limit=10)
+
+
+def test_quarantine_keeps_at_most_ten_copies_of_one_kind(quarantine: Quarantine, folder: Path) -> None:
+    kept = [quarantine.keep("history.json", f"坏了 {n}".encode()) for n in range(30)]
+    assert kept == ["new"] * 10 + ["full"] * 20
+    assert quarantine.keep("history.json", "坏了 9".encode()) == "known"
+    assert quarantine.keep("message", TORN) == "new"
+    assert len(list(folder.iterdir())) == 11

@@ -17,6 +17,8 @@ from recalld.supervisor.text.language import is_small_talk
 
 SHANGHAI = ZoneInfo("Asia/Shanghai")
 MORNING = datetime(2026, 6, 20, 1, 0, tzinfo=UTC)  # 09:00 in Shanghai
+#: Characters of a period's label.
+LABELS = {"day": len("2026-06-20"), "month": len("2026-06")}
 
 
 def talk(*said, start=MORNING, every=timedelta(minutes=2)):
@@ -30,6 +32,11 @@ def day(*said, previous=""):
 
 def bullets(text):
     return [line for line in text.split("\n") if line.startswith("- ")]
+
+
+def quoted(*said, kind="day", every=timedelta(minutes=2)):
+    """The bullets of the extract of a talk."""
+    return bullets(extract(talk(*said, every=every), period="2026-06-20"[: LABELS[kind]], zone=SHANGHAI, kind=kind))
 
 
 TOFU = (
@@ -88,7 +95,7 @@ def test_extract_has_each_time_of_a_speaker_in_a_bullet_of_its_own():
     ],
 )
 def test_extract_joins_with_one_mark_that_of_its_language(said, bullet):
-    assert bullets(day(("user", said)))[0].endswith(bullet)
+    assert quoted(("user", said))[0].endswith(bullet)
 
 
 def test_extract_marks_with_dots_the_words_that_it_leaves_out():
@@ -122,9 +129,8 @@ def test_extract_marks_with_dots_the_words_that_it_leaves_out():
     ],
 )
 def test_extract_has_a_correction_beside_what_it_corrects(said, kind, bullet):
-    blocks = talk(*(("user", text) for text in said), every=timedelta(minutes=2) if kind == "day" else timedelta(days=7))
-    text = extract(blocks, period="2026-06-20"[: 10 if kind == "day" else 7], zone=SHANGHAI, kind=kind)
-    assert bullets(text) == [bullet]
+    every = timedelta(minutes=2) if kind == "day" else timedelta(days=7)
+    assert quoted(*(("user", text) for text in said), kind=kind, every=every) == [bullet]
 
 
 def test_taken_back_links_the_last_change_to_what_was_said_first():
@@ -192,8 +198,7 @@ def test_taken_back_links_nothing_by_a_day_an_amount_or_the_verb_of_change(said,
     ],
 )
 def test_answer_that_comes_later_on_the_day_stands_behind_its_question(said, bullet):
-    blocks = talk(*zip(("user", "assistant", "user"), said, strict=True), every=timedelta(hours=2))
-    assert bullets(extract(blocks, period="2026-06-20", zone=SHANGHAI, kind="day")) == [bullet]
+    assert quoted(*zip(("user", "assistant", "user"), said, strict=True), every=timedelta(hours=2)) == [bullet]
 
 
 @pytest.mark.parametrize(
@@ -204,7 +209,7 @@ def test_answer_that_comes_later_on_the_day_stands_behind_its_question(said, bul
     ],
 )
 def test_question_stands_with_its_own_time_before_its_answer(asked, answer, bullet):
-    assert bullets(day(("assistant", asked), ("user", answer))) == [bullet]
+    assert quoted(("assistant", asked), ("user", answer)) == [bullet]
 
 
 def words_of(text):
@@ -219,9 +224,7 @@ def words_of(text):
 )
 def test_extract_has_no_word_that_is_in_no_message(said):
     for kind in ("day", "month"):
-        text = extract(
-            talk(*(("user", one) for one in said)), period="2026-06-20"[: 10 if kind == "day" else 7], zone=SHANGHAI, kind=kind
-        )
+        text = extract(talk(*(("user", one) for one in said)), period="2026-06-20"[: LABELS[kind]], zone=SHANGHAI, kind=kind)
         quoted = re.sub(
             r"（\d\d[:-]\d\d (?:更正|后来)：|\((?:corrected|later,) \d\d[:-]\d\d:",
             " ",
@@ -253,7 +256,7 @@ def test_extract_keeps_of_code_and_tracebacks_the_last_error_alone():
     ],
 )
 def test_extract_shows_by_dots_where_code_stood(said, bullet):
-    assert bullets(day(("user", said))) == [f"- 09:00 {bullet}"]
+    assert quoted(("user", said)) == [f"- 09:00 {bullet}"]
 
 
 NOTED, SAID_TOO = ("note", "- 护照在书房第二个抽屉里\n"), ("user", "锅炉师傅 12 月 3 日上午 10 点来。")
@@ -349,7 +352,7 @@ def test_extract_keeps_any_configured_limit_and_quotes_something(kind, limit):
         english,
         talk(("user", "密码" * 9_000), ("user", "a" * 9_000)),
     ):
-        text = extract(blocks, period="2026-06-01"[: 10 if kind == "day" else 7], zone=SHANGHAI, kind=kind, longest=limit)
+        text = extract(blocks, period="2026-06-01"[: LABELS[kind]], zone=SHANGHAI, kind=kind, longest=limit)
         assert len(text) <= limit
         assert len(bullets(text)) >= 1
 
@@ -360,3 +363,51 @@ def test_cut_does_not_end_inside_a_quotation_that_just_began():
         == "命令要写成一行才能在那台机器上跑起来：…"
     )
     assert cut("He told the whole family about it “because nobody asked”", 44) == "He told the whole family about it…"
+
+
+# ── what is amended, and what comes to nothing ───────────────────────────────
+
+
+@pytest.mark.parametrize(
+    ("said", "noted", "amended", "bullet"),
+    [
+        (
+            "史师傅修锅炉要 320，周一带零件来",
+            "好的。",
+            "等等不是周一，是周二",
+            "用户：史师傅修锅炉要 320，周一带零件来（09:04 更正：等等不是周一，是周二）",
+        ),
+        (
+            "Steve wants 320 for the boiler, comes back Monday with the part",
+            "Noted.",
+            "sorry not Monday, Tuesday",
+            "user: Steve wants 320 for the boiler, comes back Monday with the part (corrected 09:04: sorry not Monday, Tuesday)",
+        ),
+        (
+            "Dinner with Lukas on Thursday at 7, Osteria Bruno",
+            "Noted.",
+            "sorry, Friday. Thursday is his swim class",
+            "user: Dinner with Lukas on Thursday at 7, Osteria Bruno (corrected 09:04: sorry, Friday. Thursday is his swim class)",
+        ),
+    ],
+)
+def test_extract_has_what_is_amended_at_once_beside_what_it_amends(said, noted, amended, bullet):
+    assert quoted(("user", said), ("assistant", noted), ("user", amended)) == [f"- 09:00 {bullet}"]
+
+
+@pytest.mark.parametrize(
+    ("said", "over"),
+    [
+        ("报了市里的优质课比赛，材料交了三份", "优质课比赛泡汤了，名额给了别人"),
+        ("The wedding venue in Clevedon is ours on 12 September", "the wedding venue in Clevedon fell through"),
+    ],
+)
+def test_extract_of_a_month_has_what_came_to_nothing_with_its_end(said, over):
+    (bullet,) = quoted(("user", said), ("user", over), kind="month", every=timedelta(days=4))
+    assert said in bullet
+    assert f": {over}" in bullet or f"：{over}" in bullet
+
+
+def test_extract_links_no_change_to_one_of_two_that_it_may_mean():
+    said = ("team meeting is Tuesday at 3", "parents meeting is on the 5th", "meeting moved to the 7th")
+    assert len(quoted(*(("user", text) for text in said), kind="month", every=timedelta(days=3))) == len(said)

@@ -19,14 +19,18 @@ def head(world: World, label: str) -> set[str]:
     return set(world.summary(label).rpartition("recalld: 1")[2].partition("\n---\n")[0].splitlines())
 
 
+def settle_daily(world: World, days: int) -> None:
+    for _ in range(days):
+        world.settle()
+        world.clock.forward(days=1)
+
+
 def refusing(world: World, answers: Sequence[str] = (), label: str = "2026-01-10") -> None:
     """Have the model give these answers, then refusals, until the group of the day asks for no more."""
     left = list(answers)
     world.model.script = lambda *_: left.pop(0) if left else REFUSED
     world.write([message_on(label)])
-    for _ in range(3):
-        world.settle()
-        world.clock.forward(days=1)
+    settle_daily(world, 3)
 
 
 def without_model(world: World) -> None:
@@ -78,9 +82,7 @@ def test_month_is_made_from_the_files_of_a_day_that_was_refused_twice(world):
     world.model.script = lambda task, _: REFUSED if task.group == "day-2025-11-20" else "## nginx\n\n说了几句 nginx。"
     texts = [f"关于 nginx 的第 {n} 句，配置都在 /etc/nginx/conf.d 下面，改完要 reload。" for n in range(9)]
     world.write([message(f"{day}-{n}", f"2025-11-{day}T09:{n:02}", text) for day in (20, 21) for n, text in enumerate(texts)])
-    for _ in range(4):
-        world.settle()
-        world.clock.forward(days=1)
+    settle_daily(world, 4)
     month = next(task for task, _ in world.model.requests if task.group == "month-2025-11")
     assert month.material == (world.names()[0], "summary/2025-11-21.md")
     assert [task.group for task, _ in world.model.requests].count("day-2025-11-20") == 2
@@ -93,9 +95,7 @@ def late_file_refused(world: World) -> None:
     world.model.requests.clear()
     world.model.script = lambda *_: REFUSED
     world.add(message_on("2026-01-10", "pnpm", "房租从 3,200 涨到 3,400。The rent rises to 3,400."))
-    for _ in range(12):
-        world.settle()
-        world.clock.forward(days=1)
+    settle_daily(world, 12)
 
 
 def test_extract_of_a_late_file_stands_below_the_models_text(world):
@@ -127,9 +127,7 @@ def test_extract_of_a_late_file_keeps_what_a_person_wrote(world):
     path.write_text(path.read_text().replace("的话", "的话（我改的）"))
     world.model.script = lambda *_: REFUSED
     world.add(message_on("2026-01-10", "pnpm"))
-    for _ in range(4):
-        world.settle()
-        world.clock.forward(days=1)
+    settle_daily(world, 4)
     assert len(world.model.requests) == 3
     assert world.summary("2026-01-10").count("（我改的）") == 1
     assert "关于 pnpm 的话" in world.summary("2026-01-10")
