@@ -138,10 +138,7 @@ def _flag(which: int, archived: object) -> Callable[[dict[str, bytes]], None]:
         (_put(f"memory/{YESTERDAY}", dated(SAID[2]).replace(b"v2", b"v3")), "its body is not the one"),
         (_move(f"memory/{YESTERDAY}", "memory/2026-01-30-v2.md"), "its period is 2026-01-31"),
         (_put(f"memory/{YESTERDAY}", dated(SAID[2]._replace(created_at="2026-01-31T17:00:00.000Z"))), "昨天 is of 2026-02-01"),
-        (
-            _put("memory/summary/2026-01-19.md", summary("2026-01-19", **{"2026-01-19-wu.md": "0" * 16})),
-            "which is not there",
-        ),
+        (_put("memory/summary/2026-01-19.md", summary("2026-01-19", **{"2026-01-19-wu.md": "0" * 16})), "which is not there"),
         (
             _put("memory/summary/2026-01-19.md", summary("2026-01-19", **{JANUARY: dated(SAID[1])})),
             f"2026-01-19 names {JANUARY}",

@@ -96,18 +96,13 @@ def parts(first: int, states: int, jobs: int, only: list[str]) -> Iterator[tuple
                 by_name[name] += report.states
                 seconds += spent
             judged += total.states
-            counts = {
-                "states": total.states,
-                "deep": total.deep,
-                "points": total.points,
-                "failures": total.failures,
+            counts: dict[str, Any] = {name: getattr(total, name) for name in ("states", "deep", "points", "failures")}
+            counts |= {
                 "slowest": round(total.slowest, 1),
+                "cpu": round(seconds, 1),
+                "by workload": dict(sorted(by_name.items())),
             }
-            yield (
-                seed,
-                [str(total.shortest)] if total.shortest else [],
-                {**counts, "cpu": round(seconds, 1), "by workload": dict(sorted(by_name.items()))},
-            )
+            yield seed, [str(total.shortest)] if total.shortest else [], counts
             seed += 1
 
 

@@ -18,6 +18,13 @@ def nothing(*_: object, **__: object) -> None:
     """Leave the step out."""
 
 
+def write(disk: Any, handle: int, data: bytes) -> None:
+    """Write as any program writes a file that waits for the disk."""
+    disk.write(handle, data)
+    disk.sync(handle)
+    disk.close(handle)
+
+
 def mark_archived(history: Any, keys: Any) -> Any:
     """Flag `true` what is only about to be written."""
     return tuple(with_archived(e, Archived.YES) if isinstance(e, Message) and e.key in keys else e for e in history)
@@ -99,31 +106,17 @@ def removed_before_journal(empty_drop_box: Callable[..., Any]) -> Callable[..., 
     return empty_and_remove
 
 
-def intake_telling_texts(intake: Callable[..., Any]) -> Callable[..., Any]:
-    """Put the texts of un-written messages into the event `seen`."""
+def telling_texts(original: Callable[..., Any], event: str) -> Callable[..., Any]:
+    """Put the texts of un-written messages into the event."""
 
-    def step(ws: Any, *rest: Any) -> Any:
-        done = intake(ws, *rest)
-        emit_texts("seen", ws.journal, ws.events)
+    def step(first: Any, *rest: Any) -> Any:
+        done = original(first, *rest)
+        journal, events = rest if event == "put_back" else (first.journal, first.events)
+        if texts := [message.text for message in journal.unwritten.values()]:
+            events.emit(event, messages=len(texts), what=texts)
         return done
 
     return step
-
-
-def reinsert_telling_texts(reinsert: Callable[..., Any]) -> Callable[..., Any]:
-    """Put the texts of un-written messages into the event `put_back`."""
-
-    def step(history: Any, journal: Any, events: Any) -> Any:
-        done = reinsert(history, journal, events)
-        emit_texts("put_back", journal, events)
-        return done
-
-    return step
-
-
-def emit_texts(event: str, journal: Any, events: Any) -> None:
-    if texts := [message.text for message in journal.unwritten.values()]:
-        events.emit(event, messages=len(texts), what=texts)
 
 
 def trim_anything(history: Any, written: Any, caps: Any) -> Any:
@@ -140,10 +133,7 @@ def in_place(self: Any, path: Any, data: bytes, seen: Any, keep: Any = None) -> 
     """Take the old file away and write the new one under its name."""
     if seen:
         self.disk.unlink(path)
-    handle = self.disk.create(path, 0o600)
-    self.disk.write(handle, data)
-    self.disk.sync(handle)
-    self.disk.close(handle)
+    write(self.disk, self.disk.create(path, 0o600), data)
     self.disk.sync_folder(path.parent)
 
 
@@ -160,10 +150,7 @@ def sync_late(self: Any, path: Any, data: bytes, seen: Any, keep: Any = None) ->
 
 def append_torn(self: Any, path: Any, line: bytes, _row: int = 0) -> None:
     """Add a line behind whatever stands there, be it half a line."""
-    handle = self.disk.open_append(path, 0o600)
-    self.disk.write(handle, line)
-    self.disk.sync(handle)
-    self.disk.close(handle)
+    write(self.disk, self.disk.open_append(path, 0o600), line)
 
 
 def by_name(files: Any, summaries: Any) -> frozenset[str]:
@@ -225,12 +212,10 @@ def torn_receipt(self: Any, receipt: Any) -> None:
     """Write a receipt as any program writes a file."""
     from recalld.supervisor.protocol.turn import render_receipt
 
+    disk = self._files.disk
     self._files.make_folder(self._folder)
-    handle = self._files.disk.create(self._folder / f"{receipt.id}.json", 0o600)
-    self._files.disk.write(handle, render_receipt(receipt))
-    self._files.disk.sync(handle)
-    self._files.disk.close(handle)
-    self._files.disk.sync_folder(self._folder)
+    write(disk, disk.create(self._folder / f"{receipt.id}.json", 0o600), render_receipt(receipt))
+    disk.sync_folder(self._folder)
 
 
 def compact_in_place(self: Any) -> None:

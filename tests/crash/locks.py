@@ -11,15 +11,8 @@ import re
 
 #: At most one of these is held at a time, but for inbox + history; taken in this order.
 ORDER = (
-    "calls.lock",
-    "index.lock",
-    "vectors.lock",
-    "chat.lock",
-    "diary.lock",
-    "inbox.json.lock",
-    "memory.md.lock",
-    "history.json.lock",
-)
+    "calls.lock", "index.lock", "vectors.lock", "chat.lock", "diary.lock", "inbox.json.lock", "memory.md.lock", "history.json.lock",
+)  # fmt: skip
 #: Held for life, taken before any of the others.
 _FOR_LIFE = re.compile(r"supervisor\.lock|worker-[0-7]\.lock|session-[0-9a-f]{16}\.lock")
 _OF_CHAT = re.compile(r"chat-[0-9a-f]{16}\.lock")

@@ -34,8 +34,7 @@ class ModelDisk(Ledger):
         number = self.find(Path(path))
         if number is None:
             return None
-        inode = self.inodes[number]
-        return Stat(number, len(inode.data), inode.mtime_ns, inode.mode, inode.uid, inode.gid)
+        return self._stat(number)
 
     def names(self, folder: Path) -> list[str]:
         self.alive()
@@ -51,11 +50,7 @@ class ModelDisk(Ledger):
 
     def stats(self, folder: Path) -> dict[str, Stat]:
         self.names(folder)  # which says no where there is no folder
-        found = {}
-        for name, number in self.live.get(self.key(folder), {}).items():
-            inode = self.inodes[number]
-            found[name] = Stat(number, len(inode.data), inode.mtime_ns, inode.mode, inode.uid, inode.gid)
-        return found
+        return {name: self._stat(number) for name, number in self.live.get(self.key(folder), {}).items()}
 
     def read(self, path: Path, offset: int = 0, most: int = -1) -> bytes:
         self.alive()
@@ -70,16 +65,13 @@ class ModelDisk(Ledger):
         folder, name = self.operation("create", path)
         if self.find(path) is not None:
             raise error_of(errno.EEXIST, path)
-        number = self.new(Inode(b"", 0, modes.S_IFREG | mode, self.tick(), os.getuid(), os.getgid()))
-        self.change(folder, ((name, number),))
-        return self.open(number, path)
+        return self.open(self._make(folder, name, modes.S_IFREG | mode), path)
 
     def open_append(self, path: Path, mode: int) -> int:
         folder, name = self.operation("open_append", path)
         number = self.find(path)
         if number is None:
-            number = self.new(Inode(b"", 0, modes.S_IFREG | mode, self.tick(), os.getuid(), os.getgid()))
-            self.change(folder, ((name, number),))
+            number = self._make(folder, name, modes.S_IFREG | mode)
         elif not self.inodes[number].is_file:
             raise error_of(errno.EISDIR if self.inodes[number].is_folder else errno.ELOOP, path)
         return self.open(number, path)
@@ -149,8 +141,7 @@ class ModelDisk(Ledger):
         parent, name = self.operation("mkdir", folder)
         if self.find(folder) is not None:
             raise error_of(errno.EEXIST, folder)
-        number = self.new(Inode(b"", 0, FOLDER_MODE, self.tick(), os.getuid(), os.getgid()))
-        self.change(parent, ((name, number),))
+        self._make(parent, name, FOLDER_MODE)
         self.live[joined(parent, name)] = {}
         self.settled[joined(parent, name)] = {}
 
@@ -194,6 +185,15 @@ class ModelDisk(Ledger):
         self.alive()
         where = self.key(path)
         return where in self.held_by_others or where in self.locks.held
+
+    def _stat(self, number: int) -> Stat:
+        inode = self.inodes[number]
+        return Stat(number, len(inode.data), inode.mtime_ns, inode.mode, inode.uid, inode.gid)
+
+    def _make(self, folder: str, name: str, mode: int) -> int:
+        number = self.new(Inode(b"", 0, mode, self.tick(), os.getuid(), os.getgid()))
+        self.change(folder, ((name, number),))
+        return number
 
     def _rename(self, call: str, old: Path, new: Path) -> None:
         folder, name = self.operation(call, new, old)

@@ -189,7 +189,7 @@ MUTANTS = (
         "words in the event seen",
         talking.Archive,
         "the event seen holds the words",
-        ((recalld.supervisor.host.round, "intake", faults.intake_telling_texts(recalld.supervisor.archive.intake.intake)),),
+        ((recalld.supervisor.host.round, "intake", faults.telling_texts(recalld.supervisor.archive.intake.intake, "seen")),),
     ),
     Mutant(
         "words in the event put_back",
@@ -199,7 +199,7 @@ MUTANTS = (
             (
                 recalld.supervisor.archive.intake,
                 "_reinsert",
-                faults.reinsert_telling_texts(recalld.supervisor.archive.intake._reinsert),
+                faults.telling_texts(recalld.supervisor.archive.intake._reinsert, "put_back"),
             ),
         ),
     ),
@@ -337,12 +337,7 @@ MUTANTS = (
         ((recalld.supervisor.summaries.collect, "note_result", faults.nothing),),
     ),
     Mutant("a receipt in place", working.Turn, "can't be read", ((ReceiptStore, "write", faults.torn_receipt),)),
-    Mutant(
-        "a claim that a power cut undoes",
-        talking.DayRipens,
-        "is asked again for",
-        ((Files, "move", faults.half_move),),
-    ),
+    Mutant("a claim that a power cut undoes", talking.DayRipens, "is asked again for", ((Files, "move", faults.half_move),)),
     Mutant(
         "a result that comes back with the next power cut",
         working.Failure,

@@ -13,7 +13,7 @@ from tests.checker.checker import Acked
 from tests.crash.model_disk import ModelDisk
 from tests.crash.program import Program
 from tests.crash.talking import JANUARY, TOLD
-from tests.crash.workload import Dropped, Kept, Workload
+from tests.crash.workload import Dropped, Kept, Workload, keep
 from tests.world import message
 
 
@@ -42,8 +42,7 @@ class DropBox(Workload):
             said = {"role": "user", "text": one.text, "createdAt": one.created_at, **({"id": one.id} if one.id else {})}
             disk.plant(path, json.dumps([said] if one.id else said).encode())
             disk.ack(Dropped(path, one))
-        disk.plant("inbox.d/new/三.json", self.broken)
-        disk.ack(Kept("inbox.d/new/三.json", self.broken))
+        keep(disk, "inbox.d/new/三.json", self.broken)
 
 
 class Swiped(DropBox):
@@ -242,6 +241,7 @@ class Lost(Workload):
 class Nameless(Workload):
     """A program that knows no ids, flags or times of ours writes back what it has read, and one more."""
 
+    losing = True
     ordered = False
     before: ClassVar = (JANUARY, ("2026-01-27T13:00:00.000Z", (("2026-01-27T02:00:00.000Z", "昨天说的。"),)))
 
@@ -252,9 +252,6 @@ class Nameless(Workload):
         rewrite(life.disk, [*own, new, new])
         life.disk.ack(Acked("", new["text"], new["createdAt"]))
         life.disk.ack(Acked("", new["text"], new["createdAt"]))
-
-    def glance(self, disk: ModelDisk, acks: Sequence[object]) -> list[str]:
-        return []  # its times may be in any zone's spelling, its flags are gone: nothing can be said before a round
 
 
 class Numbered(Workload):
@@ -277,9 +274,6 @@ class Numbered(Workload):
             life.voice.said.add(text)
             life.disk.ack(Acked("", text, created_at))
 
-    def glance(self, disk: ModelDisk, acks: Sequence[object]) -> list[str]:
-        return []
-
 
 class Window(Workload):
     """A program that writes neither ids nor times keeps its last messages; some of its words come again and again."""
@@ -297,13 +291,11 @@ class Window(Workload):
             life.voice.said.add(text)
             life.disk.ack(Acked("", text, self.now))
 
-    def glance(self, disk: ModelDisk, acks: Sequence[object]) -> list[str]:
-        return []
-
 
 class Respelled(Workload):
     """A typed program drops the fields that it does not know, and writes times as its library does."""
 
+    losing = True
     ordered = False
     before: ClassVar = (JANUARY,)
 
@@ -320,9 +312,6 @@ class Respelled(Workload):
             rewrite(life.disk, own)
             life.start()
             life.at(self.now).intake()
-
-    def glance(self, disk: ModelDisk, acks: Sequence[object]) -> list[str]:
-        return []  # ids and flags are gone: nothing can be said before a round
 
 
 class Damaged(Workload):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import ClassVar
 
 from recalld.supervisor.operations.long_term import WriteRequest, write
@@ -10,12 +11,18 @@ from tests.checker.checker import Acked
 from tests.crash.model_disk import ModelDisk
 from tests.crash.program import Program
 from tests.crash.talking import JANUARY, TOLD
-from tests.crash.workload import Copied, Deleted, Gone, Kept, Workload
+from tests.crash.workload import Copied, Deleted, Gone, Workload, keep
 
 
 def first(disk: ModelDisk, folder: str) -> str:
     """The path of the first Markdown file under *folder*."""
     return min(path for path in disk.tree() if path.startswith(folder) and path.endswith(".md"))
+
+
+def take_away(disk: ModelDisk, promised: Sequence[object]) -> None:
+    """A person takes the words away that were promised."""
+    for one in [one for one in promised if isinstance(one, Acked)]:
+        disk.ack(Deleted(one.id))
 
 
 class Edited(Workload):
@@ -26,8 +33,7 @@ class Edited(Workload):
     def happen(self, life: Program) -> None:
         path = first(life.disk, "memory/summary/")
         theirs = life.disk.tree()[path].replace("## 摘要".encode(), "## 我改的摘要\n\n其实是周三。".encode())
-        life.disk.plant(path, theirs)
-        life.disk.ack(Kept(path, theirs))
+        keep(life.disk, path, theirs)
         life.say("迟", "那天还说了这句。", "2026-01-20T09:00:00.000Z")
 
 
@@ -69,16 +75,13 @@ class Notes(Workload):
 
     def prepare(self, disk: ModelDisk) -> None:
         for path, data in self.theirs.items():
-            disk.plant(path, data)
-            disk.ack(Kept(path, data))
+            keep(disk, path, data)
 
     def happen(self, life: Program) -> None:
         theirs = "# 周二\n\n又改了一笔。\n".encode()
         life.say("一", "今天的话。", "2026-01-28T01:00:00.000Z")
         life.at(self.now).settle()
-        path = "memory/2026-01-20-my-note.md"
-        life.disk.plant(path, theirs)
-        life.disk.ack(Kept(path, theirs))
+        keep(life.disk, "memory/2026-01-20-my-note.md", theirs)
 
 
 class DatedEdited(Workload):
@@ -90,10 +93,8 @@ class DatedEdited(Workload):
         path = first(life.disk, "memory/originals/")
         begin, mark, _ = life.disk.tree()[path].rpartition(b"<!-- {")
         assert mark
-        life.disk.plant(path, begin)
-        life.disk.ack(Kept(path, begin))
-        for one in [one for one in self.promised if isinstance(one, Acked)]:
-            life.disk.ack(Deleted(one.id))
+        keep(life.disk, path, begin)
+        take_away(life.disk, self.promised)
         life.say("一", "今天的话。", "2026-01-28T01:00:00.000Z")
 
 
@@ -106,8 +107,7 @@ class DatedDeleted(Workload):
         path = first(life.disk, "memory/2026")
         life.disk.remove(path)
         life.disk.ack(Gone(path))
-        for one in [one for one in self.promised if isinstance(one, Acked)]:
-            life.disk.ack(Deleted(one.id))
+        take_away(life.disk, self.promised)
         life.say("迟", "周二的报告改期了。", "2026-01-20T09:00:00.000Z")
 
 

@@ -73,11 +73,8 @@ class Brief:
 def _gist(block: Block) -> str:
     """Words that tell, and four letters that no other message has: a text that is vague, or repeats itself, is refused."""
     digest = hashlib.sha256(f"{block.id} {block.text}".encode("utf-8", "surrogatepass")).digest()
-    return (
-        " ".join(sorted(telling_words(block.text))[:4])
-        + " "
-        + "".join(chr(0x4E00 + byte * 64 + digest[0] % 64) for byte in digest[:4])
-    )
+    letters = "".join(chr(0x4E00 + byte * 64 + digest[0] % 64) for byte in digest[:4])
+    return f"{' '.join(sorted(telling_words(block.text))[:4])} {letters}"
 
 
 class Sink(Events):

@@ -7,16 +7,14 @@ from collections.abc import Sequence
 import pytest
 
 from tests.crash.explorer import Explorer
+from tests.crash.faults import write
 from tests.crash.model_disk import ModelDisk
 
 pytestmark = pytest.mark.proof
 
 
 def _put(disk: ModelDisk, name: str, data: bytes) -> None:
-    handle = disk.create(disk.root / name, 0o600)
-    disk.write(handle, data)
-    disk.sync(handle)
-    disk.close(handle)
+    write(disk, disk.create(disk.root / name, 0o600), data)
 
 
 def _acknowledged(disk: ModelDisk) -> None:

@@ -8,7 +8,9 @@ from typing import Any
 import pytest
 
 from recalld.supervisor.storage.errors import Busy, SupervisorError
-from tests.crash.explorer import Explorer, Report
+from tests.crash import chat_workloads as chat
+from tests.crash import long_term_workloads as long_term
+from tests.crash.explorer import Explorer
 from tests.crash.file_workloads import CASES, NEW, OLD, Case, Honest
 from tests.crash.loss import MODES, outcomes
 from tests.crash.model_disk import ModelDisk
@@ -16,9 +18,12 @@ from tests.crash.model_disk import ModelDisk
 pytestmark = pytest.mark.proof
 
 
-def explored(case: Case, *, depth: int = 1) -> Report:
+def survive_each_crash(case: Case, *, depth: int = 1) -> None:
+    """Kill the work at each operation: what recovery makes of any disk that is left is right."""
     explorer = Explorer(case.recover, case.check, depth=depth, limit=64)
-    return explorer.explore(case.work, case.started().state, type(case).__name__)
+    report = explorer.explore(case.work, case.started().state, type(case).__name__)
+    assert not report.failures, str(report)
+    assert report.states > 2
 
 
 def refuse_each_call(trial: Case, error: int) -> None:
@@ -46,11 +51,22 @@ def refuse_beside_who_holds(trial: Case, lock: str) -> None:
     assert {path: data for path, data in disk.tree().items() if not path.endswith(".lock")} == before
 
 
-@pytest.mark.parametrize("case", CASES)
+@pytest.mark.parametrize("case", [*CASES, *chat.CASES, *long_term.CASES])
 def test_files_keep_the_old_or_the_new_content_after_any_crash(case: type[Case]) -> None:
-    report = explored(case())
-    assert not report.failures, str(report)
-    assert report.states > 2
+    survive_each_crash(case())
+
+
+@pytest.mark.parametrize("error", [errno.ENOSPC, errno.EACCES])
+@pytest.mark.parametrize("case", [*chat.CASES, *long_term.CASES])
+def test_chats_and_long_term_file_keep_what_was_acknowledged_after_any_io_error(case: type[Case], error: int) -> None:
+    refuse_each_call(case(), error)
+
+
+@pytest.mark.parametrize(
+    ("case", "lock"), [(chat.Added, chat.PATH.replace(".jsonl", ".lock")), (long_term.Lines, "memory.md.lock")]
+)
+def test_chats_and_long_term_file_are_changed_under_their_lock_alone(case: type[Case], lock: str) -> None:
+    refuse_beside_who_holds(case(), lock)
 
 
 @pytest.mark.parametrize("error", [errno.ENOSPC, errno.EIO, errno.EACCES, errno.EROFS])

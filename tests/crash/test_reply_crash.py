@@ -45,6 +45,10 @@ INPUTS = [
 MARK = re.compile(r"k[0-9a-f]{10}")
 
 
+def filed_words(tree: dict[str, bytes]) -> str:
+    return "\n".join(data.decode() for path, data in tree.items() if re.fullmatch(r"memory/[0-9-]+-[^/]*\.md", path))
+
+
 class Answering(SilentServer, Case):
     """Two inputs of one conversation and one of a group; the model words its answer anew at each call."""
 
@@ -115,7 +119,7 @@ class Answering(SilentServer, Case):
         return [f"{question} and {answer} are apart" for question, answer in pairs if has(question) != has(answer)]
 
     def wrong(self, tree: dict[str, bytes], acks: list[Any]) -> list[str]:
-        filed = "\n".join(data.decode() for path, data in tree.items() if re.fullmatch(r"memory/[0-9-]+-[^/]*\.md", path))
+        filed = filed_words(tree)
         told = Counter({word: filed.count(word) for word in ("第0个问题", "第1个问题", "第2个问题", "答甲", "答乙")})
         wrong = [f"{word} is filed {count} times" for word, count in told.items() if count != 1]
         wrong += [f"{path} is left" for path in tree if re.match(r"worker/\w+/(?:reply|lookup)-", path)]
@@ -149,8 +153,7 @@ class LookingFurther(Answering):
     looks = True
 
     def wrong(self, tree: dict[str, bytes], acks: list[Any]) -> list[str]:
-        filed = "\n".join(data.decode() for path, data in tree.items() if re.fullmatch(r"memory/[0-9-]+-[^/]*\.md", path))
-        found = filed.count("又查到了")
+        found = filed_words(tree).count("又查到了")
         return super().wrong(tree, acks) + ([] if found == 1 else [f"the second message is filed {found} times"])
 
 

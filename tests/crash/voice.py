@@ -13,16 +13,9 @@ from recalld.supervisor.protocol.config import Config, load
 
 ZONE = "Asia/Shanghai"
 _ZONES = (
-    ZONE,
-    "UTC",
-    "America/New_York",
-    "Australia/Lord_Howe",
-    "Pacific/Apia",
-    "Asia/Kathmandu",
-    "Pacific/Kiritimati",
-    "Pacific/Honolulu",
-    "Europe/Berlin",
-)
+    ZONE, "UTC", "America/New_York", "Australia/Lord_Howe", "Pacific/Apia", "Asia/Kathmandu", "Pacific/Kiritimati",
+    "Pacific/Honolulu", "Europe/Berlin",
+)  # fmt: skip
 #: Words that break what is careless about them: fences, heads, comments, line ends, halves of characters.
 _WRAPS = (
     "{}\n\n```\n没有结尾的栅栏",

@@ -21,9 +21,10 @@ class Failure(Workload):
     before: ClassVar[tuple[tuple[str, tuple[tuple[str, str], ...]], ...]] = (JANUARY,)
     waits = (30,)
     fault: ClassVar[Literal["input", "provider", "empty"]] = "input"
+    fails = 1
 
     def work(self, disk: ModelDisk) -> None:
-        life = self.life(disk, Brief(extract=self.extract, fails=1, fault=self.fault))
+        life = self.life(disk, Brief(extract=self.extract, fails=self.fails, fault=self.fault))
         life.say("旧", "上周的话。", "2026-01-20T09:00:00.000Z")
         life.at(self.now).settle()
         life.at(wait(self.now, minutes=30)).settle()
@@ -44,21 +45,14 @@ class Empty(Failure):
     fault: ClassVar = "empty"
 
 
-class Refused(Failure):
+class Refused(Empty):
     """
     A model says nothing twice: the extract, which stood while it was waited for, stands from then on.
 
     A crash may make the model's answer be asked for again, and that may be a good one: then it takes the extract's place.
     """
 
-    extract = False
-    settings = MODEL
-
-    def work(self, disk: ModelDisk) -> None:
-        life = self.life(disk, Brief(extract=False, fails=2, fault="empty"))
-        life.say("旧", "上周的话。", "2026-01-20T09:00:00.000Z")
-        life.at(self.now).settle()
-        life.at(wait(self.now, minutes=30)).settle()
+    fails = 2
 
     def _judge(self, disk: ModelDisk, acks: Sequence[object], *, calm: bool) -> list[str]:
         tree = disk.tree()

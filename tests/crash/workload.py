@@ -23,6 +23,12 @@ class Kept(NamedTuple):
     data: bytes
 
 
+def keep(disk: ModelDisk, path: str, data: bytes) -> None:
+    """Put a person's file there, which has to stay as it is."""
+    disk.plant(path, data)
+    disk.ack(Kept(path, data))
+
+
 class Gone(NamedTuple):
     """A file that a person or another program has changed or taken away: what it lacks is nobody's loss."""
 
@@ -60,7 +66,7 @@ class Workload:
     before: ClassVar[tuple[tuple[str, tuple[tuple[str, str], ...]], ...]] = ()
     settings: tuple[tuple[str, str], ...] = ()
     extract: bool = True
-    #: Another program destroys words on the way: whether any are lost is judged at the end alone.
+    #: Another program destroys words on the way, or their ids and flags: whether any are lost is judged at the end alone.
     losing: bool = False
     #: Minutes that pass in a recovery, one after the other: what failed has to wait.
     waits: tuple[int, ...] = ()

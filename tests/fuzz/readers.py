@@ -177,7 +177,7 @@ def result(data: bytes) -> None:
     """What it says of the provider is noted, and can be read again."""
     found = parse_result(data)
     ws = _workspace("worker/failed/provider.json", _PAUSED)
-    _note(ws, found)
+    note_result(found, NOW, ws.model_use)
     state = provider_state(ws.task_queue)
     assert state.next_at is None or state.next_at - NOW <= timedelta(days=2)
 
@@ -185,13 +185,9 @@ def result(data: bytes) -> None:
 def paused(data: bytes) -> None:
     ws = _workspace("worker/failed/provider.json", data)
     for known in (_RESULT, _FAILED):
-        _note(ws, known)
+        note_result(known, NOW, ws.model_use)
     calls_left(NOW, 0, ws.model_use)
     summary_writer(ws.memory, ws.model_use)
-
-
-def _note(ws: Workspace, result: Result) -> None:
-    note_result(result, NOW, ws.model_use)
 
 
 def cargo(data: bytes) -> None:

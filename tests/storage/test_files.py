@@ -17,7 +17,7 @@ from recalld.supervisor.storage.files import Files, FileVersion
 from recalld.supervisor.storage.keeping import move_across
 from tests.world import FaultyDisk
 
-OLD, NEW = "[旧]".encode(), "[新的]".encode()
+OLD, NEW, THEIRS = "[旧]".encode(), "[新的]".encode(), "[别人的]".encode()
 
 
 class Meddled(RealDisk):
@@ -125,43 +125,37 @@ def test_replace_keeps_the_file_mode_and_makes_new_files_private(path, mode):
     assert stat.S_IMODE(path.with_name("新").stat().st_mode) == 0o600
 
 
-@pytest.mark.parametrize("deed", ["write", "replace", "touch", "remove", "same size"])
-def test_replace_refuses_when_another_program_changed_the_file(path, deed):
+def rename_theirs(path: Path) -> None:
+    path.with_name("x").write_bytes(THEIRS)
+    path.with_name("x").rename(path)
+
+
+@pytest.mark.parametrize(
+    ("deed", "left"),
+    [
+        (lambda path: path.write_bytes(THEIRS), THEIRS),
+        (rename_theirs, THEIRS),
+        (lambda path: os.utime(path, (1, 1)), OLD),
+        (Path.unlink, None),
+        (lambda path: path.write_bytes("[人]".encode()), "[人]".encode()),
+    ],
+    ids=["write", "replace", "touch", "remove", "same size"],
+)
+def test_replace_refuses_when_another_program_changed_the_file(path, deed, left):
     seen = look(path)
-    theirs = {
-        "write": "[别人的]".encode(),
-        "replace": "[别人的]".encode(),
-        "touch": OLD,
-        "remove": None,
-        "same size": "[人]".encode(),
-    }[deed]
-    match deed:
-        case "write" | "same size":
-            path.write_bytes(theirs)
-        case "replace":
-            path.with_name("x").write_bytes(theirs)
-            path.with_name("x").rename(path)
-        case "touch":
-            os.utime(path, (1, 1))
-        case _:
-            path.unlink()
+    deed(path)
     with pytest.raises(Conflict):
         files().replace(path, NEW, seen, keep=path.with_name("history.json.bak"))
-    assert (path.read_bytes() if path.exists() else None) == theirs
+    assert (path.read_bytes() if path.exists() else None) == left
     assert not [name for name in names(path.parent) if name != "history.json"]
 
 
 @pytest.mark.parametrize("call", ["sync_file", "read"])
 def test_replace_refuses_a_file_renamed_into_place_during_sync_or_read(path, call):
-    theirs, seen = "[别人的]".encode(), look(path)
-
-    def rename() -> None:
-        path.with_name("x").write_bytes(theirs)
-        path.with_name("x").rename(path)
-
+    seen = look(path)
     with pytest.raises(Conflict):
-        files(Meddled(call, rename)).replace(path, NEW, seen, keep=path.with_name("history.json.bak"))
-    assert path.read_bytes() == theirs
+        files(Meddled(call, lambda: rename_theirs(path))).replace(path, NEW, seen, keep=path.with_name("history.json.bak"))
+    assert path.read_bytes() == THEIRS
 
 
 def test_replace_refuses_a_file_that_appeared_meanwhile(path):

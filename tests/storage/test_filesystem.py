@@ -53,20 +53,9 @@ def test_check_filesystem_refuses_network_file_systems_unless_allowed(tmp_path, 
     open_workspace(tmp_path, {"RECALLD_CARE_ALLOW_NETWORK_FS": "true"}, utc_now)
 
 
-@pytest.mark.parametrize(
-    "name",
-    [
-        "memory",
-        "memory/summary",
-        "memory/originals",
-        "memory/originals/2026-01",
-        "turns",
-        "worker",
-        "worker/queue",
-        ".recalld",
-        "inbox.d",
-    ],
-)
+@pytest.mark.parametrize("name", [
+    "memory", "memory/summary", "memory/originals", "memory/originals/2026-01", "turns", "worker", "worker/queue", ".recalld", "inbox.d",
+])  # fmt: skip
 def test_check_inside_refuses_a_folder_linked_outside_the_workspace(tmp_path, name):
     root, outside = tmp_path / "工作区", tmp_path / "别处"
     outside.mkdir()

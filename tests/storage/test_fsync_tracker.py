@@ -3,38 +3,27 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import ClassVar
 
 import pytest
 
-from recalld.supervisor.storage.disk import RealDisk
-from tests.world import Diarist, World, at, message
+from tests.world import Diarist, FaultyDisk, World, at, message
 
 
-class Watched(RealDisk):
+class Watched(FaultyDisk):
     """A disk that notes in which order what is synced, and what is taken away or written."""
 
-    def __init__(self) -> None:
-        self.done: list[tuple[str, Path]] = []
+    NOTED: ClassVar = {
+        "sync_file": "sync",
+        "sync_folder": "sync",
+        "unlink": "unlink",
+        "rename": "rename",
+        "open_append": "append",
+    }
 
-    def sync_file(self, path: Path) -> None:
-        super().sync_file(path)
-        self.done.append(("sync", path))
-
-    def sync_folder(self, folder: Path) -> None:
-        super().sync_folder(folder)
-        self.done.append(("sync", folder))
-
-    def unlink(self, path: Path) -> None:
-        super().unlink(path)
-        self.done.append(("unlink", path))
-
-    def rename(self, old: Path, new: Path) -> None:
-        super().rename(old, new)
-        self.done.append(("rename", new))
-
-    def open_append(self, path: Path, mode: int) -> int:
-        self.done.append(("append", path))
-        return super().open_append(path, mode)
+    @property
+    def done(self) -> list[tuple[str, Path]]:
+        return [(self.NOTED[call], path) for call, path in self.made if path and call in self.NOTED]
 
     def settled_before(self, path: Path, then: tuple[str, Path] | None) -> bool:
         """Whether bytes and name of *path* were synced, in this order, before that was done."""
@@ -46,16 +35,6 @@ class Watched(RealDisk):
 @pytest.fixture
 def disk() -> Watched:
     return Watched()
-
-
-def shown_twice(world: World) -> tuple[Path, Path]:
-    """A dated file that memory/ and originals/ both show; returns where."""
-    world.write([message("a", "2026-01-10T09:00")])
-    world.settle()
-    (moved,) = world.paths.originals.rglob("*.md")
-    here = world.paths.dated(moved.name)
-    here.write_bytes(moved.read_bytes())
-    return here, moved
 
 
 def test_round_fsyncs_the_journal_before_it_rewrites_history(world: World, disk: Watched) -> None:
@@ -72,7 +51,7 @@ def test_intake_fsyncs_the_memory_folder_before_it_rebuilds_the_journal(world: W
     world.round("all")
     world.paths.seen.unlink()
     world.reopen(disk=disk)
-    disk.done.clear()
+    disk.made.clear()
     world.round("all")
     assert disk.done.index(("sync", world.paths.memory)) < disk.done.index(("append", world.paths.seen))
 
@@ -87,18 +66,21 @@ def test_queue_requeue_fsyncs_a_result_before_it_removes_the_task(world: World, 
     assert disk.settled_before(world.ws.task_queue.results / task, ("unlink", world.ws.task_queue.running / task))
 
 
-def test_memory_store_fsyncs_the_original_before_it_removes_the_duplicate(world: World, disk: Watched) -> None:
-    here, moved = shown_twice(world)
+@pytest.mark.parametrize("by", ["round", "repair"])
+def test_duplicate_is_removed_once_the_one_that_stays_is_fsynced(world: World, disk: Watched, by: str) -> None:
+    """A round keeps the original; `fsck --repair` what may be a person's copy."""
+    world.write([message("a", "2026-01-10T09:00")])
+    world.settle()
+    (moved,) = world.paths.originals.rglob("*.md")
+    here = world.paths.dated(moved.name)
+    here.write_bytes(moved.read_bytes())
     world.reopen(disk=disk)
-    world.round("all")
-    assert disk.settled_before(moved, ("unlink", here))
-
-
-def test_repair_fsyncs_a_persons_copy_before_it_removes_the_original(world: World, disk: Watched) -> None:
-    here, moved = shown_twice(world)
-    world.reopen(disk=disk)
-    world.repair()
-    assert disk.settled_before(here, ("unlink", moved))
+    if by == "round":
+        world.round("all")
+        assert disk.settled_before(moved, ("unlink", here))
+    else:
+        world.repair()
+        assert disk.settled_before(here, ("unlink", moved))
 
 
 def test_intake_fsyncs_an_adopted_note_before_it_journals_its_messages(world: World, disk: Watched) -> None:
@@ -139,7 +121,7 @@ def test_append_fsyncs_a_drop_box_file_before_acknowledging_it_again(world: Worl
     world.append(said)
     (waiting,) = world.paths.drop_box.iterdir()
     world.reopen(disk=disk)
-    disk.done.clear()
+    disk.made.clear()
     assert world.append(said) == ["a"]
     assert disk.settled_before(waiting, None)
     assert list(world.paths.drop_box.iterdir()) == [waiting]
@@ -157,7 +139,7 @@ def test_history_fsyncs_a_foreign_version_before_it_becomes_the_backup(world: Wo
     world.round("all")
     backup = disk.done.index(("rename", world.paths.history_backup))
     assert ("sync", world.paths.history) in disk.done[:backup]
-    disk.done.clear()
+    disk.made.clear()
     world.ws.history.change(lambda history: history[:-1])
     assert ("sync", world.paths.history) not in disk.done  # this one is ours, and was synced before it had its name
 
@@ -167,10 +149,10 @@ def test_fsync_tracker_syncs_a_file_again_after_a_rewrite_in_place(world: World,
     world.reopen(disk=disk)
     for words in ("第一次", "又一次，更长"):
         path.write_text(words)
-        disk.done.clear()
+        disk.made.clear()
         world.ws.files.ensure_durable(path)
         assert disk.done == [("sync", path), ("sync", world.root)]
-    disk.done.clear()
+    disk.made.clear()
     world.ws.files.ensure_durable(path)
     assert disk.done == []
 
@@ -179,7 +161,7 @@ def test_fsync_tracker_skips_our_own_journal_until_another_writes_it(world: Worl
     world.write([message("a", "2026-01-30T09:00")])
     world.reopen(disk=disk)
     world.round("all")
-    disk.done.clear()
+    disk.made.clear()
     world.ws.files.ensure_durable(world.paths.seen)
     assert disk.done == []
     with world.paths.seen.open("ab") as file:

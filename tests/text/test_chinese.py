@@ -89,10 +89,7 @@ def test_to_simplified_is_idempotent(text):
 
 
 def test_spelled_returns_the_written_word_with_its_simplified_token():
-    assert list(spelled("備份腳本，备份脚本")) == [
-        *(("備份", "备份"), ("腳本", "脚本")),
-        *(("备份", "备份"), ("脚本", "脚本")),
-    ]
+    assert list(spelled("備份腳本，备份脚本")) == [*(("備份", "备份"), ("腳本", "脚本")), *(("备份", "备份"), ("脚本", "脚本"))]
     assert han_frequency("备份") > 0
 
 

@@ -1,6 +1,12 @@
-import pytest
+"""The language of a text is that of most words, and what has nothing but courtesies is small talk."""
 
-from recalld.supervisor.text.language import language_of
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from recalld.supervisor.text.language import GREETINGS, SKIP_CHARS, SKIP_PREFIXES, is_chitchat, is_small_talk, language_of
 
 
 @pytest.mark.parametrize(
@@ -22,3 +28,47 @@ from recalld.supervisor.text.language import language_of
 )
 def test_language_of_returns_the_language_of_most_words(text, language):
     assert language_of(text) == language
+
+
+@pytest.mark.feature("000.21")
+def test_skip_prefixes_contains_the_41_original_entries():
+    assert len(SKIP_PREFIXES) == 41
+    assert {"好的", "666", "👍", "got it", "确实"} < set(SKIP_PREFIXES)
+
+
+@pytest.mark.parametrize("text", SKIP_PREFIXES)
+def test_is_chitchat_accepts_every_prefix_in_any_case(text):
+    assert is_chitchat(text)
+    assert is_chitchat(f" {text.upper()}！")
+
+
+@pytest.mark.feature("000.22")
+@pytest.mark.parametrize(
+    "text", ["对花生过敏", "no dairy", "行程改到周五", "行李丢了", "好的，我来帮你分析一下", "好的好的好的好的好的", "虾"]
+)
+def test_is_chitchat_rejects_text_with_further_content(text):
+    assert not is_chitchat(text)
+
+
+@pytest.mark.feature("000.22")
+@given(st.lists(st.sampled_from(SKIP_PREFIXES), min_size=1, max_size=6).map(" ".join))
+def test_is_chitchat_accepts_courtesies_up_to_eight_characters_only(text):
+    assert is_chitchat(text) == (len(text) <= SKIP_CHARS)
+
+
+@given(st.lists(st.sampled_from((*GREETINGS, *SKIP_PREFIXES)), min_size=1, max_size=4).map("，".join))
+def test_is_small_talk_accepts_several_greetings_and_courtesies(text):
+    assert is_small_talk(text)
+    assert is_small_talk(f"{text.upper()}！😀")
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["早餐吃了什么", "hi-fi 音箱", "你好像说过", "再见面是哪天", "会议几点，谢谢", "继续", "可以吗", "the lot", "666房间"],
+)
+def test_is_small_talk_rejects_a_question_beside_a_greeting(text):
+    assert not is_small_talk(text)
+
+
+def test_is_small_talk_rejects_a_very_long_text():
+    assert not is_small_talk("你好" * 1_000_000)

@@ -1,23 +1,17 @@
-"""The long-term file under the crash explorer: what a write, a deletion or a new text has answered is there after any crash."""
+"""Workloads of the long-term file: what a write, a deletion or a new text has answered is there after any crash."""
 
 from __future__ import annotations
 
-import errno
 from codecs import BOM_UTF8
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from typing import Any, ClassVar
-
-import pytest
 
 from recalld.supervisor.longterm.lines import with_line
 from recalld.supervisor.longterm.long_term_file import LongTermFile
 from recalld.supervisor.protocol.paths import WorkspacePaths
 from tests.crash.file_workloads import Case, Honest
 from tests.crash.model_disk import ModelDisk
-from tests.crash.test_files_crash import explored, refuse_beside_who_holds, refuse_each_call
-
-pytestmark = pytest.mark.proof
 
 NOW = datetime(2026, 1, 28, 4, tzinfo=UTC)
 START = BOM_UTF8 + "# 记忆\r\n\r\n2026-01-20|qq|喝茶\r\n- 养猫".encode()
@@ -121,20 +115,3 @@ class Meanwhile(LongTerm):
 
 
 CASES = (FirstLines, Lines, Overwritten, Meanwhile)
-
-
-@pytest.mark.parametrize("case", CASES)
-def test_long_term_file_keeps_what_was_acknowledged_after_any_crash(case: type[LongTerm]) -> None:
-    report = explored(case())
-    assert not report.failures, str(report)
-    assert report.states > 2
-
-
-@pytest.mark.parametrize("error", [errno.ENOSPC, errno.EACCES])
-@pytest.mark.parametrize("case", CASES)
-def test_long_term_file_keeps_what_was_acknowledged_after_any_io_error(case: type[LongTerm], error: int) -> None:
-    refuse_each_call(case(), error)
-
-
-def test_long_term_file_is_changed_under_its_lock_alone() -> None:
-    refuse_beside_who_holds(Lines(), "memory.md.lock")

@@ -1,12 +1,9 @@
-"""The chats of LlamaIndex under the crash explorer: what was added, replaced or deleted is so after any crash, and can be read."""
+"""Workloads of the chats of LlamaIndex: what was added, replaced or deleted is so after any crash, and can be read."""
 
 from __future__ import annotations
 
-import errno
 from collections.abc import Callable, Sequence
 from typing import Any, ClassVar
-
-import pytest
 
 from recalld.supervisor.conversation.chat_files import ChatFiles
 from recalld.supervisor.conversation.sessions import session_digest
@@ -15,14 +12,7 @@ from recalld.supervisor.storage.lenient_json import parse_json, render_json
 from recalld.supervisor.workspace import Workspace
 from tests.crash.file_workloads import Case, Honest
 from tests.crash.model_disk import ModelDisk
-from tests.crash.test_files_crash import (
-    explored,
-    refuse_beside_who_holds,
-    refuse_each_call,
-)
 from tests.world import Clock, EventList, at
-
-pytestmark = pytest.mark.proof
 
 KEY = "网页-7"
 PATH = f".recalld/sessions/chat-{session_digest(KEY)}.jsonl"
@@ -136,30 +126,10 @@ class CutOff(Chat):
         return [*super().wrong(tree, acks), *([] if kept else ["what was cut off is gone"])]
 
 
-class Emptied(Chat):
+class Emptied(Added):
     """A chat of which nothing but its name was left is added to."""
 
     start: ClassVar = {PATH: b""}
 
-    def steps(self):
-        return [lambda chats, n=n: chats.add(KEY, said(n)) for n in range(2)]
-
 
 CASES = (Added, Replaced, Deleted, CutOff, Emptied)
-
-
-@pytest.mark.parametrize("case", CASES)
-def test_chat_files_keep_each_message_once_after_any_crash(case: type[Chat]) -> None:
-    report = explored(case())
-    assert not report.failures, str(report)
-    assert report.states > 2
-
-
-@pytest.mark.parametrize("error", [errno.ENOSPC, errno.EACCES])
-@pytest.mark.parametrize("case", CASES)
-def test_chat_files_keep_each_message_once_after_any_io_error(case: type[Chat], error: int) -> None:
-    refuse_each_call(case(), error)
-
-
-def test_chat_files_are_changed_under_their_lock_alone() -> None:
-    refuse_beside_who_holds(Added(), PATH.replace(".jsonl", ".lock"))
