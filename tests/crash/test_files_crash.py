@@ -58,7 +58,7 @@ def test_files_keep_the_old_or_the_new_content_after_any_crash(case: type[Case])
 
 @pytest.mark.parametrize("error", [errno.ENOSPC, errno.EACCES])
 @pytest.mark.parametrize("case", [*chat.CASES, *long_term.CASES])
-def test_chats_and_long_term_file_keep_what_was_acknowledged_after_any_io_error(case: type[Case], error: int) -> None:
+def test_chats_and_long_term_file_stay_whole_after_any_io_error(case: type[Case], error: int) -> None:
     refuse_each_call(case(), error)
 
 
