@@ -29,7 +29,7 @@ _HAN_MYRIADS: Final = {"万": 10_000, "亿": 100_000_000}
 _MULTIPLES: Final = (
     {"k": 1_000, "w": 10_000, "hundred": 100, "thousand": 1_000, "million": 1_000_000} | _HAN_TENS | _HAN_MYRIADS
 )
-_MONTHS: Final = ("", "jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
+_MONTHS: Final = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
 _WEEKDAYS: Final = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
 
 #: It begins with a digit or with 十, as 百姓 and 千万别 do not.
@@ -111,11 +111,15 @@ def _value(match: re.Match[str]) -> float | str | None:
 
 
 def _day_of(match: re.Match[str]) -> float | str | None:
-    month = _count(match["m"] or match["zm"] or "") or _MONTHS.index((match["em"] or match["fm"] or "")[:3].lower())
+    month = _count(match["m"] or match["zm"] or "") or _month(match["em"] or match["fm"] or "")
     day = _count(match["d"] or match["zd"] or match["od"] or match["zo"] or re.sub(r"\D", "", match["ed"] or match["fd"] or ""))
     if match["zo"] and day > 31:  # of a house, a cabinet
         return day
     return f"{month:.0f}/{day:.0f}" if month <= 12 and day <= 31 and (month or day) else None
+
+
+def _month(name: str) -> int:
+    return _MONTHS.index(name[:3].lower()) + 1 if name else 0
 
 
 def _number_of(match: re.Match[str]) -> float | None:

@@ -84,11 +84,12 @@ def rarity_asked(token: str) -> float:
     >>> rarity_asked("7"), rarity_asked("4386"), rarity_asked("gpt")
     (0.25, 1.0, 1.0)
     """
+    if token.isascii() or not _HAN.match(token):
+        is_code = token.isascii() and (token.isdigit() or len(token) < _SHORT)
+        rare = 0.0 if token in _chat() else _of_english(token)
+        return min(rare, len(token) / _DIGITS) if is_code else rare
     if token in _chat():
         return 0.0
-    if not _HAN.match(token):
-        is_code = token.isascii() and (token.isdigit() or len(token) < _SHORT)
-        return min(_of_english(token), len(token) / _DIGITS) if is_code else _of_english(token)
     rare = round(_scaled(han_frequency(token)), 2)
     return min(_COUNT, rare) if _COUNTED.fullmatch(token) else rare
 
