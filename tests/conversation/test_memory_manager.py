@@ -6,7 +6,6 @@ import asyncio
 import random
 import re
 import threading
-from datetime import UTC, datetime, timedelta
 from importlib import resources
 from types import SimpleNamespace
 
@@ -22,28 +21,15 @@ from recalld.supervisor.protocol.config_keys import Conversation, Llm, Privacy
 from recalld.supervisor.storage.errors import BadConfig, NoSummary
 from recalld.supervisor.text.llm_input import estimate_tokens
 from tests.conversation.talk import Scripted, answer, call, fenced, question, result
+from tests.world import Clock, EventList, at
 
+NOW = at("2026-01-28T13:00")
 SYSTEM = "你是一个聊天助手..."
 FIRST = "用户询问人工智能的定义，AI解释它是模拟人类智能的技术。"
 SECOND = "用户询问人工智能的定义和应用，AI解释它是模拟人类智能的技术，在医疗、金融、教育等领域都有广泛应用。"
 EXAMPLE = "用户询问了人工智能的发展现状和医疗应用，AI在医疗领域可以帮助诊断疾病、分析医学影像和药物研发。"
 SUMMARY = "用户对花生过敏，备份在书房的 NAS 上，端口 8443。"
 TALK = [question("我对花生过敏，备份在哪？"), answer("备份在书房的 NAS 上，端口 8443。")]
-
-
-class Recorded(list):
-    """Events, as a list."""
-
-    def emit(self, event, **fields):
-        self.append((event, fields))
-
-
-class Clock:
-    def __init__(self):
-        self.now = datetime(2026, 1, 28, 5, tzinfo=UTC)
-
-    def __call__(self):
-        return self.now
 
 
 def manager(script=lambda _: SUMMARY, *messages, context=8192, keep=0, **options):
@@ -198,7 +184,8 @@ def test_add_takes_a_system_prompt_that_is_said_again_once():
     ],
 )
 def test_context_leaves_summary_and_buffer_where_the_model_fails(said, reason):
-    events, clock = Recorded(), Clock()
+    clock = Clock(NOW)
+    events = EventList(clock)
     answers = iter([SUMMARY, *[said] * 2, SUMMARY])
     talk = manager(lambda _: next(answers), *TALK, events=events, clock=clock)
     talk.summarize()
@@ -210,15 +197,15 @@ def test_context_leaves_summary_and_buffer_where_the_model_fails(said, reason):
     talk.context()  # it waits
 
     assert (talk.conversation_summary, talk.pending) == (SUMMARY, before)
-    assert events[1:] == [("conversation_failed", {"reason": reason, "attempts": 1})]
+    assert events.all[1:] == [("conversation_failed", {"reason": reason, "attempts": 1})]
     with pytest.raises(NoSummary):
         talk.summarize()  # a person does not wait
-    clock.now += timedelta(hours=1)
+    clock.forward(hours=1)
     for message in TALK * 5:
         talk.add(message)
     talk.context()
     assert talk.pending == []
-    assert events[-1] == ("conversation_summarised", {"messages": 62, "tokens": estimate_tokens(SUMMARY)})
+    assert events.all[-1] == ("conversation_summarised", {"messages": 62, "tokens": estimate_tokens(SUMMARY)})
 
 
 def test_summarize_asks_nothing_for_courtesies_and_hides_secrets():
@@ -385,7 +372,7 @@ def test_memory_manager_loses_nothing_whatever_its_model_does(turns, seed):
         told.append(prompt)
         return chance.choice(FAULTS) if chance.random() < 0.4 else SUMMARY
 
-    clock = Clock()
+    clock = Clock(NOW)
     config = Config(conversation=Conversation(keep_turns=1, max_messages=4), llm=Llm(context_tokens=1_000))
     talk = manager(script, config=config, clock=clock)
     everything = []
@@ -399,6 +386,6 @@ def test_memory_manager_loses_nothing_whatever_its_model_does(turns, seed):
             assert sum(read_said(one).tokens for one in sent) <= 800
             if talk.conversation_summary == summary:
                 assert len(told) - asked <= 2  # the whole, made shorter once
-        clock.now += timedelta(hours=chance.randint(0, 2))
+        clock.forward(hours=chance.randint(0, 2))
     held = "".join([*told, *(str(one["content"]) for one in talk.pending)])
     assert all(one in held for one in everything)

@@ -28,21 +28,20 @@ from tests.world import WITH_MODEL, WITHOUT_MODEL, World, at, message
 
 SECRET = "暗号是山茶花十七号"  # noqa: S105 - a message
 OTHER = "The door code is hunter2-kestrel, please keep it."
+MESSAGES = (
+    message("m-secret-0001", "2026-01-10T09:00", SECRET, session="home"),
+    message("m-secret-0002", "2026-01-10T09:05", OTHER, session="home"),
+    message("m-plain-00001", "2026-01-10T09:10", "周五去游泳馆，带上泳镜。", session="home"),
+    message("m-plain-00002", "2026-01-30T09:10", "The launch is on 15 December in Lisbon."),
+    message("m-secret-0003", "2026-01-30T10:10", f"再说一遍：{SECRET}。"),
+)
 
 
 @pytest.fixture
 def world(tmp_path: Path) -> World:
     world = World(tmp_path / "w", at("2026-01-31T10:00"))
     world.model.script = world.model.one_line_each
-    world.write(
-        [
-            message("m-secret-0001", "2026-01-10T09:00", SECRET, session="home"),
-            message("m-secret-0002", "2026-01-10T09:05", OTHER, session="home"),
-            message("m-plain-00001", "2026-01-10T09:10", "周五去游泳馆，带上泳镜。", session="home"),
-            message("m-plain-00002", "2026-01-30T09:10", "The launch is on 15 December in Lisbon."),
-            message("m-secret-0003", "2026-01-30T10:10", f"再说一遍：{SECRET}。"),
-        ]
-    )
+    world.write([*MESSAGES])
     world.settle()
     return world
 

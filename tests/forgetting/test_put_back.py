@@ -12,7 +12,7 @@ import pytest
 from recalld.supervisor.interfaces.api import Memory
 from recalld.supervisor.protocol.paths import Period
 from recalld.supervisor.storage.errors import NotFound
-from tests.forgetting.test_forget import OTHER, SECRET, forget, where
+from tests.forgetting.test_forget import MESSAGES, SECRET, forget, where
 from tests.world import World, at, message
 
 NOTE = "memory/阁楼.md"
@@ -23,14 +23,7 @@ WORDS = ("山茶花", "kestrel")
 def world(tmp_path: Path) -> World:
     world = World(tmp_path / "w", at("2026-01-31T10:00"))
     world.model.script = world.model.one_line_each
-    world.write(
-        [
-            message("m-secret-0001", "2026-01-10T09:00", SECRET, session="home"),
-            message("m-secret-0002", "2026-01-10T09:05", OTHER, session="home"),
-            message("m-plain-00001", "2026-01-10T09:10", "周五去游泳馆，带上泳镜。", session="home"),
-            message("m-secret-0003", "2026-01-30T10:10", f"再说一遍：{SECRET}。"),
-        ]
-    )
+    world.write([*MESSAGES[:3], MESSAGES[4]])
     world.put(NOTE, "阁楼的梯子在车库。\n".encode())
     world.settle()
     return world

@@ -61,17 +61,13 @@ class Hosted:
 
 
 @pytest.fixture
-def without_events(monkeypatch):
-    """No file events, as where the system has no room for more: the look finds everything."""
+def hosted(tmp_path, monkeypatch):
+    """A workspace without file events, as where the system has no room for more: the look finds everything."""
 
     def refuse(*_: object) -> None:
         raise OSError(28, "inotify watch limit reached")
 
     monkeypatch.setattr("recalld.supervisor.host.watcher.watch", refuse)
-
-
-@pytest.fixture
-def hosted(tmp_path, without_events):
     return Hosted(tmp_path)
 
 

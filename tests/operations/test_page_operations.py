@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from datetime import date
 
 import pytest
@@ -14,17 +13,8 @@ from recalld.supervisor.operations.codec import to_json
 from recalld.supervisor.operations.operation import Caller, perform
 from recalld.supervisor.storage.errors import BadRequest, NotFound, StaleText
 from recalld.supervisor.storage.texts import render
+from tests.conversation.talk import Scripted
 from tests.world import World, message
-
-
-class Says:
-    """A model that says one thing."""
-
-    def __init__(self, text: str) -> None:
-        self.text = text
-
-    def chat_stream(self, **_: object) -> Iterator[str]:
-        yield self.text
 
 
 @pytest.fixture
@@ -111,7 +101,7 @@ def test_sessions_are_listed_by_their_last_day_with_the_kind_of_chat(memory):
         ("telegram:group:家", "group", 1, 0),
         ("", "direct", 1, 0),
     ]
-    memory.summarize("web", llm=Says("对花生过敏"))
+    memory.summarize("web", llm=Scripted(lambda _: "对花生过敏"))
     assert memory.sessions().sessions[0].summed_up is not None
 
 
