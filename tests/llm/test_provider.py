@@ -16,8 +16,6 @@ from recalld.worker.providers.server_answers import Capacity
 from tests.llm.server import ACTS, TEXT, Act, Server
 from tests.process.command import until
 
-#: A server that never answers would hold a test for ever.
-
 KEY = "sk-test-4f9a1c77e2d84b0f"
 PROMPT = "请写摘要：\n```\n09:02 user: 把 {nginx} 的配置备份到 /srv/backup，端口 8443。\n```"
 
@@ -46,27 +44,23 @@ def test_openai_request_has_temperature_and_prompt_but_no_tools(server):
     assert server.seen.headers[0]["authorization"] == f"Bearer {KEY}"
 
 
+#: The acts of a server, by the reason that each is a failure for.
+FAULTS = {
+    "provider": ("bad key", "no model", "fault", "loading", "garbage", "page"),
+    "timeout": ("close", "broken", "no end"),
+    "input": ("rejected",),
+    "empty": ("empty", "blank"),
+    "thought": ("only thinks",),
+    "refused": ("refusal", "filtered"),
+    "truncated": ("cut off",),
+}
+
+
 @pytest.mark.parametrize(
     ("act", "reason", "overflow", "wait_s"),
     [
-        ("slow down", "provider", False, 37),
-        ("too long", "input", True, 0),
-        ("rejected", "input", False, 0),
-        ("bad key", "provider", False, 0),
-        ("no model", "provider", False, 0),
-        ("fault", "provider", False, 0),
-        ("loading", "provider", False, 0),
-        ("garbage", "provider", False, 0),
-        ("page", "provider", False, 0),
-        ("close", "timeout", False, 0),
-        ("broken", "timeout", False, 0),
-        ("no end", "timeout", False, 0),
-        ("empty", "empty", False, 0),
-        ("blank", "empty", False, 0),
-        ("only thinks", "thought", False, 0),
-        ("refusal", "refused", False, 0),
-        ("filtered", "refused", False, 0),
-        ("cut off", "truncated", False, 0),
+        *(("slow down", "provider", False, 37), ("too long", "input", True, 0)),
+        *((act, reason, False, 0) for reason, acts in FAULTS.items() for act in acts),
     ],
 )
 def test_openai_classifies_each_fault_and_asks_once(server, act, reason, overflow, wait_s):
@@ -189,8 +183,7 @@ def test_openai_quotes_no_text_of_the_server_in_an_error(server, status):
     server.play(Act(status=status, message="overloaded while it read 花生 nginx, key sk-test-4f9a…"))
     error = refused(provider(server))
     assert f"({status})" in error.why
-    for quoted in ("花生", "nginx", "sk-test", "overloaded"):
-        assert quoted not in error.why
+    assert not [quoted for quoted in ("花生", "nginx", "sk-test", "overloaded") if quoted in error.why]
 
 
 # ── answers without end ──────────────────────────────────────────────────────
