@@ -23,10 +23,9 @@ def command(tmp_path) -> Command:
 
 
 def health(command: Command) -> str:
+    address = f"http://127.0.0.1:{command.environ['RECALLD_SERVE_PORT']}/healthz"
     try:
-        with urllib.request.urlopen(
-            f"http://127.0.0.1:{command.environ['RECALLD_SERVE_PORT']}/healthz", timeout=PATIENCE_S
-        ) as answer:
+        with urllib.request.urlopen(address, timeout=PATIENCE_S) as answer:
             return str(answer.read().decode())
     except OSError:
         return ""

@@ -219,9 +219,8 @@ def test_events_have_a_name_or_are_no_change(events):
 
 
 def test_events_of_one_look_are_the_newest_hundred(events):
-    assert [change["id"] for change in events(*({"event": f"第{n}件"} for n in range(300)))] == [
-        f"第{n}件" for n in range(200, 300)
-    ]
+    changes = events(*({"event": f"第{n}件"} for n in range(300)))
+    assert [change["id"] for change in changes] == [f"第{n}件" for n in range(200, 300)]
 
 
 def test_token_is_read_again_only_when_its_file_has_changed(world: World, monkeypatch):

@@ -19,14 +19,10 @@ from tests.world import message
 pytestmark = NEEDS_CHROMIUM
 
 #: The pages that are shown, and the parts of each that a press opens.
-SHOWN = [address for _, address in PAGES] + [
-    "/days/2026-02-14",
-    "/days/2026-01-10?line=0",
-    "/days/2026-01",
-    "/days/2026-01-10/edit",
-    "/search?q=NAS",
-    "/long-term?edit=1",
-    "/forget?by=day&value=2026-02-14",
+SHOWN = [
+    *(address for _, address in PAGES),
+    *("/days/2026-02-14", "/days/2026-01-10?line=0", "/days/2026-01", "/days/2026-01-10/edit", "/search?q=NAS"),
+    *("/long-term?edit=1", "/forget?by=day&value=2026-02-14"),
 ]
 
 

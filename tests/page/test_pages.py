@@ -22,23 +22,12 @@ HTML = {"Accept": "text/html", "Accept-Language": "en"}
 OF_ATTACKS = {"iframe", "object", "embed", "base", "math", "video", "style", "img", "animate", "noscript"}
 TEMPLATES = {path.name: path.read_text(encoding="utf-8") for path in (HERE / "templates").glob("*.html")}
 #: Every address of the page with its code, and those that a reader gets to from it.
-ADDRESSES = [address for _, address in PAGES] + [
-    "/days?year=2026",
-    "/days/2026-02-14",
-    "/days/2026-02-14?line=0",
-    "/days/2026-02-14?id=5",
-    "/days/2026-02",
-    "/days/2026-01",
-    "/days/2026-01-10",
-    "/days/2026-01-10/edit",
-    "/search?q=%E5%A4%87%E4%BB%BD",
+ADDRESSES = [
+    *(address for _, address in PAGES),
+    *("/days?year=2026", "/days/2026-02-14", "/days/2026-02-14?line=0", "/days/2026-02-14?id=5", "/days/2026-02"),
+    *("/days/2026-01", "/days/2026-01-10", "/days/2026-01-10/edit", "/search?q=%E5%A4%87%E4%BB%BD", "/search?q=zzzz"),
     "/search?q=ssh&speaker=assistant&since=2026-02-01&until=2026-02-28&session=web&kind=dated",
-    "/search?q=zzzz",
-    "/long-term?edit=1",
-    "/long-term?all=1&line=1",
-    "/sessions?all=1",
-    "/sessions?done=nothing",
-    "/health?all=1",
+    *("/long-term?edit=1", "/long-term?all=1&line=1", "/sessions?all=1", "/sessions?done=nothing", "/health?all=1"),
     "/forget?by=day&value=2026-02-14",
 ]
 
@@ -83,8 +72,7 @@ def test_every_page_is_whole_in_the_language_of_its_reader(site, language):
     for address in ADDRESSES:
         page = shown(site, address, language=language)
         assert page.elements[0] == ("html", {"lang": {"en": "en", "zh": "zh-CN"}[language]})
-        headings = [tag for tag, _ in page.elements if tag == "h1"]
-        assert headings == ["h1"], address
+        assert sum(tag == "h1" for tag, _ in page.elements) == 1, address
         names = [about["id"] for _, about in page.elements if "id" in about]
         assert len(names) == len({*names}), address
 
@@ -140,25 +128,12 @@ def test_page_refuses_a_wrong_address_with_a_sentence(site, address):
 
 #: What a browser may be made to ask for; each is answered, and nothing breaks.
 RUBBISH = (
-    *(
-        "/days?year=99999",
-        "/days?year=0",
-        "/days?year=-1",
-        "/days?year=%E4%BA%8C",
-        "/days/0000-00-00",
-        "/days/9999-12-31",
-        "/days/",
-    ),
-    *("/days/2026-02-14?whole=999999999", "/days/2026-02-14?start=999999999999", "/days/2026-02-14?line=9999", "/days/2026-13"),
-    *(
-        "/search?q=%00",
-        "/search?q=%ED%A0%80",
-        f"/search?q={'x' * 5_000}",
-        "/search?q=x&since=2026-13-01",
-        "/search?q=x&session=-",
-    ),
-    *("/forget?by=%00&value=%00",),
-    *("/health?all=x", "/long-term?line=x&all=1", "/sessions?done=<b>&line=x", "/static/", "/file-now"),
+    *(f"/days?year={year}" for year in ("99999", "0", "-1", "%E4%BA%8C")),
+    *(f"/days/{label}" for label in ("0000-00-00", "9999-12-31", "", "2026-13")),
+    *(f"/days/2026-02-14?{what}" for what in ("whole=999999999", "start=999999999999", "line=9999")),
+    *(f"/search?q={what}" for what in ("%00", "%ED%A0%80", "x" * 5_000, "x&since=2026-13-01", "x&session=-")),
+    *("/forget?by=%00&value=%00", "/health?all=x", "/long-term?line=x&all=1", "/sessions?done=<b>&line=x"),
+    *("/static/", "/file-now"),
 )
 
 

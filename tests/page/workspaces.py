@@ -87,17 +87,11 @@ def lived_in(world: World) -> None:
 
 def hostile(world: World) -> None:
     """Fill the workspace with attacks, wherever something is stored; one message has a line of a megabyte."""
-    said = [
-        message(
-            attack[:60] if number % 2 else f"m{number}",
-            f"2026-02-14T08:{number:02d}",
-            attack,
-            ("user", "assistant")[number % 2],
-            session=attack[:80],
-            name=attack[:40],
-        )
-        for number, attack in enumerate(ATTACKS)
-    ]
+    said = []
+    for number, attack in enumerate(ATTACKS):
+        identity, role = (attack[:60], "assistant") if number % 2 else (f"m{number}", "user")
+        when = f"2026-02-14T08:{number:02d}"
+        said.append(message(identity, when, attack, role, session=attack[:80], name=attack[:40]))
     long = message("long", "2026-02-14T09:00", "<b>" + "长" * 1_000_000)
     old = [message(f"o{n}", f"2026-01-10T08:{n:02d}", attack) for n, attack in enumerate(ATTACKS)]
     world.write([*old, *said, long])
@@ -106,8 +100,7 @@ def hostile(world: World) -> None:
     world.put("memory.md", lines.replace("\x00", ""))
     world.put("memory/summary/2026-02-14.md", "\n\n".join(ATTACKS).replace("\x00", ""))
     world.put("recalld.toml", world.toml)
-    log = (world.root / "log.jsonl").open("a", encoding="utf-8")
-    with log:
+    with (world.root / "log.jsonl").open("a", encoding="utf-8") as log:
         for attack in ATTACKS:
             fields = {"ts": "2026-02-14T08:00:00.000Z", "event": attack[:60], attack[:30]: attack, "why": [attack]}
             log.write(json.dumps(fields) + "\n")

@@ -7,6 +7,7 @@ import errno
 import json
 from collections.abc import Iterable, Sequence
 from datetime import timedelta
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from recalld.supervisor.storage.clock import to_wire
@@ -370,12 +371,14 @@ def read_or_none(data: bytes) -> tuple[dict[str, Any], ...] | None:
         return None
 
 
-def words_of(data: bytes) -> list[tuple[str, str]]:
+@lru_cache(maxsize=4096)
+def words_of(data: bytes) -> tuple[tuple[str, str], ...]:
+    """Return id and words of each message of a dated file; nothing of what is none."""
     try:
-        found = read_dated(data)
+        dated = read_dated(data)
     except (Unreadable, ValueError):
-        return []
-    return [(one.id, one.text) for one in found.words] if found else []
+        return ()
+    return tuple((one.id, one.text) for one in dated.words) if dated else ()
 
 
 def _any(world: SimulatedWorld, folder: str) -> str | None:

@@ -31,12 +31,11 @@ from recalld.supervisor.storage.clock import to_wire
 from recalld.supervisor.storage.errors import Busy, LockLost, SupervisorError
 from recalld.supervisor.storage.files import Files
 from recalld.worker.providers import NoCall
-from tests.checker.formats import Unreadable, read_dated
 from tests.crash.ledger import PowerLoss
 from tests.crash.loss import MODES, outcomes
 from tests.simulation.disk import SimulatedDisk
 from tests.simulation.model import Extracts, ScriptedModel, WorkerKilled
-from tests.simulation.others import read_or_none
+from tests.simulation.others import read_or_none, words_of
 from tests.simulation.talk import WindowMessage
 from tests.simulation.watch import Watch
 from tests.world import Clock, Diarist
@@ -397,18 +396,9 @@ class SimulatedWorld:
                 if not path.startswith("memory/") or "/summary/" in path or path.endswith(".tmp"):
                     continue
                 if path not in self.touched and path not in self.own:
-                    found.update(dict.fromkeys(_words_of(data), path))
+                    found.update(dict.fromkeys(words_of(data), path))
             self._filed = files, hidden, found
         return self._filed[2]
-
-
-@lru_cache(maxsize=4096)
-def _words_of(data: bytes) -> tuple[tuple[str, str], ...]:
-    try:
-        dated = read_dated(data)
-    except (Unreadable, ValueError):
-        return ()
-    return tuple((one.id, one.text) for one in dated.words) if dated else ()
 
 
 @lru_cache(maxsize=256)
